@@ -1,0 +1,47 @@
+/* api.h: what every public header needs. Conventions of the whole C ABI:
+ *
+ * 1. Objects are opaque handles, made by _create, _probe or _load and freed by the _destroy of
+ *    the same object. A handle written through a `T **` belongs to the caller. A pointer that is
+ *    returned, and every string inside a struct, is borrowed from the object it was asked of and
+ *    lives as long as that object.
+ * 2. The handle comes first, then inputs, then outputs, then an optional `hbbp_error *`.
+ * 3. Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct);
+ *    HBBP_INIT does that and zeroes the rest. Structs grow only at their end. An input whose
+ *    unknown tail is not zero is refused (HBBP_ERROR_VERSION); an output is cut or zero-filled.
+ * 4. Functions that can fail return hbbp_status. No C++ exception ever leaves the library.
+ * 5. A `const` handle may be used by any number of threads at once. Other handles by one thread
+ *    at a time unless a function says otherwise.
+ * 6. No function is async-signal-safe unless it says so.
+ * 7. _destroy accepts NULL. No other handle may be NULL unless a function says so; NULL gives
+ *    HBBP_ERROR_INVALID_ARGUMENT.
+ */
+#ifndef HBBP_API_H_
+#define HBBP_API_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(HBBP_BUILDING_LIBRARY)
+#define HBBP_API __attribute__((visibility("default")))
+#else
+#define HBBP_API
+#endif
+
+#if defined(__cplusplus)
+#define HBBP_EXTERN_C_BEGIN extern "C" {
+#define HBBP_EXTERN_C_END }
+#else
+#define HBBP_EXTERN_C_BEGIN
+#define HBBP_EXTERN_C_END
+#endif
+
+/* HBBP_INIT(hbbp_session_options, options); declares a zeroed struct with its size set. */
+#if defined(__cplusplus)
+#define HBBP_INIT(type, name) \
+  type name = {};             \
+  name.struct_size = (uint32_t)sizeof(name)
+#else
+#define HBBP_INIT(type, name) type name = {.struct_size = (uint32_t)sizeof(type)}
+#endif
+
+#endif /* HBBP_API_H_ */

@@ -1,0 +1,48 @@
+/* capabilities.h: what can this machine, kernel and user do? Found out by trying. */
+#ifndef HBBP_CAPABILITIES_H_
+#define HBBP_CAPABILITIES_H_
+
+#include "status.h"
+
+HBBP_EXTERN_C_BEGIN
+
+typedef int32_t hbbp_capability_state;
+enum {
+  HBBP_CAPABILITY_UNKNOWN = 0,   /* could not be tried */
+  HBBP_CAPABILITY_SUPPORTED = 1, /* tried, works */
+  HBBP_CAPABILITY_MISSING = 2,   /* hardware or kernel has no such thing */
+  HBBP_CAPABILITY_DENIED = 3     /* there, but this process may not use it */
+};
+
+typedef struct hbbp_capability {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_capability_state state;
+  const char *name;   /* a stable key: "perf_event_open", "task_clock", "cpu_clock",
+                         "hardware_instructions", "precise_instructions", "branch_stack",
+                         "ibs_op", "ibs_fetch", "breakpoint", "sigtrap", "inherit_thread",
+                         "kernel_sampling", "seccomp" */
+  const char *detail; /* what was found, with the numbers: "period 1 ns to ..., paranoid 2" */
+  const char *advice; /* what to change to get it; empty if there is nothing to change */
+} hbbp_capability;
+
+typedef struct hbbp_capabilities hbbp_capabilities;
+
+/* Opens and closes perf events on the calling thread; takes some milliseconds.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (capabilities is NULL), HBBP_ERROR_NO_MEMORY.
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_capabilities_probe(hbbp_capabilities **capabilities, hbbp_error *error);
+
+/* Any thread; NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_capabilities_destroy(hbbp_capabilities *capabilities);
+
+/* How many there are. NULL gives 0. Since 0.1. */
+HBBP_API size_t hbbp_capabilities_count(const hbbp_capabilities *capabilities);
+
+/* The one at `index`, in an order that never changes.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1. */
+HBBP_API hbbp_status hbbp_capabilities_at(const hbbp_capabilities *capabilities, size_t index,
+                                          hbbp_capability *capability, hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_CAPABILITIES_H_ */

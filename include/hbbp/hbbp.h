@@ -1,0 +1,17 @@
+/* hbbp.h: counts, inside a running program, how often each basic block executes, and from that
+ * gives instruction mixes and profiles. This is the umbrella of the stable C ABI; api.h states
+ * the conventions that hold for all of it.
+ */
+#ifndef HBBP_HBBP_H_
+#define HBBP_HBBP_H_
+
+#include "api.h"
+#include "capabilities.h"
+#include "mix.h"
+#include "profile.h"
+#include "samples.h"
+#include "session.h"
+#include "status.h"
+#include "version.h"
+
+#endif /* HBBP_HBBP_H_ */

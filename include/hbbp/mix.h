@@ -1,0 +1,53 @@
+/* mix.h: which instructions ran, and how many. */
+#ifndef HBBP_MIX_H_
+#define HBBP_MIX_H_
+
+#include "profile.h"
+
+HBBP_EXTERN_C_BEGIN
+
+/* What the rows of a mix stand for. Combined by |. */
+typedef uint32_t hbbp_mix_keys;
+enum {
+  HBBP_MIX_BY_MNEMONIC = 1u << 0,
+  HBBP_MIX_BY_MODULE = 1u << 1,
+  HBBP_MIX_BY_FUNCTION = 1u << 2,
+  HBBP_MIX_BY_THREAD = 1u << 3
+};
+
+typedef struct hbbp_mix_row {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t module;      /* index in the profile; HBBP_NO_INDEX if not a key */
+  uint32_t function;    /* index in the profile; HBBP_NO_INDEX if not a key */
+  uint32_t thread;      /* index in the profile; HBBP_NO_INDEX if not a key */
+  const char *mnemonic; /* Intel's, lower case, without prefixes; empty if not a key */
+  double instructions;  /* executed; in the unit of the source (hbbp_source_info.unit) */
+  double standard_error;
+  double share; /* of all instructions in the mix; 0 to 1 */
+} hbbp_mix_row;
+
+typedef struct hbbp_mix hbbp_mix;
+
+/* The mix of a whole profile, rows sorted by instructions, most first. `keys` 0 means
+ * HBBP_MIX_BY_MNEMONIC. The mix does not need the profile afterwards.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile *profile, hbbp_mix_keys keys,
+                                     hbbp_mix **mix, hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_mix_destroy(hbbp_mix *mix);
+
+/* NULL gives 0. Since 0.1. */
+HBBP_API size_t hbbp_mix_row_count(const hbbp_mix *mix);
+
+/* All instructions executed, in the unit of the source. NULL gives 0. Since 0.1. */
+HBBP_API double hbbp_mix_total(const hbbp_mix *mix);
+
+/* Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1. */
+HBBP_API hbbp_status hbbp_mix_row_at(const hbbp_mix *mix, size_t index, hbbp_mix_row *row,
+                                     hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_MIX_H_ */

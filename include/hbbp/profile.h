@@ -1,0 +1,212 @@
+/* profile.h: how often each basic block ran.
+ *
+ * A profile is immutable. Its lists (modules, threads, sources, blocks, functions) are read by
+ * index. Addresses of modules are those of the ELF file, as objdump prints them, whatever address
+ * the module was loaded at.
+ *
+ * Block counts are estimates. With EBS a block of l instructions in which s samples fell, each
+ * worth P events, ran c = P * s / l times, with standard error P * sqrt(s) / l (Nowak et al.,
+ * "Hybrid Basic Block Profiling"; samples are Poisson). With a clock as the event, P is in
+ * nanoseconds and the library assumes one instruction a nanosecond: counts are then proportional
+ * to time and exact only up to a factor. hbbp_source_info.unit says which holds.
+ */
+#ifndef HBBP_PROFILE_H_
+#define HBBP_PROFILE_H_
+
+#include "samples.h"
+#include "status.h"
+
+HBBP_EXTERN_C_BEGIN
+
+typedef struct hbbp_profile hbbp_profile;
+
+#define HBBP_NO_INDEX UINT32_MAX
+
+typedef int32_t hbbp_module_kind;
+enum {
+  HBBP_MODULE_FILE = 0,      /* a mapped ELF file */
+  HBBP_MODULE_VDSO = 1,      /* the kernel's page of user code */
+  HBBP_MODULE_ANONYMOUS = 2, /* generated code, or code of a file that is no ELF */
+  HBBP_MODULE_KERNEL = 3
+};
+
+/* How the code of a module was found when blocks were asked for. */
+typedef int32_t hbbp_module_code;
+enum {
+  HBBP_MODULE_CODE_FILE = 0,     /* in its file, whose build ID is the one that ran */
+  HBBP_MODULE_CODE_PROFILE = 1,  /* stored in the profile */
+  HBBP_MODULE_CODE_MISSING = 2,  /* not found: its samples are unexplained */
+  HBBP_MODULE_CODE_MISMATCH = 3  /* its file was replaced by another one since: as MISSING */
+};
+
+typedef struct hbbp_module {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_module_kind kind;
+  hbbp_module_code code;
+  uint32_t build_id_size; /* bytes; 0 if there is none */
+  const uint8_t *build_id;
+  const char *path;    /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
+  const char *problem; /* why the code is missing, one line; else empty */
+  uint64_t samples;
+} hbbp_module;
+
+typedef struct hbbp_thread {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t pid;
+  uint32_t tid;
+  uint32_t reserved;
+  const char *name; /* as in /proc/PID/task/TID/comm when it was first seen */
+  uint64_t samples;
+} hbbp_thread;
+
+typedef int32_t hbbp_unit;
+enum {
+  HBBP_UNIT_INSTRUCTIONS = 0, /* a period counts instructions: block counts are absolute */
+  HBBP_UNIT_NANOSECONDS = 1,  /* a period counts time: block counts are up to a factor */
+  HBBP_UNIT_CYCLES = 2        /* as NANOSECONDS */
+};
+
+typedef struct hbbp_source_info {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_source source;
+  hbbp_event event;
+  hbbp_period_mode period_mode;
+  hbbp_unit unit;
+  uint32_t include_kernel;
+  uint64_t period;      /* asked for, in occurrences of the event; 0: by frequency */
+  uint64_t frequency_hz;
+  uint64_t samples;
+  uint64_t lost;        /* the kernel had no room for them */
+  uint64_t throttled;   /* times that the kernel held sampling back */
+  uint64_t unmapped;    /* samples at addresses that no known mapping contains */
+  uint64_t unexplained; /* samples whose block could not be found: code missing or undecodable */
+  const char *note;     /* what was assumed or chosen and why, one line; may be empty */
+} hbbp_source_info;
+
+typedef struct hbbp_block {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t module;      /* index of its module */
+  uint64_t start;       /* address in the module */
+  uint64_t end;         /* exclusive */
+  uint32_t instruction_count;
+  uint32_t function; /* index of its function; HBBP_NO_INDEX for a block found by
+                        hbbp_profile_find_block in a function without samples */
+  hbbp_source source;   /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
+  uint32_t reserved;
+  double count;          /* executions */
+  double standard_error; /* of count */
+  uint64_t samples;      /* that the count rests on */
+} hbbp_block;
+
+typedef struct hbbp_function {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t module;      /* index of its module */
+  uint64_t start;
+  uint64_t end;        /* exclusive */
+  const char *name;    /* as the symbol table has it (mangled); "0x1234" if it has none */
+  double instructions; /* executed in it */
+  double standard_error;
+  uint64_t samples;
+} hbbp_function;
+
+/* One instruction of a module. */
+typedef struct hbbp_instruction {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t length;      /* bytes */
+  uint64_t address;
+  const char *mnemonic; /* Intel's, lower case, without prefixes; static storage */
+} hbbp_instruction;
+
+typedef struct hbbp_profile_info {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t pid;
+  uint64_t start_time_ns; /* since 1970, when the session first started */
+  uint64_t duration_ns;   /* that it ran */
+  const char *command;    /* arguments joined by spaces; may be empty */
+  const char *host;       /* kernel and CPU; may be empty */
+} hbbp_profile_info;
+
+/* Profiles ------------------------------------------------------------------------------- */
+
+/* Reads a profile file. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO;
+ * HBBP_ERROR_BAD_FORMAT (truncated, damaged or no profile; the message says where),
+ * HBBP_ERROR_VERSION (made by a newer library). Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile,
+                                       hbbp_error *error);
+
+/* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
+ * generated code, deleted files) is stored with the counts.
+ * Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder).
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *path,
+                                       hbbp_error *error);
+
+/* The sum of `count` >= 1 profiles. Modules are the same if their build IDs are (or, without
+ * build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
+ * otherwise; threads are the same if pid and tid are. Errors: HBBP_ERROR_INVALID_ARGUMENT,
+ * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, size_t count,
+                                        hbbp_profile **merged, hbbp_error *error);
+
+/* What thread `tid` did, as a profile of its own. Errors: HBBP_ERROR_NOT_FOUND (no such thread).
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile *profile, uint32_t tid,
+                                                hbbp_profile **selected, hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_profile_destroy(hbbp_profile *profile);
+
+/* Errors: HBBP_ERROR_INVALID_ARGUMENT. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile *profile, hbbp_profile_info *info,
+                                           hbbp_error *error);
+
+/* Lists -----------------------------------------------------------------------------------
+ * Every _count gives 0 for NULL. Every _at gives HBBP_ERROR_NOT_FOUND for an index that is not
+ * below the count and HBBP_ERROR_INVALID_ARGUMENT for NULL. Any thread. Since 0.1.
+ *
+ * Blocks, functions, hbbp_module.code and hbbp_source_info.unexplained need the code of the
+ * modules: the first call that asks for one of them reads and decodes the functions that have
+ * samples, once. What fails there is told by module (code, problem), never by an error. */
+HBBP_API size_t hbbp_profile_source_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile *profile, size_t index,
+                                            hbbp_source_info *source, hbbp_error *error);
+HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_thread_at(const hbbp_profile *profile, size_t index,
+                                            hbbp_thread *thread, hbbp_error *error);
+HBBP_API size_t hbbp_profile_module_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_module_at(const hbbp_profile *profile, size_t index,
+                                            hbbp_module *module, hbbp_error *error);
+/* In order of module and address; every block that has a count. */
+HBBP_API size_t hbbp_profile_block_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_block_at(const hbbp_profile *profile, size_t index,
+                                           hbbp_block *block, hbbp_error *error);
+/* In order of module and address; every function that has a block with a count. */
+HBBP_API size_t hbbp_profile_function_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile *profile, size_t index,
+                                              hbbp_function *function, hbbp_error *error);
+
+/* Copies blocks [first, first + count) into `blocks`, whose elements are block_size =
+ * sizeof(hbbp_block) apart as the caller knows it; cheaper than one call each. `copied` gets how
+ * many there were. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile *profile, size_t first,
+                                              size_t count, size_t block_size, hbbp_block *blocks,
+                                              size_t *copied, hbbp_error *error);
+
+/* Code ------------------------------------------------------------------------------------ */
+
+/* The block around an address of a module, whether it has a count or not.
+ * Errors: HBBP_ERROR_NOT_FOUND (no module, or no code there). Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_find_block(const hbbp_profile *profile, uint32_t module,
+                                             uint64_t address, hbbp_block *block,
+                                             hbbp_error *error);
+
+/* The instruction at an address of a module; address + length is the next one.
+ * Errors: HBBP_ERROR_NOT_FOUND (no module, no code there, or no instruction).
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_decode(const hbbp_profile *profile, uint32_t module,
+                                         uint64_t address, hbbp_instruction *instruction,
+                                         hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_PROFILE_H_ */

@@ -1,0 +1,39 @@
+/* samples.h: the kinds of observation that a session takes. */
+#ifndef HBBP_SAMPLES_H_
+#define HBBP_SAMPLES_H_
+
+#include "api.h"
+
+HBBP_EXTERN_C_BEGIN
+
+typedef int32_t hbbp_source;
+enum {
+  HBBP_SOURCE_NONE = 0,
+  HBBP_SOURCE_EBS = 1,  /* event-based sampling: an instruction pointer a period */
+  HBBP_SOURCE_LBR = 2,  /* last branch records */
+  HBBP_SOURCE_IBS = 3,  /* AMD instruction-based sampling */
+  HBBP_SOURCE_SWBT = 4, /* software branch tracing */
+  HBBP_SOURCE_TRUTH = 5 /* exact counts from instrumentation */
+};
+
+/* The event whose occurrences make up a period. */
+typedef int32_t hbbp_event;
+enum {
+  HBBP_EVENT_AUTO = 0,         /* instructions where there is a PMU, else task-clock */
+  HBBP_EVENT_TASK_CLOCK = 1,   /* nanoseconds that a thread ran */
+  HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
+  HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */
+  HBBP_EVENT_CYCLES = 4
+};
+
+typedef int32_t hbbp_period_mode;
+enum {
+  HBBP_PERIOD_PRIME = 0, /* the largest prime that is not above the period: no resonance */
+  HBBP_PERIOD_FIXED = 1, /* exactly the period */
+  HBBP_PERIOD_RANDOM = 2 /* drawn anew, within 12.5 % of the period, every time that samples are
+                            collected; a thread born during the session keeps one draw */
+};
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_SAMPLES_H_ */

@@ -1,0 +1,83 @@
+/* session.h: profile the calling process.
+ *
+ *   hbbp_session *session;
+ *   hbbp_session_create(NULL, &session, NULL);
+ *   hbbp_session_start(session, NULL);
+ *   work();
+ *   hbbp_session_stop(session, NULL);
+ *   hbbp_profile *profile;
+ *   hbbp_session_snapshot(session, &profile, NULL);
+ */
+#ifndef HBBP_SESSION_H_
+#define HBBP_SESSION_H_
+
+#include "profile.h"
+#include "samples.h"
+#include "status.h"
+
+HBBP_EXTERN_C_BEGIN
+
+typedef struct hbbp_session_options {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_source source;   /* HBBP_SOURCE_NONE: the best that this machine has. This version has
+                           HBBP_SOURCE_EBS */
+  hbbp_event event;
+  hbbp_period_mode period_mode;
+  uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
+                              keeps the overhead below 1 % */
+  uint64_t frequency_hz;   /* samples a second of CPU time, instead of a period; 0: use period.
+                              Both set: HBBP_ERROR_INVALID_ARGUMENT */
+  uint32_t include_kernel; /* 1: count kernel code too; needs permission */
+  uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
+                              0: the default, 256 KiB */
+} hbbp_session_options;
+
+/* What a session is doing right now. */
+typedef struct hbbp_session_info {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t running;     /* 1 between start and stop */
+  uint64_t samples;     /* collected so far */
+  uint64_t lost;        /* samples that the kernel had no room for */
+  uint64_t throttled;   /* times that the kernel held sampling back */
+  uint64_t duration_ns; /* between start and stop, or until now; all runs together */
+} hbbp_session_info;
+
+typedef struct hbbp_session hbbp_session;
+
+/* `options` may be NULL: all defaults. Opens nothing yet.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
+ * which), HBBP_ERROR_VERSION (an option that this library does not know),
+ * HBBP_ERROR_UNSUPPORTED (a source that this library does not have), HBBP_ERROR_NO_MEMORY.
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
+                                         hbbp_session **session, hbbp_error *error);
+
+/* Stops it if needed. Snapshots taken from it stay valid. NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_session_destroy(hbbp_session *session);
+
+/* Samples every thread of the process, those that exist and those that start later, until stop.
+ * Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
+ * may be started again; its counts go on.
+ * In a child made by fork the session is stopped and holds no samples.
+ * Errors: HBBP_ERROR_INVALID_STATE (running), HBBP_ERROR_PERMISSION (perf_event_open refused; the
+ * message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here), HBBP_ERROR_BUSY (out
+ * of descriptors, memory locks or counters). Since 0.1. */
+HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
+
+/* Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
+ * left. Errors: HBBP_ERROR_INVALID_STATE (not running). Since 0.1. */
+HBBP_API hbbp_status hbbp_session_stop(hbbp_session *session, hbbp_error *error);
+
+/* All that was counted so far, as an immutable profile. Allowed while the session runs, which
+ * goes on undisturbed, from any thread. Cheap: blocks are found when the profile is first asked
+ * for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, hbbp_profile **profile,
+                                           hbbp_error *error);
+
+/* Any thread. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1. */
+HBBP_API hbbp_status hbbp_session_get_info(hbbp_session *session, hbbp_session_info *info,
+                                           hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_SESSION_H_ */

@@ -1,0 +1,45 @@
+// Whole files: read them, replace them atomically, map them.
+#ifndef HBBP_LIB_BASE_FILES_H_
+#define HBBP_LIB_BASE_FILES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp {
+
+// Reads to end of file, whatever size the file claims to have (files of /proc claim 0).
+// kBadFormat if there is more than `limit`.
+StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit = 1ull << 32);
+StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ull << 32);
+
+// Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
+// content or the new one, never a part. No fsync: a power loss may lose both.
+Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
+
+// A file mapped read-only.
+class MappedFile {
+ public:
+  static StatusOr<MappedFile> Open(const std::string& path);
+  // Maps the open file `fd`, which the caller keeps; `name` is for messages.
+  static StatusOr<MappedFile> FromFd(int fd, const std::string& name);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const uint8_t> bytes() const { return {data_, size_}; }
+
+ private:
+  MappedFile(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BASE_FILES_H_

@@ -1,0 +1,25 @@
+# Flags and target kinds that every part of libhbbp shares.
+
+add_library(hbbp_flags INTERFACE)
+target_compile_options(hbbp_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Wimplicit-fallthrough -Wvla
+  $<$<BOOL:${HBBP_WARNINGS_AS_ERRORS}>:-Werror>
+  $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
+target_compile_options(hbbp_flags INTERFACE -ffunction-sections -fdata-sections)
+target_link_options(hbbp_flags INTERFACE -Wl,--gc-sections)
+
+if(HBBP_SANITIZE)
+  target_compile_options(hbbp_flags INTERFACE
+    -fsanitize=${HBBP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(hbbp_flags INTERFACE -fsanitize=${HBBP_SANITIZE})
+endif()
+
+# hbbp_component(NAME SOURCES a.cc ... LIBS other ...): one folder of lib/, as a static
+# library whose objects also go into libhbbp.
+function(hbbp_component name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(${name} PRIVATE HBBP_BUILDING_LIBRARY)
+  target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE hbbp_flags)
+endfunction()
