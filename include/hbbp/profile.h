@@ -36,7 +36,8 @@ enum {
   HBBP_MODULE_CODE_FILE = 0,     /* in its file, whose build ID is the one that ran */
   HBBP_MODULE_CODE_PROFILE = 1,  /* stored in the profile */
   HBBP_MODULE_CODE_MISSING = 2,  /* not found: its samples are unexplained */
-  HBBP_MODULE_CODE_MISMATCH = 3  /* its file was replaced by another one since: as MISSING */
+  HBBP_MODULE_CODE_MISMATCH = 3, /* its file was replaced by another one since: as MISSING */
+  HBBP_MODULE_CODE_NOT_SOUGHT = 4 /* it has no samples */
 };
 
 typedef struct hbbp_module {
@@ -123,7 +124,11 @@ typedef struct hbbp_profile_info {
   uint64_t start_time_ns; /* since 1970, when the session first started */
   uint64_t duration_ns;   /* that it ran */
   const char *command;    /* arguments joined by spaces; may be empty */
-  const char *host;       /* kernel and CPU; may be empty */
+  const char *host;       /* kernel and machine; may be empty */
+  uint64_t samples;       /* of all sources, as the next three */
+  uint64_t lost;
+  uint64_t throttled;
+  uint64_t unmapped;
 } hbbp_profile_info;
 
 /* Profiles ------------------------------------------------------------------------------- */
@@ -164,9 +169,9 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile *profile, hbbp_pro
  * Every _count gives 0 for NULL. Every _at gives HBBP_ERROR_NOT_FOUND for an index that is not
  * below the count and HBBP_ERROR_INVALID_ARGUMENT for NULL. Any thread. Since 0.1.
  *
- * Blocks, functions, hbbp_module.code and hbbp_source_info.unexplained need the code of the
- * modules: the first call that asks for one of them reads and decodes the functions that have
- * samples, once. What fails there is told by module (code, problem), never by an error. */
+ * Blocks, functions and sources (unexplained) need the code of the modules: the first call that
+ * asks for one of them reads and decodes the functions that have samples, once. What fails there
+ * is told by module (code, problem), never by an error. */
 HBBP_API size_t hbbp_profile_source_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile *profile, size_t index,
                                             hbbp_source_info *source, hbbp_error *error);

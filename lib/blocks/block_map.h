@@ -2,9 +2,17 @@
 //
 // A block starts at a leader and ends with the first instruction that EndsBlock, or before the
 // next leader. Leaders are: the start of a function (or part), targets of direct branches,
-// entries of jump tables that could be read, what follows an instruction that ends a block, and
-// addresses given as evidence. A function is decoded when the first address inside it is asked
-// for; whole modules never are.
+// entries of jump tables that could be read, what follows an instruction that ends a block,
+// endbr64, what follows the padding after a jump or return, and addresses given as evidence. A
+// function is decoded when the first address inside it is asked for; whole modules never are.
+//
+// Functions come in parts (".cold"). The parts that a part jumps to, directly or through a jump
+// table, are decoded with it, because their jumps back are leaders too; what those jump to in
+// turn is not. Small parts beside a part, such as a second entry to it in assembly, matter in the
+// same way. A part of more than a MiB, which is what a module that tells nothing has, is
+// treated as windows at fixed addresses, each of which is a part; a window starts a block.
+//
+// Blocks depend on the code and on the evidence, never on the order of questions or evidence.
 #ifndef HBBP_LIB_BLOCKS_BLOCK_MAP_H_
 #define HBBP_LIB_BLOCKS_BLOCK_MAP_H_
 
@@ -30,12 +38,15 @@ struct Block {
   bool Contains(ModuleAddress address) const { return start <= address && address < end; }
 };
 
+// Of the parts that were asked for; parts that were decoded for the sake of others do not count.
 struct BlockMapStatistics {
   uint64_t functions = 0;
   uint64_t instructions = 0;
   uint64_t blocks = 0;
   uint64_t undecodable_bytes = 0;  // skipped: data among code
   uint64_t jump_tables = 0;
+  uint64_t jump_table_entries = 0;
+  // Jumps through one pointer in memory, such as those of the PLT, are not among them.
   uint64_t unresolved_indirect_jumps = 0;
 };
 
@@ -50,13 +61,17 @@ class BlockMap {
   std::optional<Block> Find(ModuleAddress address);
 
   // Evidence from a run: an instruction starts here (an IP sample). Where the linear decoding
-  // disagrees, it is decoded again from here.
+  // disagrees, it is decoded again from here, and the instruction that it overlaps is dropped;
+  // but two that evidence confirms are both kept, as is one of which this is the same without
+  // some prefixes. Nothing happens where no instruction can be decoded.
   void AddInstructionEvidence(ModuleAddress address);
 
-  // Evidence from a run: a branch arrived here. The block around it is split.
+  // Evidence from a run: a branch arrived here. The block around it is split. Implies
+  // AddInstructionEvidence.
   void AddLeaderEvidence(ModuleAddress address);
 
-  // The blocks of the function around `address`, in order of address.
+  // The blocks of the function (part) around `address`, in order of address. Gaps between them
+  // are bytes that could not be decoded.
   std::vector<Block> FunctionBlocks(ModuleAddress address);
 
   const BlockMapStatistics& statistics() const;

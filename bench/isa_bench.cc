@@ -1,0 +1,93 @@
+// Nanoseconds an instruction over the code of libc: items_per_second counts instructions.
+#include <benchmark/benchmark.h>
+#include <elf.h>
+
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "isa/control_flow.h"
+#include "isa/decoder.h"
+
+namespace hbbp {
+namespace {
+
+// The largest executable section. Empty if libc is somewhere else.
+const std::vector<uint8_t>& LibcText() {
+  static const std::vector<uint8_t> text = [] {
+    std::vector<uint8_t> largest;
+    auto file = MappedFile::Open("/lib/x86_64-linux-gnu/libc.so.6");
+    if (!file.ok()) return largest;
+    const std::span<const uint8_t> bytes = file->bytes();
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes.data(), sizeof(header));
+    for (int i = 0; i < header.e_shnum; ++i) {
+      Elf64_Shdr section;
+      std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof(section), sizeof(section));
+      if (!(section.sh_flags & SHF_EXECINSTR) || section.sh_size < largest.size()) continue;
+      const auto code = bytes.subspan(section.sh_offset, section.sh_size);
+      largest.assign(code.begin(), code.end());
+    }
+    return largest;
+  }();
+  return text;
+}
+
+// `decode(code, address)` gives the length, 0 if there is no instruction.
+template <typename Decode>
+void Sweep(benchmark::State& state, const Decode& decode) {
+  const std::span<const uint8_t> text = LibcText();
+  if (text.empty()) {
+    state.SkipWithError("no libc.so.6 at its usual place");
+    return;
+  }
+  int64_t instructions = 0;
+  for (auto _ : state) {
+    for (size_t offset = 0; offset < text.size(); ++instructions) {
+      const int length = decode(text.subspan(offset), offset);
+      benchmark::DoNotOptimize(length);
+      offset += length > 0 ? static_cast<size_t>(length) : 1;
+    }
+  }
+  state.SetItemsProcessed(instructions);
+}
+
+void BM_DecodeControlFlow(benchmark::State& state) {
+  Sweep(state, [](std::span<const uint8_t> code, uint64_t address) {
+    ControlFlow flow;
+    return DecodeControlFlow(code, address, &flow) ? int{flow.length} : 0;
+  });
+}
+BENCHMARK(BM_DecodeControlFlow)->Unit(benchmark::kMillisecond);
+
+void BM_Decoder(benchmark::State& state) {
+  auto decoder = Decoder::Create();
+  if (!decoder.ok()) {
+    state.SkipWithError(decoder.status().message().c_str());
+    return;
+  }
+  Sweep(state, [&decoder](std::span<const uint8_t> code, uint64_t address) {
+    Instruction instruction;
+    return decoder.value()->Decode(code, address, &instruction) ? int{instruction.length} : 0;
+  });
+}
+BENCHMARK(BM_Decoder)->Unit(benchmark::kMillisecond);
+
+// Start-up, with the first look-up of a few names.
+void BM_CreateDecoder(benchmark::State& state) {
+  const uint8_t code[] = {0x48, 0x89, 0xe5, 0x74, 0x10, 0xc3};
+  for (auto _ : state) {
+    auto decoder = Decoder::Create();
+    Instruction instruction;
+    for (size_t offset = 0; offset < sizeof(code); offset += instruction.length) {
+      decoder.value()->Decode(std::span(code).subspan(offset), offset, &instruction);
+    }
+    benchmark::DoNotOptimize(instruction);
+  }
+}
+BENCHMARK(BM_CreateDecoder);
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,179 @@
+// hbbp.hpp: C++17 over the C ABI. Handles that destroy themselves, errors as exceptions, lists as
+// ranges; no behaviour of its own. Everything compiles into the host, so nothing here is ABI.
+//
+//   hbbp::session session;
+//   session.start();
+//   work();
+//   session.stop();
+//   for (const hbbp_block& block : session.snapshot().blocks()) ...
+#ifndef HBBP_HBBP_HPP_
+#define HBBP_HBBP_HPP_
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hbbp.h"
+
+namespace hbbp {
+
+// what() is the message of hbbp_error.
+class error : public std::runtime_error {
+ public:
+  error(hbbp_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+  hbbp_status status() const noexcept { return status_; }
+
+ private:
+  hbbp_status status_;
+};
+
+namespace detail {
+
+// Calls a function of the C ABI with a hbbp_error and throws what it reports.
+template <typename Function>
+void check(Function&& function) {
+  hbbp_error failure = {};
+  failure.struct_size = sizeof(failure);
+  const hbbp_status status = function(&failure);
+  if (status != HBBP_OK) throw error(status, failure.message);
+}
+
+template <typename Struct>
+Struct sized() {
+  Struct value = {};
+  value.struct_size = sizeof(value);
+  return value;
+}
+
+// All elements of a list that is read by index.
+template <typename Struct, typename Handle>
+std::vector<Struct> read_list(const Handle* handle, std::size_t count,
+                              hbbp_status (*at)(const Handle*, std::size_t, Struct*,
+                                                hbbp_error*)) {
+  std::vector<Struct> list(count, sized<Struct>());
+  for (std::size_t i = 0; i < count; ++i) {
+    check([&](hbbp_error* failure) { return at(handle, i, &list[i], failure); });
+  }
+  return list;
+}
+
+}  // namespace detail
+
+class mix {
+ public:
+  explicit mix(hbbp_mix* handle) : handle_(handle, &hbbp_mix_destroy) {}
+
+  double total() const { return hbbp_mix_total(handle_.get()); }
+  // Strings inside the rows live as long as the mix.
+  std::vector<hbbp_mix_row> rows() const {
+    return detail::read_list(get(), hbbp_mix_row_count(get()), &hbbp_mix_row_at);
+  }
+  const hbbp_mix* get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<hbbp_mix, void (*)(hbbp_mix*)> handle_;
+};
+
+// Strings inside the structs live as long as the profile.
+class profile {
+ public:
+  explicit profile(hbbp_profile* handle) : handle_(handle, &hbbp_profile_destroy) {}
+
+  static profile load(const std::string& path) {
+    hbbp_profile* handle = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_load(path.c_str(), &handle, failure);
+    });
+    return profile(handle);
+  }
+
+  void save(const std::string& path) const {
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_profile_save(get(), path.c_str(), failure); });
+  }
+
+  hbbp_profile_info info() const {
+    auto info = detail::sized<hbbp_profile_info>();
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_profile_get_info(get(), &info, failure); });
+    return info;
+  }
+
+  std::vector<hbbp_source_info> sources() const {
+    return detail::read_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_source_at);
+  }
+  std::vector<hbbp_thread> threads() const {
+    return detail::read_list(get(), hbbp_profile_thread_count(get()), &hbbp_profile_thread_at);
+  }
+  std::vector<hbbp_module> modules() const {
+    return detail::read_list(get(), hbbp_profile_module_count(get()), &hbbp_profile_module_at);
+  }
+  std::vector<hbbp_function> functions() const {
+    return detail::read_list(get(), hbbp_profile_function_count(get()),
+                             &hbbp_profile_function_at);
+  }
+  std::vector<hbbp_block> blocks() const {
+    std::vector<hbbp_block> blocks(hbbp_profile_block_count(get()));
+    std::size_t copied = 0;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_copy_blocks(get(), 0, blocks.size(), sizeof(hbbp_block), blocks.data(),
+                                      &copied, failure);
+    });
+    blocks.resize(copied);
+    return blocks;
+  }
+
+  mix instruction_mix(hbbp_mix_keys keys = HBBP_MIX_BY_MNEMONIC) const {
+    hbbp_mix* handle = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_mix_create(get(), keys, &handle, failure); });
+    return mix(handle);
+  }
+
+  const hbbp_profile* get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<hbbp_profile, void (*)(hbbp_profile*)> handle_;
+};
+
+class session {
+ public:
+  session() : session(detail::sized<hbbp_session_options>()) {}
+  explicit session(const hbbp_session_options& options) : handle_(nullptr, &hbbp_session_destroy) {
+    hbbp_session* handle = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_create(&options, &handle, failure); });
+    handle_.reset(handle);
+  }
+
+  void start() {
+    detail::check([&](hbbp_error* failure) { return hbbp_session_start(get(), failure); });
+  }
+  void stop() {
+    detail::check([&](hbbp_error* failure) { return hbbp_session_stop(get(), failure); });
+  }
+  profile snapshot() {
+    hbbp_profile* handle = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_snapshot(get(), &handle, failure); });
+    return profile(handle);
+  }
+  hbbp_session_info info() {
+    auto info = detail::sized<hbbp_session_info>();
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_get_info(get(), &info, failure); });
+    return info;
+  }
+  hbbp_session* get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<hbbp_session, void (*)(hbbp_session*)> handle_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_HBBP_HPP_

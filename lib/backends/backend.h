@@ -1,0 +1,62 @@
+// Backend: a live source of samples of the calling process.
+#ifndef HBBP_LIB_BACKENDS_BACKEND_H_
+#define HBBP_LIB_BACKENDS_BACKEND_H_
+
+#include <poll.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "samples/samples.h"
+
+namespace hbbp {
+
+struct BackendConfig {
+  EventKind event = EventKind::kAuto;
+  PeriodMode period_mode = PeriodMode::kPrime;
+  uint64_t period = 0;        // 0: the default of the event
+  uint64_t frequency_hz = 0;  // instead of a period
+  bool include_kernel = false;
+  size_t buffer_bytes = 0;  // of each ring; 0: the default
+};
+
+// What a started backend really does.
+struct BackendChoice {
+  EventKind event = EventKind::kAuto;
+  uint64_t period = 0;  // 0: by frequency
+  std::string note;
+};
+
+// One thread at a time. The order of calls is Start, Drain..., Disable, Drain, Close.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual const char* name() const = 0;
+
+  // Observes every thread of the process but `excluded`, and those that start later. On failure
+  // nothing stays open.
+  virtual Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) = 0;
+
+  // Delivers what was collected since the last call. A record may be delivered before an older
+  // one of another CPU, but never one older than the start of the previous Drain.
+  virtual void Drain(SampleSink* sink) = 0;
+
+  // Collects nothing more; what was collected can still be drained.
+  virtual void Disable() = 0;
+
+  virtual void Close() = 0;
+
+  // After fork, in the child: lets go of what belongs to the parent.
+  virtual void ForgetInChild() = 0;
+
+  // Descriptors that become readable when a Drain is due before long.
+  virtual std::vector<pollfd> PollFds() const = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_BACKEND_H_

@@ -1,0 +1,327 @@
+#include "backends/ebs.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "backends/threads.h"
+#include "perf/perf_event.h"
+#include "perf/records.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kSampleType =
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+
+constexpr size_t kDefaultRingBytes = 256 * 1024;
+constexpr size_t kPerThreadRingBytes = 32 * 1024;
+
+// Defaults that keep the overhead below 1 % (docs/results.md has the measurements).
+constexpr uint64_t kDefaultClockPeriodNs = 5'000'000;
+constexpr uint64_t kDefaultHardwarePeriod = 20'000'000;
+
+uint64_t DefaultPeriod(EventKind event) {
+  return UnitOf(event) == Unit::kNanoseconds ? kDefaultClockPeriodNs : kDefaultHardwarePeriod;
+}
+
+perf_event_attr AttrOf(EventKind event) {
+  switch (event) {
+    case EventKind::kCpuClock:
+      return MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+    case EventKind::kInstructions:
+      return MakePerfEventAttr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+    case EventKind::kCycles:
+      return MakePerfEventAttr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+    default:
+      return MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+  }
+}
+
+// More descriptors than this for one session would crowd out the host's own.
+uint64_t DescriptorBudget() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  return std::max<uint64_t>(64, std::min<uint64_t>(limit.rlim_cur / 4, 8192));
+}
+
+}  // namespace
+
+EbsBackend::EbsBackend() : attr_(MakePerfEventAttr(0, 0)) {}
+EbsBackend::~EbsBackend() = default;
+
+Status EbsBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  pid_ = ::getpid();
+  excluded_ = excluded;
+  HBBP_RETURN_IF_ERROR(ChooseEvent(config, choice));
+  HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads());
+  per_thread_ = force_per_thread_ || threads.size() * cpus_.size() > DescriptorBudget();
+  ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : kDefaultRingBytes;
+  if (per_thread_) {
+    ring_bytes_ = std::min(ring_bytes_, kPerThreadRingBytes);
+    attr_.inherit = 0;
+    attr_.inherit_thread = 0;
+    choice->note += choice->note.empty() ? "" : "; ";
+    choice->note += "one event per thread, because threads times CPUs exceed the descriptors; the "
+                    "first 100 ms of a new thread may be missed";
+  }
+  attr_.wakeup_watermark = static_cast<uint32_t>(ring_bytes_ / 2);
+  Status status = AttachProcess();
+  if (!status.ok()) Close();
+  return status;
+}
+
+Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choice) {
+  std::vector<EventKind> candidates = {config.event};
+  if (config.event == EventKind::kAuto) {
+    candidates = {EventKind::kInstructions, EventKind::kTaskClock};
+  }
+  Status status;
+  for (EventKind event : candidates) {
+    attr_ = AttrOf(event);
+    attr_.sample_type = kSampleType;
+    attr_.exclude_kernel = config.include_kernel ? 0 : 1;
+    attr_.exclude_hv = 1;
+    attr_.inherit = 1;
+    attr_.mmap = 1;
+    attr_.mmap2 = 1;
+    attr_.comm = 1;
+    attr_.task = 1;
+    attr_.sample_id_all = 1;
+    attr_.watermark = 1;
+    attr_.use_clockid = 1;
+    attr_.clockid = CLOCK_MONOTONIC;
+    choice->event = event;
+    choice->period = 0;
+    random_period_ = 0;
+    if (config.frequency_hz != 0) {
+      attr_.freq = 1;
+      attr_.sample_freq = config.frequency_hz;
+    } else {
+      choice->period = config.period != 0 ? config.period : DefaultPeriod(event);
+      if (config.period_mode == PeriodMode::kPrime) {
+        choice->period = LargestPrimeUpTo(choice->period);
+      }
+      attr_.sample_period = choice->period;
+      if (config.period_mode == PeriodMode::kRandom) {
+        timespec now;
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
+        random_period_ = choice->period;
+        attr_.sample_period = draw_.Next(random_period_);
+      }
+    }
+    const std::string previous_failure = status.message();
+    status = ProbeAttr(EventName(event));
+    if (status.ok()) {
+      if (!previous_failure.empty()) {
+        choice->note = std::string(EventName(event)) + " was chosen: " + previous_failure;
+      }
+      return status;
+    }
+  }
+  return status;
+}
+
+// Finds the options that this kernel and PMU accept, best first.
+Status EbsBackend::ProbeAttr(const std::string& event_name) {
+  event_name_ = event_name;
+  const bool hardware = attr_.type == PERF_TYPE_HARDWARE;
+  int error_number = 0;
+  for (int precise_ip = hardware ? 3 : 0; precise_ip >= 0; --precise_ip) {
+    for (bool modern_kernel : {true, false}) {
+      attr_.precise_ip = static_cast<unsigned>(precise_ip) & 3;
+      attr_.build_id = modern_kernel;
+      attr_.inherit_thread = modern_kernel;
+      int fd = RawPerfEventOpen(attr_, 0, -1);
+      if (fd >= 0) {
+        ::close(fd);
+        return OkStatus();
+      }
+      error_number = errno;
+    }
+  }
+  return PerfEventOpenStatus(error_number, event_name);
+}
+
+// A thread that starts meanwhile either inherits the events of its parent, and then a FORK record
+// tells of it, or is found in the next round.
+Status EbsBackend::AttachProcess() {
+  constexpr int kMaxRounds = 20;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads());
+    std::set<pid_t> inherited = InheritedThreads();
+    bool found = false;
+    for (pid_t tid : threads) {
+      if (tid == excluded_ || attached_.contains(tid)) continue;
+      found = true;
+      attached_.insert(tid);
+      if (!inherited.contains(tid)) HBBP_RETURN_IF_ERROR(AttachThread(tid));
+    }
+    if (!found) break;
+  }
+  if (events_.empty()) {
+    return MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
+  }
+  return OkStatus();
+}
+
+std::set<pid_t> EbsBackend::InheritedThreads() {
+  std::set<pid_t> inherited;
+  if (per_thread_) return inherited;
+  for (Ring& ring : rings_) {
+    ring.buffer.Peek([&](std::span<const uint8_t> record) {
+      if (auto fork = ParseFork(record)) inherited.insert(static_cast<pid_t>(fork->tid));
+    });
+  }
+  return inherited;
+}
+
+Status EbsBackend::AttachThread(pid_t tid) {
+  if (per_thread_) return AttachThreadOnCpu(tid, -1);
+  for (int cpu : cpus_) HBBP_RETURN_IF_ERROR(AttachThreadOnCpu(tid, cpu));
+  return OkStatus();
+}
+
+Status EbsBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
+  UniqueFd fd(RawPerfEventOpen(attr_, tid, cpu));
+  if (!fd.valid()) {
+    const bool thread_ended = errno == ESRCH;
+    const bool cpu_went_offline = errno == ENODEV && cpu >= 0;
+    if (thread_ended || cpu_went_offline) return OkStatus();
+    return PerfEventOpenStatus(errno, event_name_);
+  }
+  auto shared = std::find_if(rings_.begin(), rings_.end(),
+                             [cpu](const Ring& ring) { return cpu >= 0 && ring.cpu == cpu; });
+  if (shared != rings_.end()) {
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT, shared->fd) != 0) {
+      return ErrnoStatus(errno, "PERF_EVENT_IOC_SET_OUTPUT");
+    }
+  } else {
+    HBBP_ASSIGN_OR_RETURN(RingBuffer buffer, RingBuffer::Map(fd.get(), ring_bytes_));
+    rings_.push_back({cpu, tid, fd.get(), std::move(buffer)});
+  }
+  events_.push_back({tid, cpu, std::move(fd)});
+  return OkStatus();
+}
+
+void EbsBackend::Drain(SampleSink* sink) {
+  for (Ring& ring : rings_) {
+    ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(record, sink); });
+  }
+  if (per_thread_ && !forked_.empty()) {
+    // A thread that cannot be attached to is missed, as the session's note says it may be.
+    (void)AttachNewThreads();
+  }
+  RedrawPeriods();
+}
+
+void EbsBackend::Deliver(std::span<const uint8_t> record, SampleSink* sink) {
+  switch (HeaderOf(record).type) {
+    case PERF_RECORD_SAMPLE:
+      if (auto sample = ParseSample(record, kSampleType)) {
+        if (static_cast<pid_t>(sample->pid) != pid_) return;
+        const bool in_kernel =
+            (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+        sink->OnSample({RuntimeAddress{sample->ip}, sample->pid, sample->tid, sample->time,
+                        sample->period, in_kernel});
+      }
+      break;
+    case PERF_RECORD_MMAP2:
+      if (auto map = ParseMmap2(record, kSampleType)) {
+        if (static_cast<pid_t>(map->pid) != pid_) return;
+        MappingEvent event;
+        event.start = RuntimeAddress{map->address};
+        event.end = RuntimeAddress{map->address + map->size};
+        event.offset = FileOffset{map->file_offset};
+        event.device = map->device;
+        event.inode = map->inode;
+        event.build_id = std::move(map->build_id);
+        event.path = std::move(map->path);
+        event.time_ns = map->time;
+        sink->OnMapping(std::move(event));
+      }
+      break;
+    case PERF_RECORD_COMM:
+      if (auto comm = ParseComm(record, kSampleType)) {
+        if (static_cast<pid_t>(comm->pid) != pid_) return;
+        sink->OnThreadName(comm->pid, comm->tid, comm->name);
+      }
+      break;
+    case PERF_RECORD_FORK:
+      if (auto fork = ParseFork(record)) {
+        if (static_cast<pid_t>(fork->pid) == pid_) forked_.insert(static_cast<pid_t>(fork->tid));
+      }
+      break;
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+      if (auto lost = ParseLost(record)) sink->OnLost(*lost);
+      break;
+    case PERF_RECORD_THROTTLE:
+      sink->OnThrottled();
+      break;
+    default:
+      break;
+  }
+}
+
+Status EbsBackend::AttachNewThreads() {
+  forked_.clear();
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads());
+  const auto ended = [&threads](pid_t tid) {
+    return !std::binary_search(threads.begin(), threads.end(), tid);
+  };
+  // What an ended thread left in its ring is delivered by one more Drain before it is closed.
+  std::erase_if(rings_, [&](const Ring& ring) {
+    return std::any_of(events_.begin(), events_.end(),
+                       [&](const Event& event) { return event.tid == ring.tid && event.ended; });
+  });
+  std::erase_if(events_, [](const Event& event) { return event.ended; });
+  for (Event& event : events_) event.ended = ended(event.tid);
+  std::erase_if(attached_, ended);
+  for (pid_t tid : threads) {
+    if (tid == excluded_ || !attached_.insert(tid).second) continue;
+    HBBP_RETURN_IF_ERROR(AttachThread(tid));
+  }
+  return OkStatus();
+}
+
+void EbsBackend::RedrawPeriods() {
+  if (random_period_ == 0) return;
+  for (const Event& event : events_) {
+    uint64_t period = draw_.Next(random_period_);
+    ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period);
+  }
+}
+
+void EbsBackend::Disable() {
+  for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void EbsBackend::Close() {
+  rings_.clear();
+  events_.clear();
+  attached_.clear();
+  forked_.clear();
+}
+
+void EbsBackend::ForgetInChild() {
+  for (Ring& ring : rings_) ring.buffer.Forget();
+  Close();
+}
+
+std::vector<pollfd> EbsBackend::PollFds() const {
+  std::vector<pollfd> fds;
+  fds.reserve(rings_.size());
+  for (const Ring& ring : rings_) fds.push_back({ring.fd, POLLIN, 0});
+  return fds;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,84 @@
+// Event-based sampling: an instruction pointer a period, of every thread of the process.
+//
+// How threads are followed depends on their number. Normally each thread has an event per CPU,
+// which new threads inherit at no cost; all events of a CPU share one ring. Where that takes too
+// many descriptors (hundreds of threads on many CPUs), each thread has one event and one small
+// ring, and new threads are found while draining, so their first moments are missed.
+#ifndef HBBP_LIB_BACKENDS_EBS_H_
+#define HBBP_LIB_BACKENDS_EBS_H_
+
+#include <linux/perf_event.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "base/unique_fd.h"
+#include "perf/ring_buffer.h"
+#include "samples/period.h"
+
+namespace hbbp {
+
+class EbsBackend : public Backend {
+ public:
+  EbsBackend();
+  ~EbsBackend() override;
+
+  const char* name() const override { return "ebs"; }
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
+  void Drain(SampleSink* sink) override;
+  void Disable() override;
+  void Close() override;
+  void ForgetInChild() override;
+  std::vector<pollfd> PollFds() const override;
+
+  // For tests: as if descriptors were so short that each thread can have only one.
+  void PreferOneEventPerThread() { force_per_thread_ = true; }
+
+ private:
+  // An open event: of one thread on one CPU, or on every CPU (cpu -1).
+  struct Event {
+    pid_t tid;
+    int cpu;
+    UniqueFd fd;
+    bool ended = false;
+  };
+  struct Ring {
+    int cpu;    // -1: of one thread
+    pid_t tid;  // of the thread whose event it was mapped from
+    int fd;     // of that event, which outlives the ring
+    RingBuffer buffer;
+  };
+
+  Status ChooseEvent(const BackendConfig& config, BackendChoice* choice);
+  Status ProbeAttr(const std::string& event_name);
+  Status AttachProcess();
+  Status AttachThread(pid_t tid);
+  Status AttachThreadOnCpu(pid_t tid, int cpu);
+  Status AttachNewThreads();
+  std::set<pid_t> InheritedThreads();
+  void Deliver(std::span<const uint8_t> record, SampleSink* sink);
+  void RedrawPeriods();
+
+  bool force_per_thread_ = false;
+  bool per_thread_ = false;
+  perf_event_attr attr_;
+  std::string event_name_;
+  uint64_t random_period_ = 0;  // 0: periods do not change
+  PeriodDraw draw_{1};
+  pid_t pid_ = 0;
+  pid_t excluded_ = 0;
+  size_t ring_bytes_ = 0;
+  std::vector<int> cpus_;
+  std::set<pid_t> attached_;
+  std::vector<Event> events_;
+  std::vector<Ring> rings_;
+  std::set<pid_t> forked_;  // threads that FORK records told of since the last look
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_EBS_H_

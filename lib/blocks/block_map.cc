@@ -1,0 +1,524 @@
+#include "blocks/block_map.h"
+
+#include <absl/container/btree_map.h>
+#include <absl/container/btree_set.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "blocks/bitmap.h"
+#include "blocks/function_scan.h"
+#include "blocks/jump_table.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMaxPartSize = uint64_t{1} << 20;
+constexpr uint64_t kWindowSize = uint64_t{1} << 16;
+// Enough for any desynchronized decoding to fall into step.
+constexpr uint64_t kWindowLeadIn = 128;
+// How many other parts one part may be related to.
+constexpr size_t kMaxRelated = 32;
+constexpr size_t kMaxRelatedWindows = 8;
+// Second entries of a function written in assembly, which stand beside it and jump into it.
+constexpr uint64_t kMaxStubSize = 64;
+constexpr int kMaxStubs = 8;  // on each side, padding included
+// Chance alone makes one entry land on an instruction, but hardly two.
+constexpr uint32_t kMinGuessedEntries = 2;
+// Bounds on the work that hostile code can ask for; no compiler comes near them.
+constexpr size_t kMaxAnalyzedJumps = 4096;
+constexpr size_t kMaxEntriesPerPart = size_t{1} << 18;
+constexpr size_t kMaxLoadedAddresses = 4096;
+constexpr size_t kMaxGuessedForms = 64;
+constexpr size_t kMaxGuesses = 64;
+
+// What is done for a part, in this order; each step needs the steps before it, of this part and
+// of those that it is related to, so that no step calls itself.
+enum class Stage : uint8_t {
+  kNew,
+  kScanned,  // instructions, and leaders that the part alone gives
+  kTabled,   // entries of jump tables
+  kReady,    // leaders that jumps from related parts give
+};
+
+struct JumpTableStatistics {
+  uint32_t tables = 0;
+  uint32_t entries = 0;
+  uint32_t unresolved = 0;
+};
+
+struct Part {
+  AddressRange range;
+  AddressRange extent;  // larger than the range if the part is a window
+  Stage stage = Stage::kNew;
+  uint64_t epoch = 0;  // in which it got beyond kScanned
+  FunctionScan scan;
+  Bitmap leaders;                       // of the scan, and all others
+  std::vector<uint64_t> table_targets;  // inside and outside; sorted, each once
+  JumpTableStatistics tables;
+  std::vector<Part*> related;
+  BlockMapStatistics counted;  // its share of the statistics
+  absl::btree_set<uint32_t> known_starts;
+  absl::btree_set<uint32_t> known_leaders;
+
+  uint64_t start() const { return range.start.value; }
+  uint32_t size() const { return static_cast<uint32_t>(range.end - range.start); }
+  bool is_window() const { return range != extent; }
+  size_t max_related() const { return is_window() ? kMaxRelatedWindows : kMaxRelated; }
+  bool Contains(uint64_t address) const { return range.Contains({address}); }
+  uint32_t Offset(uint64_t address) const { return static_cast<uint32_t>(address - start()); }
+};
+
+// Everything about a jump table but its base and its number of entries.
+using TableForm = std::array<uint64_t, 4>;
+
+TableForm FormOf(const JumpTable& table) {
+  return {table.displacement, table.relative, table.entry_size, table.sign_extended};
+}
+
+using GuessedBases = absl::btree_map<TableForm, std::vector<uint64_t>>;
+
+uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+}  // namespace
+
+struct BlockMap::State {
+  explicit State(const ModuleCode* module) : code(module) {}
+
+  Part* PartAround(uint64_t address);
+  Part* MakePart(uint64_t address);
+  void Scan(Part* part);
+  void CollectRelated(Part* part);
+  bool Relate(Part* part, Part* other);
+  void ReadTables(Part* part);
+  bool AddTable(Part* part, const JumpTable& table, uint64_t end);
+  IndirectJump Analyze(const Part& part, uint32_t jump) const;
+  std::vector<JumpTable> TablesOfJump(Part* part, const IndirectJump& jump, GuessedBases* guessed);
+  std::vector<uint64_t> GuessBases(Part* part, JumpTable form);
+  std::vector<uint64_t> LoadedAddresses(const Part& part) const;
+  std::vector<uint64_t> ReadTable(Part* part, const JumpTable& table, uint64_t end);
+  bool IsEntry(Part* part, uint64_t target, bool bounded);
+  void Finish(Part* part);
+  void AddStubLeaders(Part* part);
+  bool AddStubLeaders(Part* part, const AddressRange& stub);
+  void AddLeaders(Part* part, const std::vector<uint64_t>& targets);
+  void Count(Part* part);
+  // The part around `address`, with its blocks known.
+  Part* ReadyPart(uint64_t address);
+  void AddStart(Part* part, uint32_t offset);
+  std::optional<Block> BlockAt(const Part& part, uint32_t offset) const;
+
+  const ModuleCode* code;
+  absl::btree_map<uint64_t, std::unique_ptr<Part>> parts;
+  Part* last = nullptr;
+  // Advances when evidence changes the instructions of a part that others may have been told of.
+  uint64_t epoch = 0;
+  BlockMapStatistics statistics;
+};
+
+Part* BlockMap::State::PartAround(uint64_t address) {
+  if (last != nullptr && last->Contains(address)) return last;
+  auto next = parts.upper_bound(address);
+  if (next != parts.begin()) {
+    Part* part = std::prev(next)->second.get();
+    if (part->Contains(address)) return last = part;
+  }
+  Part* part = MakePart(address);
+  if (part != nullptr) last = part;
+  return part;
+}
+
+Part* BlockMap::State::MakePart(uint64_t address) {
+  const auto extent = code->FunctionAround({address});
+  if (!extent.has_value() || !extent->Contains({address})) return nullptr;
+  AddressRange range = *extent;
+  if (range.end - range.start > kMaxPartSize) {
+    const uint64_t window = address & ~(kWindowSize - 1);
+    range.start.value = std::max(range.start.value, window);
+    if (range.end - range.start > kWindowSize - (range.start.value - window)) {
+      range.end.value = window + kWindowSize;
+    }
+  }
+  // A module whose functions overlap breaks its word; parts must not follow it.
+  const auto next = parts.upper_bound(address);
+  if (next != parts.end()) range.end = std::min(range.end, next->second->range.start);
+  if (next != parts.begin()) {
+    range.start = std::max(range.start, std::prev(next)->second->range.end);
+  }
+  auto part = std::make_unique<Part>();
+  part->range = range;
+  part->extent = extent->end - extent->start > kMaxPartSize ? *extent : range;
+  Part* made = part.get();
+  parts.emplace(range.start.value, std::move(part));
+  return made;
+}
+
+void BlockMap::State::Scan(Part* part) {
+  if (part->stage >= Stage::kScanned) return;
+  const std::vector<uint32_t> known(part->known_starts.begin(), part->known_starts.end());
+  ScanInput input;
+  input.start = part->start();
+  input.size = part->size();
+  input.known_starts = known;
+  uint64_t end = part->range.end.value;
+  if (part->is_window()) {
+    input.lead_in =
+        static_cast<uint32_t>(std::min(kWindowLeadIn, part->range.start - part->extent.start));
+    end += std::min<uint64_t>(kMaxInstructionLength, part->extent.end - part->range.end);
+  }
+  const uint64_t start = input.start - input.lead_in;
+  input.code = code->CodeAt({start}, end - start);
+  if (input.code.size() > end - start) input.code = input.code.first(end - start);
+  part->scan = ScanFunction(input);
+  part->stage = Stage::kScanned;
+}
+
+bool BlockMap::State::Relate(Part* part, Part* other) {
+  if (other == nullptr || other == part) return false;
+  if (std::find(part->related.begin(), part->related.end(), other) != part->related.end()) {
+    return true;
+  }
+  if (part->related.size() == part->max_related()) return false;
+  part->related.push_back(other);
+  return true;
+}
+
+void BlockMap::State::CollectRelated(Part* part) {
+  part->related.clear();
+  if (part->is_window()) {
+    if (part->extent.start < part->range.start) Relate(part, PartAround(part->start() - 1));
+    if (part->range.end < part->extent.end) Relate(part, PartAround(part->range.end.value));
+  }
+  std::vector<uint64_t> nearest = part->scan.exits;
+  std::stable_sort(nearest.begin(), nearest.end(), [part](uint64_t a, uint64_t b) {
+    return Distance(a, part->start()) < Distance(b, part->start());
+  });
+  for (const uint64_t exit : nearest) {
+    if (part->related.size() == part->max_related()) break;
+    Relate(part, PartAround(exit));
+  }
+}
+
+bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool bounded) {
+  if (part->Contains(target)) return part->scan.starts.Test(part->Offset(target));
+  Part* other = nullptr;
+  if (bounded) {
+    other = PartAround(target);
+    if (!Relate(part, other)) return false;
+  } else {
+    const auto found =
+        std::find_if(part->related.begin(), part->related.end(),
+                     [target](const Part* candidate) { return candidate->Contains(target); });
+    if (found == part->related.end()) return false;
+    other = *found;
+  }
+  Scan(other);
+  return other->scan.starts.Test(other->Offset(target));
+}
+
+std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& table, uint64_t end) {
+  const bool bounded = table.entry_count != 0;
+  const uint32_t count =
+      bounded ? std::min(table.entry_count, kMaxJumpTableEntries) : kMaxJumpTableEntries;
+  const auto bytes = code->DataAt({table.address()}, size_t{count} * table.entry_size);
+  std::vector<uint64_t> targets;
+  for (uint32_t i = 0; i < count; ++i) {
+    const size_t position = size_t{i} * table.entry_size;
+    if (position + table.entry_size > bytes.size()) break;
+    if (!bounded && i > 0 && table.address() + position >= end) break;
+    uint64_t entry = 0;
+    std::memcpy(&entry, bytes.data() + position, table.entry_size);
+    const uint64_t target = table.Target(entry);
+    if (!IsEntry(part, target, bounded)) break;
+    targets.push_back(target);
+  }
+  return targets;
+}
+
+// The address of the table was loaded where the jump does not show it, such as before the loop
+// around it. Every address that the function loads is tried. Whatever passes for a table is the
+// table of this jump or of another one; the leaders are right in both cases.
+std::vector<uint64_t> BlockMap::State::GuessBases(Part* part, JumpTable form) {
+  form.base_known = true;
+  form.entry_count = 0;
+  std::vector<uint64_t> bases;
+  for (const uint64_t base : LoadedAddresses(*part)) {
+    form.base = base;
+    if (bases.size() < kMaxGuesses &&
+        ReadTable(part, form, form.address() + kMinGuessedEntries * form.entry_size).size() ==
+            kMinGuessedEntries) {
+      bases.push_back(base);
+    }
+  }
+  return bases;
+}
+
+std::vector<uint64_t> BlockMap::State::LoadedAddresses(const Part& part) const {
+  const Bitmap& starts = part.scan.starts;
+  const auto bytes = code->CodeAt(part.range.start, part.size());
+  absl::btree_set<uint64_t> addresses;
+  for (uint32_t offset = starts.FindAtOrAfter(0);
+       offset < bytes.size() && addresses.size() < kMaxLoadedAddresses;
+       offset = starts.FindAtOrAfter(offset + 1)) {
+    const auto address = LoadedAddress(bytes.subspan(offset), part.start() + offset);
+    if (address.has_value()) addresses.insert(*address);
+  }
+  return {addresses.begin(), addresses.end()};
+}
+
+std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, const IndirectJump& jump,
+                                                     GuessedBases* guessed) {
+  if (jump.kind != IndirectJumpKind::kJumpTable) return {};
+  if (jump.table.base_known) return {jump.table};
+  const auto key = FormOf(jump.table);
+  auto bases = guessed->find(key);
+  if (bases == guessed->end()) {
+    if (guessed->size() == kMaxGuessedForms) return {};
+    bases = guessed->emplace(key, GuessBases(part, jump.table)).first;
+  }
+  std::vector<JumpTable> tables;
+  for (const uint64_t base : bases->second) {
+    tables.push_back(jump.table);
+    tables.back().base_known = true;
+    tables.back().base = base;
+  }
+  return tables;
+}
+
+IndirectJump BlockMap::State::Analyze(const Part& part, uint32_t jump) const {
+  std::array<uint32_t, kJumpTableLookback> offsets;
+  size_t first = offsets.size();
+  for (uint32_t offset = jump; first > 0 && offset != Bitmap::kNone;
+       offset = offset == 0 ? Bitmap::kNone : part.scan.starts.FindAtOrBefore(offset - 1)) {
+    offsets[--first] = offset;
+  }
+  return AnalyzeIndirectJump(code->CodeAt(part.range.start, part.size()), part.start(),
+                             std::span(offsets).subspan(first));
+}
+
+void BlockMap::State::ReadTables(Part* part) {
+  Scan(part);
+  if (part->stage >= Stage::kTabled && part->epoch == epoch) return;
+  CollectRelated(part);
+  part->table_targets.clear();
+  part->tables = {};
+
+  std::vector<std::vector<JumpTable>> tables_of_jumps;
+  std::vector<uint64_t> table_starts;
+  GuessedBases guessed;
+  for (const uint32_t jump : part->scan.indirect_jumps) {
+    if (tables_of_jumps.size() == kMaxAnalyzedJumps) {
+      ++part->tables.unresolved;
+      continue;
+    }
+    const IndirectJump analyzed = Analyze(*part, jump);
+    if (analyzed.kind == IndirectJumpKind::kPointer) continue;
+    tables_of_jumps.push_back(TablesOfJump(part, analyzed, &guessed));
+    for (const JumpTable& table : tables_of_jumps.back()) table_starts.push_back(table.address());
+  }
+  std::sort(table_starts.begin(), table_starts.end());
+
+  // Many jumps may share a table; each is read once.
+  absl::btree_map<std::pair<TableForm, std::pair<uint64_t, uint32_t>>, bool> tables_read;
+  for (const auto& tables : tables_of_jumps) {
+    bool resolved = false;
+    for (const JumpTable& table : tables) {
+      const auto [known, is_new] =
+          tables_read.try_emplace({FormOf(table), {table.base, table.entry_count}}, false);
+      if (is_new && part->tables.entries < kMaxEntriesPerPart) {
+        const auto next =
+            std::upper_bound(table_starts.begin(), table_starts.end(), table.address());
+        known->second = AddTable(part, table, next == table_starts.end() ? UINT64_MAX : *next);
+      }
+      resolved = resolved || known->second;
+    }
+    if (!resolved) ++part->tables.unresolved;
+  }
+  auto& targets = part->table_targets;
+  std::sort(targets.begin(), targets.end());
+  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+  targets.shrink_to_fit();
+  part->related.shrink_to_fit();
+  part->stage = Stage::kTabled;
+  part->epoch = epoch;
+}
+
+bool BlockMap::State::AddTable(Part* part, const JumpTable& table, uint64_t end) {
+  const auto targets = ReadTable(part, table, end);
+  if (targets.empty()) return false;
+  ++part->tables.tables;
+  part->tables.entries += static_cast<uint32_t>(targets.size());
+  part->table_targets.insert(part->table_targets.end(), targets.begin(), targets.end());
+  return true;
+}
+
+void BlockMap::State::AddLeaders(Part* part, const std::vector<uint64_t>& targets) {
+  const auto first = std::lower_bound(targets.begin(), targets.end(), part->start());
+  for (auto target = first; target != targets.end() && part->Contains(*target); ++target) {
+    const uint32_t offset = part->Offset(*target);
+    if (part->scan.starts.Test(offset)) part->leaders.Set(offset);
+  }
+}
+
+void BlockMap::State::AddStubLeaders(Part* part) {
+  if (part->is_window()) return;
+  ModuleAddress start = part->range.start;
+  for (int i = 0; i < kMaxStubs && start.value > 0; ++i) {
+    const auto stub = code->FunctionAround(start - 1);
+    if (!stub.has_value() || stub->end != start || !AddStubLeaders(part, *stub)) break;
+    start = stub->start;
+  }
+  ModuleAddress end = part->range.end;
+  for (int i = 0; i < kMaxStubs; ++i) {
+    const auto stub = code->FunctionAround(end);
+    if (!stub.has_value() || stub->start != end || !AddStubLeaders(part, *stub)) break;
+    end = stub->end;
+  }
+}
+
+// False if it is too large for a stub.
+bool BlockMap::State::AddStubLeaders(Part* part, const AddressRange& stub) {
+  const uint64_t size = stub.end - stub.start;
+  if (size > kMaxStubSize) return false;
+  const FunctionScan scan = ScanFunction({.code = code->CodeAt(stub.start, size),
+                                          .lead_in = 0,
+                                          .start = stub.start.value,
+                                          .size = static_cast<uint32_t>(size),
+                                          .known_starts = {}});
+  AddLeaders(part, scan.exits);
+  return true;
+}
+
+void BlockMap::State::Count(Part* part) {
+  const auto add = [this](const BlockMapStatistics& share, uint64_t sign) {
+    statistics.functions += sign * share.functions;
+    statistics.instructions += sign * share.instructions;
+    statistics.blocks += sign * share.blocks;
+    statistics.undecodable_bytes += sign * share.undecodable_bytes;
+    statistics.jump_tables += sign * share.jump_tables;
+    statistics.jump_table_entries += sign * share.jump_table_entries;
+    statistics.unresolved_indirect_jumps += sign * share.unresolved_indirect_jumps;
+  };
+  add(part->counted, ~uint64_t{0});
+  Bitmap blocks = part->leaders;
+  blocks.And(part->scan.starts);
+  part->counted = {.functions = 1,
+                   .instructions = part->scan.instruction_count,
+                   .blocks = blocks.Count(0, part->size()),
+                   .undecodable_bytes = part->scan.undecodable_bytes,
+                   .jump_tables = part->tables.tables,
+                   .jump_table_entries = part->tables.entries,
+                   .unresolved_indirect_jumps = part->tables.unresolved};
+  add(part->counted, 1);
+}
+
+void BlockMap::State::Finish(Part* part) {
+  if (part->stage == Stage::kReady && part->epoch == epoch) return;
+  ReadTables(part);
+  part->leaders = part->scan.leaders;
+  AddLeaders(part, part->table_targets);
+  for (Part* other : part->related) {
+    ReadTables(other);
+    AddLeaders(part, other->scan.exits);
+    AddLeaders(part, other->table_targets);
+  }
+  AddStubLeaders(part);
+  for (const uint32_t offset : part->known_leaders) {
+    if (part->scan.starts.Test(offset)) part->leaders.Set(offset);
+  }
+  part->stage = Stage::kReady;
+  Count(part);
+}
+
+Part* BlockMap::State::ReadyPart(uint64_t address) {
+  Part* part = PartAround(address);
+  if (part != nullptr) Finish(part);
+  return part;
+}
+
+void BlockMap::State::AddStart(Part* part, uint32_t offset) {
+  if (!part->known_starts.insert(offset).second) return;
+  if (part->stage == Stage::kNew || part->scan.starts.Test(offset)) return;
+  part->stage = Stage::kNew;
+  ++epoch;
+}
+
+std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset) const {
+  if (offset >= part.scan.code_end) return std::nullopt;
+  const uint32_t first = part.leaders.FindAtOrBefore(offset);
+  if (first == Bitmap::kNone || !part.scan.starts.Test(first)) return std::nullopt;
+  const uint32_t next = part.leaders.FindAtOrAfter(first + 1);
+  const uint32_t end = next == Bitmap::kNone ? part.scan.code_end : next;
+  const uint32_t last_instruction = part.scan.starts.FindAtOrBefore(end - 1);
+
+  Block block;
+  block.start = part.range.start + first;
+  block.end = part.range.start + end;
+  block.instruction_count = part.scan.starts.Count(first, end);
+  ControlFlow flow;
+  const ModuleAddress address = part.range.start + last_instruction;
+  if (DecodeControlFlow(code->CodeAt(address, kMaxInstructionLength), address.value, &flow)) {
+    block.terminator = flow.kind;
+    block.has_target = flow.has_target;
+    block.target = {flow.has_target ? flow.target : 0};
+  }
+  return block;
+}
+
+BlockMap::BlockMap(const ModuleCode* code) : state_(std::make_unique<State>(code)) {}
+
+BlockMap::~BlockMap() = default;
+
+std::optional<Block> BlockMap::Find(ModuleAddress address) {
+  Part* part = state_->ReadyPart(address.value);
+  if (part == nullptr) return std::nullopt;
+  if (auto block = state_->BlockAt(*part, part->Offset(address.value))) return block;
+  // The first bytes of a window may end the last instruction of the window before it.
+  if (!part->is_window() || part->range.start == part->extent.start ||
+      address - part->range.start >= kMaxInstructionLength) {
+    return std::nullopt;
+  }
+  Part* previous = state_->ReadyPart(part->start() - 1);
+  if (previous == nullptr) return std::nullopt;
+  return state_->BlockAt(*previous, previous->Offset(address.value));
+}
+
+void BlockMap::AddInstructionEvidence(ModuleAddress address) {
+  Part* part = state_->PartAround(address.value);
+  ControlFlow flow;
+  if (part == nullptr || !DecodeControlFlow(state_->code->CodeAt(address, kMaxInstructionLength),
+                                            address.value, &flow)) {
+    return;
+  }
+  state_->AddStart(part, part->Offset(address.value));
+}
+
+void BlockMap::AddLeaderEvidence(ModuleAddress address) {
+  AddInstructionEvidence(address);
+  Part* part = state_->PartAround(address.value);
+  if (part == nullptr) return;
+  const uint32_t offset = part->Offset(address.value);
+  if (!part->known_starts.contains(offset)) return;
+  if (!part->known_leaders.insert(offset).second || part->stage != Stage::kReady) return;
+  if (!part->scan.starts.Test(offset) || part->leaders.Test(offset)) return;
+  part->leaders.Set(offset);
+  ++part->counted.blocks;
+  ++state_->statistics.blocks;
+}
+
+std::vector<Block> BlockMap::FunctionBlocks(ModuleAddress address) {
+  std::vector<Block> blocks;
+  Part* part = state_->ReadyPart(address.value);
+  if (part == nullptr) return blocks;
+  for (uint32_t offset = part->leaders.FindAtOrAfter(0); offset != Bitmap::kNone;
+       offset = part->leaders.FindAtOrAfter(offset + 1)) {
+    if (const auto block = state_->BlockAt(*part, offset)) blocks.push_back(*block);
+  }
+  return blocks;
+}
+
+const BlockMapStatistics& BlockMap::statistics() const { return state_->statistics; }
+
+}  // namespace hbbp

@@ -1,0 +1,203 @@
+#include "blocks/function_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isa/control_flow.h"
+
+namespace hbbp {
+namespace {
+
+bool IsLegacyPrefix(uint8_t byte) {
+  switch (byte) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64:
+    case 0x65:
+    case 0x66:
+    case 0x67:
+    case 0xf0:
+    case 0xf2:
+    case 0xf3:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The nops that assemblers align code with.
+bool IsPadding(std::span<const uint8_t> instruction) {
+  size_t i = 0;
+  while (i < instruction.size() && (instruction[i] == 0x66 || instruction[i] == 0x2e)) ++i;
+  const auto opcode = instruction.subspan(i);
+  if (opcode.size() == 1) return opcode[0] == 0x90;
+  return opcode.size() >= 2 && opcode[0] == 0x0f && opcode[1] == 0x1f;
+}
+
+bool IsEndbr64(std::span<const uint8_t> instruction) {
+  return instruction.size() == 4 && instruction[0] == 0xf3 && instruction[1] == 0x0f &&
+         instruction[2] == 0x1e && instruction[3] == 0xfa;
+}
+
+class Scanner {
+ public:
+  explicit Scanner(const ScanInput& input) : input_(input) {
+    scan_.starts = Bitmap(input.size);
+    scan_.leaders = Bitmap(input.size);
+  }
+
+  FunctionScan Run() {
+    Sweep(FirstOffset());
+    SplitPrefixes();
+    scan_.leaders.And(scan_.starts);
+    for (const uint32_t gap : gaps_) scan_.leaders.Set(gap);
+    std::sort(scan_.indirect_jumps.begin(), scan_.indirect_jumps.end());
+    std::sort(scan_.exits.begin(), scan_.exits.end());
+    scan_.exits.erase(std::unique(scan_.exits.begin(), scan_.exits.end()), scan_.exits.end());
+    scan_.exits.shrink_to_fit();
+    scan_.indirect_jumps.shrink_to_fit();
+    return std::move(scan_);
+  }
+
+ private:
+  bool Decode(uint32_t offset, ControlFlow* flow) const {
+    return DecodeControlFlow(input_.code.subspan(input_.lead_in + offset), input_.start + offset,
+                             flow);
+  }
+
+  std::span<const uint8_t> Bytes(uint32_t offset, uint32_t size) const {
+    return input_.code.subspan(input_.lead_in + offset, size);
+  }
+
+  // Where an instruction that began in the lead-in ends.
+  uint32_t FirstOffset() const {
+    uint32_t position = 0;
+    while (position < input_.lead_in && position < input_.code.size()) {
+      ControlFlow flow;
+      const uint64_t address = input_.start - input_.lead_in + position;
+      position +=
+          DecodeControlFlow(input_.code.subspan(position), address, &flow) ? flow.length : 1;
+    }
+    const uint32_t offset = position > input_.lead_in ? position - input_.lead_in : 0;
+    return input_.known_starts.empty() ? offset : std::min(offset, input_.known_starts.front());
+  }
+
+  void Sweep(uint32_t offset) {
+    const uint32_t available = input_.code.size() > input_.lead_in
+                                   ? static_cast<uint32_t>(std::min<uint64_t>(
+                                         input_.size, input_.code.size() - input_.lead_in))
+                                   : 0;
+    if (offset > 0) gaps_.push_back(0);
+    scan_.leaders.Set(offset);
+    auto known = input_.known_starts.begin();
+    bool in_gap = false;
+    bool unreachable = false;  // by falling through: only padding follows a jump or return
+    bool padded = false;
+    while (offset < available) {
+      while (known != input_.known_starts.end() && *known < offset) ++known;
+      const bool is_known = known != input_.known_starts.end() && *known == offset;
+      const auto next_known = is_known ? known + 1 : known;
+
+      ControlFlow flow;
+      bool decoded = Decode(offset, &flow);
+      uint32_t next = offset + (decoded ? flow.length : 1);
+      if (decoded && next_known != input_.known_starts.end() && *next_known < next) {
+        const uint32_t inside = *next_known;
+        if (is_known || SkipsPrefixes(offset, inside, next)) {
+          // Both are true: the code runs from here and from the middle of it.
+          scan_.leaders.Set(inside);
+          scan_.leaders.Set(next);
+        } else {
+          decoded = false;
+        }
+        next = inside;
+      }
+      if (!decoded) {
+        if (!in_gap) gaps_.push_back(offset);
+        in_gap = true;
+        unreachable = padded = false;
+        scan_.undecodable_bytes += next - offset;
+        offset = next;
+        continue;
+      }
+
+      if (in_gap) scan_.leaders.Set(offset);
+      in_gap = false;
+      const auto bytes = Bytes(offset, flow.length);
+      if (IsEndbr64(bytes)) scan_.leaders.Set(offset);
+      if (unreachable) {
+        if (IsPadding(bytes)) {
+          padded = true;
+        } else {
+          if (padded) scan_.leaders.Set(offset);
+          unreachable = padded = false;
+        }
+      }
+      scan_.starts.Set(offset);
+      ++scan_.instruction_count;
+      if (EndsBlock(flow.kind)) {
+        scan_.leaders.Set(next);
+        if (!FallsThrough(flow.kind)) {
+          unreachable = true;
+          padded = false;
+        }
+        NoteBranch(offset, flow);
+      }
+      offset = next;
+    }
+    if (offset < input_.size) gaps_.push_back(offset);
+    scan_.code_end = offset;
+  }
+
+  void NoteBranch(uint32_t offset, const ControlFlow& flow) {
+    if (flow.kind == BranchKind::kIndirectJump) scan_.indirect_jumps.push_back(offset);
+    if (!flow.has_target) return;
+    const uint64_t target_offset = flow.target - input_.start;
+    if (target_offset < input_.size) {
+      scan_.leaders.Set(target_offset);
+    } else if (flow.kind != BranchKind::kCall) {
+      scan_.exits.push_back(flow.target);
+    }
+  }
+
+  // Is what starts at `inside` the instruction [start, end) without some of its prefixes? Such
+  // as the "lock" that code jumps over when there is only one thread.
+  bool SkipsPrefixes(uint32_t start, uint32_t inside, uint32_t end) const {
+    const auto skipped = Bytes(start, inside - start);
+    ControlFlow flow;
+    return std::all_of(skipped.begin(), skipped.end(), IsLegacyPrefix) && Decode(inside, &flow) &&
+           inside + flow.length == end;
+  }
+
+  // Branches to the middle of an instruction count only if they skip prefixes: any other is
+  // likelier to come from data that was decoded as code.
+  void SplitPrefixes() {
+    for (uint32_t target = scan_.leaders.FindAtOrAfter(0); target != Bitmap::kNone;
+         target = scan_.leaders.FindAtOrAfter(target + 1)) {
+      if (target == 0 || scan_.starts.Test(target)) continue;
+      const uint32_t start = scan_.starts.FindAtOrBefore(target);
+      ControlFlow flow;
+      if (start == Bitmap::kNone || target - start >= kMaxInstructionLength ||
+          !Decode(start, &flow) || start + flow.length <= target ||
+          !SkipsPrefixes(start, target, start + flow.length)) {
+        continue;
+      }
+      scan_.starts.Set(target);
+      ++scan_.instruction_count;
+      scan_.leaders.Set(start + flow.length);
+      if (Decode(target, &flow)) NoteBranch(target, flow);
+    }
+  }
+
+  const ScanInput& input_;
+  FunctionScan scan_;
+  std::vector<uint32_t> gaps_;
+};
+
+}  // namespace
+
+FunctionScan ScanFunction(const ScanInput& input) { return Scanner(input).Run(); }
+
+}  // namespace hbbp

@@ -1,0 +1,607 @@
+#include "blocks/jump_table.h"
+
+#include <Zydis/Zydis.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace hbbp {
+namespace {
+
+constexpr int kRegisters = 16;
+constexpr size_t kMaxSlots = 16;
+constexpr size_t kMaxPendingStates = 4;
+
+// An address in a table, or in what may be one: base + displacement + index.
+struct TableAddress {
+  bool base_known = false;
+  uint64_t base = 0;
+  uint64_t displacement = 0;
+  uint32_t index = 0;  // a symbol
+};
+
+struct Value {
+  enum class Kind : uint8_t {
+    kSymbol,  // unknown, but the same wherever the symbol is the same
+    kConstant,
+    kAddress,  // of a table entry
+    kEntry,    // loaded from a table
+    kTarget,   // an entry plus the base of its table
+  };
+  Kind kind = Kind::kSymbol;
+  bool scaled = false;         // kSymbol: an index times the size of an entry
+  bool pointer = false;        // kSymbol: loaded from memory, and not from a table
+  bool sign_extended = false;  // kEntry, kTarget
+  uint8_t entry_size = 0;      // kEntry, kTarget
+  uint32_t symbol = 0;
+  uint64_t constant = 0;
+  TableAddress address;  // kAddress, kEntry, kTarget
+};
+
+// A place on the stack that code without optimization keeps a value in.
+struct Slot {
+  int base = 0;
+  int64_t displacement = 0;
+  Value value;
+};
+
+struct Comparison {
+  bool valid = false;
+  uint32_t symbol = 0;
+  uint64_t limit = 0;
+};
+
+struct Symbol {
+  uint32_t parent = 0;  // bounded by whatever bounds this one; 0: none
+  uint32_t bound = 0;   // how many values it can have; 0: any
+};
+
+struct MachineState {
+  std::array<Value, kRegisters> registers;
+  std::vector<Slot> slots;
+  std::vector<Symbol> symbols;
+  Comparison comparison;
+};
+
+struct Instruction {
+  ZydisDecodedInstruction head;
+  std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
+  uint64_t address = 0;
+
+  uint64_t end() const { return address + head.length; }
+  bool Is(int operand, ZydisOperandType type) const { return operands[operand].type == type; }
+};
+
+bool ChangesFlags(const Instruction& instruction) {
+  const ZydisAccessedFlags* flags = instruction.head.cpu_flags;
+  return flags != nullptr &&
+         (flags->modified | flags->set_0 | flags->set_1 | flags->undefined) != 0;
+}
+
+// -1 for what is no general-purpose register.
+int RegisterIndex(ZydisRegister name) {
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+  if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15) return -1;
+  return whole - ZYDIS_REGISTER_RAX;
+}
+
+constexpr int kRax = 0;
+constexpr int kRsp = 4;
+constexpr int kRbp = 5;
+
+bool IsHighByte(ZydisRegister name) {
+  return name >= ZYDIS_REGISTER_AH && name <= ZYDIS_REGISTER_BH;
+}
+
+class Interpreter {
+ public:
+  Interpreter() {
+    state_.symbols.emplace_back();
+    Forget();
+  }
+
+  void Step(const Instruction& instruction) {
+    if (!falls_in_) {
+      const auto pending = std::find_if(pending_.begin(), pending_.end(), [&](const auto& entry) {
+        return entry.first == instruction.address;
+      });
+      if (pending == pending_.end()) {
+        Forget();
+      } else {
+        state_ = pending->second;
+      }
+    }
+    falls_in_ = true;
+    Execute(instruction);
+    if (!sets_comparison_ && ChangesFlags(instruction)) state_.comparison.valid = false;
+    sets_comparison_ = false;
+  }
+
+  IndirectJump Jump(const Instruction& instruction) {
+    IndirectJump jump;
+    const ZydisDecodedOperand& operand = instruction.operands[0];
+    if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+      const Value value = Read(operand.reg.value);
+      if (value.kind == Value::Kind::kTarget ||
+          (value.kind == Value::Kind::kEntry && value.entry_size >= 4)) {
+        jump.kind = IndirectJumpKind::kJumpTable;
+        jump.table = Table(value, value.kind == Value::Kind::kTarget);
+      } else if (value.pointer) {
+        jump.kind = IndirectJumpKind::kPointer;
+      }
+    } else if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      const auto address = Evaluate(instruction, operand);
+      if (address.has_value() && address->kind == Value::Kind::kAddress) {
+        Value entry = *address;
+        entry.entry_size = 8;
+        jump.kind = IndirectJumpKind::kJumpTable;
+        jump.table = Table(entry, false);
+      } else {
+        jump.kind = IndirectJumpKind::kPointer;
+      }
+    }
+    return jump;
+  }
+
+ private:
+  JumpTable Table(const Value& value, bool relative) const {
+    JumpTable table;
+    table.base_known = value.address.base_known;
+    table.base = value.address.base;
+    table.displacement = value.address.displacement;
+    table.relative = relative;
+    table.entry_size = value.entry_size;
+    table.sign_extended = value.sign_extended;
+    table.entry_count = Bound(value.address.index);
+    return table;
+  }
+
+  uint32_t NewSymbol(uint32_t parent = 0, uint32_t bound = 0) {
+    state_.symbols.push_back({parent, bound});
+    return static_cast<uint32_t>(state_.symbols.size() - 1);
+  }
+
+  Value Unknown(uint32_t parent = 0, uint32_t bound = 0) {
+    Value value;
+    value.symbol = NewSymbol(parent, bound);
+    return value;
+  }
+
+  static Value Constant(uint64_t constant) {
+    Value value;
+    value.kind = Value::Kind::kConstant;
+    value.constant = constant;
+    return value;
+  }
+
+  // A parent is always older than its child, so the walk ends.
+  uint32_t Bound(uint32_t symbol) const {
+    uint32_t bound = 0;
+    for (; symbol != 0; symbol = state_.symbols[symbol].parent) {
+      const uint32_t own = state_.symbols[symbol].bound;
+      if (own != 0 && (bound == 0 || own < bound)) bound = own;
+    }
+    return bound;
+  }
+
+  void Limit(MachineState* state, uint64_t count) const {
+    if (!state->comparison.valid || count == 0 || count > kMaxJumpTableEntries) return;
+    uint32_t& bound = state->symbols[state->comparison.symbol].bound;
+    if (bound == 0 || count < bound) bound = static_cast<uint32_t>(count);
+  }
+
+  void Forget() {
+    for (Value& value : state_.registers) value = Unknown();
+    state_.slots.clear();
+    state_.comparison.valid = false;
+  }
+
+  Value Read(ZydisRegister name) {
+    const int index = RegisterIndex(name);
+    return index < 0 || IsHighByte(name) ? Unknown() : state_.registers[index];
+  }
+
+  void Write(ZydisRegister name, const Value& value) {
+    const int index = RegisterIndex(name);
+    if (index < 0) return;
+    state_.registers[index] = value;
+    if (index == kRsp || index == kRbp) {
+      std::erase_if(state_.slots, [&](const Slot& slot) { return slot.base == index; });
+    }
+  }
+
+  void Clobber(const Instruction& instruction) {
+    for (int i = 0; i < instruction.head.operand_count; ++i) {
+      const ZydisDecodedOperand& operand = instruction.operands[i];
+      if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) continue;
+      if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        Write(operand.reg.value, Unknown());
+      } else if (Slot* slot = FindSlot(operand); slot != nullptr) {
+        slot->value = Unknown();
+      }
+    }
+  }
+
+  static bool IsSlot(const ZydisDecodedOperand& operand) {
+    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.index != ZYDIS_REGISTER_NONE) {
+      return false;
+    }
+    return operand.mem.base == ZYDIS_REGISTER_RSP || operand.mem.base == ZYDIS_REGISTER_RBP;
+  }
+
+  Slot* FindSlot(const ZydisDecodedOperand& operand) {
+    if (!IsSlot(operand)) return nullptr;
+    const int base = RegisterIndex(operand.mem.base);
+    for (Slot& slot : state_.slots) {
+      if (slot.base == base && slot.displacement == operand.mem.disp.value) return &slot;
+    }
+    return nullptr;
+  }
+
+  void Store(const ZydisDecodedOperand& operand, const Value& value) {
+    if (!IsSlot(operand)) return;
+    if (Slot* slot = FindSlot(operand); slot != nullptr) {
+      slot->value = value;
+      return;
+    }
+    if (state_.slots.size() == kMaxSlots) state_.slots.erase(state_.slots.begin());
+    state_.slots.push_back({RegisterIndex(operand.mem.base), operand.mem.disp.value, value});
+  }
+
+  // The address that a memory operand means, if it is a constant or looks like that of an entry.
+  std::optional<Value> Evaluate(const Instruction& instruction,
+                                const ZydisDecodedOperand& operand) {
+    const auto& memory = operand.mem;
+    if (memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS) return {};
+    const auto displacement =
+        memory.disp.has_displacement ? static_cast<uint64_t>(memory.disp.value) : 0;
+    if (memory.base == ZYDIS_REGISTER_RIP) return Constant(instruction.end() + displacement);
+    const bool has_base = memory.base != ZYDIS_REGISTER_NONE;
+    const bool has_index = memory.index != ZYDIS_REGISTER_NONE;
+    const Value base = has_base ? Read(memory.base) : Constant(0);
+    if (!has_index) {
+      if (base.kind == Value::Kind::kConstant) return Constant(base.constant + displacement);
+      if (base.kind == Value::Kind::kAddress) {
+        Value value = base;
+        value.address.displacement += displacement;
+        return value;
+      }
+      if (base.scaled) return Address(Constant(0), displacement, base);
+      return {};
+    }
+    const Value index = Read(memory.index);
+    if (memory.scale == 1 && base.kind != Value::Kind::kConstant &&
+        (index.kind == Value::Kind::kConstant || base.scaled)) {
+      return Address(index, displacement, base);
+    }
+    const bool is_array = memory.scale > 1 || index.scaled;
+    if (base.kind != Value::Kind::kConstant && !is_array) return {};
+    return Address(base, displacement, index);
+  }
+
+  // base + displacement + index as the address of a table entry.
+  static std::optional<Value> Address(const Value& base, uint64_t displacement,
+                                      const Value& index) {
+    if (index.kind != Value::Kind::kSymbol) return {};
+    if (base.kind != Value::Kind::kConstant && base.kind != Value::Kind::kSymbol) return {};
+    Value value;
+    value.kind = Value::Kind::kAddress;
+    value.address.base_known = base.kind == Value::Kind::kConstant;
+    value.address.base = base.constant;
+    value.address.displacement = displacement;
+    value.address.index = index.symbol;
+    return value;
+  }
+
+  Value Load(const Instruction& instruction, const ZydisDecodedOperand& operand,
+             bool sign_extended) {
+    if (IsSlot(operand)) {
+      if (Slot* slot = FindSlot(operand); slot != nullptr) return slot->value;
+      Store(operand, Unknown());
+      return state_.slots.back().value;
+    }
+    auto address = Evaluate(instruction, operand);
+    if (!address.has_value() || address->kind != Value::Kind::kAddress) {
+      Value value = Unknown();
+      value.pointer = operand.size == 64;
+      return value;
+    }
+    address->kind = Value::Kind::kEntry;
+    address->entry_size = static_cast<uint8_t>(operand.size / 8);
+    address->sign_extended = sign_extended;
+    return *address;
+  }
+
+  Value Add(const Value& a, const Value& b) {
+    using Kind = Value::Kind;
+    if (a.kind == Kind::kEntry && (b.kind == Kind::kConstant || b.kind == Kind::kSymbol)) {
+      Value value = a;
+      value.kind = Kind::kTarget;
+      // The base of the table and what is added to its entries are the same, so that knowing
+      // one of them is enough.
+      if (b.kind == Kind::kConstant && !value.address.base_known) {
+        value.address.base_known = true;
+        value.address.base = b.constant;
+      } else if (b.kind == Kind::kConstant && b.constant != value.address.base) {
+        value.address.displacement += value.address.base - b.constant;
+        value.address.base = b.constant;
+      }
+      return value;
+    }
+    if (b.kind == Kind::kEntry && a.kind != Kind::kEntry) return Add(b, a);
+    if (a.kind == Kind::kConstant && b.kind == Kind::kConstant) {
+      return Constant(a.constant + b.constant);
+    }
+    if (a.kind == Kind::kConstant) return Address(a, 0, b).value_or(Unknown());
+    if (b.kind == Kind::kConstant) return Address(b, 0, a).value_or(Unknown());
+    if (a.scaled) return Address(b, 0, a).value_or(Unknown());
+    if (b.scaled) return Address(a, 0, b).value_or(Unknown());
+    return Unknown();
+  }
+
+  Value LoadEffectiveAddress(const Instruction& instruction) {
+    const auto& memory = instruction.operands[1].mem;
+    const uint64_t displacement =
+        memory.disp.has_displacement ? static_cast<uint64_t>(memory.disp.value) : 0;
+    if (memory.index != ZYDIS_REGISTER_NONE && displacement == 0) {
+      const Value index = Read(memory.index);
+      if (memory.base == ZYDIS_REGISTER_NONE) {
+        if (index.kind != Value::Kind::kSymbol) return Unknown();
+        Value value = Unknown(index.symbol);
+        value.scaled = true;
+        return value;
+      }
+      const Value base = Read(memory.base);
+      if (memory.scale == 1 &&
+          (base.kind == Value::Kind::kEntry || index.kind == Value::Kind::kEntry)) {
+        return Add(base, index);
+      }
+    }
+    // Arithmetic on plain values must not pass for the address of a table.
+    const auto address = Evaluate(instruction, instruction.operands[1]);
+    if (!address.has_value()) return Unknown();
+    if (address->kind == Value::Kind::kAddress && !address->address.base_known) return Unknown();
+    return *address;
+  }
+
+  void Compare(const Value& value, const ZydisDecodedOperand& limit) {
+    if (limit.type != ZYDIS_OPERAND_TYPE_IMMEDIATE || value.kind != Value::Kind::kSymbol) return;
+    state_.comparison = {true, value.symbol, limit.imm.value.u};
+    sets_comparison_ = true;
+  }
+
+  void Branch(const Instruction& instruction) {
+    const uint64_t limit = state_.comparison.limit;
+    uint64_t taken = 0;
+    uint64_t not_taken = 0;
+    switch (instruction.head.mnemonic) {
+      case ZYDIS_MNEMONIC_JNBE:
+      case ZYDIS_MNEMONIC_JNLE:
+        not_taken = limit + 1;
+        break;
+      case ZYDIS_MNEMONIC_JNB:
+      case ZYDIS_MNEMONIC_JNL:
+        not_taken = limit;
+        break;
+      case ZYDIS_MNEMONIC_JBE:
+      case ZYDIS_MNEMONIC_JLE:
+        taken = limit + 1;
+        break;
+      case ZYDIS_MNEMONIC_JB:
+      case ZYDIS_MNEMONIC_JL:
+        taken = limit;
+        break;
+      default:
+        break;
+    }
+    RememberForTarget(instruction, taken);
+    Limit(&state_, not_taken);
+  }
+
+  void RememberForTarget(const Instruction& instruction, uint64_t bound) {
+    if (!instruction.Is(0, ZYDIS_OPERAND_TYPE_IMMEDIATE)) return;
+    const uint64_t target = instruction.end() + instruction.operands[0].imm.value.u;
+    if (target <= instruction.address || pending_.size() == kMaxPendingStates) return;
+    pending_.emplace_back(target, state_);
+    Limit(&pending_.back().second, bound);
+  }
+
+  void Move(const Instruction& instruction) {
+    const auto& to = instruction.operands[0];
+    const auto& from = instruction.operands[1];
+    if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      if (from.type == ZYDIS_OPERAND_TYPE_REGISTER && to.size >= 32) {
+        Store(to, Read(from.reg.value));
+      } else {
+        Clobber(instruction);
+      }
+      return;
+    }
+    if (to.size < 32 || RegisterIndex(to.reg.value) < 0) {
+      Clobber(instruction);
+      return;
+    }
+    Value value;
+    if (from.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      value = Load(instruction, from, false);
+    } else if (from.type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+      value = Constant(to.size == 32 ? static_cast<uint32_t>(from.imm.value.u) : from.imm.value.u);
+    } else if (RegisterIndex(from.reg.value) < 0) {
+      value = Unknown();
+    } else {
+      value = Read(from.reg.value);
+    }
+    Write(to.reg.value, value);
+  }
+
+  void Extend(const Instruction& instruction, bool sign) {
+    const auto& to = instruction.operands[0];
+    const auto& from = instruction.operands[1];
+    if (to.size < 32) {
+      Clobber(instruction);
+      return;
+    }
+    Value value;
+    if (from.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+      value = Load(instruction, from, sign);
+    } else {
+      value = Read(from.reg.value);
+      if (value.kind == Value::Kind::kEntry && value.entry_size * 8 == from.size) {
+        value.sign_extended = sign;
+      }
+    }
+    if (value.kind == Value::Kind::kSymbol && from.size == 8 && !sign) {
+      value = Unknown(value.symbol, 256);
+    }
+    Write(to.reg.value, value);
+  }
+
+  void Execute(const Instruction& instruction) {
+    const auto& operands = instruction.operands;
+    const bool writes_register = instruction.head.operand_count_visible > 0 &&
+                                 operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER;
+    switch (instruction.head.mnemonic) {
+      case ZYDIS_MNEMONIC_MOV:
+        Move(instruction);
+        return;
+      case ZYDIS_MNEMONIC_MOVSXD:
+      case ZYDIS_MNEMONIC_MOVSX:
+        Extend(instruction, true);
+        return;
+      case ZYDIS_MNEMONIC_MOVZX:
+        Extend(instruction, false);
+        return;
+      case ZYDIS_MNEMONIC_CDQE: {
+        Value& value = state_.registers[kRax];
+        if (value.kind == Value::Kind::kEntry) value.sign_extended = true;
+        return;
+      }
+      case ZYDIS_MNEMONIC_LEA:
+        Write(operands[0].reg.value, LoadEffectiveAddress(instruction));
+        return;
+      case ZYDIS_MNEMONIC_ADD:
+        if (writes_register && operands[0].size == 64) {
+          Value addend;
+          if (operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            addend = Read(operands[1].reg.value);
+          } else if (operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            addend = Load(instruction, operands[1], false);
+          } else {
+            addend = Constant(operands[1].imm.value.u);
+          }
+          Value sum = Add(Read(operands[0].reg.value), addend);
+          // An index plus a constant is another index.
+          if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+              sum.kind == Value::Kind::kAddress) {
+            sum = Unknown();
+          }
+          Write(operands[0].reg.value, sum);
+        } else {
+          Clobber(instruction);
+        }
+        return;
+      case ZYDIS_MNEMONIC_CMP:
+      case ZYDIS_MNEMONIC_SUB:
+        if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+          Compare(Read(operands[0].reg.value), operands[1]);
+        } else if (IsSlot(operands[0])) {
+          Compare(Load(instruction, operands[0], false), operands[1]);
+        }
+        Clobber(instruction);
+        return;
+      case ZYDIS_MNEMONIC_AND:
+        if (writes_register && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+            operands[1].imm.value.u < kMaxJumpTableEntries) {
+          Write(operands[0].reg.value,
+                Unknown(0, static_cast<uint32_t>(operands[1].imm.value.u) + 1));
+        } else {
+          Clobber(instruction);
+        }
+        return;
+      case ZYDIS_MNEMONIC_SHL:
+        if (writes_register && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+            operands[1].imm.value.u <= 3) {
+          const Value shifted = Read(operands[0].reg.value);
+          Value value =
+              Unknown(shifted.kind == Value::Kind::kSymbol && !shifted.scaled ? shifted.symbol : 0);
+          value.scaled = shifted.kind == Value::Kind::kSymbol;
+          Write(operands[0].reg.value, value);
+        } else {
+          Clobber(instruction);
+        }
+        return;
+      case ZYDIS_MNEMONIC_JMP:
+        RememberForTarget(instruction, 0);
+        falls_in_ = false;
+        return;
+      case ZYDIS_MNEMONIC_RET:
+      case ZYDIS_MNEMONIC_UD2:
+      case ZYDIS_MNEMONIC_HLT:
+      case ZYDIS_MNEMONIC_INT3:
+        falls_in_ = false;
+        return;
+      case ZYDIS_MNEMONIC_CALL:
+        // What the calling convention lets the callee change.
+        for (const int index : {0, 1, 2, 6, 7, 8, 9, 10, 11}) state_.registers[index] = Unknown();
+        state_.comparison.valid = false;
+        return;
+      default:
+        break;
+    }
+    if (instruction.head.meta.category == ZYDIS_CATEGORY_COND_BR) Branch(instruction);
+    Clobber(instruction);
+  }
+
+  MachineState state_;
+  std::vector<std::pair<uint64_t, MachineState>> pending_;
+  bool falls_in_ = true;
+  bool sets_comparison_ = false;
+};
+
+}  // namespace
+
+uint64_t JumpTable::Target(uint64_t entry) const {
+  const int unused = 64 - entry_size * 8;
+  uint64_t value = entry << unused;
+  value = sign_extended ? static_cast<uint64_t>(static_cast<int64_t>(value) >> unused)
+                        : value >> unused;
+  return relative ? base + value : value;
+}
+
+IndirectJump AnalyzeIndirectJump(std::span<const uint8_t> code, uint64_t address,
+                                 std::span<const uint32_t> offsets) {
+  ZydisDecoder decoder;
+  if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64))) {
+    return {};
+  }
+  if (offsets.size() > kJumpTableLookback) offsets = offsets.last(kJumpTableLookback);
+  Interpreter interpreter;
+  for (size_t i = 0; i < offsets.size(); ++i) {
+    const auto bytes = code.subspan(offsets[i]);
+    Instruction instruction;
+    instruction.address = address + offsets[i];
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes.data(), bytes.size(),
+                                             &instruction.head, instruction.operands.data()))) {
+      continue;
+    }
+    if (i + 1 == offsets.size()) return interpreter.Jump(instruction);
+    interpreter.Step(instruction);
+  }
+  return {};
+}
+
+std::optional<uint64_t> LoadedAddress(std::span<const uint8_t> code, uint64_t address) {
+  constexpr size_t kLength = 7;
+  if (code.size() < kLength || (code[0] & 0xfb) != 0x48 || code[1] != 0x8d ||
+      (code[2] & 0xc7) != 0x05) {
+    return std::nullopt;
+  }
+  int32_t displacement = 0;
+  std::memcpy(&displacement, code.data() + 3, sizeof(displacement));
+  return address + kLength + static_cast<uint64_t>(int64_t{displacement});
+}
+
+}  // namespace hbbp

@@ -1,0 +1,58 @@
+// AnalyzeIndirectJump: finds the jump table behind an indirect jump.
+//
+// The instructions before the jump are interpreted in linear order over symbolic values: constants
+// (lea table(%rip)), table entries (movslq (%rdx,%rax,4)) and sums of both. What is not understood
+// becomes unknown, so the order of the instructions, the registers and what else stands between
+// them do not matter. A compare with a constant and the conditional jump after it bound the index.
+#ifndef HBBP_LIB_BLOCKS_JUMP_TABLE_H_
+#define HBBP_LIB_BLOCKS_JUMP_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace hbbp {
+
+// A longer table is cut.
+inline constexpr uint32_t kMaxJumpTableEntries = 4096;
+
+// How many instructions before an indirect jump are looked at.
+inline constexpr uint32_t kJumpTableLookback = 48;
+
+// An entry is read from (base or nothing) + displacement + index * entry_size. The jump goes to
+// the entry, or to the entry plus the base.
+struct JumpTable {
+  bool base_known = false;
+  uint64_t base = 0;
+  uint64_t displacement = 0;
+  bool relative = false;
+  uint8_t entry_size = 0;  // 1, 2, 4 or 8
+  bool sign_extended = false;
+  uint32_t entry_count = 0;  // 0: no bound was found
+
+  uint64_t address() const { return base + displacement; }
+  uint64_t Target(uint64_t entry) const;
+};
+
+enum class IndirectJumpKind {
+  kUnknown,
+  kPointer,  // through one pointer in memory, such as an entry of the PLT: no table
+  kJumpTable,
+};
+
+struct IndirectJump {
+  IndirectJumpKind kind = IndirectJumpKind::kUnknown;
+  JumpTable table;
+};
+
+// `offsets` are where instructions start in `code`, in order; the last one is the jump. `code`
+// lies at `address`.
+IndirectJump AnalyzeIndirectJump(std::span<const uint8_t> code, uint64_t address,
+                                 std::span<const uint32_t> offsets);
+
+// What `lea constant(%rip), register` at the start of `code` computes, if it is one.
+std::optional<uint64_t> LoadedAddress(std::span<const uint8_t> code, uint64_t address);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BLOCKS_JUMP_TABLE_H_

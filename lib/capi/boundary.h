@@ -1,0 +1,95 @@
+// What every function of the C ABI does at its edge: no exception leaves, errors are filled in,
+// structs of other sizes are understood.
+#ifndef HBBP_LIB_CAPI_BOUNDARY_H_
+#define HBBP_LIB_CAPI_BOUNDARY_H_
+
+#include <hbbp/hbbp.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <type_traits>
+
+#include "base/status.h"
+
+namespace hbbp::capi {
+
+// Writes `status` into `error`, which may be NULL, unless it is kOk.
+hbbp_status Report(const Status& status, hbbp_error* error);
+
+Status NullArgument(const char* function, const char* argument);
+Status BadIndex(const char* function, size_t index, size_t count);
+
+// Calls `body`, which returns a Status.
+template <typename Body>
+hbbp_status Guard(hbbp_error* error, Body&& body) {
+  try {
+    return Report(body(), error);
+  } catch (const std::bad_alloc&) {
+    return Report(MakeStatus(StatusCode::kNoMemory, "out of memory"), error);
+  } catch (const std::exception& exception) {
+    return Report(MakeStatus(StatusCode::kInternal, "%s; please report this", exception.what()),
+                  error);
+  } catch (...) {
+    return Report(MakeStatus(StatusCode::kInternal, "unknown exception; please report this"),
+                  error);
+  }
+}
+
+// Every list of the ABI can be asked for its length, which cannot fail.
+template <typename Body>
+size_t GuardCount(Body&& body) {
+  try {
+    return body();
+  } catch (...) {
+    return 0;
+  }
+}
+
+// The caller's struct as this library knows it: fields that the caller's version lacks are zero.
+template <typename Struct>
+Status ReadInput(const Struct* input, const char* name, Struct* full) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const size_t size = input->struct_size;
+  if (size < sizeof(uint32_t) * 2 || size > 4096) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "%s.struct_size is %zu; set it to sizeof(%s), or use HBBP_INIT", name, size,
+                      name);
+  }
+  const auto* bytes = reinterpret_cast<const unsigned char*>(input);
+  for (size_t i = sizeof(Struct); i < size; ++i) {
+    if (bytes[i] != 0) {
+      return MakeStatus(StatusCode::kVersion,
+                        "%s has a field at byte %zu that libhbbp %s does not know; use a newer "
+                        "library or leave the field 0",
+                        name, i, HBBP_VERSION_STRING);
+    }
+  }
+  std::memset(full, 0, sizeof(*full));
+  std::memcpy(full, input, std::min(size, sizeof(Struct)));
+  return OkStatus();
+}
+
+// Fills as much as the caller's struct has; fields that this library lacks become zero.
+template <typename Struct>
+Status WriteOutput(const Struct& full, const char* name, Struct* output) {
+  static_assert(std::is_trivially_copyable_v<Struct>);
+  const size_t size = output->struct_size;
+  if (size < sizeof(uint32_t) * 2 || size > 4096) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "%s.struct_size is %zu; set it to sizeof(%s), or use HBBP_INIT", name, size,
+                      name);
+  }
+  auto* bytes = reinterpret_cast<unsigned char*>(output);
+  std::memcpy(bytes, &full, std::min(size, sizeof(Struct)));
+  if (size > sizeof(Struct)) std::memset(bytes + sizeof(Struct), 0, size - sizeof(Struct));
+  output->struct_size = static_cast<uint32_t>(size);
+  return OkStatus();
+}
+
+}  // namespace hbbp::capi
+
+#endif  // HBBP_LIB_CAPI_BOUNDARY_H_

@@ -1,0 +1,75 @@
+#include <hbbp/mix.h>
+
+#include "capi/boundary.h"
+#include "capi/profile_handle.h"
+#include "mix/mix.h"
+
+using hbbp::MakeStatus;
+using hbbp::OkStatus;
+using hbbp::Status;
+using hbbp::StatusCode;
+using namespace hbbp::capi;
+
+static_assert(HBBP_NO_INDEX == hbbp::kNoIndex);
+
+struct hbbp_mix {
+  hbbp::Mix mix;
+};
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile* profile, hbbp_mix_keys keys,
+                                     hbbp_mix** mix, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_mix_create", "profile");
+    if (mix == nullptr) return NullArgument("hbbp_mix_create", "mix");
+    constexpr hbbp_mix_keys kAll = HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_MODULE |
+                                   HBBP_MIX_BY_FUNCTION | HBBP_MIX_BY_THREAD;
+    if ((keys & ~kAll) != 0) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "hbbp_mix_create: keys 0x%x has a key that libhbbp %s does not know", keys,
+                        HBBP_VERSION_STRING);
+    }
+    if (keys == 0) keys = HBBP_MIX_BY_MNEMONIC;
+    hbbp::MixKeys asked;
+    asked.mnemonic = (keys & HBBP_MIX_BY_MNEMONIC) != 0;
+    asked.module = (keys & HBBP_MIX_BY_MODULE) != 0;
+    asked.function = (keys & HBBP_MIX_BY_FUNCTION) != 0;
+    asked.thread = (keys & HBBP_MIX_BY_THREAD) != 0;
+    *mix = new hbbp_mix{hbbp::ComputeMix(profile->resolved, asked)};
+    return OkStatus();
+  });
+}
+
+HBBP_API void hbbp_mix_destroy(hbbp_mix* mix) { delete mix; }
+
+HBBP_API size_t hbbp_mix_row_count(const hbbp_mix* mix) {
+  return mix == nullptr ? 0 : mix->mix.rows.size();
+}
+
+HBBP_API double hbbp_mix_total(const hbbp_mix* mix) { return mix == nullptr ? 0 : mix->mix.total; }
+
+HBBP_API hbbp_status hbbp_mix_row_at(const hbbp_mix* mix, size_t index, hbbp_mix_row* row,
+                                     hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (mix == nullptr) return NullArgument("hbbp_mix_row_at", "mix");
+    if (row == nullptr) return NullArgument("hbbp_mix_row_at", "row");
+    if (index >= mix->mix.rows.size()) {
+      return BadIndex("hbbp_mix_row_at", index, mix->mix.rows.size());
+    }
+    const hbbp::MixRow& found = mix->mix.rows[index];
+    HBBP_INIT(hbbp_mix_row, full);
+    full.module = found.module;
+    full.function = found.function;
+    full.thread = found.thread;
+    // The names are interned C strings.
+    full.mnemonic =
+        found.mnemonic == hbbp::Mnemonic::kInvalid ? "" : MnemonicName(found.mnemonic).data();
+    full.instructions = found.instructions;
+    full.standard_error = found.standard_error;
+    full.share = mix->mix.total > 0 ? found.instructions / mix->mix.total : 0;
+    return WriteOutput(full, "hbbp_mix_row", row);
+  });
+}
+
+}  // extern "C"

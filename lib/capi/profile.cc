@@ -1,0 +1,312 @@
+#include <hbbp/profile.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "capi/boundary.h"
+#include "capi/profile_handle.h"
+#include "profile/module_capture.h"
+#include "profile/profile_file.h"
+#include "profile/profile_merge.h"
+
+using hbbp::BlockRecord;
+using hbbp::CodeState;
+using hbbp::MakeStatus;
+using hbbp::ModuleAddress;
+using hbbp::ModuleKind;
+using hbbp::OkStatus;
+using hbbp::ProfileData;
+using hbbp::Status;
+using hbbp::StatusCode;
+using hbbp::StatusOr;
+using namespace hbbp::capi;
+
+static_assert(static_cast<int>(ModuleKind::kFile) == HBBP_MODULE_FILE);
+static_assert(static_cast<int>(ModuleKind::kVdso) == HBBP_MODULE_VDSO);
+static_assert(static_cast<int>(ModuleKind::kAnonymous) == HBBP_MODULE_ANONYMOUS);
+static_assert(static_cast<int>(ModuleKind::kKernel) == HBBP_MODULE_KERNEL);
+static_assert(static_cast<int>(CodeState::kFile) == HBBP_MODULE_CODE_FILE);
+static_assert(static_cast<int>(CodeState::kProfile) == HBBP_MODULE_CODE_PROFILE);
+static_assert(static_cast<int>(CodeState::kMissing) == HBBP_MODULE_CODE_MISSING);
+static_assert(static_cast<int>(CodeState::kMismatch) == HBBP_MODULE_CODE_MISMATCH);
+static_assert(static_cast<int>(hbbp::Unit::kInstructions) == HBBP_UNIT_INSTRUCTIONS);
+static_assert(static_cast<int>(hbbp::Unit::kNanoseconds) == HBBP_UNIT_NANOSECONDS);
+static_assert(static_cast<int>(hbbp::Unit::kCycles) == HBBP_UNIT_CYCLES);
+
+namespace {
+
+hbbp_block BlockOf(const BlockRecord& record) {
+  HBBP_INIT(hbbp_block, block);
+  block.module = record.module;
+  block.start = record.block.start.value;
+  block.end = record.block.end.value;
+  block.instruction_count = record.block.instruction_count;
+  block.function = record.function;
+  block.source = static_cast<hbbp_source>(record.source);
+  block.count = record.estimate.count;
+  block.standard_error = record.estimate.standard_error;
+  block.samples = record.samples;
+  return block;
+}
+
+// The frame of every _at function: checks arguments, lets `fill` write the struct.
+template <typename Struct, typename Count, typename Fill>
+hbbp_status At(const char* function, const char* struct_name, const hbbp_profile* profile,
+               size_t index, Struct* output, hbbp_error* error, Count&& count, Fill&& fill) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument(function, "profile");
+    if (output == nullptr) return NullArgument(function, struct_name);
+    const size_t size = count(profile->resolved);
+    if (index >= size) return BadIndex(function, index, size);
+    HBBP_INIT(Struct, full);
+    fill(profile->resolved, &full);
+    return WriteOutput(full, struct_name, output);
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_profile_load(const char* path, hbbp_profile** profile,
+                                       hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (path == nullptr) return NullArgument("hbbp_profile_load", "path");
+    if (profile == nullptr) return NullArgument("hbbp_profile_load", "profile");
+    HBBP_ASSIGN_OR_RETURN(ProfileData data, hbbp::LoadProfile(path));
+    *profile = new hbbp_profile(std::move(data));
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
+                                       hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
+    if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
+    ProfileData data = profile->resolved.data();
+    for (size_t i = 0; i < data.modules.size(); ++i) {
+      if (profile->resolved.SamplesOfModule(static_cast<uint32_t>(i)) > 0) {
+        EmbedIfUnreachable(&data.modules[i]);
+      }
+    }
+    return hbbp::SaveProfile(data, path);
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, size_t count,
+                                        hbbp_profile** merged, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profiles == nullptr) return NullArgument("hbbp_profile_merge", "profiles");
+    if (merged == nullptr) return NullArgument("hbbp_profile_merge", "merged");
+    if (count == 0) {
+      return MakeStatus(StatusCode::kInvalidArgument, "hbbp_profile_merge: count is 0");
+    }
+    std::vector<const ProfileData*> parts;
+    for (size_t i = 0; i < count; ++i) {
+      if (profiles[i] == nullptr) return NullArgument("hbbp_profile_merge", "one of the profiles");
+      parts.push_back(&profiles[i]->resolved.data());
+    }
+    *merged = new hbbp_profile(hbbp::MergeProfiles(parts));
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile* profile, uint32_t tid,
+                                                hbbp_profile** selected, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_select_thread", "profile");
+    if (selected == nullptr) return NullArgument("hbbp_profile_select_thread", "selected");
+    std::optional<ProfileData> data = hbbp::SelectThread(profile->resolved.data(), tid);
+    if (!data) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "hbbp_profile_select_thread: no sample of a thread %u", tid);
+    }
+    *selected = new hbbp_profile(*std::move(data));
+    return OkStatus();
+  });
+}
+
+HBBP_API void hbbp_profile_destroy(hbbp_profile* profile) { delete profile; }
+
+HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_profile_info* info,
+                                           hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_get_info", "profile");
+    if (info == nullptr) return NullArgument("hbbp_profile_get_info", "info");
+    const ProfileData& data = profile->resolved.data();
+    HBBP_INIT(hbbp_profile_info, full);
+    full.pid = data.pid;
+    full.start_time_ns = data.start_time_ns;
+    full.duration_ns = data.duration_ns;
+    full.command = data.command.c_str();
+    full.host = data.host.c_str();
+    for (size_t i = 0; i < data.sources.size(); ++i) {
+      full.samples += profile->resolved.SamplesOfSource(static_cast<uint32_t>(i));
+      full.lost += data.sources[i].lost;
+      full.throttled += data.sources[i].throttled;
+      full.unmapped += data.sources[i].unmapped;
+    }
+    return WriteOutput(full, "hbbp_profile_info", info);
+  });
+}
+
+HBBP_API size_t hbbp_profile_source_count(const hbbp_profile* profile) {
+  return profile == nullptr ? 0 : profile->resolved.data().sources.size();
+}
+
+HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t index,
+                                            hbbp_source_info* source, hbbp_error* error) {
+  return At(
+      "hbbp_profile_source_at", "hbbp_source_info", profile, index, source, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().sources.size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_source_info* full) {
+        const hbbp::SourceRecord& record = resolved.data().sources[index];
+        full->source = static_cast<hbbp_source>(record.kind);
+        full->event = static_cast<hbbp_event>(record.event);
+        full->period_mode = static_cast<hbbp_period_mode>(record.period_mode);
+        full->unit = static_cast<hbbp_unit>(UnitOf(record.event));
+        full->include_kernel = record.include_kernel ? 1 : 0;
+        full->period = record.period;
+        full->frequency_hz = record.frequency_hz;
+        full->samples = resolved.SamplesOfSource(static_cast<uint32_t>(index));
+        full->lost = record.lost;
+        full->throttled = record.throttled;
+        full->unmapped = record.unmapped;
+        full->unexplained = resolved.UnexplainedOfSource(static_cast<uint32_t>(index));
+        full->note = record.note.c_str();
+      });
+}
+
+HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile* profile) {
+  return profile == nullptr ? 0 : profile->resolved.data().threads.size();
+}
+
+HBBP_API hbbp_status hbbp_profile_thread_at(const hbbp_profile* profile, size_t index,
+                                            hbbp_thread* thread, hbbp_error* error) {
+  return At(
+      "hbbp_profile_thread_at", "hbbp_thread", profile, index, thread, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().threads.size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_thread* full) {
+        const hbbp::ThreadRecord& record = resolved.data().threads[index];
+        full->pid = record.pid;
+        full->tid = record.tid;
+        full->name = record.name.c_str();
+        full->samples = resolved.SamplesOfThread(static_cast<uint32_t>(index));
+      });
+}
+
+HBBP_API size_t hbbp_profile_module_count(const hbbp_profile* profile) {
+  return profile == nullptr ? 0 : profile->resolved.data().modules.size();
+}
+
+HBBP_API hbbp_status hbbp_profile_module_at(const hbbp_profile* profile, size_t index,
+                                            hbbp_module* module, hbbp_error* error) {
+  return At(
+      "hbbp_profile_module_at", "hbbp_module", profile, index, module, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().modules.size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_module* full) {
+        const auto number = static_cast<uint32_t>(index);
+        const hbbp::ModuleRecord& record = resolved.data().modules[index];
+        full->kind = static_cast<hbbp_module_kind>(record.kind);
+        full->samples = resolved.SamplesOfModule(number);
+        full->code = HBBP_MODULE_CODE_NOT_SOUGHT;
+        full->problem = "";
+        if (full->samples > 0) {
+          full->code = static_cast<hbbp_module_code>(resolved.CodeStateOf(number));
+          full->problem = resolved.ProblemOf(number).c_str();
+        }
+        full->build_id_size = static_cast<uint32_t>(record.build_id.size());
+        full->build_id = record.build_id.data();
+        full->path = record.path.c_str();
+      });
+}
+
+HBBP_API size_t hbbp_profile_block_count(const hbbp_profile* profile) {
+  if (profile == nullptr) return 0;
+  return GuardCount([&] { return profile->resolved.blocks().size(); });
+}
+
+HBBP_API hbbp_status hbbp_profile_block_at(const hbbp_profile* profile, size_t index,
+                                           hbbp_block* block, hbbp_error* error) {
+  return At(
+      "hbbp_profile_block_at", "hbbp_block", profile, index, block, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.blocks().size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_block* full) {
+        *full = BlockOf(resolved.blocks()[index]);
+      });
+}
+
+HBBP_API size_t hbbp_profile_function_count(const hbbp_profile* profile) {
+  if (profile == nullptr) return 0;
+  return GuardCount([&] { return profile->resolved.functions().size(); });
+}
+
+HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile* profile, size_t index,
+                                              hbbp_function* function, hbbp_error* error) {
+  return At(
+      "hbbp_profile_function_at", "hbbp_function", profile, index, function, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.functions().size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_function* full) {
+        const hbbp::FunctionRecord& record = resolved.functions()[index];
+        full->module = record.module;
+        full->start = record.range.start.value;
+        full->end = record.range.end.value;
+        full->name = record.name.c_str();
+        full->instructions = record.instructions;
+        full->standard_error = record.standard_error;
+        full->samples = record.samples;
+      });
+}
+
+HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile* profile, size_t first,
+                                              size_t count, size_t block_size, hbbp_block* blocks,
+                                              size_t* copied, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_copy_blocks", "profile");
+    if (blocks == nullptr && count > 0) return NullArgument("hbbp_profile_copy_blocks", "blocks");
+    if (copied == nullptr) return NullArgument("hbbp_profile_copy_blocks", "copied");
+    const std::vector<BlockRecord>& all = profile->resolved.blocks();
+    const size_t available = first < all.size() ? all.size() - first : 0;
+    *copied = std::min(count, available);
+    auto* position = reinterpret_cast<unsigned char*>(blocks);
+    for (size_t i = 0; i < *copied; ++i, position += block_size) {
+      const auto size = static_cast<uint32_t>(block_size);
+      std::memcpy(position, &size, sizeof(size));
+      HBBP_RETURN_IF_ERROR(WriteOutput(BlockOf(all[first + i]), "hbbp_block",
+                                       reinterpret_cast<hbbp_block*>(position)));
+    }
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_find_block(const hbbp_profile* profile, uint32_t module,
+                                             uint64_t address, hbbp_block* block,
+                                             hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_find_block", "profile");
+    if (block == nullptr) return NullArgument("hbbp_profile_find_block", "block");
+    HBBP_ASSIGN_OR_RETURN(BlockRecord record,
+                          profile->resolved.FindBlock(module, ModuleAddress{address}));
+    return WriteOutput(BlockOf(record), "hbbp_block", block);
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_decode(const hbbp_profile* profile, uint32_t module,
+                                         uint64_t address, hbbp_instruction* instruction,
+                                         hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_decode", "profile");
+    if (instruction == nullptr) return NullArgument("hbbp_profile_decode", "instruction");
+    HBBP_ASSIGN_OR_RETURN(hbbp::Instruction decoded,
+                          profile->resolved.Decode(module, ModuleAddress{address}));
+    HBBP_INIT(hbbp_instruction, full);
+    full.length = decoded.length;
+    full.address = decoded.address;
+    full.mnemonic = MnemonicName(decoded.mnemonic).data();
+    return WriteOutput(full, "hbbp_instruction", instruction);
+  });
+}
+
+}  // extern "C"

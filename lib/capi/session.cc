@@ -1,0 +1,145 @@
+#include <hbbp/session.h>
+
+#include <memory>
+#include <vector>
+
+#include "backends/ebs.h"
+#include "capi/boundary.h"
+#include "capi/profile_handle.h"
+#include "profile/profile_merge.h"
+#include "session/session.h"
+
+using hbbp::BackendConfig;
+using hbbp::MakeStatus;
+using hbbp::OkStatus;
+using hbbp::Status;
+using hbbp::StatusCode;
+using namespace hbbp::capi;
+
+static_assert(static_cast<int>(hbbp::SourceKind::kEbs) == HBBP_SOURCE_EBS);
+static_assert(static_cast<int>(hbbp::SourceKind::kLbr) == HBBP_SOURCE_LBR);
+static_assert(static_cast<int>(hbbp::SourceKind::kIbs) == HBBP_SOURCE_IBS);
+static_assert(static_cast<int>(hbbp::SourceKind::kSwbt) == HBBP_SOURCE_SWBT);
+static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
+static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
+static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);
+static_assert(static_cast<int>(hbbp::EventKind::kCpuClock) == HBBP_EVENT_CPU_CLOCK);
+static_assert(static_cast<int>(hbbp::EventKind::kInstructions) == HBBP_EVENT_INSTRUCTIONS);
+static_assert(static_cast<int>(hbbp::EventKind::kCycles) == HBBP_EVENT_CYCLES);
+static_assert(static_cast<int>(hbbp::PeriodMode::kPrime) == HBBP_PERIOD_PRIME);
+static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
+static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);
+
+struct hbbp_session {
+  hbbp_session(const BackendConfig& config)
+      : session(std::make_unique<hbbp::EbsBackend>(), hbbp::SourceKind::kEbs, config) {}
+
+  hbbp::Session session;
+};
+
+namespace {
+
+constexpr uint32_t kMaxBufferBytes = 1u << 30;
+constexpr uint64_t kMaxFrequencyHz = 1'000'000;
+
+Status OutOfRange(const char* option, const char* range) {
+  return MakeStatus(StatusCode::kInvalidArgument, "hbbp_session_options.%s: must be %s", option,
+                    range);
+}
+
+Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
+  if (options.source < HBBP_SOURCE_NONE || options.source > HBBP_SOURCE_SWBT) {
+    return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
+  }
+  if (options.source != HBBP_SOURCE_NONE && options.source != HBBP_SOURCE_EBS) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "hbbp_session_options.source: libhbbp %s samples with HBBP_SOURCE_EBS only",
+                      HBBP_VERSION_STRING);
+  }
+  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_CYCLES) {
+    return OutOfRange("event", "a HBBP_EVENT_ value");
+  }
+  if (options.period_mode < HBBP_PERIOD_PRIME || options.period_mode > HBBP_PERIOD_RANDOM) {
+    return OutOfRange("period_mode", "a HBBP_PERIOD_ value");
+  }
+  if (options.period != 0 && options.frequency_hz != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "hbbp_session_options: set period or frequency_hz, not both");
+  }
+  if (options.period > INT64_MAX) return OutOfRange("period", "below 2^63");
+  if (options.frequency_hz > kMaxFrequencyHz) {
+    return OutOfRange("frequency_hz", "at most 1000000");
+  }
+  if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
+  if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
+  config->event = static_cast<hbbp::EventKind>(options.event);
+  config->period_mode = static_cast<hbbp::PeriodMode>(options.period_mode);
+  config->period = options.period;
+  config->frequency_hz = options.frequency_hz;
+  config->include_kernel = options.include_kernel != 0;
+  config->buffer_bytes = options.buffer_bytes;
+  return OkStatus();
+}
+
+}  // namespace
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
+                                         hbbp_session** session, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_create", "session");
+    HBBP_INIT(hbbp_session_options, full);
+    if (options != nullptr) {
+      HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
+    }
+    BackendConfig config;
+    HBBP_RETURN_IF_ERROR(CheckedConfig(full, &config));
+    *session = new hbbp_session(config);
+    return OkStatus();
+  });
+}
+
+HBBP_API void hbbp_session_destroy(hbbp_session* session) { delete session; }
+
+HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_start", "session");
+    return session->session.Start();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_stop(hbbp_session* session, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_stop", "session");
+    return session->session.Stop();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, hbbp_profile** profile,
+                                           hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_snapshot", "session");
+    if (profile == nullptr) return NullArgument("hbbp_session_snapshot", "profile");
+    *profile = new hbbp_profile(session->session.Snapshot());
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_info* info,
+                                           hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_get_info", "session");
+    if (info == nullptr) return NullArgument("hbbp_session_get_info", "info");
+    const hbbp::SessionInfo now = session->session.Info();
+    HBBP_INIT(hbbp_session_info, full);
+    full.running = now.running ? 1 : 0;
+    full.samples = now.samples;
+    full.lost = now.lost;
+    full.throttled = now.throttled;
+    full.duration_ns = now.duration_ns;
+    return WriteOutput(full, "hbbp_session_info", info);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,118 @@
+#include "image/build_id.h"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "base/byte_cursor.h"
+#include "image/process_memory.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kPageSize = 4096;
+// A real PT_NOTE has some hundred bytes; a larger one is cut.
+constexpr uint64_t kMaxNoteBytes = 64 * 1024;
+
+bool IsX8664Image(const Elf64_Ehdr& header) {
+  return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
+         header.e_ident[EI_CLASS] == ELFCLASS64 && header.e_ident[EI_DATA] == ELFDATA2LSB &&
+         header.e_machine == EM_X86_64 && header.e_phentsize == sizeof(Elf64_Phdr);
+}
+
+// Padding inside a note follows the alignment of its segment, where that is 8.
+bool Align(ByteCursor* cursor, uint64_t alignment) {
+  size_t excess = cursor->position() % alignment;
+  return excess == 0 || cursor->Skip(alignment - excess);
+}
+
+std::vector<uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t alignment) {
+  ByteCursor cursor(notes);
+  Elf64_Nhdr header;
+  while (cursor.Read(&header)) {
+    std::span<const uint8_t> name;
+    std::span<const uint8_t> description;
+    if (!cursor.ReadBytes(header.n_namesz, &name) || !Align(&cursor, alignment) ||
+        !cursor.ReadBytes(header.n_descsz, &description)) {
+      break;
+    }
+    if (header.n_type == NT_GNU_BUILD_ID && name.size() == sizeof(ELF_NOTE_GNU) &&
+        std::memcmp(name.data(), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
+      return {description.begin(), description.end()};
+    }
+    if (!Align(&cursor, alignment)) break;
+  }
+  return {};
+}
+
+// p_vaddr of the ELF header, if any segment holds it.
+std::optional<uint64_t> HeaderAddress(std::span<const Elf64_Phdr> segments) {
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type == PT_LOAD && segment.p_offset < kPageSize) {
+      return segment.p_vaddr - segment.p_offset;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout) {
+  Elf64_Ehdr header;
+  if (reader(0, {reinterpret_cast<uint8_t*>(&header), sizeof(header)}) != sizeof(header) ||
+      !IsX8664Image(header)) {
+    return {};
+  }
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  size_t table_size = segments.size() * sizeof(Elf64_Phdr);
+  size_t got = reader(header.e_phoff, {reinterpret_cast<uint8_t*>(segments.data()), table_size});
+  segments.resize(std::min(got, table_size) / sizeof(Elf64_Phdr));
+
+  uint64_t header_address = 0;
+  if (layout == ImageLayout::kMemory) {
+    std::optional<uint64_t> address = HeaderAddress(segments);
+    if (!address) return {};
+    header_address = *address;
+  }
+  std::vector<uint8_t> notes;
+  for (const Elf64_Phdr& segment : segments) {
+    if (segment.p_type != PT_NOTE) continue;
+    notes.resize(std::min<uint64_t>(segment.p_filesz, kMaxNoteBytes));
+    uint64_t position =
+        layout == ImageLayout::kFile ? segment.p_offset : segment.p_vaddr - header_address;
+    notes.resize(std::min(reader(position, notes), notes.size()));
+    std::vector<uint8_t> build_id = FindInNotes(notes, segment.p_align == 8 ? 8 : 4);
+    if (!build_id.empty()) return build_id;
+  }
+  return {};
+}
+
+std::vector<uint8_t> ReadBuildIdOfFd(int fd) {
+  return ReadBuildId(
+      [fd](uint64_t position, std::span<uint8_t> buffer) {
+        size_t used = 0;
+        while (used < buffer.size()) {
+          ssize_t got = ::pread(fd, buffer.data() + used, buffer.size() - used,
+                                static_cast<off_t>(position + used));
+          if (got < 0 && errno == EINTR) continue;
+          if (got <= 0) break;
+          used += static_cast<size_t>(got);
+        }
+        return used;
+      },
+      ImageLayout::kFile);
+}
+
+std::vector<uint8_t> ReadBuildIdInMemory(pid_t pid, RuntimeAddress header) {
+  return ReadBuildId(
+      [pid, header](uint64_t position, std::span<uint8_t> buffer) {
+        return ReadProcessMemory(pid, header + position, buffer);
+      },
+      ImageLayout::kMemory);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,37 @@
+// The build ID of an ELF image, from a file or from memory, without libelf.
+//
+// Everything here returns the raw bytes of NT_GNU_BUILD_ID, and none if the image has no build
+// ID, is no x86-64 ELF image, or cannot be read.
+#ifndef HBBP_LIB_IMAGE_BUILD_ID_H_
+#define HBBP_LIB_IMAGE_BUILD_ID_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/address.h"
+
+namespace hbbp {
+
+// Where the bytes of an image lie, counted from its ELF header: as the file has them (p_offset),
+// or as the loader puts them (p_vaddr).
+enum class ImageLayout { kFile, kMemory };
+
+// Fills `buffer` from `position` on; returns how much, less than asked for at the end.
+using ImageReader = std::function<size_t(uint64_t position, std::span<uint8_t> buffer)>;
+
+std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout);
+
+// The file position of `fd` is neither used nor moved.
+std::vector<uint8_t> ReadBuildIdOfFd(int fd);
+
+// `header` is the start of the mapping of file offset 0. `pid` 0: the calling process.
+std::vector<uint8_t> ReadBuildIdInMemory(pid_t pid, RuntimeAddress header);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_BUILD_ID_H_

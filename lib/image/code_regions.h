@@ -1,0 +1,37 @@
+// CodeRegions: the executable address ranges of a module, cut at the bounds of its sections.
+#ifndef HBBP_LIB_IMAGE_CODE_REGIONS_H_
+#define HBBP_LIB_IMAGE_CODE_REGIONS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "image/elf_file.h"
+#include "image/module_code.h"
+#include "image/segments.h"
+
+namespace hbbp {
+
+struct CodeRegion {
+  AddressRange range;
+  // Size of one stub if this is a procedure linkage table, otherwise 0.
+  uint64_t plt_entry_size = 0;
+};
+
+// Together the regions cover every executable segment and nothing else: where no section is,
+// the gap is a region.
+class CodeRegions {
+ public:
+  CodeRegions(const ElfFile& file, const Segments& segments);
+
+  // By address, without overlaps.
+  const std::vector<CodeRegion>& all() const { return regions_; }
+  // Null where there is no code.
+  const CodeRegion* Find(ModuleAddress address) const;
+
+ private:
+  std::vector<CodeRegion> regions_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_CODE_REGIONS_H_

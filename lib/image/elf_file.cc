@@ -1,0 +1,116 @@
+#include "image/elf_file.h"
+
+#include <libelf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+// The longest mangled names that compilers emit have some ten thousand characters.
+constexpr uint64_t kMaxNameSize = 64 * 1024;
+// Offsets in a string table have 32 bits, so no table that is in use is larger.
+constexpr uint64_t kMaxSectionBytes = 1ull << 32;
+
+Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name) {
+  Elf64_Ehdr header;
+  if (bytes.size() < sizeof(header) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: not an ELF file", name.c_str());
+  }
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != EM_X86_64) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: an ELF file, but not for x86-64",
+                      name.c_str());
+  }
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: neither an executable nor a shared object",
+                      name.c_str());
+  }
+  return OkStatus();
+}
+
+Elf* OpenElf(const FileBytes& bytes) {
+  static const bool version_agreed = elf_version(EV_CURRENT) != EV_NONE;
+  if (!version_agreed) return nullptr;
+  if (bytes.fd() >= 0) return elf_begin(bytes.fd(), ELF_C_READ, nullptr);
+  std::span<const uint8_t> memory = bytes.memory();
+  // libelf takes a writable pointer, but writes only by elf_update.
+  return elf_memory(reinterpret_cast<char*>(const_cast<uint8_t*>(memory.data())), memory.size());
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<ElfFile>> ElfFile::Create(std::unique_ptr<FileBytes> bytes,
+                                                   const std::string& name) {
+  HBBP_RETURN_IF_ERROR(CheckHeader(bytes->Span({0}, sizeof(Elf64_Ehdr)), name));
+  Elf* elf = OpenElf(*bytes);
+  if (elf == nullptr) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: %s", name.c_str(), elf_errmsg(-1));
+  }
+  std::unique_ptr<ElfFile> file(new ElfFile(std::move(bytes), elf));
+  file->LoadSegmentHeaders();
+  file->LoadSections();
+  return file;
+}
+
+ElfFile::ElfFile(std::unique_ptr<FileBytes> bytes, Elf* elf)
+    : bytes_(std::move(bytes)), elf_(elf) {}
+
+ElfFile::~ElfFile() { elf_end(elf_); }
+
+void ElfFile::LoadSegmentHeaders() {
+  size_t count = 0;
+  if (elf_getphdrnum(elf_, &count) != 0) return;
+  const Elf64_Phdr* headers = elf64_getphdr(elf_);
+  if (headers != nullptr) segment_headers_.assign(headers, headers + count);
+}
+
+void ElfFile::LoadSections() {
+  size_t count = 0;
+  size_t names_index = 0;
+  if (elf_getshdrnum(elf_, &count) != 0 || elf_getshdrstrndx(elf_, &names_index) != 0) return;
+  for (size_t i = 0; i < count; ++i) {
+    Elf_Scn* section = elf_getscn(elf_, i);
+    const Elf64_Shdr* header = section == nullptr ? nullptr : elf64_getshdr(section);
+    if (header == nullptr) break;
+    sections_.push_back({.name = {}, .header = *header});
+  }
+  if (names_index >= sections_.size()) return;
+  std::span<const uint8_t> names = SectionBytes(sections_[names_index]);
+  for (ElfSection& section : sections_) section.name = StringAt(names, section.header.sh_name);
+}
+
+const ElfSection* ElfFile::FindSection(std::string_view name) const {
+  auto found = std::ranges::find(sections_, name, &ElfSection::name);
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+const ElfSection* ElfFile::FindSectionOfType(uint32_t type) const {
+  auto found = std::ranges::find(sections_, type,
+                                 [](const ElfSection& section) { return section.header.sh_type; });
+  return found == sections_.end() ? nullptr : &*found;
+}
+
+std::span<const uint8_t> ElfFile::SectionBytes(const ElfSection& section) const {
+  if (section.header.sh_type == SHT_NOBITS || section.header.sh_size > kMaxSectionBytes) return {};
+  Elf_Scn* handle = elf_getscn(elf_, static_cast<size_t>(&section - sections_.data()));
+  const Elf_Data* data = handle == nullptr ? nullptr : elf_rawdata(handle, nullptr);
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const uint8_t*>(data->d_buf), data->d_size};
+}
+
+std::span<const uint8_t> ElfFile::LinkedSectionBytes(const ElfSection& section) const {
+  if (section.header.sh_link >= sections_.size()) return {};
+  return SectionBytes(sections_[section.header.sh_link]);
+}
+
+std::string_view StringAt(std::span<const uint8_t> table, uint64_t offset) {
+  if (offset >= table.size()) return {};
+  const auto* start = reinterpret_cast<const char*>(table.data() + offset);
+  return {start, ::strnlen(start, std::min<uint64_t>(table.size() - offset, kMaxNameSize))};
+}
+
+}  // namespace hbbp

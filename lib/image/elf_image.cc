@@ -1,0 +1,237 @@
+#include "image/elf_image.h"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "image/build_id.h"
+#include "image/code_regions.h"
+#include "image/debug_file.h"
+#include "image/eh_frame.h"
+#include "image/elf_file.h"
+#include "image/file_bytes.h"
+#include "image/plt.h"
+#include "image/segments.h"
+#include "image/symbol_table.h"
+
+namespace hbbp {
+namespace {
+
+std::optional<ModuleAddress> EhFrameHeader(const ElfFile& file) {
+  for (const Elf64_Phdr& segment : file.segment_headers()) {
+    if (segment.p_type == PT_GNU_EH_FRAME) return ModuleAddress{segment.p_vaddr};
+  }
+  return std::nullopt;
+}
+
+std::optional<AddressRange> EhFrameSection(const ElfFile& file) {
+  const ElfSection* section = file.FindSection(".eh_frame");
+  if (section == nullptr) return std::nullopt;
+  ModuleAddress start{section->header.sh_addr};
+  return AddressRange{start, start + std::min(section->header.sh_size, UINT64_MAX - start.value)};
+}
+
+// The end of a symbol with a size.
+ModuleAddress EndOf(const Symbol& symbol, const AddressRange& limits) {
+  return symbol.address + std::min<uint64_t>(symbol.size, limits.end - symbol.address);
+}
+
+AddressRange PltEntryAround(const CodeRegion& region, ModuleAddress address) {
+  uint64_t offset = address - region.range.start;
+  ModuleAddress start = region.range.start + (offset - offset % region.plt_entry_size);
+  return {start, start + std::min(region.plt_entry_size, region.range.end - start)};
+}
+
+}  // namespace
+
+// Symbols and stubs are loaded at the first question that needs them.
+struct ElfImage::State {
+  State(std::unique_ptr<ElfFile> elf_file, const std::string& image_name,
+        const ElfImageOptions& image_options)
+      : file(std::move(elf_file)),
+        name(image_name),
+        options(image_options),
+        build_id(ReadBuildId(
+            [this](uint64_t position, std::span<uint8_t> buffer) {
+              std::span<const uint8_t> found = file->bytes().Span({position}, buffer.size());
+              std::ranges::copy(found, buffer.begin());
+              return found.size();
+            },
+            ImageLayout::kFile)),
+        segments(&file->bytes(), file->segment_headers()),
+        regions(*file, segments),
+        eh_frame(&segments, EhFrameHeader(*file), EhFrameSection(*file)) {}
+
+  const SymbolTable& Symbols() {
+    if (symbols) return *symbols;
+    symbols.emplace(&regions);
+    symbols->Add(*file);
+    if (file->FindSectionOfType(SHT_SYMTAB) == nullptr) {
+      debug_file = OpenDebugFile(*file, build_id, name, options.debug_root);
+      if (debug_file != nullptr) symbols->Add(*debug_file);
+    }
+    symbols->Finish();
+    return *symbols;
+  }
+
+  const PltSlots& Slots() {
+    if (!plt_slots) plt_slots.emplace(*file);
+    return *plt_slots;
+  }
+
+  std::string PltName(const CodeRegion& region, ModuleAddress address);
+  AddressRange FunctionIn(const AddressRange& region, ModuleAddress address);
+
+  const std::unique_ptr<ElfFile> file;
+  const std::string name;
+  const ElfImageOptions options;
+  const std::vector<uint8_t> build_id;
+  const Segments segments;
+  const CodeRegions regions;
+  const EhFrame eh_frame;
+  std::unique_ptr<ElfFile> debug_file;
+  std::optional<SymbolTable> symbols;
+  std::optional<PltSlots> plt_slots;
+};
+
+std::string ElfImage::State::PltName(const CodeRegion& region, ModuleAddress address) {
+  AddressRange entry = PltEntryAround(region, address);
+  std::optional<ModuleAddress> slot =
+      PltSlot(segments.CodeAt(entry.start, entry.end - entry.start), entry.start);
+  if (!slot) return {};
+  std::optional<PltSlots::Target> target = Slots().Find(*slot);
+  if (!target) return {};
+  std::string_view called = target->name;
+  if (called.empty() && target->resolver.value != 0) {
+    const std::vector<Symbol>& all = Symbols().symbols();
+    auto resolver = std::ranges::lower_bound(all, target->resolver, {}, &Symbol::address);
+    if (resolver != all.end() && resolver->address == target->resolver) {
+      called = Symbols().NameOf(*resolver);
+    }
+  }
+  if (called.empty()) return {};
+  return std::string(called) + "@plt";
+}
+
+// An FDE, split where a symbol starts inside; or a symbol, or the gap, between two FDEs.
+AddressRange ElfImage::State::FunctionIn(const AddressRange& region, ModuleAddress address) {
+  EhFrame::Neighbourhood unwind = eh_frame.Find(address);
+  const std::vector<Symbol>& all = Symbols().symbols();
+  auto next = std::ranges::upper_bound(all, address, {}, &Symbol::address);
+  AddressRange range = unwind.around.value_or(
+      AddressRange{unwind.previous_end, unwind.next_start});
+  range.start = std::max(range.start, region.start);
+  range.end = std::min(range.end, region.end);
+  if (next != all.end()) range.end = std::min(range.end, next->address);
+  if (next == all.begin()) return range;
+  const Symbol& symbol = *std::prev(next);
+  if (symbol.address < region.start) return range;
+  ModuleAddress start = symbol.address;
+  // Inside an FDE the size of a symbol does not matter: what follows it there belongs to it.
+  if (!unwind.around && symbol.size != 0) {
+    ModuleAddress end = EndOf(symbol, region);
+    if (end <= address) {
+      start = end;
+    } else {
+      range.end = std::min(range.end, end);
+    }
+  }
+  range.start = std::max(range.start, start);
+  return range;
+}
+
+ElfImage::ElfImage(std::unique_ptr<State> state) : state_(std::move(state)) {}
+ElfImage::~ElfImage() = default;
+
+StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
+                                                   const ElfImageOptions& options) {
+  // O_NONBLOCK: opening a FIFO must not block.
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return ErrnoStatus(errno, path);
+  return FromFd(std::move(fd), path, options);
+}
+
+StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromFd(UniqueFd fd, const std::string& name,
+                                                     const ElfImageOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
+                        FileBytes::FromFd(std::move(fd), name));
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file, ElfFile::Create(std::move(bytes), name));
+  return std::unique_ptr<ElfImage>(
+      new ElfImage(std::make_unique<State>(std::move(file), name, options)));
+}
+
+StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromMemory(std::vector<uint8_t> bytes,
+                                                         const std::string& name,
+                                                         const ElfImageOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file,
+                        ElfFile::Create(FileBytes::FromMemory(std::move(bytes)), name));
+  return std::unique_ptr<ElfImage>(
+      new ElfImage(std::make_unique<State>(std::move(file), name, options)));
+}
+
+std::span<const uint8_t> ElfImage::build_id() const { return state_->build_id; }
+
+std::optional<ModuleAddress> ElfImage::AddressOfOffset(FileOffset offset) const {
+  return state_->segments.AddressOfOffset(offset);
+}
+
+std::optional<FileOffset> ElfImage::OffsetOfAddress(ModuleAddress address) const {
+  return state_->segments.OffsetOfAddress(address);
+}
+
+std::vector<AddressRange> ElfImage::AllFunctions() const {
+  std::vector<ModuleAddress> inside;
+  for (const AddressRange& range : state_->eh_frame.All()) inside.push_back(range.start);
+  for (const Symbol& symbol : state_->Symbols().symbols()) inside.push_back(symbol.address);
+  for (const CodeRegion& region : state_->regions.all()) {
+    if (region.plt_entry_size == 0) continue;
+    for (ModuleAddress at = region.range.start; at < region.range.end;
+         at = PltEntryAround(region, at).end) {
+      inside.push_back(at);
+    }
+  }
+  std::ranges::sort(inside);
+  std::vector<AddressRange> functions;
+  for (ModuleAddress address : inside) {
+    std::optional<AddressRange> range = FunctionAround(address);
+    if (range && (functions.empty() || functions.back().end <= range->start)) {
+      functions.push_back(*range);
+    }
+  }
+  return functions;
+}
+
+std::span<const uint8_t> ElfImage::CodeAt(ModuleAddress address, size_t size) const {
+  return state_->segments.CodeAt(address, size);
+}
+
+std::span<const uint8_t> ElfImage::DataAt(ModuleAddress address, size_t size) const {
+  return state_->segments.DataAt(address, size);
+}
+
+std::optional<AddressRange> ElfImage::FunctionAround(ModuleAddress address) const {
+  const CodeRegion* region = state_->regions.Find(address);
+  if (region == nullptr) return std::nullopt;
+  if (region->plt_entry_size != 0) return PltEntryAround(*region, address);
+  return state_->FunctionIn(region->range, address);
+}
+
+std::string ElfImage::FunctionName(ModuleAddress address) const {
+  const CodeRegion* region = state_->regions.Find(address);
+  if (region == nullptr) return {};
+  if (region->plt_entry_size != 0) return state_->PltName(*region, address);
+  const SymbolTable& table = state_->Symbols();
+  auto next = std::ranges::upper_bound(table.symbols(), address, {}, &Symbol::address);
+  if (next == table.symbols().begin()) return {};
+  const Symbol& symbol = *std::prev(next);
+  if (symbol.address < region->range.start) return {};
+  if (EndOf(symbol, region->range) <= address &&
+      state_->FunctionIn(region->range, address).start != symbol.address) {
+    return {};
+  }
+  return std::string(table.NameOf(symbol));
+}
+
+}  // namespace hbbp

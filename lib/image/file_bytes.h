@@ -1,0 +1,57 @@
+// FileBytes: the bytes of a file at stable addresses, read when first asked for.
+//
+// A mapping of the file would be simpler, but a read beyond the end of a file that was truncated
+// after it was mapped raises SIGBUS, and a replaced file changes under the reader. Here memory is
+// reserved for the whole file (which costs address space only) and filled in chunks by pread.
+#ifndef HBBP_LIB_IMAGE_FILE_BYTES_H_
+#define HBBP_LIB_IMAGE_FILE_BYTES_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+// Not thread-safe: Span reads lazily.
+class FileBytes {
+ public:
+  // kBadFormat if `fd` is no regular file; kNoMemory if there is not enough address space.
+  static StatusOr<std::unique_ptr<FileBytes>> FromFd(UniqueFd fd, const std::string& name);
+  static std::unique_ptr<FileBytes> FromMemory(std::vector<uint8_t> bytes);
+  ~FileBytes();
+
+  FileBytes(const FileBytes&) = delete;
+  FileBytes& operator=(const FileBytes&) = delete;
+
+  // As it was when the file was opened; less once a read has met an earlier end.
+  uint64_t size() const { return size_; }
+  // -1 if this is memory.
+  int fd() const { return fd_.get(); }
+  // Everything, if this is memory; otherwise nothing.
+  std::span<const uint8_t> memory() const { return memory_; }
+
+  // From `offset` on: `size` bytes, or fewer where the file ends or cannot be read. Valid for
+  // the life of this object.
+  std::span<const uint8_t> Span(FileOffset offset, uint64_t size) const;
+
+ private:
+  FileBytes() = default;
+  void Fill(uint64_t chunk) const;
+
+  UniqueFd fd_;
+  std::vector<uint8_t> memory_;
+  uint8_t* data_ = nullptr;
+  uint64_t reserved_ = 0;
+  mutable uint64_t size_ = 0;
+  mutable std::vector<bool> filled_;  // by chunk
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_FILE_BYTES_H_

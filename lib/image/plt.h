@@ -1,0 +1,51 @@
+// Names for the stubs of procedure linkage tables.
+#ifndef HBBP_LIB_IMAGE_PLT_H_
+#define HBBP_LIB_IMAGE_PLT_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+#include "image/elf_file.h"
+
+namespace hbbp {
+
+inline constexpr uint64_t kLongestPltEntry = 16;
+
+// The size of one stub in `section`, 0 if it is no procedure linkage table. `first_bytes` are
+// those of the section: linkers do not always give the size.
+uint64_t PltEntrySize(const ElfSection& section, std::span<const uint8_t> first_bytes);
+
+// The address of the pointer that the stub `code` at `address` jumps through; nothing if it is
+// not of a kind that is known.
+std::optional<ModuleAddress> PltSlot(std::span<const uint8_t> code, ModuleAddress address);
+
+// What the dynamic linker stores in the pointers that stubs jump through.
+class PltSlots {
+ public:
+  struct Target {
+    std::string_view name;   // of the symbol, empty if there is none
+    ModuleAddress resolver;  // of an indirect function that has no symbol; 0 if it has
+  };
+
+  // `file` must outlive this object.
+  explicit PltSlots(const ElfFile& file);
+
+  std::optional<Target> Find(ModuleAddress slot) const;
+
+ private:
+  struct Slot {
+    ModuleAddress address;
+    Target target;
+  };
+  void Load(const ElfFile& file, std::string_view relocation_section);
+
+  std::vector<Slot> slots_;  // by address
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_PLT_H_

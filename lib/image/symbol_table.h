@@ -1,0 +1,63 @@
+// SymbolTable: the function symbols of a module, one per address.
+//
+// Of several symbols at one address the best is kept: a function over a plain label, a sized
+// symbol over one without size, a current version over one that only old programs are linked to
+// (cfree@GLIBC_2.2.5), global over weak over local, and then as IsBetterName says. A plain label
+// inside a sized function is dropped; a function inside one is kept.
+#ifndef HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
+#define HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
+
+#include <elf.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+#include "image/code_regions.h"
+#include "image/elf_file.h"
+
+namespace hbbp {
+
+struct Symbol {
+  ModuleAddress address;
+  uint32_t size = 0;         // 0: unknown, as in hand-written assembly
+  uint32_t name_offset = 0;  // in a string table
+  uint8_t string_table = 0;
+  uint8_t binding_rank = 0;  // a higher one is a better choice
+  bool is_function = false;
+  bool is_old_version = false;
+};
+
+class SymbolTable {
+ public:
+  explicit SymbolTable(const CodeRegions* regions) : regions_(regions) {}
+
+  // Takes what .symtab and .dynsym have. `file` must outlive this object.
+  void Add(const ElfFile& file);
+  // Sorts. To be called once, before anything below.
+  void Finish();
+
+  // By address.
+  const std::vector<Symbol>& symbols() const { return symbols_; }
+  // Without the version that the linker appends ("@@GLIBC_2.34").
+  std::string_view NameOf(const Symbol& symbol) const;
+
+ private:
+  void AddSection(const ElfFile& file, const ElfSection& section);
+  bool IsOldVersion(const Symbol& symbol) const;
+  std::string_view VersionedNameOf(const Symbol& symbol) const;
+  bool IsBetter(const Symbol& a, const Symbol& b) const;
+  void KeepBestOfEachAddress();
+  void DropLabelsInsideFunctions();
+
+  const CodeRegions* regions_;
+  std::vector<std::span<const uint8_t>> string_tables_;
+  std::vector<Symbol> symbols_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_SYMBOL_TABLE_H_

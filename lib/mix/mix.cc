@@ -1,0 +1,117 @@
+#include "mix/mix.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+using RowKey = std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t>;
+
+struct RowSum {
+  double instructions = 0;
+  double variance = 0;
+};
+
+// What a block, or one thread's part of it, was observed to do.
+struct Observed {
+  uint32_t block;
+  uint32_t thread;
+  CountEstimate estimate;
+};
+
+std::vector<Observed> ObservedByThread(const ResolvedProfile& profile) {
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> sums;
+  for (const Contribution& contribution : profile.contributions()) {
+    if (contribution.block == kNoIndex) continue;
+    auto& [period_sum, period_squares] = sums[{contribution.block, contribution.thread}];
+    period_sum += contribution.period_sum;
+    period_squares += contribution.period_squares;
+  }
+  std::vector<Observed> observed;
+  observed.reserve(sums.size());
+  for (const auto& [key, sum] : sums) {
+    const uint32_t length = profile.blocks()[key.first].block.instruction_count;
+    observed.push_back({key.first, key.second, EstimateEbs(sum.first, sum.second, length)});
+  }
+  std::sort(observed.begin(), observed.end(), [](const Observed& a, const Observed& b) {
+    return std::tie(a.block, a.thread) < std::tie(b.block, b.thread);
+  });
+  return observed;
+}
+
+std::vector<Observed> ObservedInAll(const ResolvedProfile& profile) {
+  std::vector<Observed> observed;
+  observed.reserve(profile.blocks().size());
+  for (uint32_t i = 0; i < profile.blocks().size(); ++i) {
+    observed.push_back({i, kNoIndex, profile.blocks()[i].estimate});
+  }
+  return observed;
+}
+
+using MnemonicCounts = std::vector<std::pair<Mnemonic, uint32_t>>;
+
+// How often each mnemonic stands in a block. Without mnemonics as a key all are kInvalid.
+MnemonicCounts CountMnemonics(const ResolvedProfile& profile, const BlockRecord& block,
+                              bool by_mnemonic) {
+  if (!by_mnemonic) return {{Mnemonic::kInvalid, block.block.instruction_count}};
+  std::vector<Mnemonic> mnemonics;
+  for (const Instruction& instruction : profile.InstructionsOf(block)) {
+    mnemonics.push_back(instruction.mnemonic);
+  }
+  std::sort(mnemonics.begin(), mnemonics.end());
+  MnemonicCounts counts;
+  for (Mnemonic mnemonic : mnemonics) {
+    if (counts.empty() || counts.back().first != mnemonic) counts.emplace_back(mnemonic, 0);
+    ++counts.back().second;
+  }
+  return counts;
+}
+
+}  // namespace
+
+Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
+  absl::flat_hash_map<RowKey, RowSum> sums;
+  MnemonicCounts mnemonics;
+  uint32_t decoded_block = kNoIndex;
+  for (const Observed& observed : keys.thread ? ObservedByThread(profile)
+                                              : ObservedInAll(profile)) {
+    const BlockRecord& block = profile.blocks()[observed.block];
+    if (observed.block != decoded_block) {
+      mnemonics = CountMnemonics(profile, block, keys.mnemonic);
+      decoded_block = observed.block;
+    }
+    for (const auto& [mnemonic, occurrences] : mnemonics) {
+      RowSum& sum = sums[{mnemonic, keys.module ? block.module : kNoIndex,
+                          keys.function ? block.function : kNoIndex, observed.thread}];
+      const double error = occurrences * observed.estimate.standard_error;
+      sum.instructions += occurrences * observed.estimate.count;
+      sum.variance += error * error;
+    }
+  }
+  Mix mix;
+  mix.rows.reserve(sums.size());
+  for (const auto& [key, sum] : sums) {
+    MixRow row;
+    std::tie(row.mnemonic, row.module, row.function, row.thread) = key;
+    row.instructions = sum.instructions;
+    row.standard_error = std::sqrt(sum.variance);
+    mix.rows.push_back(row);
+  }
+  std::sort(mix.rows.begin(), mix.rows.end(), [](const MixRow& a, const MixRow& b) {
+    if (a.instructions != b.instructions) return a.instructions > b.instructions;
+    const auto keys_of = [](const MixRow& row) {
+      return std::tuple(MnemonicName(row.mnemonic), row.module, row.function, row.thread);
+    };
+    return keys_of(a) < keys_of(b);
+  });
+  for (const MixRow& row : mix.rows) mix.total += row.instructions;
+  return mix;
+}
+
+}  // namespace hbbp

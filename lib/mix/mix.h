@@ -1,0 +1,41 @@
+// Instruction mixes: how many instructions of each kind ran, by thread, module and function.
+#ifndef HBBP_LIB_MIX_MIX_H_
+#define HBBP_LIB_MIX_MIX_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/decoder.h"
+#include "profile/resolved_profile.h"
+
+namespace hbbp {
+
+struct MixKeys {
+  bool mnemonic = false;
+  bool module = false;
+  bool function = false;
+  bool thread = false;
+};
+
+struct MixRow {
+  // Keys that were not asked for are kInvalid and kNoIndex.
+  Mnemonic mnemonic = Mnemonic::kInvalid;
+  uint32_t module = kNoIndex;
+  uint32_t function = kNoIndex;
+  uint32_t thread = kNoIndex;
+  double instructions = 0;
+  double standard_error = 0;
+};
+
+struct Mix {
+  double total = 0;
+  std::vector<MixRow> rows;  // most instructions first; ties by keys
+};
+
+// A block that ran c times adds n * c executions of a mnemonic that stands in it n times; its
+// standard error grows by the same factor, and blocks are independent.
+Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_MIX_MIX_H_

@@ -1,0 +1,34 @@
+// perf_event_open, with errors that say what to do next.
+#ifndef HBBP_LIB_PERF_PERF_EVENT_H_
+#define HBBP_LIB_PERF_PERF_EVENT_H_
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+// An attr with its size set and everything else zero.
+perf_event_attr MakePerfEventAttr(uint32_t type, uint64_t config);
+
+// The descriptor or -1 with errno set; close-on-exec.
+int RawPerfEventOpen(const perf_event_attr& attr, pid_t tid, int cpu);
+
+// `event_name` is for the message: "perf_event_open(task-clock): EACCES; ...".
+StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu,
+                                 const std::string& event_name);
+
+// What RawPerfEventOpen's errno means for the user, on this machine as it is set up now.
+Status PerfEventOpenStatus(int error_number, const std::string& event_name);
+
+// kernel.perf_event_paranoid; nothing if the kernel has no perf events.
+std::optional<int> PerfEventParanoid();
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_PERF_EVENT_H_

@@ -1,0 +1,47 @@
+// AddressSpace: which module was mapped where, and when.
+#ifndef HBBP_LIB_PROFILE_ADDRESS_SPACE_H_
+#define HBBP_LIB_PROFILE_ADDRESS_SPACE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/address.h"
+
+namespace hbbp {
+
+// Mappings in time: dlclose and dlopen put another module at the same address, and samples of
+// both may be waiting in the buffers. A mapping holds until a later one covers its address.
+class AddressSpace {
+ public:
+  struct Placement {
+    uint32_t module;
+    RuntimeAddress start;  // of the mapping
+    FileOffset offset;     // of `start`
+
+    FileOffset OffsetOf(RuntimeAddress address) const { return offset + (address - start); }
+    bool operator==(const Placement&) const = default;
+  };
+
+  void Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement);
+
+  // What was mapped at `address` at that time.
+  std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
+
+ private:
+  struct Interval {
+    RuntimeAddress end;
+    // Layers by the time they were mapped, oldest first.
+    std::vector<std::pair<uint64_t, Placement>> layers;
+  };
+
+  // Makes `address` the bound of an interval if it lies inside one.
+  void SplitAt(RuntimeAddress address);
+
+  std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_ADDRESS_SPACE_H_

@@ -1,0 +1,30 @@
+// Keeps the code of a sampled module within reach after the process has let go of it.
+#ifndef HBBP_LIB_PROFILE_MODULE_CAPTURE_H_
+#define HBBP_LIB_PROFILE_MODULE_CAPTURE_H_
+
+#include "base/address.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// At the first sample of a file module of the calling process: finds its build ID, then pins its
+// file if `path` still leads to it, or else copies its mappings out of memory. `header` is where
+// file offset 0 was mapped.
+void PinOrCopyModule(RuntimeAddress header, ModuleRecord* module);
+
+// Copies the whole mapping that starts at `start`, as an image.
+void CopyMapping(RuntimeAddress start, ModuleRecord* module);
+
+// Copies what is readable of the page at `page` (page-aligned) of generated code.
+void CopyPage(RuntimeAddress page, ModuleRecord* module);
+
+// True if the file at module.path is the one that was mapped.
+bool PathLeadsToModule(const ModuleRecord& module);
+
+// Before a module is stored: if its path no longer leads to it, puts the content of the pinned
+// file into its chunks, so that the profile can be read without it.
+void EmbedIfUnreachable(ModuleRecord* module);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_MODULE_CAPTURE_H_

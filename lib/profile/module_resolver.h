@@ -1,0 +1,32 @@
+// Finds the code of a profile's module again: in its file, in the profile, or not at all.
+#ifndef HBBP_LIB_PROFILE_MODULE_RESOLVER_H_
+#define HBBP_LIB_PROFILE_MODULE_RESOLVER_H_
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "image/module_code.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// The values are those of hbbp_module_code; capi/ asserts it.
+enum class CodeState : int32_t { kFile = 0, kProfile = 1, kMissing = 2, kMismatch = 3 };
+
+struct ResolvedModule {
+  CodeState state = CodeState::kMissing;
+  std::string problem;               // one line, empty if there is none
+  std::unique_ptr<ModuleCode> code;  // null if it is missing
+
+  // The address in the module that IpCount::offset stands for.
+  std::optional<ModuleAddress> AddressOf(uint64_t offset) const;
+
+  bool offsets_are_of_file = false;
+};
+
+ResolvedModule ResolveModule(const ModuleRecord& record);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_MODULE_RESOLVER_H_

@@ -1,0 +1,89 @@
+// ProfileData: what a session observed, before any estimation.
+//
+// Addresses are counted, not blocks: finding blocks needs the code of the modules and a decoder,
+// which the profiled process should not pay for. resolved_profile.h does that when asked.
+#ifndef HBBP_LIB_PROFILE_PROFILE_DATA_H_
+#define HBBP_LIB_PROFILE_PROFILE_DATA_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "samples/samples.h"
+
+namespace hbbp {
+
+// The values are those of hbbp_module_kind; capi/ asserts it.
+enum class ModuleKind : int32_t { kFile = 0, kVdso = 1, kAnonymous = 2, kKernel = 3 };
+
+struct CodeChunk {
+  uint64_t offset;  // as IpCount::offset
+  std::vector<uint8_t> bytes;
+};
+
+struct ModuleRecord {
+  ModuleKind kind = ModuleKind::kFile;
+  std::string path;
+  std::vector<uint8_t> build_id;
+  uint64_t device = 0;  // of the mapped file; 0 if unknown
+  uint64_t inode = 0;
+  // For kFile and kVdso the image of the file, for kAnonymous the memory around samples; where
+  // the file at `path` cannot serve. By rising offset.
+  std::vector<CodeChunk> chunks;
+  // The file, held open since its first sample, as long as the profiled process lives. It may
+  // have been deleted or replaced since. Not stored.
+  std::shared_ptr<const UniqueFd> pinned_file;
+};
+
+struct ThreadRecord {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  std::string name;
+};
+
+struct SourceRecord {
+  SourceKind kind = SourceKind::kNone;
+  EventKind event = EventKind::kAuto;
+  PeriodMode period_mode = PeriodMode::kPrime;
+  bool include_kernel = false;
+  uint64_t period = 0;
+  uint64_t frequency_hz = 0;
+  uint64_t lost = 0;
+  uint64_t throttled = 0;
+  uint64_t unmapped = 0;
+  std::string note;
+};
+
+// Samples at one address, of one thread, from one source.
+struct IpCount {
+  uint32_t source = 0;  // indices of the vectors of ProfileData
+  uint32_t thread = 0;
+  uint32_t module = 0;
+  uint32_t reserved = 0;
+  // In the file for kFile, in the image for kVdso, the runtime address otherwise.
+  uint64_t offset = 0;
+  uint64_t samples = 0;
+  double period_sum = 0;      // of the samples' periods: events observed
+  double period_squares = 0;  // sum of squares: the variance of period_sum (Poisson)
+};
+
+struct ProfileData {
+  uint32_t pid = 0;
+  uint64_t start_time_ns = 0;  // CLOCK_REALTIME
+  uint64_t duration_ns = 0;
+  std::string command;
+  std::string host;
+  std::vector<SourceRecord> sources;
+  std::vector<ThreadRecord> threads;
+  std::vector<ModuleRecord> modules;
+  std::vector<IpCount> counts;  // sorted by module, offset, source, thread; no two alike
+};
+
+// Sorts `counts` and adds up those that agree in everything but their numbers.
+void Normalize(std::vector<IpCount>* counts);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_PROFILE_DATA_H_

@@ -1,0 +1,360 @@
+#include "profile/profile_file.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+#include "base/byte_cursor.h"
+#include "base/files.h"
+
+namespace hbbp {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the file format is little-endian");
+
+constexpr char kMagic[8] = {'H', 'B', 'B', 'P', 'P', 'R', 'O', 'F'};
+constexpr uint32_t kVersion = 1;
+constexpr uint32_t kMaxSections = 64;
+
+enum class SectionType : uint32_t {
+  kInfo = 1,
+  kSources = 2,
+  kThreads = 3,
+  kModules = 4,
+  kCounts = 5,
+};
+
+struct Header {
+  char magic[8];
+  uint32_t version;
+  uint32_t section_count;
+  uint64_t file_size;
+  uint64_t table_checksum;
+};
+
+struct SectionEntry {
+  uint32_t type;
+  uint32_t version;
+  uint64_t offset;
+  uint64_t size;
+  uint64_t checksum;
+};
+
+uint64_t Checksum(std::span<const uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+
+class Writer {
+ public:
+  template <typename T>
+  void Put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    const auto* first = reinterpret_cast<const uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), first, first + sizeof(value));
+  }
+  void PutBytes(std::span<const uint8_t> bytes) {
+    Put<uint64_t>(bytes.size());
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  }
+  void PutString(std::string_view text) {
+    PutBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  }
+  std::vector<uint8_t> Take() { return std::move(bytes_); }
+
+ private:
+  std::vector<uint8_t> bytes_;
+};
+
+// Reads what Writer wrote; the first failure sticks.
+class Reader {
+ public:
+  Reader(std::span<const uint8_t> bytes, const char* section) : cursor_(bytes), section_(section) {}
+
+  template <typename T>
+  T Get() {
+    T value{};
+    if (ok_ && !cursor_.Read(&value)) ok_ = false;
+    return value;
+  }
+  std::vector<uint8_t> GetBytes() {
+    std::span<const uint8_t> bytes;
+    const uint64_t size = Get<uint64_t>();
+    if (ok_ && !cursor_.ReadBytes(size, &bytes)) ok_ = false;
+    return {bytes.begin(), bytes.end()};
+  }
+  std::string GetString() {
+    std::vector<uint8_t> bytes = GetBytes();
+    return {bytes.begin(), bytes.end()};
+  }
+  // A number of elements of at least `element_size` bytes each; 0 if so many cannot follow.
+  uint64_t GetCount(size_t element_size) {
+    const uint64_t count = Get<uint64_t>();
+    if (count > cursor_.remaining() / element_size) ok_ = false;
+    return ok_ ? count : 0;
+  }
+  Status status() const {
+    if (ok_ && cursor_.remaining() == 0) return OkStatus();
+    return MakeStatus(StatusCode::kBadFormat, "the %s section is damaged at byte %zu", section_,
+                      cursor_.position());
+  }
+
+ private:
+  ByteCursor cursor_;
+  const char* section_;
+  bool ok_ = true;
+};
+
+std::vector<uint8_t> WriteInfo(const ProfileData& data) {
+  Writer writer;
+  writer.Put(data.pid);
+  writer.Put(data.start_time_ns);
+  writer.Put(data.duration_ns);
+  writer.PutString(data.command);
+  writer.PutString(data.host);
+  return writer.Take();
+}
+
+Status ReadInfo(std::span<const uint8_t> bytes, ProfileData* data) {
+  Reader reader(bytes, "info");
+  data->pid = reader.Get<uint32_t>();
+  data->start_time_ns = reader.Get<uint64_t>();
+  data->duration_ns = reader.Get<uint64_t>();
+  data->command = reader.GetString();
+  data->host = reader.GetString();
+  return reader.status();
+}
+
+std::vector<uint8_t> WriteSources(const ProfileData& data) {
+  Writer writer;
+  writer.Put<uint64_t>(data.sources.size());
+  for (const SourceRecord& source : data.sources) {
+    writer.Put(static_cast<int32_t>(source.kind));
+    writer.Put(static_cast<int32_t>(source.event));
+    writer.Put(static_cast<int32_t>(source.period_mode));
+    writer.Put<uint32_t>(source.include_kernel);
+    writer.Put(source.period);
+    writer.Put(source.frequency_hz);
+    writer.Put(source.lost);
+    writer.Put(source.throttled);
+    writer.Put(source.unmapped);
+    writer.PutString(source.note);
+  }
+  return writer.Take();
+}
+
+Status ReadSources(std::span<const uint8_t> bytes, ProfileData* data) {
+  constexpr size_t kSmallest = 4 * sizeof(uint32_t) + 6 * sizeof(uint64_t);
+  Reader reader(bytes, "sources");
+  data->sources.resize(reader.GetCount(kSmallest));
+  for (SourceRecord& source : data->sources) {
+    source.kind = static_cast<SourceKind>(reader.Get<int32_t>());
+    source.event = static_cast<EventKind>(reader.Get<int32_t>());
+    source.period_mode = static_cast<PeriodMode>(reader.Get<int32_t>());
+    source.include_kernel = reader.Get<uint32_t>() != 0;
+    source.period = reader.Get<uint64_t>();
+    source.frequency_hz = reader.Get<uint64_t>();
+    source.lost = reader.Get<uint64_t>();
+    source.throttled = reader.Get<uint64_t>();
+    source.unmapped = reader.Get<uint64_t>();
+    source.note = reader.GetString();
+  }
+  return reader.status();
+}
+
+std::vector<uint8_t> WriteThreads(const ProfileData& data) {
+  Writer writer;
+  writer.Put<uint64_t>(data.threads.size());
+  for (const ThreadRecord& thread : data.threads) {
+    writer.Put(thread.pid);
+    writer.Put(thread.tid);
+    writer.PutString(thread.name);
+  }
+  return writer.Take();
+}
+
+Status ReadThreads(std::span<const uint8_t> bytes, ProfileData* data) {
+  Reader reader(bytes, "threads");
+  data->threads.resize(reader.GetCount(2 * sizeof(uint32_t) + sizeof(uint64_t)));
+  for (ThreadRecord& thread : data->threads) {
+    thread.pid = reader.Get<uint32_t>();
+    thread.tid = reader.Get<uint32_t>();
+    thread.name = reader.GetString();
+  }
+  return reader.status();
+}
+
+std::vector<uint8_t> WriteModules(const ProfileData& data) {
+  Writer writer;
+  writer.Put<uint64_t>(data.modules.size());
+  for (const ModuleRecord& module : data.modules) {
+    writer.Put(static_cast<int32_t>(module.kind));
+    writer.Put(module.device);
+    writer.Put(module.inode);
+    writer.PutString(module.path);
+    writer.PutBytes(module.build_id);
+    writer.Put<uint64_t>(module.chunks.size());
+    for (const CodeChunk& chunk : module.chunks) {
+      writer.Put(chunk.offset);
+      writer.PutBytes(chunk.bytes);
+    }
+  }
+  return writer.Take();
+}
+
+Status ReadModules(std::span<const uint8_t> bytes, ProfileData* data) {
+  constexpr size_t kSmallest = sizeof(uint32_t) + 5 * sizeof(uint64_t);
+  Reader reader(bytes, "modules");
+  data->modules.resize(reader.GetCount(kSmallest));
+  for (ModuleRecord& module : data->modules) {
+    module.kind = static_cast<ModuleKind>(reader.Get<int32_t>());
+    module.device = reader.Get<uint64_t>();
+    module.inode = reader.Get<uint64_t>();
+    module.path = reader.GetString();
+    module.build_id = reader.GetBytes();
+    module.chunks.resize(reader.GetCount(2 * sizeof(uint64_t)));
+    for (CodeChunk& chunk : module.chunks) {
+      chunk.offset = reader.Get<uint64_t>();
+      chunk.bytes = reader.GetBytes();
+    }
+  }
+  return reader.status();
+}
+
+std::vector<uint8_t> WriteCounts(const ProfileData& data) {
+  Writer writer;
+  writer.Put<uint64_t>(data.counts.size());
+  for (const IpCount& count : data.counts) writer.Put(count);
+  return writer.Take();
+}
+
+Status ReadCounts(std::span<const uint8_t> bytes, ProfileData* data) {
+  Reader reader(bytes, "counts");
+  data->counts.resize(reader.GetCount(sizeof(IpCount)));
+  for (IpCount& count : data->counts) count = reader.Get<IpCount>();
+  return reader.status();
+}
+
+Status CheckIndices(const ProfileData& data) {
+  for (const IpCount& count : data.counts) {
+    if (count.source >= data.sources.size() || count.thread >= data.threads.size() ||
+        count.module >= data.modules.size()) {
+      return MakeStatus(StatusCode::kBadFormat,
+                        "a count refers to a source, thread or module that is not in the file");
+    }
+    const bool plausible = count.period_sum >= 0 && count.period_squares >= 0 &&
+                           count.period_sum < 1e300 && count.period_squares < 1e300;
+    if (!plausible) return MakeStatus(StatusCode::kBadFormat, "a count is not a number");
+  }
+  return OkStatus();
+}
+
+struct SectionFormat {
+  SectionType type;
+  const char* name;
+  std::vector<uint8_t> (*write)(const ProfileData&);
+  Status (*read)(std::span<const uint8_t>, ProfileData*);
+};
+
+constexpr std::array<SectionFormat, 5> kSections = {{
+    {SectionType::kInfo, "info", WriteInfo, ReadInfo},
+    {SectionType::kSources, "sources", WriteSources, ReadSources},
+    {SectionType::kThreads, "threads", WriteThreads, ReadThreads},
+    {SectionType::kModules, "modules", WriteModules, ReadModules},
+    {SectionType::kCounts, "counts", WriteCounts, ReadCounts},
+}};
+
+}  // namespace
+
+std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
+  std::array<std::vector<uint8_t>, kSections.size()> contents;
+  std::array<SectionEntry, kSections.size()> table{};
+  uint64_t offset = sizeof(Header) + sizeof(table);
+  for (size_t i = 0; i < kSections.size(); ++i) {
+    contents[i] = kSections[i].write(data);
+    table[i] = {static_cast<uint32_t>(kSections[i].type), 1, offset, contents[i].size(),
+                Checksum(contents[i])};
+    offset += contents[i].size();
+  }
+  Header header{};
+  std::memcpy(header.magic, kMagic, sizeof(kMagic));
+  header.version = kVersion;
+  header.section_count = kSections.size();
+  header.file_size = offset;
+  header.table_checksum =
+      Checksum({reinterpret_cast<const uint8_t*>(table.data()), sizeof(table)});
+  std::vector<uint8_t> file;
+  file.reserve(offset);
+  const auto append = [&file](const void* data_start, size_t size) {
+    const auto* first = static_cast<const uint8_t*>(data_start);
+    file.insert(file.end(), first, first + size);
+  };
+  append(&header, sizeof(header));
+  append(table.data(), sizeof(table));
+  for (const std::vector<uint8_t>& content : contents) append(content.data(), content.size());
+  return file;
+}
+
+StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
+  ByteCursor cursor(bytes);
+  Header header;
+  if (bytes.size() < sizeof(kMagic) || std::memcmp(bytes.data(), kMagic, sizeof(kMagic)) != 0) {
+    return MakeStatus(StatusCode::kBadFormat, "not a profile of hbbp (no HBBPPROF at its start)");
+  }
+  if (!cursor.Read(&header)) {
+    return MakeStatus(StatusCode::kBadFormat, "truncated: %zu bytes are too few for a header",
+                      bytes.size());
+  }
+  if (header.version > kVersion) {
+    return MakeStatus(StatusCode::kVersion,
+                      "profile format %u is newer than this library's %u; use a newer hbbp",
+                      header.version, kVersion);
+  }
+  if (header.file_size != bytes.size()) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: %zu bytes of %llu",
+                      bytes.size() < header.file_size ? "truncated" : "trailing bytes",
+                      bytes.size(), static_cast<unsigned long long>(header.file_size));
+  }
+  std::span<const uint8_t> table;
+  if (header.section_count > kMaxSections ||
+      !cursor.ReadBytes(header.section_count * sizeof(SectionEntry), &table) ||
+      Checksum(table) != header.table_checksum) {
+    return MakeStatus(StatusCode::kBadFormat, "the section table is damaged");
+  }
+  ProfileData data;
+  for (uint32_t i = 0; i < header.section_count; ++i) {
+    SectionEntry entry;
+    std::memcpy(&entry, table.data() + i * sizeof(entry), sizeof(entry));
+    for (const SectionFormat& format : kSections) {
+      if (static_cast<uint32_t>(format.type) != entry.type) continue;
+      if (entry.offset > bytes.size() || entry.size > bytes.size() - entry.offset) {
+        return MakeStatus(StatusCode::kBadFormat, "the %s section lies outside the file",
+                          format.name);
+      }
+      const auto content = bytes.subspan(entry.offset, entry.size);
+      if (Checksum(content) != entry.checksum) {
+        return MakeStatus(StatusCode::kBadFormat,
+                          "the %s section at byte %llu has a wrong checksum: the file is damaged",
+                          format.name, static_cast<unsigned long long>(entry.offset));
+      }
+      HBBP_RETURN_IF_ERROR(format.read(content, &data));
+    }
+  }
+  HBBP_RETURN_IF_ERROR(CheckIndices(data));
+  Normalize(&data.counts);
+  return data;
+}
+
+Status SaveProfile(const ProfileData& data, const std::string& path) {
+  return WriteFileAtomically(path, SerializeProfile(data));
+}
+
+StatusOr<ProfileData> LoadProfile(const std::string& path) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
+  StatusOr<ProfileData> data = ParseProfile(bytes);
+  if (!data.ok()) return data.status().Annotate(path);
+  return data;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,129 @@
+#include "profile/profile_merge.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+// Maps the elements of one profile's list to indices of the merged list.
+template <typename Record, typename Key>
+class Index {
+ public:
+  explicit Index(std::vector<Record>* merged) : merged_(merged) {}
+
+  // The index, and whether the record is new in the merged list.
+  std::pair<uint32_t, bool> Add(const Key& key, const Record& record) {
+    auto [place, added] = places_.emplace(key, static_cast<uint32_t>(merged_->size()));
+    if (added) merged_->push_back(record);
+    return {place->second, added};
+  }
+
+ private:
+  std::vector<Record>* merged_;
+  std::map<Key, uint32_t> places_;
+};
+
+using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
+using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t>;
+using ThreadKey = std::pair<uint32_t, uint32_t>;
+
+ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
+  switch (module.kind) {
+    case ModuleKind::kAnonymous:
+      return {module.kind, {}, module.path, pid, 0};
+    case ModuleKind::kVdso:
+    case ModuleKind::kKernel:
+      return {module.kind, module.build_id, module.path, 0, 0};
+    case ModuleKind::kFile:
+      break;
+  }
+  if (!module.build_id.empty()) return {module.kind, module.build_id, {}, 0, 0};
+  return {module.kind, {}, module.path, module.device, module.inode};
+}
+
+SourceKey KeyOf(const SourceRecord& source) {
+  return {source.kind,   source.event,       source.period_mode, source.include_kernel,
+          source.period, source.frequency_hz};
+}
+
+void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
+  for (const CodeChunk& chunk : from.chunks) {
+    const auto same_place = [&chunk](const CodeChunk& known) {
+      return known.offset == chunk.offset && known.bytes.size() >= chunk.bytes.size();
+    };
+    if (std::none_of(to->chunks.begin(), to->chunks.end(), same_place)) {
+      to->chunks.push_back(chunk);
+    }
+  }
+  std::sort(to->chunks.begin(), to->chunks.end(),
+            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  if (to->pinned_file == nullptr) to->pinned_file = from.pinned_file;
+}
+
+}  // namespace
+
+ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
+  ProfileData merged;
+  Index<SourceRecord, SourceKey> sources(&merged.sources);
+  Index<ThreadRecord, ThreadKey> threads(&merged.threads);
+  Index<ModuleRecord, ModuleKey> modules(&merged.modules);
+  for (const ProfileData* profile : profiles) {
+    const bool first = profile == profiles.front();
+    merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
+    merged.start_time_ns =
+        first ? profile->start_time_ns : std::min(merged.start_time_ns, profile->start_time_ns);
+    merged.duration_ns += profile->duration_ns;
+    if (first) {
+      merged.command = profile->command;
+      merged.host = profile->host;
+    }
+    std::vector<uint32_t> source_of, thread_of, module_of;
+    for (const SourceRecord& source : profile->sources) {
+      auto [index, added] = sources.Add(KeyOf(source), source);
+      source_of.push_back(index);
+      if (added) continue;
+      merged.sources[index].lost += source.lost;
+      merged.sources[index].throttled += source.throttled;
+      merged.sources[index].unmapped += source.unmapped;
+    }
+    for (const ThreadRecord& thread : profile->threads) {
+      thread_of.push_back(threads.Add({thread.pid, thread.tid}, thread).first);
+    }
+    for (const ModuleRecord& module : profile->modules) {
+      auto [index, added] = modules.Add(KeyOf(module, profile->pid), module);
+      module_of.push_back(index);
+      if (!added) AddChunks(module, &merged.modules[index]);
+    }
+    for (IpCount count : profile->counts) {
+      count.source = source_of[count.source];
+      count.thread = thread_of[count.thread];
+      count.module = module_of[count.module];
+      merged.counts.push_back(count);
+    }
+  }
+  Normalize(&merged.counts);
+  return merged;
+}
+
+std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
+  const auto is_selected = [tid](const ThreadRecord& thread) { return thread.tid == tid; };
+  if (std::none_of(data.threads.begin(), data.threads.end(), is_selected)) return std::nullopt;
+  ProfileData selected = data;
+  selected.threads.clear();
+  std::vector<uint32_t> index_of(data.threads.size());
+  for (size_t i = 0; i < data.threads.size(); ++i) {
+    if (!is_selected(data.threads[i])) continue;
+    index_of[i] = static_cast<uint32_t>(selected.threads.size());
+    selected.threads.push_back(data.threads[i]);
+  }
+  std::erase_if(selected.counts, [&](const IpCount& count) {
+    return !is_selected(data.threads[count.thread]);
+  });
+  for (IpCount& count : selected.counts) count.thread = index_of[count.thread];
+  return selected;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,235 @@
+#include "profile/recorder.h"
+
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "image/process_maps.h"
+#include "profile/module_capture.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr std::string_view kDeleted = " (deleted)";
+
+bool IsFilePath(const std::string& path) { return path.starts_with('/') && !path.starts_with("//"); }
+
+std::string ThreadNameNow(uint32_t tid) {
+  StatusOr<std::string> name =
+      ReadTextFile("/proc/self/task/" + std::to_string(tid) + "/comm", 4096);
+  if (!name.ok()) return "";
+  if (name->ends_with('\n')) name->pop_back();
+  return *std::move(name);
+}
+
+}  // namespace
+
+size_t Recorder::KeyHash::operator()(const Key& key) const {
+  uint64_t hash = key.offset * 0x9E3779B97F4A7C15ull;
+  hash ^= (static_cast<uint64_t>(key.module) << 40) ^ (static_cast<uint64_t>(key.thread) << 20) ^
+          key.source;
+  return hash * 0x9E3779B97F4A7C15ull >> 7;
+}
+
+uint32_t Recorder::AddSource(SourceRecord source) {
+  for (uint32_t i = 0; i < data_.sources.size(); ++i) {
+    SourceRecord& known = data_.sources[i];
+    if (known.kind == source.kind && known.event == source.event &&
+        known.period == source.period && known.frequency_hz == source.frequency_hz &&
+        known.period_mode == source.period_mode && known.include_kernel == source.include_kernel) {
+      current_source_ = i;
+      return i;
+    }
+  }
+  data_.sources.push_back(std::move(source));
+  current_source_ = static_cast<uint32_t>(data_.sources.size() - 1);
+  return current_source_;
+}
+
+void Recorder::AddCurrentMappings(uint64_t time_ns) {
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+  if (!mappings.ok()) return;
+  RuntimeAddress header;
+  std::pair<uint64_t, std::string> header_file;
+  for (const Mapping& mapping : *mappings) {
+    if (mapping.IsFile() && mapping.offset.value == 0) {
+      header = mapping.start;
+      header_file = {mapping.inode, mapping.path};
+    }
+    if (!mapping.executable) continue;
+    MappingEvent event;
+    event.start = mapping.start;
+    event.end = mapping.end;
+    event.offset = mapping.offset;
+    event.device = makedev(mapping.device_major, mapping.device_minor);
+    event.inode = mapping.inode;
+    event.path = mapping.path;
+    event.time_ns = time_ns;
+    OnMapping(event);
+    if (header_file == std::pair(mapping.inode, mapping.path)) {
+      module_states_[ModuleFor(event)].header = header;
+    }
+  }
+}
+
+void Recorder::OnMapping(MappingEvent mapping) {
+  if (mapping.path.ends_with(kDeleted)) {
+    mapping.path.resize(mapping.path.size() - kDeleted.size());
+  }
+  const uint32_t module = ModuleFor(mapping);
+  FileOffset offset = mapping.offset;
+  switch (data_.modules[module].kind) {
+    case ModuleKind::kFile:
+      // The headers are mapped below the code, at the distance that they have in the file, in
+      // every usual layout; identification checks that they are there.
+      if (mapping.start.value >= offset.value) {
+        module_states_[module].header = mapping.start - offset.value;
+      }
+      break;
+    case ModuleKind::kVdso:
+      module_states_[module].header = mapping.start;
+      offset = FileOffset{0};
+      break;
+    default:
+      offset = FileOffset{mapping.start.value};
+      break;
+  }
+  address_space_.Add(mapping.start, mapping.end, mapping.time_ns,
+                     {module, mapping.start, offset});
+}
+
+void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
+  thread_names_[tid] = name;
+  auto known = threads_.find({pid, tid});
+  if (known != threads_.end()) data_.threads[known->second].name = name;
+}
+
+uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
+  if (mapping.path == "[vdso]") return SpecialModule(ModuleKind::kVdso, "[vdso]");
+  if (!IsFilePath(mapping.path)) return SpecialModule(ModuleKind::kAnonymous, "[anonymous]");
+  const auto key = std::tuple(mapping.path, mapping.device, mapping.inode, mapping.build_id);
+  auto known = modules_.find(key);
+  if (known != modules_.end()) return known->second;
+  const auto index = static_cast<uint32_t>(data_.modules.size());
+  ModuleRecord record;
+  record.kind = ModuleKind::kFile;
+  record.path = mapping.path;
+  record.build_id = mapping.build_id;
+  record.device = mapping.device;
+  record.inode = mapping.inode;
+  data_.modules.push_back(std::move(record));
+  module_states_.push_back({});
+  modules_.emplace(key, index);
+  return index;
+}
+
+uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
+  const auto key = std::tuple(path, uint64_t{0}, uint64_t{0}, std::vector<uint8_t>());
+  auto [place, added] = modules_.emplace(key, static_cast<uint32_t>(data_.modules.size()));
+  if (added) {
+    ModuleRecord record;
+    record.kind = kind;
+    record.path = path;
+    data_.modules.push_back(std::move(record));
+    module_states_.push_back({});
+  }
+  return place->second;
+}
+
+uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
+  auto [place, added] =
+      threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
+  if (added) {
+    auto name = thread_names_.find(tid);
+    data_.threads.push_back(
+        {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(tid)});
+  }
+  return place->second;
+}
+
+void Recorder::Settle(uint64_t complete_ns) {
+  size_t kept = 0;
+  for (const IpSample& sample : waiting_) {
+    if (sample.time_ns > complete_ns) {
+      waiting_[kept++] = sample;
+    } else if (!ignored_threads_.contains(sample.tid)) {
+      Count(sample);
+    }
+  }
+  waiting_.resize(kept);
+}
+
+void Recorder::Count(const IpSample& sample) {
+  ++samples_;
+  uint32_t module;
+  uint64_t offset;
+  if (sample.in_kernel) {
+    module = SpecialModule(ModuleKind::kKernel, "[kernel]");
+    offset = sample.ip.value;
+  } else {
+    auto placement = address_space_.Find(sample.ip, sample.time_ns);
+    if (!placement) {
+      ++data_.sources[current_source_].unmapped;
+      return;
+    }
+    module = placement->module;
+    offset = placement->OffsetOf(sample.ip).value;
+    if (data_.modules[module].kind == ModuleKind::kAnonymous) {
+      CaptureAround(module, sample.ip);
+    } else if (!module_states_[module].identified) {
+      Identify(module);
+    }
+  }
+  Sum& sum = sums_[{current_source_, ThreadFor(sample.pid, sample.tid), module, offset}];
+  const auto period = static_cast<double>(sample.period);
+  ++sum.samples;
+  sum.period_sum += period;
+  sum.period_squares += period * period;
+}
+
+void Recorder::Identify(uint32_t module) {
+  module_states_[module].identified = true;
+  ModuleRecord& record = data_.modules[module];
+  if (record.kind == ModuleKind::kVdso) {
+    CopyMapping(module_states_[module].header, &record);
+  } else {
+    PinOrCopyModule(module_states_[module].header, &record);
+  }
+}
+
+void Recorder::CaptureAround(uint32_t module, RuntimeAddress address) {
+  const uint64_t page = address.value / kPageBytes;
+  for (uint64_t neighbour : {page - 1, page, page + 1}) {
+    if (captured_pages_.insert(neighbour).second) {
+      CopyPage(RuntimeAddress{neighbour * kPageBytes}, &data_.modules[module]);
+    }
+  }
+}
+
+ProfileData Recorder::Snapshot() const {
+  ProfileData snapshot = data_;
+  snapshot.counts.reserve(sums_.size());
+  for (const auto& [key, sum] : sums_) {
+    IpCount count;
+    count.source = key.source;
+    count.thread = key.thread;
+    count.module = key.module;
+    count.offset = key.offset;
+    count.samples = sum.samples;
+    count.period_sum = sum.period_sum;
+    count.period_squares = sum.period_squares;
+    snapshot.counts.push_back(count);
+  }
+  Normalize(&snapshot.counts);
+  for (ModuleRecord& module : snapshot.modules) {
+    std::sort(module.chunks.begin(), module.chunks.end(),
+              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  }
+  return snapshot;
+}
+
+void Recorder::Clear() { *this = Recorder(); }
+
+}  // namespace hbbp

@@ -1,0 +1,30 @@
+// Sampling periods that do not resonate with the program.
+//
+// A loop whose length divides the period is sampled at one instruction only. A prime period has
+// no common divisor with it; a random one has no fixed relation at all (Nowak et al., "Establishing
+// a Base of Trust with Performance Counters for Enterprise Workloads", 4.1).
+#ifndef HBBP_LIB_SAMPLES_PERIOD_H_
+#define HBBP_LIB_SAMPLES_PERIOD_H_
+
+#include <cstdint>
+
+namespace hbbp {
+
+// The largest prime <= n, or 2 for n < 2.
+uint64_t LargestPrimeUpTo(uint64_t n);
+
+// A small generator for period draws; not for secrets (xorshift64*).
+class PeriodDraw {
+ public:
+  explicit PeriodDraw(uint64_t seed) : state_(seed | 1) {}
+
+  // Uniform in [period - period / 8, period + period / 8], so that the mean stays the period.
+  uint64_t Next(uint64_t period);
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SAMPLES_PERIOD_H_

@@ -1,0 +1,32 @@
+#include "samples/samples.h"
+
+namespace hbbp {
+
+const char* EventName(EventKind event) {
+  switch (event) {
+    case EventKind::kAuto:
+      return "auto";
+    case EventKind::kTaskClock:
+      return "task-clock";
+    case EventKind::kCpuClock:
+      return "cpu-clock";
+    case EventKind::kInstructions:
+      return "instructions";
+    case EventKind::kCycles:
+      return "cycles";
+  }
+  return "unknown";
+}
+
+Unit UnitOf(EventKind event) {
+  switch (event) {
+    case EventKind::kInstructions:
+      return Unit::kInstructions;
+    case EventKind::kCycles:
+      return Unit::kCycles;
+    default:
+      return Unit::kNanoseconds;
+  }
+}
+
+}  // namespace hbbp

@@ -1,0 +1,63 @@
+// The sample types that every source produces and every estimator reads.
+#ifndef HBBP_LIB_SAMPLES_SAMPLES_H_
+#define HBBP_LIB_SAMPLES_SAMPLES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+
+namespace hbbp {
+
+// The values of these enums are those of include/hbbp/samples.h and profile.h; capi/ asserts it.
+enum class SourceKind : int32_t { kNone = 0, kEbs = 1, kLbr = 2, kIbs = 3, kSwbt = 4, kTruth = 5 };
+enum class EventKind : int32_t {
+  kAuto = 0,
+  kTaskClock = 1,
+  kCpuClock = 2,
+  kInstructions = 3,
+  kCycles = 4
+};
+enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2 };
+enum class Unit : int32_t { kInstructions = 0, kNanoseconds = 1, kCycles = 2 };
+
+// "task-clock", as perf spells it.
+const char* EventName(EventKind event);
+Unit UnitOf(EventKind event);
+
+struct IpSample {
+  RuntimeAddress ip;
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  uint64_t period = 0;   // occurrences of the event that it stands for
+  bool in_kernel = false;
+};
+
+// Executable memory appeared.
+struct MappingEvent {
+  RuntimeAddress start;
+  RuntimeAddress end;
+  FileOffset offset;
+  uint64_t device = 0;  // makedev; 0 if unknown
+  uint64_t inode = 0;
+  std::vector<uint8_t> build_id;  // empty if unknown
+  std::string path;               // as the kernel gives it, without " (deleted)"
+  uint64_t time_ns = 0;           // 0: since ever
+};
+
+// Where a backend delivers. Called from the thread that drains, never from a signal handler.
+class SampleSink {
+ public:
+  virtual ~SampleSink() = default;
+  virtual void OnSample(const IpSample& sample) = 0;
+  virtual void OnMapping(MappingEvent mapping) = 0;
+  virtual void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) = 0;
+  virtual void OnLost(uint64_t samples) = 0;
+  virtual void OnThrottled() = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SAMPLES_SAMPLES_H_

@@ -1,0 +1,76 @@
+#include "session/session_registry.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "session/session.h"
+
+namespace hbbp {
+namespace {
+
+// A thread id comes round again after at least kernel.pid_max threads; samples of a worker that
+// ended so long ago are not waiting anywhere.
+constexpr size_t kRememberedWorkers = 64;
+
+}  // namespace
+
+SessionRegistry& SessionRegistry::Get() {
+  // Never destroyed: sessions of the host may end after static destructors ran.
+  static SessionRegistry* registry = new SessionRegistry();
+  return *registry;
+}
+
+SessionRegistry::SessionRegistry() {
+  ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
+}
+
+void SessionRegistry::Add(Session* session) {
+  std::lock_guard lock(mutex_);
+  sessions_.push_back(session);
+}
+
+void SessionRegistry::Remove(Session* session) {
+  std::lock_guard lock(mutex_);
+  std::erase(sessions_, session);
+}
+
+void SessionRegistry::AddWorker(pid_t tid) {
+  std::lock_guard lock(workers_mutex_);
+  workers_.push_back(tid);
+  if (workers_.size() > kRememberedWorkers) workers_.erase(workers_.begin());
+}
+
+std::vector<pid_t> SessionRegistry::Workers() {
+  std::lock_guard lock(workers_mutex_);
+  return workers_;
+}
+
+void SessionRegistry::BeforeFork() {
+  SessionRegistry& registry = Get();
+  registry.mutex_.lock();
+  for (Session* session : registry.sessions_) {
+    session->control_.lock();
+    session->data_.lock();
+  }
+  registry.workers_mutex_.lock();
+}
+
+void SessionRegistry::AfterForkInParent() {
+  SessionRegistry& registry = Get();
+  registry.workers_mutex_.unlock();
+  for (Session* session : registry.sessions_) {
+    session->data_.unlock();
+    session->control_.unlock();
+  }
+  registry.mutex_.unlock();
+}
+
+void SessionRegistry::AfterForkInChild() {
+  SessionRegistry& registry = Get();
+  registry.workers_.clear();
+  for (Session* session : registry.sessions_) session->ForgetInChild();
+  AfterForkInParent();
+}
+
+}  // namespace hbbp

@@ -1,0 +1,44 @@
+// SessionRegistry: what all sessions of the process must know of each other.
+//
+// fork copies the memory of every session but neither its worker thread nor its ring buffers, so
+// the child has to let go of them before it does anything else. And a session must not count the
+// worker of another one, which its events follow like any new thread.
+#ifndef HBBP_LIB_SESSION_SESSION_REGISTRY_H_
+#define HBBP_LIB_SESSION_SESSION_REGISTRY_H_
+
+#include <sys/types.h>
+
+#include <mutex>
+#include <vector>
+
+namespace hbbp {
+
+class Session;
+
+class SessionRegistry {
+ public:
+  static SessionRegistry& Get();
+
+  void Add(Session* session);
+  void Remove(Session* session);
+
+  // Thread ids of workers, also of ended ones, whose samples may still be waiting.
+  void AddWorker(pid_t tid);
+  std::vector<pid_t> Workers();
+
+ private:
+  SessionRegistry();
+
+  static void BeforeFork();
+  static void AfterForkInParent();
+  static void AfterForkInChild();
+
+  std::mutex mutex_;
+  std::vector<Session*> sessions_;
+  std::mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
+  std::vector<pid_t> workers_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_SESSION_REGISTRY_H_

@@ -1,0 +1,66 @@
+// Arbitrary bytes through both halves of the decoder.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "isa/control_flow.h"
+#include "isa/decoder.h"
+
+namespace {
+
+void Require(bool invariant) {
+  if (!invariant) std::abort();
+}
+
+constexpr uint64_t kAddress = 0x7fffffff0000;
+
+void CheckOne(hbbp::Decoder* decoder, std::span<const uint8_t> code, uint64_t address,
+              size_t* length) {
+  hbbp::ControlFlow flow;
+  hbbp::Instruction instruction;
+  const bool decoded = hbbp::DecodeControlFlow(code, address, &flow);
+  Require(decoder->Decode(code, address, &instruction) == decoded);
+  *length = 1;
+  if (!decoded) return;
+  Require(flow.length >= 1 && flow.length <= hbbp::kMaxInstructionLength);
+  Require(flow.length <= code.size());
+  Require(!flow.has_target || hbbp::EndsBlock(flow.kind));
+  Require(instruction.length == flow.length);
+  Require(instruction.branch == flow.kind);
+  Require(instruction.address == address);
+  Require(instruction.mnemonic != hbbp::Mnemonic::kInvalid);
+  Require(hbbp::MnemonicName(instruction.mnemonic) != "(bad)");
+
+  // What follows an instruction must not matter, nor may its end be missing.
+  hbbp::ControlFlow exact;
+  Require(hbbp::DecodeControlFlow(code.first(flow.length), address, &exact));
+  Require(exact.length == flow.length && exact.kind == flow.kind &&
+          exact.has_target == flow.has_target && exact.target == flow.target);
+  Require(!hbbp::DecodeControlFlow(code.first(flow.length - 1u), address, &exact) ||
+          exact.length < flow.length);
+  *length = flow.length;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  static hbbp::Decoder* const decoder = [] {
+    auto created = hbbp::Decoder::Create();
+    Require(created.ok());
+    return std::move(created).value().release();
+  }();
+  for (size_t offset = 0; offset < size;) {
+    // Of exact size, so that the sanitizer sees a read past the end.
+    const size_t window = std::min<size_t>(size - offset, 24);
+    const std::vector<uint8_t> code(data + offset, data + offset + window);
+    size_t length;
+    CheckOne(decoder, code, kAddress + offset, &length);
+    offset += length;
+  }
+  return 0;
+}

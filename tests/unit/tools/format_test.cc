@@ -1,0 +1,50 @@
+#include "format.h"
+
+#include <limits>
+
+#include "support/catch.h"
+
+namespace hbbp::tools {
+namespace {
+
+TEST_CASE("format: counts") {
+  CHECK(FormatCount(uint64_t{0}) == "0");
+  CHECK(FormatCount(uint64_t{999}) == "999");
+  CHECK(FormatCount(uint64_t{1000}) == "1,000");
+  CHECK(FormatCount(UINT64_MAX) == "18,446,744,073,709,551,615");
+  CHECK(FormatCount(1234567.5) == "1,234,568");
+  CHECK(FormatCount(-1234.0) == "-1,234");
+  CHECK(FormatCount(-123.0) == "-123");
+  CHECK(FormatCount(std::numeric_limits<double>::infinity()) == "-");
+  CHECK(FormatCount(std::numeric_limits<double>::max()).size() == 309 + 102);
+}
+
+TEST_CASE("format: shares, durations, addresses") {
+  CHECK(FormatShare(0.12345) == "12.35 %");
+  CHECK(FormatShare(std::numeric_limits<double>::quiet_NaN()) == "-");
+  CHECK(FormatDuration(12) == "12 ns");
+  CHECK(FormatDuration(45'000) == "45 us");
+  CHECK(FormatDuration(12'300'000) == "12.3 ms");
+  CHECK(FormatDuration(1'234'000'000) == "1.234 s");
+  CHECK(FormatAddress(0) == "0x0");
+  CHECK(FormatAddress(UINT64_MAX) == "0xffffffffffffffff");
+  const uint8_t bytes[] = {0x0a, 0xb1};
+  CHECK(FormatHex(bytes, 2) == "0ab1");
+  CHECK(FormatHex(nullptr, 0).empty());
+  CHECK(FormatExact(0.1) == "0.1");
+}
+
+TEST_CASE("format: names") {
+  CHECK(Demangle("_ZN4hbbp3FooEv") == "hbbp::Foo()");
+  CHECK(Demangle("main") == "main");
+  CHECK(Demangle("i") == "i");
+  CHECK(Demangle("_Zbad") == "_Zbad");
+  CHECK(Demangle("0x1234") == "0x1234");
+  CHECK(BaseName("/usr/lib/libc.so.6") == "libc.so.6");
+  CHECK(BaseName("/tmp/a.out (deleted)") == "a.out");
+  CHECK(BaseName("[vdso]") == "[vdso]");
+  CHECK(BaseName("") == "");
+}
+
+}  // namespace
+}  // namespace hbbp::tools

@@ -1,0 +1,81 @@
+// hbbp blocks: how often each basic block ran.
+#include <algorithm>
+
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "blocks";
+constexpr uint64_t kTableRows = 20;
+
+double Instructions(const hbbp_block& block) { return block.count * block.instruction_count; }
+
+StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t rows) {
+  HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
+  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
+  HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(profile));
+  HBBP_ASSIGN_OR_RETURN(auto blocks, Blocks(profile));
+  double total = 0;
+  for (const hbbp_block& block : blocks) total += Instructions(block);
+  std::stable_sort(blocks.begin(), blocks.end(), [](const hbbp_block& a, const hbbp_block& b) {
+    return Instructions(a) > Instructions(b);
+  });
+
+  Table table({{"module", "module", Column::kPath},
+               {"start", "start", Column::kAddress},
+               {"end", "end", Column::kAddress},
+               {"instructions", "length", Column::kCount},
+               {"count", "count", Column::kCount},
+               {"standard_error", "std. error", Column::kError},
+               {"share", "share", Column::kShare},
+               {"source", "source"},
+               {"function", "function"}});
+  for (size_t i = 0; i < std::min<uint64_t>(rows, blocks.size()); ++i) {
+    const hbbp_block& block = blocks[i];
+    Cell module;
+    if (block.module < modules.size()) module = modules[block.module].path;
+    Cell function;
+    if (block.function < functions.size()) function = Demangle(functions[block.function].name);
+    table.AddRow({module, block.start, block.end, uint64_t{block.instruction_count}, block.count,
+                  block.standard_error, total > 0 ? Instructions(block) / total : 0,
+                  SourceName(block.source), function});
+  }
+  table.AddField("total_instructions", total);
+  table.AddField("blocks", uint64_t{blocks.size()});
+  table.AddSummary(FormatCount(std::min<uint64_t>(rows, blocks.size())) + " of " +
+                   FormatCount(uint64_t{blocks.size()}) + " blocks; " + FormatCount(total) +
+                   " instructions in all");
+  AddCaveats(sources, &table);
+  return table;
+}
+
+}  // namespace
+
+int RunBlocks(int argc, char** argv) {
+  std::vector<std::string> files;
+  uint64_t top = 0;
+  std::string format = "table";
+  Options options(kName, "List basic blocks by the instructions that they executed");
+  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  options.Footer(
+      "share: of all instructions that were executed. std. error: one sigma of count.\n"
+      "length: instructions in the block.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const Format printed = FormatFromName(format);
+  if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
+  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  if (!profile.ok()) return Fail(kName, profile.status().message());
+  const StatusOr<Table> table = Listing(profile->get(), top);
+  if (!table.ok()) return Fail(kName, table.status().message());
+  return table->Print(kName, printed);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,218 @@
+// hbbp compare: how far a profile is from exact counts, or from another profile.
+#include <algorithm>
+
+#include "command.h"
+#include "compare.h"
+#include "compare_report.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+#include "truth/callgrind.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "compare";
+
+class ProfileCode : public Code {
+ public:
+  ProfileCode(const hbbp_profile* profile, uint32_t module)
+      : profile_(profile), module_(module) {}
+
+  std::optional<Block> FindBlock(uint64_t address) const override {
+    HBBP_INIT(hbbp_block, block);
+    if (hbbp_profile_find_block(profile_, module_, address, &block, nullptr) != HBBP_OK) {
+      return std::nullopt;
+    }
+    return Block{block.start, block.end};
+  }
+
+  std::optional<Instruction> Decode(uint64_t address) const override {
+    HBBP_INIT(hbbp_instruction, instruction);
+    if (hbbp_profile_decode(profile_, module_, address, &instruction, nullptr) != HBBP_OK) {
+      return std::nullopt;
+    }
+    return Instruction{instruction.length, instruction.mnemonic};
+  }
+
+ private:
+  const hbbp_profile* profile_;
+  uint32_t module_;
+};
+
+StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
+  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
+  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
+  std::vector<EstimatedModule> estimates;
+  for (const hbbp_module& module : modules) {
+    estimates.push_back(
+        {module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
+  }
+  for (const hbbp_block& block : blocks) {
+    if (block.module >= estimates.size()) continue;
+    EstimatedModule& estimate = estimates[block.module];
+    estimate.instructions += block.count * block.instruction_count;
+    estimate.blocks.push_back({block.start, block.end, block.instruction_count, block.count});
+  }
+  return estimates;
+}
+
+StatusOr<std::vector<ReferenceModule>> ReferenceFromCallgrind(const std::string& path,
+                                                              std::vector<std::string>* notes) {
+  HBBP_ASSIGN_OR_RETURN(const Truth truth, ReadCallgrindFile(path));
+  if (truth.declared_total && *truth.declared_total != truth.total) {
+    notes->push_back(path + " has " + FormatCount(truth.total) + " instructions and claims " +
+                     FormatCount(*truth.declared_total));
+  }
+  std::vector<ReferenceModule> references;
+  for (const TruthObject& object : truth.objects) {
+    ReferenceModule& reference = references.emplace_back();
+    reference.path = object.path;
+    for (const InstructionCount& instruction : object.instructions) {
+      reference.counts.push_back(
+          {instruction.address, static_cast<double>(instruction.count)});
+    }
+  }
+  return references;
+}
+
+// Every instruction of a block ran as often as the block.
+StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* profile) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<EstimatedModule> modules, Estimates(profile));
+  std::vector<ReferenceModule> references;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    const ProfileCode code(profile, static_cast<uint32_t>(i));
+    ReferenceModule& reference = references.emplace_back();
+    reference.path = modules[i].path;
+    reference.build_id = modules[i].build_id;
+    for (const EstimatedBlock& block : modules[i].blocks) {
+      for (uint64_t address = block.start; address < block.end;) {
+        reference.counts.push_back({address, block.count});
+        const std::optional<Code::Instruction> instruction = code.Decode(address);
+        if (!instruction || instruction->length == 0) break;
+        address += instruction->length;
+      }
+    }
+  }
+  return references;
+}
+
+Comparison CompareModules(const hbbp_profile* profile,
+                          const std::vector<ReferenceModule>& references,
+                          const std::vector<EstimatedModule>& estimates, bool scaled) {
+  const std::vector<std::optional<size_t>> match = MatchModules(references, estimates);
+  std::vector<bool> used(estimates.size());
+  std::vector<ModuleCounts> both;
+  std::vector<OneSidedModule> only_in_reference;
+  for (size_t r = 0; r < references.size(); ++r) {
+    if (match[r]) {
+      used[*match[r]] = true;
+      const ProfileCode code(profile, static_cast<uint32_t>(*match[r]));
+      both.push_back(CountModule(references[r], estimates[*match[r]], code));
+      continue;
+    }
+    double instructions = 0;
+    for (const ReferenceCount& count : references[r].counts) instructions += count.count;
+    if (instructions > 0) {
+      only_in_reference.push_back({references[r].path, references[r].build_id, instructions});
+    }
+  }
+  std::vector<OneSidedModule> only_in_estimate;
+  for (size_t e = 0; e < estimates.size(); ++e) {
+    if (used[e] || estimates[e].instructions == 0) continue;
+    only_in_estimate.push_back(
+        {estimates[e].path, estimates[e].build_id, estimates[e].instructions});
+  }
+  return Summarize(both, std::move(only_in_reference), std::move(only_in_estimate), scaled);
+}
+
+void AddComparisonNotes(const Comparison& comparison, std::vector<std::string>* notes) {
+  const ModuleComparison& total = comparison.total;
+  if (comparison.scaled) {
+    notes->push_back("estimates were multiplied by " + FormatExact(comparison.scale) +
+                     " so that the modules in both have as many instructions in both");
+  }
+  if (comparison.modules.empty()) {
+    notes->push_back("no module is in both: is this the profile of the same program?");
+  }
+  if (total.rep_iterations > 0) {
+    notes->push_back(FormatCount(total.rep_iterations) +
+                     " iterations of string instructions in the reference were not counted as "
+                     "instructions");
+  }
+  if (total.unresolved > 0) {
+    notes->push_back(FormatCount(total.unresolved) +
+                     " instructions of the reference are at addresses without code: is it of the "
+                     "same build?");
+  }
+}
+
+struct Inputs {
+  std::vector<std::string> files;
+  std::string truth;
+};
+
+StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) {
+  HBBP_ASSIGN_OR_RETURN(const ProfileHandle profile, LoadProfile(inputs.files[0]));
+  HBBP_ASSIGN_OR_RETURN(const std::vector<EstimatedModule> estimates, Estimates(profile.get()));
+  HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile.get()));
+  *notes = Caveats(sources);
+  bool scaled = IsUpToFactor(sources);
+  std::vector<ReferenceModule> references;
+  if (inputs.files.size() == 2) {
+    HBBP_ASSIGN_OR_RETURN(const ProfileHandle other, LoadProfile(inputs.files[1]));
+    HBBP_ASSIGN_OR_RETURN(const auto other_sources, Sources(other.get()));
+    scaled = scaled || IsUpToFactor(other_sources);
+    for (const std::string& note : Caveats(other_sources)) {
+      notes->push_back(inputs.files[1] + ": " + note);
+    }
+    HBBP_ASSIGN_OR_RETURN(references, ReferenceFromProfile(other.get()));
+  } else {
+    HBBP_ASSIGN_OR_RETURN(references, ReferenceFromCallgrind(inputs.truth, notes));
+  }
+  Comparison comparison = CompareModules(profile.get(), references, estimates, scaled);
+  AddComparisonNotes(comparison, notes);
+  return comparison;
+}
+
+}  // namespace
+
+int RunCompare(int argc, char** argv) {
+  Inputs inputs;
+  std::string format = "table";
+  Options options(kName, "Tell how far a profile is from exact counts or from another profile");
+  options.Positionals("FILE", &inputs.files, 1, 2, "the profile; and the one to compare it with");
+  options.Value("--truth", &inputs.truth, "callgrind.out",
+                "exact counts, made by valgrind --tool=callgrind --dump-instr=yes CMD ARG...");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  options.Footer(
+      "mnemonic error: sum |reference - estimate| over mnemonics / instructions of the reference.\n"
+      "block error: the same over blocks, each weighing its length. overlap: sum of the smaller\n"
+      "of both shares, over blocks or mnemonics; 100 % is the same distribution.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+  if ((inputs.files.size() == 2) != inputs.truth.empty()) {
+    return Fail(kName, "give one FILE and --truth, or two FILEs; see hbbp compare --help");
+  }
+
+  std::vector<std::string> notes;
+  const StatusOr<Comparison> comparison = Run(inputs, &notes);
+  if (!comparison.ok()) return Fail(kName, comparison.status().message());
+  switch (FormatFromName(format)) {
+    case Format::kJson: return WriteOutput(kName, CompareJson(*comparison, notes));
+    case Format::kTable: return WriteOutput(kName, CompareText(*comparison, notes));
+    case Format::kCsv: break;
+  }
+  const int status = WriteOutput(kName, CompareCsv(*comparison));
+  for (const std::string& note : notes) Note(kName, note);
+  for (const OneSidedModule& module : comparison->only_in_reference) {
+    Note(kName, module.name + ": " + FormatCount(module.instructions) +
+                    " instructions, only in the reference");
+  }
+  for (const OneSidedModule& module : comparison->only_in_estimate) {
+    Note(kName, module.name + ": " + FormatCount(module.instructions) +
+                    " instructions, only in the profile");
+  }
+  return status;
+}
+
+}  // namespace hbbp::tools

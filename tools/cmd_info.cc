@@ -1,0 +1,212 @@
+// hbbp info: what is in a profile, and what was lost on the way into it.
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kName[] = "info";
+
+// All that is told of one file. The strings are borrowed from `profile`.
+struct Contents {
+  std::string file;
+  ProfileHandle profile;
+  hbbp_profile_info info = {};
+  std::vector<hbbp_source_info> sources;
+  std::vector<hbbp_thread> threads;
+  std::vector<hbbp_module> modules;
+};
+
+StatusOr<Contents> ReadContents(const std::string& file) {
+  Contents contents;
+  contents.file = file;
+  HBBP_ASSIGN_OR_RETURN(contents.profile, LoadProfile(file));
+  const hbbp_profile* profile = contents.profile.get();
+  HBBP_INIT(hbbp_error, error);
+  contents.info.struct_size = sizeof(hbbp_profile_info);
+  if (hbbp_profile_get_info(profile, &contents.info, &error) != HBBP_OK) return ToStatus(error);
+  HBBP_ASSIGN_OR_RETURN(contents.sources, Sources(profile));
+  HBBP_ASSIGN_OR_RETURN(contents.threads, Threads(profile));
+  HBBP_ASSIGN_OR_RETURN(contents.modules, Modules(profile));
+  return contents;
+}
+
+std::string BuildId(const hbbp_module& module) {
+  return FormatHex(module.build_id, module.build_id_size);
+}
+
+Json ToJson(const hbbp_source_info& source) {
+  return {{"kind", SourceName(source.source)},
+          {"event", EventName(source.event)},
+          {"period", source.period},
+          {"frequency_hz", source.frequency_hz},
+          {"period_mode", PeriodModeName(source.period_mode)},
+          {"unit", UnitName(source.unit)},
+          {"include_kernel", source.include_kernel != 0},
+          {"samples", source.samples},
+          // What EBS has none of; the keys are there so that readers need not ask.
+          {"bursts", 0},
+          {"taken_branches", 0},
+          {"breakpoints", 0},
+          {"lookahead_instructions", 0},
+          {"lost", source.lost},
+          {"throttled", source.throttled},
+          {"unmapped", source.unmapped},
+          {"unexplained", source.unexplained},
+          {"handler_ns", 0},
+          {"note", source.note}};
+}
+
+Json ToJson(const Contents& contents) {
+  Json json = {{"file", contents.file},
+               {"pid", contents.info.pid},
+               {"command", contents.info.command},
+               {"host", contents.info.host},
+               {"start_time_ns", contents.info.start_time_ns},
+               {"duration_ns", contents.info.duration_ns},
+               {"sources", Json::array()},
+               {"threads", contents.threads.size()},
+               {"thread_list", Json::array()},
+               {"modules", Json::array()}};
+  for (const hbbp_source_info& source : contents.sources) {
+    json["sources"].push_back(ToJson(source));
+  }
+  for (const hbbp_thread& thread : contents.threads) {
+    json["thread_list"].push_back({{"pid", thread.pid},
+                                   {"tid", thread.tid},
+                                   {"name", thread.name},
+                                   {"samples", thread.samples}});
+  }
+  for (const hbbp_module& module : contents.modules) {
+    json["modules"].push_back({{"name", module.path},
+                               {"build_id", BuildId(module)},
+                               {"kind", ModuleKindName(module.kind)},
+                               {"samples", module.samples},
+                               {"code", CodeName(module.code)},
+                               {"problem", module.problem}});
+  }
+  return json;
+}
+
+Table SourceTable(const std::vector<Contents>& files) {
+  Table table({{"file", "file", Column::kPath},
+               {"kind", "source"},
+               {"event", "event"},
+               {"period", "period", Column::kCount},
+               {"frequency_hz", "frequency", Column::kCount},
+               {"period_mode", "mode"},
+               {"unit", "unit"},
+               {"samples", "samples", Column::kCount},
+               {"lost", "lost", Column::kCount},
+               {"throttled", "throttled", Column::kCount},
+               {"unmapped", "unmapped", Column::kCount},
+               {"unexplained", "unexplained", Column::kCount},
+               {"threads", "threads", Column::kCount},
+               {"duration_ns", "duration (ns)", Column::kCount},
+               {"note", "note"}});
+  for (const Contents& contents : files) {
+    for (const hbbp_source_info& source : contents.sources) {
+      table.AddRow({contents.file, SourceName(source.source), EventName(source.event),
+                    source.period, source.frequency_hz, PeriodModeName(source.period_mode),
+                    UnitName(source.unit), source.samples, source.lost, source.throttled,
+                    source.unmapped, source.unexplained, uint64_t{contents.threads.size()},
+                    contents.info.duration_ns, source.note});
+    }
+  }
+  return table;
+}
+
+std::string SourceText(const hbbp_source_info& source) {
+  std::string text = std::string(SourceName(source.source)) + " of " + EventName(source.event);
+  if (source.period != 0) {
+    text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) +
+            " (" + PeriodModeName(source.period_mode) + ")";
+  } else {
+    text += ", " + FormatCount(source.frequency_hz) + " samples a second";
+  }
+  if (source.include_kernel != 0) text += ", kernel included";
+  text += ": " + FormatCount(source.samples) + " samples, " + FormatCount(source.lost) +
+          " lost, throttled " + FormatCount(source.throttled) + " times, " +
+          FormatCount(source.unmapped) + " unmapped, " + FormatCount(source.unexplained) +
+          " unexplained";
+  if (*source.note != '\0') text += std::string("; ") + source.note;
+  return text;
+}
+
+std::string ToText(const Contents& contents) {
+  const hbbp_profile_info& info = contents.info;
+  std::string out = "profile   " + contents.file + "\n";
+  out += "command   " + std::string(info.command) + "\n";
+  out += "process   " + std::to_string(info.pid) + "\n";
+  out += "host      " + std::string(info.host) + "\n";
+  out += "duration  " + FormatDuration(info.duration_ns) + "\n";
+  for (const hbbp_source_info& source : contents.sources) {
+    out += "source    " + SourceText(source) + "\n";
+  }
+
+  Table threads({{"tid", "thread"},
+                 {"samples", "samples", Column::kCount},
+                 {"name", "name"}});
+  for (const hbbp_thread& thread : contents.threads) {
+    threads.AddRow({uint64_t{thread.tid}, thread.samples, thread.name});
+  }
+  Table modules({{"samples", "samples", Column::kCount},
+                 {"code", "code"},
+                 {"build_id", "build ID"},
+                 {"name", "module"},
+                 {"problem", "problem"}});
+  for (const hbbp_module& module : contents.modules) {
+    modules.AddRow({module.samples, CodeName(module.code), BuildId(module), module.path,
+                    module.problem});
+  }
+  for (std::string& note : Caveats(contents.sources)) modules.AddNote(std::move(note));
+  return out + '\n' + threads.ToText() + '\n' + modules.ToText();
+}
+
+}  // namespace
+
+int RunInfo(int argc, char** argv) {
+  std::vector<std::string> paths;
+  std::string format = "table";
+  Options options(kName, "Show what is in a profile: sources, losses, threads, modules");
+  options.Positionals("FILE", &paths, 1, Options::kAny, "profiles; each is shown");
+  options.Choice("--format", &format, FormatNames(),
+                 "how to print (table); csv has a row for each source");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  std::vector<Contents> files;
+  for (const std::string& path : paths) {
+    StatusOr<Contents> contents = ReadContents(path);
+    if (!contents.ok()) return Fail(kName, contents.status().message());
+    files.push_back(*std::move(contents));
+  }
+
+  const Format printed = FormatFromName(format);
+  if (printed == Format::kCsv) return SourceTable(files).Print(kName, Format::kCsv);
+  std::string out;
+  if (printed == Format::kJson) {
+    Json json;
+    if (files.size() == 1) {
+      json = ToJson(files.front());
+    } else {
+      json["profiles"] = Json::array();
+      for (const Contents& contents : files) json["profiles"].push_back(ToJson(contents));
+    }
+    out = json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  } else {
+    for (const Contents& contents : files) {
+      if (!out.empty()) out += '\n';
+      out += ToText(contents);
+    }
+  }
+  return WriteOutput(kName, out);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,151 @@
+// Compares estimated block counts with reference counts, module by module. Pure arithmetic over
+// data that the caller collects; knows neither profiles nor files.
+//
+// The reference is a count for each instruction address. It becomes block counts so:
+// - A block's reference count is the mean over its instructions. In a block that always runs to
+//   its end they are equal; where they differ (a signal or exception in its middle, a jump into
+//   it that the static map cannot know) the mean, times the length, keeps the number of
+//   instructions, which the highest would not.
+// - String instructions (movs, stos, ...) count once an execution, as hardware counts them.
+//   Callgrind counts iterations instead, so they get at most the mean of the other instructions
+//   of their block, or of the instruction after them if there are no others.
+// - A reference address that is in no block, or in the middle of an instruction, is a block of one
+//   instruction that the estimate missed, with mnemonic "(unknown)" if it cannot be decoded.
+#ifndef HBBP_TOOLS_COMPARE_H_
+#define HBBP_TOOLS_COMPARE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hbbp::tools {
+
+struct ReferenceCount {
+  uint64_t address = 0;
+  double count = 0;
+};
+
+struct ReferenceModule {
+  std::string path;
+  std::string build_id;                // hexadecimal; empty if not known
+  std::vector<ReferenceCount> counts;  // by address
+};
+
+struct EstimatedBlock {
+  uint64_t start = 0;
+  uint64_t end = 0;
+  uint32_t instruction_count = 0;
+  double count = 0;
+};
+
+struct EstimatedModule {
+  std::string path;
+  std::string build_id;
+  double instructions = 0;
+  std::vector<EstimatedBlock> blocks;
+};
+
+// What the comparison asks about the code of one module.
+class Code {
+ public:
+  struct Block {
+    uint64_t start = 0;
+    uint64_t end = 0;
+  };
+  struct Instruction {
+    uint32_t length = 0;
+    std::string mnemonic;
+  };
+
+  virtual ~Code() = default;
+  virtual std::optional<Block> FindBlock(uint64_t address) const = 0;
+  virtual std::optional<Instruction> Decode(uint64_t address) const = 0;
+};
+
+// True for instructions that a rep prefix repeats.
+bool IsStringInstruction(const Code::Instruction& instruction);
+
+// For each reference module the index of the estimated module that it is, each used once: by
+// build ID, else path, else real path, else base name, else base name up to a version
+// ("libz.so.1" is "libz.so.1.2.13"). Names match only where a single candidate is left.
+std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModule>& references,
+                                                const std::vector<EstimatedModule>& estimates);
+
+struct BlockCounts {
+  double instruction_count = 0;
+  double reference = 0;  // executions
+  double estimate = 0;
+};
+
+struct MnemonicCounts {
+  double reference = 0;
+  double estimate = 0;
+};
+
+// Both sides of one module, before any scaling.
+struct ModuleCounts {
+  std::string path;
+  std::string build_id;
+  std::map<uint64_t, BlockCounts> blocks;  // by start address
+  std::map<std::string, MnemonicCounts> mnemonics;
+  double unresolved = 0;      // reference instructions at addresses without code
+  double rep_iterations = 0;  // that the reference counted beyond executions
+
+  double ReferenceInstructions() const;
+  double EstimatedInstructions() const;
+};
+
+ModuleCounts CountModule(const ReferenceModule& reference, const EstimatedModule& estimate,
+                         const Code& code);
+
+struct MnemonicComparison {
+  std::string mnemonic;
+  double reference = 0;
+  double estimate = 0;
+  double error = 0;
+};
+
+// The error metrics of estimate/error_metrics.h.
+struct ModuleComparison {
+  std::string name;
+  std::string build_id;
+  double instructions_reference = 0;
+  double instructions_estimate = 0;
+  double avg_weighted_error = 0;
+  double block_accuracy_error = 0;
+  double overlap = 0;           // over blocks, by instructions
+  double mnemonic_overlap = 0;  // over mnemonics
+  // Estimated instructions in blocks that the reference never saw, and the reverse.
+  double only_estimated = 0;
+  double only_referenced = 0;
+  double unresolved = 0;
+  double rep_iterations = 0;
+  std::vector<MnemonicComparison> mnemonics;  // by reference, most first
+};
+
+struct OneSidedModule {
+  std::string name;
+  std::string build_id;
+  double instructions = 0;
+};
+
+struct Comparison {
+  std::vector<ModuleComparison> modules;  // by reference instructions, most first
+  ModuleComparison total;                 // over `modules`
+  std::vector<OneSidedModule> only_in_reference;
+  std::vector<OneSidedModule> only_in_estimate;  // scaled too
+  bool scaled = false;
+  double scale = 1;  // what estimates were multiplied by
+};
+
+// `scaled`: the estimate is right only up to a factor, which is then chosen so that the modules
+// in both have as many instructions in both.
+Comparison Summarize(const std::vector<ModuleCounts>& modules,
+                     std::vector<OneSidedModule> only_in_reference,
+                     std::vector<OneSidedModule> only_in_estimate, bool scaled);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_COMPARE_H_

@@ -1,0 +1,90 @@
+#include "format.h"
+
+#include <cxxabi.h>
+
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace hbbp::tools {
+namespace {
+
+std::string SeparateThousands(std::string digits) {
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, 1, ',');
+  }
+  return digits;
+}
+
+std::string Printed(const char* format, double value) {
+  char text[400];
+  const int size = std::snprintf(text, sizeof text, format, value);
+  return std::string(text, static_cast<size_t>(size));
+}
+
+}  // namespace
+
+std::string FormatCount(uint64_t count) { return SeparateThousands(std::to_string(count)); }
+
+std::string FormatCount(double count) {
+  if (!std::isfinite(count)) return "-";
+  return SeparateThousands(Printed("%.0f", count));
+}
+
+std::string FormatShare(double share) {
+  if (!std::isfinite(share)) return "-";
+  return Printed("%.2f %%", share * 100);
+}
+
+std::string FormatDuration(uint64_t nanoseconds) {
+  const double value = static_cast<double>(nanoseconds);
+  if (nanoseconds >= 1'000'000'000) return Printed("%.3f s", value * 1e-9);
+  if (nanoseconds >= 1'000'000) return Printed("%.1f ms", value * 1e-6);
+  if (nanoseconds >= 1'000) return Printed("%.0f us", value * 1e-3);
+  return Printed("%.0f ns", value);
+}
+
+std::string FormatAddress(uint64_t address) {
+  char text[16];
+  const auto end = std::to_chars(text, text + sizeof text, address, 16).ptr;
+  return "0x" + std::string(text, end);
+}
+
+std::string FormatHex(const uint8_t* bytes, size_t size) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * size);
+  for (size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+std::string FormatExact(double number) {
+  char text[32];
+  const auto end = std::to_chars(text, text + sizeof text, number).ptr;
+  return std::string(text, end);
+}
+
+std::string Demangle(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
+  // Without the prefix, a C function named "f" or "i" would come out as the type float or int.
+  const bool is_mangled = std::string_view(symbol).starts_with("_Z");
+  return is_mangled && status == 0 && name != nullptr ? name.get() : symbol;
+}
+
+std::string_view BaseName(std::string_view path) {
+  static constexpr std::string_view kDeleted = " (deleted)";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+}  // namespace hbbp::tools

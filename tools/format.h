@@ -1,0 +1,38 @@
+// Numbers for people and for programs.
+#ifndef HBBP_TOOLS_FORMAT_H_
+#define HBBP_TOOLS_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace hbbp::tools {
+
+// "1,234,567": rounded to a whole number, thousands separated.
+std::string FormatCount(uint64_t count);
+std::string FormatCount(double count);
+
+// "12.34 %" for 0.1234; "-" for infinity.
+std::string FormatShare(double share);
+
+// "1.234 s", "12.3 ms", "45 us", "678 ns".
+std::string FormatDuration(uint64_t nanoseconds);
+
+// "0x401136".
+std::string FormatAddress(uint64_t address);
+
+// "0a1b2c".
+std::string FormatHex(const uint8_t* bytes, size_t size);
+
+// The shortest text that reads back as the same number.
+std::string FormatExact(double number);
+
+// What C++ calls the symbol; the symbol itself if it is no mangled name.
+std::string Demangle(const char* symbol);
+
+// "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".
+std::string_view BaseName(std::string_view path);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_FORMAT_H_

@@ -1,0 +1,65 @@
+// hbbp: the command. Finds the sub-command and leaves the rest to it.
+#include <hbbp/version.h>
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "command.h"
+
+namespace hbbp::tools {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* summary;
+  CommandFunction run;
+};
+
+constexpr Command kCommands[] = {
+    {"record", "profile a program", RunRecord},
+    {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
+    {"mix", "executed instructions by mnemonic, module, function or thread", RunMix},
+    {"blocks", "how often each basic block ran", RunBlocks},
+    {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
+    {"doctor", "what this machine, kernel and user can do", RunDoctor},
+};
+
+std::string Help() {
+  std::string text =
+      "hbbp counts how often each basic block of a program runs, and which instructions.\n\n"
+      "Usage: hbbp COMMAND [OPTIONS] ...\n\n"
+      "Commands:\n";
+  for (const Command& command : kCommands) {
+    std::string name = command.name;
+    name.resize(10, ' ');
+    text += "  " + name + command.summary + '\n';
+  }
+  text +=
+      "\nhbbp COMMAND --help tells more of one; hbbp --version prints the version.\n"
+      "Exit status: 0, or 2 with one line on stderr that says what went wrong.\n";
+  return text;
+}
+
+int Run(int argc, char** argv) {
+  if (argc < 2) return Fail("", "no command; see hbbp --help");
+  const std::string_view word = argv[1];
+  if (word == "--help" || word == "-h" || word == "help") return WriteOutput("", Help());
+  if (word == "--version" || word == "-V") {
+    return WriteOutput("", std::string("hbbp ") + hbbp_version_string() + '\n');
+  }
+  for (const Command& command : kCommands) {
+    if (word != command.name) continue;
+    try {
+      return command.run(argc - 1, argv + 1);
+    } catch (const std::exception& error) {
+      return Fail(word, error.what());
+    }
+  }
+  return Fail(word, "unknown command; see hbbp --help");
+}
+
+}  // namespace
+}  // namespace hbbp::tools
+
+int main(int argc, char** argv) { return hbbp::tools::Run(argc, argv); }

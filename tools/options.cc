@@ -1,0 +1,132 @@
+#include "options.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <utility>
+
+#include "command.h"
+
+namespace hbbp::tools {
+
+namespace {
+
+// CLI11 writes "FILE(1x)" where people expect "FILE...".
+class UsageFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_usage(const CLI::Option* option) const override {
+    return option->get_name() + (option->get_expected_max() > 1 ? "..." : "");
+  }
+};
+
+}  // namespace
+
+struct Options::Impl {
+  explicit Impl(const std::string& name, const std::string& summary)
+      : app(summary, "hbbp " + name), command(name) {
+    app.formatter(std::make_shared<UsageFormatter>());
+    app.get_formatter()->column_width(34);
+  }
+
+  CLI::App app;
+  std::string command;
+  std::vector<std::string>* rest = nullptr;
+  std::string rest_placeholder;
+};
+
+Options::Options(const std::string& command, const std::string& summary)
+    : impl_(std::make_unique<Impl>(command, summary)) {}
+
+Options::~Options() = default;
+
+void Options::Flag(const std::string& names, bool* value, const std::string& help) {
+  impl_->app.add_flag(names, *value, help);
+}
+
+void Options::Value(const std::string& names, std::string* value, const std::string& placeholder,
+                    const std::string& help) {
+  impl_->app.add_option(names, *value, help)->option_text(placeholder);
+}
+
+void Options::Value(const std::string& names, uint64_t* value, const std::string& placeholder,
+                    const std::string& help) {
+  impl_->app.add_option(names, *value, help)->option_text(placeholder);
+}
+
+void Options::Value(const std::string& names, double* value, const std::string& placeholder,
+                    const std::string& help) {
+  impl_->app.add_option(names, *value, help)->option_text(placeholder);
+}
+
+void Options::Choice(const std::string& names, std::string* value,
+                     const std::vector<std::string>& choices, const std::string& help) {
+  impl_->app.add_option(names, *value, help)
+      ->check(CLI::IsMember(choices))
+      ->option_text(CLI::detail::join(choices, "|"));
+}
+
+void Options::Choices(const std::string& names, std::vector<std::string>* values,
+                      const std::vector<std::string>& choices, const std::string& help) {
+  impl_->app.add_option(names, *values, help)
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(choices))
+      ->option_text(CLI::detail::join(choices, "|") + "[,..]");
+}
+
+void Options::Positionals(const std::string& placeholder, std::vector<std::string>* values,
+                          size_t least, size_t most, const std::string& help) {
+  impl_->app.add_option(placeholder, *values, help)
+      ->expected(static_cast<int>(least), static_cast<int>(most))
+      ->option_text(" ")
+      ->required(least != 0);
+}
+
+void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
+                      const std::string& help) {
+  impl_->rest = words;
+  impl_->rest_placeholder = placeholder;
+  impl_->app.prefix_command();
+  // CLI11 leaves what follows the options out of its usage line.
+  impl_->app.description(impl_->app.get_description() + "\nhbbp " + impl_->command +
+                         " [OPTIONS] [--] " + placeholder + ": " + help);
+}
+
+void Options::Footer(const std::string& text) { impl_->app.footer(text); }
+
+std::optional<int> Options::Parse(int argc, char** argv) {
+  const std::string see_help = "; see hbbp " + impl_->command + " --help";
+  std::vector<std::string> words(argv + 1, argv + argc);
+  // CLI11 keeps "--" among the rest in some versions and not in others; it never sees it here.
+  std::vector<std::string> after_dashes;
+  bool has_dashes = false;
+  if (impl_->rest != nullptr) {
+    const auto dashes = std::find(words.begin(), words.end(), "--");
+    has_dashes = dashes != words.end();
+    if (has_dashes) after_dashes.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  try {
+    std::reverse(words.begin(), words.end());
+    impl_->app.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    return WriteOutput(impl_->command, impl_->app.help());
+  } catch (const CLI::ParseError& error) {
+    return Fail(impl_->command, error.what() + see_help);
+  }
+  if (impl_->rest == nullptr) return std::nullopt;
+
+  std::vector<std::string> rest = impl_->app.remaining();
+  if (!rest.empty() && rest.front().starts_with('-')) {
+    return Fail(impl_->command, "unknown option " + rest.front() + see_help);
+  }
+  // `hbbp record make -- x`: those dashes belong to make.
+  if (!rest.empty() && has_dashes) rest.push_back("--");
+  rest.insert(rest.end(), after_dashes.begin(), after_dashes.end());
+  if (rest.empty()) {
+    return Fail(impl_->command, impl_->rest_placeholder + " is missing" + see_help);
+  }
+  *impl_->rest = std::move(rest);
+  return std::nullopt;
+}
+
+}  // namespace hbbp::tools

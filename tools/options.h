@@ -1,0 +1,65 @@
+// Options: the command line of one sub-command.
+//
+//   Options options("record", "Profile a program");
+//   options.Value("-o,--output", &output, "FILE", "where the profile goes");
+//   options.Flag("--kernel", &kernel, "count kernel code too");
+//   options.Command(&words, "CMD ARG...", "the program to profile");
+//   if (std::optional<int> status = options.Parse(argc, argv)) return *status;
+//
+// The variables keep the values that they have if the option is not given. One file includes
+// CLI11, which compiles slowly; this is its face.
+#ifndef HBBP_TOOLS_OPTIONS_H_
+#define HBBP_TOOLS_OPTIONS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace hbbp::tools {
+
+class Options {
+ public:
+  // `command` is the word after hbbp; `summary` one sentence for --help.
+  Options(const std::string& command, const std::string& summary);
+  Options(const Options&) = delete;
+  Options& operator=(const Options&) = delete;
+  ~Options();
+
+  // `names` as "-o,--output". `placeholder` is what --help shows for the value.
+  void Flag(const std::string& names, bool* value, const std::string& help);
+  void Value(const std::string& names, std::string* value, const std::string& placeholder,
+             const std::string& help);
+  void Value(const std::string& names, uint64_t* value, const std::string& placeholder,
+             const std::string& help);
+  void Value(const std::string& names, double* value, const std::string& placeholder,
+             const std::string& help);
+  // One of `choices`.
+  void Choice(const std::string& names, std::string* value, const std::vector<std::string>& choices,
+              const std::string& help);
+  // "a,b", or the option twice; each one of `choices`.
+  void Choices(const std::string& names, std::vector<std::string>* values,
+               const std::vector<std::string>& choices, const std::string& help);
+  // As many as there are.
+  static constexpr size_t kAny = 1 << 20;
+  // Words without a dash, between `least` and `most` of them.
+  void Positionals(const std::string& placeholder, std::vector<std::string>* values, size_t least,
+                   size_t most, const std::string& help);
+  // The rest of the line, from "--" or the first word without a dash on. At least one word.
+  void Command(std::vector<std::string>* words, const std::string& placeholder,
+               const std::string& help);
+  // Text at the end of --help.
+  void Footer(const std::string& text);
+
+  // nullopt: go on. Else the exit status: --help was printed, or an error.
+  std::optional<int> Parse(int argc, char** argv);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_OPTIONS_H_

@@ -1,0 +1,214 @@
+#include "profile_view.h"
+
+#include <algorithm>
+
+#include "format.h"
+
+namespace hbbp::tools {
+namespace {
+
+template <typename Item>
+StatusOr<std::vector<Item>> ReadList(const hbbp_profile* profile,
+                                     size_t (*count)(const hbbp_profile*),
+                                     hbbp_status (*at)(const hbbp_profile*, size_t, Item*,
+                                                       hbbp_error*)) {
+  std::vector<Item> items(count(profile));
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].struct_size = sizeof(Item);
+    HBBP_INIT(hbbp_error, error);
+    if (at(profile, i, &items[i], &error) != HBBP_OK) return ToStatus(error);
+  }
+  return items;
+}
+
+struct Losses {
+  uint64_t lost = 0;
+  uint64_t throttled = 0;
+  uint64_t unmapped = 0;
+  uint64_t unexplained = 0;
+};
+
+Losses SumLosses(const std::vector<hbbp_source_info>& sources) {
+  Losses sum;
+  for (const hbbp_source_info& source : sources) {
+    sum.lost += source.lost;
+    sum.throttled += source.throttled;
+    sum.unmapped += source.unmapped;
+    sum.unexplained += source.unexplained;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Status ToStatus(const hbbp_error& error) {
+  return Status(static_cast<StatusCode>(error.status), error.message);
+}
+
+StatusOr<ProfileHandle> LoadProfile(const std::string& path) {
+  HBBP_INIT(hbbp_error, error);
+  hbbp_profile* profile = nullptr;
+  if (hbbp_profile_load(path.c_str(), &profile, &error) != HBBP_OK) {
+    Status status = ToStatus(error);
+    if (status.message().find(path) != std::string::npos) return status;
+    return status.Annotate(path);
+  }
+  return ProfileHandle(profile);
+}
+
+StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths) {
+  std::vector<ProfileHandle> profiles;
+  std::vector<const hbbp_profile*> borrowed;
+  for (const std::string& path : paths) {
+    HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfile(path));
+    borrowed.push_back(profile.get());
+    profiles.push_back(std::move(profile));
+  }
+  if (profiles.size() == 1) return std::move(profiles.front());
+  HBBP_INIT(hbbp_error, error);
+  hbbp_profile* merged = nullptr;
+  if (hbbp_profile_merge(borrowed.data(), borrowed.size(), &merged, &error) != HBBP_OK) {
+    return ToStatus(error);
+  }
+  return ProfileHandle(merged);
+}
+
+StatusOr<std::vector<hbbp_source_info>> Sources(const hbbp_profile* profile) {
+  return ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at);
+}
+
+StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile) {
+  return ReadList<hbbp_thread>(profile, hbbp_profile_thread_count, hbbp_profile_thread_at);
+}
+
+StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile) {
+  return ReadList<hbbp_module>(profile, hbbp_profile_module_count, hbbp_profile_module_at);
+}
+
+StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile) {
+  return ReadList<hbbp_function>(profile, hbbp_profile_function_count, hbbp_profile_function_at);
+}
+
+StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile) {
+  std::vector<hbbp_block> blocks(hbbp_profile_block_count(profile));
+  if (blocks.empty()) return blocks;
+  for (hbbp_block& block : blocks) block.struct_size = sizeof(hbbp_block);
+  HBBP_INIT(hbbp_error, error);
+  size_t copied = 0;
+  if (hbbp_profile_copy_blocks(profile, 0, blocks.size(), sizeof(hbbp_block), blocks.data(),
+                               &copied, &error) != HBBP_OK) {
+    return ToStatus(error);
+  }
+  blocks.resize(copied);
+  return blocks;
+}
+
+const char* SourceName(hbbp_source source) {
+  switch (source) {
+    case HBBP_SOURCE_NONE: return "none";
+    case HBBP_SOURCE_EBS: return "ebs";
+    case HBBP_SOURCE_LBR: return "lbr";
+    case HBBP_SOURCE_IBS: return "ibs";
+    case HBBP_SOURCE_SWBT: return "swbt";
+    case HBBP_SOURCE_TRUTH: return "truth";
+    default: return "unknown";
+  }
+}
+
+const char* EventName(hbbp_event event) {
+  switch (event) {
+    case HBBP_EVENT_AUTO: return "auto";
+    case HBBP_EVENT_TASK_CLOCK: return "task-clock";
+    case HBBP_EVENT_CPU_CLOCK: return "cpu-clock";
+    case HBBP_EVENT_INSTRUCTIONS: return "instructions";
+    case HBBP_EVENT_CYCLES: return "cycles";
+    default: return "unknown";
+  }
+}
+
+const char* UnitName(hbbp_unit unit) {
+  switch (unit) {
+    case HBBP_UNIT_INSTRUCTIONS: return "instructions";
+    case HBBP_UNIT_NANOSECONDS: return "nanoseconds";
+    case HBBP_UNIT_CYCLES: return "cycles";
+    default: return "unknown";
+  }
+}
+
+const char* PeriodModeName(hbbp_period_mode mode) {
+  switch (mode) {
+    case HBBP_PERIOD_PRIME: return "prime";
+    case HBBP_PERIOD_FIXED: return "fixed";
+    case HBBP_PERIOD_RANDOM: return "random";
+    default: return "unknown";
+  }
+}
+
+const char* CodeName(hbbp_module_code code) {
+  switch (code) {
+    case HBBP_MODULE_CODE_FILE: return "file";
+    case HBBP_MODULE_CODE_PROFILE: return "profile";
+    case HBBP_MODULE_CODE_MISSING: return "missing";
+    case HBBP_MODULE_CODE_MISMATCH: return "mismatch";
+    default: return "unknown";
+  }
+}
+
+const char* ModuleKindName(hbbp_module_kind kind) {
+  switch (kind) {
+    case HBBP_MODULE_FILE: return "file";
+    case HBBP_MODULE_VDSO: return "vdso";
+    case HBBP_MODULE_ANONYMOUS: return "anonymous";
+    case HBBP_MODULE_KERNEL: return "kernel";
+    default: return "unknown";
+  }
+}
+
+std::string UnitOf(const std::vector<hbbp_source_info>& sources) {
+  if (sources.empty()) return UnitName(HBBP_UNIT_INSTRUCTIONS);
+  const hbbp_unit first = sources.front().unit;
+  const bool agree = std::all_of(sources.begin(), sources.end(),
+                                 [&](const auto& source) { return source.unit == first; });
+  return agree ? UnitName(first) : "mixed";
+}
+
+bool IsUpToFactor(const std::vector<hbbp_source_info>& sources) {
+  return std::any_of(sources.begin(), sources.end(), [](const hbbp_source_info& source) {
+    return source.unit != HBBP_UNIT_INSTRUCTIONS;
+  });
+}
+
+std::vector<std::string> Caveats(const std::vector<hbbp_source_info>& sources) {
+  std::vector<std::string> notes;
+  const Losses losses = SumLosses(sources);
+  if (losses.lost != 0) {
+    notes.push_back(FormatCount(losses.lost) + " samples were lost: the kernel had no room");
+  }
+  if (losses.throttled != 0) {
+    notes.push_back("the kernel held sampling back " + FormatCount(losses.throttled) + " times");
+  }
+  if (losses.unmapped != 0) {
+    notes.push_back(FormatCount(losses.unmapped) + " samples were in no known mapping");
+  }
+  if (losses.unexplained != 0) {
+    notes.push_back(FormatCount(losses.unexplained) +
+                    " samples are in code that could not be read or decoded; hbbp info says why");
+  }
+  if (IsUpToFactor(sources)) {
+    notes.push_back("the source counts " + UnitOf(sources) +
+                    ": counts are proportional to time, not numbers of executions");
+  }
+  return notes;
+}
+
+void AddCaveats(const std::vector<hbbp_source_info>& sources, Table* table) {
+  const Losses losses = SumLosses(sources);
+  table->AddField("unit", UnitOf(sources));
+  table->AddField("lost", losses.lost);
+  table->AddField("throttled", losses.throttled);
+  table->AddField("unmapped", losses.unmapped);
+  table->AddField("unexplained", losses.unexplained);
+  for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
+}
+
+}  // namespace hbbp::tools

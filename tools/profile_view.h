@@ -1,0 +1,62 @@
+// Profiles of the C ABI, as the sub-commands look at them.
+#ifndef HBBP_TOOLS_PROFILE_VIEW_H_
+#define HBBP_TOOLS_PROFILE_VIEW_H_
+
+#include <hbbp/hbbp.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "table.h"
+
+namespace hbbp::tools {
+
+template <auto destroy>
+struct HandleDeleter {
+  template <typename Handle>
+  void operator()(Handle* handle) const {
+    destroy(handle);
+  }
+};
+
+using ProfileHandle = std::unique_ptr<hbbp_profile, HandleDeleter<hbbp_profile_destroy>>;
+using MixHandle = std::unique_ptr<hbbp_mix, HandleDeleter<hbbp_mix_destroy>>;
+using CapabilitiesHandle =
+    std::unique_ptr<hbbp_capabilities, HandleDeleter<hbbp_capabilities_destroy>>;
+
+// What a failed call of the C ABI says.
+Status ToStatus(const hbbp_error& error);
+
+StatusOr<ProfileHandle> LoadProfile(const std::string& path);
+// One profile as it is, several merged.
+StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
+
+StatusOr<std::vector<hbbp_source_info>> Sources(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
+
+const char* SourceName(hbbp_source source);          // "ebs"
+const char* EventName(hbbp_event event);             // "task-clock"
+const char* UnitName(hbbp_unit unit);                // "instructions"
+const char* PeriodModeName(hbbp_period_mode mode);   // "prime"
+const char* CodeName(hbbp_module_code code);         // "file"
+const char* ModuleKindName(hbbp_module_kind kind);   // "vdso"
+
+// "instructions"; "mixed" if the sources do not agree.
+std::string UnitOf(const std::vector<hbbp_source_info>& sources);
+// True if a source counts something else than instructions: counts are then up to a factor.
+bool IsUpToFactor(const std::vector<hbbp_source_info>& sources);
+
+// Whatever a reader of any listing has to know: what was lost, what could not be explained, in
+// which unit counts are. As notes, and as the fields unit, lost, throttled, unmapped, unexplained.
+void AddCaveats(const std::vector<hbbp_source_info>& sources, Table* table);
+// The notes alone.
+std::vector<std::string> Caveats(const std::vector<hbbp_source_info>& sources);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_PROFILE_VIEW_H_

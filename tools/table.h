@@ -1,0 +1,78 @@
+// Table: rows that are described once and printed in three formats.
+//
+//   Table table({{"mnemonic", "mnemonic", Column::kText}, {"share", "share", Column::kShare}});
+//   table.AddRow({"add", 0.25});
+//   table.AddField("total", 1234.0);           // of the whole; JSON only
+//   table.AddSummary("2 of 9 rows");           // under the table only
+//   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr
+//   return table.Print("mix", Format::kTable);
+//
+// A table is for people: numbers are rounded and paths cut to their last part. CSV and JSON have
+// everything in full. JSON: {field: value, ..., "rows": [{key: value, ...}, ...]}.
+#ifndef HBBP_TOOLS_TABLE_H_
+#define HBBP_TOOLS_TABLE_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace hbbp::tools {
+
+enum class Format { kTable, kCsv, kJson };
+
+// The words that --format takes, and what one of them means.
+const std::vector<std::string>& FormatNames();
+Format FormatFromName(std::string_view name);
+
+struct Column {
+  enum Kind {
+    kText,
+    kPath,     // a table shows the last part only
+    kCount,    // how many; a table separates thousands
+    kError,    // as kCount, with +- before it in a table
+    kShare,    // a fraction; a table shows percent
+    kAddress,  // hexadecimal everywhere
+  };
+
+  std::string key;    // in CSV and JSON
+  std::string title;  // in a table
+  Kind kind = kText;
+};
+
+// std::monostate: not known; empty in a table and in CSV, null in JSON.
+using Cell = std::variant<std::monostate, std::string, uint64_t, double>;
+
+class Table {
+ public:
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  // As many cells as there are columns.
+  void AddRow(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+  void AddField(std::string key, Cell value) {
+    fields_.emplace_back(std::move(key), std::move(value));
+  }
+  void AddSummary(std::string summary) { summaries_.push_back(std::move(summary)); }
+  void AddNote(std::string note) { notes_.push_back(std::move(note)); }
+
+  std::string ToText() const;
+  std::string ToCsv() const;
+  std::string ToJson() const;
+
+  // Writes to stdout and returns the exit status of the process.
+  int Print(std::string_view command, Format format) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::pair<std::string, Cell>> fields_;
+  std::vector<std::string> summaries_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_TABLE_H_

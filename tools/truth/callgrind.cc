@@ -1,0 +1,384 @@
+#include "truth/callgrind.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "base/files.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kUnknownObject[] = "???";
+constexpr char kHowToMake[] = "make one with valgrind --tool=callgrind --dump-instr=yes";
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsBlank(char c) { return c == ' ' || c == '\t'; }
+
+int HexDigit(char c) {
+  if (IsDigit(c)) return c - '0';
+  const char lower = static_cast<char>(c | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// Reads the fields of one line from the left.
+class Fields {
+ public:
+  explicit Fields(std::string_view line) : next_(line.data()), end_(next_ + line.size()) {}
+
+  bool AtEnd() {
+    SkipBlanks();
+    return next_ == end_;
+  }
+
+  // The text up to the next blank.
+  std::string_view Word() {
+    SkipBlanks();
+    const char* first = next_;
+    while (next_ != end_ && !IsBlank(*next_)) ++next_;
+    return {first, static_cast<size_t>(next_ - first)};
+  }
+
+  // Decimal or 0x hexadecimal, up to a blank or the end. False: no number, or above 64 bits.
+  bool Number(uint64_t* value) {
+    SkipBlanks();
+    return UnsignedHere(value);
+  }
+
+  // num | 0xhex | +n | -n | *, relative to `*position`, which gets the result.
+  bool SubPosition(uint64_t* position) {
+    SkipBlanks();
+    if (next_ == end_) return false;
+    const char sign = *next_;
+    if (sign == '*') {
+      ++next_;
+      return AtBoundary();
+    }
+    if (sign != '+' && sign != '-') return UnsignedHere(position);
+    ++next_;
+    uint64_t distance;
+    if (!UnsignedHere(&distance)) return false;
+    return sign == '+' ? !__builtin_add_overflow(*position, distance, position)
+                       : !__builtin_sub_overflow(*position, distance, position);
+  }
+
+ private:
+  void SkipBlanks() {
+    while (next_ != end_ && IsBlank(*next_)) ++next_;
+  }
+
+  bool AtBoundary() const { return next_ == end_ || IsBlank(*next_); }
+
+  bool UnsignedHere(uint64_t* value) {
+    uint64_t result = 0;
+    if (end_ - next_ > 2 && next_[0] == '0' && (next_[1] | 0x20) == 'x') {
+      next_ += 2;
+      for (; next_ != end_; ++next_) {
+        const int digit = HexDigit(*next_);
+        if (digit < 0) break;
+        if (result >> 60 != 0) return false;
+        result = result << 4 | static_cast<uint64_t>(digit);
+      }
+    } else {
+      if (next_ == end_ || !IsDigit(*next_)) return false;
+      for (; next_ != end_ && IsDigit(*next_); ++next_) {
+        if (__builtin_mul_overflow(result, uint64_t{10}, &result) ||
+            __builtin_add_overflow(result, static_cast<uint64_t>(*next_ - '0'), &result)) {
+          return false;
+        }
+      }
+    }
+    *value = result;
+    return AtBoundary();
+  }
+
+  const char* next_;
+  const char* end_;
+};
+
+class Parser {
+ public:
+  Parser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
+
+  StatusOr<Truth> Run();
+
+ private:
+  Status Line(std::string_view line);
+  Status Header(std::string_view key, std::string_view value);
+  Status Positions(std::string_view names);
+  Status Events(std::string_view names);
+  Status Totals(std::string_view costs);
+  Status Body(std::string_view key, std::string_view value);
+  Status Object(std::string_view value, bool is_current);
+  Status Cost(std::string_view line);
+  Status Finish();
+
+  bool EventCost(Fields* costs, uint64_t* cost) const;
+  size_t ObjectIndex(std::string_view path);
+  Status Malformed(std::string_view what) const;
+  // Once a line of costs is due.
+  Status NotInstructionLevel() const;
+
+  std::string_view text_;
+  const std::string& name_;
+  Truth truth_;
+  uint64_t line_number_ = 0;
+
+  // Set by the header of a part.
+  size_t instruction_column_ = 0;
+  size_t position_count_ = 0;
+  size_t event_column_ = 0;
+  bool has_instructions_ = false;
+  bool has_events_ = false;
+  bool promises_totals_ = false;
+
+  // The state of the body.
+  uint64_t address_ = 0;
+  bool costs_without_totals_ = false;
+  bool inclusive_next_ = false;
+  size_t current_ = SIZE_MAX;
+  std::unordered_map<uint64_t, size_t> object_by_id_;
+  std::unordered_map<std::string, size_t> object_by_path_;
+};
+
+Status Parser::Malformed(std::string_view what) const {
+  const std::string line = std::to_string(line_number_);
+  if (!has_events_) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: not a callgrind file (line %s: %.*s); %s",
+                      name_.c_str(), line.c_str(), static_cast<int>(what.size()), what.data(),
+                      kHowToMake);
+  }
+  return MakeStatus(StatusCode::kBadFormat, "%s: line %s: %.*s; the file is damaged, %s",
+                    name_.c_str(), line.c_str(), static_cast<int>(what.size()), what.data(),
+                    kHowToMake);
+}
+
+Status Parser::NotInstructionLevel() const {
+  return MakeStatus(StatusCode::kBadFormat,
+                    "%s: line %s: counts source lines and not instructions; run callgrind again "
+                    "with --dump-instr=yes",
+                    name_.c_str(), std::to_string(line_number_).c_str());
+}
+
+size_t Parser::ObjectIndex(std::string_view path) {
+  const auto [entry, is_new] = object_by_path_.try_emplace(std::string(path), 0);
+  if (is_new) {
+    entry->second = truth_.objects.size();
+    truth_.objects.push_back({std::string(path), {}, 0});
+  }
+  return entry->second;
+}
+
+Status Parser::Positions(std::string_view names) {
+  has_instructions_ = false;
+  position_count_ = 0;
+  Fields fields(names);
+  while (!fields.AtEnd()) {
+    const std::string_view name = fields.Word();
+    if (name == "instr") {
+      has_instructions_ = true;
+      instruction_column_ = position_count_;
+    } else if (name != "line") {
+      return Malformed("unknown kind of position");
+    }
+    ++position_count_;
+  }
+  address_ = 0;
+  if (!has_instructions_) return NotInstructionLevel();
+  return OkStatus();
+}
+
+Status Parser::Events(std::string_view names) {
+  Fields fields(names);
+  for (size_t column = 0; !fields.AtEnd(); ++column) {
+    if (fields.Word() == "Ir") {
+      event_column_ = column;
+      has_events_ = true;
+      ++truth_.parts;
+      return OkStatus();
+    }
+  }
+  return Malformed("the event Ir is missing");
+}
+
+// Fields after the last may be left out, which means 0.
+bool Parser::EventCost(Fields* costs, uint64_t* cost) const {
+  *cost = 0;
+  for (size_t column = 0; !costs->AtEnd(); ++column) {
+    uint64_t value;
+    if (!costs->Number(&value)) return false;
+    if (column == event_column_) *cost = value;
+  }
+  return true;
+}
+
+Status Parser::Totals(std::string_view costs) {
+  Fields fields(costs);
+  uint64_t total;
+  if (!EventCost(&fields, &total)) return Malformed("malformed totals");
+  uint64_t sum;
+  if (__builtin_add_overflow(truth_.declared_total.value_or(0), total, &sum)) {
+    return Malformed("totals above 64 bits");
+  }
+  truth_.declared_total = sum;
+  costs_without_totals_ = false;
+  return OkStatus();
+}
+
+Status Parser::Header(std::string_view key, std::string_view value) {
+  if (key == "positions") return Positions(value);
+  if (key == "events") return Events(value);
+  if (key == "totals") return Totals(value);
+  if (key == "creator") {
+    promises_totals_ = Fields(value).Word().starts_with("callgrind");
+  } else if (key == "version") {
+    uint64_t version;
+    if (!Fields(value).Number(&version)) return Malformed("malformed version");
+    if (version != 1) return Malformed("version of the format is not 1");
+  }
+  return OkStatus();
+}
+
+// "(id) path", "(id)" or "path".
+Status Parser::Object(std::string_view value, bool is_current) {
+  size_t index;
+  const size_t close = value.starts_with('(') ? value.find(')') : std::string_view::npos;
+  uint64_t id = 0;
+  if (close == std::string_view::npos ||
+      !Fields(value.substr(1, close - 1)).Number(&id)) {
+    index = ObjectIndex(value);
+  } else {
+    std::string_view path = value.substr(close + 1);
+    while (!path.empty() && IsBlank(path.front())) path.remove_prefix(1);
+    if (path.empty()) {
+      const auto known = object_by_id_.find(id);
+      if (known == object_by_id_.end()) return Malformed("an object that was never named");
+      index = known->second;
+    } else {
+      index = ObjectIndex(path);
+      object_by_id_[id] = index;
+    }
+  }
+  if (is_current) current_ = index;
+  return OkStatus();
+}
+
+Status Parser::Body(std::string_view key, std::string_view value) {
+  if (key == "ob") return Object(value, true);
+  if (key == "cob" || key == "job") return Object(value, false);
+  if (key == "calls") {
+    uint64_t calls;
+    if (!Fields(value).Number(&calls)) return Malformed("malformed calls=");
+    inclusive_next_ = true;
+    return OkStatus();
+  }
+  // The line after a jump has the position of the jump and no costs: Cost reads it as it is.
+  static constexpr std::string_view kIgnored[] = {"fn", "fl", "fi", "fe", "cfn", "cfl", "cfi",
+                                                  "jfi", "jfn", "jump", "jcnd", "frfn"};
+  if (std::find(std::begin(kIgnored), std::end(kIgnored), key) == std::end(kIgnored)) {
+    return Malformed("unknown kind of line");
+  }
+  return OkStatus();
+}
+
+Status Parser::Cost(std::string_view line) {
+  if (!has_events_) return Malformed("costs before the line \"events:\"");
+  if (!has_instructions_) return NotInstructionLevel();
+  Fields fields(line);
+  for (size_t column = 0; column < position_count_; ++column) {
+    if (column == instruction_column_) {
+      if (!fields.SubPosition(&address_)) return Malformed("malformed address");
+    } else if (fields.Word().empty()) {
+      return Malformed("a position is missing");
+    }
+  }
+  uint64_t cost;
+  if (!EventCost(&fields, &cost)) return Malformed("malformed cost");
+  if (std::exchange(inclusive_next_, false) || cost == 0) return OkStatus();
+
+  if (current_ == SIZE_MAX) current_ = ObjectIndex(kUnknownObject);
+  if (__builtin_add_overflow(truth_.total, cost, &truth_.total)) {
+    return Malformed("counts above 64 bits");
+  }
+  costs_without_totals_ = true;
+  std::vector<InstructionCount>& instructions = truth_.objects[current_].instructions;
+  if (!instructions.empty() && instructions.back().address == address_) {
+    instructions.back().count += cost;
+  } else {
+    instructions.push_back({address_, cost});
+  }
+  return OkStatus();
+}
+
+Status Parser::Line(std::string_view line) {
+  const char first = line.front();
+  if (IsDigit(first) || first == '+' || first == '-' || first == '*') return Cost(line);
+  if (first == '#') return OkStatus();
+  if (inclusive_next_) return Malformed("calls= without the line of its costs");
+  const size_t separator = line.find_first_of("=:");
+  if (separator == std::string_view::npos || separator == 0) {
+    return Malformed("unknown kind of line");
+  }
+  const std::string_view key = line.substr(0, separator);
+  const std::string_view value = line.substr(separator + 1);
+  return line[separator] == '=' ? Body(key, value) : Header(key, value);
+}
+
+Status Parser::Finish() {
+  if (!has_events_) return Malformed("the line \"events:\" is missing");
+  if (inclusive_next_ || (promises_totals_ && costs_without_totals_)) {
+    return MakeStatus(StatusCode::kBadFormat,
+                      "%s: truncated after line %s: the line \"totals:\" is missing; %s",
+                      name_.c_str(), std::to_string(line_number_).c_str(), kHowToMake);
+  }
+  for (TruthObject& object : truth_.objects) {
+    std::vector<InstructionCount>& instructions = object.instructions;
+    std::sort(instructions.begin(), instructions.end(),
+              [](const auto& a, const auto& b) { return a.address < b.address; });
+    size_t kept = 0;
+    for (const InstructionCount& instruction : instructions) {
+      object.total += instruction.count;
+      if (kept != 0 && instructions[kept - 1].address == instruction.address) {
+        instructions[kept - 1].count += instruction.count;
+      } else {
+        instructions[kept++] = instruction;
+      }
+    }
+    instructions.resize(kept);
+  }
+  // Objects that were only called into from others have no instructions of their own here.
+  std::erase_if(truth_.objects, [](const TruthObject& object) { return object.total == 0; });
+  return OkStatus();
+}
+
+StatusOr<Truth> Parser::Run() {
+  if (text_.empty()) {
+    return MakeStatus(StatusCode::kBadFormat,
+                      "%s: empty; callgrind writes its file when the program ends", name_.c_str());
+  }
+  size_t begin = 0;
+  while (begin < text_.size()) {
+    ++line_number_;
+    size_t end = text_.find('\n', begin);
+    if (end == std::string_view::npos) end = text_.size();
+    std::string_view line = text_.substr(begin, end - begin);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (!line.empty()) HBBP_RETURN_IF_ERROR(Line(line));
+    begin = end + 1;
+  }
+  HBBP_RETURN_IF_ERROR(Finish());
+  return std::move(truth_);
+}
+
+}  // namespace
+
+StatusOr<Truth> ParseCallgrind(std::string_view text, const std::string& name) {
+  return Parser(text, name).Run();
+}
+
+StatusOr<Truth> ReadCallgrindFile(const std::string& path) {
+  HBBP_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
+  return ParseCallgrind(text, path);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,55 @@
+// Exact instruction counts, as `valgrind --tool=callgrind --dump-instr=yes` writes them.
+//
+// What callgrind 3.19 does that a comparison has to know:
+// - Addresses are those of the ELF file (the load offset is subtracted), for PIE, non-PIE and
+//   shared objects alike. Code outside .text (.init, .fini, .plt) is the exception: it is put
+//   into an object named "???" at the address where valgrind loaded it.
+// - PLT stubs are not counted at all, unless --skip-plt=no is given; then they are in "???".
+// - A rep-prefixed string instruction counts its iterations plus one, each time that it runs.
+// - The first object that runs is valgrind's own vgpreload_core (some 30 instructions); callgrind
+//   does not replace malloc or the string functions.
+// - Valgrind hides AVX-512 from cpuid, so libc chooses other variants of the string functions
+//   (_avx2 and not _evex) than on the bare machine.
+#ifndef HBBP_TOOLS_TRUTH_CALLGRIND_H_
+#define HBBP_TOOLS_TRUTH_CALLGRIND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp::tools {
+
+struct InstructionCount {
+  uint64_t address = 0;
+  uint64_t count = 0;  // event Ir: instructions read
+
+  bool operator==(const InstructionCount&) const = default;
+};
+
+struct TruthObject {
+  std::string path;                            // "???" if callgrind does not know it
+  std::vector<InstructionCount> instructions;  // by address, each once
+  uint64_t total = 0;                          // of the counts
+};
+
+struct Truth {
+  std::vector<TruthObject> objects;  // in the order of their first appearance
+  uint64_t total = 0;
+  // What the file says itself; differs from `total` if the file was changed afterwards.
+  std::optional<uint64_t> declared_total;
+  uint32_t parts = 0;  // dumps in the file: threads, or points in time
+};
+
+// Errors: kBadFormat, with the number of the line. `name` is for messages.
+StatusOr<Truth> ParseCallgrind(std::string_view text, const std::string& name);
+
+// As ParseCallgrind; and what opening the file gives.
+StatusOr<Truth> ReadCallgrindFile(const std::string& path);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_TRUTH_CALLGRIND_H_
