@@ -1,5 +1,6 @@
 // hbbp blocks: how often each basic block ran.
 #include <algorithm>
+#include <tuple>
 
 #include "command.h"
 #include "format.h"
@@ -22,8 +23,9 @@ StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t rows) {
   HBBP_ASSIGN_OR_RETURN(auto blocks, Blocks(profile));
   double total = 0;
   for (const hbbp_block& block : blocks) total += Instructions(block);
-  std::stable_sort(blocks.begin(), blocks.end(), [](const hbbp_block& a, const hbbp_block& b) {
-    return Instructions(a) > Instructions(b);
+  std::sort(blocks.begin(), blocks.end(), [](const hbbp_block& a, const hbbp_block& b) {
+    return std::tuple(-Instructions(a), a.module, a.start) <
+           std::tuple(-Instructions(b), b.module, b.start);
   });
 
   Table table({{"module", "module", Column::kPath},

@@ -13,6 +13,8 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kName[] = "compare";
+// Of the estimate; less is what sampling noise and program starts leave anyway.
+constexpr double kNotableShare = 0.01;
 
 class ProfileCode : public Code {
  public:
@@ -82,6 +84,7 @@ StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* 
   std::vector<ReferenceModule> references;
   for (size_t i = 0; i < modules.size(); ++i) {
     const ProfileCode code(profile, static_cast<uint32_t>(i));
+    if (modules[i].blocks.empty()) continue;
     ReferenceModule& reference = references.emplace_back();
     reference.path = modules[i].path;
     reference.build_id = modules[i].build_id;
@@ -113,9 +116,7 @@ Comparison CompareModules(const hbbp_profile* profile,
     }
     double instructions = 0;
     for (const ReferenceCount& count : references[r].counts) instructions += count.count;
-    if (instructions > 0) {
-      only_in_reference.push_back({references[r].path, references[r].build_id, instructions});
-    }
+    only_in_reference.push_back({references[r].path, references[r].build_id, instructions});
   }
   std::vector<OneSidedModule> only_in_estimate;
   for (size_t e = 0; e < estimates.size(); ++e) {
@@ -129,7 +130,7 @@ Comparison CompareModules(const hbbp_profile* profile,
 void AddComparisonNotes(const Comparison& comparison, std::vector<std::string>* notes) {
   const ModuleComparison& total = comparison.total;
   if (comparison.scaled) {
-    notes->push_back("estimates were multiplied by " + FormatExact(comparison.scale) +
+    notes->push_back("estimates were multiplied by " + FormatFactor(comparison.scale) +
                      " so that the modules in both have as many instructions in both");
   }
   if (comparison.modules.empty()) {
@@ -140,10 +141,15 @@ void AddComparisonNotes(const Comparison& comparison, std::vector<std::string>* 
                      " iterations of string instructions in the reference were not counted as "
                      "instructions");
   }
+  if (total.only_estimated > kNotableShare * total.instructions_estimate) {
+    notes->push_back(FormatShare(total.only_estimated / total.instructions_estimate) +
+                     " of the estimate is in blocks that the reference never saw; callgrind leaves "
+                     "out PLT stubs, and hides AVX-512 so that libc uses other functions");
+  }
   if (total.unresolved > 0) {
     notes->push_back(FormatCount(total.unresolved) +
-                     " instructions of the reference are at addresses without code: is it of the "
-                     "same build?");
+                     " instructions of the reference are at addresses where no code could be "
+                     "found or decoded: (unknown)");
   }
 }
 

@@ -1,4 +1,6 @@
 // hbbp info: what is in a profile, and what was lost on the way into it.
+#include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "command.h"
@@ -162,9 +164,18 @@ std::string ToText(const Contents& contents) {
                  {"build_id", "build ID"},
                  {"name", "module"},
                  {"problem", "problem"}});
-  for (const hbbp_module& module : contents.modules) {
+  std::vector<hbbp_module> sampled = contents.modules;
+  std::erase_if(sampled, [](const hbbp_module& module) { return module.samples == 0; });
+  std::sort(sampled.begin(), sampled.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    return a.samples != b.samples ? a.samples > b.samples : std::strcmp(a.path, b.path) < 0;
+  });
+  for (const hbbp_module& module : sampled) {
     modules.AddRow({module.samples, CodeName(module.code), BuildId(module), module.path,
                     module.problem});
+  }
+  if (sampled.size() < contents.modules.size()) {
+    modules.AddSummary(std::to_string(contents.modules.size() - sampled.size()) +
+                       " more modules have no samples");
   }
   for (std::string& note : Caveats(contents.sources)) modules.AddNote(std::move(note));
   return out + '\n' + threads.ToText() + '\n' + modules.ToText();

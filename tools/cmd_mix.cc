@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <utility>
 
 #include "command.h"
 #include "format.h"
@@ -95,23 +96,25 @@ bool Matches(const hbbp_mix_row& row, const Names& names, const Filter& filter) 
 // Adds up the rows that differ only in a key that was needed for the filter alone. Their samples
 // are different ones, so variances add up.
 std::vector<hbbp_mix_row> Group(const std::vector<hbbp_mix_row>& rows, hbbp_mix_keys keys) {
-  std::map<std::tuple<std::string, uint32_t, uint32_t, uint32_t>, hbbp_mix_row> groups;
+  using GroupKey = std::tuple<std::string, uint32_t, uint32_t, uint32_t>;
+  std::map<GroupKey, hbbp_mix_row> groups;
   for (hbbp_mix_row row : rows) {
     if ((keys & HBBP_MIX_BY_MNEMONIC) == 0) row.mnemonic = "";
     if ((keys & HBBP_MIX_BY_MODULE) == 0) row.module = HBBP_NO_INDEX;
     if ((keys & HBBP_MIX_BY_FUNCTION) == 0) row.function = HBBP_NO_INDEX;
     if ((keys & HBBP_MIX_BY_THREAD) == 0) row.thread = HBBP_NO_INDEX;
-    const auto [group, is_new] =
-        groups.try_emplace({row.mnemonic, row.module, row.function, row.thread}, row);
+    const auto [group, is_new] = groups.try_emplace(
+        GroupKey(row.mnemonic, row.module, row.function, row.thread), row);
     if (is_new) continue;
     group->second.instructions += row.instructions;
     group->second.standard_error = std::hypot(group->second.standard_error, row.standard_error);
   }
-  std::vector<hbbp_mix_row> sums;
-  for (const auto& [key, row] : groups) sums.push_back(row);
-  std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
-    return a.instructions > b.instructions;
+  std::vector<std::pair<GroupKey, hbbp_mix_row>> sorted(groups.begin(), groups.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.second.instructions, a.first) < std::tie(a.second.instructions, b.first);
   });
+  std::vector<hbbp_mix_row> sums;
+  for (const auto& [key, row] : sorted) sums.push_back(row);
   return sums;
 }
 

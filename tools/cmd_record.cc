@@ -1,7 +1,282 @@
+// hbbp record: runs a program with libhbbp-preload.so in it and keeps what it counted.
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
 #include "command.h"
+#include "format.h"
+#include "install_paths.h"
+#include "options.h"
+#include "preload/options.h"
+#include "profile_view.h"
+#include "record/collect.h"
+#include "record/launch.h"
 
 namespace hbbp::tools {
+namespace {
 
-int RunRecord(int, char**) { return Fail("record", "not built yet"); }
+namespace fs = std::filesystem;
+
+constexpr char kName[] = "record";
+constexpr char kPreloadFile[] = "libhbbp-preload.so";
+
+struct RecordOptions {
+  std::string output = "hbbp.data";
+  std::string source = "auto";
+  std::string event = "auto";
+  std::string period_mode = "prime";
+  uint64_t period = 0;
+  uint64_t frequency_hz = 0;
+  double duration_s = 0;
+  bool kernel = false;
+  bool per_thread = false;
+  std::vector<std::string> command;
+};
+
+struct Named {
+  const char* name;
+  int32_t value;
+};
+constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
+                             {"task-clock", HBBP_EVENT_TASK_CLOCK},
+                             {"cpu-clock", HBBP_EVENT_CPU_CLOCK},
+                             {"instructions", HBBP_EVENT_INSTRUCTIONS},
+                             {"cycles", HBBP_EVENT_CYCLES}};
+constexpr Named kModes[] = {{"prime", HBBP_PERIOD_PRIME},
+                            {"fixed", HBBP_PERIOD_FIXED},
+                            {"random", HBBP_PERIOD_RANDOM}};
+
+template <size_t size>
+std::vector<std::string> NamesOf(const Named (&list)[size]) {
+  std::vector<std::string> names;
+  for (const Named& named : list) names.push_back(named.name);
+  return names;
+}
+
+template <size_t size>
+int32_t ValueOf(const Named (&list)[size], const std::string& name) {
+  for (const Named& named : list) {
+    if (name == named.name) return named.value;
+  }
+  return 0;
+}
+
+std::optional<int> ParseOptions(int argc, char** argv, RecordOptions* record) {
+  Options options(kName, "Profile a program and the processes that it starts");
+  options.Value("-o,--output", &record->output, "FILE", "where the profile goes (hbbp.data)");
+  options.Choice("--source", &record->source, {"auto", "ebs"}, "what observes the program");
+  options.Choice("-e,--event", &record->event, NamesOf(kEvents),
+                 "what a sampling period counts; auto: instructions where there is a PMU, else "
+                 "task-clock");
+  options.Value("-c,--period", &record->period, "N",
+                "occurrences of the event between samples (ns for clocks)");
+  options.Value("-F,--freq", &record->frequency_hz, "HZ",
+                "samples a second of CPU time, instead of a period");
+  options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
+                 "how periods avoid to resonate with loops");
+  options.Value("--duration", &record->duration_s, "S",
+                "stop profiling after S seconds; the program goes on to its end");
+  options.Flag("--kernel", &record->kernel, "count kernel code too");
+  options.Flag("--per-thread", &record->per_thread, "list the threads in the summary");
+  options.Command(&record->command, "CMD ARG...", "the program to profile");
+  options.Footer(
+      "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
+      "The exit status is that of CMD; 2 if it could not be profiled.");
+  return options.Parse(argc, argv);
+}
+
+Status CheckOptions(const RecordOptions& record) {
+  if (record.period != 0 && record.frequency_hz != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--period and --freq: give one, not both");
+  }
+  if (!(record.duration_s >= 0 && record.duration_s < 1e9)) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--duration: not a number of seconds");
+  }
+  // The library says what else is wrong.
+  HBBP_INIT(hbbp_session_options, options);
+  options.event = ValueOf(kEvents, record.event);
+  options.period_mode = ValueOf(kModes, record.period_mode);
+  options.period = record.period;
+  options.frequency_hz = record.frequency_hz;
+  options.include_kernel = record.kernel ? 1 : 0;
+  hbbp_session* session = nullptr;
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_session_create(&options, &session, &error) != HBBP_OK) return ToStatus(error);
+  hbbp_session_destroy(session);
+  return OkStatus();
+}
+
+// Beside the command in a build tree, below the library folder when installed.
+StatusOr<std::string> FindPreloadLibrary() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = self.parent_path();
+  const fs::path candidates[] = {folder / "preload" / kPreloadFile,
+                                 folder / kPathFromCommandToPreload / kPreloadFile};
+  for (const fs::path& candidate : candidates) {
+    if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
+  }
+  return MakeStatus(StatusCode::kNotFound,
+                    "%s: not found beside %s nor in %s; the installation is incomplete",
+                    kPreloadFile, self.c_str(), candidates[1].lexically_normal().c_str());
+}
+
+uint64_t DeadlineNs(double duration_s) {
+  if (duration_s <= 0) return 0;
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec) +
+         static_cast<uint64_t>(duration_s * 1e9);
+}
+
+Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
+                           const std::string& folder) {
+  const char* others = std::getenv("LD_PRELOAD");
+  std::string preload = preload_library;
+  if (others != nullptr && *others != '\0') preload += std::string(":") + others;
+  std::string session;
+  for (uint64_t number :
+       {static_cast<uint64_t>(ValueOf(kEvents, record.event)),
+        static_cast<uint64_t>(ValueOf(kModes, record.period_mode)), record.period,
+        record.frequency_hz, static_cast<uint64_t>(record.kernel), DeadlineNs(record.duration_s)}) {
+    session += std::to_string(number) + " ";
+  }
+  return {{"LD_PRELOAD", preload},
+          {preload::kFolderVariable, folder},
+          {preload::kSessionVariable, session}};
+}
+
+std::string JoinedCommand(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  constexpr size_t kMaxShown = 60;
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
+
+std::string Plural(size_t count, const char* one, const char* many) {
+  return FormatCount(static_cast<uint64_t>(count)) + " " + (count == 1 ? one : many);
+}
+
+void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << text << '\n'; }
+
+std::string DescribeSources(const std::vector<hbbp_source_info>& sources) {
+  std::string text;
+  for (const hbbp_source_info& source : sources) {
+    if (!text.empty()) text += "; ";
+    text += FormatCount(source.samples) + " samples of " + EventName(source.event);
+    if (source.frequency_hz != 0) {
+      text += " at " + FormatCount(source.frequency_hz) + " Hz";
+    } else if (source.unit == HBBP_UNIT_NANOSECONDS) {
+      text += ", one each " + FormatDuration(source.period);
+    } else {
+      text += ", one each " + FormatCount(source.period);
+    }
+    text += "; lost " + FormatCount(source.lost) + ", throttled " + FormatCount(source.throttled) +
+            ", unmapped " + FormatCount(source.unmapped);
+  }
+  return text;
+}
+
+std::string DescribeModules(std::vector<hbbp_module> modules) {
+  constexpr size_t kShown = 4;
+  uint64_t total = 0;
+  for (const hbbp_module& module : modules) total += module.samples;
+  if (total == 0) return "no samples: the program ran too briefly, or mostly waited";
+  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    return a.samples > b.samples;
+  });
+  std::string text = "busiest modules:";
+  for (size_t i = 0; i < modules.size() && i < kShown && modules[i].samples > 0; ++i) {
+    text += std::string(i == 0 ? " " : ", ") + std::string(BaseName(modules[i].path)) + " " +
+            FormatShare(static_cast<double>(modules[i].samples) / static_cast<double>(total));
+  }
+  return text;
+}
+
+Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
+                    const std::vector<ProcessProfile>& stored) {
+  const hbbp_profile* root = stored.front().profile.get();
+  HBBP_INIT(hbbp_profile_info, info);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_profile_get_info(root, &info, &error) != HBBP_OK) return ToStatus(error);
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_source_info> sources, Sources(root));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
+  const std::string ended =
+      end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
+                            ", so up to its last second may be missing"
+                      : "exit status " + std::to_string(end.exit_status);
+  PrintLine(JoinedCommand(record.command) + ": " + ended + ", " +
+            FormatDuration(info.duration_ns) + ", " +
+            Plural(threads.size(), "thread", "threads") + " with samples, " +
+            Plural(stored.size() - 1, "child process", "child processes"));
+  PrintLine(DescribeSources(sources));
+  PrintLine(DescribeModules(modules));
+  std::error_code ignored;
+  PrintLine("wrote " + record.output + " (" +
+            FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
+  PrintLine("next: hbbp mix " + record.output);
+  if (record.per_thread) {
+    for (const hbbp_thread& thread : threads) {
+      PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
+                FormatCount(thread.samples) + " samples");
+    }
+  }
+  for (auto child = stored.begin() + 1; child != stored.end(); ++child) {
+    if (hbbp_profile_get_info(child->profile.get(), &info, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
+              FormatCount(info.samples) + " samples, wrote " + child->path);
+  }
+  return OkStatus();
+}
+
+std::string WhyNoProfile(const ProcessParts& root, const std::string& program) {
+  if (!root.errors.empty()) return root.errors.front();
+  return program +
+         " left no profile: it did not load libhbbp-preload.so (a static, 32-bit or setuid "
+         "program, or one that clears LD_PRELOAD), or it was killed in its first second";
+}
+
+int Record(const RecordOptions& record) {
+  Status status = CheckOptions(record);
+  if (!status.ok()) return Fail(kName, status.message());
+  StatusOr<std::string> preload_library = FindPreloadLibrary();
+  if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
+  StatusOr<PartsFolder> folder = PartsFolder::Create(record.output);
+  if (!folder.ok()) return Fail(kName, folder.status().message());
+  StatusOr<ProgramEnd> end =
+      RunProgram(record.command, EnvironmentFor(record, *preload_library, folder->path()),
+                 preload::kRootVariable);
+  if (!end.ok()) return Fail(kName, end.status().message());
+  std::map<pid_t, ProcessParts> parts = ListParts(*folder);
+  StatusOr<std::vector<ProcessProfile>> stored = StoreProfiles(parts, end->pid, record.output);
+  if (!stored.ok()) return Fail(kName, stored.status().message());
+  for (const auto& [pid, process] : parts) {
+    if (pid == end->pid || process.errors.empty()) continue;
+    Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
+  }
+  if (stored->empty() || stored->front().pid != end->pid) {
+    return Fail(kName, WhyNoProfile(parts[end->pid], record.command[0]));
+  }
+  status = PrintSummary(record, *end, *stored);
+  if (!status.ok()) return Fail(kName, status.message());
+  return end->exit_status;
+}
+
+}  // namespace
+
+int RunRecord(int argc, char** argv) {
+  RecordOptions record;
+  if (std::optional<int> status = ParseOptions(argc, argv, &record)) return *status;
+  return Record(record);
+}
 
 }  // namespace hbbp::tools

@@ -142,8 +142,9 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
     result.mnemonics.push_back({mnemonic, pair.reference, pair.estimate,
                                 RelativeError(pair.reference, pair.estimate)});
   }
-  std::stable_sort(result.mnemonics.begin(), result.mnemonics.end(),
-                   [](const auto& a, const auto& b) { return a.reference > b.reference; });
+  std::sort(result.mnemonics.begin(), result.mnemonics.end(), [](const auto& a, const auto& b) {
+    return a.reference != b.reference ? a.reference > b.reference : a.mnemonic < b.mnemonic;
+  });
   result.avg_weighted_error = AverageWeightedError(mnemonics);
   result.block_accuracy_error = BlockAccuracyError(blocks);
   result.overlap = BlockOverlap(blocks);
@@ -185,15 +186,10 @@ bool SameUpToVersion(std::string_view a, std::string_view b) {
 }  // namespace
 
 bool IsStringInstruction(const Code::Instruction& instruction) {
-  static constexpr std::string_view kNames[] = {
-      "movsb", "movsw", "movsd", "movsq", "stosb", "stosw", "stosd", "stosq", "lodsb",
-      "lodsw", "lodsd", "lodsq", "scasb", "scasw", "scasd", "scasq", "cmpsb", "cmpsw",
-      "cmpsd", "cmpsq", "insb",  "insw",  "insd",  "outsb", "outsw", "outsd"};
-  // The SSE instructions movsd and cmpsd have four bytes at least; string instructions have one
-  // and at most two prefixes in practice.
-  return instruction.length <= 3 &&
-         std::find(std::begin(kNames), std::end(kNames), instruction.mnemonic) !=
-             std::end(kNames);
+  static constexpr std::string_view kNames[] = {"movs", "stos", "lods", "scas",
+                                                "cmps", "ins",  "outs"};
+  return std::find(std::begin(kNames), std::end(kNames), instruction.mnemonic) !=
+         std::end(kNames);
 }
 
 std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModule>& references,
@@ -284,7 +280,7 @@ Comparison Summarize(const std::vector<ModuleCounts>& modules,
                      std::vector<OneSidedModule> only_in_reference,
                      std::vector<OneSidedModule> only_in_estimate, bool scaled) {
   const auto most_first = [](const OneSidedModule& a, const OneSidedModule& b) {
-    return a.instructions > b.instructions;
+    return a.instructions != b.instructions ? a.instructions > b.instructions : a.name < b.name;
   };
   Comparison result;
   const ModuleCounts sum = Sum(modules);
@@ -294,16 +290,17 @@ Comparison Summarize(const std::vector<ModuleCounts>& modules,
   for (const ModuleCounts& module : modules) {
     result.modules.push_back(Compare(module, result.scale));
   }
-  std::stable_sort(result.modules.begin(), result.modules.end(),
-                   [](const ModuleComparison& a, const ModuleComparison& b) {
-                     return a.instructions_reference > b.instructions_reference;
-                   });
+  std::sort(result.modules.begin(), result.modules.end(), [](const auto& a, const auto& b) {
+    return a.instructions_reference != b.instructions_reference
+               ? a.instructions_reference > b.instructions_reference
+               : a.name < b.name;
+  });
   result.total = Compare(sum, result.scale);
   result.only_in_reference = std::move(only_in_reference);
   result.only_in_estimate = std::move(only_in_estimate);
   for (OneSidedModule& module : result.only_in_estimate) module.instructions *= result.scale;
-  std::stable_sort(result.only_in_reference.begin(), result.only_in_reference.end(), most_first);
-  std::stable_sort(result.only_in_estimate.begin(), result.only_in_estimate.end(), most_first);
+  std::sort(result.only_in_reference.begin(), result.only_in_reference.end(), most_first);
+  std::sort(result.only_in_estimate.begin(), result.only_in_estimate.end(), most_first);
   return result;
 }
 

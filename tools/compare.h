@@ -64,7 +64,8 @@ class Code {
   virtual std::optional<Instruction> Decode(uint64_t address) const = 0;
 };
 
-// True for instructions that a rep prefix repeats.
+// True for instructions that a rep prefix repeats: movs, stos, ... (libhbbp gives them no suffix
+// of their size, so movsd is always the SSE instruction).
 bool IsStringInstruction(const Code::Instruction& instruction);
 
 // For each reference module the index of the estimated module that it is, each used once: by

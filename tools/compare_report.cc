@@ -12,6 +12,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr size_t kMnemonicRows = 20;
+// Every start of a program runs a few instructions of each of its libraries.
+constexpr double kSmallestShare = 0.0001;
 
 void AddModuleRow(const ModuleComparison& module, Table* table) {
   table->AddRow({module.name, module.instructions_reference, module.instructions_estimate,
@@ -79,14 +81,28 @@ std::string CompareText(const Comparison& comparison, const std::vector<std::str
                  {"block_accuracy_error", "block error", Column::kShare},
                  {"overlap", "block overlap", Column::kShare},
                  {"mnemonic_overlap", "mnemonic overlap", Column::kShare}});
-  for (const ModuleComparison& module : comparison.modules) AddModuleRow(module, &modules);
-  AddModuleRow(comparison.total, &modules);
+  const ModuleComparison& total = comparison.total;
+  size_t small_modules = 0;
+  for (const ModuleComparison& module : comparison.modules) {
+    if (module.instructions_reference < kSmallestShare * total.instructions_reference &&
+        module.instructions_estimate < kSmallestShare * total.instructions_estimate) {
+      ++small_modules;
+    } else {
+      AddModuleRow(module, &modules);
+    }
+  }
+  AddModuleRow(total, &modules);
+  if (small_modules != 0) {
+    modules.AddSummary(std::to_string(small_modules) +
+                       " more modules, in the total too, have less than " +
+                       FormatShare(kSmallestShare) + " each");
+  }
 
   Table mnemonics({{"mnemonic", "mnemonic"},
                    {"ref", "reference", Column::kCount},
                    {"est", "estimate", Column::kCount},
                    {"error", "error", Column::kShare}});
-  const std::vector<MnemonicComparison>& all = comparison.total.mnemonics;
+  const std::vector<MnemonicComparison>& all = total.mnemonics;
   const size_t shown = std::min(all.size(), kMnemonicRows);
   for (size_t i = 0; i < shown; ++i) {
     mnemonics.AddRow({all[i].mnemonic, all[i].reference, all[i].estimate, all[i].error});

@@ -40,6 +40,8 @@ std::string FormatShare(double share) {
   return Printed("%.2f %%", share * 100);
 }
 
+std::string FormatFactor(double factor) { return Printed("%.4g", factor); }
+
 std::string FormatDuration(uint64_t nanoseconds) {
   const double value = static_cast<double>(nanoseconds);
   if (nanoseconds >= 1'000'000'000) return Printed("%.3f s", value * 1e-9);

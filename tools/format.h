@@ -24,6 +24,9 @@ std::string FormatAddress(uint64_t address);
 // "0a1b2c".
 std::string FormatHex(const uint8_t* bytes, size_t size);
 
+// "2.171": four significant digits.
+std::string FormatFactor(double factor);
+
 // The shortest text that reads back as the same number.
 std::string FormatExact(double number);
 

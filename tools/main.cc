@@ -56,7 +56,7 @@ int Run(int argc, char** argv) {
       return Fail(word, error.what());
     }
   }
-  return Fail(word, "unknown command; see hbbp --help");
+  return Fail("", "unknown command " + std::string(word) + "; see hbbp --help");
 }
 
 }  // namespace

@@ -49,7 +49,11 @@ void Options::Value(const std::string& names, std::string* value, const std::str
 
 void Options::Value(const std::string& names, uint64_t* value, const std::string& placeholder,
                     const std::string& help) {
-  impl_->app.add_option(names, *value, help)->option_text(placeholder);
+  // Without the check, -1 would be a very large number.
+  const auto not_negative = [](const std::string& text) {
+    return std::string(text.starts_with('-') ? text + " is negative" : "");
+  };
+  impl_->app.add_option(names, *value, help)->check(not_negative)->option_text(placeholder);
 }
 
 void Options::Value(const std::string& names, double* value, const std::string& placeholder,

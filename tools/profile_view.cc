@@ -150,6 +150,7 @@ const char* CodeName(hbbp_module_code code) {
     case HBBP_MODULE_CODE_PROFILE: return "profile";
     case HBBP_MODULE_CODE_MISSING: return "missing";
     case HBBP_MODULE_CODE_MISMATCH: return "mismatch";
+    case HBBP_MODULE_CODE_NOT_SOUGHT: return "not sought";
     default: return "unknown";
   }
 }

@@ -2,7 +2,6 @@
 #ifndef HBBP_LIB_BACKENDS_BACKEND_H_
 #define HBBP_LIB_BACKENDS_BACKEND_H_
 
-#include <poll.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -53,8 +52,8 @@ class Backend {
   // After fork, in the child: lets go of what belongs to the parent.
   virtual void ForgetInChild() = 0;
 
-  // Descriptors that become readable when a Drain is due before long.
-  virtual std::vector<pollfd> PollFds() const = 0;
+  // How long the buffers last: Drain must be called at least so often.
+  virtual int DrainIntervalMs() const = 0;
 };
 
 }  // namespace hbbp

@@ -72,7 +72,9 @@ Status EbsBackend::Start(const BackendConfig& config, pid_t excluded, BackendCho
     choice->note += "one event per thread, because threads times CPUs exceed the descriptors; the "
                     "first 100 ms of a new thread may be missed";
   }
-  attr_.wakeup_watermark = static_cast<uint32_t>(ring_bytes_ / 2);
+  // Nobody waits for the ring: it is drained by time.
+  attr_.wakeup_watermark = UINT32_MAX;
+  drain_interval_ms_ = ChooseDrainInterval(*choice);
   Status status = AttachProcess();
   if (!status.ok()) Close();
   return status;
@@ -307,6 +309,9 @@ void EbsBackend::Disable() {
 
 void EbsBackend::Close() {
   rings_.clear();
+  for (Event& event : events_) {
+    if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
+  }
   events_.clear();
   attached_.clear();
   forked_.clear();
@@ -317,11 +322,19 @@ void EbsBackend::ForgetInChild() {
   Close();
 }
 
-std::vector<pollfd> EbsBackend::PollFds() const {
-  std::vector<pollfd> fds;
-  fds.reserve(rings_.size());
-  for (const Ring& ring : rings_) fds.push_back({ring.fd, POLLIN, 0});
-  return fds;
+// A quarter of a ring must not fill up in between.
+int EbsBackend::ChooseDrainInterval(const BackendChoice& choice) const {
+  constexpr double kMaxIntervalMs = 100;
+  constexpr double kRecordBytes = 48;
+  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
+  const double events_per_ms =
+      UnitOf(choice.event) == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;
+  const double samples_per_ms = choice.period == 0
+                                    ? static_cast<double>(attr_.sample_freq) / 1000
+                                    : events_per_ms / static_cast<double>(choice.period);
+  const double interval_ms =
+      static_cast<double>(ring_bytes_) / 4 / (samples_per_ms * kRecordBytes);
+  return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));
 }
 
 }  // namespace hbbp

@@ -33,7 +33,7 @@ class EbsBackend : public Backend {
   void Disable() override;
   void Close() override;
   void ForgetInChild() override;
-  std::vector<pollfd> PollFds() const override;
+  int DrainIntervalMs() const override { return drain_interval_ms_; }
 
   // For tests: as if descriptors were so short that each thread can have only one.
   void PreferOneEventPerThread() { force_per_thread_ = true; }
@@ -62,6 +62,7 @@ class EbsBackend : public Backend {
   std::set<pid_t> InheritedThreads();
   void Deliver(std::span<const uint8_t> record, SampleSink* sink);
   void RedrawPeriods();
+  int ChooseDrainInterval(const BackendChoice& choice) const;
 
   bool force_per_thread_ = false;
   bool per_thread_ = false;
@@ -72,6 +73,7 @@ class EbsBackend : public Backend {
   pid_t pid_ = 0;
   pid_t excluded_ = 0;
   size_t ring_bytes_ = 0;
+  int drain_interval_ms_ = 1;
   std::vector<int> cpus_;
   std::set<pid_t> attached_;
   std::vector<Event> events_;

@@ -78,7 +78,7 @@ TableForm FormOf(const JumpTable& table) {
   return {table.displacement, table.relative, table.entry_size, table.sign_extended};
 }
 
-using GuessedBases = absl::btree_map<TableForm, std::vector<uint64_t>>;
+using GuessedBases = absl::btree_map<std::pair<TableForm, int>, std::vector<uint64_t>>;
 
 uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
@@ -97,9 +97,9 @@ struct BlockMap::State {
   IndirectJump Analyze(const Part& part, uint32_t jump) const;
   std::vector<JumpTable> TablesOfJump(Part* part, const IndirectJump& jump, GuessedBases* guessed);
   std::vector<uint64_t> GuessBases(Part* part, JumpTable form);
-  std::vector<uint64_t> LoadedAddresses(const Part& part) const;
+  std::vector<LoadedAddress> LoadedAddresses(const Part& part) const;
   std::vector<uint64_t> ReadTable(Part* part, const JumpTable& table, uint64_t end);
-  bool IsEntry(Part* part, uint64_t target, bool bounded);
+  bool IsEntry(Part* part, uint64_t target, bool guarded);
   void Finish(Part* part);
   void AddStubLeaders(Part* part);
   bool AddStubLeaders(Part* part, const AddressRange& stub);
@@ -201,10 +201,10 @@ void BlockMap::State::CollectRelated(Part* part) {
   }
 }
 
-bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool bounded) {
+bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool guarded) {
   if (part->Contains(target)) return part->scan.starts.Test(part->Offset(target));
   Part* other = nullptr;
-  if (bounded) {
+  if (guarded) {
     other = PartAround(target);
     if (!Relate(part, other)) return false;
   } else {
@@ -219,60 +219,63 @@ bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool bounded) {
 }
 
 std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& table, uint64_t end) {
-  const bool bounded = table.entry_count != 0;
-  const uint32_t count =
-      bounded ? std::min(table.entry_count, kMaxJumpTableEntries) : kMaxJumpTableEntries;
+  const uint32_t count = table.entry_count == 0 ? kMaxJumpTableEntries
+                                                : std::min(table.entry_count, kMaxJumpTableEntries);
   const auto bytes = code->DataAt({table.address()}, size_t{count} * table.entry_size);
   std::vector<uint64_t> targets;
   for (uint32_t i = 0; i < count; ++i) {
     const size_t position = size_t{i} * table.entry_size;
     if (position + table.entry_size > bytes.size()) break;
-    if (!bounded && i > 0 && table.address() + position >= end) break;
+    if (!table.guarded && i > 0 && table.address() + position >= end) break;
     uint64_t entry = 0;
     std::memcpy(&entry, bytes.data() + position, table.entry_size);
     const uint64_t target = table.Target(entry);
-    if (!IsEntry(part, target, bounded)) break;
+    if (!IsEntry(part, target, table.guarded)) break;
     targets.push_back(target);
   }
   return targets;
 }
 
 // The address of the table was loaded where the jump does not show it, such as before the loop
-// around it. Every address that the function loads is tried. Whatever passes for a table is the
-// table of this jump or of another one; the leaders are right in both cases.
+// around it. Every address that the function loads into that register is tried, then every
+// other. Whatever passes for a table is the table of this jump or of another one; the leaders are
+// right in both cases.
 std::vector<uint64_t> BlockMap::State::GuessBases(Part* part, JumpTable form) {
   form.base_known = true;
   form.entry_count = 0;
-  std::vector<uint64_t> bases;
-  for (const uint64_t base : LoadedAddresses(*part)) {
-    form.base = base;
+  form.guarded = false;
+  std::vector<uint64_t> same_register;
+  std::vector<uint64_t> others;
+  for (const LoadedAddress& load : LoadedAddresses(*part)) {
+    auto& bases = load.register_number == form.base_register ? same_register : others;
+    form.base = load.address;
     if (bases.size() < kMaxGuesses &&
         ReadTable(part, form, form.address() + kMinGuessedEntries * form.entry_size).size() ==
             kMinGuessedEntries) {
-      bases.push_back(base);
+      bases.push_back(load.address);
     }
   }
-  return bases;
+  return same_register.empty() ? others : same_register;
 }
 
-std::vector<uint64_t> BlockMap::State::LoadedAddresses(const Part& part) const {
+std::vector<LoadedAddress> BlockMap::State::LoadedAddresses(const Part& part) const {
   const Bitmap& starts = part.scan.starts;
   const auto bytes = code->CodeAt(part.range.start, part.size());
-  absl::btree_set<uint64_t> addresses;
+  absl::btree_set<LoadedAddress> loads;
   for (uint32_t offset = starts.FindAtOrAfter(0);
-       offset < bytes.size() && addresses.size() < kMaxLoadedAddresses;
+       offset < bytes.size() && loads.size() < kMaxLoadedAddresses;
        offset = starts.FindAtOrAfter(offset + 1)) {
-    const auto address = LoadedAddress(bytes.subspan(offset), part.start() + offset);
-    if (address.has_value()) addresses.insert(*address);
+    const auto load = DecodeAddressLoad(bytes.subspan(offset), part.start() + offset);
+    if (load.has_value()) loads.insert(*load);
   }
-  return {addresses.begin(), addresses.end()};
+  return {loads.begin(), loads.end()};
 }
 
 std::vector<JumpTable> BlockMap::State::TablesOfJump(Part* part, const IndirectJump& jump,
                                                      GuessedBases* guessed) {
   if (jump.kind != IndirectJumpKind::kJumpTable) return {};
   if (jump.table.base_known) return {jump.table};
-  const auto key = FormOf(jump.table);
+  const auto key = std::pair(FormOf(jump.table), jump.table.base_register);
   auto bases = guessed->find(key);
   if (bases == guessed->end()) {
     if (guessed->size() == kMaxGuessedForms) return {};

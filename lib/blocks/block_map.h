@@ -36,6 +36,7 @@ struct Block {
   ModuleAddress target;  // of the terminator, if has_target
 
   bool Contains(ModuleAddress address) const { return start <= address && address < end; }
+  bool operator==(const Block&) const = default;
 };
 
 // Of the parts that were asked for; parts that were decoded for the sake of others do not count.

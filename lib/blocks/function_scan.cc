@@ -41,6 +41,14 @@ bool IsEndbr64(std::span<const uint8_t> instruction) {
          instruction[2] == 0x1e && instruction[3] == 0xfa;
 }
 
+// Zeros between functions decode as "add %al,(%rax)", and take the next function out of step.
+constexpr uint32_t kMinZeroRun = 4;
+
+uint32_t LeadingZeros(std::span<const uint8_t> code) {
+  const auto end = std::find_if(code.begin(), code.end(), [](uint8_t byte) { return byte != 0; });
+  return static_cast<uint32_t>(end - code.begin());
+}
+
 class Scanner {
  public:
   explicit Scanner(const ScanInput& input) : input_(input) {
@@ -103,6 +111,12 @@ class Scanner {
       ControlFlow flow;
       bool decoded = Decode(offset, &flow);
       uint32_t next = offset + (decoded ? flow.length : 1);
+      const uint32_t zeros = is_known ? 0 : LeadingZeros(Bytes(offset, available - offset));
+      if (zeros >= kMinZeroRun) {
+        decoded = false;
+        next = offset + zeros;
+        if (next_known != input_.known_starts.end()) next = std::min(next, *next_known);
+      }
       if (decoded && next_known != input_.known_starts.end() && *next_known < next) {
         const uint32_t inside = *next_known;
         if (is_known || SkipsPrefixes(offset, inside, next)) {

@@ -12,13 +12,15 @@ namespace hbbp {
 namespace {
 
 constexpr int kRegisters = 16;
+constexpr int kNoRegister = JumpTable::kNoRegister;
 constexpr size_t kMaxSlots = 16;
-constexpr size_t kMaxPendingStates = 4;
+constexpr size_t kMaxPendingStates = 16;
 
 // An address in a table, or in what may be one: base + displacement + index.
 struct TableAddress {
   bool base_known = false;
   uint64_t base = 0;
+  int base_register = kNoRegister;
   uint64_t displacement = 0;
   uint32_t index = 0;  // a symbol
 };
@@ -32,20 +34,29 @@ struct Value {
     kTarget,   // an entry plus the base of its table
   };
   Kind kind = Kind::kSymbol;
-  bool scaled = false;         // kSymbol: an index times the size of an entry
-  bool pointer = false;        // kSymbol: loaded from memory, and not from a table
-  bool sign_extended = false;  // kEntry, kTarget
-  uint8_t entry_size = 0;      // kEntry, kTarget
+  bool scaled = false;               // kSymbol: an index times the size of an entry
+  bool pointer = false;              // kSymbol: loaded from memory, and not from a table
+  bool sign_extended = false;        // kEntry, kTarget
+  uint8_t entry_size = 0;            // kEntry, kTarget
+  int first_register = kNoRegister;  // kSymbol: was in it before all that is interpreted
   uint32_t symbol = 0;
   uint64_t constant = 0;
   TableAddress address;  // kAddress, kEntry, kTarget
 };
 
-// A place on the stack that code without optimization keeps a value in.
+// A place in memory. Code without optimization keeps its variables in such places.
 struct Slot {
-  int base = 0;
+  int base = kNoRegister;
+  int index = kNoRegister;
+  int scale = 0;
   int64_t displacement = 0;
   Value value;
+
+  bool Depends(int number) const { return base == number || index == number; }
+  bool IsSamePlace(const Slot& other) const {
+    return base == other.base && index == other.index && scale == other.scale &&
+           displacement == other.displacement;
+  }
 };
 
 struct Comparison {
@@ -55,16 +66,30 @@ struct Comparison {
 };
 
 struct Symbol {
-  uint32_t parent = 0;  // bounded by whatever bounds this one; 0: none
-  uint32_t bound = 0;   // how many values it can have; 0: any
+  uint32_t parent = 0;   // bounded by whatever bounds this one; 0: none
+  uint32_t bound = 0;    // how many values it can have; 0: any
+  bool guarded = false;  // by a mask, and not just by its type
+};
+
+// What a conditional jump told about a symbol.
+struct Guard {
+  uint32_t symbol = 0;
+  uint32_t bound = 0;
 };
 
 struct MachineState {
   std::array<Value, kRegisters> registers;
   std::vector<Slot> slots;
-  std::vector<Symbol> symbols;
+  std::vector<Guard> guards;  // one for each symbol at most
   Comparison comparison;
 };
+
+const Guard* FindGuard(const MachineState& state, uint32_t symbol) {
+  for (const Guard& guard : state.guards) {
+    if (guard.symbol == symbol) return &guard;
+  }
+  return nullptr;
+}
 
 struct Instruction {
   ZydisDecodedInstruction head;
@@ -99,21 +124,22 @@ bool IsHighByte(ZydisRegister name) {
 class Interpreter {
  public:
   Interpreter() {
-    state_.symbols.emplace_back();
+    symbols_.emplace_back();
     Forget();
   }
 
   void Step(const Instruction& instruction) {
-    if (!falls_in_) {
-      const auto pending = std::find_if(pending_.begin(), pending_.end(), [&](const auto& entry) {
-        return entry.first == instruction.address;
-      });
-      if (pending == pending_.end()) {
-        Forget();
+    bool reachable = falls_in_;
+    for (const auto& [target, state] : pending_) {
+      if (target != instruction.address) continue;
+      if (reachable) {
+        KeepCommonGuards(state);
       } else {
-        state_ = pending->second;
+        state_ = state;
+        reachable = true;
       }
     }
+    if (!reachable) Forget();
     falls_in_ = true;
     Execute(instruction);
     if (!sets_comparison_ && ChangesFlags(instruction)) state_.comparison.valid = false;
@@ -129,7 +155,7 @@ class Interpreter {
           (value.kind == Value::Kind::kEntry && value.entry_size >= 4)) {
         jump.kind = IndirectJumpKind::kJumpTable;
         jump.table = Table(value, value.kind == Value::Kind::kTarget);
-      } else if (value.pointer) {
+      } else if (value.pointer || value.kind == Value::Kind::kConstant) {
         jump.kind = IndirectJumpKind::kPointer;
       }
     } else if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
@@ -151,24 +177,34 @@ class Interpreter {
     JumpTable table;
     table.base_known = value.address.base_known;
     table.base = value.address.base;
+    table.base_register = value.address.base_register;
     table.displacement = value.address.displacement;
     table.relative = relative;
     table.entry_size = value.entry_size;
     table.sign_extended = value.sign_extended;
     table.entry_count = Bound(value.address.index);
+    table.guarded = IsGuarded(value.address.index);
     return table;
   }
 
-  uint32_t NewSymbol(uint32_t parent = 0, uint32_t bound = 0) {
-    state_.symbols.push_back({parent, bound});
-    return static_cast<uint32_t>(state_.symbols.size() - 1);
+  // Where two ways meet, only what was checked on both is known. Registers are another matter:
+  // the table is most likely loaded on the way that is followed.
+  void KeepCommonGuards(const MachineState& other) {
+    std::erase_if(state_.guards, [&](Guard& guard) {
+      const Guard* same = FindGuard(other, guard.symbol);
+      if (same != nullptr) guard.bound = std::max(guard.bound, same->bound);
+      return same == nullptr;
+    });
   }
 
-  Value Unknown(uint32_t parent = 0, uint32_t bound = 0) {
+  Value NewSymbol(const Symbol& symbol) {
+    symbols_.push_back(symbol);
     Value value;
-    value.symbol = NewSymbol(parent, bound);
+    value.symbol = static_cast<uint32_t>(symbols_.size() - 1);
     return value;
   }
+
+  Value Unknown() { return NewSymbol({}); }
 
   static Value Constant(uint64_t constant) {
     Value value;
@@ -180,22 +216,41 @@ class Interpreter {
   // A parent is always older than its child, so the walk ends.
   uint32_t Bound(uint32_t symbol) const {
     uint32_t bound = 0;
-    for (; symbol != 0; symbol = state_.symbols[symbol].parent) {
-      const uint32_t own = state_.symbols[symbol].bound;
-      if (own != 0 && (bound == 0 || own < bound)) bound = own;
+    const auto limit = [&bound](uint32_t count) {
+      if (count != 0 && (bound == 0 || count < bound)) bound = count;
+    };
+    for (; symbol != 0; symbol = symbols_[symbol].parent) {
+      limit(symbols_[symbol].bound);
+      if (const Guard* guard = FindGuard(state_, symbol)) limit(guard->bound);
     }
     return bound;
   }
 
-  void Limit(MachineState* state, uint64_t count) const {
+  bool IsGuarded(uint32_t symbol) const {
+    for (; symbol != 0; symbol = symbols_[symbol].parent) {
+      if (symbols_[symbol].guarded || FindGuard(state_, symbol) != nullptr) return true;
+    }
+    return false;
+  }
+
+  static void Limit(MachineState* state, uint64_t count) {
     if (!state->comparison.valid || count == 0 || count > kMaxJumpTableEntries) return;
-    uint32_t& bound = state->symbols[state->comparison.symbol].bound;
-    if (bound == 0 || count < bound) bound = static_cast<uint32_t>(count);
+    const Guard guard = {state->comparison.symbol, static_cast<uint32_t>(count)};
+    for (Guard& known : state->guards) {
+      if (known.symbol != guard.symbol) continue;
+      known.bound = std::min(known.bound, guard.bound);
+      return;
+    }
+    state->guards.push_back(guard);
   }
 
   void Forget() {
-    for (Value& value : state_.registers) value = Unknown();
+    for (int i = 0; i < kRegisters; ++i) {
+      state_.registers[i] = Unknown();
+      state_.registers[i].first_register = i;
+    }
     state_.slots.clear();
+    state_.guards.clear();
     state_.comparison.valid = false;
   }
 
@@ -208,9 +263,7 @@ class Interpreter {
     const int index = RegisterIndex(name);
     if (index < 0) return;
     state_.registers[index] = value;
-    if (index == kRsp || index == kRbp) {
-      std::erase_if(state_.slots, [&](const Slot& slot) { return slot.base == index; });
-    }
+    std::erase_if(state_.slots, [&](const Slot& slot) { return slot.Depends(index); });
   }
 
   void Clobber(const Instruction& instruction) {
@@ -219,43 +272,74 @@ class Interpreter {
       if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) continue;
       if (operand.type == ZYDIS_OPERAND_TYPE_REGISTER) {
         Write(operand.reg.value, Unknown());
-      } else if (Slot* slot = FindSlot(operand); slot != nullptr) {
-        slot->value = Unknown();
+      } else if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
+        Store(instruction, operand, Unknown());
       }
     }
   }
 
-  static bool IsSlot(const ZydisDecodedOperand& operand) {
-    if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.index != ZYDIS_REGISTER_NONE) {
-      return false;
-    }
-    return operand.mem.base == ZYDIS_REGISTER_RSP || operand.mem.base == ZYDIS_REGISTER_RBP;
+  static bool IsOnStack(const Slot& slot) {
+    return (slot.base == kRsp || slot.base == kRbp) && slot.index == kNoRegister;
   }
 
-  Slot* FindSlot(const ZydisDecodedOperand& operand) {
-    if (!IsSlot(operand)) return nullptr;
-    const int base = RegisterIndex(operand.mem.base);
+  static bool HasSegment(const ZydisDecodedOperand& operand) {
+    return operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS;
+  }
+
+  // Without a value.
+  static std::optional<Slot> SlotOf(const Instruction& instruction,
+                                    const ZydisDecodedOperand& operand) {
+    if (HasSegment(operand)) return {};
+    Slot slot;
+    slot.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
+    if (operand.mem.base == ZYDIS_REGISTER_RIP) {
+      slot.displacement += static_cast<int64_t>(instruction.end());
+    } else if (operand.mem.base != ZYDIS_REGISTER_NONE) {
+      slot.base = RegisterIndex(operand.mem.base);
+    }
+    if (operand.mem.index != ZYDIS_REGISTER_NONE) {
+      slot.index = RegisterIndex(operand.mem.index);
+      slot.scale = operand.mem.scale;
+      if (slot.index == kNoRegister) return {};
+    }
+    return slot;
+  }
+
+  Slot* FindSlot(const Slot& wanted) {
     for (Slot& slot : state_.slots) {
-      if (slot.base == base && slot.displacement == operand.mem.disp.value) return &slot;
+      if (slot.IsSamePlace(wanted)) return &slot;
     }
     return nullptr;
   }
 
-  void Store(const ZydisDecodedOperand& operand, const Value& value) {
-    if (!IsSlot(operand)) return;
-    if (Slot* slot = FindSlot(operand); slot != nullptr) {
-      slot->value = value;
-      return;
-    }
+  void AddSlot(const Slot& slot) {
     if (state_.slots.size() == kMaxSlots) state_.slots.erase(state_.slots.begin());
-    state_.slots.push_back({RegisterIndex(operand.mem.base), operand.mem.disp.value, value});
+    state_.slots.push_back(slot);
+  }
+
+  void ForgetSlotsOffStack() {
+    std::erase_if(state_.slots, [](const Slot& slot) { return !IsOnStack(slot); });
+  }
+
+  // Pointers are taken not to point to variables on the stack.
+  void Store(const Instruction& instruction, const ZydisDecodedOperand& operand,
+             const Value& value) {
+    auto slot = SlotOf(instruction, operand);
+    if (!slot.has_value() || !IsOnStack(*slot)) ForgetSlotsOffStack();
+    if (!slot.has_value()) return;
+    slot->value = value;
+    if (Slot* known = FindSlot(*slot); known != nullptr) {
+      known->value = value;
+    } else {
+      AddSlot(*slot);
+    }
   }
 
   // The address that a memory operand means, if it is a constant or looks like that of an entry.
   std::optional<Value> Evaluate(const Instruction& instruction,
                                 const ZydisDecodedOperand& operand) {
     const auto& memory = operand.mem;
-    if (memory.segment == ZYDIS_REGISTER_FS || memory.segment == ZYDIS_REGISTER_GS) return {};
+    if (HasSegment(operand)) return {};
     const auto displacement =
         memory.disp.has_displacement ? static_cast<uint64_t>(memory.disp.value) : 0;
     if (memory.base == ZYDIS_REGISTER_RIP) return Constant(instruction.end() + displacement);
@@ -291,6 +375,7 @@ class Interpreter {
     value.kind = Value::Kind::kAddress;
     value.address.base_known = base.kind == Value::Kind::kConstant;
     value.address.base = base.constant;
+    value.address.base_register = base.first_register;
     value.address.displacement = displacement;
     value.address.index = index.symbol;
     return value;
@@ -298,15 +383,15 @@ class Interpreter {
 
   Value Load(const Instruction& instruction, const ZydisDecodedOperand& operand,
              bool sign_extended) {
-    if (IsSlot(operand)) {
-      if (Slot* slot = FindSlot(operand); slot != nullptr) return slot->value;
-      Store(operand, Unknown());
-      return state_.slots.back().value;
-    }
     auto address = Evaluate(instruction, operand);
     if (!address.has_value() || address->kind != Value::Kind::kAddress) {
       Value value = Unknown();
       value.pointer = operand.size == 64;
+      auto slot = SlotOf(instruction, operand);
+      if (!slot.has_value()) return value;
+      if (const Slot* known = FindSlot(*slot); known != nullptr) return known->value;
+      slot->value = value;
+      AddSlot(*slot);
       return value;
     }
     address->kind = Value::Kind::kEntry;
@@ -350,7 +435,7 @@ class Interpreter {
       const Value index = Read(memory.index);
       if (memory.base == ZYDIS_REGISTER_NONE) {
         if (index.kind != Value::Kind::kSymbol) return Unknown();
-        Value value = Unknown(index.symbol);
+        Value value = NewSymbol({.parent = index.symbol});
         value.scaled = true;
         return value;
       }
@@ -414,7 +499,7 @@ class Interpreter {
     const auto& from = instruction.operands[1];
     if (to.type == ZYDIS_OPERAND_TYPE_MEMORY) {
       if (from.type == ZYDIS_OPERAND_TYPE_REGISTER && to.size >= 32) {
-        Store(to, Read(from.reg.value));
+        Store(instruction, to, Read(from.reg.value));
       } else {
         Clobber(instruction);
       }
@@ -454,7 +539,7 @@ class Interpreter {
       }
     }
     if (value.kind == Value::Kind::kSymbol && from.size == 8 && !sign) {
-      value = Unknown(value.symbol, 256);
+      value = NewSymbol({.parent = value.symbol, .bound = 256});
     }
     Write(to.reg.value, value);
   }
@@ -492,10 +577,11 @@ class Interpreter {
           } else {
             addend = Constant(operands[1].imm.value.u);
           }
-          Value sum = Add(Read(operands[0].reg.value), addend);
-          // An index plus a constant is another index.
+          const Value augend = Read(operands[0].reg.value);
+          Value sum = Add(augend, addend);
+          // An index plus a constant is another index, unless it was made to fit a table.
           if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-              sum.kind == Value::Kind::kAddress) {
+              sum.kind == Value::Kind::kAddress && !augend.scaled) {
             sum = Unknown();
           }
           Write(operands[0].reg.value, sum);
@@ -507,7 +593,7 @@ class Interpreter {
       case ZYDIS_MNEMONIC_SUB:
         if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
           Compare(Read(operands[0].reg.value), operands[1]);
-        } else if (IsSlot(operands[0])) {
+        } else if (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY) {
           Compare(Load(instruction, operands[0], false), operands[1]);
         }
         Clobber(instruction);
@@ -516,7 +602,9 @@ class Interpreter {
         if (writes_register && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
             operands[1].imm.value.u < kMaxJumpTableEntries) {
           Write(operands[0].reg.value,
-                Unknown(0, static_cast<uint32_t>(operands[1].imm.value.u) + 1));
+                NewSymbol({.parent = 0,
+                           .bound = static_cast<uint32_t>(operands[1].imm.value.u) + 1,
+                           .guarded = true}));
         } else {
           Clobber(instruction);
         }
@@ -525,8 +613,8 @@ class Interpreter {
         if (writes_register && operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
             operands[1].imm.value.u <= 3) {
           const Value shifted = Read(operands[0].reg.value);
-          Value value =
-              Unknown(shifted.kind == Value::Kind::kSymbol && !shifted.scaled ? shifted.symbol : 0);
+          const bool is_index = shifted.kind == Value::Kind::kSymbol && !shifted.scaled;
+          Value value = NewSymbol({.parent = is_index ? shifted.symbol : 0});
           value.scaled = shifted.kind == Value::Kind::kSymbol;
           Write(operands[0].reg.value, value);
         } else {
@@ -547,6 +635,7 @@ class Interpreter {
         // What the calling convention lets the callee change.
         for (const int index : {0, 1, 2, 6, 7, 8, 9, 10, 11}) state_.registers[index] = Unknown();
         state_.comparison.valid = false;
+        ForgetSlotsOffStack();
         return;
       default:
         break;
@@ -556,6 +645,7 @@ class Interpreter {
   }
 
   MachineState state_;
+  std::vector<Symbol> symbols_;
   std::vector<std::pair<uint64_t, MachineState>> pending_;
   bool falls_in_ = true;
   bool sets_comparison_ = false;
@@ -593,7 +683,7 @@ IndirectJump AnalyzeIndirectJump(std::span<const uint8_t> code, uint64_t address
   return {};
 }
 
-std::optional<uint64_t> LoadedAddress(std::span<const uint8_t> code, uint64_t address) {
+std::optional<LoadedAddress> DecodeAddressLoad(std::span<const uint8_t> code, uint64_t address) {
   constexpr size_t kLength = 7;
   if (code.size() < kLength || (code[0] & 0xfb) != 0x48 || code[1] != 0x8d ||
       (code[2] & 0xc7) != 0x05) {
@@ -601,7 +691,8 @@ std::optional<uint64_t> LoadedAddress(std::span<const uint8_t> code, uint64_t ad
   }
   int32_t displacement = 0;
   std::memcpy(&displacement, code.data() + 3, sizeof(displacement));
-  return address + kLength + static_cast<uint64_t>(int64_t{displacement});
+  return LoadedAddress{.address = address + kLength + static_cast<uint64_t>(int64_t{displacement}),
+                       .register_number = (code[2] >> 3 & 7) | (code[0] & 4) << 1};
 }
 
 }  // namespace hbbp

@@ -7,6 +7,7 @@
 #ifndef HBBP_LIB_BLOCKS_JUMP_TABLE_H_
 #define HBBP_LIB_BLOCKS_JUMP_TABLE_H_
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,13 +23,18 @@ inline constexpr uint32_t kJumpTableLookback = 48;
 // An entry is read from (base or nothing) + displacement + index * entry_size. The jump goes to
 // the entry, or to the entry plus the base.
 struct JumpTable {
+  static constexpr int kNoRegister = -1;
+
   bool base_known = false;
+  // If it is not: the register that held it before all that was looked at.
+  int base_register = kNoRegister;
   uint64_t base = 0;
   uint64_t displacement = 0;
   bool relative = false;
   uint8_t entry_size = 0;  // 1, 2, 4 or 8
   bool sign_extended = false;
-  uint32_t entry_count = 0;  // 0: no bound was found
+  uint32_t entry_count = 0;  // at most; 0: no bound was found
+  bool guarded = false;      // the code checks the bound, so all entries are meant
 
   uint64_t address() const { return base + displacement; }
   uint64_t Target(uint64_t entry) const;
@@ -50,8 +56,15 @@ struct IndirectJump {
 IndirectJump AnalyzeIndirectJump(std::span<const uint8_t> code, uint64_t address,
                                  std::span<const uint32_t> offsets);
 
-// What `lea constant(%rip), register` at the start of `code` computes, if it is one.
-std::optional<uint64_t> LoadedAddress(std::span<const uint8_t> code, uint64_t address);
+struct LoadedAddress {
+  uint64_t address = 0;
+  int register_number = JumpTable::kNoRegister;  // as base_register
+
+  auto operator<=>(const LoadedAddress&) const = default;
+};
+
+// What `lea constant(%rip), register` at the start of `code` loads, if it is one.
+std::optional<LoadedAddress> DecodeAddressLoad(std::span<const uint8_t> code, uint64_t address);
 
 }  // namespace hbbp
 

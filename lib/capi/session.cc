@@ -31,8 +31,8 @@ static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
 static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);
 
 struct hbbp_session {
-  hbbp_session(const BackendConfig& config)
-      : session(std::make_unique<hbbp::EbsBackend>(), hbbp::SourceKind::kEbs, config) {}
+  explicit hbbp_session(const hbbp::SessionSettings& settings)
+      : session(std::make_unique<hbbp::EbsBackend>(), hbbp::SourceKind::kEbs, settings) {}
 
   hbbp::Session session;
 };
@@ -93,9 +93,9 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (options != nullptr) {
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
     }
-    BackendConfig config;
-    HBBP_RETURN_IF_ERROR(CheckedConfig(full, &config));
-    *session = new hbbp_session(config);
+    hbbp::SessionSettings settings;
+    HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
+    *session = new hbbp_session(settings);
     return OkStatus();
   });
 }

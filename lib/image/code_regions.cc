@@ -7,14 +7,13 @@
 namespace hbbp {
 namespace {
 
-std::vector<CodeRegion> CodeSections(const ElfFile& file, const Segments& segments) {
+std::vector<CodeRegion> CodeSections(const ElfFile& file) {
   std::vector<CodeRegion> sections;
   for (const ElfSection& section : file.sections()) {
     if (!section.IsCode() || section.header.sh_size == 0) continue;
     ModuleAddress start{section.header.sh_addr};
     uint64_t size = std::min(section.header.sh_size, UINT64_MAX - start.value);
-    sections.push_back({{start, start + size},
-                        PltEntrySize(section, segments.CodeAt(start, kLongestPltEntry))});
+    sections.push_back({{start, start + size}, PltEntrySize(section)});
   }
   std::ranges::sort(sections, {}, [](const CodeRegion& region) { return region.range.start; });
   return sections;
@@ -23,7 +22,7 @@ std::vector<CodeRegion> CodeSections(const ElfFile& file, const Segments& segmen
 }  // namespace
 
 CodeRegions::CodeRegions(const ElfFile& file, const Segments& segments) {
-  std::vector<CodeRegion> sections = CodeSections(file, segments);
+  std::vector<CodeRegion> sections = CodeSections(file);
   auto section = sections.begin();
   for (const Segment& segment : segments.all()) {
     if (!segment.executable) continue;

@@ -18,8 +18,8 @@ namespace {
 
 std::vector<std::string> Candidates(const ElfFile& file, std::span<const uint8_t> build_id,
                                     const std::string& path, const std::string& debug_root) {
-  std::string id = absl::BytesToHexString(absl::string_view(
-      reinterpret_cast<const char*>(build_id.data()), build_id.size()));
+  std::string id = absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()));
   std::vector<std::string> candidates = {
       absl::StrCat(debug_root, "/.build-id/", id.substr(0, 2), "/", id.substr(2), ".debug")};
   const ElfSection* link = file.FindSection(".gnu_debuglink");

@@ -150,8 +150,7 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
         if (!cursor.Read(&encoding)) return std::nullopt;
         return encoding;
       case 'P':
-        if (!cursor.Read(&encoding) ||
-            !ReadFormat(&cursor, encoding & kFormatMask, &ignored)) {
+        if (!cursor.Read(&encoding) || !ReadFormat(&cursor, encoding & kFormatMask, &ignored)) {
           return std::nullopt;
         }
         break;
@@ -216,18 +215,18 @@ void EhFrame::ReadHeader() {
   if (!ReadPointer(&cursor, *header_, frames_encoding, &frames)) return;
   const Segment* segment = segments_->Find({frames});
   if (!frames_ && segment != nullptr) frames_ = AddressRange{{frames}, segment->range.end};
-  if (table_encoding != kTableEncoding ||
-      !ReadPointer(&cursor, *header_, count_encoding, &count)) {
+  if (table_encoding != kTableEncoding || !ReadPointer(&cursor, *header_, count_encoding, &count)) {
     return;
   }
-  table_ = *header_ + cursor.position();
-  segment = segments_->Find(table_);
+  ModuleAddress table = *header_ + cursor.position();
+  segment = segments_->Find(table);
   if (segment == nullptr) return;
-  table_count_ = std::min(count, (segment->range.end - table_) / kTableEntrySize);
+  table_ = segment->offset + (table - segment->range.start);
+  table_count_ = std::min(count, (segment->range.end - table) / kTableEntrySize);
 }
 
 EhFrame::TableEntry EhFrame::EntryAt(uint64_t index) const {
-  ByteCursor cursor(segments_->DataAt(table_ + index * kTableEntrySize, kTableEntrySize));
+  ByteCursor cursor(segments_->file().Span(table_ + index * kTableEntrySize, kTableEntrySize));
   int32_t start = 0;
   int32_t fde = 0;
   // What a truncated file has lost reads as zero, which no lookup finds a range for.
@@ -308,8 +307,7 @@ const std::vector<AddressRange>& EhFrame::Walked() const {
   while (at < frames_->end) {
     ByteCursor cursor(segments_->DataAt(at, kFdeBytes));
     EntryHeader header;
-    if (!ReadEntryHeader(&cursor, &header) || header.size == 0 ||
-        header.size > frames_->end - at) {
+    if (!ReadEntryHeader(&cursor, &header) || header.size == 0 || header.size > frames_->end - at) {
       break;
     }
     if (header.id != 0) {

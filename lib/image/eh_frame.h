@@ -52,7 +52,7 @@ class EhFrame {
   const Segments* segments_;
   std::optional<ModuleAddress> header_;
   std::optional<AddressRange> frames_;
-  ModuleAddress table_{0};
+  FileOffset table_{0};
   uint64_t table_count_ = 0;  // 0: no table
   mutable std::optional<std::vector<AddressRange>> walked_;
 };

@@ -22,8 +22,7 @@ Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name) {
   std::memcpy(&header, bytes.data(), sizeof(header));
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64) {
-    return MakeStatus(StatusCode::kBadFormat, "%s: an ELF file, but not for x86-64",
-                      name.c_str());
+    return MakeStatus(StatusCode::kBadFormat, "%s: an ELF file, but not for x86-64", name.c_str());
   }
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
     return MakeStatus(StatusCode::kBadFormat, "%s: neither an executable nor a shared object",
@@ -64,8 +63,11 @@ ElfFile::~ElfFile() { elf_end(elf_); }
 void ElfFile::LoadSegmentHeaders() {
   size_t count = 0;
   if (elf_getphdrnum(elf_, &count) != 0) return;
-  const Elf64_Phdr* headers = elf64_getphdr(elf_);
-  if (headers != nullptr) segment_headers_.assign(headers, headers + count);
+  const void* headers = elf64_getphdr(elf_);
+  if (headers == nullptr || count == 0) return;
+  // In an image in memory, libelf returns pointers into it, however they are aligned.
+  segment_headers_.resize(count);
+  std::memcpy(segment_headers_.data(), headers, count * sizeof(Elf64_Phdr));
 }
 
 void ElfFile::LoadSections() {
@@ -74,9 +76,9 @@ void ElfFile::LoadSections() {
   if (elf_getshdrnum(elf_, &count) != 0 || elf_getshdrstrndx(elf_, &names_index) != 0) return;
   for (size_t i = 0; i < count; ++i) {
     Elf_Scn* section = elf_getscn(elf_, i);
-    const Elf64_Shdr* header = section == nullptr ? nullptr : elf64_getshdr(section);
+    const void* header = section == nullptr ? nullptr : elf64_getshdr(section);
     if (header == nullptr) break;
-    sections_.push_back({.name = {}, .header = *header});
+    std::memcpy(&sections_.emplace_back().header, header, sizeof(Elf64_Shdr));
   }
   if (names_index >= sections_.size()) return;
   std::span<const uint8_t> names = SectionBytes(sections_[names_index]);

@@ -120,8 +120,7 @@ AddressRange ElfImage::State::FunctionIn(const AddressRange& region, ModuleAddre
   EhFrame::Neighbourhood unwind = eh_frame.Find(address);
   const std::vector<Symbol>& all = Symbols().symbols();
   auto next = std::ranges::upper_bound(all, address, {}, &Symbol::address);
-  AddressRange range = unwind.around.value_or(
-      AddressRange{unwind.previous_end, unwind.next_start});
+  AddressRange range = unwind.around.value_or(AddressRange{unwind.previous_end, unwind.next_start});
   range.start = std::max(range.start, region.start);
   range.end = std::min(range.end, region.end);
   if (next != all.end()) range.end = std::min(range.end, next->address);
@@ -155,8 +154,7 @@ StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
 
 StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromFd(UniqueFd fd, const std::string& name,
                                                      const ElfImageOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
-                        FileBytes::FromFd(std::move(fd), name));
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes, FileBytes::FromFd(std::move(fd), name));
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file, ElfFile::Create(std::move(bytes), name));
   return std::unique_ptr<ElfImage>(
       new ElfImage(std::make_unique<State>(std::move(file), name, options)));

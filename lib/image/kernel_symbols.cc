@@ -23,8 +23,7 @@ struct Line {
 };
 
 bool ParseLine(std::string_view text, Line* line) {
-  auto [end, error] =
-      std::from_chars(text.data(), text.data() + text.size(), line->address, 16);
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line->address, 16);
   if (error != std::errc()) return false;
   text.remove_prefix(static_cast<size_t>(end - text.data()));
   if (text.size() < 4 || text[0] != ' ' || text[2] != ' ') return false;
@@ -88,11 +87,11 @@ Status KernelSymbols::ParseText() {
     return MakeStatus(StatusCode::kPermission,
                       "the kernel hides its addresses; as root: sysctl kernel.kptr_restrict=0");
   }
-  std::ranges::stable_sort(functions_, [](const Function& a, const Function& b) {
+  std::ranges::sort(functions_, [](const Function& a, const Function& b) {
     return a.start != b.start ? a.start < b.start : IsBetter(a, b);
   });
-  auto repeated = std::ranges::unique(functions_, {}, &Function::start);
-  functions_.erase(repeated.begin(), repeated.end());
+  auto same_start = [](const Function& a, const Function& b) { return a.start == b.start; };
+  functions_.erase(std::unique(functions_.begin(), functions_.end(), same_start), functions_.end());
   return OkStatus();
 }
 

@@ -29,7 +29,7 @@ void SkipOptional(std::span<const uint8_t> code, std::span<const uint8_t> prefix
 
 }  // namespace
 
-uint64_t PltEntrySize(const ElfSection& section, std::span<const uint8_t> first_bytes) {
+uint64_t PltEntrySize(const ElfSection& section) {
   bool through_got = section.name == ".plt.got";
   if (!through_got && section.name != ".plt" && section.name != ".plt.sec" &&
       section.name != ".plt.bnd" && section.name != ".iplt") {
@@ -38,7 +38,8 @@ uint64_t PltEntrySize(const ElfSection& section, std::span<const uint8_t> first_
   if (section.header.sh_entsize == 8 || section.header.sh_entsize == 16) {
     return section.header.sh_entsize;
   }
-  return through_got && !StartsWith(first_bytes, kEndbr64) ? 8 : 16;
+  // What the ABI describes, for a linker that does not say.
+  return through_got ? 8 : 16;
 }
 
 std::optional<ModuleAddress> PltSlot(std::span<const uint8_t> code, ModuleAddress address) {
@@ -58,7 +59,7 @@ std::optional<ModuleAddress> PltSlot(std::span<const uint8_t> code, ModuleAddres
 PltSlots::PltSlots(const ElfFile& file) {
   Load(file, ".rela.plt");
   Load(file, ".rela.dyn");
-  std::ranges::stable_sort(slots_, {}, &Slot::address);
+  std::ranges::sort(slots_, {}, &Slot::address);
 }
 
 void PltSlots::Load(const ElfFile& file, std::string_view relocation_section) {

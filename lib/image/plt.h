@@ -13,11 +13,8 @@
 
 namespace hbbp {
 
-inline constexpr uint64_t kLongestPltEntry = 16;
-
-// The size of one stub in `section`, 0 if it is no procedure linkage table. `first_bytes` are
-// those of the section: linkers do not always give the size.
-uint64_t PltEntrySize(const ElfSection& section, std::span<const uint8_t> first_bytes);
+// The size of one stub in `section`, 0 if it is no procedure linkage table.
+uint64_t PltEntrySize(const ElfSection& section);
 
 // The address of the pointer that the stub `code` at `address` jumps through; nothing if it is
 // not of a kind that is known.

@@ -19,7 +19,7 @@ Segments::Segments(const FileBytes* file, std::span<const Elf64_Phdr> headers) :
                          .offset = {header.p_offset},
                          .executable = (header.p_flags & PF_X) != 0});
   }
-  std::ranges::stable_sort(segments_, {}, [](const Segment& segment) { return segment.range.start; });
+  std::ranges::sort(segments_, {}, [](const Segment& segment) { return segment.range.start; });
   ModuleAddress end{0};
   std::erase_if(segments_, [&end](const Segment& segment) {
     if (segment.range.start < end) return true;
@@ -67,8 +67,7 @@ std::optional<ModuleAddress> Segments::AddressOfOffset(FileOffset offset) const 
     if (segment.offset <= offset && offset - segment.offset < size) {
       return segment.range.start + (offset - segment.offset);
     }
-    if (offset < segment.offset &&
-        segment.offset.value / kPageSize == offset.value / kPageSize &&
+    if (offset < segment.offset && segment.offset.value / kPageSize == offset.value / kPageSize &&
         segment.offset - offset <= segment.range.start.value &&
         (same_page == nullptr || segment.executable)) {
       same_page = &segment;

@@ -27,6 +27,7 @@ class Segments {
   // `file` must outlive this object. A segment that overlaps one at a lower address is dropped.
   Segments(const FileBytes* file, std::span<const Elf64_Phdr> headers);
 
+  const FileBytes& file() const { return *file_; }
   // By address.
   const std::vector<Segment>& all() const { return segments_; }
   const Segment* Find(ModuleAddress address) const;

@@ -51,17 +51,18 @@ void SymbolTable::AddSection(const ElfFile& file, const ElfSection& section) {
     unsigned type = ELF64_ST_TYPE(entry.st_info);
     bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
     if ((!is_function && type != STT_NOTYPE) || entry.st_shndx == SHN_UNDEF ||
-        entry.st_shndx == SHN_ABS || entry.st_name >= names.size() ||
-        names[entry.st_name] == 0 || regions_->Find({entry.st_value}) == nullptr) {
+        entry.st_shndx == SHN_ABS || entry.st_name >= names.size() || names[entry.st_name] == 0 ||
+        regions_->Find({entry.st_value}) == nullptr) {
       continue;
     }
-    symbols_.push_back({.address = {entry.st_value},
-                        .size = static_cast<uint32_t>(std::min<uint64_t>(entry.st_size, UINT32_MAX)),
-                        .name_offset = entry.st_name,
-                        .string_table = string_table,
-                        .binding_rank = RankOfBinding(ELF64_ST_BIND(entry.st_info)),
-                        .is_function = is_function,
-                        .is_old_version = (version & kVersionHidden) != 0});
+    symbols_.push_back(
+        {.address = {entry.st_value},
+         .size = static_cast<uint32_t>(std::min<uint64_t>(entry.st_size, UINT32_MAX)),
+         .name_offset = entry.st_name,
+         .string_table = string_table,
+         .binding_rank = RankOfBinding(ELF64_ST_BIND(entry.st_info)),
+         .is_function = is_function,
+         .is_old_version = (version & kVersionHidden) != 0});
   }
 }
 

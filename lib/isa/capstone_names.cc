@@ -13,14 +13,9 @@ struct Synonym {
 };
 
 constexpr Synonym kSynonyms[] = {
-    {X86_INS_LCALL, "call"},
-    {X86_INS_LJMP, "jmp"},
-    {X86_INS_MOVABS, "mov"},
-    {X86_INS_RETF, "ret"},
-    {X86_INS_RETFQ, "ret"},
-    {X86_INS_SAL, "shl"},
-    {X86_INS_WAIT, "fwait"},
-    {X86_INS_XLATB, "xlat"},
+    {X86_INS_LCALL, "call"}, {X86_INS_LJMP, "jmp"},   {X86_INS_MOVABS, "mov"},
+    {X86_INS_RETF, "ret"},   {X86_INS_RETFQ, "ret"},  {X86_INS_SAL, "shl"},
+    {X86_INS_WAIT, "fwait"}, {X86_INS_XLATB, "xlat"},
 };
 
 bool IsAmbiguous(unsigned id) {
@@ -33,15 +28,15 @@ bool IsAmbiguous(unsigned id) {
     // With REX.W and f3, 90 is still pause.
     case X86_INS_XCHG:
     // Newer instructions that differ from these by a 66, f2 or f3, which Capstone overlooks.
-    case X86_INS_ENCLS:       // seamcall
-    case X86_INS_LFENCE:      // incssp
-    case X86_INS_MFENCE:      // tpause, umonitor, umwait
-    case X86_INS_NOP:         // bndcl ... bndstx, cldemote
-    case X86_INS_RDRAND:      // senduipi
-    case X86_INS_RDSEED:      // rdpid
-    case X86_INS_XSAVE:       // ptwrite
+    case X86_INS_ENCLS:   // seamcall
+    case X86_INS_LFENCE:  // incssp
+    case X86_INS_MFENCE:  // tpause, umonitor, umwait
+    case X86_INS_NOP:     // bndcl ... bndstx, cldemote
+    case X86_INS_RDRAND:  // senduipi
+    case X86_INS_RDSEED:  // rdpid
+    case X86_INS_XSAVE:   // ptwrite
     case X86_INS_XSAVE64:
-    case X86_INS_XSAVEOPT:    // clrssbsy, clwb
+    case X86_INS_XSAVEOPT:  // clrssbsy, clwb
     case X86_INS_XSAVEOPT64:
       return true;
     default:

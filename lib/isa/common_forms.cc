@@ -37,63 +37,63 @@ consteval std::array<Form, 512> MakeForms() {
     set(group + 4, group + 4, {.immediate_bytes = 1});
     set(group + 5, group + 5, {.immediate_bytes = 4});
   }
-  set(0x50, 0x5f, {});                                         // push, pop
-  set(0x63, 0x63, {.flags = kModrm});                          // movsxd
-  set(0x68, 0x68, {.immediate_bytes = 4});                     // push
-  set(0x69, 0x69, {.flags = kModrm, .immediate_bytes = 4});    // imul
-  set(0x6a, 0x6a, {.immediate_bytes = 1});                     // push
-  set(0x6b, 0x6b, {.flags = kModrm, .immediate_bytes = 1});    // imul
+  set(0x50, 0x5f, {});                                       // push, pop
+  set(0x63, 0x63, {.flags = kModrm});                        // movsxd
+  set(0x68, 0x68, {.immediate_bytes = 4});                   // push
+  set(0x69, 0x69, {.flags = kModrm, .immediate_bytes = 4});  // imul
+  set(0x6a, 0x6a, {.immediate_bytes = 1});                   // push
+  set(0x6b, 0x6b, {.flags = kModrm, .immediate_bytes = 1});  // imul
   set(0x70, 0x7f, {.flags = kRelative, .immediate_bytes = 1, .kind = BranchKind::kConditional});
   set(0x80, 0x80, {.flags = kModrm, .immediate_bytes = 1});
   set(0x81, 0x81, {.flags = kModrm, .immediate_bytes = 4});
   set(0x83, 0x83, {.flags = kModrm, .immediate_bytes = 1});
-  set(0x84, 0x8b, {.flags = kModrm});                          // test, xchg, mov
-  set(0x8d, 0x8d, {.flags = kModrm | kMemoryOnly});            // lea
-  set(0x90, 0x99, {});                                         // xchg, cdqe, cqo
-  set(0xa8, 0xa8, {.immediate_bytes = 1});                     // test
+  set(0x84, 0x8b, {.flags = kModrm});                // test, xchg, mov
+  set(0x8d, 0x8d, {.flags = kModrm | kMemoryOnly});  // lea
+  set(0x90, 0x99, {});                               // xchg, cdqe, cqo
+  set(0xa8, 0xa8, {.immediate_bytes = 1});           // test
   set(0xa9, 0xa9, {.immediate_bytes = 4});
-  set(0xb0, 0xb7, {.immediate_bytes = 1});                     // mov
+  set(0xb0, 0xb7, {.immediate_bytes = 1});  // mov
   set(0xb8, 0xbf, {.flags = kWideImmediate, .immediate_bytes = 4});
-  set(0xc0, 0xc1, {.flags = kModrm, .immediate_bytes = 1});    // shifts
+  set(0xc0, 0xc1, {.flags = kModrm, .immediate_bytes = 1});  // shifts
   set(0xc3, 0xc3, {.kind = BranchKind::kReturn});
   set(0xc6, 0xc6, {.flags = kModrm, .immediate_bytes = 1, .regs = 0x01});  // mov
   set(0xc7, 0xc7, {.flags = kModrm, .immediate_bytes = 4, .regs = 0x01});
-  set(0xc9, 0xc9, {});                                         // leave
-  set(0xcc, 0xcc, {.kind = BranchKind::kTrap});                // int3
-  set(0xd0, 0xd3, {.flags = kModrm});                          // shifts
+  set(0xc9, 0xc9, {});                           // leave
+  set(0xcc, 0xcc, {.kind = BranchKind::kTrap});  // int3
+  set(0xd0, 0xd3, {.flags = kModrm});            // shifts
   set(0xe8, 0xe8, {.flags = kRelative, .immediate_bytes = 4, .kind = BranchKind::kCall});
   set(0xe9, 0xe9, {.flags = kRelative, .immediate_bytes = 4, .kind = BranchKind::kJump});
   set(0xeb, 0xeb, {.flags = kRelative, .immediate_bytes = 1, .kind = BranchKind::kJump});
   set(0xf6, 0xf6, {.flags = kModrm | kTestImmediate, .immediate_bytes = 1});
   set(0xf7, 0xf7, {.flags = kModrm | kTestImmediate, .immediate_bytes = 4});
-  set(0xfe, 0xfe, {.flags = kModrm, .regs = 0x03});            // inc, dec
-  set(0xff, 0xff, {.flags = kModrm, .regs = 0x57});            // and call, jmp, push; not far
+  set(0xfe, 0xfe, {.flags = kModrm, .regs = 0x03});  // inc, dec
+  set(0xff, 0xff, {.flags = kModrm, .regs = 0x57});  // and call, jmp, push; not far
 
-  set(kTwoByte | 0x10, kTwoByte | 0x12, {.flags = kModrm});    // movups, movlps
-  set(kTwoByte | 0x14, kTwoByte | 0x16, {.flags = kModrm});    // unpcklps, unpckhps, movhps
+  set(kTwoByte | 0x10, kTwoByte | 0x12, {.flags = kModrm});  // movups, movlps
+  set(kTwoByte | 0x14, kTwoByte | 0x16, {.flags = kModrm});  // unpcklps, unpckhps, movhps
   set(kTwoByte | 0x1f, kTwoByte | 0x1f, {.flags = kModrm, .regs = 0x01});  // nop
-  set(kTwoByte | 0x28, kTwoByte | 0x29, {.flags = kModrm});    // movaps
-  set(kTwoByte | 0x2e, kTwoByte | 0x2f, {.flags = kModrm});    // ucomiss, comiss
-  set(kTwoByte | 0x40, kTwoByte | 0x4f, {.flags = kModrm});    // cmovcc
-  set(kTwoByte | 0x51, kTwoByte | 0x5f, {.flags = kModrm});    // packed single arithmetic
+  set(kTwoByte | 0x28, kTwoByte | 0x29, {.flags = kModrm});                // movaps
+  set(kTwoByte | 0x2e, kTwoByte | 0x2f, {.flags = kModrm});                // ucomiss, comiss
+  set(kTwoByte | 0x40, kTwoByte | 0x4f, {.flags = kModrm});                // cmovcc
+  set(kTwoByte | 0x51, kTwoByte | 0x5f, {.flags = kModrm});  // packed single arithmetic
   set(kTwoByte | 0x80, kTwoByte | 0x8f,
       {.flags = kRelative, .immediate_bytes = 4, .kind = BranchKind::kConditional});
-  set(kTwoByte | 0x90, kTwoByte | 0x9f, {.flags = kModrm});    // setcc
-  set(kTwoByte | 0xa2, kTwoByte | 0xa2, {});                   // cpuid
-  set(kTwoByte | 0xa3, kTwoByte | 0xa3, {.flags = kModrm});    // bt
+  set(kTwoByte | 0x90, kTwoByte | 0x9f, {.flags = kModrm});                        // setcc
+  set(kTwoByte | 0xa2, kTwoByte | 0xa2, {});                                       // cpuid
+  set(kTwoByte | 0xa3, kTwoByte | 0xa3, {.flags = kModrm});                        // bt
   set(kTwoByte | 0xa4, kTwoByte | 0xa4, {.flags = kModrm, .immediate_bytes = 1});  // shld
   set(kTwoByte | 0xa5, kTwoByte | 0xa5, {.flags = kModrm});
-  set(kTwoByte | 0xab, kTwoByte | 0xab, {.flags = kModrm});    // bts
+  set(kTwoByte | 0xab, kTwoByte | 0xab, {.flags = kModrm});                        // bts
   set(kTwoByte | 0xac, kTwoByte | 0xac, {.flags = kModrm, .immediate_bytes = 1});  // shrd
   set(kTwoByte | 0xad, kTwoByte | 0xad, {.flags = kModrm});
-  set(kTwoByte | 0xaf, kTwoByte | 0xb1, {.flags = kModrm});    // imul, cmpxchg
-  set(kTwoByte | 0xb3, kTwoByte | 0xb3, {.flags = kModrm});    // btr
-  set(kTwoByte | 0xb6, kTwoByte | 0xb7, {.flags = kModrm});    // movzx
+  set(kTwoByte | 0xaf, kTwoByte | 0xb1, {.flags = kModrm});  // imul, cmpxchg
+  set(kTwoByte | 0xb3, kTwoByte | 0xb3, {.flags = kModrm});  // btr
+  set(kTwoByte | 0xb6, kTwoByte | 0xb7, {.flags = kModrm});  // movzx
   set(kTwoByte | 0xba, kTwoByte | 0xba,
       {.flags = kModrm, .immediate_bytes = 1, .regs = 0xf0});  // bt, bts, btr, btc
   set(kTwoByte | 0xbb, kTwoByte | 0xc1, {.flags = kModrm});    // btc, bsf, bsr, movsx, xadd
   set(kTwoByte | 0xc6, kTwoByte | 0xc6, {.flags = kModrm, .immediate_bytes = 1});  // shufps
-  set(kTwoByte | 0xc8, kTwoByte | 0xcf, {});                   // bswap
+  set(kTwoByte | 0xc8, kTwoByte | 0xcf, {});                                       // bswap
   return forms;
 }
 

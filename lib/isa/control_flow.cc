@@ -99,8 +99,8 @@ bool DecodeControlFlow(std::span<const uint8_t> code, uint64_t address, ControlF
   flow->has_target = flow->kind != BranchKind::kNone && instruction.raw.imm[0].is_relative;
   flow->target = 0;
   if (flow->has_target) {
-    flow->target = address + instruction.length +
-                   static_cast<uint64_t>(instruction.raw.imm[0].value.s);
+    flow->target =
+        address + instruction.length + static_cast<uint64_t>(instruction.raw.imm[0].value.s);
   }
   return true;
 }

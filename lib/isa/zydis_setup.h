@@ -16,8 +16,8 @@ inline bool DecodeWithZydis(std::span<const uint8_t> code, ZydisDecodedInstructi
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
   ZydisDecoderEnableMode(&decoder, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
-  return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(),
-                                                    instruction));
+  return ZYAN_SUCCESS(
+      ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), instruction));
 }
 
 }  // namespace hbbp

@@ -4,8 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 #include "base/files.h"
 
@@ -49,6 +52,22 @@ StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu
   int fd = RawPerfEventOpen(attr, tid, cpu);
   if (fd < 0) return PerfEventOpenStatus(errno, event_name);
   return UniqueFd(fd);
+}
+
+bool MayOpenPerfEvent(const perf_event_attr& attr) {
+  // The kernel looks at the group only after it has checked permissions.
+  constexpr int kNoSuchGroup = INT_MAX;
+  ::syscall(SYS_perf_event_open, &attr, 0, -1, kNoSuchGroup, PERF_FLAG_FD_CLOEXEC);
+  return errno == EBADF;
+}
+
+bool IsPerfEvent(int fd) {
+  char link[64];
+  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  char target[64];
+  const ssize_t length = ::readlink(link, target, sizeof(target));
+  return length > 0 &&
+         std::string_view(target, static_cast<size_t>(length)) == "anon_inode:[perf_event]";
 }
 
 Status PerfEventOpenStatus(int error_number, const std::string& event_name) {

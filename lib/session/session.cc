@@ -1,8 +1,6 @@
 #include "session/session.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -17,7 +15,6 @@
 namespace hbbp {
 namespace {
 
-constexpr int kDrainIntervalMs = 100;
 constexpr size_t kWorkerStackBytes = 256 * 1024;
 constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
 // Checkpoints take at most one part in so many of the time.
@@ -27,6 +24,18 @@ uint64_t ClockNs(clockid_t clock) {
   timespec now;
   ::clock_gettime(clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+timespec DeadlineIn(int milliseconds) {
+  timespec deadline;
+  ::clock_gettime(CLOCK_MONOTONIC, &deadline);
+  deadline.tv_sec += milliseconds / 1000;
+  deadline.tv_nsec += static_cast<long>(milliseconds % 1000) * 1'000'000;
+  if (deadline.tv_nsec >= 1'000'000'000) {
+    ++deadline.tv_sec;
+    deadline.tv_nsec -= 1'000'000'000;
+  }
+  return deadline;
 }
 
 std::string CommandLine() {
@@ -46,20 +55,25 @@ std::string KernelName() {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<Backend> backend, SourceKind kind, const BackendConfig& config)
-    : kind_(kind), config_(config), backend_(std::move(backend)) {
+Session::Session(std::unique_ptr<Backend> backend, SourceKind kind,
+                 const SessionSettings& settings)
+    : kind_(kind), settings_(settings), backend_(std::move(backend)) {
+  ::sem_init(&wake_, 0, 0);
+  ::sem_init(&checkpoint_done_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
 
 Session::~Session() {
   (void)Stop();
   SessionRegistry::Get().Remove(this);
+  ::sem_destroy(&wake_);
+  ::sem_destroy(&checkpoint_done_);
 }
 
 Status Session::Start() {
   HBBP_RETURN_IF_ERROR(StartInBackground());
   std::unique_lock data(data_);
-  attached_or_failed_.wait(data, [this] { return attach_ended_; });
+  attach_ended_signal_.wait(data, [this] { return attach_ended_; });
   const Status status = attach_status_;
   data.unlock();
   if (!status.ok()) (void)Stop();
@@ -72,24 +86,22 @@ Status Session::StartInBackground() {
   return StartWorker();
 }
 
-Status Session::StartStatus() {
-  std::lock_guard data(data_);
-  return attach_status_;
-}
-
 Status Session::Stop() {
   std::lock_guard control(control_);
   if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
   StopWorker();
   std::lock_guard data(data_);
-  if (!running_) return OkStatus();
+  if (running_) EndRunLocked();
+  return OkStatus();
+}
+
+void Session::EndRunLocked() {
   backend_->Disable();
   DrainLocked();
   backend_->Close();
   recorder_.Settle(UINT64_MAX);
   finished_runs_ns_ += ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
   running_ = false;
-  return OkStatus();
 }
 
 ProfileData Session::Snapshot() {
@@ -133,14 +145,13 @@ void Session::DrainLocked() {
 }
 
 Status Session::StartWorker() {
-  wake_fd_ = UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_fd_.valid()) return ErrnoStatus(errno, "eventfd");
   worker_should_end_ = false;
   {
     std::lock_guard data(data_);
     attach_ended_ = false;
     attach_status_ = OkStatus();
   }
+  worker_is_alive_ = true;
   // No signal of the host may be delivered to a thread that it does not know of.
   sigset_t all, previous;
   ::sigfillset(&all);
@@ -152,7 +163,7 @@ Status Session::StartWorker() {
   ::pthread_attr_destroy(&attributes);
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   if (error_number != 0) {
-    wake_fd_.Reset();
+    worker_is_alive_ = false;
     return ErrnoStatus(error_number, "pthread_create for the worker");
   }
   has_worker_ = true;
@@ -161,11 +172,20 @@ Status Session::StartWorker() {
 
 void Session::StopWorker() {
   worker_should_end_ = true;
-  uint64_t one = 1;
-  (void)!::write(wake_fd_.get(), &one, sizeof(one));
+  ::sem_post(&wake_);
   ::pthread_join(worker_, nullptr);
-  wake_fd_.Reset();
   has_worker_ = false;
+}
+
+bool Session::CheckpointNow(int timeout_ms) {
+  if (!worker_is_alive_) return false;
+  checkpoint_requested_ = true;
+  ::sem_post(&wake_);
+  timespec deadline = DeadlineIn(timeout_ms);
+  while (::sem_clockwait(&checkpoint_done_, CLOCK_MONOTONIC, &deadline) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
 }
 
 void* Session::WorkerMain(void* session) {
@@ -176,24 +196,54 @@ void* Session::WorkerMain(void* session) {
 void Session::RunWorker() {
   ::prctl(PR_SET_NAME, "hbbp-worker");
   SessionRegistry::Get().AddWorker(::gettid());
+  Status status;
   {
     std::lock_guard data(data_);
-    attach_status_ = Attach();
+    attach_status_ = status = Attach();
     attach_ended_ = true;
-    attached_or_failed_.notify_all();
-    if (!attach_status_.ok()) return;
+    attach_ended_signal_.notify_all();
   }
+  if (status.ok()) {
+    Work();
+  } else if (settings_.observer != nullptr) {
+    settings_.observer->OnAttachFailed(status);
+  }
+  worker_is_alive_ = false;
+  // For one who asked too late to be served.
+  ::sem_post(&checkpoint_done_);
+}
+
+void Session::Work() {
   uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + kCheckpointIntervalNs;
-  std::vector<pollfd> fds;
-  std::set<int> ended;
+  int drain_interval_ms;
+  {
+    std::lock_guard data(data_);
+    drain_interval_ms = backend_->DrainIntervalMs();
+  }
   while (!worker_should_end_) {
-    WaitForWork(&fds, &ended);
-    if (worker_should_end_) break;
-    {
+    SleepUntilWoken(drain_interval_ms);
+    const bool requested = checkpoint_requested_.exchange(false);
+    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+    if (settings_.observer != nullptr && (requested || begin_ns >= checkpoint_due_ns)) {
+      settings_.observer->OnCheckpoint(Snapshot());
+      const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
+      checkpoint_due_ns =
+          end_ns + std::max(kCheckpointIntervalNs, (end_ns - begin_ns) * kCheckpointCostDivisor);
+    } else {
       std::lock_guard data(data_);
-      DrainLocked();
+      if (running_) DrainLocked();
     }
-    CheckpointIfDue(&checkpoint_due_ns);
+    if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) {
+      std::lock_guard data(data_);
+      if (running_) EndRunLocked();
+    }
+    if (requested) ::sem_post(&checkpoint_done_);
+  }
+}
+
+void Session::SleepUntilWoken(int milliseconds) {
+  timespec deadline = DeadlineIn(milliseconds);
+  while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
   }
 }
 
@@ -201,14 +251,14 @@ void Session::RunWorker() {
 Status Session::Attach() {
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  HBBP_RETURN_IF_ERROR(backend_->Start(config_, ::gettid(), &choice));
+  HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, ::gettid(), &choice));
   SourceRecord source;
   source.kind = kind_;
   source.event = choice.event;
-  source.period_mode = config_.period_mode;
-  source.include_kernel = config_.include_kernel;
+  source.period_mode = settings_.backend.period_mode;
+  source.include_kernel = settings_.backend.include_kernel;
   source.period = choice.period;
-  source.frequency_hz = config_.frequency_hz;
+  source.frequency_hz = settings_.backend.frequency_hz;
   source.note = choice.note;
   source_ = recorder_.AddSource(std::move(source));
   // The events already tell of what is mapped from now on.
@@ -220,35 +270,14 @@ Status Session::Attach() {
   return OkStatus();
 }
 
-// `ended` collects the descriptors of threads that are gone, which are ready for ever. What a new
-// thread writes into the ring of an ended one is collected by time alone.
-void Session::WaitForWork(std::vector<pollfd>* fds, std::set<int>* ended) {
-  fds->assign(1, {wake_fd_.get(), POLLIN, 0});
-  {
-    std::lock_guard data(data_);
-    for (const pollfd& fd : backend_->PollFds()) {
-      if (!ended->contains(fd.fd)) fds->push_back(fd);
-    }
-  }
-  ::poll(fds->data(), fds->size(), kDrainIntervalMs);
-  for (const pollfd& fd : *fds) {
-    if ((fd.revents & (POLLHUP | POLLERR)) != 0) ended->insert(fd.fd);
-  }
-}
-
-void Session::CheckpointIfDue(uint64_t* due_ns) {
-  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-  if (!checkpoint_ || begin_ns < *due_ns) return;
-  checkpoint_(Snapshot());
-  const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
-  *due_ns = end_ns + std::max(kCheckpointIntervalNs, (end_ns - begin_ns) * kCheckpointCostDivisor);
-}
-
 void Session::ForgetInChild() {
   backend_->ForgetInChild();
   recorder_.Clear();
-  wake_fd_.Reset();
+  ::sem_init(&wake_, 0, 0);
+  ::sem_init(&checkpoint_done_, 0, 0);
   has_worker_ = false;
+  worker_is_alive_ = false;
+  checkpoint_requested_ = false;
   running_ = false;
   ever_started_ = false;
   finished_runs_ns_ = 0;

@@ -2,22 +2,17 @@
 #ifndef HBBP_LIB_SESSION_SESSION_H_
 #define HBBP_LIB_SESSION_SESSION_H_
 
-#include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
-#include <utility>
-#include <vector>
 
 #include "backends/backend.h"
 #include "base/status.h"
-#include "base/unique_fd.h"
 #include "profile/profile_data.h"
 #include "profile/recorder.h"
 
@@ -31,55 +26,76 @@ struct SessionInfo {
   uint64_t duration_ns = 0;
 };
 
+// Called from the worker.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  virtual void OnCheckpoint(ProfileData data) = 0;
+  virtual void OnAttachFailed(const Status& status) = 0;
+};
+
+struct SessionSettings {
+  BackendConfig backend;
+  SessionObserver* observer = nullptr;
+  // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
+  uint64_t deadline_ns = 0;
+};
+
 // All functions may be called from any thread, at once.
 //
 // Lock order: the registry of sessions, control_, data_, the registry's list of workers.
 class Session {
  public:
-  Session(std::unique_ptr<Backend> backend, SourceKind kind, const BackendConfig& config);
+  // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
+  // so that little is lost if the process is killed.
+  Session(std::unique_ptr<Backend> backend, SourceKind kind, const SessionSettings& settings);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   Status Start();
   // Does not wait for the events to be open, which takes some milliseconds if they are the first
-  // of the whole machine. What goes wrong is told by StartStatus.
+  // of the whole machine.
   Status StartInBackground();
-  Status StartStatus();
   Status Stop();
   ProfileData Snapshot();
   SessionInfo Info();
 
-  // The worker hands over a snapshot about once a second, less often if `save` takes long, so
-  // that little is lost if the process is killed. Before Start.
-  void SetCheckpoint(std::function<void(ProfileData)> save) { checkpoint_ = std::move(save); }
+  // Has the worker call OnCheckpoint now and waits for it. Takes no lock and no memory, so that
+  // it may be called where the program calls _exit or exec, a signal handler included. False if
+  // there is no worker, or if it did not get there in time.
+  bool CheckpointNow(int timeout_ms);
 
  private:
   friend class SessionRegistry;
 
   static void* WorkerMain(void* session);
   void RunWorker();
-  void WaitForWork(std::vector<pollfd>* fds, std::set<int>* ended);
-  void CheckpointIfDue(uint64_t* due_ns);
+  void Work();
+  void SleepUntilWoken(int milliseconds);
   Status Attach();
   Status StartWorker();
   void StopWorker();
   void DrainLocked();
+  void EndRunLocked();
   ProfileData SnapshotLocked();
   void ForgetInChild();
 
   const SourceKind kind_;
-  const BackendConfig config_;
-  std::function<void(ProfileData)> checkpoint_;
+  const SessionSettings settings_;
 
   std::mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;
   pthread_t worker_{};
+
+  std::atomic<bool> worker_is_alive_{false};
   std::atomic<bool> worker_should_end_{false};
-  UniqueFd wake_fd_;
+  std::atomic<bool> checkpoint_requested_{false};
+  sem_t wake_;
+  sem_t checkpoint_done_;
 
   std::mutex data_;  // all below
-  std::condition_variable attached_or_failed_;
+  std::condition_variable attach_ended_signal_;
   bool attach_ended_ = false;
   Status attach_status_;
   bool running_ = false;

@@ -1,48 +1,23 @@
 // Whatever BlockMap calls a block must run as a whole: valgrind counts how often each instruction
 // of real programs ran, and within a block all of them must have run equally often.
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "blocks/block_map.h"
 #include "image/elf_image.h"
 #include "support/catch.h"
+#include "support/temporary_folder.h"
 #include "truth/callgrind.h"
 
 namespace hbbp {
 namespace {
 
 constexpr double kMaxViolatingShare = 0.005;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "hbbp-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-bool Run(const std::string& command) {
-  return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
-}
-
-bool HasProgram(const std::string& name) { return Run("command -v " + name); }
 
 // Callgrind counts the iterations of these.
 bool IsRepeated(std::span<const uint8_t> code) {
@@ -106,8 +81,9 @@ void CheckProgram(const TemporaryFolder& folder, const std::string& command) {
   const std::string output = folder.File("callgrind.out");
   INFO(command);
   // Otherwise what runs in the PLT counts for the call instruction.
-  REQUIRE(Run("valgrind --tool=callgrind --dump-instr=yes --skip-plt=no --callgrind-out-file=" +
-              output + " " + command));
+  REQUIRE(RunCommand(
+      "valgrind --tool=callgrind --dump-instr=yes --skip-plt=no --callgrind-out-file=" + output +
+      " " + command));
   const auto truth = tools::ReadCallgrindFile(output);
   REQUIRE(truth.ok());
   Violations total;
@@ -122,21 +98,19 @@ void CheckProgram(const TemporaryFolder& folder, const std::string& command) {
         kMaxViolatingShare * static_cast<double>(total.executed));
 }
 
-void WriteFile(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
 TEST_CASE("blocks of bzip2 run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("bzip2")) HBBP_SKIP("no valgrind or no bzip2");
   const TemporaryFolder folder;
   std::string text;
   for (int i = 0; i < 5000; ++i) text += std::to_string(i * i % 9973) + (i % 7 ? " " : "\n");
-  WriteFile(folder.File("in"), text);
+  folder.Write("in", text);
   CheckProgram(folder, "bzip2 -kc " + folder.File("in"));
 }
 
 TEST_CASE("blocks of lua run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("lua5.4")) HBBP_SKIP("no valgrind or no lua5.4");
   const TemporaryFolder folder;
-  WriteFile(folder.File("in.lua"), R"(
+  folder.Write("in.lua", R"(
 local t = {}
 for i = 1, 3000 do t[i] = (i * 7919) % 1000 end
 table.sort(t)
@@ -155,7 +129,7 @@ print(n, #s, pcall(error, "x"))
 TEST_CASE("blocks of perl run as a whole") {
   if (!HasProgram("valgrind") || !HasProgram("perl")) HBBP_SKIP("no valgrind or no perl");
   const TemporaryFolder folder;
-  WriteFile(folder.File("in.pl"), R"(
+  folder.Write("in.pl", R"(
 my %h;
 for my $i (1 .. 2000) { $h{$i % 97} .= sprintf("%x,", $i * $i); }
 my $n = 0;

@@ -37,8 +37,8 @@ struct Listed {
 
 bool IsPrefixWord(std::string_view word) {
   static constexpr std::string_view kWords[] = {
-      "addr32", "bnd", "cs", "data16", "ds", "es", "fs", "gs", "lock", "notrack",
-      "rep", "repnz", "repz", "ss", "xacquire", "xrelease", "{evex}", "{vex}"};
+      "addr32",  "bnd", "cs",    "data16", "ds", "es",       "fs",       "gs",     "lock",
+      "notrack", "rep", "repnz", "repz",   "ss", "xacquire", "xrelease", "{evex}", "{vex}"};
   return word.starts_with("rex") || std::ranges::find(kWords, word) != std::end(kWords);
 }
 
@@ -119,10 +119,10 @@ constexpr Spelling kSpellings[] = {
 bool IsComparisonOf(std::string_view objdump, std::string_view ours) {
   static constexpr std::string_view kStems[] = {"cmp", "vcmp", "vpcmp", "vpcom"};
   static constexpr std::string_view kConditions[] = {
-      "eq",       "lt",       "le",       "unord",    "neq",     "nlt",      "nle",     "ord",
-      "eq_uq",    "nge",      "ngt",      "false",    "neq_oq",  "ge",       "gt",      "true",
-      "eq_os",    "lt_oq",    "le_oq",    "unord_s",  "neq_us",  "nlt_uq",   "nle_uq",  "ord_s",
-      "eq_us",    "nge_uq",   "ngt_uq",   "false_os", "neq_os",  "ge_oq",    "gt_oq",   "true_us"};
+      "eq",    "lt",     "le",     "unord",    "neq",    "nlt",    "nle",    "ord",
+      "eq_uq", "nge",    "ngt",    "false",    "neq_oq", "ge",     "gt",     "true",
+      "eq_os", "lt_oq",  "le_oq",  "unord_s",  "neq_us", "nlt_uq", "nle_uq", "ord_s",
+      "eq_us", "nge_uq", "ngt_uq", "false_os", "neq_os", "ge_oq",  "gt_oq",  "true_us"};
   for (const std::string_view stem : kStems) {
     if (!objdump.starts_with(stem) || !ours.starts_with(stem)) continue;
     const std::string_view type = ours.substr(stem.size());
@@ -148,7 +148,7 @@ std::string_view WhyRefused(const Listed& listed) {
   if (listed.prefixes.find("lock ") != listed.prefixes.npos) {
     static const std::set<std::string_view> kLockable = {
         "adc", "add", "and", "btc", "btr", "bts", "cmpxchg", "cmpxchg16b", "cmpxchg8b", "dec",
-        "inc", "neg", "not", "or", "sbb", "sub", "xadd", "xchg", "xor"};
+        "inc", "neg", "not", "or",  "sbb", "sub", "xadd",    "xchg",       "xor"};
     const std::string_view destination = listed.operands.substr(0, listed.operands.find(','));
     if (!kLockable.contains(listed.name) || destination.find('[') == destination.npos) {
       return "lock raises #UD unless a lockable instruction writes to memory";
@@ -211,9 +211,8 @@ class Comparison {
       std::printf("  %8lld  %s\n", static_cast<long long>(count), reason.c_str());
     }
     for (const auto& [what, disagreement] : unexplained_) {
-      std::printf("  UNEXPLAINED %lld  %s, as in: %s\n",
-                  static_cast<long long>(disagreement.count), what.c_str(),
-                  disagreement.example.c_str());
+      std::printf("  UNEXPLAINED %lld  %s, as in: %s\n", static_cast<long long>(disagreement.count),
+                  what.c_str(), disagreement.example.c_str());
     }
     std::fflush(stdout);
     CHECK(instructions_ > 1000);
@@ -247,8 +246,7 @@ class Comparison {
     return {};
   }
 
-  void CheckLength(const Listed& listed, std::span<const uint8_t> code,
-                   const Instruction& found) {
+  void CheckLength(const Listed& listed, std::span<const uint8_t> code, const Instruction& found) {
     // 9b with the x87 instruction after it: objdump lists both as one, the processor runs two.
     const std::string_view ours = MnemonicName(found.mnemonic);
     if (ours == "fwait" && listed.name.starts_with("f")) {
@@ -297,8 +295,8 @@ class Comparison {
         unexplained_[std::string(listed.name) + " against " + std::string(ours)];
     if (disagreement.count++ > 0) return;
     char address[32];
-    std::snprintf(address, sizeof(address), "%llx: ",
-                  static_cast<unsigned long long>(listed.address));
+    std::snprintf(address, sizeof(address),
+                  "%llx: ", static_cast<unsigned long long>(listed.address));
     disagreement.example = address;
     const auto code = CodeAt(listed.address);
     for (int i = 0; i < listed.length && static_cast<size_t>(i) < code.size(); ++i) {

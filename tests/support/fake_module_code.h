@@ -24,16 +24,12 @@ namespace hbbp {
 class FakeModuleCode : public ModuleCode {
  public:
   // Executable bytes, which can be read as data too. Pieces must not overlap.
-  void AddCode(uint64_t address, std::vector<uint8_t> bytes) {
-    code_[address] = std::move(bytes);
-  }
+  void AddCode(uint64_t address, std::vector<uint8_t> bytes) { code_[address] = std::move(bytes); }
 
   // Bytes that cannot be executed.
-  void AddData(uint64_t address, std::vector<uint8_t> bytes) {
-    data_[address] = std::move(bytes);
-  }
+  void AddData(uint64_t address, std::vector<uint8_t> bytes) { data_[address] = std::move(bytes); }
 
-  // Functions must not overlap. Code without a function is one function per piece.
+  // Functions must not overlap. Code without one is one function as far as it goes.
   void AddFunction(uint64_t start, uint64_t end, std::string name = "") {
     functions_[start] = {{{start}, {end}}, std::move(name)};
   }
@@ -51,7 +47,13 @@ class FakeModuleCode : public ModuleCode {
     if (const Function* function = FunctionAt(address)) return function->range;
     const auto piece = PieceAround(code_, address.value);
     if (piece == code_.end()) return std::nullopt;
-    return AddressRange{{piece->first}, {piece->first + piece->second.size()}};
+    AddressRange range = {{piece->first}, {piece->first + piece->second.size()}};
+    const auto next = functions_.upper_bound(address.value);
+    if (next != functions_.end()) range.end = std::min(range.end, next->second.range.start);
+    if (next != functions_.begin()) {
+      range.start = std::max(range.start, std::prev(next)->second.range.end);
+    }
+    return range;
   }
 
   std::string FunctionName(ModuleAddress address) const override {

@@ -8,8 +8,10 @@
 // - A rep-prefixed string instruction counts its iterations plus one, each time that it runs.
 // - The first object that runs is valgrind's own vgpreload_core (some 30 instructions); callgrind
 //   does not replace malloc or the string functions.
-// - Valgrind hides AVX-512 from cpuid, so libc chooses other variants of the string functions
-//   (_avx2 and not _evex) than on the bare machine.
+// - Valgrind hides AVX-512 and RTM from cpuid, so libc chooses other variants of the string
+//   functions (_avx2 and not _evex) than it does when it is profiled. With glibc 2.36,
+//   GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512VL,-RTM,-Prefer_No_VZEROUPPER in the profiled run
+//   makes both choose the same.
 #ifndef HBBP_TOOLS_TRUTH_CALLGRIND_H_
 #define HBBP_TOOLS_TRUTH_CALLGRIND_H_
 

@@ -61,8 +61,9 @@ TEST_CASE("build IDs are those of readelf") {
 TEST_CASE("build IDs of every style") {
   test::TemporaryDirectory directory;
   std::string output = directory.File("program");
-  for (const char* style : {"none", "md5", "sha1", "0xabcdef12", "0x00112233445566778899aabbccddeeff0011"
-                                                           "2233445566778899aabbccddeeff"}) {
+  for (const char* style : {"none", "md5", "sha1", "0xabcdef12",
+                            "0x00112233445566778899aabbccddeeff0011"
+                            "2233445566778899aabbccddeeff"}) {
     CAPTURE(style);
     if (!test::Compile(directory, "int main() {}", std::string("-Wl,--build-id=") + style,
                        output)) {

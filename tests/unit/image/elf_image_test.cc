@@ -140,9 +140,9 @@ std::optional<NmSymbol> FindSymbol(const std::vector<NmSymbol>& symbols, std::st
 
 TEST_CASE("system libraries: symbols and unwind tables agree with nm and readelf") {
   if (!RunCommand("nm --version")) HBBP_SKIP("no binutils");
-  for (const char* path : {"/lib/x86_64-linux-gnu/libc.so.6",
-                           "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
-                           "/lib64/ld-linux-x86-64.so.2"}) {
+  for (const char* path :
+       {"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+        "/lib64/ld-linux-x86-64.so.2"}) {
     if (!std::filesystem::exists(path)) continue;
     CAPTURE(path);
     std::unique_ptr<ElfImage> image = OpenImage(path);
@@ -178,10 +178,10 @@ TEST_CASE("compiled programs of every kind") {
   std::string path = directory.File("program");
   int compiled = 0;
   for (const char* flags :
-       {"-O2", "-O2 -no-pie", "-O2 -static-pie", "-O2 -static", "-O0 -g", "-O2 -fcf-protection=none",
-        "-O2 -fno-asynchronous-unwind-tables", "-O2 -Wl,--no-eh-frame-hdr -static",
-        "-O2 -Wl,-z,now", "-O2 -fuse-ld=gold", "-O2 -Wl,-z,noseparate-code",
-        "-O2 -ffunction-sections -Wl,--gc-sections"}) {
+       {"-O2", "-O2 -no-pie", "-O2 -static-pie", "-O2 -static", "-O0 -g",
+        "-O2 -fcf-protection=none", "-O2 -fno-asynchronous-unwind-tables",
+        "-O2 -Wl,--no-eh-frame-hdr -static", "-O2 -Wl,-z,now", "-O2 -fuse-ld=gold",
+        "-O2 -Wl,-z,noseparate-code", "-O2 -ffunction-sections -Wl,--gc-sections"}) {
     CAPTURE(flags);
     if (!Compile(directory, test::kProgram, flags, path)) continue;
     ++compiled;
@@ -233,13 +233,13 @@ TEST_CASE("stubs have the names that objdump gives them") {
   TemporaryDirectory directory;
   std::string path = directory.File("program");
   int named = 0;
-  for (const char* flags :
-       {"-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=none", "-O2 -fPIE -pie",
-        "-O2 -no-pie -Wl,-z,now"}) {
+  for (const char* flags : {"-O2 -fcf-protection=full -Wl,-z,ibtplt", "-O2 -fcf-protection=none",
+                            "-O2 -fPIE -pie", "-O2 -no-pie -Wl,-z,now"}) {
     CAPTURE(flags);
     if (!Compile(directory, test::kProgram, flags, path)) continue;
     std::unique_ptr<ElfImage> image = OpenImage(path);
-    auto lines = RunCommand("objdump -d -j .plt -j .plt.sec -j .plt.got " + path + " | grep '@plt>:'");
+    auto lines =
+        RunCommand("objdump -d -j .plt -j .plt.sec -j .plt.got " + path + " | grep '@plt>:'");
     if (!lines) lines = RunCommand("objdump -d " + path + " | grep '@plt>:'");
     for (const std::string& line : lines.value_or(std::vector<std::string>())) {
       unsigned long long address = 0;
@@ -304,7 +304,8 @@ alias_global:
 )";
   TemporaryDirectory directory;
   std::string path = directory.File("program");
-  if (!Compile(directory, kSource, "-x assembler -nostdlib -static", path)) HBBP_SKIP("no assembler");
+  if (!Compile(directory, kSource, "-x assembler -nostdlib -static", path))
+    HBBP_SKIP("no assembler");
   std::unique_ptr<ElfImage> image = OpenImage(path);
   std::vector<NmSymbol> symbols = Nm(path, "");
   auto address_of = [&symbols](std::string_view name) {
@@ -376,8 +377,8 @@ TEST_CASE("code and data are the bytes of the file") {
     size_t size = function.end - function.start;
     std::span<const uint8_t> code = image->CodeAt(function.start, size);
     REQUIRE(code.size() == size);
-    CHECK(std::equal(code.begin(), code.end(),
-                     file.begin() + static_cast<ptrdiff_t>(offset->value)));
+    CHECK(
+        std::equal(code.begin(), code.end(), file.begin() + static_cast<ptrdiff_t>(offset->value)));
     CHECK(image->DataAt(function.start, size).data() == code.data());
   }
   // The ELF header is loaded, but not executable.
@@ -463,8 +464,8 @@ TEST_CASE("separate debug files give the names that were stripped") {
   }
   SECTION("by debug link") {
     std::string link = directory.File("program.link");
-    REQUIRE(RunCommand("cd " + directory.File("") + " && objcopy --add-gnu-debuglink=program.debug " +
-                       path + " " + link)
+    REQUIRE(RunCommand("cd " + directory.File("") +
+                       " && objcopy --add-gnu-debuglink=program.debug " + path + " " + link)
                 .has_value());
     CHECK(OpenImage(link, options)->FunctionName(address) == "_ZL6Helperi");
     std::filesystem::create_directory(directory.File(".debug"));

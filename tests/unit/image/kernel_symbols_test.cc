@@ -50,8 +50,8 @@ TEST_CASE("the last function before a gap does not fill the gap") {
 }
 
 TEST_CASE("hidden kernel addresses are a matter of permission") {
-  StatusOr<std::unique_ptr<KernelSymbols>> symbols = KernelSymbols::Parse(
-      "0000000000000000 T _text\n0000000000000000 t helper\t[module]\n");
+  StatusOr<std::unique_ptr<KernelSymbols>> symbols =
+      KernelSymbols::Parse("0000000000000000 T _text\n0000000000000000 t helper\t[module]\n");
   REQUIRE_FALSE(symbols.ok());
   CHECK(symbols.status().code() == StatusCode::kPermission);
   CHECK(symbols.status().message().find("kptr_restrict=0") != std::string::npos);

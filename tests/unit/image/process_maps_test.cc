@@ -43,8 +43,8 @@ TEST_CASE("mappings that are no files") {
   CHECK(ParseOne("1000-2000 rw-p 00000000 00:00 0").path.empty());
   CHECK(ParseOne("1000-2000 r-xp 00000000 00:00 0            [vdso]").path == "[vdso]");
   CHECK(ParseOne("1000-2000 rw-p 00000000 00:00 0   [anon:my heap]").path == "[anon:my heap]");
-  Mapping vsyscall = ParseOne(
-      "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]");
+  Mapping vsyscall =
+      ParseOne("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]");
   CHECK(vsyscall.executable);
   CHECK_FALSE(vsyscall.readable);
   CHECK_FALSE(vsyscall.IsFile());

@@ -43,8 +43,8 @@ std::optional<std::vector<std::string>> RunCommand(const std::string& command) {
   return lines;
 }
 
-bool Compile(const TemporaryDirectory& directory, std::string_view source,
-             const std::string& flags, const std::string& output) {
+bool Compile(const TemporaryDirectory& directory, std::string_view source, const std::string& flags,
+             const std::string& output) {
   bool is_assembly = flags.find("assembler") != std::string::npos;
   std::string path = directory.File(is_assembly ? "source.S" : "source.cc");
   std::ofstream(path) << source;

@@ -29,8 +29,8 @@ std::optional<std::vector<std::string>> RunCommand(const std::string& command);
 
 // Compiles `source` (C++ with g++, assembly with "-x assembler" among the flags) into `output`.
 // False where there is no compiler, or it cannot do that.
-bool Compile(const TemporaryDirectory& directory, std::string_view source,
-             const std::string& flags, const std::string& output);
+bool Compile(const TemporaryDirectory& directory, std::string_view source, const std::string& flags,
+             const std::string& output);
 
 // Functions with and without a .cold part, exceptions, a static function, calls through the PLT.
 extern const std::string_view kProgram;

@@ -17,8 +17,8 @@ struct Oracle {
   Oracle() { ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64); }
 
   bool Decode(const Bytes& code, ZydisDecodedInstruction* instruction) const {
-    return ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(),
-                                                      instruction));
+    return ZYAN_SUCCESS(
+        ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), instruction));
   }
 
   ZydisDecoder decoder;
@@ -103,7 +103,7 @@ TEST_CASE("common forms agree with the full decoder on every encoding") {
 }
 
 TEST_CASE("common forms read no byte past their limit") {
-  // The longest form: REX.W 0f ba would take one byte less; REX.W c7 with SIB and disp32.
+  // The longest of them: mov with REX, SIB, disp32 and imm32.
   const Bytes code = {0x48, 0xc7, 0x84, 0x24, 1, 0, 0, 0, 2, 0, 0, 0};
   ControlFlow flow;
   REQUIRE(DecodeCommonForm(code.data(), kAddress, &flow));

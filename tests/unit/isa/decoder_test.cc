@@ -208,8 +208,8 @@ void CheckAgainstZydis(Decoder* decoder, std::span<const uint8_t> code, uint64_t
     std::snprintf(text, sizeof(text), "%02x ", code[i]);
     bytes += text;
   }
-  FAIL_CHECK(bytes << "decoded " << decoded << " as " << MnemonicName(instruction.mnemonic)
-                   << ", " << int{instruction.length} << " bytes");
+  FAIL_CHECK(bytes << "decoded " << decoded << " as " << MnemonicName(instruction.mnemonic) << ", "
+                   << int{instruction.length} << " bytes");
 }
 
 TEST_CASE("both halves of the decoder agree over libc") {
@@ -241,8 +241,8 @@ TEST_CASE("both halves of the decoder agree over random bytes") {
   auto decoder = NewDecoder();
   std::mt19937_64 random(1);
   // Starts that lead into the corners where Capstone and Zydis differ.
-  const uint8_t starts[] = {0x0f, 0x0f, 0x41, 0x48, 0x4f, 0x62, 0x64, 0x66, 0x67,
-                            0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
+  const uint8_t starts[] = {0x0f, 0x0f, 0x41, 0x48, 0x4f, 0x62, 0x64,
+                            0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
   for (int i = 0; i < 1'000'000; ++i) {
     Bytes code(1 + random() % 20);
     for (uint8_t& byte : code) byte = static_cast<uint8_t>(random());

@@ -117,8 +117,8 @@ TEST_CASE("compare: a block that is left in its middle counts the mean") {
 
 TEST_CASE("compare: iterations of string instructions are not executions") {
   FakeCode code;
-  code.AddBlock(0x10, {{1, "mov"}, {2, "movsb"}, {1, "ret"}});
-  code.AddBlock(0x20, {{2, "stosq"}});
+  code.AddBlock(0x10, {{1, "mov"}, {2, "movs"}, {1, "ret"}});
+  code.AddBlock(0x20, {{2, "stos"}});
   code.AddBlock(0x22, {{1, "ret"}});
   code.AddBlock(0x30, {{4, "movsd"}, {1, "ret"}});
   const ModuleCounts counts =
@@ -130,8 +130,8 @@ TEST_CASE("compare: iterations of string instructions are not executions") {
                              {0x30, 8},
                              {0x34, 8}}),
                   Estimate({}), code);
-  CHECK(counts.mnemonics.at("movsb").reference == Approx(5));
-  CHECK(counts.mnemonics.at("stosq").reference == Approx(3));
+  CHECK(counts.mnemonics.at("movs").reference == Approx(5));
+  CHECK(counts.mnemonics.at("stos").reference == Approx(3));
   CHECK(counts.mnemonics.at("movsd").reference == Approx(8));
   CHECK(counts.rep_iterations == Approx(5000 + 297));
   CHECK(counts.blocks.at(0x10).reference == Approx(5));
@@ -213,8 +213,10 @@ TEST_CASE("compare report: JSON has the documented keys") {
     CHECK(json["total"].contains(key));
     CHECK(json["modules"][0].contains(key));
   }
-  CHECK(json["total"]["mnemonics"][0] ==
-        nlohmann::json({{"mnemonic", "add"}, {"ref", 350.0}, {"est", 340.0}, {"error", 10 / 350.0}}));
+  CHECK(json["total"]["mnemonics"][0]["mnemonic"] == "add");
+  CHECK(json["total"]["mnemonics"][0]["ref"] == 350.0);
+  CHECK(json["total"]["mnemonics"][0]["est"] == 340.0);
+  CHECK(json["total"]["mnemonics"][0]["error"] == 10 / 350.0);
   CHECK(json["scaled"] == true);
   CHECK(json["scale"] == 1.0);
   CHECK(json["only_in_truth"][0]["name"] == "???");

@@ -32,6 +32,7 @@ TEST_CASE("format: shares, durations, addresses") {
   CHECK(FormatHex(bytes, 2) == "0ab1");
   CHECK(FormatHex(nullptr, 0).empty());
   CHECK(FormatExact(0.1) == "0.1");
+  CHECK(FormatFactor(2.17142) == "2.171");
 }
 
 TEST_CASE("format: names") {

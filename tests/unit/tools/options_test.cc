@@ -62,6 +62,8 @@ TEST_CASE("options: usage errors end with 2, help with 0") {
   CHECK(Parse({}, false).status == 2);
   CHECK(Parse({"a", "b", "c"}, false).status == 2);
   CHECK(Parse({"--number", "x", "f"}, false).status == 2);
+  CHECK(Parse({"--number", "-1", "f"}, false).status == 2);
+  CHECK(Parse({"--number=1.5", "f"}, false).status == 2);
   CHECK(Parse({"--by", "z", "f"}, false).status == 2);
   CHECK(Parse({"--help"}, false).status == 0);
 }

@@ -1,0 +1,44 @@
+// ImageProfile: the profile of one program image, from its start to its exit or exec.
+#ifndef HBBP_TOOLS_PRELOAD_IMAGE_PROFILE_H_
+#define HBBP_TOOLS_PRELOAD_IMAGE_PROFILE_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "session/session.h"
+
+namespace hbbp::preload {
+
+class ImageProfile : private SessionObserver {
+ public:
+  // `path` without suffix. `is_root`: the program that the user asked for, which is not run if it
+  // cannot be profiled.
+  ImageProfile(std::string path, SessionSettings settings, bool is_root);
+
+  void Start();
+
+  // Writes what was counted so far. The image may end right after; if it does not (an exec that
+  // fails), profiling goes on. errno is kept. May be called in a signal handler.
+  void Save();
+
+ private:
+  // A child made by vfork or a bare clone runs in this memory, or in a copy without worker, and
+  // must not touch it.
+  bool IsOwner() const;
+  void OnCheckpoint(ProfileData data) override;
+  void OnAttachFailed(const Status& status) override;
+
+  const std::string path_;
+  const bool is_root_;
+  const SessionSettings settings_;
+  const pid_t owner_;
+  Session session_;
+};
+
+// For the functions that end an image: saves the current one, if there is one.
+void SaveImage();
+
+}  // namespace hbbp::preload
+
+#endif  // HBBP_TOOLS_PRELOAD_IMAGE_PROFILE_H_

@@ -1,0 +1,32 @@
+// Runs a program to its end, as a shell would.
+#ifndef HBBP_TOOLS_RECORD_LAUNCH_H_
+#define HBBP_TOOLS_RECORD_LAUNCH_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp::tools {
+
+struct ProgramEnd {
+  pid_t pid = 0;
+  int exit_status = 0;  // 128 + signal for a program that was killed
+  int signal = 0;       // 0: it exited by itself
+};
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// Starts `words[0]`, looked up in PATH, and waits for it. `environment` is set on top of the own;
+// `pid_variable` gets the program's process id. SIGINT and SIGQUIT of the terminal are the
+// program's business; SIGTERM and SIGHUP are passed on to it.
+// Error: the program cannot be started; the message names it.
+StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
+                                const Environment& environment, const std::string& pid_variable);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_RECORD_LAUNCH_H_
