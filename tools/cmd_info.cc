@@ -21,7 +21,7 @@ struct Contents {
   std::string file;
   ProfileHandle profile;
   hbbp_profile_info info = {};
-  std::vector<hbbp_source_info> sources;
+  std::vector<SourceView> sources;
   std::vector<hbbp_thread> threads;
   std::vector<hbbp_module> modules;
 };
@@ -44,7 +44,7 @@ std::string BuildId(const hbbp_module& module) {
   return FormatHex(module.build_id, module.build_id_size);
 }
 
-Json ToJson(const hbbp_source_info& source) {
+Json ToJson(const SourceView& source) {
   return {{"kind", SourceName(source.source)},
           {"event", EventName(source.event)},
           {"period", source.period},
@@ -77,7 +77,7 @@ Json ToJson(const Contents& contents) {
                {"threads", contents.threads.size()},
                {"thread_list", Json::array()},
                {"modules", Json::array()}};
-  for (const hbbp_source_info& source : contents.sources) {
+  for (const SourceView& source : contents.sources) {
     json["sources"].push_back(ToJson(source));
   }
   for (const hbbp_thread& thread : contents.threads) {
@@ -114,7 +114,7 @@ Table SourceTable(const std::vector<Contents>& files) {
                {"duration_ns", "duration (ns)", Column::kCount},
                {"note", "note"}});
   for (const Contents& contents : files) {
-    for (const hbbp_source_info& source : contents.sources) {
+    for (const SourceView& source : contents.sources) {
       table.AddRow({contents.file, SourceName(source.source), EventName(source.event),
                     source.period, source.frequency_hz, PeriodModeName(source.period_mode),
                     UnitName(source.unit), source.samples, source.lost, source.throttled,
@@ -125,7 +125,7 @@ Table SourceTable(const std::vector<Contents>& files) {
   return table;
 }
 
-std::string SourceText(const hbbp_source_info& source) {
+std::string SourceText(const SourceView& source) {
   std::string text = std::string(SourceName(source.source)) + " of " + EventName(source.event);
   if (source.period != 0) {
     text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) +
@@ -149,7 +149,7 @@ std::string ToText(const Contents& contents) {
   out += "process   " + std::to_string(info.pid) + "\n";
   out += "host      " + std::string(info.host) + "\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
-  for (const hbbp_source_info& source : contents.sources) {
+  for (const SourceView& source : contents.sources) {
     out += "source    " + SourceText(source) + "\n";
   }
 

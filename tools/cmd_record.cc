@@ -165,9 +165,9 @@ std::string Plural(size_t count, const char* one, const char* many) {
 
 void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << text << '\n'; }
 
-std::string DescribeSources(const std::vector<hbbp_source_info>& sources) {
+std::string DescribeSources(const std::vector<SourceView>& sources) {
   std::string text;
-  for (const hbbp_source_info& source : sources) {
+  for (const SourceView& source : sources) {
     if (!text.empty()) text += "; ";
     text += FormatCount(source.samples) + " samples of " + EventName(source.event);
     if (source.frequency_hz != 0) {
@@ -205,7 +205,7 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
   HBBP_INIT(hbbp_profile_info, info);
   HBBP_INIT(hbbp_error, error);
   if (hbbp_profile_get_info(root, &info, &error) != HBBP_OK) return ToStatus(error);
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_source_info> sources, Sources(root));
+  HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
   const std::string ended =

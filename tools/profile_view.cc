@@ -28,9 +28,9 @@ struct Losses {
   uint64_t unexplained = 0;
 };
 
-Losses SumLosses(const std::vector<hbbp_source_info>& sources) {
+Losses SumLosses(const std::vector<SourceView>& sources) {
   Losses sum;
-  for (const hbbp_source_info& source : sources) {
+  for (const SourceView& source : sources) {
     sum.lost += source.lost;
     sum.throttled += source.throttled;
     sum.unmapped += source.unmapped;
@@ -73,8 +73,24 @@ StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths) {
   return ProfileHandle(merged);
 }
 
-StatusOr<std::vector<hbbp_source_info>> Sources(const hbbp_profile* profile) {
-  return ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at);
+StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile) {
+  HBBP_ASSIGN_OR_RETURN(
+      auto recorded, ReadList<hbbp_source_info>(profile, hbbp_profile_source_count,
+                                                hbbp_profile_source_at));
+  std::vector<SourceView> sources;
+  for (const hbbp_source_info& source : recorded) sources.push_back({source, 0});
+  return sources;
+}
+
+StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(profile));
+  HBBP_INIT(hbbp_error, error);
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+  }
+  return sources;
 }
 
 StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile) {
@@ -165,7 +181,7 @@ const char* ModuleKindName(hbbp_module_kind kind) {
   }
 }
 
-std::string UnitOf(const std::vector<hbbp_source_info>& sources) {
+std::string UnitOf(const std::vector<SourceView>& sources) {
   if (sources.empty()) return UnitName(HBBP_UNIT_INSTRUCTIONS);
   const hbbp_unit first = sources.front().unit;
   const bool agree = std::all_of(sources.begin(), sources.end(),
@@ -173,13 +189,13 @@ std::string UnitOf(const std::vector<hbbp_source_info>& sources) {
   return agree ? UnitName(first) : "mixed";
 }
 
-bool IsUpToFactor(const std::vector<hbbp_source_info>& sources) {
-  return std::any_of(sources.begin(), sources.end(), [](const hbbp_source_info& source) {
+bool IsUpToFactor(const std::vector<SourceView>& sources) {
+  return std::any_of(sources.begin(), sources.end(), [](const SourceView& source) {
     return source.unit != HBBP_UNIT_INSTRUCTIONS;
   });
 }
 
-std::vector<std::string> Caveats(const std::vector<hbbp_source_info>& sources) {
+std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   std::vector<std::string> notes;
   const Losses losses = SumLosses(sources);
   if (losses.lost != 0) {
@@ -202,7 +218,7 @@ std::vector<std::string> Caveats(const std::vector<hbbp_source_info>& sources) {
   return notes;
 }
 
-void AddCaveats(const std::vector<hbbp_source_info>& sources, Table* table) {
+void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   const Losses losses = SumLosses(sources);
   table->AddField("unit", UnitOf(sources));
   table->AddField("lost", losses.lost);

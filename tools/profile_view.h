@@ -33,7 +33,15 @@ StatusOr<ProfileHandle> LoadProfile(const std::string& path);
 // One profile as it is, several merged.
 StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
 
-StatusOr<std::vector<hbbp_source_info>> Sources(const hbbp_profile* profile);
+// A source, with its samples that are in no block.
+struct SourceView : hbbp_source_info {
+  uint64_t unexplained = 0;
+};
+
+// Finds the blocks of the profile, if that was not done before.
+StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
+// Finds no blocks: `unexplained` stays 0.
+StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
@@ -47,15 +55,15 @@ const char* CodeName(hbbp_module_code code);         // "file"
 const char* ModuleKindName(hbbp_module_kind kind);   // "vdso"
 
 // "instructions"; "mixed" if the sources do not agree.
-std::string UnitOf(const std::vector<hbbp_source_info>& sources);
+std::string UnitOf(const std::vector<SourceView>& sources);
 // True if a source counts something else than instructions: counts are then up to a factor.
-bool IsUpToFactor(const std::vector<hbbp_source_info>& sources);
+bool IsUpToFactor(const std::vector<SourceView>& sources);
 
 // Whatever a reader of any listing has to know: what was lost, what could not be explained, in
 // which unit counts are. As notes, and as the fields unit, lost, throttled, unmapped, unexplained.
-void AddCaveats(const std::vector<hbbp_source_info>& sources, Table* table);
+void AddCaveats(const std::vector<SourceView>& sources, Table* table);
 // The notes alone.
-std::vector<std::string> Caveats(const std::vector<hbbp_source_info>& sources);
+std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 
 }  // namespace hbbp::tools
 

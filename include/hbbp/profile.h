@@ -80,7 +80,6 @@ typedef struct hbbp_source_info {
   uint64_t lost;        /* the kernel had no room for them */
   uint64_t throttled;   /* times that the kernel held sampling back */
   uint64_t unmapped;    /* samples at addresses that no known mapping contains */
-  uint64_t unexplained; /* samples whose block could not be found: code missing or undecodable */
   const char *note;     /* what was assumed or chosen and why, one line; may be empty */
 } hbbp_source_info;
 
@@ -169,12 +168,16 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile *profile, hbbp_pro
  * Every _count gives 0 for NULL. Every _at gives HBBP_ERROR_NOT_FOUND for an index that is not
  * below the count and HBBP_ERROR_INVALID_ARGUMENT for NULL. Any thread. Since 0.1.
  *
- * Blocks, functions and sources (unexplained) need the code of the modules: the first call that
- * asks for one of them reads and decodes the functions that have samples, once. What fails there
- * is told by module (code, problem), never by an error. */
+ * Blocks, functions and unexplained samples need the code of the modules: the first call that asks
+ * for one of them reads and decodes the functions that have samples, once, which takes some tens
+ * of milliseconds for a large program. What fails there is told by module (code, problem), never
+ * by an error. */
 HBBP_API size_t hbbp_profile_source_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile *profile, size_t index,
                                             hbbp_source_info *source, hbbp_error *error);
+/* How many samples of the source at `index` are in no block: code missing or undecodable. */
+HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile *profile, size_t index,
+                                                 uint64_t *samples, hbbp_error *error);
 HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_thread_at(const hbbp_profile *profile, size_t index,
                                             hbbp_thread *thread, hbbp_error *error);

@@ -192,8 +192,8 @@ void BlockMap::State::CollectRelated(Part* part) {
     if (part->range.end < part->extent.end) Relate(part, PartAround(part->range.end.value));
   }
   std::vector<uint64_t> nearest = part->scan.exits;
-  std::stable_sort(nearest.begin(), nearest.end(), [part](uint64_t a, uint64_t b) {
-    return Distance(a, part->start()) < Distance(b, part->start());
+  std::sort(nearest.begin(), nearest.end(), [part](uint64_t a, uint64_t b) {
+    return std::pair(Distance(a, part->start()), a) < std::pair(Distance(b, part->start()), b);
   });
   for (const uint64_t exit : nearest) {
     if (part->related.size() == part->max_related()) break;

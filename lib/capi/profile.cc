@@ -174,9 +174,20 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->lost = record.lost;
         full->throttled = record.throttled;
         full->unmapped = record.unmapped;
-        full->unexplained = resolved.UnexplainedOfSource(static_cast<uint32_t>(index));
         full->note = record.note.c_str();
       });
+}
+
+HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile* profile, size_t index,
+                                                 uint64_t* samples, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_unexplained_at", "profile");
+    if (samples == nullptr) return NullArgument("hbbp_profile_unexplained_at", "samples");
+    const size_t count = profile->resolved.data().sources.size();
+    if (index >= count) return BadIndex("hbbp_profile_unexplained_at", index, count);
+    *samples = profile->resolved.UnexplainedOfSource(static_cast<uint32_t>(index));
+    return OkStatus();
+  });
 }
 
 HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile* profile) {

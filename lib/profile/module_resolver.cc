@@ -38,8 +38,8 @@ ResolvedModule Missing(CodeState state, std::string problem) {
   return module;
 }
 
-bool HasBuildId(const ElfImage& image, const ModuleRecord& record) {
-  return std::ranges::equal(image.build_id(), record.build_id);
+bool MayBeModule(const ElfImage& image, const ModuleRecord& record) {
+  return record.build_id.empty() || std::ranges::equal(image.build_id(), record.build_id);
 }
 
 // The chunks as the file that they were copied from, with zeros in between.
@@ -85,7 +85,7 @@ ResolvedModule ResolveFromPath(const ModuleRecord& record) {
     return Missing(CodeState::kMissing,
                    image.status().message() + "; the code of this module cannot be shown");
   }
-  if (!HasBuildId(**image, record)) {
+  if (!MayBeModule(**image, record)) {
     return Missing(CodeState::kMismatch,
                    record.path + ": build ID " + Hex((*image)->build_id()) + ", but " +
                        Hex(record.build_id) +
@@ -94,7 +94,7 @@ ResolvedModule ResolveFromPath(const ModuleRecord& record) {
   }
   ResolvedModule module = Found(CodeState::kFile, *std::move(image), true);
   if (record.build_id.empty()) {
-    module.problem = record.path + ": no build ID, so a changed file would go unnoticed";
+    module.problem = record.path + ": the build ID of what ran is not known, so a changed file would go unnoticed";
   }
   return module;
 }
