@@ -124,7 +124,8 @@ Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choic
     status = ProbeAttr(EventName(event));
     if (status.ok()) {
       if (!previous_failure.empty()) {
-        choice->note = std::string(EventName(event)) + " was chosen: " + previous_failure;
+        choice->note = std::string(EventName(event)) + " instead of instructions: " +
+                       previous_failure;
       }
       return status;
     }

@@ -24,7 +24,7 @@ constexpr size_t kMaxRelated = 32;
 constexpr size_t kMaxRelatedWindows = 8;
 // Second entries of a function written in assembly, which stand beside it and jump into it.
 constexpr uint64_t kMaxStubSize = 64;
-constexpr int kMaxStubs = 8;  // on each side, padding included
+constexpr int kMaxStubs = 6;  // on each side, padding included
 // Chance alone makes one entry land on an instruction, but hardly two.
 constexpr uint32_t kMinGuessedEntries = 2;
 // Bounds on the work that hostile code can ask for; no compiler comes near them.
@@ -79,6 +79,24 @@ TableForm FormOf(const JumpTable& table) {
 }
 
 using GuessedBases = absl::btree_map<std::pair<TableForm, int>, std::vector<uint64_t>>;
+
+// Could a direct jump in `code` go into `range`? Looks at bytes only, as most stubs are none.
+bool MayJumpInto(std::span<const uint8_t> code, uint64_t address, const AddressRange& range) {
+  const auto reaches = [&](size_t end, int64_t distance) {
+    return range.Contains({address + end + static_cast<uint64_t>(distance)});
+  };
+  for (size_t i = 1; i < code.size(); ++i) {
+    const uint8_t opcode = code[i - 1];
+    const bool is_short = opcode == 0xeb || (opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0;
+    if (is_short && reaches(i + 1, static_cast<int8_t>(code[i]))) return true;
+    const bool is_near = opcode == 0xe9 || (opcode & 0xf0) == 0x80;
+    int32_t distance = 0;
+    if (!is_near || code.size() - i < sizeof(distance)) continue;
+    std::memcpy(&distance, code.data() + i, sizeof(distance));
+    if (reaches(i + sizeof(distance), distance)) return true;
+  }
+  return false;
+}
 
 uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
@@ -385,7 +403,9 @@ void BlockMap::State::AddStubLeaders(Part* part) {
 bool BlockMap::State::AddStubLeaders(Part* part, const AddressRange& stub) {
   const uint64_t size = stub.end - stub.start;
   if (size > kMaxStubSize) return false;
-  const FunctionScan scan = ScanFunction({.code = code->CodeAt(stub.start, size),
+  const auto bytes = code->CodeAt(stub.start, size);
+  if (!MayJumpInto(bytes, stub.start.value, part->range)) return true;
+  const FunctionScan scan = ScanFunction({.code = bytes,
                                           .lead_in = 0,
                                           .start = stub.start.value,
                                           .size = static_cast<uint32_t>(size),

@@ -2,7 +2,8 @@
 
 add_library(hbbp_flags INTERFACE)
 target_compile_options(hbbp_flags INTERFACE
-  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wcast-align -Wimplicit-fallthrough -Wvla
+  -Wall -Wextra -Wshadow -Wcast-align -Wimplicit-fallthrough -Wvla
+  $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${HBBP_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
 target_compile_options(hbbp_flags INTERFACE -ffunction-sections -fdata-sections)
@@ -22,4 +23,28 @@ function(hbbp_component name)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(${name} PRIVATE HBBP_BUILDING_LIBRARY)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE hbbp_flags)
+endfunction()
+
+# hbbp_link_closure(COMPONENTS EXTERNALS LIB ...): the components that LIBs consist of, and the
+# libraries of others that these use.
+function(hbbp_link_closure components_variable externals_variable)
+  set(waiting ${ARGN})
+  set(components "")
+  set(externals "")
+  while(waiting)
+    list(POP_FRONT waiting lib)
+    if(lib STREQUAL "hbbp_flags" OR lib IN_LIST components OR lib IN_LIST externals)
+      continue()
+    endif()
+    get_target_property(is_imported ${lib} IMPORTED)
+    if(is_imported)
+      list(APPEND externals ${lib})
+    else()
+      list(APPEND components ${lib})
+      get_target_property(libs ${lib} LINK_LIBRARIES)
+      list(APPEND waiting ${libs})
+    endif()
+  endwhile()
+  set(${components_variable} ${components} PARENT_SCOPE)
+  set(${externals_variable} ${externals} PARENT_SCOPE)
 endfunction()

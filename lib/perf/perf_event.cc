@@ -82,8 +82,8 @@ Status PerfEventOpenStatus(int error_number, const std::string& event_name) {
     case EOPNOTSUPP:
     case ENXIO:
       return MakeStatus(StatusCode::kUnsupported,
-                        "%s: %s; this machine has no such event (a VM without a PMU has only the "
-                        "clocks): use task-clock",
+                        "%s: %s; this machine has no such event (a VM without a PMU has only "
+                        "task-clock and cpu-clock)",
                         what.c_str(), strerrorname_np(error_number));
     case ENOSYS:
       return MakeStatus(StatusCode::kUnsupported,
