@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "base/files.h"
 #include "command.h"
 #include "format.h"
 #include "install_paths.h"
@@ -90,6 +91,19 @@ std::optional<int> ParseOptions(int argc, char** argv, RecordOptions* record) {
   return options.Parse(argc, argv);
 }
 
+// The kernel's answer to a higher frequency is EINVAL, whatever else may be wrong.
+Status CheckFrequency(uint64_t frequency_hz) {
+  constexpr char kLimit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+  StatusOr<std::string> text = ReadTextFile(kLimit);
+  if (!text.ok()) return OkStatus();
+  const uint64_t most_hz = std::strtoull(text->c_str(), nullptr, 10);
+  if (frequency_hz <= most_hz) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "--freq %llu: kernel.perf_event_max_sample_rate allows %llu",
+                    static_cast<unsigned long long>(frequency_hz),
+                    static_cast<unsigned long long>(most_hz));
+}
+
 Status CheckOptions(const RecordOptions& record) {
   if (record.period != 0 && record.frequency_hz != 0) {
     return MakeStatus(StatusCode::kInvalidArgument, "--period and --freq: give one, not both");
@@ -97,6 +111,7 @@ Status CheckOptions(const RecordOptions& record) {
   if (!(record.duration_s >= 0 && record.duration_s < 1e9)) {
     return MakeStatus(StatusCode::kInvalidArgument, "--duration: not a number of seconds");
   }
+  HBBP_RETURN_IF_ERROR(CheckFrequency(record.frequency_hz));
   // The library says what else is wrong.
   HBBP_INIT(hbbp_session_options, options);
   options.event = ValueOf(kEvents, record.event);
@@ -119,7 +134,15 @@ StatusOr<std::string> FindPreloadLibrary() {
   const fs::path candidates[] = {folder / "preload" / kPreloadFile,
                                  folder / kPathFromCommandToPreload / kPreloadFile};
   for (const fs::path& candidate : candidates) {
-    if (fs::exists(candidate, error)) return fs::weakly_canonical(candidate, error).string();
+    if (!fs::exists(candidate, error)) continue;
+    std::string path = fs::weakly_canonical(candidate, error).string();
+    if (path.find_first_of(" :") != std::string::npos) {
+      return MakeStatus(StatusCode::kUnsupported,
+                        "%s: LD_PRELOAD cannot hold a path with a space or a colon; install hbbp "
+                        "in another folder",
+                        path.c_str());
+    }
+    return path;
   }
   return MakeStatus(StatusCode::kNotFound,
                     "%s: not found beside %s nor in %s; the installation is incomplete",
@@ -154,6 +177,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
 std::string JoinedCommand(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
   constexpr size_t kMaxShown = 60;
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
@@ -187,7 +211,7 @@ std::string DescribeModules(std::vector<hbbp_module> modules) {
   constexpr size_t kShown = 4;
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
-  if (total == 0) return "no samples: the program ran too briefly, or mostly waited";
+  if (total == 0) return "no samples: it ran too briefly, or mostly waited";
   std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
     return a.samples > b.samples;
   });
@@ -197,6 +221,58 @@ std::string DescribeModules(std::vector<hbbp_module> modules) {
             FormatShare(static_cast<double>(modules[i].samples) / static_cast<double>(total));
   }
   return text;
+}
+
+// That of the program, unless it left all the work to its children, as shells and compilers do.
+StatusOr<std::string> ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
+  const ProcessProfile* busiest = &stored.front();
+  uint64_t most_samples = 0;
+  HBBP_INIT(hbbp_error, error);
+  for (const ProcessProfile& process : stored) {
+    HBBP_INIT(hbbp_profile_info, info);
+    if (hbbp_profile_get_info(process.profile.get(), &info, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+    if (info.samples > most_samples) {
+      busiest = &process;
+      most_samples = info.samples;
+    }
+    if (stored.front().pid == process.pid && most_samples > 0) break;
+  }
+  return busiest->path;
+}
+
+// As far as a profile tells: nothing if its period does not count time, or is not known.
+std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
+  uint64_t time_ns = 0;
+  for (const hbbp_source_info& source : sources) {
+    if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
+    time_ns += (source.samples + source.lost) * source.period;
+  }
+  return time_ns;
+}
+
+// What ran unseen must not go unnoticed.
+Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
+                          const std::vector<ProcessProfile>& stored) {
+  if (record.duration_s > 0) return OkStatus();
+  uint64_t profiled_ns = 0;
+  for (const ProcessProfile& process : stored) {
+    HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(process.profile.get()));
+    const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
+    if (!time_ns) return OkStatus();
+    profiled_ns += *time_ns;
+  }
+  // What a killed program loses was said already.
+  const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
+  if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) {
+    return OkStatus();
+  }
+  Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
+                  FormatDuration(end.user_time_ns) +
+                  " of user CPU time; the rest ran in processes that are too brief or did not "
+                  "load libhbbp-preload.so (static, 32-bit, setuid, or without LD_PRELOAD)");
+  return OkStatus();
 }
 
 Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
@@ -221,7 +297,8 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
-  PrintLine("next: hbbp mix " + record.output);
+  HBBP_ASSIGN_OR_RETURN(const std::string next, ProfileToLookAt(stored));
+  PrintLine("next: hbbp mix " + next);
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
@@ -235,14 +312,21 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
     PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
               FormatCount(info.samples) + " samples, wrote " + child->path);
   }
-  return OkStatus();
+  return NoteUnprofiledTime(record, end, stored);
 }
 
-std::string WhyNoProfile(const ProcessParts& root, const std::string& program) {
+std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
+                         const ProgramEnd& end, const PartsFolder& folder) {
   if (!root.errors.empty()) return root.errors.front();
+  // A full disk has no room for the reason either.
+  const Status status = folder.TryToWrite();
+  if (!status.ok()) return program + " left no profile: " + status.message();
+  if (end.signal != 0) {
+    return program + " was killed by " + strsignal(end.signal) + " before it left a profile";
+  }
   return program +
          " left no profile: it did not load libhbbp-preload.so (a static, 32-bit or setuid "
-         "program, or one that clears LD_PRELOAD), or it was killed in its first second";
+         "program), or at its start changed its root folder or forbade threads";
 }
 
 int Record(const RecordOptions& record) {
@@ -260,11 +344,12 @@ int Record(const RecordOptions& record) {
   StatusOr<std::vector<ProcessProfile>> stored = StoreProfiles(parts, end->pid, record.output);
   if (!stored.ok()) return Fail(kName, stored.status().message());
   for (const auto& [pid, process] : parts) {
-    if (pid == end->pid || process.errors.empty()) continue;
+    if (process.profiles.empty() && pid == end->pid) continue;
+    if (process.errors.empty()) continue;
     Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
   }
   if (stored->empty() || stored->front().pid != end->pid) {
-    return Fail(kName, WhyNoProfile(parts[end->pid], record.command[0]));
+    return Fail(kName, WhyNoProfile(parts[end->pid], record.command[0], *end, *folder));
   }
   status = PrintSummary(record, *end, *stored);
   if (!status.ok()) return Fail(kName, status.message());

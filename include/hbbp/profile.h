@@ -195,7 +195,8 @@ HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile *profile, size_
 
 /* Copies blocks [first, first + count) into `blocks`, whose elements are block_size =
  * sizeof(hbbp_block) apart as the caller knows it; cheaper than one call each. `copied` gets how
- * many there were. Since 0.1. */
+ * many there were. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; a block_size that no
+ * version has). Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile *profile, size_t first,
                                               size_t count, size_t block_size, hbbp_block *blocks,
                                               size_t *copied, hbbp_error *error);

@@ -17,8 +17,8 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kSampleType =
-    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                 PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
@@ -26,6 +26,9 @@ constexpr size_t kPerThreadRingBytes = 32 * 1024;
 // Defaults that keep the overhead below 1 % (docs/results.md has the measurements).
 constexpr uint64_t kDefaultClockPeriodNs = 5'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 20'000'000;
+
+// The kernel stretches shorter periods of clocks to 10 us, and goes on reporting what was asked for.
+constexpr uint64_t kShortestClockPeriodNs = 10'007;
 
 uint64_t DefaultPeriod(EventKind event) {
   return UnitOf(event) == Unit::kNanoseconds ? kDefaultClockPeriodNs : kDefaultHardwarePeriod;
@@ -76,7 +79,11 @@ Status EbsBackend::Start(const BackendConfig& config, pid_t excluded, BackendCho
   attr_.wakeup_watermark = UINT32_MAX;
   drain_interval_ms_ = ChooseDrainInterval(*choice);
   Status status = AttachProcess();
-  if (!status.ok()) Close();
+  if (status.ok()) {
+    RedrawPeriods();
+  } else {
+    Close();
+  }
   return status;
 }
 
@@ -111,13 +118,17 @@ Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choic
       if (config.period_mode == PeriodMode::kPrime) {
         choice->period = LargestPrimeUpTo(choice->period);
       }
+      if (UnitOf(event) == Unit::kNanoseconds) {
+        choice->period = std::max(choice->period, kShortestClockPeriodNs);
+      }
       attr_.sample_period = choice->period;
       if (config.period_mode == PeriodMode::kRandom) {
         timespec now;
         ::clock_gettime(CLOCK_MONOTONIC, &now);
         draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
+        // The clocks go on reporting the period that they were opened with, which must then be
+        // the mean.
         random_period_ = choice->period;
-        attr_.sample_period = draw_.Next(random_period_);
       }
     }
     const std::string previous_failure = status.message();
@@ -154,37 +165,26 @@ Status EbsBackend::ProbeAttr(const std::string& event_name) {
   return PerfEventOpenStatus(error_number, event_name);
 }
 
-// A thread that starts meanwhile either inherits the events of its parent, and then a FORK record
-// tells of it, or is found in the next round.
+// A thread that starts meanwhile inherits all events of its parent, some of them or none, according
+// to how far its parent had got, and nothing tells which. So it gets events of its own, and
+// IsDuplicate sorts the samples out.
 Status EbsBackend::AttachProcess() {
   constexpr int kMaxRounds = 20;
   for (int round = 0; round < kMaxRounds; ++round) {
     HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads());
-    std::set<pid_t> inherited = InheritedThreads();
     bool found = false;
     for (pid_t tid : threads) {
-      if (tid == excluded_ || attached_.contains(tid)) continue;
+      if (tid == excluded_ || !attached_.insert(tid).second) continue;
       found = true;
-      attached_.insert(tid);
-      if (!inherited.contains(tid)) HBBP_RETURN_IF_ERROR(AttachThread(tid));
+      HBBP_RETURN_IF_ERROR(AttachThread(tid));
     }
     if (!found) break;
+    if (round > 0 && !per_thread_) may_see_twice_ = true;
   }
   if (events_.empty()) {
     return MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
   }
   return OkStatus();
-}
-
-std::set<pid_t> EbsBackend::InheritedThreads() {
-  std::set<pid_t> inherited;
-  if (per_thread_) return inherited;
-  for (Ring& ring : rings_) {
-    ring.buffer.Peek([&](std::span<const uint8_t> record) {
-      if (auto fork = ParseFork(record)) inherited.insert(static_cast<pid_t>(fork->tid));
-    });
-  }
-  return inherited;
 }
 
 Status EbsBackend::AttachThread(pid_t tid) {
@@ -217,20 +217,27 @@ Status EbsBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
 
 void EbsBackend::Drain(SampleSink* sink) {
   for (Ring& ring : rings_) {
-    ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(record, sink); });
+    ring.buffer.Consume(
+        [&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
   }
-  if (per_thread_ && !forked_.empty()) {
+  if (per_thread_ && has_new_threads_) {
     // A thread that cannot be attached to is missed, as the session's note says it may be.
     (void)AttachNewThreads();
   }
   RedrawPeriods();
 }
 
-void EbsBackend::Deliver(std::span<const uint8_t> record, SampleSink* sink) {
+// All events that a thread has on a CPU count the same, so the samples of one are enough.
+bool EbsBackend::IsDuplicate(int cpu, const SampleRecord& sample) {
+  if (!may_see_twice_) return false;
+  return deciding_events_.try_emplace({sample.tid, cpu}, sample.id).first->second != sample.id;
+}
+
+void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
   switch (HeaderOf(record).type) {
     case PERF_RECORD_SAMPLE:
       if (auto sample = ParseSample(record, kSampleType)) {
-        if (static_cast<pid_t>(sample->pid) != pid_) return;
+        if (static_cast<pid_t>(sample->pid) != pid_ || IsDuplicate(cpu, *sample)) return;
         const bool in_kernel =
             (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
         sink->OnSample({RuntimeAddress{sample->ip}, sample->pid, sample->tid, sample->time,
@@ -260,7 +267,11 @@ void EbsBackend::Deliver(std::span<const uint8_t> record, SampleSink* sink) {
       break;
     case PERF_RECORD_FORK:
       if (auto fork = ParseFork(record)) {
-        if (static_cast<pid_t>(fork->pid) == pid_) forked_.insert(static_cast<pid_t>(fork->tid));
+        if (static_cast<pid_t>(fork->pid) != pid_) return;
+        has_new_threads_ = true;
+        // Its number may have been that of an older thread.
+        deciding_events_.erase(deciding_events_.lower_bound({fork->tid, 0}),
+                               deciding_events_.lower_bound({fork->tid + 1, 0}));
       }
       break;
     case PERF_RECORD_LOST:
@@ -276,7 +287,7 @@ void EbsBackend::Deliver(std::span<const uint8_t> record, SampleSink* sink) {
 }
 
 Status EbsBackend::AttachNewThreads() {
-  forked_.clear();
+  has_new_threads_ = false;
   HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads());
   const auto ended = [&threads](pid_t tid) {
     return !std::binary_search(threads.begin(), threads.end(), tid);
@@ -315,7 +326,9 @@ void EbsBackend::Close() {
   }
   events_.clear();
   attached_.clear();
-  forked_.clear();
+  has_new_threads_ = false;
+  may_see_twice_ = false;
+  deciding_events_.clear();
 }
 
 void EbsBackend::ForgetInChild() {
@@ -326,7 +339,7 @@ void EbsBackend::ForgetInChild() {
 // A quarter of a ring must not fill up in between.
 int EbsBackend::ChooseDrainInterval(const BackendChoice& choice) const {
   constexpr double kMaxIntervalMs = 100;
-  constexpr double kRecordBytes = 48;
+  constexpr double kRecordBytes = 56;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   const double events_per_ms =
       UnitOf(choice.event) == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;

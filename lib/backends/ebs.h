@@ -9,14 +9,15 @@
 
 #include <linux/perf_event.h>
 
-#include <memory>
-#include <optional>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "backends/backend.h"
 #include "base/unique_fd.h"
+#include "perf/records.h"
 #include "perf/ring_buffer.h"
 #include "samples/period.h"
 
@@ -59,8 +60,8 @@ class EbsBackend : public Backend {
   Status AttachThread(pid_t tid);
   Status AttachThreadOnCpu(pid_t tid, int cpu);
   Status AttachNewThreads();
-  std::set<pid_t> InheritedThreads();
-  void Deliver(std::span<const uint8_t> record, SampleSink* sink);
+  void Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink);
+  bool IsDuplicate(int cpu, const SampleRecord& sample);
   void RedrawPeriods();
   int ChooseDrainInterval(const BackendChoice& choice) const;
 
@@ -78,7 +79,10 @@ class EbsBackend : public Backend {
   std::set<pid_t> attached_;
   std::vector<Event> events_;
   std::vector<Ring> rings_;
-  std::set<pid_t> forked_;  // threads that FORK records told of since the last look
+  bool has_new_threads_ = false;  // FORK records told of some since the last look
+  bool may_see_twice_ = false;    // some threads may have events of their own and inherited ones
+  // By thread and CPU: the id of the event whose samples are delivered.
+  std::map<std::pair<uint32_t, int>, uint64_t> deciding_events_;
 };
 
 }  // namespace hbbp

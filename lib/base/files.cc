@@ -1,6 +1,7 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <utility>
 
 #include "base/unique_fd.h"
@@ -40,6 +42,22 @@ StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
   return content;
 }
 
+// Where the file really is, so that a symbolic link to it stays one.
+std::string WithoutLinks(const std::string& path) {
+  const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  return real == nullptr ? path : real.get();
+}
+
+Status WriteAll(int fd, const std::string& path, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(fd, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return ErrnoStatus(errno, path + ": write failed");
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit) {
@@ -51,28 +69,24 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
 }
 
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {
+  struct stat old;
+  if (::stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
+    UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!device.valid()) return ErrnoStatus(errno, path);
+    return WriteAll(device.get(), path, bytes);
+  }
   static std::atomic<unsigned> serial{0};
-  std::string temporary = path + "." + std::to_string(::getpid()) + "-" +
-                          std::to_string(serial.fetch_add(1)) + ".tmp";
+  const std::string target = WithoutLinks(path);
+  const std::string temporary = target + "." + std::to_string(::getpid()) + "-" +
+                                std::to_string(serial.fetch_add(1)) + ".tmp";
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd.valid()) return ErrnoStatus(errno, path + ": cannot create a file beside it");
-  size_t written = 0;
-  while (written < bytes.size()) {
-    ssize_t put = ::write(fd.get(), bytes.data() + written, bytes.size() - written);
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      Status status = ErrnoStatus(errno, path + ": write failed");
-      ::unlink(temporary.c_str());
-      return status;
-    }
-    written += static_cast<size_t>(put);
+  Status status = WriteAll(fd.get(), path, bytes);
+  if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {
+    status = ErrnoStatus(errno, path + ": cannot put the new file in place");
   }
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    Status status = ErrnoStatus(errno, path + ": cannot put the new file in place");
-    ::unlink(temporary.c_str());
-    return status;
-  }
-  return OkStatus();
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
 }
 
 StatusOr<MappedFile> MappedFile::Open(const std::string& path) {

@@ -17,7 +17,8 @@ StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit 
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
 // Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
-// content or the new one, never a part. No fsync: a power loss may lose both.
+// content or the new one, never a part. No fsync: a power loss may lose both. What is no regular
+// file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed.
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
 
 // A file mapped read-only.

@@ -2,8 +2,12 @@
 #ifndef HBBP_LIB_BASE_UNIQUE_FD_H_
 #define HBBP_LIB_BASE_UNIQUE_FD_H_
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace hbbp {
@@ -28,6 +32,23 @@ class UniqueFd {
   void Reset() {
     if (fd_ >= 0) ::close(fd_);
     fd_ = -1;
+  }
+
+  // For a descriptor that stays open in a program that does not know of it: gives it a number
+  // above those that programs choose themselves (a shell's `exec 5>log`) or take for free (after
+  // close(0)). False if there is none: it stays where it is. Keeps errno.
+  bool MoveUp() {
+    constexpr rlim_t kHighest = 1000;
+    rlimit limit;
+    if (fd_ < 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
+    const auto least = static_cast<int>(std::min(limit.rlim_cur / 2, kHighest));
+    if (fd_ >= least) return true;
+    const int saved_errno = errno;
+    UniqueFd moved(::fcntl(fd_, F_DUPFD_CLOEXEC, least));
+    errno = saved_errno;
+    if (!moved.valid()) return false;
+    *this = std::move(moved);
+    return true;
   }
 
  private:

@@ -117,7 +117,7 @@ struct BlockMap::State {
   std::vector<uint64_t> GuessBases(Part* part, JumpTable form);
   std::vector<LoadedAddress> LoadedAddresses(const Part& part) const;
   std::vector<uint64_t> ReadTable(Part* part, const JumpTable& table, uint64_t end);
-  bool IsEntry(Part* part, uint64_t target, bool guarded);
+  bool IsEntry(Part* part, uint64_t target, bool bounded);
   void Finish(Part* part);
   void AddStubLeaders(Part* part);
   bool AddStubLeaders(Part* part, const AddressRange& stub);
@@ -219,10 +219,10 @@ void BlockMap::State::CollectRelated(Part* part) {
   }
 }
 
-bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool guarded) {
+bool BlockMap::State::IsEntry(Part* part, uint64_t target, bool bounded) {
   if (part->Contains(target)) return part->scan.starts.Test(part->Offset(target));
   Part* other = nullptr;
-  if (guarded) {
+  if (bounded) {
     other = PartAround(target);
     if (!Relate(part, other)) return false;
   } else {
@@ -248,7 +248,7 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
     uint64_t entry = 0;
     std::memcpy(&entry, bytes.data() + position, table.entry_size);
     const uint64_t target = table.Target(entry);
-    if (!IsEntry(part, target, table.guarded)) break;
+    if (!IsEntry(part, target, table.entry_count != 0)) break;
     targets.push_back(target);
   }
   return targets;

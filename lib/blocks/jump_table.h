@@ -34,7 +34,7 @@ struct JumpTable {
   uint8_t entry_size = 0;  // 1, 2, 4 or 8
   bool sign_extended = false;
   uint32_t entry_count = 0;  // at most; 0: no bound was found
-  bool guarded = false;      // the code checks the bound, so all entries are meant
+  bool guarded = false;      // the code checks the index: the table has all these entries
 
   uint64_t address() const { return base + displacement; }
   uint64_t Target(uint64_t entry) const;

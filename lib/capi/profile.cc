@@ -278,6 +278,13 @@ HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile* profile, size_
     if (profile == nullptr) return NullArgument("hbbp_profile_copy_blocks", "profile");
     if (blocks == nullptr && count > 0) return NullArgument("hbbp_profile_copy_blocks", "blocks");
     if (copied == nullptr) return NullArgument("hbbp_profile_copy_blocks", "copied");
+    constexpr size_t kLargestStruct = 4096;
+    if (block_size < 2 * sizeof(uint32_t) || block_size > kLargestStruct ||
+        block_size % alignof(hbbp_block) != 0) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "hbbp_profile_copy_blocks: block_size is %zu; pass sizeof(hbbp_block)",
+                        block_size);
+    }
     const std::vector<BlockRecord>& all = profile->resolved.blocks();
     const size_t available = first < all.size() ? all.size() - first : 0;
     *copied = std::min(count, available);

@@ -4,6 +4,8 @@ add_library(hbbp_flags INTERFACE)
 target_compile_options(hbbp_flags INTERFACE
   -Wall -Wextra -Wshadow -Wcast-align -Wimplicit-fallthrough -Wvla
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  # g++ 12 warns of std::string's own copies (GCC bug 105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${HBBP_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
 target_compile_options(hbbp_flags INTERFACE -ffunction-sections -fdata-sections)
@@ -13,6 +15,12 @@ if(HBBP_SANITIZE)
   target_compile_options(hbbp_flags INTERFACE
     -fsanitize=${HBBP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(hbbp_flags INTERFACE -fsanitize=${HBBP_SANITIZE})
+endif()
+
+# What libFuzzer steers by. Its main function comes only with the fuzzers.
+if(HBBP_BUILD_FUZZERS)
+  target_compile_options(hbbp_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(hbbp_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # hbbp_component(NAME SOURCES a.cc ... LIBS other ...): one folder of lib/, as a static

@@ -30,7 +30,7 @@ bool Align(ByteCursor* cursor, uint64_t alignment) {
   return excess == 0 || cursor->Skip(alignment - excess);
 }
 
-std::vector<uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t alignment) {
+std::span<const uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t alignment) {
   ByteCursor cursor(notes);
   Elf64_Nhdr header;
   while (cursor.Read(&header)) {
@@ -42,7 +42,7 @@ std::vector<uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t alignm
     }
     if (header.n_type == NT_GNU_BUILD_ID && name.size() == sizeof(ELF_NOTE_GNU) &&
         std::memcmp(name.data(), ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0) {
-      return {description.begin(), description.end()};
+      return description;
     }
     if (!Align(&cursor, alignment)) break;
   }
@@ -85,8 +85,8 @@ std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout) 
     uint64_t position =
         layout == ImageLayout::kFile ? segment.p_offset : segment.p_vaddr - header_address;
     notes.resize(std::min(reader(position, notes), notes.size()));
-    std::vector<uint8_t> build_id = FindInNotes(notes, segment.p_align == 8 ? 8 : 4);
-    if (!build_id.empty()) return build_id;
+    std::span<const uint8_t> build_id = FindInNotes(notes, segment.p_align == 8 ? 8 : 4);
+    if (!build_id.empty()) return {build_id.begin(), build_id.end()};
   }
   return {};
 }

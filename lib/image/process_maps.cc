@@ -97,7 +97,9 @@ bool ParseLine(std::string_view line, Mapping* mapping) {
 }  // namespace
 
 StatusOr<std::vector<Mapping>> ReadProcessMaps(pid_t pid) {
-  std::string path = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/maps";
+  // Not /proc/self, which has no memory after the main thread ended by pthread_exit.
+  std::string path =
+      "/proc/" + (pid == 0 ? std::string("thread-self") : std::to_string(pid)) + "/maps";
   HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxMapsBytes));
   StatusOr<std::vector<Mapping>> mappings = ParseProcessMaps(text);
   if (!mappings.ok()) return mappings.status().Annotate(path);

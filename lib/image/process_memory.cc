@@ -44,7 +44,8 @@ ssize_t ReadMemFile(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer
 }  // namespace
 
 size_t ReadProcessMemory(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) {
-  if (pid == 0) pid = ::getpid();
+  // Not the process id, whose thread has no memory after it ended by pthread_exit.
+  if (pid == 0) pid = ::gettid();
   if (buffer.size() > ~address.value) buffer = buffer.first(~address.value);
   size_t copied = 0;
   while (copied < buffer.size()) {

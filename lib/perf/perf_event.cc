@@ -43,8 +43,10 @@ perf_event_attr MakePerfEventAttr(uint32_t type, uint64_t config) {
 }
 
 int RawPerfEventOpen(const perf_event_attr& attr, pid_t tid, int cpu) {
-  return static_cast<int>(
-      ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC));
+  UniqueFd fd(static_cast<int>(
+      ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+  (void)fd.MoveUp();
+  return fd.Release();
 }
 
 StatusOr<UniqueFd> OpenPerfEvent(const perf_event_attr& attr, pid_t tid, int cpu,
@@ -63,7 +65,7 @@ bool MayOpenPerfEvent(const perf_event_attr& attr) {
 
 bool IsPerfEvent(int fd) {
   char link[64];
-  std::snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+  std::snprintf(link, sizeof(link), "/proc/thread-self/fd/%d", fd);
   char target[64];
   const ssize_t length = ::readlink(link, target, sizeof(target));
   return length > 0 &&

@@ -15,6 +15,30 @@ void AddressSpace::SplitAt(RuntimeAddress address) {
   intervals_.emplace_hint(next, address, std::move(upper));
 }
 
+void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
+                            std::vector<Layer>* layers) {
+  auto place = std::upper_bound(
+      layers->begin(), layers->end(), time_ns,
+      [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
+  if (place == layers->begin()) {
+    layers->insert(place, {time_ns, time_ns, placement});
+    return;
+  }
+  Layer& below = *std::prev(place);
+  if (below.placement == placement) {
+    // An mprotect, a library loaded twice: it must not pile up.
+    below.last_time_ns = std::max(below.last_time_ns, time_ns);
+    return;
+  }
+  std::vector<Layer> added = {{time_ns, time_ns, placement}};
+  if (below.last_time_ns > time_ns) {
+    // This one was delivered late: the one below was already seen to be back.
+    added.push_back({below.last_time_ns, below.last_time_ns, below.placement});
+    below.last_time_ns = below.time_ns;
+  }
+  layers->insert(place, added.begin(), added.end());
+}
+
 void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
                        Placement placement) {
   if (end <= start) return;
@@ -28,13 +52,7 @@ void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_n
           next == intervals_.end() ? end : std::min(end, next->first);
       next = intervals_.emplace_hint(next, position, Interval{gap_end, {}});
     }
-    auto& layers = next->second.layers;
-    auto place = std::upper_bound(
-        layers.begin(), layers.end(), time_ns,
-        [](uint64_t time, const auto& layer) { return time < layer.first; });
-    // The same again (an mprotect, a library loaded twice) says nothing new and must not pile up.
-    const bool known = place != layers.begin() && std::prev(place)->second == placement;
-    if (!known) layers.insert(place, {time_ns, placement});
+    AddLayer(time_ns, placement, &next->second.layers);
     position = next->second.end;
     ++next;
   }
@@ -47,7 +65,7 @@ std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address
   const Interval& interval = std::prev(next)->second;
   if (interval.end <= address) return std::nullopt;
   for (auto layer = interval.layers.rbegin(); layer != interval.layers.rend(); ++layer) {
-    if (layer->first <= time_ns) return layer->second;
+    if (layer->time_ns <= time_ns) return layer->placement;
   }
   return std::nullopt;
 }

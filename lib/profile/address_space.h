@@ -30,11 +30,17 @@ class AddressSpace {
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
 
  private:
+  struct Layer {
+    uint64_t time_ns;
+    uint64_t last_time_ns;  // that the same was mapped there again
+    Placement placement;
+  };
   struct Interval {
     RuntimeAddress end;
-    // Layers by the time they were mapped, oldest first.
-    std::vector<std::pair<uint64_t, Placement>> layers;
+    std::vector<Layer> layers;  // by time, oldest first
   };
+
+  static void AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
 
   // Makes `address` the bound of an interval if it lies inside one.
   void SplitAt(RuntimeAddress address);

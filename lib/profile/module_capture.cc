@@ -33,6 +33,15 @@ UniqueFd OpenPath(const ModuleRecord& module) {
   return fd;
 }
 
+// The program may have closed the descriptor, and given its number to a file of its own.
+void CloseIfStillFile(UniqueFd* fd, dev_t device, ino_t inode) {
+  struct stat status;
+  const bool is_file = ::fstat(fd->get(), &status) == 0 && status.st_dev == device &&
+                       status.st_ino == inode;
+  if (!is_file) (void)fd->Release();
+  delete fd;
+}
+
 void CopyMemory(RuntimeAddress start, uint64_t size, uint64_t offset, ModuleRecord* module) {
   CodeChunk chunk{offset, {}};
   chunk.bytes.resize(std::min(size, kMaxEmbeddedBytes));
@@ -73,7 +82,13 @@ void PinOrCopyModule(RuntimeAddress header, ModuleRecord* module) {
       module->device = status.st_dev;
       module->inode = status.st_ino;
     }
-    module->pinned_file = std::make_shared<const UniqueFd>(std::move(fd));
+    // The last descriptors are not for this.
+    if (!fd.MoveUp()) return;
+    module->pinned_file = std::shared_ptr<UniqueFd>(
+        new UniqueFd(std::move(fd)),
+        [device = module->device, inode = module->inode](UniqueFd* pinned) {
+          CloseIfStillFile(pinned, device, inode);
+        });
     return;
   }
   CopyFromMemory(header, module);

@@ -105,7 +105,11 @@ ResolvedModule ResolveFile(const ModuleRecord& record) {
     if (module.code != nullptr) return module;
   }
   ResolvedModule from_path = ResolveFromPath(record);
-  if (from_path.code != nullptr || record.chunks.empty()) return from_path;
+  // A file has its code stored only if its path did not lead to it any more; without build ID,
+  // what is there now cannot be told from it.
+  const bool path_is_known_wrong = record.build_id.empty() && !record.chunks.empty();
+  if (from_path.code != nullptr && !path_is_known_wrong) return from_path;
+  if (record.chunks.empty()) return from_path;
   ResolvedModule from_chunks = ResolveFromChunks(record);
   return from_chunks.code != nullptr ? std::move(from_chunks) : std::move(from_path);
 }

@@ -18,6 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the file format is li
 
 constexpr char kMagic[8] = {'H', 'B', 'B', 'P', 'P', 'R', 'O', 'F'};
 constexpr uint32_t kVersion = 1;
+constexpr uint32_t kSectionVersion = 1;
 constexpr uint32_t kMaxSections = 64;
 
 enum class SectionType : uint32_t {
@@ -273,8 +274,8 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
   uint64_t offset = sizeof(Header) + sizeof(table);
   for (size_t i = 0; i < kSections.size(); ++i) {
     contents[i] = kSections[i].write(data);
-    table[i] = {static_cast<uint32_t>(kSections[i].type), 1, offset, contents[i].size(),
-                Checksum(contents[i])};
+    table[i] = {static_cast<uint32_t>(kSections[i].type), kSectionVersion, offset,
+                contents[i].size(), Checksum(contents[i])};
     offset += contents[i].size();
   }
   Header header{};
@@ -284,11 +285,12 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
   header.file_size = offset;
   header.table_checksum =
       Checksum({reinterpret_cast<const uint8_t*>(table.data()), sizeof(table)});
-  std::vector<uint8_t> file;
-  file.reserve(offset);
-  const auto append = [&file](const void* data_start, size_t size) {
-    const auto* first = static_cast<const uint8_t*>(data_start);
-    file.insert(file.end(), first, first + size);
+  std::vector<uint8_t> file(offset);
+  uint8_t* end = file.data();
+  const auto append = [&end](const void* start, size_t size) {
+    if (size == 0) return;
+    std::memcpy(end, start, size);
+    end += size;
   };
   append(&header, sizeof(header));
   append(table.data(), sizeof(table));
@@ -311,6 +313,9 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
                       "profile format %u is newer than this library's %u; use a newer hbbp",
                       header.version, kVersion);
   }
+  if (header.version == 0) {
+    return MakeStatus(StatusCode::kBadFormat, "there is no profile format 0: the file is damaged");
+  }
   if (header.file_size != bytes.size()) {
     return MakeStatus(StatusCode::kBadFormat, "%s: %zu bytes of %llu",
                       bytes.size() < header.file_size ? "truncated" : "trailing bytes",
@@ -328,6 +333,12 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
     std::memcpy(&entry, table.data() + i * sizeof(entry), sizeof(entry));
     for (const SectionFormat& format : kSections) {
       if (static_cast<uint32_t>(format.type) != entry.type) continue;
+      if (entry.version > kSectionVersion) {
+        return MakeStatus(StatusCode::kVersion,
+                          "the %s section has format %u, newer than this library's %u; use a newer "
+                          "hbbp",
+                          format.name, entry.version, kSectionVersion);
+      }
       if (entry.offset > bytes.size() || entry.size > bytes.size() - entry.offset) {
         return MakeStatus(StatusCode::kBadFormat, "the %s section lies outside the file",
                           format.name);

@@ -1,13 +1,17 @@
 #include "session/session.h"
 
+#include <link.h>
+#include <linux/futex.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 #include "base/files.h"
 #include "session/session_registry.h"
@@ -16,6 +20,8 @@ namespace hbbp {
 namespace {
 
 constexpr size_t kWorkerStackBytes = 256 * 1024;
+// The first checkpoints come sooner, for programs that are killed early.
+constexpr uint64_t kFirstCheckpointNs = 100'000'000;
 constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
 // Checkpoints take at most one part in so many of the time.
 constexpr uint64_t kCheckpointCostDivisor = 1000;
@@ -38,13 +44,38 @@ timespec DeadlineIn(int milliseconds) {
   return deadline;
 }
 
+// Until the word is no longer `expected`, or for so long; may end early.
+void WaitForChange(const std::atomic<uint32_t>& word, uint32_t expected, int milliseconds) {
+  const timespec timeout = {0, static_cast<long>(milliseconds) * 1'000'000};
+  ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+void WakeAllWaiters(const std::atomic<uint32_t>& word) {
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
 std::string CommandLine() {
-  StatusOr<std::string> arguments = ReadTextFile("/proc/self/cmdline", 1 << 20);
+  StatusOr<std::string> arguments = ReadTextFile("/proc/thread-self/cmdline", 1 << 20);
   if (!arguments.ok()) return "";
   std::string command = *std::move(arguments);
   while (command.ends_with('\0')) command.pop_back();
   std::replace(command.begin(), command.end(), '\0', ' ');
   return command;
+}
+
+// Thread-local variables of all modules, which take their room from every thread's stack.
+size_t ThreadLocalBytes() {
+  size_t total = 0;
+  const auto add = [](dl_phdr_info* info, size_t, void* sum) {
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& header = info->dlpi_phdr[i];
+      if (header.p_type != PT_TLS) continue;
+      *static_cast<size_t*>(sum) += header.p_memsz + header.p_align;
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &total);
+  return total;
 }
 
 std::string KernelName() {
@@ -59,7 +90,6 @@ Session::Session(std::unique_ptr<Backend> backend, SourceKind kind,
                  const SessionSettings& settings)
     : kind_(kind), settings_(settings), backend_(std::move(backend)) {
   ::sem_init(&wake_, 0, 0);
-  ::sem_init(&checkpoint_done_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
 
@@ -67,7 +97,6 @@ Session::~Session() {
   (void)Stop();
   SessionRegistry::Get().Remove(this);
   ::sem_destroy(&wake_);
-  ::sem_destroy(&checkpoint_done_);
 }
 
 Status Session::Start() {
@@ -158,7 +187,7 @@ Status Session::StartWorker() {
   ::pthread_sigmask(SIG_SETMASK, &all, &previous);
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kWorkerStackBytes);
+  ::pthread_attr_setstacksize(&attributes, kWorkerStackBytes + ThreadLocalBytes());
   const int error_number = ::pthread_create(&worker_, &attributes, &WorkerMain, this);
   ::pthread_attr_destroy(&attributes);
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
@@ -178,14 +207,18 @@ void Session::StopWorker() {
 }
 
 bool Session::CheckpointNow(int timeout_ms) {
-  if (!worker_is_alive_) return false;
-  checkpoint_requested_ = true;
+  // How soon it is noticed that the worker ended.
+  constexpr int kLongestWaitMs = 10;
+  const uint32_t ticket = checkpoints_asked_.fetch_add(1) + 1;
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
   ::sem_post(&wake_);
-  timespec deadline = DeadlineIn(timeout_ms);
-  while (::sem_clockwait(&checkpoint_done_, CLOCK_MONOTONIC, &deadline) != 0) {
-    if (errno != EINTR) return false;
+  for (;;) {
+    const uint32_t done = checkpoints_done_;
+    if (static_cast<int32_t>(done - ticket) >= 0) return true;
+    if (!worker_is_alive_ || ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
+    WaitForChange(checkpoints_done_, done, std::min(timeout_ms, kLongestWaitMs));
   }
-  return true;
 }
 
 void* Session::WorkerMain(void* session) {
@@ -196,6 +229,7 @@ void* Session::WorkerMain(void* session) {
 void Session::RunWorker() {
   ::prctl(PR_SET_NAME, "hbbp-worker");
   SessionRegistry::Get().AddWorker(::gettid());
+  if (settings_.observer != nullptr) settings_.observer->OnWorkerStarted();
   Status status;
   {
     std::lock_guard data(data_);
@@ -209,12 +243,11 @@ void Session::RunWorker() {
     settings_.observer->OnAttachFailed(status);
   }
   worker_is_alive_ = false;
-  // For one who asked too late to be served.
-  ::sem_post(&checkpoint_done_);
 }
 
 void Session::Work() {
-  uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + kCheckpointIntervalNs;
+  uint64_t checkpoint_interval_ns = kFirstCheckpointNs;
+  uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + checkpoint_interval_ns;
   int drain_interval_ms;
   {
     std::lock_guard data(data_);
@@ -222,13 +255,17 @@ void Session::Work() {
   }
   while (!worker_should_end_) {
     SleepUntilWoken(drain_interval_ms);
-    const bool requested = checkpoint_requested_.exchange(false);
+    const uint32_t asked = checkpoints_asked_;
+    const bool is_requested = asked != checkpoints_done_;
+    const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
-    if (settings_.observer != nullptr && (requested || begin_ns >= checkpoint_due_ns)) {
+    const bool is_due = is_requested || program_has_ended || begin_ns >= checkpoint_due_ns;
+    if (settings_.observer != nullptr && is_due) {
       settings_.observer->OnCheckpoint(Snapshot());
       const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
+      checkpoint_interval_ns = std::min(2 * checkpoint_interval_ns, kCheckpointIntervalNs);
       checkpoint_due_ns =
-          end_ns + std::max(kCheckpointIntervalNs, (end_ns - begin_ns) * kCheckpointCostDivisor);
+          end_ns + std::max(checkpoint_interval_ns, (end_ns - begin_ns) * kCheckpointCostDivisor);
     } else {
       std::lock_guard data(data_);
       if (running_) DrainLocked();
@@ -237,7 +274,11 @@ void Session::Work() {
       std::lock_guard data(data_);
       if (running_) EndRunLocked();
     }
-    if (requested) ::sem_post(&checkpoint_done_);
+    if (is_requested) {
+      checkpoints_done_ = asked;
+      WakeAllWaiters(checkpoints_done_);
+    }
+    if (program_has_ended) break;
   }
 }
 
@@ -274,10 +315,11 @@ void Session::ForgetInChild() {
   backend_->ForgetInChild();
   recorder_.Clear();
   ::sem_init(&wake_, 0, 0);
-  ::sem_init(&checkpoint_done_, 0, 0);
+  // Destroying it would wait for the threads that wait for it, which are not here.
+  new (&attach_ended_signal_) std::condition_variable();
   has_worker_ = false;
   worker_is_alive_ = false;
-  checkpoint_requested_ = false;
+  checkpoints_done_ = checkpoints_asked_.load();
   running_ = false;
   ever_started_ = false;
   finished_runs_ns_ = 0;

@@ -30,6 +30,7 @@ struct SessionInfo {
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
+  virtual void OnWorkerStarted() {}
   virtual void OnCheckpoint(ProfileData data) = 0;
   virtual void OnAttachFailed(const Status& status) = 0;
 };
@@ -90,9 +91,10 @@ class Session {
 
   std::atomic<bool> worker_is_alive_{false};
   std::atomic<bool> worker_should_end_{false};
-  std::atomic<bool> checkpoint_requested_{false};
   sem_t wake_;
-  sem_t checkpoint_done_;
+  // Requests for a checkpoint are numbered; those up to the number that is done are served.
+  std::atomic<uint32_t> checkpoints_asked_{0};
+  std::atomic<uint32_t> checkpoints_done_{0};
 
   std::mutex data_;  // all below
   std::condition_variable attach_ended_signal_;

@@ -1,9 +1,12 @@
 #include "session/session_registry.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 
+#include "backends/threads.h"
+#include "base/files.h"
 #include "session/session.h"
 
 namespace hbbp {
@@ -12,6 +15,16 @@ namespace {
 // A thread id comes round again after at least kernel.pid_max threads; samples of a worker that
 // ended so long ago are not waiting anywhere.
 constexpr size_t kRememberedWorkers = 64;
+
+// Cheap as long as it has not.
+bool MainThreadHasEnded() {
+  char target[1];
+  if (::readlink("/proc/self/exe", target, sizeof(target)) >= 0) return false;
+  StatusOr<std::string> status = ReadTextFile("/proc/self/stat", 4096);
+  if (!status.ok()) return false;
+  const size_t name_end = status->rfind(')');
+  return name_end != std::string::npos && status->compare(name_end, 3, ") Z") == 0;
+}
 
 }  // namespace
 
@@ -44,6 +57,16 @@ void SessionRegistry::AddWorker(pid_t tid) {
 std::vector<pid_t> SessionRegistry::Workers() {
   std::lock_guard lock(workers_mutex_);
   return workers_;
+}
+
+bool SessionRegistry::ProgramHasEnded() {
+  if (!MainThreadHasEnded()) return false;
+  StatusOr<std::vector<pid_t>> threads = ListThreads();
+  if (!threads.ok()) return false;
+  const std::vector<pid_t> workers = Workers();
+  return std::all_of(threads->begin(), threads->end(), [&workers](pid_t tid) {
+    return tid == ::getpid() || std::find(workers.begin(), workers.end(), tid) != workers.end();
+  });
 }
 
 void SessionRegistry::BeforeFork() {

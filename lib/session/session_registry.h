@@ -26,6 +26,10 @@ class SessionRegistry {
   void AddWorker(pid_t tid);
   std::vector<pid_t> Workers();
 
+  // True if the main thread ended by pthread_exit and of the others only workers are left: then
+  // nothing but their end can end the process.
+  bool ProgramHasEnded();
+
  private:
   SessionRegistry();
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/byte_cursor.h"
@@ -36,8 +37,8 @@ struct Input {
   std::vector<Evidence> evidence;
 };
 
-// Header: the giant's mark or anything else, number of functions, number of pieces of evidence; then their offsets;
-// then code, which is also the data that jump tables are read from.
+// Header: the mark of the giant or anything else, how many functions, how many pieces of evidence.
+// Then their offsets; then code, which is also the data that jump tables are read from.
 bool Parse(std::span<const uint8_t> bytes, Input* input) {
   ByteCursor cursor(bytes);
   uint64_t giant;

@@ -1,8 +1,12 @@
 #include "preload/image_profile.h"
 
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -29,7 +33,13 @@ Status CheckPermission(const BackendConfig& config) {
   attr.exclude_kernel = config.include_kernel ? 0 : 1;
   attr.exclude_hv = 1;
   if (MayOpenPerfEvent(attr)) return OkStatus();
-  return PerfEventOpenStatus(errno, EventName(config.event));
+  return PerfEventOpenStatus(errno, EventName(EventKind::kTaskClock));
+}
+
+void WriteError(const std::string& path, const Status& status) {
+  const std::string& message = status.message();
+  (void)WriteFileAtomically(path + kErrorSuffix,
+                            {reinterpret_cast<const uint8_t*>(message.data()), message.size()});
 }
 
 bool MayBeMissing(EventKind event) {
@@ -38,8 +48,11 @@ bool MayBeMissing(EventKind event) {
 
 }  // namespace
 
-ImageProfile::ImageProfile(std::string path, SessionSettings settings, bool is_root)
-    : path_(std::move(path)),
+ImageProfile::ImageProfile(std::string folder, std::string name, SessionSettings settings,
+                           bool is_root)
+    : folder_(std::move(folder)),
+      name_(std::move(name)),
+      path_(folder_ + "/" + name_),
       is_root_(is_root),
       settings_([&] {
         settings.observer = this;
@@ -50,14 +63,14 @@ ImageProfile::ImageProfile(std::string path, SessionSettings settings, bool is_r
 
 void ImageProfile::Start() {
   Status status = CheckPermission(settings_.backend);
-  if (!status.ok()) {
-    OnAttachFailed(status);
-  } else if (MayBeMissing(settings_.backend.event)) {
-    status = session_.Start();
-  } else {
-    status = session_.StartInBackground();
+  if (status.ok()) {
+    status = MayBeMissing(settings_.backend.event) ? session_.Start()
+                                                   : session_.StartInBackground();
   }
-  if (!status.ok() && is_root_) ::_exit(kExitNotProfiled);
+  if (status.ok()) return;
+  // Not path_, which belongs to the worker.
+  WriteError(folder_ + "/" + name_, status);
+  if (is_root_) ::_exit(kExitNotProfiled);
 }
 
 void ImageProfile::Save() {
@@ -69,6 +82,15 @@ void ImageProfile::Save() {
 
 bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 
+// The worker leaves what threads share, so that the program cannot tell that there is one: it finds
+// the descriptor numbers that it expects to be free, may close or overwrite all of them, and a
+// pipe that it closes is closed. And whatever it does by chroot or setuid, the folder stays in
+// reach.
+void ImageProfile::OnWorkerStarted() {
+  if (::unshare(CLONE_FS) == 0 && ::chdir(folder_.c_str()) == 0) path_ = name_;
+  (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
+}
+
 void ImageProfile::OnCheckpoint(ProfileData data) {
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
   const Status status = SaveProfile(data, path_ + kProfileSuffix);
@@ -76,9 +98,7 @@ void ImageProfile::OnCheckpoint(ProfileData data) {
 }
 
 void ImageProfile::OnAttachFailed(const Status& status) {
-  const std::string& message = status.message();
-  (void)WriteFileAtomically(path_ + kErrorSuffix,
-                            {reinterpret_cast<const uint8_t*>(message.data()), message.size()});
+  WriteError(path_, status);
 }
 
 }  // namespace hbbp::preload

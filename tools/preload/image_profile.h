@@ -12,9 +12,9 @@ namespace hbbp::preload {
 
 class ImageProfile : private SessionObserver {
  public:
-  // `path` without suffix. `is_root`: the program that the user asked for, which is not run if it
-  // cannot be profiled.
-  ImageProfile(std::string path, SessionSettings settings, bool is_root);
+  // The profile goes to `folder`/`name`, with a suffix. `is_root`: the program that the user asked
+  // for, which is not run if it cannot be profiled.
+  ImageProfile(std::string folder, std::string name, SessionSettings settings, bool is_root);
 
   void Start();
 
@@ -26,10 +26,13 @@ class ImageProfile : private SessionObserver {
   // A child made by vfork or a bare clone runs in this memory, or in a copy without worker, and
   // must not touch it.
   bool IsOwner() const;
+  void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data) override;
   void OnAttachFailed(const Status& status) override;
 
-  const std::string path_;
+  const std::string folder_;
+  const std::string name_;
+  std::string path_;  // of name_, as the worker gets there
   const bool is_root_;
   const SessionSettings settings_;
   const pid_t owner_;
@@ -38,6 +41,9 @@ class ImageProfile : private SessionObserver {
 
 // For the functions that end an image: saves the current one, if there is one.
 void SaveImage();
+
+// For the main thread, before it ends and leaves the program to the other threads.
+void EndProgramAfterItsThreads();
 
 }  // namespace hbbp::preload
 

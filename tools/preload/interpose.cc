@@ -1,8 +1,9 @@
 // The C library functions that end a program image without running its destructors. Each saves
-// the profile and calls the one that it stands in front of.
+// the profile and calls the one that it stands in front of. And pthread_exit, because a program
+// whose main thread ended goes on until its last thread ends, and the worker is one.
 //
-// All of them may be called in a child made by vfork, which shares the memory of its parent, and
-// some in signal handlers: so they allocate nothing, and what they call is looked up beforehand.
+// All but that one may be called in a child made by vfork, which shares the memory of its parent,
+// and some in signal handlers: so they allocate nothing, and what they call is looked up beforehand.
 
 #include <alloca.h>
 #include <dlfcn.h>
@@ -26,6 +27,7 @@ struct NextFunctions {
   int (*execvpe)(const char*, Arguments, Arguments);
   int (*fexecve)(int, Arguments, Arguments);
   int (*execveat)(int, const char*, Arguments, Arguments, int);
+  void (*pthread_exit)(void*);
 };
 
 NextFunctions next;
@@ -43,6 +45,7 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("execvpe", &next.execvpe);
   LookUp("fexecve", &next.fexecve);
   LookUp("execveat", &next.execveat);
+  LookUp("pthread_exit", &next.pthread_exit);
   LookUp("execve", &next.execve);
 }
 
@@ -81,6 +84,13 @@ extern "C" {
 
 HBBP_INTERPOSE void _exit(int status) { EndProcess(status); }
 HBBP_INTERPOSE void _Exit(int status) { EndProcess(status); }
+
+HBBP_INTERPOSE void pthread_exit(void* result) {
+  LookUpAll();
+  if (::gettid() == ::getpid()) hbbp::preload::EndProgramAfterItsThreads();
+  next.pthread_exit(result);
+  __builtin_unreachable();
+}
 
 HBBP_INTERPOSE void quick_exit(int status) {
   Prepare().quick_exit(status);

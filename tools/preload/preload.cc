@@ -4,6 +4,7 @@
 // its libraries would cost milliseconds at every exec, and the program may use libhbbp itself.
 
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "preload/image_profile.h"
 #include "preload/options.h"
+#include "session/session_registry.h"
 
 namespace hbbp::preload {
 namespace {
@@ -20,13 +22,13 @@ namespace {
 // Never freed: other threads may still be in it while the process ends.
 ImageProfile* current = nullptr;
 
-std::string ImagePath(const std::string& folder) {
+std::string ImageName() {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   char name[64];
-  std::snprintf(name, sizeof(name), "/%d.%012lld%09ld", ::getpid(),
+  std::snprintf(name, sizeof(name), "%d.%012lld%09ld", ::getpid(),
                 static_cast<long long>(now.tv_sec), now.tv_nsec);
-  return folder + name;
+  return name;
 }
 
 SessionSettings SettingsFromEnvironment() {
@@ -55,7 +57,7 @@ bool IsRoot() {
 void StartImage() {
   const char* folder = std::getenv(kFolderVariable);
   if (folder == nullptr || *folder == '\0') return;
-  current = new ImageProfile(ImagePath(folder), SettingsFromEnvironment(), IsRoot());
+  current = new ImageProfile(folder, ImageName(), SettingsFromEnvironment(), IsRoot());
   current->Start();
 }
 
@@ -73,6 +75,34 @@ __attribute__((constructor)) void OnLoad() {
 __attribute__((destructor)) void OnExit() { SaveImage(); }
 
 }  // namespace
+
+namespace {
+
+sigset_t mask_of_main_thread;
+
+// In place of the last thread of the program, which would run the exit handlers if there were no
+// worker. The worker itself cannot: it has none of the program's descriptors.
+void* ExitAfterLastThread(void*) {
+  constexpr useconds_t kPollMicroseconds = 20'000;
+  SessionRegistry::Get().AddWorker(::gettid());
+  while (!SessionRegistry::Get().ProgramHasEnded()) ::usleep(kPollMicroseconds);
+  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+  std::exit(0);
+}
+
+}  // namespace
+
+void EndProgramAfterItsThreads() {
+  if (current == nullptr) return;
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &mask_of_main_thread);
+  pthread_t thread;
+  if (::pthread_create(&thread, nullptr, &ExitAfterLastThread, nullptr) == 0) {
+    ::pthread_detach(thread);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+}
 
 void SaveImage() {
   if (current != nullptr) current->Save();

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "base/files.h"
@@ -24,10 +23,15 @@ bool IsNumber(std::string_view text) {
                                       [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool IsProfile(const fs::path& path) {
-  char magic[8] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof(magic));
-  return std::string_view(magic, sizeof(magic)) == "HBBPPROF";
+// Is it what a run leaves of a child? Names alone do not tell: `-o run.2` is a run of its own.
+bool IsProfileOf(const fs::path& path, std::string_view pid) {
+  hbbp_profile* profile = nullptr;
+  if (hbbp_profile_load(path.c_str(), &profile, nullptr) != HBBP_OK) return false;
+  HBBP_INIT(hbbp_profile_info, info);
+  const bool has_info = hbbp_profile_get_info(profile, &info, nullptr) == HBBP_OK;
+  const bool is_of_pid = has_info && std::to_string(info.pid) == pid;
+  hbbp_profile_destroy(profile);
+  return is_of_pid;
 }
 
 // output.1234 of an earlier run would be taken for a child of this one.
@@ -38,10 +42,9 @@ void RemoveEarlierChildren(const std::string& output) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(prefix) && IsNumber(std::string_view(name).substr(prefix.size())) &&
-        IsProfile(entry.path())) {
-      fs::remove(entry.path(), ignored);
-    }
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view suffix = std::string_view(name).substr(prefix.size());
+    if (IsNumber(suffix) && IsProfileOf(entry.path(), suffix)) fs::remove(entry.path(), ignored);
   }
 }
 
@@ -52,10 +55,20 @@ StatusOr<uint64_t> SampleCount(const hbbp_profile* profile) {
   return info.samples;
 }
 
+// So that a symbolic link stays one.
+fs::path WithoutLinks(const fs::path& path) {
+  std::error_code error;
+  fs::path real = fs::canonical(path, error);
+  return error ? path : real;
+}
+
 // Puts the parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
   if (parts.profiles.size() == 1) {
-    if (std::rename(parts.profiles[0].c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
+    const fs::path target = WithoutLinks(path);
+    if (std::rename(parts.profiles[0].c_str(), target.c_str()) != 0) {
+      return ErrnoStatus(errno, path);
+    }
     return OkStatus();
   }
   HBBP_INIT(hbbp_error, error);
@@ -67,15 +80,27 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
 
 StatusOr<PartsFolder> PartsFolder::Create(const std::string& output) {
   std::error_code error;
-  const fs::path absolute = fs::absolute(output, error);
+  const fs::path absolute = WithoutLinks(fs::absolute(output, error));
   if (error) return ErrnoStatus(error.value(), output);
-  if (fs::is_directory(absolute, error)) return ErrnoStatus(EISDIR, output);
+  const fs::file_status status = fs::status(absolute, error);
+  if (fs::is_directory(status)) return ErrnoStatus(EISDIR, output);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "%s is no regular file; the profile needs a place of its own",
+                      output.c_str());
+  }
   const std::string path = absolute.string() + ".parts-" + std::to_string(::getpid());
-  // Programs that change their user still have to write there.
-  if (::mkdir(path.c_str(), 0777) != 0) {
+  if (::mkdir(path.c_str(), 0700) != 0) {
     return ErrnoStatus(errno, output + ": cannot write beside it");
   }
+  // Programs that change their user still have to write there, whatever the umask.
+  (void)::chmod(path.c_str(), 0777);
   return PartsFolder(path);
+}
+
+Status PartsFolder::TryToWrite() const {
+  constexpr size_t kBytes = 4096;
+  return WriteFileAtomically(path_ + "/probe", std::vector<uint8_t>(kBytes));
 }
 
 PartsFolder::~PartsFolder() {

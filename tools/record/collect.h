@@ -23,6 +23,9 @@ class PartsFolder {
 
   const std::string& path() const { return path_; }
 
+  // Why nothing can be written there.
+  Status TryToWrite() const;
+
  private:
   explicit PartsFolder(std::string path) : path_(std::move(path)) {}
 

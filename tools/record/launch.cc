@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,11 +61,14 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   SetHandler(SIGQUIT, SIG_IGN);
   SetHandler(SIGTERM, &PassOn);
   SetHandler(SIGHUP, &PassOn);
+  // A reader of the summary that goes away must not leave parts behind.
+  SetHandler(SIGPIPE, SIG_IGN);
   failure_writer.Reset();
   int exec_error = 0;
   const ssize_t got = ::read(failure_reader.get(), &exec_error, sizeof(exec_error));
   int wait_status = 0;
-  while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (::wait4(pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
   }
   program_pid = 0;
   if (got == sizeof(exec_error)) {
@@ -72,6 +76,8 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   }
   ProgramEnd end;
   end.pid = pid;
+  end.user_time_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec) * 1'000'000'000 +
+                     static_cast<uint64_t>(usage.ru_utime.tv_usec) * 1000;
   if (WIFSIGNALED(wait_status)) {
     end.signal = WTERMSIG(wait_status);
     end.exit_status = 128 + end.signal;

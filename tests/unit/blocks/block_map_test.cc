@@ -339,6 +339,21 @@ TEST_CASE("entries of a jump table may lie in another part") {
   CHECK(map.FunctionBlocks({0x2000}) == kPicSwitchBlocks);
 }
 
+TEST_CASE("entries of a table that the width of its index bounds may leave the function") {
+  Bytes code = kPicSwitch;
+  const Bytes extension = {0x40, 0x0f, 0xb6, 0xff, 0x90};  // movzbl %dil,%edi; nop
+  std::copy(extension.begin(), extension.end(), code.begin());
+  FakeModuleCode module;
+  module.AddCode(0x2000, code);
+  module.AddCode(0x5000, {0xc3});
+  module.AddData(0x3000, Words<int32_t>({0x2016 - 0x3000, 0x5000 - 0x3000, 0x2018 - 0x3000,
+                                         0x201a - 0x3000, 0x201c - 0x3000}));
+  BlockMap map(&module);
+  CHECK(map.FunctionBlocks({0x2000}).size() == 5);
+  CHECK(map.Find({0x201a})->start == ModuleAddress{0x201a});
+  CHECK(map.statistics().jump_table_entries == 5);
+}
+
 TEST_CASE("two tables without guards do not run into each other") {
   const Bytes code = {0xff, 0x24, 0xfd, 0x00, 0x30, 0x00, 0x00,  // 2000: jmp *0x3000(,%rdi,8)
                       0xff, 0xc0,                                // 2007: inc %eax

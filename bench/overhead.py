@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Wall-clock and CPU cost of `hbbp record`, as ratios of alternating runs.
+
+    bench/overhead.py build/release/tools/hbbp [--pairs N] [--period NS] [--only NAME]
+
+Prints a table: the median of the ratios pair by pair, with the quartiles.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+
+import workloads
+
+
+def run(command):
+    """(wall, cpu) seconds of a command, the processes that it waits for included."""
+    before = time.monotonic()
+    with open(os.devnull, "wb") as null:
+        process = subprocess.Popen(command, stdout=null, stderr=null)
+        _, status, usage = os.wait4(process.pid, 0)
+    wall = time.monotonic() - before
+    if status != 0:
+        raise SystemExit(f"{command}: exit status {status}")
+    return wall, usage.ru_utime + usage.ru_stime
+
+
+def percent(ratio):
+    return f"{100 * (ratio - 1):+.2f} %"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("hbbp")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--period", type=int, help="ns; default: that of hbbp")
+    parser.add_argument("--only", help="a workload")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        output = os.path.join(folder, "profile")
+        record = [os.path.abspath(arguments.hbbp), "record", "-o", output]
+        if arguments.period:
+            record += ["--period", str(arguments.period)]
+        print("| program | seconds alone | wall-clock overhead (quartiles) | CPU overhead |")
+        print("|---|---|---|---|")
+        medians = []
+        for name, command in workloads.prepare(folder):
+            if arguments.only and name != arguments.only:
+                continue
+            run(command)
+            run(record + ["--"] + command)
+            alone, walls, cpus = [], [], []
+            for pair in range(arguments.pairs):
+                # Whichever comes first has warmer caches, so they take turns.
+                if pair % 2:
+                    profiled = run(record + ["--"] + command)
+                    plain = run(command)
+                else:
+                    plain = run(command)
+                    profiled = run(record + ["--"] + command)
+                alone.append(plain[0])
+                walls.append(profiled[0] / plain[0])
+                cpus.append(profiled[1] / plain[1])
+            low, _, high = statistics.quantiles(walls, n=4)
+            medians.append(statistics.median(walls))
+            print(f"| {name} | {statistics.median(alone):.2f} | "
+                  f"{percent(statistics.median(walls))} ({percent(low)} to {percent(high)}) | "
+                  f"{percent(statistics.median(cpus))} |", flush=True)
+        if len(medians) > 1:
+            print(f"| median of all | | {percent(statistics.median(medians))} | |")
+
+
+if __name__ == "__main__":
+    main()

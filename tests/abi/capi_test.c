@@ -1,0 +1,782 @@
+/* The C ABI as a program sees it. Compiled as C11 and as C++17. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <hbbp/hbbp.h>
+#include <math.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static int failures = 0;
+
+static void report(const char *file, int line, const char *what) {
+  fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
+  ++failures;
+}
+
+#define CHECK(condition)                                      \
+  do {                                                        \
+    if (!(condition)) report(__FILE__, __LINE__, #condition); \
+  } while (0)
+
+/* The call fails with that status, says so in the error, and its one-line message names `word`. */
+#define CHECK_FAILS(expected, word, call)                                             \
+  do {                                                                                \
+    HBBP_INIT(hbbp_error, error);                                                     \
+    const hbbp_status check_status = (call);                                          \
+    if (check_status != (expected)) report(__FILE__, __LINE__, "status of " #call);   \
+    if (error.status != (expected)) report(__FILE__, __LINE__, "error of " #call);    \
+    if (strstr(error.message, word) == NULL || strchr(error.message, '\n') != NULL) { \
+      report(__FILE__, __LINE__, error.message);                                      \
+    }                                                                                 \
+  } while (0)
+
+#define CHECK_OK(call)                                                \
+  do {                                                                \
+    HBBP_INIT(hbbp_error, error);                                     \
+    if ((call) != HBBP_OK) report(__FILE__, __LINE__, error.message); \
+    if (error.status != 0 || error.message[0] != '\0') {              \
+      report(__FILE__, __LINE__, "error was touched by " #call);      \
+    }                                                                 \
+  } while (0)
+
+static int nearly(double a, double b) { return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)); }
+
+static volatile uint64_t work_done;
+
+static uint64_t cpu_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void work(uint64_t for_ns) {
+  const uint64_t begin = cpu_ns();
+  while (cpu_ns() - begin < for_ns) {
+    for (int i = 0; i < 100000; ++i) work_done = work_done + 1;
+  }
+}
+
+static void *work_in_thread(void *unused) {
+  work(40000000);
+  return unused;
+}
+
+static void test_versions(void) {
+  char expected[64];
+  snprintf(expected, sizeof(expected), "%d.%d.%d", HBBP_VERSION_MAJOR, HBBP_VERSION_MINOR,
+           HBBP_VERSION_PATCH);
+  CHECK(strcmp(hbbp_version_string(), expected) == 0);
+  CHECK(strcmp(HBBP_VERSION_STRING, expected) == 0);
+  CHECK(hbbp_version_number() ==
+        HBBP_VERSION_MAJOR * 1000000u + HBBP_VERSION_MINOR * 1000u + HBBP_VERSION_PATCH);
+  CHECK(hbbp_abi_version() == HBBP_ABI_VERSION);
+}
+
+static void test_status_names(void) {
+  CHECK(strcmp(hbbp_status_name(HBBP_OK), "HBBP_OK") == 0);
+#define CHECK_NAME(code, value) \
+  CHECK((code) == (value));     \
+  CHECK(strcmp(hbbp_status_name(value), #code) == 0)
+  CHECK_NAME(HBBP_ERROR_INVALID_ARGUMENT, -1);
+  CHECK_NAME(HBBP_ERROR_INVALID_STATE, -2);
+  CHECK_NAME(HBBP_ERROR_NO_MEMORY, -3);
+  CHECK_NAME(HBBP_ERROR_NOT_FOUND, -4);
+  CHECK_NAME(HBBP_ERROR_IO, -5);
+  CHECK_NAME(HBBP_ERROR_BAD_FORMAT, -6);
+  CHECK_NAME(HBBP_ERROR_UNSUPPORTED, -7);
+  CHECK_NAME(HBBP_ERROR_PERMISSION, -8);
+  CHECK_NAME(HBBP_ERROR_BUSY, -9);
+  CHECK_NAME(HBBP_ERROR_VERSION, -10);
+  CHECK_NAME(HBBP_ERROR_MISMATCH, -11);
+  CHECK_NAME(HBBP_ERROR_INTERNAL, -12);
+#undef CHECK_NAME
+  CHECK(strcmp(hbbp_status_name(1), "unknown status") == 0);
+  CHECK(strcmp(hbbp_status_name(-13), "unknown status") == 0);
+  CHECK(strcmp(hbbp_status_name(INT32_MIN), "unknown status") == 0);
+}
+
+static void test_capabilities(void) {
+  static const char *const names[] = {"perf_event_open",
+                                      "task_clock",
+                                      "cpu_clock",
+                                      "hardware_instructions",
+                                      "precise_instructions",
+                                      "branch_stack",
+                                      "ibs_op",
+                                      "ibs_fetch",
+                                      "breakpoint",
+                                      "sigtrap",
+                                      "inherit_thread",
+                                      "kernel_sampling",
+                                      "seccomp"};
+  const size_t count = sizeof(names) / sizeof(names[0]);
+  hbbp_capabilities *capabilities = NULL;
+  CHECK_OK(hbbp_capabilities_probe(&capabilities, &error));
+  CHECK(hbbp_capabilities_count(capabilities) == count);
+  for (size_t i = 0; i < count; ++i) {
+    HBBP_INIT(hbbp_capability, capability);
+    CHECK_OK(hbbp_capabilities_at(capabilities, i, &capability, &error));
+    CHECK(strcmp(capability.name, names[i]) == 0);
+    CHECK(capability.state >= HBBP_CAPABILITY_UNKNOWN &&
+          capability.state <= HBBP_CAPABILITY_DENIED);
+    CHECK(capability.detail[0] != '\0');
+    CHECK(capability.advice != NULL);
+  }
+  HBBP_INIT(hbbp_capability, beyond);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_capabilities_at(capabilities, count, &beyond, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_capabilities_at(capabilities, SIZE_MAX, &beyond, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "capability",
+              hbbp_capabilities_at(capabilities, 0, NULL, &error));
+  beyond.struct_size = 0;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size",
+              hbbp_capabilities_at(capabilities, 0, &beyond, &error));
+  hbbp_capabilities_destroy(capabilities);
+}
+
+static void test_null(void) {
+  hbbp_session *session = NULL;
+  hbbp_profile *empty = NULL;
+  hbbp_profile *out = NULL;
+  hbbp_mix *mix = NULL;
+  size_t copied = 0;
+  uint64_t samples = 0;
+  HBBP_INIT(hbbp_block, block);
+  HBBP_INIT(hbbp_session_info, session_info);
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  CHECK_OK(hbbp_session_snapshot(session, &empty, &error));
+
+#define CHECK_REFUSES(word, call)                         \
+  do {                                                    \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, call); \
+  } while (0)
+  CHECK_REFUSES("capabilities", hbbp_capabilities_probe(NULL, &error));
+  CHECK_REFUSES("capabilities", hbbp_capabilities_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_create(NULL, NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_start(NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_stop(NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_snapshot(NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_session_snapshot(session, NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_get_info(NULL, &session_info, &error));
+  CHECK_REFUSES("info", hbbp_session_get_info(session, NULL, &error));
+  CHECK_REFUSES("path", hbbp_profile_load(NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_profile_load("/none", NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
+  CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
+  const hbbp_profile *const parts[2] = {empty, NULL};
+  CHECK_REFUSES("profiles", hbbp_profile_merge(NULL, 1, &out, &error));
+  CHECK_REFUSES("profiles", hbbp_profile_merge(parts, 2, &out, &error));
+  CHECK_REFUSES("merged", hbbp_profile_merge(parts, 1, NULL, &error));
+  CHECK_REFUSES("count", hbbp_profile_merge(parts, 0, &out, &error));
+  CHECK_REFUSES("profile", hbbp_profile_select_thread(NULL, 1, &out, &error));
+  CHECK_REFUSES("selected", hbbp_profile_select_thread(empty, 1, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_get_info(NULL, NULL, &error));
+  CHECK_REFUSES("info", hbbp_profile_get_info(empty, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_source_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("source", hbbp_profile_source_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_unexplained_at(NULL, 0, &samples, &error));
+  CHECK_REFUSES("samples", hbbp_profile_unexplained_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_thread_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("thread", hbbp_profile_thread_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_module_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("module", hbbp_profile_module_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_block_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("block", hbbp_profile_block_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_function_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("function", hbbp_profile_function_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile",
+                hbbp_profile_copy_blocks(NULL, 0, 1, sizeof(block), &block, &copied, &error));
+  CHECK_REFUSES("blocks",
+                hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), NULL, &copied, &error));
+  CHECK_REFUSES("copied",
+                hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), &block, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_find_block(NULL, 0, 0, &block, &error));
+  CHECK_REFUSES("block", hbbp_profile_find_block(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_decode(NULL, 0, 0, NULL, &error));
+  CHECK_REFUSES("instruction", hbbp_profile_decode(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_mix_create(NULL, 0, &mix, &error));
+  CHECK_REFUSES("mix", hbbp_mix_create(empty, 0, NULL, &error));
+  CHECK_REFUSES("mix", hbbp_mix_row_at(NULL, 0, NULL, &error));
+#undef CHECK_REFUSES
+
+  CHECK(hbbp_session_start(NULL, NULL) == HBBP_ERROR_INVALID_ARGUMENT);
+  CHECK(hbbp_capabilities_count(NULL) == 0);
+  CHECK(hbbp_profile_source_count(NULL) == 0);
+  CHECK(hbbp_profile_thread_count(NULL) == 0);
+  CHECK(hbbp_profile_module_count(NULL) == 0);
+  CHECK(hbbp_profile_block_count(NULL) == 0);
+  CHECK(hbbp_profile_function_count(NULL) == 0);
+  CHECK(hbbp_mix_row_count(NULL) == 0);
+  CHECK(hbbp_mix_total(NULL) == 0);
+  hbbp_capabilities_destroy(NULL);
+  hbbp_session_destroy(NULL);
+  hbbp_profile_destroy(NULL);
+  hbbp_mix_destroy(NULL);
+  CHECK(out == NULL);
+  CHECK(mix == NULL);
+
+  /* A session that never ran has an empty profile. */
+  CHECK(hbbp_profile_source_count(empty) == 0);
+  CHECK(hbbp_profile_block_count(empty) == 0);
+  CHECK_OK(hbbp_mix_create(empty, 0, &mix, &error));
+  CHECK(hbbp_mix_row_count(mix) == 0);
+  CHECK(hbbp_mix_total(mix) == 0);
+  hbbp_mix_destroy(mix);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "1", hbbp_profile_select_thread(empty, 1, &out, &error));
+  CHECK_OK(hbbp_profile_copy_blocks(empty, 0, 0, sizeof(block), NULL, &copied, &error));
+  hbbp_profile_destroy(empty);
+  hbbp_session_destroy(session);
+}
+
+/* Creates a session with the options, and destroys it. */
+static hbbp_status create(const hbbp_session_options *options, hbbp_error *error) {
+  hbbp_session *session = NULL;
+  const hbbp_status status = hbbp_session_create(options, &session, error);
+  CHECK((status == HBBP_OK) == (session != NULL));
+  hbbp_session_destroy(session);
+  return status;
+}
+
+static void test_options(void) {
+#define CHECK_OPTION(expected, word, assignment)           \
+  do {                                                     \
+    HBBP_INIT(hbbp_session_options, options);              \
+    options.assignment;                                    \
+    CHECK_FAILS(expected, word, create(&options, &error)); \
+  } while (0)
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = -1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = HBBP_SOURCE_TRUTH);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = 1000);
+  CHECK_OPTION(HBBP_ERROR_UNSUPPORTED, "source", source = HBBP_SOURCE_LBR);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = HBBP_EVENT_CYCLES + 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "period_mode", period_mode = -1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "period_mode", period_mode = HBBP_PERIOD_RANDOM + 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "period", period = UINT64_MAX);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "frequency_hz", frequency_hz = 1000001);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "include_kernel", include_kernel = 2);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "buffer_bytes", buffer_bytes = (1u << 30) + 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "not both", period = options.frequency_hz = 1000);
+#undef CHECK_OPTION
+
+  HBBP_INIT(hbbp_session_options, all);
+  all.source = HBBP_SOURCE_EBS;
+  all.event = HBBP_EVENT_CYCLES;
+  all.period_mode = HBBP_PERIOD_RANDOM;
+  all.period = INT64_MAX;
+  all.include_kernel = 1;
+  all.buffer_bytes = 1u << 30;
+  CHECK_OK(create(&all, &error));
+}
+
+/* As a program compiled against another version of the library passes its options. */
+struct other_options {
+  hbbp_session_options known;
+  unsigned char added[64];
+};
+
+static void test_input_sizes(void) {
+  struct other_options other;
+  memset(&other, 0, sizeof(other));
+  const uint32_t full = (uint32_t)sizeof(hbbp_session_options);
+  const uint32_t refused[] = {0, 1, 4, 7, 4097, UINT32_MAX};
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); ++i) {
+    other.known.struct_size = refused[i];
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size", create(&other.known, &error));
+  }
+
+  /* An older program's struct ends earlier: what lies behind it is not read. */
+  other.known.struct_size = (uint32_t)offsetof(hbbp_session_options, period);
+  other.known.period = UINT64_MAX;
+  other.known.include_kernel = 77;
+  CHECK_OK(create(&other.known, &error));
+  other.known.struct_size = (uint32_t)offsetof(hbbp_session_options, frequency_hz);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "period", create(&other.known, &error));
+  memset(&other, 0, sizeof(other));
+
+  other.known.struct_size = (uint32_t)sizeof(other);
+  CHECK_OK(create(&other.known, &error));
+  for (size_t i = 0; i < sizeof(other.added); ++i) {
+    other.added[i] = 1;
+    other.known.struct_size = (uint32_t)sizeof(other);
+    CHECK_FAILS(HBBP_ERROR_VERSION, "hbbp_session_options", create(&other.known, &error));
+    other.known.struct_size = full + (uint32_t)i;
+    CHECK_OK(create(&other.known, &error));
+    other.added[i] = 0;
+  }
+}
+
+/* Calls `call` with outputs of all sizes; `call` fills the struct at `output`. */
+#define CHECK_OUTPUT_SIZES(type, call)                                                           \
+  do {                                                                                           \
+    union {                                                                                      \
+      type value;                                                                                \
+      unsigned char bytes[sizeof(type) + 64];                                                    \
+    } whole, part;                                                                               \
+    type *output = &whole.value;                                                                 \
+    memset(&whole, 0xaa, sizeof(whole));                                                         \
+    whole.value.struct_size = (uint32_t)sizeof(type);                                            \
+    CHECK_OK(call);                                                                              \
+    for (size_t i = sizeof(type); i < sizeof(whole); ++i) CHECK(whole.bytes[i] == 0xaa);         \
+    output = &part.value;                                                                        \
+    for (uint32_t size = 0; size <= sizeof(part); ++size) {                                      \
+      memset(&part, 0xaa, sizeof(part));                                                         \
+      part.value.struct_size = size;                                                             \
+      if (size < 8) {                                                                            \
+        CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size", call);                           \
+        for (size_t i = 4; i < sizeof(part); ++i) CHECK(part.bytes[i] == 0xaa);                  \
+        continue;                                                                                \
+      }                                                                                          \
+      CHECK_OK(call);                                                                            \
+      CHECK(part.value.struct_size == size);                                                     \
+      for (size_t i = 4; i < sizeof(part); ++i) {                                                \
+        const unsigned char expected = i >= size ? 0xaa : i < sizeof(type) ? whole.bytes[i] : 0; \
+        if (part.bytes[i] != expected) {                                                         \
+          report(__FILE__, __LINE__, "byte of a " #type " of another size");                     \
+          break;                                                                                 \
+        }                                                                                        \
+      }                                                                                          \
+    }                                                                                            \
+  } while (0)
+
+static void test_error_sizes(void) {
+  HBBP_INIT(hbbp_error, whole);
+  CHECK(hbbp_session_start(NULL, &whole) == HBBP_ERROR_INVALID_ARGUMENT);
+  const size_t length = strlen(whole.message);
+  CHECK(length > 10);
+  for (size_t room = 0; room <= length + 1; ++room) {
+    hbbp_error cut;
+    memset(&cut, 0x55, sizeof(cut));
+    cut.struct_size = (uint32_t)(offsetof(hbbp_error, message) + room);
+    CHECK(hbbp_session_start(NULL, &cut) == HBBP_ERROR_INVALID_ARGUMENT);
+    if (room == 0) {
+      CHECK(cut.status == 0x55555555);
+      continue;
+    }
+    CHECK(cut.status == HBBP_ERROR_INVALID_ARGUMENT);
+    CHECK(strlen(cut.message) == room - 1);
+    CHECK(strncmp(cut.message, whole.message, room - 1) == 0);
+    for (size_t i = room; i < sizeof(cut.message); ++i) CHECK(cut.message[i] == 0x55);
+  }
+  hbbp_error unset;
+  memset(&unset, 0, sizeof(unset));
+  CHECK(hbbp_session_start(NULL, &unset) == HBBP_ERROR_INVALID_ARGUMENT);
+  CHECK(unset.status == 0 && unset.message[0] == '\0');
+}
+
+static void test_files(const char *folder) {
+  char path[512];
+  hbbp_profile *profile = NULL;
+  snprintf(path, sizeof(path), "%s/none", folder);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, path, hbbp_profile_load(path, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_IO, folder, hbbp_profile_load(folder, &profile, &error));
+  snprintf(path, sizeof(path), "%s/text", folder);
+  FILE *const file = fopen(path, "w");
+  CHECK(file != NULL && fputs("not a profile\n", file) >= 0 && fclose(file) == 0);
+  CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, path, hbbp_profile_load(path, &profile, &error));
+  CHECK(profile == NULL);
+  CHECK(unlink(path) == 0);
+}
+
+static void check_out_of_range(const hbbp_profile *profile) {
+  HBBP_INIT(hbbp_source_info, source);
+  HBBP_INIT(hbbp_thread, thread);
+  HBBP_INIT(hbbp_module, module);
+  HBBP_INIT(hbbp_block, block);
+  HBBP_INIT(hbbp_function, function);
+  HBBP_INIT(hbbp_instruction, instruction);
+  hbbp_profile *selected = NULL;
+  uint64_t samples;
+#define CHECK_RANGE(at, count, output)                                                     \
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", at(profile, count(profile), output, &error)); \
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", at(profile, SIZE_MAX, output, &error))
+  CHECK_RANGE(hbbp_profile_source_at, hbbp_profile_source_count, &source);
+  CHECK_RANGE(hbbp_profile_unexplained_at, hbbp_profile_source_count, &samples);
+  CHECK_RANGE(hbbp_profile_thread_at, hbbp_profile_thread_count, &thread);
+  CHECK_RANGE(hbbp_profile_module_at, hbbp_profile_module_count, &module);
+  CHECK_RANGE(hbbp_profile_block_at, hbbp_profile_block_count, &block);
+  CHECK_RANGE(hbbp_profile_function_at, hbbp_profile_function_count, &function);
+#undef CHECK_RANGE
+  const uint32_t modules = (uint32_t)hbbp_profile_module_count(profile);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "module",
+              hbbp_profile_find_block(profile, modules, 0, &block, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "module",
+              hbbp_profile_decode(profile, UINT32_MAX, 0, &instruction, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x",
+              hbbp_profile_find_block(profile, 0, UINT64_MAX, &block, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x",
+              hbbp_profile_decode(profile, 0, UINT64_MAX, &instruction, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "4294967295",
+              hbbp_profile_select_thread(profile, UINT32_MAX, &selected, &error));
+}
+
+static void check_block(const hbbp_profile *profile, const hbbp_block *block) {
+  HBBP_INIT(hbbp_block, found);
+  CHECK_OK(hbbp_profile_find_block(profile, block->module, block->end - 1, &found, &error));
+  CHECK(memcmp(&found, block, sizeof(found)) == 0);
+  uint64_t address = block->start;
+  for (uint32_t i = 0; i < block->instruction_count; ++i) {
+    HBBP_INIT(hbbp_instruction, instruction);
+    CHECK_OK(hbbp_profile_decode(profile, block->module, address, &instruction, &error));
+    CHECK(instruction.address == address);
+    CHECK(instruction.length >= 1 && instruction.length <= 15);
+    CHECK(instruction.mnemonic[0] != '\0');
+    address += instruction.length;
+  }
+  CHECK(address == block->end);
+  CHECK(block->count > 0 && block->standard_error > 0 && block->samples > 0);
+  CHECK(block->source == HBBP_SOURCE_EBS);
+}
+
+/* Everything that must agree in every profile of one source. Returns the instructions executed. */
+static double check_consistency(const hbbp_profile *profile) {
+  HBBP_INIT(hbbp_profile_info, info);
+  CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
+  uint64_t samples = 0;
+  uint64_t unexplained = 0;
+  for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
+    HBBP_INIT(hbbp_source_info, source);
+    uint64_t of_source = 0;
+    CHECK_OK(hbbp_profile_source_at(profile, i, &source, &error));
+    CHECK_OK(hbbp_profile_unexplained_at(profile, i, &of_source, &error));
+    CHECK(source.source == HBBP_SOURCE_EBS);
+    CHECK(source.event == HBBP_EVENT_TASK_CLOCK);
+    CHECK(source.unit == HBBP_UNIT_NANOSECONDS);
+    CHECK(source.note != NULL);
+    samples += source.samples;
+    unexplained += of_source;
+  }
+  CHECK(samples == info.samples);
+
+  uint64_t in_threads = 0;
+  for (size_t i = 0; i < hbbp_profile_thread_count(profile); ++i) {
+    HBBP_INIT(hbbp_thread, thread);
+    CHECK_OK(hbbp_profile_thread_at(profile, i, &thread, &error));
+    CHECK(thread.pid == info.pid && thread.tid != 0 && thread.samples > 0);
+    in_threads += thread.samples;
+  }
+  CHECK(in_threads + info.unmapped == info.samples);
+
+  uint64_t in_modules = 0;
+  for (size_t i = 0; i < hbbp_profile_module_count(profile); ++i) {
+    HBBP_INIT(hbbp_module, module);
+    CHECK_OK(hbbp_profile_module_at(profile, i, &module, &error));
+    CHECK(module.path[0] != '\0');
+    CHECK((module.samples == 0) == (module.code == HBBP_MODULE_CODE_NOT_SOUGHT));
+    in_modules += module.samples;
+  }
+  CHECK(in_modules == in_threads);
+
+  const size_t block_count = hbbp_profile_block_count(profile);
+  const size_t function_count = hbbp_profile_function_count(profile);
+  double *const of_function = (double *)calloc(function_count + 1, sizeof(double));
+  double instructions = 0;
+  uint64_t in_blocks = 0;
+  hbbp_block previous;
+  memset(&previous, 0, sizeof(previous));
+  for (size_t i = 0; i < block_count; ++i) {
+    HBBP_INIT(hbbp_block, block);
+    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK(block.function < function_count);
+    CHECK(i == 0 || block.module > previous.module || block.start >= previous.end);
+    check_block(profile, &block);
+    of_function[block.function] += block.count * block.instruction_count;
+    instructions += block.count * block.instruction_count;
+    in_blocks += block.samples;
+    previous = block;
+  }
+  CHECK(in_blocks + unexplained == in_threads);
+  for (size_t i = 0; i < function_count; ++i) {
+    HBBP_INIT(hbbp_function, function);
+    CHECK_OK(hbbp_profile_function_at(profile, i, &function, &error));
+    CHECK(nearly(function.instructions, of_function[i]));
+    CHECK(function.name[0] != '\0');
+    CHECK(function.start < function.end);
+  }
+  free(of_function);
+  return instructions;
+}
+
+static void check_mixes(const hbbp_profile *profile, double instructions) {
+  hbbp_mix *mix = NULL;
+  for (hbbp_mix_keys keys = 0; keys < 16; ++keys) {
+    CHECK_OK(hbbp_mix_create(profile, keys, &mix, &error));
+    const double total = hbbp_mix_total(mix);
+    CHECK(nearly(total, instructions));
+    double sum = 0;
+    double shares = 0;
+    const hbbp_mix_keys used = keys == 0 ? (hbbp_mix_keys)HBBP_MIX_BY_MNEMONIC : keys;
+    for (size_t i = 0; i < hbbp_mix_row_count(mix); ++i) {
+      HBBP_INIT(hbbp_mix_row, row);
+      CHECK_OK(hbbp_mix_row_at(mix, i, &row, &error));
+      CHECK((row.mnemonic[0] != '\0') == ((used & HBBP_MIX_BY_MNEMONIC) != 0));
+      CHECK((row.module != HBBP_NO_INDEX) == ((used & HBBP_MIX_BY_MODULE) != 0));
+      CHECK((row.function != HBBP_NO_INDEX) == ((used & HBBP_MIX_BY_FUNCTION) != 0));
+      CHECK((row.thread != HBBP_NO_INDEX) == ((used & HBBP_MIX_BY_THREAD) != 0));
+      CHECK(row.instructions > 0 && row.standard_error > 0);
+      CHECK(nearly(row.share, row.instructions / total));
+      sum += row.instructions;
+      shares += row.share;
+    }
+    CHECK(sum == total);
+    CHECK(nearly(shares, 1));
+    HBBP_INIT(hbbp_mix_row, beyond);
+    CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+                hbbp_mix_row_at(mix, hbbp_mix_row_count(mix), &beyond, &error));
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "row", hbbp_mix_row_at(mix, 0, NULL, &error));
+    hbbp_mix_destroy(mix);
+  }
+  mix = NULL;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys", hbbp_mix_create(profile, 16, &mix, &error));
+  CHECK(mix == NULL);
+}
+
+static void check_copies(const hbbp_profile *profile) {
+  const size_t count = hbbp_profile_block_count(profile);
+  size_t copied = 12345;
+  hbbp_block *const blocks = (hbbp_block *)calloc(count + 1, sizeof(hbbp_block));
+  struct longer_block {
+    hbbp_block known;
+    uint64_t added;
+  };
+  struct longer_block *const longer =
+      (struct longer_block *)calloc(count + 1, sizeof(struct longer_block));
+  CHECK_OK(
+      hbbp_profile_copy_blocks(profile, 0, count + 1, sizeof(hbbp_block), blocks, &copied, &error));
+  CHECK(copied == count);
+  for (size_t i = 0; i < count; ++i) longer[i].added = 1;
+  CHECK_OK(hbbp_profile_copy_blocks(profile, 0, count, sizeof(struct longer_block),
+                                    &longer[0].known, &copied, &error));
+  CHECK(copied == count);
+  for (size_t i = 0; i < count; ++i) {
+    HBBP_INIT(hbbp_block, block);
+    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK(memcmp(&block, &blocks[i], sizeof(block)) == 0);
+    CHECK(longer[i].known.struct_size == sizeof(struct longer_block));
+    CHECK(longer[i].known.start == block.start && longer[i].known.count == block.count);
+    CHECK(longer[i].added == 0);
+  }
+  CHECK(blocks[count].struct_size == 0);
+  memset(blocks, 0, sizeof(hbbp_block));
+  CHECK_OK(
+      hbbp_profile_copy_blocks(profile, count - 1, 5, sizeof(hbbp_block), blocks, &copied, &error));
+  CHECK(copied == 1);
+  CHECK(blocks[0].start == longer[count - 1].known.start);
+  CHECK_OK(
+      hbbp_profile_copy_blocks(profile, count, 5, sizeof(hbbp_block), blocks, &copied, &error));
+  CHECK(copied == 0);
+  CHECK_OK(hbbp_profile_copy_blocks(profile, SIZE_MAX, SIZE_MAX, sizeof(hbbp_block), blocks,
+                                    &copied, &error));
+  CHECK(copied == 0);
+  memset(blocks, 0x55, sizeof(hbbp_block));
+  copied = 12345;
+  const size_t refused[] = {0, 4, 7, 4104, SIZE_MAX};
+  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); ++i) {
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "block_size",
+                hbbp_profile_copy_blocks(profile, 0, 1, refused[i], blocks, &copied, &error));
+  }
+  CHECK(blocks[0].struct_size == 0x55555555);
+  CHECK(copied == 12345);
+  free(blocks);
+  free(longer);
+}
+
+static void check_output_sizes(hbbp_session *session, const hbbp_profile *profile) {
+  hbbp_mix *mix = NULL;
+  HBBP_INIT(hbbp_block, block);
+  CHECK_OK(hbbp_profile_block_at(profile, 0, &block, &error));
+  CHECK_OK(hbbp_mix_create(profile, 0, &mix, &error));
+  CHECK_OUTPUT_SIZES(hbbp_session_info, hbbp_session_get_info(session, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_profile_info, hbbp_profile_get_info(profile, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_source_info, hbbp_profile_source_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_thread, hbbp_profile_thread_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_module, hbbp_profile_module_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_block, hbbp_profile_block_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_block,
+                     hbbp_profile_find_block(profile, block.module, block.start, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_function, hbbp_profile_function_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_instruction,
+                     hbbp_profile_decode(profile, block.module, block.start, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_mix_row, hbbp_mix_row_at(mix, 0, output, &error));
+  hbbp_mix_destroy(mix);
+}
+
+static void check_threads_add_up(const hbbp_profile *profile, double instructions) {
+  enum { kMaxThreads = 64 };
+  hbbp_profile *parts[kMaxThreads];
+  const size_t count = hbbp_profile_thread_count(profile);
+  CHECK(count >= 2 && count <= kMaxThreads);
+  double sum = 0;
+  for (size_t i = 0; i < count; ++i) {
+    HBBP_INIT(hbbp_thread, thread);
+    hbbp_mix *mix = NULL;
+    CHECK_OK(hbbp_profile_thread_at(profile, i, &thread, &error));
+    CHECK_OK(hbbp_profile_select_thread(profile, thread.tid, &parts[i], &error));
+    CHECK(hbbp_profile_thread_count(parts[i]) == 1);
+    CHECK_OK(hbbp_mix_create(parts[i], 0, &mix, &error));
+    sum += hbbp_mix_total(mix);
+    hbbp_mix_destroy(mix);
+  }
+  CHECK(nearly(sum, instructions));
+  hbbp_profile *merged = NULL;
+  CHECK_OK(hbbp_profile_merge((const hbbp_profile *const *)parts, count, &merged, &error));
+  CHECK(hbbp_profile_block_count(merged) == hbbp_profile_block_count(profile));
+  hbbp_mix *mix = NULL;
+  CHECK_OK(hbbp_mix_create(merged, 0, &mix, &error));
+  CHECK(nearly(hbbp_mix_total(mix), instructions));
+  hbbp_mix_destroy(mix);
+  hbbp_profile_destroy(merged);
+  for (size_t i = 0; i < count; ++i) hbbp_profile_destroy(parts[i]);
+}
+
+struct reader {
+  const hbbp_profile *profile;
+  double instructions;
+  pthread_t thread;
+};
+
+/* Reports no failure itself, since only one thread may. */
+static void *read_profile(void *argument) {
+  struct reader *const reader = (struct reader *)argument;
+  const size_t count = hbbp_profile_block_count(reader->profile);
+  for (size_t i = 0; i < count; ++i) {
+    HBBP_INIT(hbbp_block, block);
+    HBBP_INIT(hbbp_block, found);
+    HBBP_INIT(hbbp_module, module);
+    HBBP_INIT(hbbp_instruction, instruction);
+    if (hbbp_profile_block_at(reader->profile, i, &block, NULL) != HBBP_OK ||
+        hbbp_profile_find_block(reader->profile, block.module, block.start, &found, NULL) !=
+            HBBP_OK ||
+        hbbp_profile_module_at(reader->profile, block.module, &module, NULL) != HBBP_OK ||
+        hbbp_profile_decode(reader->profile, block.module, block.start, &instruction, NULL) !=
+            HBBP_OK) {
+      return NULL;
+    }
+  }
+  hbbp_mix *mix = NULL;
+  if (hbbp_mix_create(reader->profile, 0, &mix, NULL) == HBBP_OK) {
+    reader->instructions = hbbp_mix_total(mix);
+  }
+  hbbp_mix_destroy(mix);
+  return NULL;
+}
+
+static void check_concurrent_readers(const hbbp_profile *profile, double instructions) {
+  struct reader readers[4];
+  for (int i = 0; i < 4; ++i) {
+    readers[i].profile = profile;
+    readers[i].instructions = -1;
+    CHECK(pthread_create(&readers[i].thread, NULL, read_profile, &readers[i]) == 0);
+  }
+  for (int i = 0; i < 4; ++i) {
+    pthread_join(readers[i].thread, NULL);
+    CHECK(nearly(readers[i].instructions, instructions));
+  }
+}
+
+/* 77 if this machine does not let it sample. */
+static int test_session(const char *folder) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.event = HBBP_EVENT_TASK_CLOCK;
+  options.period = 500000;
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "not running", hbbp_session_stop(session, &error));
+
+  HBBP_INIT(hbbp_error, refusal);
+  const hbbp_status started = hbbp_session_start(session, &refusal);
+  if (started == HBBP_ERROR_PERMISSION) {
+    printf("SKIPPED: %s\n", refusal.message);
+    hbbp_session_destroy(session);
+    return 77;
+  }
+  CHECK(started == HBBP_OK);
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "running", hbbp_session_start(session, &error));
+  HBBP_INIT(hbbp_session_info, info);
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK(info.running == 1);
+  pthread_t thread;
+  CHECK(pthread_create(&thread, NULL, work_in_thread, NULL) == 0);
+  work(40000000);
+  pthread_join(thread, NULL);
+  hbbp_profile *early = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, &early, &error));
+  work(20000000);
+  CHECK_OK(hbbp_session_stop(session, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "not running", hbbp_session_stop(session, &error));
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK(info.running == 0);
+  CHECK(info.samples > 50);
+  CHECK(info.duration_ns > 0);
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  HBBP_INIT(hbbp_profile_info, profile_info);
+  CHECK_OK(hbbp_profile_get_info(profile, &profile_info, &error));
+  CHECK(profile_info.pid == (uint32_t)getpid());
+  CHECK(profile_info.samples == info.samples);
+  CHECK(profile_info.duration_ns == info.duration_ns);
+  CHECK(strstr(profile_info.command, "capi") != NULL);
+  CHECK(strncmp(profile_info.host, "Linux ", 6) == 0);
+
+  const double instructions = check_consistency(profile);
+  CHECK(instructions > 0);
+  check_mixes(profile, instructions);
+  check_copies(profile);
+  check_output_sizes(session, profile);
+  check_out_of_range(profile);
+  check_threads_add_up(profile, instructions);
+
+  char path[512];
+  snprintf(path, sizeof(path), "%s/profile", folder);
+  CHECK_OK(hbbp_profile_save(profile, path, &error));
+  hbbp_session_destroy(session);
+  /* Snapshots outlive their session. */
+  CHECK(check_consistency(early) > 0);
+  hbbp_profile_destroy(early);
+
+  hbbp_profile *loaded = NULL;
+  CHECK_OK(hbbp_profile_load(path, &loaded, &error));
+  check_concurrent_readers(loaded, instructions);
+  CHECK(nearly(check_consistency(loaded), instructions));
+  CHECK(hbbp_profile_block_count(loaded) == hbbp_profile_block_count(profile));
+  char nowhere[600];
+  snprintf(nowhere, sizeof(nowhere), "%s/none/profile", folder);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, nowhere, hbbp_profile_save(loaded, nowhere, &error));
+  hbbp_profile_destroy(profile);
+  hbbp_profile_destroy(loaded);
+  CHECK(unlink(path) == 0);
+  return 0;
+}
+
+int main(void) {
+  const char *const temporary = getenv("TMPDIR");
+  char folder[256];
+  snprintf(folder, sizeof(folder), "%s/hbbp-capi-XXXXXX", temporary != NULL ? temporary : "/tmp");
+  if (mkdtemp(folder) == NULL) {
+    perror(folder);
+    return 1;
+  }
+  test_versions();
+  test_status_names();
+  test_capabilities();
+  test_null();
+  test_options();
+  test_input_sizes();
+  test_error_sizes();
+  test_files(folder);
+  const int skipped = test_session(folder);
+  CHECK(rmdir(folder) == 0);
+  if (failures != 0) {
+    fprintf(stderr, "%d failures\n", failures);
+    return 1;
+  }
+  return skipped;
+}

@@ -1,0 +1,35 @@
+"""What nm and readelf say of a shared library."""
+import re
+import subprocess
+
+
+def _output(*command):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
+
+
+def exported_symbols(library):
+    """{name: version node, or '' if it has none} of all that the library defines."""
+    symbols = {}
+    listing = _output('nm', '-D', '--defined-only', '--with-symbol-versions', library)
+    for line in listing.splitlines():
+        kind, symbol = line.split()[-2:]
+        name, _, version = symbol.partition('@')
+        if kind == 'A' and not version:
+            continue  # the version node itself
+        symbols[name] = version.lstrip('@')
+    return symbols
+
+
+def dynamic_entries(library, tag):
+    """The values of DT_<tag>, such as NEEDED or SONAME."""
+    return re.findall(rf'\({tag}\).*\[(.*)\]', _output('readelf', '-d', library))
+
+
+def map_nodes(text):
+    """{version node, or '' if unnamed: exported names} of a linker version script, in order."""
+    text = re.sub(r'/\*.*?\*/|#[^\n]*', '', text, flags=re.S)
+    nodes = {}
+    for name, body in re.findall(r'(\w[\w.]*)?\s*\{(.*?)\}', text, flags=re.S):
+        exported = re.search(r'global:(.*?)(local:|$)', body, flags=re.S)
+        nodes[name] = set(re.findall(r'([\w*]+)\s*;', exported.group(1))) if exported else set()
+    return nodes

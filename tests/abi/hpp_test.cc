@@ -1,0 +1,130 @@
+// hbbp.hpp as a program that is compiled as C++17 sees it.
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <hbbp/hbbp.hpp>
+#include <iostream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+static_assert(__cplusplus == 201703L, "the wrapper is for C++17");
+static_assert(!std::is_copy_constructible_v<hbbp::session>);
+static_assert(!std::is_copy_constructible_v<hbbp::profile>);
+static_assert(!std::is_copy_constructible_v<hbbp::mix>);
+static_assert(std::is_nothrow_move_constructible_v<hbbp::profile>);
+static_assert(std::is_base_of_v<std::runtime_error, hbbp::error>);
+
+namespace {
+
+int failures = 0;
+
+void Check(bool condition, const char* what, int line) {
+  if (condition) return;
+  std::cerr << "line " << line << ": failed: " << what << "\n";
+  ++failures;
+}
+#define CHECK(condition) Check((condition), #condition, __LINE__)
+
+template <typename Body>
+hbbp_status StatusOf(Body&& body) {
+  try {
+    body();
+  } catch (const hbbp::error& error) {
+    CHECK(std::strlen(error.what()) > 0);
+    return error.status();
+  }
+  return HBBP_OK;
+}
+
+volatile std::uint64_t work_done;
+
+void Work() {
+  const clock_t begin = clock();
+  while (clock() - begin < CLOCKS_PER_SEC / 20) {
+    for (int i = 0; i < 100'000; ++i) work_done = work_done + 1;
+  }
+}
+
+void TestErrors(const std::string& folder) {
+  CHECK(StatusOf([] { hbbp::session().stop(); }) == HBBP_ERROR_INVALID_STATE);
+  CHECK(StatusOf([&] { hbbp::profile::load(folder + "/none"); }) == HBBP_ERROR_NOT_FOUND);
+  auto options = hbbp::detail::sized<hbbp_session_options>();
+  options.period = options.frequency_hz = 1;
+  CHECK(StatusOf([&] { hbbp::session{options}; }) == HBBP_ERROR_INVALID_ARGUMENT);
+  hbbp::session never_started;
+  const hbbp::profile empty = never_started.snapshot();
+  CHECK(empty.blocks().empty());
+  CHECK(empty.instruction_mix().rows().empty());
+  CHECK(StatusOf([&] { empty.save(folder + "/none/profile"); }) == HBBP_ERROR_NOT_FOUND);
+  CHECK(StatusOf([&] { empty.instruction_mix(1u << 20); }) == HBBP_ERROR_INVALID_ARGUMENT);
+}
+
+void TestLists(const hbbp::profile& profile) {
+  std::uint64_t samples = 0;
+  for (const hbbp_source_info& source : profile.sources()) samples += source.samples;
+  CHECK(samples == profile.info().samples);
+  CHECK(profile.threads().size() == hbbp_profile_thread_count(profile.get()));
+  CHECK(profile.modules().size() == hbbp_profile_module_count(profile.get()));
+  double in_blocks = 0;
+  for (const hbbp_block& block : profile.blocks())
+    in_blocks += block.count * block.instruction_count;
+  double in_functions = 0;
+  for (const hbbp_function& function : profile.functions()) in_functions += function.instructions;
+  const hbbp::mix mix = profile.instruction_mix(HBBP_MIX_BY_FUNCTION);
+  double in_rows = 0;
+  for (const hbbp_mix_row& row : mix.rows()) in_rows += row.instructions;
+  CHECK(in_blocks > 0);
+  CHECK(std::abs(in_functions / in_blocks - 1) < 1e-9);
+  CHECK(std::abs(mix.total() / in_blocks - 1) < 1e-9);
+  CHECK(in_rows == mix.total());
+}
+
+int TestSession(const std::string& folder) {
+  auto options = hbbp::detail::sized<hbbp_session_options>();
+  options.event = HBBP_EVENT_TASK_CLOCK;
+  options.period = 500'000;
+  hbbp::session session(options);
+  try {
+    session.start();
+  } catch (const hbbp::error& error) {
+    if (error.status() != HBBP_ERROR_PERMISSION) throw;
+    std::cout << "SKIPPED: " << error.what() << std::endl;
+    return 77;
+  }
+  CHECK(session.info().running == 1);
+  Work();
+  hbbp::session moved = std::move(session);
+  moved.stop();
+  CHECK(moved.info().running == 0);
+  const hbbp::profile profile = moved.snapshot();
+  TestLists(profile);
+  const std::string path = folder + "/profile";
+  profile.save(path);
+  const hbbp::profile loaded = hbbp::profile::load(path);
+  CHECK(loaded.blocks().size() == profile.blocks().size());
+  TestLists(loaded);
+  std::remove(path.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int main() {
+  const char* const temporary = getenv("TMPDIR");
+  std::string folder = std::string(temporary != nullptr ? temporary : "/tmp") + "/hbbp-hpp-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) {
+    std::perror("mkdtemp");
+    return 1;
+  }
+  TestErrors(folder);
+  const int skipped = TestSession(folder);
+  CHECK(rmdir(folder.c_str()) == 0);
+  return failures != 0 ? 1 : skipped;
+}

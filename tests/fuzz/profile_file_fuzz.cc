@@ -1,0 +1,73 @@
+// Any bytes as a profile file; what is accepted must be stored again as the same, and must resolve.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "profile/profile_file.h"
+#include "profile/resolved_profile.h"
+#include "support/profile_bytes.h"
+
+namespace {
+
+using hbbp::ModuleKind;
+using hbbp::ProfileBytes;
+using hbbp::ProfileData;
+using hbbp::StatusOr;
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void CheckProfile(ProfileData data) {
+  const std::vector<uint8_t> stored = hbbp::SerializeProfile(data);
+  const StatusOr<ProfileData> again = hbbp::ParseProfile(stored);
+  Require(again.ok());
+  Require(hbbp::SerializeProfile(*again) == stored);
+  for (hbbp::ModuleRecord& module : data.modules) {
+    module.path = "/nonexistent/" + std::to_string(module.path.size());
+    // The symbols of the running kernel would differ from machine to machine.
+    if (module.kind == ModuleKind::kKernel) module.kind = ModuleKind::kAnonymous;
+  }
+  const hbbp::ResolvedProfile profile(std::move(data));
+  uint64_t samples = 0;
+  for (const hbbp::BlockRecord& block : profile.blocks()) {
+    Require(block.module < profile.data().modules.size());
+    Require(block.function < profile.functions().size());
+    Require(block.block.start < block.block.end);
+    Require(block.block.instruction_count > 0);
+    (void)profile.InstructionsOf(block);
+    samples += block.samples;
+  }
+  for (uint32_t i = 0; i < profile.data().sources.size(); ++i) {
+    samples += profile.UnexplainedOfSource(i);
+  }
+  for (const hbbp::IpCount& count : profile.data().counts) samples -= count.samples;
+  Require(samples == 0);
+}
+
+// Sections without their checksums, which no mutation would survive: u8 type, u16 size, content.
+std::vector<uint8_t> WithChecksums(const uint8_t* data, size_t size) {
+  ProfileBytes bytes{ProfileData()};
+  while (size >= 3) {
+    const uint32_t type = data[0] % 8;
+    const size_t claimed = data[1] + size_t{256} * data[2];
+    const size_t length = claimed < size - 3 ? claimed : size - 3;
+    bytes.SetSection(type, {data + 3, data + 3 + length});
+    data += 3 + length;
+    size -= 3 + length;
+  }
+  return bytes.Take();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  StatusOr<ProfileData> raw = hbbp::ParseProfile({data, size});
+  if (raw.ok()) CheckProfile(*std::move(raw));
+  StatusOr<ProfileData> rebuilt = hbbp::ParseProfile(WithChecksums(data, size));
+  if (rebuilt.ok()) CheckProfile(*std::move(rebuilt));
+  return 0;
+}

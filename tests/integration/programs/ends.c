@@ -1,0 +1,76 @@
+// ends HOW MILLISECONDS [STATUS]: works, and then ends in one of many ways.
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "work.h"
+
+static void ExitInHandler(int signal_number) {
+  (void)signal_number;
+  _exit(5);
+}
+
+// The handler comes while the allocator holds its lock, sooner or later.
+static void AllocateUntilSignal(void) {
+  signal(SIGALRM, &ExitInHandler);
+  const struct itimerval timer = {{0, 0}, {0, 20000}};
+  setitimer(ITIMER_REAL, &timer, NULL);
+  void* blocks[64] = {NULL};
+  for (unsigned i = 0;; ++i) {
+    free(blocks[i % 64]);
+    blocks[i % 64] = malloc(2000 + i % 7000);
+  }
+}
+
+static void* WorkForever(void* unused) {
+  (void)unused;
+  for (;;) Work(1000);
+  return NULL;
+}
+
+static void* WorkAfterMain(void* milliseconds) {
+  Work(*(long*)milliseconds);
+  return NULL;
+}
+
+static long milliseconds;
+
+static void WorkAtExit(void) {
+  Work(milliseconds);
+  Report();
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  const char* how = argv[1];
+  milliseconds = atol(argv[2]);
+  const int status = argc > 3 ? atoi(argv[3]) : 0;
+  pthread_t thread;
+  Work(milliseconds);
+  if (strcmp(how, "pthread_exit") == 0) {
+    atexit(&Report);
+    pthread_create(&thread, NULL, &WorkAfterMain, &milliseconds);
+    pthread_exit(NULL);
+  }
+  if (strcmp(how, "atexit") == 0) {
+    atexit(&WorkAtExit);
+    return status;
+  }
+  Report();
+  if (strcmp(how, "exit") == 0) exit(status);
+  if (strcmp(how, "_exit") == 0) _exit(status);
+  if (strcmp(how, "_Exit") == 0) _Exit(status);
+  if (strcmp(how, "quick_exit") == 0) quick_exit(status);
+  if (strcmp(how, "abort") == 0) abort();
+  if (strcmp(how, "raise") == 0) raise(status);
+  if (strcmp(how, "wait") == 0) pause();
+  if (strcmp(how, "handler") == 0) AllocateUntilSignal();
+  if (strcmp(how, "threads") == 0) {
+    for (int i = 0; i < 3; ++i) pthread_create(&thread, NULL, &WorkForever, NULL);
+    usleep(100000);
+    exit(status);
+  }
+  return status;
+}

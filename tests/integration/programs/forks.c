@@ -1,0 +1,95 @@
+// forks HOW MILLISECONDS [FILE]: processes that make others, and how much each of them worked.
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+static long milliseconds;
+
+static void WaitForAll(void) {
+  while (wait(NULL) > 0) {
+  }
+}
+
+// In the child; the parent goes on.
+static void Child(long work) {
+  Work(work);
+  Report();
+  exit(0);
+}
+
+static int ChildOfClone(void* unused) {
+  (void)unused;
+  Work(milliseconds);
+  syscall(SYS_exit, 0);
+  return 0;
+}
+
+static void* ForkInThread(void* unused) {
+  (void)unused;
+  Work(milliseconds);
+  const pid_t child = fork();
+  if (child == 0) Child(milliseconds);
+  waitpid(child, NULL, 0);
+  return NULL;
+}
+
+static void Daemonize(const char* done_file) {
+  if (fork() != 0) return;
+  setsid();
+  if (fork() != 0) _exit(0);
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) dup2(null, fd);
+  Work(milliseconds);
+  close(open(done_file, O_WRONLY | O_CREAT, 0666));
+  _exit(0);
+}
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 99;
+  const char* how = argv[1];
+  milliseconds = atol(argv[2]);
+  if (strcmp(how, "bomb") == 0) {
+    for (int i = 0; i < 200; ++i) {
+      const pid_t child = fork();
+      if (child == 0) _exit(i % 8);
+      int status = 0;
+      if (waitpid(child, &status, 0) != child || WEXITSTATUS(status) != i % 8) return 90;
+    }
+  }
+  Work(milliseconds);
+  if (strcmp(how, "fork") == 0) {
+    for (int i = 1; i <= 3; ++i) {
+      if (fork() == 0) Child(i * milliseconds);
+    }
+  }
+  if (strcmp(how, "grandchild") == 0 && fork() == 0) {
+    if (fork() == 0) Child(milliseconds);
+    WaitForAll();
+    Child(milliseconds);
+  }
+  if (strcmp(how, "threads") == 0) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; ++i) pthread_create(&threads[i], NULL, &ForkInThread, NULL);
+    for (int i = 0; i < 4; ++i) pthread_join(threads[i], NULL);
+  }
+  if (strcmp(how, "raw_fork") == 0 && syscall(SYS_fork) == 0) {
+    Work(milliseconds);
+    _exit(0);
+  }
+  if (strcmp(how, "raw_clone") == 0) {
+    static _Alignas(16) char stack[65536];
+    clone(&ChildOfClone, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+  }
+  if (strcmp(how, "daemon") == 0) Daemonize(argv[3]);
+  WaitForAll();
+  Work(milliseconds);
+  Report();
+  return 0;
+}

@@ -1,0 +1,20 @@
+// split ROUNDS: two functions of the same instructions, one of which runs three times as often.
+#include <stdlib.h>
+
+#define FUNCTION(name)                                                    \
+  __attribute__((noinline)) void name(unsigned rounds);                   \
+  void name(unsigned rounds) {                                            \
+    for (unsigned i = 0; i < rounds; ++i) __asm__ volatile("" : "+r"(i)); \
+  }
+
+FUNCTION(ThreeQuarters)
+FUNCTION(OneQuarter)
+
+int main(int argc, char** argv) {
+  const long rounds = argc > 1 ? atol(argv[1]) : 1;
+  for (long i = 0; i < rounds; ++i) {
+    for (int j = 0; j < 3; ++j) ThreeQuarters(1000);
+    OneQuarter(1000);
+  }
+  return 0;
+}

@@ -1,0 +1,190 @@
+"""What cannot work says so in one line, with exit status 2, and leaves nothing behind."""
+import errno
+import os
+import pathlib
+import shutil
+import subprocess
+
+import record_support
+from record_support import NOBODY, needs_root, program
+
+
+class RecordErrorsTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        self.marker = self.folder / 'ran'
+
+    def refused_record(self, *arguments, **options):
+        """The program that was asked for has not run, and nothing was written."""
+        before = set(self.folder.iterdir())
+        message = self.refused('record', *arguments, 'touch', self.marker, **options)
+        self.assertFalse(self.marker.exists())
+        self.assertEqual(set(self.folder.iterdir()), before)
+        return message
+
+    def refused_program(self, *command):
+        before = set(self.folder.iterdir())
+        message = self.refused('record', '-o', self.file, '--', *command)
+        self.assertEqual(set(self.folder.iterdir()), before)
+        return message
+
+    def test_unknown_option(self):
+        self.assertIn('--nonsense', self.refused_record('--nonsense'))
+
+    def test_missing_command(self):
+        self.assertIn('CMD', self.refused('record', '-o', self.file))
+        self.assertIn('CMD', self.refused('record', '-o', self.file, '--'))
+
+    def test_command_not_found(self):
+        self.assertIn('nonexistent', self.refused_program('nonexistent-program', 'x'))
+
+    def test_command_not_executable(self):
+        file = self.folder / 'plain'
+        file.write_text('text')
+        self.assertIn('ermission', self.refused_program(file))
+
+    def test_command_is_a_folder(self):
+        self.assertIn('ermission', self.refused_program(self.folder))
+
+    def test_no_such_folder(self):
+        self.assertIn('No such file', self.refused_record('-o', self.folder / 'none' / 'file'))
+
+    def test_output_is_a_folder(self):
+        self.assertIn('directory', self.refused_record('-o', self.folder))
+
+    @needs_root
+    def test_output_is_a_device(self):
+        device = self.folder / 'null'
+        os.mknod(device, 0o666 | 0o020000, os.makedev(1, 3))
+        self.assertIn('no regular file', self.refused_record('-o', device))
+        self.assertTrue(device.is_char_device())
+
+    @needs_root
+    def test_folder_without_permission(self):
+        self.folder.chmod(0o755)
+        message = self.refused_record('-o', self.file, user=NOBODY, group=NOBODY)
+        self.assertIn('ermission', message)
+
+    def test_read_only_file_system(self):
+        self.assertIn('cannot write', self.refused_record('-o', '/proc/hbbp.data'))
+
+    def test_period_and_frequency(self):
+        self.assertIn('one, not both', self.refused_record('-c', '1000000', '-F', '100'))
+
+    def test_values_that_are_none(self):
+        for option in (('-c', '-1'), ('-c', 'many'), ('-F', '1e'), ('--duration', '-1'),
+                       ('--duration', 'nan'), ('-e', 'sunspots'), ('--source', 'crystal-ball'),
+                       ('--period-mode', 'odd')):
+            self.refused_record(*option)
+
+    def test_frequency_above_what_the_kernel_allows(self):
+        self.assertIn('max_sample_rate', self.refused_record('-F', '100000000'))
+
+    def test_event_without_pmu(self):
+        doctor = self.rows('doctor')
+        if any(row['name'] == 'hardware_instructions' and row['state'] == 'supported'
+               for row in doctor):
+            self.skipTest('this machine has a PMU')
+        message = self.refused_record('-o', self.file, '-e', 'instructions')
+        self.assertIn('instructions', message)
+        self.assertIn('task-clock', message)
+
+    def test_installed_where_ld_preload_cannot_reach(self):
+        folder = self.folder / 'a folder'
+        tool = folder / 'hbbp'
+        (folder / 'preload').mkdir(parents=True)
+        shutil.copy(record_support.TOOL, tool)
+        preload = pathlib.Path(record_support.TOOL).parent / 'preload' / 'libhbbp-preload.so'
+        shutil.copy(preload, folder / 'preload')
+        result = subprocess.run([tool, 'record', '-o', self.file, 'true'], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('another folder', result.stderr)
+
+    def test_static_program(self):
+        result = self.run_tool('record', '-o', self.file, program('ends_static'), 'return', '10',
+                               '3')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('static', result.stderr)
+        self.assertFalse(self.file.exists())
+        self.assert_no_parts()
+
+    def test_32_bit_program(self):
+        result = self.run_tool('record', '-o', self.file, program('ends_32_bit'), 'return', '10',
+                               '3')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('32-bit', result.stderr)
+
+    @needs_root
+    def test_setuid_program(self):
+        self.let_everybody_in()
+        copy = self.folder / 'setuid'
+        shutil.copy(program('ends'), copy)
+        copy.chmod(0o4755)
+        result = self.run_tool('record', '-o', self.file, copy, 'return', '10', user=NOBODY,
+                               group=NOBODY)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('setuid', result.stderr)
+        self.assert_no_parts()
+
+    def test_child_without_profile_is_told(self):
+        result = self.record('sh', '-c', f'"{program("ends_static")}" return 1000; exit 4',
+                             status=4)
+        self.assertIn('of user CPU time', result.stderr)
+
+    def run_without_perf(self, error_number):
+        result = subprocess.run([program('refuse_perf'), str(error_number), record_support.TOOL,
+                                 'record', '-o', self.file, 'touch', self.marker], text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+        if result.returncode == 77:
+            self.skipTest('no seccomp filters')
+        self.assertEqual(result.returncode, 2, result)
+        self.assertFalse(self.marker.exists())
+        self.assertEqual(list(self.folder.iterdir()), [])
+        self.assertEqual(len(result.stderr.splitlines()), 1, result)
+        return result.stderr
+
+    def test_seccomp_refuses_with_eperm(self):
+        message = self.run_without_perf(errno.EPERM)
+        self.assertIn('EPERM', message)
+        self.assertIn('seccomp', message)
+
+    def test_seccomp_refuses_with_eacces(self):
+        self.assertIn('EACCES', self.run_without_perf(errno.EACCES))
+
+    def test_seccomp_refuses_with_enosys(self):
+        message = self.run_without_perf(errno.ENOSYS)
+        self.assertIn('ENOSYS', message)
+        self.assertIn('seccomp', message)
+
+    def test_seccomp_kills(self):
+        self.assertIn('killed by Bad system call', self.run_without_perf(0))
+
+    @needs_root
+    def test_disk_full(self):
+        mount = self.folder / 'small'
+        mount.mkdir()
+        mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=64k', 'none', mount],
+                                 stderr=subprocess.DEVNULL)
+        if mounted.returncode != 0:
+            self.skipTest('no permission to mount')
+        try:
+            with open(mount / 'filler', 'wb', buffering=0) as filler:
+                try:
+                    while True:
+                        filler.write(b'x' * 4096)
+                except OSError:
+                    pass
+            result = self.run_tool('record', '-o', mount / 'file', program('ends'), 'return', 200)
+            self.assertEqual(result.returncode, 2, result)
+            self.assertIn('No space left', result.stderr)
+            self.assertEqual({path.name for path in mount.iterdir()}, {'filler'})
+        finally:
+            subprocess.run(['umount', '-l', mount], check=True)
+
+
+
+
+if __name__ == '__main__':
+    record_support.main(RecordErrorsTest)

@@ -1,0 +1,113 @@
+"""Processes that make others: each with its own profile, as large as its CPU time."""
+import shutil
+import time
+import unittest
+
+import record_support
+from record_support import program, reported
+
+
+class RecordForkTest(record_support.RecordTest):
+
+    def check_family(self, how, children):
+        result = self.record(program('forks'), how, 200)
+        worked = reported(result.stdout)
+        parent = self.assert_whole(result)['pid']
+        self.assertEqual(self.children().keys(), worked.keys() - {parent})
+        self.assertEqual(len(self.children()), children)
+        for child, file in self.children().items():
+            self.assertEqual(self.info(file)['pid'], child)
+            self.assert_close(self.milliseconds(file), worked[child])
+
+    def test_children(self):
+        self.check_family('fork', 3)
+
+    def test_grandchild(self):
+        self.check_family('grandchild', 2)
+
+    def test_fork_in_threads(self):
+        self.check_family('threads', 4)
+
+    def test_raw_fork_leaves_the_profile_of_the_parent_alone(self):
+        self.assert_whole(self.record(program('forks'), 'raw_fork', 200))
+
+    def test_raw_clone_leaves_the_profile_of_the_parent_alone(self):
+        self.assert_whole(self.record(program('forks'), 'raw_clone', 200))
+
+    def test_200_short_children(self):
+        self.record(program('forks'), 'bomb', 50)
+        self.assertEqual(list(self.folder.iterdir()), [self.file])
+
+    def test_daemon_outlives_its_parent(self):
+        done = self.folder / 'done'
+        self.record(program('forks'), 'daemon', 700, done)
+        deadline = time.monotonic() + 20
+        while not done.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertTrue(done.exists())
+        time.sleep(0.3)
+        names = {path.name for path in self.folder.iterdir()} - {'done', self.file.name}
+        self.assertTrue(all(name.startswith(self.file.name + '.') for name in names), names)
+
+    def test_children_of_an_earlier_run_are_removed(self):
+        self.record(program('forks'), 'fork', 50)
+        earlier = self.children()
+        self.assertEqual(len(earlier), 3)
+        other_run = self.folder / 'out.data.2'
+        shutil.copy(self.file, other_run)
+        foreign = self.folder / 'out.data.1'
+        foreign.write_text('not a profile')
+        self.record(program('ends'), 'return', 50)
+        self.assertEqual(set(self.children().values()), {other_run, foreign})
+
+    def test_python_multiprocessing(self):
+        python = shutil.which('python3', path='/usr/bin:/bin')
+        if python is None:
+            raise unittest.SkipTest('no python3')
+        script = self.folder / 'pool.py'
+        script.write_text('''
+import multiprocessing, os, resource, subprocess
+
+def work(n):
+    sum(i * i for i in range(2_000_000))
+    return os.getpid(), int(resource.getrusage(resource.RUSAGE_SELF).ru_utime * 1000)
+
+if __name__ == '__main__':
+    for method in ('fork', 'spawn', 'forkserver'):
+        with multiprocessing.get_context(method).Pool(2) as pool:
+            for pid, milliseconds in pool.map(work, range(4), chunksize=1):
+                print(pid, milliseconds)
+            pool.close()
+            pool.join()
+    print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout)
+''')
+        result = self.record(python, script)
+        self.assertIn('child', result.stdout)
+        worked = reported(result.stdout)
+        self.assertLessEqual(worked.keys(), self.children().keys())
+        for child, milliseconds in worked.items():
+            # Up to the end of the process, which worked a little more after it had told.
+            self.assertGreater(self.milliseconds(self.children()[child]), 0.6 * milliseconds)
+
+    def test_perl_fork(self):
+        if shutil.which('perl') is None:
+            raise unittest.SkipTest('no perl')
+        self.record('perl', '-e', 'for (1..3) { if (!fork) { $s += $_ for 1..2000000; exit } }'
+                                  '1 while wait > 0')
+        self.assertEqual(len(self.children()), 3)
+
+    def test_make_with_jobs(self):
+        if shutil.which('make') is None:
+            raise unittest.SkipTest('no make')
+        makefile = self.folder / 'makefile'
+        makefile.write_text('all: a b c d\na b c d:\n'
+                            f'\t+@MAKEFLAGS= "{program("ends")}" return 100\n')
+        result = self.record('make', '-s', '-j3', '-f', makefile)
+        worked = reported(result.stdout)
+        self.assertEqual(len(worked), 4)
+        for child, milliseconds in worked.items():
+            self.assert_close(self.milliseconds(self.children()[child]), milliseconds)
+
+
+if __name__ == '__main__':
+    record_support.main(RecordForkTest)

@@ -1,0 +1,139 @@
+"""What the tests of hbbp record have in common: a folder, the command, and what it wrote.
+
+The environment names the command (HBBP_TOOL) and the folder of the helper programs
+(HBBP_PROGRAMS). A file of tests ends with `record_support.main(ItsTestCase)`; with the name of a
+test as argument it runs only that. Exit status 77: skipped.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.environ['HBBP_TOOL']
+PROGRAMS = pathlib.Path(os.environ['HBBP_PROGRAMS'])
+SKIPPED = 77
+NOBODY = 65534
+PERIOD_NS = 1_000_000
+# Where counts are compared, a loaded machine and ticks of 4 ms have their share in what is left.
+TOLERANCE = 0.25
+TOLERANCE_MS = 25
+
+
+def program(name):
+    path = PROGRAMS / name
+    if not path.exists():
+        raise unittest.SkipTest(f'{name} could not be built')
+    return str(path)
+
+
+def why_not_permitted():
+    doctor = subprocess.run([TOOL, 'doctor', '--format', 'json'], capture_output=True, text=True)
+    rows = [row for row in json.loads(doctor.stdout)['rows'] if row['name'] == 'task_clock']
+    if not rows or any(row['state'] == 'supported' for row in rows):
+        return None
+    return rows[0]['detail'] or 'no task_clock'
+
+
+def reported(output):
+    """{process or thread id: milliseconds of CPU time} as the helper programs print it."""
+    numbers = [line.split() for line in output.splitlines()]
+    return {int(words[0]): int(words[1]) for words in numbers
+            if len(words) == 2 and words[0].isdigit() and words[1].isdigit()}
+
+
+class RecordTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix='hbbp-record-'))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.file = self.folder / 'out.data'
+
+    def run_tool(self, *arguments, timeout=25, **options):
+        """A finished process; everything that it started has ended, or the test fails."""
+        options = {'stdin': subprocess.DEVNULL, 'cwd': self.folder, **options}
+        process = subprocess.Popen([TOOL, *map(str, arguments)], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, start_new_session=True,
+                                   **options)
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+            self.fail(f'hangs: {arguments}\n{out}\n{err}')
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def record(self, *command, period_ns=PERIOD_NS, status=0, **run_options):
+        result = self.run_tool('record', '-c', period_ns, '-o', self.file, '--', *command,
+                               **run_options)
+        self.assertEqual(result.returncode, status, result)
+        self.assert_no_parts()
+        return result
+
+    def refused(self, *arguments, **options):
+        """Runs something that cannot work; returns the one line that says why."""
+        result = self.run_tool(*arguments, **options)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertEqual(result.stdout, '')
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith(f'hbbp {arguments[0]}: '), result.stderr)
+        return result.stderr
+
+    def assert_no_parts(self):
+        self.assertEqual([path.name for path in self.folder.iterdir() if '.parts-' in path.name],
+                         [])
+
+    def info(self, file=None):
+        result = self.run_tool('info', '--format', 'json', file or self.file)
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)
+
+    def milliseconds(self, file=None):
+        return sum(source['samples'] * source['period'] / 1e6
+                   for source in self.info(file)['sources'])
+
+    def children(self):
+        prefix = self.file.name + '.'
+        return {int(path.name[len(prefix):]): path for path in self.folder.iterdir()
+                if path.name.startswith(prefix)}
+
+    def assert_close(self, found, expected):
+        self.assertLess(abs(found - expected), max(TOLERANCE * expected, TOLERANCE_MS),
+                        f'{found} ms in the profile, {expected} ms of CPU time')
+
+    def assert_whole(self, result):
+        """The profile has all the CPU time that the program says it took."""
+        info = self.info()
+        self.assert_close(self.milliseconds(), reported(result.stdout)[info['pid']])
+        return info
+
+    def rows(self, *arguments):
+        result = self.run_tool(*arguments, '--format', 'json')
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)['rows']
+
+    def let_everybody_in(self):
+        self.folder.chmod(0o777)
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, 'needs root')(test)
+
+
+def main(case):
+    reason = why_not_permitted()
+    if reason:
+        print(f'SKIPPED: {reason}')
+        sys.exit(SKIPPED)
+    names = sys.argv[1:] or unittest.defaultTestLoader.getTestCaseNames(case)
+    result = unittest.TextTestRunner(verbosity=2).run(
+        unittest.TestSuite(case(name) for name in names))
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.skipped and len(result.skipped) == result.testsRun:
+        print(f'SKIPPED: {result.skipped[0][1]}')
+        sys.exit(SKIPPED)

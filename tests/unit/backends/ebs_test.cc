@@ -1,0 +1,491 @@
+#include "backends/ebs.h"
+
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/cpu_work.h"
+#include "support/own_process.h"
+#include "support/temporary_folder.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+struct Collected : SampleSink {
+  void OnSample(const IpSample& sample) override { samples.push_back(sample); }
+  void OnMapping(MappingEvent mapping) override { mappings.push_back(std::move(mapping)); }
+  void OnThreadName(uint32_t, uint32_t tid, const std::string& name) override { names[tid] = name; }
+  void OnLost(uint64_t count) override { lost += count; }
+  void OnThrottled() override {}
+
+  uint64_t SamplesOf(pid_t tid) const {
+    return static_cast<uint64_t>(std::count_if(
+        samples.begin(), samples.end(),
+        [tid](const IpSample& sample) { return sample.tid == static_cast<uint32_t>(tid); }));
+  }
+  uint64_t PeriodsOf(pid_t tid) const {
+    uint64_t sum = 0;
+    for (const IpSample& sample : samples) {
+      if (sample.tid == static_cast<uint32_t>(tid)) sum += sample.period;
+    }
+    return sum;
+  }
+
+  std::vector<IpSample> samples;
+  std::vector<MappingEvent> mappings;
+  std::map<uint32_t, std::string> names;
+  uint64_t lost = 0;
+};
+
+// A thread that works when it is told to, so much as it is told to.
+class Worker {
+ public:
+  Worker() : tid_(started_.get_future()), thread_([this] { Run(); }) {}
+  ~Worker() { Join(); }
+
+  pid_t tid() { return tid_.valid() ? known_tid_ = tid_.get() : known_tid_; }
+  // Starts the work; Join waits for its end and returns the CPU time that it took.
+  void Work(uint64_t cpu_ns) { asked_.set_value(cpu_ns), is_asked_ = true; }
+  uint64_t Join() {
+    if (!is_asked_) Work(0);
+    if (thread_.joinable()) thread_.join();
+    return spent_ns_;
+  }
+
+ private:
+  void Run() {
+    started_.set_value(::gettid());
+    spent_ns_ = Spin(asked_.get_future().get());
+  }
+
+  std::promise<pid_t> started_;
+  std::promise<uint64_t> asked_;
+  std::future<pid_t> tid_;
+  pid_t known_tid_ = 0;
+  bool is_asked_ = false;
+  uint64_t spent_ns_ = 0;
+  std::thread thread_;
+};
+
+BackendConfig ClockConfig(uint64_t period_ns, PeriodMode mode = PeriodMode::kFixed) {
+  BackendConfig config;
+  config.event = EventKind::kTaskClock;
+  config.period_mode = mode;
+  config.period = period_ns;
+  return config;
+}
+
+void Finish(EbsBackend* backend, Collected* collected) {
+  backend->Disable();
+  backend->Drain(collected);
+  backend->Close();
+}
+
+#define HBBP_START_OR_SKIP(backend, config, excluded, choice)              \
+  do {                                                                     \
+    const Status start_status = (backend).Start(config, excluded, choice); \
+    if (start_status.code() == StatusCode::kPermission) {                  \
+      HBBP_SKIP(start_status.message());                                   \
+    }                                                                      \
+    INFO(start_status.message());                                          \
+    REQUIRE(start_status.ok());                                            \
+  } while (false)
+
+TEST_CASE("a busy loop is sampled where it is, as the thread that it is") {
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  CHECK(choice.event == EventKind::kTaskClock);
+  CHECK(choice.period == kMs);
+  const uint64_t spent_ns = Spin(200 * kMs);
+  Finish(&backend, &collected);
+  CHECK(collected.lost == 0);
+  CHECK(collected.PeriodsOf(::gettid()) > spent_ns * 0.8);
+  CHECK(collected.PeriodsOf(::gettid()) < spent_ns * 1.2);
+  const auto loop = reinterpret_cast<uint64_t>(&SpinABit);
+  size_t in_loop = 0;
+  for (const IpSample& sample : collected.samples) {
+    CHECK(sample.pid == static_cast<uint32_t>(::getpid()));
+    CHECK(sample.tid == static_cast<uint32_t>(::gettid()));
+    CHECK(sample.period == kMs);
+    CHECK_FALSE(sample.in_kernel);
+    in_loop += sample.ip.value - loop < 200;
+  }
+  CHECK(in_loop > collected.samples.size() / 2);
+}
+
+void ThreadsBeforeAndAfterStart(bool per_thread) {
+  Worker before;
+  (void)before.tid();
+  EbsBackend backend;
+  if (per_thread) backend.PreferOneEventPerThread();
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
+  CHECK((choice.note.find("one event per thread") != std::string::npos) == per_thread);
+  Worker after;
+  const pid_t after_tid = after.tid();
+  // This is where the strategy without inheritance finds the new thread.
+  backend.Drain(&collected);
+  before.Work(60 * kMs);
+  after.Work(60 * kMs);
+  const uint64_t before_ns = before.Join();
+  const uint64_t after_ns = after.Join();
+  Finish(&backend, &collected);
+  for (const auto& [tid, spent_ns] : {std::pair(before.tid(), before_ns), {after_tid, after_ns}}) {
+    CAPTURE(tid, spent_ns);
+    CHECK(collected.PeriodsOf(tid) > spent_ns * 0.8);
+    CHECK(collected.PeriodsOf(tid) < spent_ns * 1.2);
+  }
+}
+
+TEST_CASE("threads that exist and threads that start later are sampled once each") {
+  ThreadsBeforeAndAfterStart(false);
+}
+
+TEST_CASE("with one event per thread, new threads are found while draining") {
+  ThreadsBeforeAndAfterStart(true);
+}
+
+TEST_CASE("with one event per thread, what ended threads left is delivered and their events go") {
+  EbsBackend backend;
+  backend.PreferOneEventPerThread();
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
+  const size_t fds = OpenFds();
+  for (int i = 0; i < 10; ++i) {
+    Worker worker;
+    const pid_t tid = worker.tid();
+    backend.Drain(&collected);
+    worker.Work(5 * kMs);
+    worker.Join();
+    backend.Drain(&collected);
+    CHECK(collected.SamplesOf(tid) >= 3);
+  }
+  // At most the last ones wait for the next round.
+  CHECK(OpenFds() <= fds + 3);
+  Finish(&backend, &collected);
+}
+
+TEST_CASE("threads that start while the backend starts are sampled, each once") {
+  constexpr size_t kMaxThreads = 200;
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  std::atomic<bool> is_started{false};
+  std::atomic<bool> has_begun{false};
+  std::vector<std::unique_ptr<Worker>> workers;
+  std::thread spawner([&] {
+    while (!is_started && workers.size() < kMaxThreads) {
+      workers.push_back(std::make_unique<Worker>());
+      has_begun = true;
+    }
+  });
+  while (!has_begun) std::this_thread::yield();
+  const Status status = backend.Start(ClockConfig(kMs / 4), 0, &choice);
+  is_started = true;
+  spawner.join();
+  if (status.code() == StatusCode::kPermission) HBBP_SKIP(status.message());
+  INFO(status.message());
+  REQUIRE(status.ok());
+  CAPTURE(workers.size());
+  size_t unsampled = 0;
+  size_t sampled_twice = 0;
+  for (const auto& worker : workers) {
+    const pid_t tid = worker->tid();
+    worker->Work(4 * kMs);
+    const uint64_t spent_ns = worker->Join();
+    backend.Drain(&collected);
+    const uint64_t periods = collected.PeriodsOf(tid);
+    unsampled += periods < spent_ns / 2;
+    sampled_twice += periods > spent_ns * 3 / 2;
+  }
+  CHECK(unsampled == 0);
+  CHECK(sampled_twice == 0);
+  Finish(&backend, &collected);
+}
+
+TEST_CASE("the excluded thread is never sampled, whatever the strategy") {
+  for (bool per_thread : {false, true}) {
+    CAPTURE(per_thread);
+    Worker excluded;
+    Worker included;
+    const pid_t excluded_tid = excluded.tid();
+    EbsBackend backend;
+    if (per_thread) backend.PreferOneEventPerThread();
+    BackendChoice choice;
+    Collected collected;
+    HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), excluded_tid, &choice);
+    Worker later;
+    (void)later.tid();
+    backend.Drain(&collected);
+    excluded.Work(30 * kMs);
+    included.Work(10 * kMs);
+    excluded.Join();
+    included.Join();
+    Finish(&backend, &collected);
+    CHECK(collected.SamplesOf(excluded_tid) == 0);
+    CHECK(collected.SamplesOf(included.tid()) > 0);
+  }
+}
+
+TEST_CASE("every way to choose periods adds up to the CPU time") {
+  struct Mode {
+    BackendConfig config;
+    uint64_t lowest, highest, told;
+  };
+  BackendConfig by_frequency;
+  by_frequency.event = EventKind::kTaskClock;
+  by_frequency.frequency_hz = 1000;
+  const std::vector<Mode> modes = {
+      {ClockConfig(kMs, PeriodMode::kFixed), kMs, kMs, kMs},
+      {ClockConfig(kMs, PeriodMode::kPrime), 999'983, 999'983, 999'983},
+      {ClockConfig(kMs, PeriodMode::kRandom), kMs - kMs / 8, kMs + kMs / 8, kMs},
+      {by_frequency, 1, 10 * kMs, 0},
+  };
+  for (const Mode& mode : modes) {
+    CAPTURE(mode.config.period_mode, mode.config.frequency_hz);
+    EbsBackend backend;
+    BackendChoice choice;
+    Collected collected;
+    HBBP_START_OR_SKIP(backend, mode.config, 0, &choice);
+    CHECK(choice.period == mode.told);
+    uint64_t spent_ns = 0;
+    for (int round = 0; round < 10; ++round) {
+      spent_ns += Spin(20 * kMs);
+      backend.Drain(&collected);
+    }
+    Finish(&backend, &collected);
+    const auto periods = static_cast<double>(collected.PeriodsOf(::gettid()));
+    CHECK(periods > 0.8 * static_cast<double>(spent_ns));
+    CHECK(periods < 1.2 * static_cast<double>(spent_ns));
+    std::set<uint64_t> distinct;
+    for (const IpSample& sample : collected.samples) {
+      if (sample.tid != static_cast<uint32_t>(::gettid())) continue;
+      distinct.insert(sample.period);
+    }
+    REQUIRE_FALSE(distinct.empty());
+    CHECK(*distinct.begin() >= mode.lowest);
+    CHECK(*distinct.rbegin() <= mode.highest);
+  }
+}
+
+// Sorts `values`.
+double Median(std::vector<uint64_t>* values) {
+  std::sort(values->begin(), values->end());
+  return values->empty() ? 0 : static_cast<double>((*values)[values->size() / 2]);
+}
+
+TEST_CASE("random periods vary from drain to drain and are right on average") {
+  constexpr uint64_t kPeriod = kMs / 2;
+  for (int session = 0; session < 4; ++session) {
+    EbsBackend backend;
+    BackendChoice choice;
+    Collected all;
+    HBBP_START_OR_SKIP(backend, ClockConfig(kPeriod, PeriodMode::kRandom), 0, &choice);
+    double shortest = 1e9;
+    double longest = 0;
+    for (int round = 0; round < 25; ++round) {
+      Spin(6 * kMs);
+      Collected collected;
+      backend.Drain(&collected);
+      std::vector<uint64_t> intervals;
+      for (size_t i = 1; i < collected.samples.size(); ++i) {
+        intervals.push_back(collected.samples[i].time_ns - collected.samples[i - 1].time_ns);
+      }
+      all.samples.insert(all.samples.end(), collected.samples.begin(), collected.samples.end());
+      if (intervals.size() < 5) continue;
+      shortest = std::min(shortest, Median(&intervals));
+      longest = std::max(longest, Median(&intervals));
+    }
+    backend.Close();
+    CHECK(longest - shortest > kPeriod / 20);
+    const double mean = static_cast<double>(all.PeriodsOf(::gettid())) /
+                        static_cast<double>(all.SamplesOf(::gettid()));
+    // Four standard errors of the mean of 25 draws.
+    CHECK(mean == Approx(kPeriod).epsilon(0.06));
+  }
+}
+
+TEST_CASE("the clock of the CPU can be asked for") {
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  BackendConfig config = ClockConfig(kMs);
+  config.event = EventKind::kCpuClock;
+  HBBP_START_OR_SKIP(backend, config, 0, &choice);
+  Spin(20 * kMs);
+  Finish(&backend, &collected);
+  CHECK(choice.event == EventKind::kCpuClock);
+  CHECK(collected.SamplesOf(::gettid()) > 0);
+}
+
+TEST_CASE("without a choice of event the best one is taken, and what was wrong with it is told") {
+  EbsBackend backend;
+  BackendChoice choice;
+  HBBP_START_OR_SKIP(backend, BackendConfig(), 0, &choice);
+  backend.Close();
+  CHECK(choice.period > 0);
+  if (choice.event == EventKind::kInstructions) {
+    CHECK(choice.note.empty());
+  } else {
+    CHECK(choice.event == EventKind::kTaskClock);
+    CHECK(choice.note.starts_with("task-clock instead of instructions: "));
+  }
+}
+
+TEST_CASE("a start that fails leaves nothing open and says why") {
+  EbsBackend backend;
+  BackendChoice choice;
+  BackendConfig config;
+  config.event = EventKind::kCycles;
+  const size_t fds = OpenFds();
+  const Status status = backend.Start(config, 0, &choice);
+  if (status.ok()) {
+    backend.Close();
+    HBBP_SKIP("this machine has a PMU, so nothing fails here");
+  }
+  CHECK(status.message().find("cycles") != std::string::npos);
+  CHECK(OpenFds() == fds);
+  CHECK(MappedRings() == 0);
+}
+
+TEST_CASE(
+    "disabling stops, draining empties, closing leaves nothing open, and all may be repeated") {
+  for (bool per_thread : {false, true}) {
+    CAPTURE(per_thread);
+    EbsBackend backend;
+    if (per_thread) backend.PreferOneEventPerThread();
+    const size_t fds = OpenFds();
+    for (int run = 0; run < 3; ++run) {
+      BackendChoice choice;
+      Collected collected;
+      HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
+      CHECK(OpenFds() > fds);
+      CHECK(MappedRings() > 0);
+      Spin(10 * kMs);
+      backend.Disable();
+      backend.Drain(&collected);
+      CHECK(collected.SamplesOf(::gettid()) > 0);
+      const size_t samples = collected.samples.size();
+      Spin(10 * kMs);
+      backend.Drain(&collected);
+      CHECK(collected.samples.size() == samples);
+      backend.Close();
+      CHECK(OpenFds() == fds);
+      CHECK(MappedRings() == 0);
+    }
+  }
+}
+
+TEST_CASE("a descriptor that the program has taken over is left to it") {
+  EbsBackend backend;
+  BackendChoice choice;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  int theirs = -1;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(entry, ignored) == "anon_inode:[perf_event]") {
+      theirs = std::stoi(entry.path().filename());
+    }
+  }
+  REQUIRE(theirs >= 0);
+  int pipe_fds[2];
+  REQUIRE(::pipe(pipe_fds) == 0);
+  REQUIRE(::dup2(pipe_fds[1], theirs) == theirs);
+  Collected collected;
+  Finish(&backend, &collected);
+  CHECK(::write(theirs, "x", 1) == 1);
+  for (int fd : {theirs, pipe_fds[0], pipe_fds[1]}) ::close(fd);
+}
+
+TEST_CASE("a library that is loaded during the run is told of") {
+  const TemporaryFolder folder;
+  const std::string source = folder.Write("lib.c", "int answer(void) { return 42; }\n");
+  const std::string library = folder.File("lib.so");
+  if (!RunCommand("cc -shared -fPIC -Wl,--build-id -o " + library + " " + source)) {
+    HBBP_SKIP("there is no compiler");
+  }
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  void* const handle = ::dlopen(library.c_str(), RTLD_NOW);
+  REQUIRE(handle != nullptr);
+  const auto answer = reinterpret_cast<uint64_t>(::dlsym(handle, "answer"));
+  Finish(&backend, &collected);
+  const auto mapping =
+      std::find_if(collected.mappings.begin(), collected.mappings.end(),
+                   [&](const MappingEvent& event) { return event.path == library; });
+  REQUIRE(mapping != collected.mappings.end());
+  CHECK(mapping->start.value <= answer);
+  CHECK(answer < mapping->end.value);
+  CHECK(mapping->time_ns > 0);
+  CHECK((mapping->build_id.size() == 20 || mapping->inode != 0));
+  ::dlclose(handle);
+}
+
+TEST_CASE("a thread that is named during the run is told of") {
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  pid_t tid = 0;
+  std::thread thread([&tid] {
+    tid = ::gettid();
+    ::pthread_setname_np(::pthread_self(), "named-later");
+  });
+  thread.join();
+  Finish(&backend, &collected);
+  CHECK(collected.names[static_cast<uint32_t>(tid)] == "named-later");
+}
+
+TEST_CASE("a child process is not sampled") {
+  EbsBackend backend;
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
+  CHECK(RunCommand("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done"));
+  Spin(5 * kMs);
+  Finish(&backend, &collected);
+  CHECK(collected.SamplesOf(::gettid()) > 0);
+  for (const IpSample& sample : collected.samples) {
+    CHECK(sample.pid == static_cast<uint32_t>(::getpid()));
+  }
+}
+
+TEST_CASE("the shorter the period, the more often the buffers must be emptied") {
+  int last_ms = 1000;
+  for (uint64_t period : {uint64_t{10'000'000}, uint64_t{100'000}, uint64_t{20'000}}) {
+    EbsBackend backend;
+    BackendChoice choice;
+    BackendConfig config = ClockConfig(period);
+    config.buffer_bytes = 64 * 1024;
+    HBBP_START_OR_SKIP(backend, config, 0, &choice);
+    backend.Close();
+    CHECK(backend.DrainIntervalMs() >= 1);
+    CHECK(backend.DrainIntervalMs() <= 100);
+    CHECK(backend.DrainIntervalMs() < last_ms);
+    last_ms = backend.DrainIntervalMs();
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,217 @@
+#include "perf/records.h"
+
+#include <sys/sysmacros.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/perf_record_builder.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kFields[] = {
+    PERF_SAMPLE_IDENTIFIER, PERF_SAMPLE_IP,   PERF_SAMPLE_TID,
+    PERF_SAMPLE_TIME,       PERF_SAMPLE_ADDR, PERF_SAMPLE_ID,
+    PERF_SAMPLE_STREAM_ID,  PERF_SAMPLE_CPU,  PERF_SAMPLE_PERIOD,
+};
+constexpr size_t kCombinations = 1u << std::size(kFields);
+
+uint64_t SampleType(size_t combination) {
+  uint64_t type = 0;
+  for (size_t i = 0; i < std::size(kFields); ++i) {
+    if ((combination >> i & 1) != 0) type |= kFields[i];
+  }
+  return type;
+}
+
+PerfRecordBuilder Builder(uint64_t type) {
+  PerfRecordBuilder builder(type);
+  builder.Ip(0x1122334455667788).Pid(101).Tid(102).Time(0x1000000000000003).Addr(4);
+  builder.Id(0x5000000000000005).StreamId(6).Cpu(7).Period(8);
+  return builder;
+}
+
+// Calls `parse` with every part of `record` that ends early, each in a heap block of exactly that
+// size, so that a sanitizer sees every overrun.
+void ForEachTruncation(const std::vector<uint8_t>& record,
+                       const std::function<void(std::span<const uint8_t>)>& parse) {
+  for (size_t size = 0; size < record.size(); ++size) {
+    const std::unique_ptr<uint8_t[]> part(new uint8_t[size]);
+    std::copy_n(record.begin(), size, part.get());
+    CAPTURE(size);
+    parse({part.get(), size});
+  }
+}
+
+TEST_CASE("a sample is read with every combination of fields") {
+  for (size_t combination = 0; combination < kCombinations; ++combination) {
+    const uint64_t type = SampleType(combination);
+    CAPTURE(type);
+    const auto has = [type](uint64_t field) { return (type & field) != 0; };
+    const std::vector<uint8_t> record = Builder(type).Misc(PERF_RECORD_MISC_KERNEL).Sample();
+    const auto sample = ParseSample(record, type);
+    REQUIRE(sample.has_value());
+    CHECK(sample->misc == PERF_RECORD_MISC_KERNEL);
+    CHECK(sample->ip == (has(PERF_SAMPLE_IP) ? 0x1122334455667788 : 0));
+    CHECK(sample->pid == (has(PERF_SAMPLE_TID) ? 101 : 0));
+    CHECK(sample->tid == (has(PERF_SAMPLE_TID) ? 102 : 0));
+    CHECK(sample->time == (has(PERF_SAMPLE_TIME) ? 0x1000000000000003 : 0));
+    CHECK(sample->addr == (has(PERF_SAMPLE_ADDR) ? 4 : 0));
+    CHECK(sample->id ==
+          (has(PERF_SAMPLE_ID) || has(PERF_SAMPLE_IDENTIFIER) ? 0x5000000000000005 : 0));
+    CHECK(sample->stream_id == (has(PERF_SAMPLE_STREAM_ID) ? 6 : 0));
+    CHECK(sample->cpu == (has(PERF_SAMPLE_CPU) ? 7 : 0));
+    CHECK(sample->period == (has(PERF_SAMPLE_PERIOD) ? 8 : 0));
+    if (combination % 16 == 15) {
+      ForEachTruncation(record, [type](std::span<const uint8_t> part) {
+        CHECK_FALSE(ParseSample(part, type).has_value());
+      });
+    }
+  }
+}
+
+TEST_CASE("the time of a mapping is found behind every combination of trailing fields") {
+  for (size_t combination = 0; combination < kCombinations; ++combination) {
+    const uint64_t type = SampleType(combination);
+    CAPTURE(type);
+    const std::vector<uint8_t> record =
+        Builder(type).Mmap2(0x7000, 0x2000, 0x1000, 8, 3, 0x123456789a, "/lib/a.so");
+    const auto mapping = ParseMmap2(record, type);
+    REQUIRE(mapping.has_value());
+    CHECK(mapping->time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
+    CHECK(mapping->path == "/lib/a.so");
+    const auto comm = ParseComm(Builder(type).Comm("name"), type);
+    REQUIRE(comm.has_value());
+    CHECK(comm->time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
+    CHECK(comm->name == "name");
+  }
+}
+
+TEST_CASE("a mapping with an inode") {
+  const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const std::vector<uint8_t> record =
+      Builder(type).Mmap2(0x7000, 0x2000, 0x1000, 8, 3, 0x123456789a, "/lib/a.so");
+  const auto mapping = ParseMmap2(record, type);
+  REQUIRE(mapping.has_value());
+  CHECK(mapping->pid == 101);
+  CHECK(mapping->tid == 102);
+  CHECK(mapping->address == 0x7000);
+  CHECK(mapping->size == 0x2000);
+  CHECK(mapping->file_offset == 0x1000);
+  CHECK(mapping->device == makedev(8, 3));
+  CHECK(mapping->inode == 0x123456789a);
+  CHECK(mapping->build_id.empty());
+  CHECK(mapping->path == "/lib/a.so");
+}
+
+TEST_CASE("a mapping with a build ID of every size has neither device nor inode") {
+  for (size_t size = 0; size <= 20; ++size) {
+    CAPTURE(size);
+    std::vector<uint8_t> build_id(size);
+    for (size_t i = 0; i < size; ++i) build_id[i] = static_cast<uint8_t>(0xa0 + i);
+    const auto mapping = ParseMmap2(Builder(0).Mmap2(0x7000, 0x2000, 0, build_id, "/x"), 0);
+    REQUIRE(mapping.has_value());
+    CHECK(mapping->build_id == build_id);
+    CHECK(mapping->device == 0);
+    CHECK(mapping->inode == 0);
+    CHECK(mapping->path == "/x");
+  }
+}
+
+TEST_CASE("a build ID that claims more bytes than there are is refused") {
+  const std::vector<uint8_t> build_id(20, 0xab);
+  std::vector<uint8_t> record = Builder(0).Mmap2(0x7000, 0x2000, 0, build_id, "/x");
+  constexpr size_t kSizeByte = sizeof(perf_event_header) + 32;
+  REQUIRE(record[kSizeByte] == 20);
+  for (int size = 21; size < 256; ++size) {
+    record[kSizeByte] = static_cast<uint8_t>(size);
+    CHECK_FALSE(ParseMmap2(record, 0).has_value());
+  }
+}
+
+TEST_CASE("a mapping that is cut off before the end of its path is refused") {
+  const std::vector<uint8_t> inode = Builder(0).Mmap2(1, 2, 3, 8, 3, 9, "/lib/a.so");
+  const std::vector<uint8_t> build_id =
+      Builder(0).Mmap2(1, 2, 3, std::vector<uint8_t>(20, 0xab), "/lib/a.so");
+  for (const std::vector<uint8_t>& record : {inode, build_id}) {
+    const size_t path_end = sizeof(perf_event_header) + 64 + sizeof("/lib/a.so");
+    ForEachTruncation(record, [path_end](std::span<const uint8_t> part) {
+      CHECK(ParseMmap2(part, 0).has_value() == (part.size() >= path_end));
+    });
+  }
+}
+
+TEST_CASE("a record too short for its trailer has no time") {
+  const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
+                        PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_STREAM_ID;
+  const std::vector<uint8_t> record = PerfRecordBuilder(0).Comm("n");
+  const auto comm = ParseComm(record, type);
+  REQUIRE(comm.has_value());
+  CHECK(comm->time == 0);
+}
+
+TEST_CASE("names and forks") {
+  const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const std::vector<uint8_t> comm_record = Builder(type).Comm("fifteen letters");
+  const auto comm = ParseComm(comm_record, type);
+  REQUIRE(comm.has_value());
+  CHECK(comm->pid == 101);
+  CHECK(comm->tid == 102);
+  CHECK(comm->name == "fifteen letters");
+  const std::vector<uint8_t> fork_record = Builder(type).Fork(201, 202);
+  const auto fork = ParseFork(fork_record);
+  REQUIRE(fork.has_value());
+  CHECK(fork->pid == 101);
+  CHECK(fork->parent_pid == 201);
+  CHECK(fork->tid == 102);
+  CHECK(fork->parent_tid == 202);
+  ForEachTruncation(comm_record, [type](std::span<const uint8_t> part) {
+    CHECK(ParseComm(part, type).has_value() == (part.size() >= 8 + 8 + sizeof("fifteen letters")));
+  });
+  ForEachTruncation(fork_record, [](std::span<const uint8_t> part) {
+    CHECK(ParseFork(part).has_value() == (part.size() >= 8 + 16));
+  });
+}
+
+TEST_CASE("lost records and lost samples are counted") {
+  const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const std::vector<uint8_t> lost = Builder(type).Lost(12);
+  const std::vector<uint8_t> lost_samples = Builder(type).LostSamples(13);
+  CHECK(ParseLost(lost) == 12);
+  CHECK(ParseLost(lost_samples) == 13);
+  ForEachTruncation(lost, [](std::span<const uint8_t> part) {
+    CHECK(ParseLost(part).has_value() == (part.size() >= 8 + 16));
+  });
+  ForEachTruncation(lost_samples, [](std::span<const uint8_t> part) {
+    CHECK(ParseLost(part).has_value() == (part.size() >= 8 + 8));
+  });
+}
+
+TEST_CASE("every parser refuses records of other types") {
+  const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  const std::vector<std::vector<uint8_t>> records = {
+      Builder(type).Sample(),       Builder(type).Mmap2(1, 2, 3, 4, 5, 6, "/x"),
+      Builder(type).Comm("c"),      Builder(type).Fork(1, 2),
+      Builder(type).Exit(1, 2),     Builder(type).Lost(3),
+      Builder(type).LostSamples(4), Builder(type).Throttle(),
+  };
+  for (const std::vector<uint8_t>& record : records) {
+    const uint32_t kind = HeaderOf(record).type;
+    CAPTURE(kind);
+    CHECK(HeaderOf(record).size == record.size());
+    CHECK(ParseSample(record, type).has_value() == (kind == PERF_RECORD_SAMPLE));
+    CHECK(ParseMmap2(record, type).has_value() == (kind == PERF_RECORD_MMAP2));
+    CHECK(ParseComm(record, type).has_value() == (kind == PERF_RECORD_COMM));
+    CHECK(ParseFork(record).has_value() == (kind == PERF_RECORD_FORK));
+    CHECK(ParseLost(record).has_value() ==
+          (kind == PERF_RECORD_LOST || kind == PERF_RECORD_LOST_SAMPLES));
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,54 @@
+#include "profile/profile_data.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "unit/profile/sample_profiles.h"
+
+namespace hbbp {
+namespace {
+
+TEST_CASE("equal counts are added up and all are sorted by module, offset, source and thread") {
+  std::vector<IpCount> counts = {
+      MakeCount(1, 0, 0, 5, 1, 10), MakeCount(0, 1, 1, 5, 2, 10),  MakeCount(0, 0, 0, 9, 4, 10),
+      MakeCount(0, 1, 1, 5, 8, 10), MakeCount(0, 1, 0, 5, 16, 10), MakeCount(0, 0, 1, 5, 32, 10),
+  };
+  Normalize(&counts);
+  const std::vector<IpCount> expected = {
+      MakeCount(0, 0, 1, 5, 32, 10), MakeCount(0, 1, 0, 5, 16, 10), MakeCount(0, 1, 1, 5, 10, 10),
+      MakeCount(0, 0, 0, 9, 4, 10),  MakeCount(1, 0, 0, 5, 1, 10),
+  };
+  CHECK(Describe(counts) == Describe(expected));
+}
+
+TEST_CASE("nothing, and what is already in order, stays as it is") {
+  std::vector<IpCount> none;
+  Normalize(&none);
+  CHECK(none.empty());
+  std::vector<IpCount> counts = {MakeCount(0, 0, 0, 1, 1, 1), MakeCount(0, 0, 0, 2, 1, 1)};
+  const std::string before = Describe(counts);
+  Normalize(&counts);
+  CHECK(Describe(counts) == before);
+}
+
+TEST_CASE("sums do not depend on the order of the counts") {
+  std::mt19937 random(1);
+  std::vector<IpCount> counts;
+  for (uint64_t i = 0; i < 500; ++i) {
+    counts.push_back(MakeCount(static_cast<uint32_t>(i % 3), static_cast<uint32_t>(i % 2),
+                               static_cast<uint32_t>(i % 5), i % 7, 1, 100));
+  }
+  std::vector<IpCount> shuffled = counts;
+  std::shuffle(shuffled.begin(), shuffled.end(), random);
+  Normalize(&counts);
+  Normalize(&shuffled);
+  CHECK(Describe(counts) == Describe(shuffled));
+  CHECK(counts.size() == 3 * 2 * 5 * 7);
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,196 @@
+#include "profile/profile_file.h"
+
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/profile_bytes.h"
+#include "support/temporary_folder.h"
+#include "unit/profile/sample_profiles.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kCountsSection = 5;
+
+StatusCode CodeOf(std::span<const uint8_t> bytes) { return ParseProfile(bytes).status().code(); }
+
+TEST_CASE("everything comes back as it was stored") {
+  const ProfileData data = FullProfile();
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+  for (const ModuleRecord& module : parsed->modules) CHECK(module.pinned_file == nullptr);
+}
+
+TEST_CASE("the same profile gives the same bytes") {
+  CHECK(SerializeProfile(FullProfile()) == SerializeProfile(FullProfile()));
+  const std::vector<uint8_t> bytes = SerializeProfile(FullProfile());
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes);
+  REQUIRE(parsed.ok());
+  CHECK(SerializeProfile(*parsed) == bytes);
+}
+
+TEST_CASE("an empty profile comes back empty") {
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(ProfileData()));
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(ProfileData()));
+}
+
+TEST_CASE("extreme numbers and strange strings come back") {
+  ProfileData data = FullProfile();
+  data.pid = UINT32_MAX;
+  data.start_time_ns = data.duration_ns = UINT64_MAX;
+  data.command = std::string("a\0b\n\xff", 5);
+  data.sources[0].lost = UINT64_MAX;
+  data.modules[0].path = std::string(100'000, 'p');
+  data.modules[2].chunks[1].offset = UINT64_MAX;
+  data.counts[0].samples = UINT64_MAX;
+  data.counts[0].period_sum = std::numeric_limits<double>::min();
+  data.counts.back().offset = UINT64_MAX;
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("every truncation is an error") {
+  const std::vector<uint8_t> bytes = SerializeProfile(FullProfile());
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const std::vector<uint8_t> part(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
+    const StatusOr<ProfileData> parsed = ParseProfile(part);
+    CAPTURE(size);
+    CHECK(parsed.status().code() == StatusCode::kBadFormat);
+    CHECK_FALSE(parsed.status().message().empty());
+  }
+}
+
+TEST_CASE("every damaged byte is an error") {
+  std::vector<uint8_t> bytes = SerializeProfile(FullProfile());
+  for (size_t position = 0; position < bytes.size(); ++position) {
+    for (uint8_t flip : {0x01, 0x80, 0xff}) {
+      bytes[position] ^= flip;
+      CAPTURE(position, flip);
+      CHECK_FALSE(ParseProfile(bytes).ok());
+      bytes[position] ^= flip;
+    }
+  }
+  CHECK(ParseProfile(bytes).ok());
+}
+
+TEST_CASE("bytes behind the end are an error") {
+  std::vector<uint8_t> bytes = SerializeProfile(FullProfile());
+  bytes.push_back(0);
+  CHECK(CodeOf(bytes) == StatusCode::kBadFormat);
+}
+
+TEST_CASE("a file that is no profile is told from a damaged one") {
+  CHECK(CodeOf({}) == StatusCode::kBadFormat);
+  const std::string text = "#!/bin/sh\necho a script that is longer than any header\n";
+  const auto parsed = ParseProfile({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  CHECK(parsed.status().message() == "not a profile of hbbp (no HBBPPROF at its start)");
+}
+
+TEST_CASE("a file or a section of a newer library is refused as such") {
+  ProfileBytes newer_file(FullProfile());
+  newer_file.SetVersion(2);
+  CHECK(CodeOf(newer_file.Take()) == StatusCode::kVersion);
+  for (uint32_t type = 1; type <= kCountsSection; ++type) {
+    CAPTURE(type);
+    ProfileBytes newer_section(FullProfile());
+    newer_section.SetSectionVersion(type, 2);
+    CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
+  }
+}
+
+TEST_CASE("a section that this library does not know is skipped") {
+  ProfileBytes bytes(FullProfile());
+  bytes.AddSection(99, {1, 2, 3});
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(FullProfile()));
+}
+
+TEST_CASE("counts of elements that cannot be there are refused before memory is taken") {
+  for (uint32_t type = 2; type <= kCountsSection; ++type) {
+    for (uint64_t count : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX / 44, UINT64_MAX / 16}) {
+      CAPTURE(type, count);
+      ProfileBytes bytes(FullProfile());
+      bytes.Patch(type, 0, count);
+      CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
+    }
+  }
+}
+
+TEST_CASE("bytes that are left over at the end of a section are refused") {
+  for (uint32_t type = 1; type <= kCountsSection; ++type) {
+    CAPTURE(type);
+    ProfileBytes bytes(FullProfile());
+    bytes.Section(type).push_back(0);
+    CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
+  }
+}
+
+TEST_CASE("a count that refers to nothing is refused") {
+  const ProfileData full = FullProfile();
+  for (int field = 0; field < 3; ++field) {
+    CAPTURE(field);
+    ProfileData data = full;
+    if (field == 0) data.counts[0].source = static_cast<uint32_t>(full.sources.size());
+    if (field == 1) data.counts[0].thread = static_cast<uint32_t>(full.threads.size());
+    if (field == 2) data.counts[0].module = static_cast<uint32_t>(full.modules.size());
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+  }
+}
+
+TEST_CASE("a count that is no number is refused") {
+  for (double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0}) {
+    CAPTURE(bad);
+    ProfileData data = FullProfile();
+    data.counts[0].period_sum = bad;
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+    data = FullProfile();
+    data.counts[0].period_squares = bad;
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+  }
+}
+
+TEST_CASE("counts that were stored out of order are sorted") {
+  ProfileData data = FullProfile();
+  std::swap(data.counts.front(), data.counts.back());
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(FullProfile()));
+}
+
+TEST_CASE("a section outside the file is refused") {
+  for (uint64_t offset : {uint64_t{1} << 30, UINT64_MAX, UINT64_MAX - 4}) {
+    CAPTURE(offset);
+    ProfileBytes bytes(FullProfile());
+    bytes.MoveSection(kCountsSection, offset);
+    CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
+  }
+}
+
+TEST_CASE("files are saved and loaded, and errors name them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("profile");
+  REQUIRE(SaveProfile(FullProfile(), path).ok());
+  const StatusOr<ProfileData> loaded = LoadProfile(path);
+  REQUIRE(loaded.ok());
+  CHECK(Describe(*loaded) == Describe(FullProfile()));
+  CHECK(LoadProfile(folder.File("none")).status().code() == StatusCode::kNotFound);
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
+  const Status damaged = LoadProfile(path).status();
+  CHECK(damaged.code() == StatusCode::kBadFormat);
+  CHECK(damaged.message().starts_with(path + ": truncated"));
+  CHECK(SaveProfile(FullProfile(), folder.File("none/profile")).code() == StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace hbbp

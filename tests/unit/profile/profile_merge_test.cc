@@ -1,0 +1,207 @@
+#include "profile/profile_merge.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "unit/profile/sample_profiles.h"
+
+namespace hbbp {
+namespace {
+
+ProfileData Merge(const std::vector<ProfileData>& profiles) {
+  std::vector<const ProfileData*> pointers;
+  for (const ProfileData& profile : profiles) pointers.push_back(&profile);
+  return MergeProfiles(pointers);
+}
+
+// One file module, one source, one thread, three samples.
+ProfileData SmallProfile() {
+  ProfileData data;
+  data.pid = 10;
+  data.start_time_ns = 1000;
+  data.duration_ns = 50;
+  data.command = "first";
+  data.host = "host";
+  data.sources.resize(1);
+  data.sources[0].kind = SourceKind::kEbs;
+  data.sources[0].event = EventKind::kTaskClock;
+  data.sources[0].period = 100;
+  data.sources[0].lost = 1;
+  data.sources[0].throttled = 2;
+  data.sources[0].unmapped = 3;
+  data.threads = {{10, 11, "thread"}};
+  data.modules.resize(1);
+  data.modules[0].path = "/lib/a.so";
+  data.modules[0].build_id = {1, 2, 3};
+  data.modules[0].device = 5;
+  data.modules[0].inode = 6;
+  data.counts = {MakeCount(0, 0, 0, 0x1000, 3, 100)};
+  return data;
+}
+
+TEST_CASE("one profile merged with nothing is itself") {
+  CHECK(Describe(Merge({FullProfile()})) == Describe(FullProfile()));
+}
+
+TEST_CASE("a profile merged with itself has twice the counts and the same lists") {
+  const ProfileData merged = Merge({FullProfile(), FullProfile()});
+  ProfileData expected = FullProfile();
+  expected.duration_ns *= 2;
+  for (SourceRecord& source : expected.sources) {
+    source.lost *= 2;
+    source.throttled *= 2;
+    source.unmapped *= 2;
+  }
+  for (IpCount& count : expected.counts) {
+    count.samples *= 2;
+    count.period_sum *= 2;
+    count.period_squares *= 2;
+  }
+  CHECK(Describe(merged) == Describe(expected));
+}
+
+TEST_CASE("modules are the same if their build IDs are, whatever they are called") {
+  ProfileData other = SmallProfile();
+  other.modules[0].path = "/elsewhere/b.so";
+  other.modules[0].inode = 99;
+  const ProfileData merged = Merge({SmallProfile(), other});
+  REQUIRE(merged.modules.size() == 1);
+  CHECK(merged.modules[0].path == "/lib/a.so");
+  CHECK(Describe(merged.counts) == Describe(std::vector{MakeCount(0, 0, 0, 0x1000, 6, 100)}));
+}
+
+TEST_CASE("modules with the same path and other build IDs are kept apart") {
+  ProfileData other = SmallProfile();
+  other.modules[0].build_id = {9};
+  const ProfileData merged = Merge({SmallProfile(), other});
+  REQUIRE(merged.modules.size() == 2);
+  CHECK(Describe(merged.counts) == Describe(std::vector{MakeCount(0, 0, 0, 0x1000, 3, 100),
+                                                        MakeCount(1, 0, 0, 0x1000, 3, 100)}));
+}
+
+TEST_CASE("without build IDs, path and inode decide") {
+  ProfileData first = SmallProfile();
+  first.modules[0].build_id.clear();
+  ProfileData same = first;
+  ProfileData replaced = first;
+  replaced.modules[0].inode = 7;
+  CHECK(Merge({first, same}).modules.size() == 1);
+  CHECK(Merge({first, replaced}).modules.size() == 2);
+  CHECK(Merge({first, SmallProfile()}).modules.size() == 2);
+}
+
+TEST_CASE("sources are added up only if all that was asked of them agrees") {
+  const auto merged_sources = [](void (*change)(SourceRecord*)) {
+    ProfileData other = SmallProfile();
+    change(&other.sources[0]);
+    return Merge({SmallProfile(), other}).sources.size();
+  };
+  CHECK(merged_sources([](SourceRecord*) {}) == 1);
+  CHECK(merged_sources([](SourceRecord* source) { source->note = "other"; }) == 1);
+  CHECK(merged_sources([](SourceRecord* source) { source->kind = SourceKind::kIbs; }) == 2);
+  CHECK(merged_sources([](SourceRecord* source) { source->event = EventKind::kCycles; }) == 2);
+  CHECK(merged_sources([](SourceRecord* source) { source->period = 101; }) == 2);
+  CHECK(merged_sources([](SourceRecord* source) { source->frequency_hz = 5; }) == 2);
+  CHECK(merged_sources([](SourceRecord* source) { source->include_kernel = true; }) == 2);
+  CHECK(merged_sources([](SourceRecord* source) { source->period_mode = PeriodMode::kFixed; }) ==
+        2);
+}
+
+TEST_CASE("numbers of sources that are kept apart stay apart") {
+  ProfileData other = SmallProfile();
+  other.sources[0].period = 101;
+  other.sources[0].lost = 40;
+  const ProfileData merged = Merge({SmallProfile(), other});
+  REQUIRE(merged.sources.size() == 2);
+  CHECK(merged.sources[0].lost == 1);
+  CHECK(merged.sources[1].lost == 40);
+  CHECK(merged.counts.size() == 2);
+}
+
+TEST_CASE("threads are the same if process and thread are") {
+  ProfileData other_process = SmallProfile();
+  other_process.threads[0].pid = 20;
+  ProfileData other_thread = SmallProfile();
+  other_thread.threads[0].tid = 12;
+  ProfileData renamed = SmallProfile();
+  renamed.threads[0].name = "renamed";
+  const ProfileData merged = Merge({SmallProfile(), other_process, other_thread, renamed});
+  REQUIRE(merged.threads.size() == 3);
+  CHECK(merged.threads[0].name == "thread");
+  REQUIRE(merged.counts.size() == 3);
+  CHECK(merged.counts[0].samples == 6);
+}
+
+TEST_CASE("generated code of different processes is kept apart, its pieces are united") {
+  ProfileData first = SmallProfile();
+  first.modules[0] = {};
+  first.modules[0].kind = ModuleKind::kAnonymous;
+  first.modules[0].path = "[anonymous]";
+  first.modules[0].chunks = {{0x2000, {0x90}}};
+  ProfileData later = first;
+  later.modules[0].chunks = {{0x1000, {0xcc}}, {0x2000, {0x90}}};
+  ProfileData other = first;
+  other.pid = 77;
+  const ProfileData merged = Merge({first, later, other});
+  REQUIRE(merged.modules.size() == 2);
+  REQUIRE(merged.modules[0].chunks.size() == 2);
+  CHECK(merged.modules[0].chunks[0].offset == 0x1000);
+  CHECK(merged.modules[0].chunks[1].offset == 0x2000);
+  CHECK(merged.modules[1].chunks.size() == 1);
+}
+
+TEST_CASE("who and when: process if all agree, the earliest start, the sum of durations") {
+  ProfileData earlier = SmallProfile();
+  earlier.start_time_ns = 400;
+  earlier.duration_ns = 7;
+  earlier.command = "second";
+  CHECK(Merge({SmallProfile(), earlier}).pid == 10);
+  CHECK(Merge({SmallProfile(), earlier}).start_time_ns == 400);
+  CHECK(Merge({SmallProfile(), earlier}).duration_ns == 57);
+  CHECK(Merge({SmallProfile(), earlier}).command == "first");
+  ProfileData other = SmallProfile();
+  other.pid = 20;
+  CHECK(Merge({SmallProfile(), other}).pid == 0);
+  CHECK(Merge({SmallProfile(), other, SmallProfile()}).pid == 0);
+}
+
+TEST_CASE("lists in another order are matched, not their positions") {
+  ProfileData other = FullProfile();
+  std::swap(other.modules[0], other.modules[2]);
+  std::swap(other.threads[0], other.threads[1]);
+  std::swap(other.sources[0], other.sources[1]);
+  for (IpCount& count : other.counts) {
+    count.source = 1 - count.source;
+    count.thread = 1 - count.thread;
+    if (count.module == 0 || count.module == 2) count.module = 2 - count.module;
+  }
+  const ProfileData merged = Merge({FullProfile(), other});
+  const ProfileData expected = Merge({FullProfile(), FullProfile()});
+  CHECK(Describe(merged) == Describe(expected));
+}
+
+TEST_CASE("one thread's part of a profile") {
+  const std::optional<ProfileData> selected = SelectThread(FullProfile(), 1235);
+  REQUIRE(selected.has_value());
+  ProfileData expected = FullProfile();
+  expected.threads.erase(expected.threads.begin());
+  expected.counts = {
+      MakeCount(0, 0, 0, 0x1000, 1, 4'999'999),
+      MakeCount(2, 0, 0, 0x7000, 7, 4'999'999),
+      MakeCount(3, 1, 0, 0xffffffff81000000, 1, 1'000'000'007),
+  };
+  CHECK(Describe(*selected) == Describe(expected));
+  CHECK_FALSE(SelectThread(FullProfile(), 4321).has_value());
+}
+
+TEST_CASE("the parts of all threads add up to the whole") {
+  const ProfileData whole = FullProfile();
+  const ProfileData sum = Merge({*SelectThread(whole, 1234), *SelectThread(whole, 1235)});
+  CHECK(Describe(sum.counts) == Describe(whole.counts));
+}
+
+}  // namespace
+}  // namespace hbbp

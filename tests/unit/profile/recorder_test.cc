@@ -1,0 +1,338 @@
+#include "profile/recorder.h"
+
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/loaded_library.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_library.h"
+#include "unit/profile/sample_profiles.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kPid = 500;
+constexpr uint32_t kTid = 501;
+
+SourceRecord Source(uint64_t period) {
+  SourceRecord source;
+  source.kind = SourceKind::kEbs;
+  source.event = EventKind::kTaskClock;
+  source.period = period;
+  return source;
+}
+
+IpSample SampleAt(uint64_t ip, uint64_t time, uint32_t tid = kTid, uint64_t period = 100) {
+  IpSample sample;
+  sample.ip = {ip};
+  sample.pid = kPid;
+  sample.tid = tid;
+  sample.time_ns = time;
+  sample.period = period;
+  return sample;
+}
+
+MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, uint64_t time,
+                       uint64_t offset = 0) {
+  MappingEvent event;
+  event.start = {start};
+  event.end = {end};
+  event.offset = {offset};
+  event.inode = 7;
+  event.path = path;
+  event.time_ns = time;
+  return event;
+}
+
+TEST_CASE("samples are counted by address in the file, with sums and sums of squares") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  recorder.OnSample(SampleAt(0x10020, 20, kTid, 3));
+  recorder.OnSample(SampleAt(0x10020, 21, kTid, 4));
+  recorder.OnSample(SampleAt(0x10010, 22));
+  recorder.OnSample(SampleAt(0x10020, 23, kTid + 1));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  IpCount twice = MakeCount(0, 0, 0, 0x3020, 2, 0);
+  twice.period_sum = 7;
+  twice.period_squares = 25;
+  CHECK(Describe(data.counts) == Describe(std::vector{MakeCount(0, 0, 0, 0x3010, 1, 100), twice,
+                                                      MakeCount(0, 0, 1, 0x3020, 1, 100)}));
+  REQUIRE(data.modules.size() == 1);
+  CHECK(data.modules[0].kind == ModuleKind::kFile);
+  CHECK(data.modules[0].path == "/no/lib.so");
+  REQUIRE(data.threads.size() == 2);
+  CHECK(data.threads[0].pid == kPid);
+  CHECK(data.threads[0].tid == kTid);
+}
+
+TEST_CASE("samples where nothing was mapped yet are counted as unmapped") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnSample(SampleAt(0x10020, 9));
+  recorder.OnSample(SampleAt(0x20000, 20));
+  recorder.OnSample(SampleAt(0x10020, 10));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  CHECK(data.sources[0].unmapped == 2);
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].samples == 1);
+  CHECK(recorder.samples() == 3);
+}
+
+TEST_CASE("samples wait for what was mapped before them and is told of later") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnSample(SampleAt(0x10020, 20));
+  recorder.OnSample(SampleAt(0x10020, 40));
+  recorder.Settle(19);
+  CHECK(recorder.Snapshot().counts.empty());
+  CHECK(recorder.samples() == 2);
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.Settle(20);
+  REQUIRE(recorder.Snapshot().counts.size() == 1);
+  CHECK(recorder.Snapshot().counts[0].samples == 1);
+  recorder.Settle(UINT64_MAX);
+  CHECK(recorder.Snapshot().counts[0].samples == 2);
+  CHECK(recorder.Snapshot().sources[0].unmapped == 0);
+  recorder.Settle(UINT64_MAX);
+  CHECK(recorder.Snapshot().counts[0].samples == 2);
+  CHECK(recorder.samples() == 2);
+}
+
+TEST_CASE("two libraries one after the other at the same address are told apart by time") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MappingOf("/no/second.so", 0x10000, 0x20000, 30, 0x5000));
+  for (uint64_t time : {40, 20, 15}) recorder.OnSample(SampleAt(0x10020, time));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.modules.size() == 2);
+  CHECK(data.modules[0].path == "/no/first.so");
+  CHECK(Describe(data.counts) == Describe(std::vector{MakeCount(0, 0, 0, 0x20, 2, 100),
+                                                      MakeCount(1, 0, 0, 0x5020, 1, 100)}));
+}
+
+TEST_CASE("a path that leads to another file later is another module") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  MappingEvent replaced = MappingOf("/no/lib.so", 0x30000, 0x40000, 10);
+  replaced.inode = 8;
+  recorder.OnMapping(replaced);
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x50000, 0x60000, 10));
+  for (uint64_t ip : {0x10000, 0x30000, 0x50000}) recorder.OnSample(SampleAt(ip, 20));
+  recorder.Settle(100);
+  CHECK(recorder.Snapshot().modules.size() == 2);
+  CHECK(recorder.Snapshot().counts.size() == 2);
+}
+
+TEST_CASE("what the kernel says of a deleted file is not part of its name") {
+  Recorder recorder;
+  recorder.OnMapping(MappingOf("/no/lib.so (deleted)", 0x10000, 0x20000, 10));
+  CHECK(recorder.Snapshot().modules[0].path == "/no/lib.so");
+}
+
+TEST_CASE("ignored threads are dropped, also if it becomes known after the sample came") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnSample(SampleAt(0x10020, 20));
+  recorder.OnSample(SampleAt(0x10020, 20, 99));
+  recorder.IgnoreThread(99);
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.threads.size() == 1);
+  CHECK(data.threads[0].tid == kTid);
+  CHECK(data.counts[0].samples == 1);
+  CHECK(recorder.samples() == 1);
+}
+
+TEST_CASE("kernel samples keep their address and need no mapping") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  IpSample sample = SampleAt(0xffffffff81000010, 5);
+  sample.in_kernel = true;
+  recorder.OnSample(sample);
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.modules.size() == 1);
+  CHECK(data.modules[0].kind == ModuleKind::kKernel);
+  CHECK(data.modules[0].path == "[kernel]");
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].offset == 0xffffffff81000010);
+}
+
+TEST_CASE("lost and throttled samples belong to the source that runs") {
+  Recorder recorder;
+  CHECK(recorder.AddSource(Source(100)) == 0);
+  recorder.OnLost(5);
+  recorder.OnThrottled();
+  CHECK(recorder.AddSource(Source(200)) == 1);
+  recorder.OnLost(7);
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.Settle(1);
+  CHECK(recorder.AddSource(Source(100)) == 0);
+  recorder.OnLost(1);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.sources.size() == 2);
+  CHECK(data.sources[0].lost == 6);
+  CHECK(data.sources[0].throttled == 1);
+  CHECK(data.sources[1].lost == 7);
+  CHECK(data.sources[1].throttled == 0);
+  CHECK(data.counts[0].source == 1);
+}
+
+TEST_CASE("threads have the name that they were last told to have") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnThreadName(kPid, kTid, "before");
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.OnSample(SampleAt(0x10000, 1, kTid + 1));
+  recorder.Settle(1);
+  recorder.OnThreadName(kPid, kTid + 1, "after");
+  const ProfileData data = recorder.Snapshot();
+  CHECK(data.threads[0].name == "before");
+  CHECK(data.threads[1].name == "after");
+}
+
+TEST_CASE("a thread that nothing was told of has the name that it has now") {
+  char name[16] = {};
+  REQUIRE(::pthread_getname_np(::pthread_self(), name, sizeof(name)) == 0);
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnSample(SampleAt(0x10000, 1, static_cast<uint32_t>(::gettid())));
+  recorder.Settle(1);
+  CHECK(recorder.Snapshot().threads[0].name == name);
+}
+
+TEST_CASE("the own program is found in the current mappings and pinned") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.AddCurrentMappings(10);
+  const auto ip = reinterpret_cast<uint64_t>(&SampleAt);
+  recorder.OnSample(SampleAt(ip, 20));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 1);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.path == std::filesystem::read_symlink("/proc/self/exe"));
+  CHECK(module.pinned_file != nullptr);
+  const std::vector<uint8_t> program = BytesOfFile("/proc/self/exe");
+  REQUIRE(data.counts[0].offset + 32 < program.size());
+  CHECK(std::memcmp(program.data() + data.counts[0].offset, reinterpret_cast<const void*>(ip),
+                    32) == 0);
+}
+
+TEST_CASE("the vdso is stored with its first sample") {
+  const uint64_t vdso = ::getauxval(AT_SYSINFO_EHDR);
+  if (vdso == 0) HBBP_SKIP("this kernel gives no vdso");
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.AddCurrentMappings(10);
+  recorder.OnSample(SampleAt(vdso + 0x500, 20));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 1);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.kind == ModuleKind::kVdso);
+  CHECK(data.counts[0].offset == 0x500);
+  REQUIRE(module.chunks.size() == 1);
+  CHECK(module.chunks[0].offset == 0);
+  CHECK(std::memcmp(module.chunks[0].bytes.data(), reinterpret_cast<const void*>(vdso), 4096) == 0);
+}
+
+TEST_CASE("generated code is stored around its samples, once") {
+  constexpr size_t kPage = 4096;
+  constexpr size_t kPages = 8;
+  auto* const code = static_cast<uint8_t*>(
+      ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(code != MAP_FAILED);
+  std::memset(code, 0x90, kPages * kPage);
+  const auto start = reinterpret_cast<uint64_t>(code);
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("//anon", start, start + kPages * kPage, 10));
+  recorder.OnSample(SampleAt(start + 3 * kPage + 5, 20));
+  recorder.OnSample(SampleAt(start + 3 * kPage + 6, 20));
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 2);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.kind == ModuleKind::kAnonymous);
+  CHECK(data.counts[0].offset == start + 3 * kPage + 5);
+  REQUIRE(module.chunks.size() == 3);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(module.chunks[i].offset == start + (2 + i) * kPage);
+    CHECK(module.chunks[i].bytes == std::vector<uint8_t>(kPage, 0x90));
+  }
+  ::munmap(code, kPages * kPage);
+}
+
+TEST_CASE("a library keeps its code after it was unloaded and deleted") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  LoadedLibrary library(path);
+  REQUIRE(library.ok());
+  const uint64_t work = library.AddressOf("tiny_work");
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.AddCurrentMappings(10);
+  recorder.OnSample(SampleAt(work, 20));
+  recorder.Settle(100);
+  library.Close();
+  std::filesystem::remove(path);
+  ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].offset ==
+        TinyWorkOffset("/proc/self/fd/" +
+                       std::to_string(data.modules[data.counts[0].module].pinned_file->get())));
+}
+
+TEST_CASE("a cleared recorder knows nothing") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.IgnoreThread(kTid);
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.Clear();
+  CHECK(Describe(recorder.Snapshot()) == Describe(ProfileData()));
+  CHECK(recorder.samples() == 0);
+  recorder.AddSource(Source(100));
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.Settle(1);
+  CHECK(recorder.Snapshot().sources[0].unmapped == 1);
+}
+
+TEST_CASE("a snapshot does not change any more") {
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.Settle(1);
+  const ProfileData snapshot = recorder.Snapshot();
+  const std::string before = Describe(snapshot);
+  recorder.OnSample(SampleAt(0x10000, 1));
+  recorder.Settle(1);
+  CHECK(Describe(snapshot) == before);
+  CHECK(recorder.Snapshot().counts[0].samples == 2);
+}
+
+}  // namespace
+}  // namespace hbbp

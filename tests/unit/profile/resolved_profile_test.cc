@@ -1,0 +1,311 @@
+#include "profile/resolved_profile.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "profile/module_capture.h"
+#include "profile/profile_file.h"
+#include "profile/recorder.h"
+#include "support/catch.h"
+#include "support/loaded_library.h"
+#include "support/temporary_folder.h"
+#include "unit/profile/tiny_profile.h"
+
+namespace hbbp {
+namespace {
+
+#define HBBP_BUILD_OR_SKIP(...) \
+  if (!BuildTinyLibrary(__VA_ARGS__)) HBBP_SKIP("there is no compiler")
+
+TEST_CASE("samples become block counts with standard errors") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  const std::vector<BlockRecord>& blocks = profile.blocks();
+  REQUIRE(blocks.size() == 3);
+
+  const BlockRecord& entry = blocks[0];
+  CHECK(entry.block.end - entry.block.start == kTinyLoop);
+  CHECK(entry.block.instruction_count == 2);
+  CHECK(entry.samples == 4);
+  CHECK(entry.source == SourceKind::kEbs);
+  CHECK(entry.estimate.count == Approx(4 * 1000 / 2.0));
+  CHECK(entry.estimate.standard_error == Approx(1000 * std::sqrt(4.0) / 2));
+
+  const BlockRecord& loop = blocks[1];
+  CHECK(loop.block.start == entry.block.end);
+  CHECK(loop.block.instruction_count == 3);
+  CHECK(loop.samples == 18);
+  CHECK(loop.estimate.count == Approx(18 * 1000 / 3.0));
+  CHECK(loop.estimate.standard_error == Approx(1000 * std::sqrt(18.0) / 3));
+
+  const BlockRecord& twice = blocks[2];
+  CHECK(twice.block.start - entry.block.start == kTinyTwice);
+  CHECK(twice.block.instruction_count == 3);
+  CHECK(twice.estimate.count == Approx(1000 / 3.0));
+}
+
+TEST_CASE("functions have names, bounds and the instructions of their blocks") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  const std::vector<FunctionRecord>& functions = profile.functions();
+  REQUIRE(functions.size() == 2);
+  CHECK(functions[0].name == "tiny_work");
+  CHECK(functions[0].range.start == profile.blocks()[0].block.start);
+  CHECK(functions[0].range.end - functions[0].range.start == 14);
+  CHECK(functions[0].samples == 22);
+  CHECK(functions[0].instructions == Approx(22'000));
+  CHECK(functions[0].standard_error == Approx(1000 * std::sqrt(22.0)));
+  CHECK(functions[1].name == "tiny_twice");
+  CHECK(functions[1].samples == 1);
+  CHECK(profile.blocks()[0].function == 0);
+  CHECK(profile.blocks()[1].function == 0);
+  CHECK(profile.blocks()[2].function == 1);
+}
+
+TEST_CASE("a function without a symbol is named after its address") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  const std::string script = folder.Write("hide.map", "{ local: *; };");
+  HBBP_BUILD_OR_SKIP(path, "", "-s -Wl,--build-id -Wl,--version-script=" + script);
+  const ResolvedProfile profile(TinyProfile(path));
+  REQUIRE(profile.functions().size() == 1);
+  char name[32];
+  std::snprintf(name, sizeof(name), "0x%llx",
+                static_cast<unsigned long long>(profile.functions()[0].range.start.value));
+  CHECK(profile.functions()[0].name == name);
+}
+
+TEST_CASE("what threads contribute adds up to the counts of blocks") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  std::vector<double> sums(profile.blocks().size());
+  std::vector<uint64_t> samples(profile.blocks().size());
+  REQUIRE(profile.contributions().size() == 6);
+  for (const Contribution& contribution : profile.contributions()) {
+    REQUIRE(contribution.block < sums.size());
+    sums[contribution.block] += contribution.period_sum;
+    samples[contribution.block] += contribution.samples;
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const BlockRecord& block = profile.blocks()[i];
+    CHECK(samples[i] == block.samples);
+    CHECK(sums[i] / block.block.instruction_count == Approx(block.estimate.count));
+  }
+}
+
+TEST_CASE("samples are counted by source, thread and module without any code") {
+  ProfileData data = FullProfile();
+  data.modules[0].path = "/no/lib.so";
+  const ResolvedProfile profile(data);
+  CHECK(profile.SamplesOfSource(0) == 3 + 1 + 1 + 7 + 5);
+  CHECK(profile.SamplesOfSource(1) == 2 + 1 + 15);
+  CHECK(profile.SamplesOfThread(0) == 3 + 2 + 1);
+  CHECK(profile.SamplesOfThread(1) == 1 + 7 + 1);
+  CHECK(profile.SamplesOfModule(0) == 6);
+  CHECK(profile.SamplesOfModule(2) == 7);
+}
+
+TEST_CASE("samples where there is no code are unexplained, by source") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  data.counts.push_back(MakeCount(0, 0, 0, 0, 5, 1000));  // the ELF header
+  data.counts.push_back(MakeCount(0, 1, 0, uint64_t{1} << 40, 7, 1000));
+  Normalize(&data.counts);
+  const ResolvedProfile profile(data);
+  CHECK(profile.UnexplainedOfSource(0) == 5);
+  CHECK(profile.UnexplainedOfSource(1) == 7);
+  CHECK(profile.blocks().size() == 3);
+  uint64_t explained = 0;
+  for (const BlockRecord& block : profile.blocks()) explained += block.samples;
+  CHECK(explained + 12 == profile.SamplesOfModule(0));
+}
+
+TEST_CASE("a module whose file is gone explains nothing and says why") {
+  ProfileData data = TinyProfile("/proc/self/exe");
+  data.modules[0].path = "/nonexistent/lib.so";
+  const ResolvedProfile profile(data);
+  CHECK(profile.blocks().empty());
+  CHECK(profile.UnexplainedOfSource(0) == 20);
+  CHECK(profile.UnexplainedOfSource(1) == 3);
+  CHECK(profile.CodeStateOf(0) == CodeState::kMissing);
+  CHECK(profile.ProblemOf(0).starts_with("/nonexistent/lib.so: "));
+  CHECK(profile.FindBlock(0, {0x1000}).status().code() == StatusCode::kNotFound);
+  CHECK(profile.Decode(0, {0x1000}).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("a module whose file was replaced explains nothing and names both build IDs") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path, "old");
+  const ProfileData data = TinyProfile(path);
+  HBBP_BUILD_OR_SKIP(path, "new");
+  const ResolvedProfile profile(data);
+  CHECK(profile.CodeStateOf(0) == CodeState::kMismatch);
+  CHECK(profile.ProblemOf(0).find("was profiled") != std::string::npos);
+  CHECK(profile.blocks().empty());
+  CHECK(profile.UnexplainedOfSource(0) == 20);
+}
+
+TEST_CASE("a block is found whether it has samples or not") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  const ModuleAddress work = profile.blocks()[0].block.start;
+  const StatusOr<BlockRecord> loop = profile.FindBlock(0, work + kTinyLoop + 1);
+  REQUIRE(loop.ok());
+  CHECK(loop->samples == 18);
+  CHECK(loop->block == profile.blocks()[1].block);
+  const StatusOr<BlockRecord> unseen = profile.FindBlock(0, work + kTinyReturn);
+  REQUIRE(unseen.ok());
+  CHECK(unseen->samples == 0);
+  CHECK(unseen->source == SourceKind::kNone);
+  CHECK(unseen->function == 0);
+  CHECK(unseen->block.instruction_count == 1);
+  const StatusOr<BlockRecord> elsewhere = profile.FindBlock(0, work + kTinySpin);
+  REQUIRE(elsewhere.ok());
+  CHECK(elsewhere->function == kNoIndex);
+  CHECK(profile.FindBlock(0, {UINT64_MAX}).status().code() == StatusCode::kNotFound);
+  CHECK(profile.FindBlock(1, work).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("the instructions of a block, and one at a time") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  std::string mnemonics;
+  for (const Instruction& instruction : profile.InstructionsOf(profile.blocks()[1])) {
+    mnemonics += std::string(MnemonicName(instruction.mnemonic)) + " ";
+  }
+  CHECK((mnemonics == "add dec jnz " || mnemonics == "add dec jne "));
+  const ModuleAddress work = profile.blocks()[0].block.start;
+  const StatusOr<Instruction> move = profile.Decode(0, work + 2);
+  REQUIRE(move.ok());
+  CHECK(MnemonicName(move->mnemonic) == "mov");
+  CHECK(move->length == 5);
+  CHECK(move->address == (work + 2).value);
+  CHECK(profile.Decode(1, work).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("generated code that was stored explains its samples") {
+  ProfileData data = FullProfile();
+  data.modules[2].chunks = {{0x7000, {0x90, 0x90, 0xc3}}};
+  data.counts = {MakeCount(2, 0, 0, 0x7001, 6, 1000), MakeCount(2, 0, 0, 0x9000, 2, 1000)};
+  const ResolvedProfile profile(data);
+  REQUIRE(profile.blocks().size() == 1);
+  CHECK(profile.blocks()[0].block.start == ModuleAddress{0x7000});
+  CHECK(profile.blocks()[0].block.instruction_count == 3);
+  CHECK(profile.blocks()[0].estimate.count == Approx(2000));
+  CHECK(profile.CodeStateOf(2) == CodeState::kProfile);
+  CHECK(profile.UnexplainedOfSource(0) == 2);
+  REQUIRE(profile.functions().size() == 1);
+  CHECK(profile.functions()[0].name == "0x7000");
+}
+
+TEST_CASE("an empty profile has nothing") {
+  const ResolvedProfile profile{ProfileData()};
+  CHECK(profile.blocks().empty());
+  CHECK(profile.functions().empty());
+  CHECK(profile.FindBlock(0, {0}).status().code() == StatusCode::kNotFound);
+}
+
+TEST_CASE("many threads may ask at once and get the same") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  std::vector<size_t> found(4);
+  std::vector<std::thread> threads;
+  for (size_t& mine : found) {
+    threads.emplace_back([&profile, &mine] {
+      for (const BlockRecord& block : profile.blocks()) {
+        mine += profile.InstructionsOf(block).size();
+        mine += profile.FindBlock(0, block.block.start).ok();
+      }
+      mine += profile.functions().size();
+      mine += profile.CodeStateOf(0) == CodeState::kFile;
+      mine += profile.UnexplainedOfSource(0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t mine : found) CHECK(mine == 2 + 3 + 3 + 3 + 2 + 1);
+}
+
+// A library that was sampled while it was mapped, and what became of its file.
+ProfileData RecordTiny(const std::string& path, const std::function<void()>& before_sample,
+                       const std::function<void()>& after_sample) {
+  const LoadedLibrary library(path);
+  Recorder recorder;
+  recorder.AddSource({});
+  recorder.AddCurrentMappings(1);
+  before_sample();
+  IpSample sample;
+  sample.ip = {library.AddressOf("tiny_work") + kTinyLoop};
+  sample.time_ns = 2;
+  sample.period = 3000;
+  recorder.OnSample(sample);
+  recorder.Settle(2);
+  after_sample();
+  return recorder.Snapshot();
+}
+
+ProfileData SaveAndLoad(ProfileData data, const std::string& path) {
+  for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
+  (void)SaveProfile(data, path);
+  return std::move(LoadProfile(path)).value();
+}
+
+void CheckTinyLoop(const ProfileData& data) {
+  const ResolvedProfile profile(data);
+  REQUIRE(profile.blocks().size() == 1);
+  CHECK(profile.blocks()[0].block.instruction_count == 3);
+  CHECK(profile.blocks()[0].block.end - profile.blocks()[0].block.start == kTinyReturn - kTinyLoop);
+  CHECK(profile.blocks()[0].estimate.count == Approx(1000));
+}
+
+TEST_CASE("code is found whatever happened to the file while it was mapped") {
+  const auto nothing = [] {};
+  for (const char* flags : {"-Wl,--build-id", "-Wl,--build-id=none"}) {
+    for (bool early : {true, false}) {
+      for (bool replaced : {true, false}) {
+        CAPTURE(flags, early, replaced);
+        const TemporaryFolder folder;
+        const std::string path = folder.File("lib.so");
+        HBBP_BUILD_OR_SKIP(path, "old", flags);
+        const std::string no_code = folder.Write("no_code.s", ".text\n.zero 4096, 0xcc\n");
+        REQUIRE(RunCommand("cc -shared -nostdlib " + std::string(flags) + " -o " +
+                           folder.File("new.so") + " " + no_code));
+        const auto happen = [&] {
+          if (replaced) {
+            std::filesystem::rename(folder.File("new.so"), path);
+          } else {
+            std::filesystem::remove(path);
+          }
+        };
+        const ProfileData data =
+            early ? RecordTiny(path, happen, nothing) : RecordTiny(path, nothing, happen);
+        CheckTinyLoop(data);
+        CheckTinyLoop(SaveAndLoad(data, folder.File("profile")));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

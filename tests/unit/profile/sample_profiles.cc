@@ -1,0 +1,107 @@
+#include "unit/profile/sample_profiles.h"
+
+#include <sstream>
+
+namespace hbbp {
+namespace {
+
+void Put(std::ostream& out, const std::vector<uint8_t>& bytes) {
+  out << bytes.size() << '[';
+  for (uint8_t byte : bytes) out << static_cast<int>(byte) << ' ';
+  out << ']';
+}
+
+}  // namespace
+
+IpCount MakeCount(uint32_t module, uint32_t source, uint32_t thread, uint64_t offset,
+                  uint64_t samples, uint64_t period) {
+  IpCount count;
+  count.source = source;
+  count.thread = thread;
+  count.module = module;
+  count.offset = offset;
+  count.samples = samples;
+  const auto number = static_cast<double>(samples);
+  const auto events = static_cast<double>(period);
+  count.period_sum = number * events;
+  count.period_squares = number * events * events;
+  return count;
+}
+
+ProfileData FullProfile() {
+  ProfileData data;
+  data.pid = 1234;
+  data.start_time_ns = 1'700'000'000'000'000'001;
+  data.duration_ns = 5'000'000'007;
+  data.command = "program --option \"with spaces\"";
+  data.host = "Linux 6.1 x86_64";
+  data.sources = {
+      {SourceKind::kEbs, EventKind::kTaskClock, PeriodMode::kPrime, false, 4'999'999, 0, 3, 4, 5,
+       "task-clock instead of instructions"},
+      {SourceKind::kIbs, EventKind::kInstructions, PeriodMode::kRandom, true, 0, 997, 13, 14, 15,
+       ""},
+  };
+  data.threads = {{1234, 1234, "main"}, {1234, 1235, ""}};
+  data.modules.resize(4);
+  data.modules[0].kind = ModuleKind::kFile;
+  data.modules[0].path = "/usr/lib/a library.so";
+  data.modules[0].build_id = {1, 2, 3, 255};
+  data.modules[0].device = 0x801;
+  data.modules[0].inode = 77;
+  data.modules[1].kind = ModuleKind::kVdso;
+  data.modules[1].path = "[vdso]";
+  data.modules[1].chunks = {{0, {0x7f, 'E', 'L', 'F'}}};
+  data.modules[2].kind = ModuleKind::kAnonymous;
+  data.modules[2].path = "[anonymous]";
+  data.modules[2].chunks = {{0x7000, {0x90, 0xc3}}, {0x9000, {0xcc}}};
+  data.modules[3].kind = ModuleKind::kKernel;
+  data.modules[3].path = "[kernel]";
+  data.counts = {
+      MakeCount(0, 0, 0, 0x1000, 3, 4'999'999),
+      MakeCount(0, 0, 1, 0x1000, 1, 4'999'999),
+      MakeCount(0, 1, 0, 0x1000, 2, 5),
+      MakeCount(1, 0, 0, 0x800, 1, 4'999'999),
+      MakeCount(2, 0, 1, 0x7000, 7, 4'999'999),
+      MakeCount(3, 1, 1, 0xffffffff81000000, 1, 1'000'000'007),
+  };
+  return data;
+}
+
+std::string Describe(const std::vector<IpCount>& counts) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const IpCount& count : counts) {
+    out << "count " << count.module << ' ' << count.source << ' ' << count.thread << ' '
+        << count.offset << ' ' << count.samples << ' ' << count.period_sum << ' '
+        << count.period_squares << '\n';
+  }
+  return out.str();
+}
+
+std::string Describe(const ProfileData& data) {
+  std::ostringstream out;
+  out << data.pid << ' ' << data.start_time_ns << ' ' << data.duration_ns << ' ' << data.command
+      << '|' << data.host << '\n';
+  for (const SourceRecord& source : data.sources) {
+    out << "source " << static_cast<int>(source.kind) << ' ' << static_cast<int>(source.event)
+        << ' ' << static_cast<int>(source.period_mode) << ' ' << source.include_kernel << ' '
+        << source.period << ' ' << source.frequency_hz << ' ' << source.lost << ' '
+        << source.throttled << ' ' << source.unmapped << ' ' << source.note << '\n';
+  }
+  for (const ThreadRecord& thread : data.threads) {
+    out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';
+  }
+  for (const ModuleRecord& module : data.modules) {
+    out << "module " << static_cast<int>(module.kind) << ' ' << module.path << ' ' << module.device
+        << ' ' << module.inode << ' ';
+    Put(out, module.build_id);
+    for (const CodeChunk& chunk : module.chunks) {
+      out << " chunk " << chunk.offset << ' ';
+      Put(out, chunk.bytes);
+    }
+    out << '\n';
+  }
+  return out.str() + Describe(data.counts);
+}
+
+}  // namespace hbbp

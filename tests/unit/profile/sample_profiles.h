@@ -1,0 +1,26 @@
+// Profiles made by hand, and what they say as text, to compare them.
+#ifndef HBBP_TESTS_UNIT_PROFILE_SAMPLE_PROFILES_H_
+#define HBBP_TESTS_UNIT_PROFILE_SAMPLE_PROFILES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// `samples` samples of one period.
+IpCount MakeCount(uint32_t module, uint32_t source, uint32_t thread, uint64_t offset,
+                  uint64_t samples, uint64_t period);
+
+// Every field has a value of its own; every kind of module occurs.
+ProfileData FullProfile();
+
+// Everything that a profile file keeps.
+std::string Describe(const ProfileData& data);
+std::string Describe(const std::vector<IpCount>& counts);
+
+}  // namespace hbbp
+
+#endif  // HBBP_TESTS_UNIT_PROFILE_SAMPLE_PROFILES_H_

@@ -1,0 +1,307 @@
+// Sessions that sample this process.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/ebs.h"
+#include "profile/module_capture.h"
+#include "profile/profile_file.h"
+#include "profile/resolved_profile.h"
+#include "session/session.h"
+#include "support/catch.h"
+#include "support/cpu_work.h"
+#include "support/loaded_library.h"
+#include "support/own_process.h"
+#include "support/temporary_folder.h"
+#include "support/tiny_library.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+SessionSettings Settings(uint64_t period_ns = kMs / 2) {
+  SessionSettings settings;
+  settings.backend.event = EventKind::kTaskClock;
+  settings.backend.period = period_ns;
+  return settings;
+}
+
+std::unique_ptr<Session> MakeSession(const SessionSettings& settings = Settings()) {
+  return std::make_unique<Session>(std::make_unique<EbsBackend>(), SourceKind::kEbs, settings);
+}
+
+uint64_t SamplesOfThread(const ProfileData& data, pid_t tid) {
+  uint64_t samples = 0;
+  for (const IpCount& count : data.counts) {
+    if (data.threads[count.thread].tid == static_cast<uint32_t>(tid)) samples += count.samples;
+  }
+  return samples;
+}
+
+uint64_t SamplesInModule(const ProfileData& data, const std::string& path) {
+  uint64_t samples = 0;
+  for (const IpCount& count : data.counts) {
+    if (data.modules[count.module].path == path) samples += count.samples;
+  }
+  return samples;
+}
+
+#define HBBP_START_OR_SKIP(session)                       \
+  do {                                                    \
+    const Status start_status = (session).Start();        \
+    if (start_status.code() == StatusCode::kPermission) { \
+      HBBP_SKIP(start_status.message());                  \
+    }                                                     \
+    INFO(start_status.message());                         \
+    REQUIRE(start_status.ok());                           \
+  } while (false)
+
+TEST_CASE("a program's own loop is found as its hottest block") {
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  Spin(100 * kMs);
+  REQUIRE(session->Stop().ok());
+  const ResolvedProfile profile(session->Snapshot());
+  const BlockRecord* hottest = nullptr;
+  for (const BlockRecord& block : profile.blocks()) {
+    if (hottest == nullptr || block.samples > hottest->samples) hottest = &block;
+  }
+  REQUIRE(hottest != nullptr);
+  CHECK(profile.functions()[hottest->function].name.find("SpinABit") != std::string::npos);
+  CHECK(profile.CodeStateOf(hottest->module) == CodeState::kFile);
+}
+
+TEST_CASE("a snapshot can be taken from another thread while the session runs") {
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  std::atomic<bool> is_over{false};
+  int shrunk = 0;
+  std::thread observer([&] {
+    uint64_t last = 0;
+    while (!is_over) {
+      uint64_t samples = 0;
+      for (const IpCount& count : session->Snapshot().counts) samples += count.samples;
+      shrunk += samples < last;
+      last = samples;
+    }
+  });
+  Spin(100 * kMs);
+  is_over = true;
+  observer.join();
+  CHECK(session->Info().running);
+  CHECK(shrunk == 0);
+  CHECK(SamplesOfThread(session->Snapshot(), ::gettid()) > 20);
+}
+
+// Burns the CPU of the worker that drains it.
+class BusyBackend : public Backend {
+ public:
+  const char* name() const override { return "busy"; }
+  Status Start(const BackendConfig&, pid_t, BackendChoice*) override { return OkStatus(); }
+  void Drain(SampleSink*) override { Spin(5 * kMs); }
+  void Disable() override {}
+  void Close() override {}
+  void ForgetInChild() override {}
+  int DrainIntervalMs() const override { return 1; }
+};
+
+TEST_CASE("two sessions run at once, and neither counts a worker of the other") {
+  const auto first = MakeSession();
+  HBBP_START_OR_SKIP(*first);
+  Session busy(std::make_unique<BusyBackend>(), SourceKind::kEbs, {});
+  REQUIRE(busy.Start().ok());
+  const auto second = MakeSession();
+  REQUIRE(second->Start().ok());
+  Spin(100 * kMs);
+  for (Session* session : {first.get(), second.get()}) {
+    REQUIRE(session->Stop().ok());
+    const ProfileData data = session->Snapshot();
+    CHECK(SamplesOfThread(data, ::gettid()) > 20);
+    for (const ThreadRecord& thread : data.threads) CHECK(thread.name != "hbbp-worker");
+  }
+}
+
+uint64_t ResidentBytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t size = 0;
+  uint64_t resident = 0;
+  file >> size >> resident;
+  return resident * 4096;
+}
+
+TEST_CASE("starting and stopping many times leaves nothing behind") {
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  REQUIRE(session->Stop().ok());
+  const size_t fds = OpenFds();
+  const size_t threads = ThreadsNow();
+  uint64_t resident = 0;
+  int failures = 0;
+  for (int i = 0; i < 200; ++i) {
+    failures += !session->Start().ok();
+    SpinABit();
+    failures += !session->Stop().ok();
+    if (i == 50) resident = ResidentBytes();
+  }
+  CHECK(failures == 0);
+  // Modules with samples stay pinned: a few descriptors that do not grow with the number of runs.
+  CHECK(OpenFds() <= fds + 8);
+  CHECK(ThreadsNow() <= threads);
+  CHECK(MappedRings() == 0);
+  CHECK(ResidentBytes() < resident + (4u << 20));
+}
+
+TEST_CASE("a destroyed session leaves nothing behind, even if it ran") {
+  const size_t fds = OpenFds();
+  {
+    const auto session = MakeSession();
+    HBBP_START_OR_SKIP(*session);
+    Spin(10 * kMs);
+  }
+  CHECK(OpenFds() == fds);
+  CHECK(MappedRings() == 0);
+}
+
+TEST_CASE("parent and child are sampled each by itself after a fork") {
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  Spin(20 * kMs);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    ::alarm(60);
+    if (session->Info().running || session->Info().samples != 0) ::_exit(1);
+    Spin(20 * kMs);
+    if (!session->Snapshot().counts.empty()) ::_exit(2);
+    if (!session->Start().ok()) ::_exit(3);
+    Spin(50 * kMs);
+    if (!session->Stop().ok()) ::_exit(4);
+    const ProfileData data = session->Snapshot();
+    for (const ThreadRecord& thread : data.threads) {
+      if (thread.pid != static_cast<uint32_t>(::getpid())) ::_exit(5);
+    }
+    const uint64_t samples = SamplesOfThread(data, ::gettid());
+    ::_exit(samples > 10 && samples < 1000 ? 0 : 6);
+  }
+  Spin(50 * kMs);
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+  REQUIRE(session->Stop().ok());
+  const ProfileData data = session->Snapshot();
+  for (const ThreadRecord& thread : data.threads) {
+    CHECK(thread.pid == static_cast<uint32_t>(::getpid()));
+  }
+  CHECK(SamplesOfThread(data, ::gettid()) > 70);
+}
+
+using SpinFunction = void(uint64_t);
+
+void SpinInLibrary(const LoadedLibrary& library, uint64_t cpu_ns) {
+  SpinFunction* const spin = library.As<SpinFunction>("tiny_spin");
+  const uint64_t begin = ThreadCpuNs();
+  while (ThreadCpuNs() - begin < cpu_ns) spin(1'000'000);
+}
+
+void CheckTinySpin(const ProfileData& data, const std::string& path) {
+  const ResolvedProfile profile(data);
+  uint64_t in_loop = 0;
+  for (const BlockRecord& block : profile.blocks()) {
+    if (data.modules[block.module].path != path) continue;
+    CHECK(profile.functions()[block.function].name == "tiny_spin");
+    if (block.block.instruction_count == 2) in_loop += block.samples;
+  }
+  CHECK(in_loop > 20);
+  CHECK(profile.UnexplainedOfSource(0) <= profile.SamplesOfSource(0) / 20);
+}
+
+TEST_CASE("a library that was loaded and unloaded during the session keeps its blocks") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  LoadedLibrary library(path);
+  REQUIRE(library.ok());
+  SpinInLibrary(library, 50 * kMs);
+  library.Close();
+  REQUIRE(session->Stop().ok());
+  CheckTinySpin(session->Snapshot(), path);
+}
+
+TEST_CASE(
+    "a library that is deleted or replaced while it runs keeps its blocks, also when stored") {
+  for (bool replaced : {false, true}) {
+    CAPTURE(replaced);
+    const TemporaryFolder folder;
+    const std::string path = folder.File("lib.so");
+    if (!BuildTinyLibrary(path, "old")) HBBP_SKIP("there is no compiler");
+    REQUIRE(BuildTinyLibrary(folder.File("new.so"), "new"));
+    const auto session = MakeSession();
+    HBBP_START_OR_SKIP(*session);
+    const LoadedLibrary library(path);
+    REQUIRE(library.ok());
+    SpinInLibrary(library, 50 * kMs);
+    // Its samples are settled, so it was seen while its file was there.
+    (void)session->Snapshot();
+    if (replaced) {
+      std::filesystem::rename(folder.File("new.so"), path);
+    } else {
+      std::filesystem::remove(path);
+    }
+    SpinInLibrary(library, 20 * kMs);
+    REQUIRE(session->Stop().ok());
+    ProfileData data = session->Snapshot();
+    CheckTinySpin(data, path);
+    for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
+    REQUIRE(SaveProfile(data, folder.File("profile")).ok());
+    const StatusOr<ProfileData> stored = LoadProfile(folder.File("profile"));
+    REQUIRE(stored.ok());
+    CheckTinySpin(*stored, path);
+  }
+}
+
+TEST_CASE("libraries that follow each other at the same address are told apart") {
+  const TemporaryFolder folder;
+  std::vector<std::string> paths;
+  for (const char* name : {"a.so", "b.so", "c.so"}) {
+    paths.push_back(folder.File(name));
+    if (!BuildTinyLibrary(paths.back(), name)) HBBP_SKIP("there is no compiler");
+  }
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  std::vector<uint64_t> addresses;
+  std::vector<uint64_t> spent_ns;
+  for (const std::string& path : paths) {
+    LoadedLibrary library(path);
+    REQUIRE(library.ok());
+    addresses.push_back(library.AddressOf("tiny_spin"));
+    SpinInLibrary(library, (20 + 10 * addresses.size()) * kMs);
+  }
+  REQUIRE(session->Stop().ok());
+  const ProfileData data = session->Snapshot();
+  if (addresses[0] != addresses[1] || addresses[1] != addresses[2]) {
+    WARN("the loader put the libraries at different addresses");
+  }
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const double expected = static_cast<double>(20 + 10 * (i + 1)) * 2;
+    const auto samples = static_cast<double>(SamplesInModule(data, paths[i]));
+    CHECK(samples > 0.7 * expected);
+    CHECK(samples < 1.3 * expected);
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

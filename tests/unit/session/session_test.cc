@@ -1,0 +1,435 @@
+// Sessions over a backend that does what the test says.
+#include "session/session.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/own_process.h"
+
+namespace hbbp {
+namespace {
+
+// What all backends of a test did.
+struct Log {
+  std::atomic<int> starts{0};
+  std::atomic<int> drains{0};
+  std::atomic<int> disables{0};
+  std::atomic<int> closes{0};
+  std::atomic<int> forgets{0};
+  std::atomic<pid_t> excluded{0};
+  std::atomic<bool> signals_blocked{false};
+};
+
+struct Plan {
+  Status start_status;
+  std::function<void()> on_start = [] {};
+  int drain_interval_ms = 1;
+};
+
+class FakeBackend : public Backend {
+ public:
+  FakeBackend(Log* log, Plan plan) : log_(log), plan_(std::move(plan)) {}
+
+  const char* name() const override { return "fake"; }
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override {
+    ++log_->starts;
+    log_->excluded = excluded;
+    sigset_t blocked;
+    ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    log_->signals_blocked = true;
+    for (int signal : {SIGTERM, SIGINT, SIGUSR1, SIGALRM, SIGCHLD, SIGPROF, SIGRTMIN}) {
+      if (::sigismember(&blocked, signal) != 1) log_->signals_blocked = false;
+    }
+    plan_.on_start();
+    choice->event = EventKind::kTaskClock;
+    choice->period = config.period;
+    choice->note = "a note";
+    is_open_ = plan_.start_status.ok();
+    return plan_.start_status;
+  }
+  // One sample of a thread that does not exist, where nothing is mapped.
+  void Drain(SampleSink* sink) override {
+    ++log_->drains;
+    if (!is_open_) return;
+    IpSample sample;
+    sample.tid = 1;
+    sample.period = 100;
+    sink->OnSample(sample);
+    sink->OnLost(2);
+    sink->OnThrottled();
+  }
+  void Disable() override { ++log_->disables; }
+  void Close() override {
+    ++log_->closes;
+    is_open_ = false;
+  }
+  void ForgetInChild() override {
+    ++log_->forgets;
+    is_open_ = false;
+  }
+  int DrainIntervalMs() const override { return plan_.drain_interval_ms; }
+
+ private:
+  Log* const log_;
+  const Plan plan_;
+  bool is_open_ = false;
+};
+
+class Observer : public SessionObserver {
+ public:
+  void OnCheckpoint(ProfileData) override { ++checkpoints; }
+  void OnAttachFailed(const Status& status) override {
+    failure = status.message();
+    ++failures;
+  }
+
+  std::atomic<int> checkpoints{0};
+  std::atomic<int> failures{0};
+  std::string failure;
+};
+
+std::unique_ptr<Session> MakeSession(Log* log, Plan plan = {},
+                                     const SessionSettings& settings = {}) {
+  return std::make_unique<Session>(std::make_unique<FakeBackend>(log, std::move(plan)),
+                                   SourceKind::kEbs, settings);
+}
+
+void WaitUntil(const std::function<bool()>& condition) {
+  while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+// Runs `body` in a child process and returns its exit status; a child that hangs is killed.
+template <typename Body>
+int InChild(Body&& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    ::_exit(body());
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("start, stop, and what is wrong at the wrong time") {
+  Log log;
+  const auto session = MakeSession(&log);
+  CHECK(session->Stop().code() == StatusCode::kInvalidState);
+  REQUIRE(session->Start().ok());
+  CHECK(session->Info().running);
+  CHECK(session->Start().code() == StatusCode::kInvalidState);
+  CHECK(session->StartInBackground().code() == StatusCode::kInvalidState);
+  CHECK(session->Stop().ok());
+  CHECK_FALSE(session->Info().running);
+  CHECK(session->Stop().code() == StatusCode::kInvalidState);
+  CHECK(log.starts == 1);
+  CHECK(log.disables == 1);
+  CHECK(log.closes == 1);
+}
+
+TEST_CASE("a restarted session goes on counting, as the same source") {
+  Log log;
+  const auto session = MakeSession(&log);
+  REQUIRE(session->Start().ok());
+  REQUIRE(session->Stop().ok());
+  const SessionInfo first = session->Info();
+  CHECK(first.samples > 0);
+  CHECK(first.lost == 2 * first.samples);
+  CHECK(first.throttled == first.samples);
+  REQUIRE(session->Start().ok());
+  REQUIRE(session->Stop().ok());
+  const SessionInfo second = session->Info();
+  CHECK(second.samples > first.samples);
+  CHECK(second.duration_ns > first.duration_ns);
+  CHECK(session->Info().duration_ns == second.duration_ns);
+  const ProfileData data = session->Snapshot();
+  REQUIRE(data.sources.size() == 1);
+  CHECK(data.sources[0].unmapped == second.samples);
+  CHECK(data.sources[0].note == "a note");
+  CHECK(data.duration_ns == second.duration_ns);
+}
+
+TEST_CASE("a snapshot says who was profiled, and since when") {
+  Log log;
+  const auto session = MakeSession(&log);
+  CHECK(session->Snapshot().sources.empty());
+  CHECK(session->Snapshot().start_time_ns == 0);
+  const auto before = static_cast<uint64_t>(std::chrono::system_clock::now().time_since_epoch() /
+                                            std::chrono::nanoseconds(1));
+  REQUIRE(session->Start().ok());
+  const ProfileData data = session->Snapshot();
+  CHECK(data.pid == static_cast<uint32_t>(::getpid()));
+  CHECK(data.start_time_ns >= before);
+  CHECK(data.command.find("session_test") != std::string::npos);
+  CHECK(data.host.starts_with("Linux "));
+  CHECK(data.duration_ns > 0);
+}
+
+TEST_CASE("the worker drains as often as the backend asks, and is the thread to be excluded") {
+  Log log;
+  const auto session = MakeSession(&log);
+  REQUIRE(session->Start().ok());
+  CHECK(log.excluded != 0);
+  CHECK(log.excluded != ::gettid());
+  WaitUntil([&log] { return log.drains >= 5; });
+  REQUIRE(session->Stop().ok());
+  const int drains = log.drains;
+  CHECK(session->Info().samples == static_cast<uint64_t>(drains));
+  CHECK(log.drains == drains);
+}
+
+TEST_CASE("the worker gets no signal of the program, whose own mask is left alone") {
+  Log log;
+  sigset_t before, after;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  const auto session = MakeSession(&log);
+  REQUIRE(session->Start().ok());
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  CHECK(log.signals_blocked);
+  for (int signal = 1; signal < SIGRTMAX; ++signal) {
+    CHECK(::sigismember(&before, signal) == ::sigismember(&after, signal));
+  }
+}
+
+TEST_CASE("a start that fails leaves the session stopped, and it may be tried again") {
+  Log log;
+  Plan plan;
+  plan.start_status = MakeStatus(StatusCode::kPermission, "refused");
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, plan, settings);
+  const size_t threads = ThreadsNow();
+  for (int i = 1; i <= 2; ++i) {
+    const Status status = session->Start();
+    CHECK(status.code() == StatusCode::kPermission);
+    CHECK(status.message() == "refused");
+    CHECK(observer.failures == i);
+    CHECK(observer.failure == "refused");
+    CHECK_FALSE(session->Info().running);
+    CHECK(session->Stop().code() == StatusCode::kInvalidState);
+  }
+  WaitUntil([threads] { return ThreadsNow() == threads; });
+  CHECK(session->Snapshot().sources.empty());
+}
+
+TEST_CASE("a start in the background that fails is told to the observer") {
+  Log log;
+  Plan plan;
+  plan.start_status = MakeStatus(StatusCode::kBusy, "taken");
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->StartInBackground().ok());
+  WaitUntil([&observer] { return observer.failures == 1; });
+  CHECK(session->Stop().ok());
+}
+
+TEST_CASE("a session that runs is stopped when it is destroyed") {
+  Log log;
+  const size_t threads = ThreadsNow();
+  REQUIRE(MakeSession(&log)->Start().ok());
+  CHECK(log.closes == 1);
+  WaitUntil([threads] { return ThreadsNow() == threads; });
+}
+
+TEST_CASE("a checkpoint that is asked for has been taken when the call returns") {
+  Log log;
+  Plan plan;
+  plan.drain_interval_ms = 10'000;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, plan, settings);
+  CHECK_FALSE(session->CheckpointNow(10));
+  for (int run = 1; run <= 3; ++run) {
+    REQUIRE(session->StartInBackground().ok());
+    for (int i = 0; i < 3; ++i) {
+      const int before = observer.checkpoints;
+      CHECK(session->CheckpointNow(20'000));
+      CHECK(observer.checkpoints > before);
+    }
+    REQUIRE(session->Stop().ok());
+    CHECK_FALSE(session->CheckpointNow(10));
+  }
+}
+
+TEST_CASE("many may ask for a checkpoint at once") {
+  Log log;
+  Plan plan;
+  plan.drain_interval_ms = 10'000;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  std::atomic<int> served{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; ++round) {
+        const int before = observer.checkpoints;
+        served += session->CheckpointNow(60'000) && observer.checkpoints > before;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(served == 8 * 20);
+}
+
+TEST_CASE("a checkpoint that comes too late for its caller does not answer the next one") {
+  Log log;
+  Plan plan;
+  std::atomic<bool> may_go_on{false};
+  plan.on_start = [&may_go_on] { WaitUntil([&may_go_on] { return may_go_on.load(); }); };
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->StartInBackground().ok());
+  CHECK_FALSE(session->CheckpointNow(5));
+  may_go_on = true;
+  WaitUntil([&observer] { return observer.checkpoints >= 1; });
+  const int before = observer.checkpoints;
+  CHECK(session->CheckpointNow(20'000));
+  CHECK(observer.checkpoints > before);
+}
+
+TEST_CASE("without being asked, checkpoints come by themselves") {
+  Log log;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&observer] { return observer.checkpoints >= 1; });
+  CHECK(session->Stop().ok());
+}
+
+TEST_CASE("sampling ends by itself at the deadline") {
+  Log log;
+  SessionSettings settings;
+  settings.deadline_ns = 1;
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&session] { return !session->Info().running; });
+  CHECK(log.closes == 1);
+  const uint64_t duration = session->Info().duration_ns;
+  CHECK(session->Snapshot().duration_ns == duration);
+  CHECK(session->Stop().ok());
+  CHECK(log.closes == 1);
+  CHECK(session->Info().duration_ns == duration);
+}
+
+TEST_CASE("all functions may be called at once") {
+  Log log;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, {}, settings);
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> threads;
+  const auto repeat = [&](auto action) {
+    threads.emplace_back([&is_over, action] {
+      while (!is_over) action();
+    });
+  };
+  repeat([&] { (void)session->Snapshot(); });
+  repeat([&] { (void)session->Info(); });
+  repeat([&] { (void)session->CheckpointNow(1); });
+  repeat([&] { (void)session->Stop(); });
+  int started = 0;
+  for (int i = 0; i < 100; ++i) started += session->Start().ok();
+  is_over = true;
+  for (std::thread& thread : threads) thread.join();
+  (void)session->Stop();
+  CHECK(started > 0);
+  CHECK(log.starts == log.closes);
+}
+
+TEST_CASE("in a child made by fork the session is stopped and empty, in the parent it goes on") {
+  Log log;
+  const auto session = MakeSession(&log);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&session] { return session->Info().samples > 3; });
+  const int result = InChild([&] {
+    if (log.forgets != 1) return 1;
+    if (session->Info().running) return 2;
+    if (session->Info().samples != 0 || session->Info().duration_ns != 0) return 3;
+    if (!session->Snapshot().sources.empty()) return 4;
+    if (session->Stop().code() != StatusCode::kInvalidState) return 5;
+    if (session->CheckpointNow(10)) return 6;
+    if (!session->Start().ok()) return 7;
+    while (session->Info().samples < 3) ::usleep(1000);
+    if (session->Snapshot().pid != static_cast<uint32_t>(::getpid())) return 8;
+    if (!session->Stop().ok()) return 9;
+    return 0;
+  });
+  CHECK(result == 0);
+  CHECK(log.forgets == 0);
+  CHECK(session->Info().running);
+  const int drains = log.drains;
+  WaitUntil([&] { return log.drains > drains + 3; });
+  CHECK(session->Stop().ok());
+}
+
+TEST_CASE("a child made while another thread starts or stops a session can go on") {
+  Log log;
+  std::atomic<bool> is_over{false};
+  const auto session = MakeSession(&log);
+  std::thread starter([&] {
+    while (!is_over) {
+      (void)session->Start();
+      (void)session->Stop();
+    }
+  });
+  int failures = 0;
+  for (int i = 0; i < 50; ++i) {
+    failures += InChild([&] {
+                  if (!session->Start().ok()) return 1;
+                  return session->Stop().ok() ? 0 : 2;
+                }) != 0;
+  }
+  is_over = true;
+  starter.join();
+  CHECK(failures == 0);
+}
+
+TEST_CASE("a child made while another thread waits for its start can destroy the session") {
+  int failures = 0;
+  for (int i = 0; i < 10; ++i) {
+    Log log;
+    std::atomic<bool> may_go_on{false};
+    Plan plan;
+    plan.on_start = [&may_go_on] { WaitUntil([&may_go_on] { return may_go_on.load(); }); };
+    auto session = MakeSession(&log, plan);
+    std::thread starter([&session] { (void)session->Start(); });
+    WaitUntil([&log] { return log.starts == 1; });
+    std::thread releaser([&may_go_on] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      may_go_on = true;
+    });
+    failures += InChild([&session] {
+                  session.reset();
+                  return 0;
+                }) != 0;
+    releaser.join();
+    starter.join();
+  }
+  CHECK(failures == 0);
+}
+
+}  // namespace
+}  // namespace hbbp
