@@ -286,7 +286,7 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
   const std::string ended =
       end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
-                            ", so up to its last second may be missing"
+                            ", so its last second or more may be missing"
                       : "exit status " + std::to_string(end.exit_status);
   PrintLine(JoinedCommand(record.command) + ": " + ended + ", " +
             FormatDuration(info.duration_ns) + ", " +

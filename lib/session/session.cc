@@ -63,9 +63,13 @@ std::string CommandLine() {
   return command;
 }
 
-// Thread-local variables of all modules, which take their room from every thread's stack.
+// Thread-local variables of all modules, which take their room from every thread's stack. Asked
+// once: a child of fork must not take the locks of the dynamic linker, and modules that come later
+// take their room elsewhere.
 size_t ThreadLocalBytes() {
-  size_t total = 0;
+  static std::atomic<size_t> known{0};
+  if (known != 0) return known;
+  size_t total = 1;
   const auto add = [](dl_phdr_info* info, size_t, void* sum) {
     for (int i = 0; i < info->dlpi_phnum; ++i) {
       const ElfW(Phdr)& header = info->dlpi_phdr[i];
@@ -75,6 +79,7 @@ size_t ThreadLocalBytes() {
     return 0;
   };
   ::dl_iterate_phdr(add, &total);
+  known = total;
   return total;
 }
 
@@ -261,11 +266,12 @@ void Session::Work() {
     const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
     const bool is_due = is_requested || program_has_ended || begin_ns >= checkpoint_due_ns;
     if (settings_.observer != nullptr && is_due) {
+      const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
       settings_.observer->OnCheckpoint(Snapshot());
-      const uint64_t end_ns = ClockNs(CLOCK_MONOTONIC);
+      const uint64_t cost_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
       checkpoint_interval_ns = std::min(2 * checkpoint_interval_ns, kCheckpointIntervalNs);
-      checkpoint_due_ns =
-          end_ns + std::max(checkpoint_interval_ns, (end_ns - begin_ns) * kCheckpointCostDivisor);
+      checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) +
+                          std::max(checkpoint_interval_ns, cost_ns * kCheckpointCostDivisor);
     } else {
       std::lock_guard data(data_);
       if (running_) DrainLocked();
