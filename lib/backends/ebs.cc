@@ -27,7 +27,7 @@ constexpr size_t kPerThreadRingBytes = 32 * 1024;
 constexpr uint64_t kDefaultClockPeriodNs = 5'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 20'000'000;
 
-// The kernel stretches shorter periods of clocks to 10 us, and goes on reporting what was asked for.
+// The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.
 constexpr uint64_t kShortestClockPeriodNs = 10'007;
 
 uint64_t DefaultPeriod(EventKind event) {

@@ -3,7 +3,7 @@
 // whose main thread ended goes on until its last thread ends, and the worker is one.
 //
 // All but that one may be called in a child made by vfork, which shares the memory of its parent,
-// and some in signal handlers: so they allocate nothing, and what they call is looked up beforehand.
+// and some in signal handlers: so they allocate nothing and look up beforehand what they call.
 
 #include <alloca.h>
 #include <dlfcn.h>
