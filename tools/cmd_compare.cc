@@ -18,8 +18,7 @@ constexpr double kNotableShare = 0.01;
 
 class ProfileCode : public Code {
  public:
-  ProfileCode(const hbbp_profile* profile, uint32_t module)
-      : profile_(profile), module_(module) {}
+  ProfileCode(const hbbp_profile* profile, uint32_t module) : profile_(profile), module_(module) {}
 
   std::optional<Block> FindBlock(uint64_t address) const override {
     HBBP_INIT(hbbp_block, block);
@@ -47,8 +46,7 @@ StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
   HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
   std::vector<EstimatedModule> estimates;
   for (const hbbp_module& module : modules) {
-    estimates.push_back(
-        {module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
+    estimates.push_back({module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
   }
   for (const hbbp_block& block : blocks) {
     if (block.module >= estimates.size()) continue;
@@ -71,8 +69,7 @@ StatusOr<std::vector<ReferenceModule>> ReferenceFromCallgrind(const std::string&
     ReferenceModule& reference = references.emplace_back();
     reference.path = object.path;
     for (const InstructionCount& instruction : object.instructions) {
-      reference.counts.push_back(
-          {instruction.address, static_cast<double>(instruction.count)});
+      reference.counts.push_back({instruction.address, static_cast<double>(instruction.count)});
     }
   }
   return references;
@@ -204,9 +201,12 @@ int RunCompare(int argc, char** argv) {
   const StatusOr<Comparison> comparison = Run(inputs, &notes);
   if (!comparison.ok()) return Fail(kName, comparison.status().message());
   switch (FormatFromName(format)) {
-    case Format::kJson: return WriteOutput(kName, CompareJson(*comparison, notes));
-    case Format::kTable: return WriteOutput(kName, CompareText(*comparison, notes));
-    case Format::kCsv: break;
+    case Format::kJson:
+      return WriteOutput(kName, CompareJson(*comparison, notes));
+    case Format::kTable:
+      return WriteOutput(kName, CompareText(*comparison, notes));
+    case Format::kCsv:
+      break;
   }
   const int status = WriteOutput(kName, CompareCsv(*comparison));
   for (const std::string& note : notes) Note(kName, note);

@@ -11,10 +11,14 @@ constexpr char kName[] = "doctor";
 
 std::string StateName(hbbp_capability_state state) {
   switch (state) {
-    case HBBP_CAPABILITY_SUPPORTED: return "supported";
-    case HBBP_CAPABILITY_MISSING: return "missing";
-    case HBBP_CAPABILITY_DENIED: return "denied";
-    default: return "unknown";
+    case HBBP_CAPABILITY_SUPPORTED:
+      return "supported";
+    case HBBP_CAPABILITY_MISSING:
+      return "missing";
+    case HBBP_CAPABILITY_DENIED:
+      return "denied";
+    default:
+      return "unknown";
   }
 }
 
@@ -31,18 +35,16 @@ int RunDoctor(int argc, char** argv) {
   if (hbbp_capabilities_probe(&probed, &error) != HBBP_OK) return Fail(kName, error.message);
   const CapabilitiesHandle capabilities(probed);
 
-  Table table({{"name", "capability"},
-               {"state", "state"},
-               {"detail", "detail"},
-               {"advice", "what to do"}});
+  Table table(
+      {{"name", "capability"}, {"state", "state"}, {"detail", "detail"}, {"advice", "what to do"}});
   table.AddField("version", hbbp_version_string());
   for (size_t i = 0; i < hbbp_capabilities_count(probed); ++i) {
     HBBP_INIT(hbbp_capability, capability);
     if (hbbp_capabilities_at(probed, i, &capability, &error) != HBBP_OK) {
       return Fail(kName, error.message);
     }
-    table.AddRow({capability.name, StateName(capability.state), capability.detail,
-                  capability.advice});
+    table.AddRow(
+        {capability.name, StateName(capability.state), capability.detail, capability.advice});
   }
   return table.Print(kName, FormatFromName(format));
 }

@@ -128,8 +128,8 @@ Table SourceTable(const std::vector<Contents>& files) {
 std::string SourceText(const SourceView& source) {
   std::string text = std::string(SourceName(source.source)) + " of " + EventName(source.event);
   if (source.period != 0) {
-    text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) +
-            " (" + PeriodModeName(source.period_mode) + ")";
+    text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) + " (" +
+            PeriodModeName(source.period_mode) + ")";
   } else {
     text += ", " + FormatCount(source.frequency_hz) + " samples a second";
   }
@@ -153,9 +153,7 @@ std::string ToText(const Contents& contents) {
     out += "source    " + SourceText(source) + "\n";
   }
 
-  Table threads({{"tid", "thread"},
-                 {"samples", "samples", Column::kCount},
-                 {"name", "name"}});
+  Table threads({{"tid", "thread"}, {"samples", "samples", Column::kCount}, {"name", "name"}});
   for (const hbbp_thread& thread : contents.threads) {
     threads.AddRow({uint64_t{thread.tid}, thread.samples, thread.name});
   }
@@ -170,8 +168,8 @@ std::string ToText(const Contents& contents) {
     return a.samples != b.samples ? a.samples > b.samples : std::strcmp(a.path, b.path) < 0;
   });
   for (const hbbp_module& module : sampled) {
-    modules.AddRow({module.samples, CodeName(module.code), BuildId(module), module.path,
-                    module.problem});
+    modules.AddRow(
+        {module.samples, CodeName(module.code), BuildId(module), module.path, module.problem});
   }
   if (sampled.size() < contents.modules.size()) {
     modules.AddSummary(std::to_string(contents.modules.size() - sampled.size()) +

@@ -103,8 +103,8 @@ std::vector<hbbp_mix_row> Group(const std::vector<hbbp_mix_row>& rows, hbbp_mix_
     if ((keys & HBBP_MIX_BY_MODULE) == 0) row.module = HBBP_NO_INDEX;
     if ((keys & HBBP_MIX_BY_FUNCTION) == 0) row.function = HBBP_NO_INDEX;
     if ((keys & HBBP_MIX_BY_THREAD) == 0) row.thread = HBBP_NO_INDEX;
-    const auto [group, is_new] = groups.try_emplace(
-        GroupKey(row.mnemonic, row.module, row.function, row.thread), row);
+    const auto [group, is_new] =
+        groups.try_emplace(GroupKey(row.mnemonic, row.module, row.function, row.thread), row);
     if (is_new) continue;
     group->second.instructions += row.instructions;
     group->second.standard_error = std::hypot(group->second.standard_error, row.standard_error);

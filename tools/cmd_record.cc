@@ -48,9 +48,8 @@ constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
                              {"cpu-clock", HBBP_EVENT_CPU_CLOCK},
                              {"instructions", HBBP_EVENT_INSTRUCTIONS},
                              {"cycles", HBBP_EVENT_CYCLES}};
-constexpr Named kModes[] = {{"prime", HBBP_PERIOD_PRIME},
-                            {"fixed", HBBP_PERIOD_FIXED},
-                            {"random", HBBP_PERIOD_RANDOM}};
+constexpr Named kModes[] = {
+    {"prime", HBBP_PERIOD_PRIME}, {"fixed", HBBP_PERIOD_FIXED}, {"random", HBBP_PERIOD_RANDOM}};
 
 template <size_t size>
 std::vector<std::string> NamesOf(const Named (&list)[size]) {
@@ -98,10 +97,9 @@ Status CheckFrequency(uint64_t frequency_hz) {
   if (!text.ok()) return OkStatus();
   const uint64_t most_hz = std::strtoull(text->c_str(), nullptr, 10);
   if (frequency_hz <= most_hz) return OkStatus();
-  return MakeStatus(StatusCode::kInvalidArgument,
-                    "--freq %llu: kernel.perf_event_max_sample_rate allows %llu",
-                    static_cast<unsigned long long>(frequency_hz),
-                    static_cast<unsigned long long>(most_hz));
+  return MakeStatus(
+      StatusCode::kInvalidArgument, "--freq %llu: kernel.perf_event_max_sample_rate allows %llu",
+      static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
 }
 
 Status CheckOptions(const RecordOptions& record) {
@@ -177,7 +175,8 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
 std::string JoinedCommand(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
   constexpr size_t kMaxShown = 60;
   if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
   return text;
@@ -284,13 +283,11 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
   HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
-  const std::string ended =
-      end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
-                            ", so its last second or more may be missing"
-                      : "exit status " + std::to_string(end.exit_status);
-  PrintLine(JoinedCommand(record.command) + ": " + ended + ", " +
-            FormatDuration(info.duration_ns) + ", " +
-            Plural(threads.size(), "thread", "threads") + " with samples, " +
+  const std::string ended = end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
+                                                  ", so its last second or more may be missing"
+                                            : "exit status " + std::to_string(end.exit_status);
+  PrintLine(JoinedCommand(record.command) + ": " + ended + ", " + FormatDuration(info.duration_ns) +
+            ", " + Plural(threads.size(), "thread", "threads") + " with samples, " +
             Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(modules));

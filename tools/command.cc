@@ -8,14 +8,14 @@ namespace hbbp::tools {
 
 int Fail(std::string_view command, std::string_view message) {
   std::fprintf(stderr, "hbbp%s%.*s: %.*s\n", command.empty() ? "" : " ",
-               static_cast<int>(command.size()), command.data(),
-               static_cast<int>(message.size()), message.data());
+               static_cast<int>(command.size()), command.data(), static_cast<int>(message.size()),
+               message.data());
   return kExitFailure;
 }
 
 void Note(std::string_view command, std::string_view message) {
-  std::fprintf(stderr, "hbbp %.*s: note: %.*s\n", static_cast<int>(command.size()),
-               command.data(), static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "hbbp %.*s: note: %.*s\n", static_cast<int>(command.size()), command.data(),
+               static_cast<int>(message.size()), message.data());
 }
 
 int WriteOutput(std::string_view command, std::string_view text) {

@@ -21,8 +21,7 @@ class BlockReader {
   BlockReader(const Code& code, ModuleCounts* counts) : code_(code), counts_(*counts) {}
 
   // `counts`: of the addresses in the block; `next`: of the instruction after the block.
-  void AddReference(const Code::Block& block, std::span<const ReferenceCount> counts,
-                    double next);
+  void AddReference(const Code::Block& block, std::span<const ReferenceCount> counts, double next);
   void AddEstimate(const EstimatedBlock& block);
   // An address that no block explains.
   void AddUnexplained(const ReferenceCount& count);
@@ -87,9 +86,8 @@ void BlockReader::AddReference(const Code::Block& block, std::span<const Referen
   for (; count != counts.end(); ++count) AddUnexplained(*count);
 
   double executed = plain_sum;
-  const double mean = plain_instructions != 0
-                          ? plain_sum / static_cast<double>(plain_instructions)
-                          : next;
+  const double mean =
+      plain_instructions != 0 ? plain_sum / static_cast<double>(plain_instructions) : next;
   for (const auto& [instruction, iterations] : strings) {
     // A block that ended in a string instruction has no count after it to go by.
     const double executions = mean > 0 ? std::min(iterations, mean) : iterations;
@@ -127,8 +125,7 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
   std::vector<BlockCountPair> blocks;
   blocks.reserve(counts.blocks.size());
   for (const auto& [start, block] : counts.blocks) {
-    const BlockCountPair pair = {block.reference, block.estimate * scale,
-                                 block.instruction_count};
+    const BlockCountPair pair = {block.reference, block.estimate * scale, block.instruction_count};
     blocks.push_back(pair);
     if (pair.reference == 0) result.only_estimated += pair.estimate * pair.instruction_count;
     if (pair.estimate == 0) result.only_referenced += pair.reference * pair.instruction_count;
@@ -139,8 +136,8 @@ ModuleComparison Compare(const ModuleCounts& counts, double scale) {
     mnemonics.push_back(pair);
     result.instructions_reference += pair.reference;
     result.instructions_estimate += pair.estimate;
-    result.mnemonics.push_back({mnemonic, pair.reference, pair.estimate,
-                                RelativeError(pair.reference, pair.estimate)});
+    result.mnemonics.push_back(
+        {mnemonic, pair.reference, pair.estimate, RelativeError(pair.reference, pair.estimate)});
   }
   std::sort(result.mnemonics.begin(), result.mnemonics.end(), [](const auto& a, const auto& b) {
     return a.reference != b.reference ? a.reference > b.reference : a.mnemonic < b.mnemonic;
@@ -188,8 +185,7 @@ bool SameUpToVersion(std::string_view a, std::string_view b) {
 bool IsStringInstruction(const Code::Instruction& instruction) {
   static constexpr std::string_view kNames[] = {"movs", "stos", "lods", "scas",
                                                 "cmps", "ins",  "outs"};
-  return std::find(std::begin(kNames), std::end(kNames), instruction.mnemonic) !=
-         std::end(kNames);
+  return std::find(std::begin(kNames), std::end(kNames), instruction.mnemonic) != std::end(kNames);
 }
 
 std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModule>& references,

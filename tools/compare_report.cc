@@ -107,8 +107,7 @@ std::string CompareText(const Comparison& comparison, const std::vector<std::str
   for (size_t i = 0; i < shown; ++i) {
     mnemonics.AddRow({all[i].mnemonic, all[i].reference, all[i].estimate, all[i].error});
   }
-  mnemonics.AddSummary(std::to_string(shown) + " of " + std::to_string(all.size()) +
-                       " mnemonics");
+  mnemonics.AddSummary(std::to_string(shown) + " of " + std::to_string(all.size()) + " mnemonics");
 
   std::string out = modules.ToText() + '\n' + mnemonics.ToText();
   out += OneSidedText("only in the reference", comparison.only_in_reference);

@@ -75,8 +75,8 @@ StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths) {
 
 StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile) {
   HBBP_ASSIGN_OR_RETURN(
-      auto recorded, ReadList<hbbp_source_info>(profile, hbbp_profile_source_count,
-                                                hbbp_profile_source_at));
+      auto recorded,
+      ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at));
   std::vector<SourceView> sources;
   for (const hbbp_source_info& source : recorded) sources.push_back({source, 0});
   return sources;
@@ -121,63 +121,95 @@ StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile) {
 
 const char* SourceName(hbbp_source source) {
   switch (source) {
-    case HBBP_SOURCE_NONE: return "none";
-    case HBBP_SOURCE_EBS: return "ebs";
-    case HBBP_SOURCE_LBR: return "lbr";
-    case HBBP_SOURCE_IBS: return "ibs";
-    case HBBP_SOURCE_SWBT: return "swbt";
-    case HBBP_SOURCE_TRUTH: return "truth";
-    default: return "unknown";
+    case HBBP_SOURCE_NONE:
+      return "none";
+    case HBBP_SOURCE_EBS:
+      return "ebs";
+    case HBBP_SOURCE_LBR:
+      return "lbr";
+    case HBBP_SOURCE_IBS:
+      return "ibs";
+    case HBBP_SOURCE_SWBT:
+      return "swbt";
+    case HBBP_SOURCE_TRUTH:
+      return "truth";
+    default:
+      return "unknown";
   }
 }
 
 const char* EventName(hbbp_event event) {
   switch (event) {
-    case HBBP_EVENT_AUTO: return "auto";
-    case HBBP_EVENT_TASK_CLOCK: return "task-clock";
-    case HBBP_EVENT_CPU_CLOCK: return "cpu-clock";
-    case HBBP_EVENT_INSTRUCTIONS: return "instructions";
-    case HBBP_EVENT_CYCLES: return "cycles";
-    default: return "unknown";
+    case HBBP_EVENT_AUTO:
+      return "auto";
+    case HBBP_EVENT_TASK_CLOCK:
+      return "task-clock";
+    case HBBP_EVENT_CPU_CLOCK:
+      return "cpu-clock";
+    case HBBP_EVENT_INSTRUCTIONS:
+      return "instructions";
+    case HBBP_EVENT_CYCLES:
+      return "cycles";
+    default:
+      return "unknown";
   }
 }
 
 const char* UnitName(hbbp_unit unit) {
   switch (unit) {
-    case HBBP_UNIT_INSTRUCTIONS: return "instructions";
-    case HBBP_UNIT_NANOSECONDS: return "nanoseconds";
-    case HBBP_UNIT_CYCLES: return "cycles";
-    default: return "unknown";
+    case HBBP_UNIT_INSTRUCTIONS:
+      return "instructions";
+    case HBBP_UNIT_NANOSECONDS:
+      return "nanoseconds";
+    case HBBP_UNIT_CYCLES:
+      return "cycles";
+    default:
+      return "unknown";
   }
 }
 
 const char* PeriodModeName(hbbp_period_mode mode) {
   switch (mode) {
-    case HBBP_PERIOD_PRIME: return "prime";
-    case HBBP_PERIOD_FIXED: return "fixed";
-    case HBBP_PERIOD_RANDOM: return "random";
-    default: return "unknown";
+    case HBBP_PERIOD_PRIME:
+      return "prime";
+    case HBBP_PERIOD_FIXED:
+      return "fixed";
+    case HBBP_PERIOD_RANDOM:
+      return "random";
+    default:
+      return "unknown";
   }
 }
 
 const char* CodeName(hbbp_module_code code) {
   switch (code) {
-    case HBBP_MODULE_CODE_FILE: return "file";
-    case HBBP_MODULE_CODE_PROFILE: return "profile";
-    case HBBP_MODULE_CODE_MISSING: return "missing";
-    case HBBP_MODULE_CODE_MISMATCH: return "mismatch";
-    case HBBP_MODULE_CODE_NOT_SOUGHT: return "not sought";
-    default: return "unknown";
+    case HBBP_MODULE_CODE_FILE:
+      return "file";
+    case HBBP_MODULE_CODE_PROFILE:
+      return "profile";
+    case HBBP_MODULE_CODE_MISSING:
+      return "missing";
+    case HBBP_MODULE_CODE_MISMATCH:
+      return "mismatch";
+    case HBBP_MODULE_CODE_NOT_SOUGHT:
+      return "not sought";
+    default:
+      return "unknown";
   }
 }
 
 const char* ModuleKindName(hbbp_module_kind kind) {
   switch (kind) {
-    case HBBP_MODULE_FILE: return "file";
-    case HBBP_MODULE_VDSO: return "vdso";
-    case HBBP_MODULE_ANONYMOUS: return "anonymous";
-    case HBBP_MODULE_KERNEL: return "kernel";
-    default: return "unknown";
+    case HBBP_MODULE_FILE:
+      return "file";
+    case HBBP_MODULE_VDSO:
+      return "vdso";
+    case HBBP_MODULE_ANONYMOUS:
+      return "anonymous";
+    case HBBP_MODULE_KERNEL:
+      return "kernel";
+    default:
+      return "unknown";
   }
 }
 

@@ -47,12 +47,12 @@ StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
 
-const char* SourceName(hbbp_source source);          // "ebs"
-const char* EventName(hbbp_event event);             // "task-clock"
-const char* UnitName(hbbp_unit unit);                // "instructions"
-const char* PeriodModeName(hbbp_period_mode mode);   // "prime"
-const char* CodeName(hbbp_module_code code);         // "file"
-const char* ModuleKindName(hbbp_module_kind kind);   // "vdso"
+const char* SourceName(hbbp_source source);         // "ebs"
+const char* EventName(hbbp_event event);            // "task-clock"
+const char* UnitName(hbbp_unit unit);               // "instructions"
+const char* PeriodModeName(hbbp_period_mode mode);  // "prime"
+const char* CodeName(hbbp_module_code code);        // "file"
+const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 
 // "instructions"; "mixed" if the sources do not agree.
 std::string UnitOf(const std::vector<SourceView>& sources);

@@ -17,8 +17,8 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kSampleType = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                                 PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
+constexpr uint64_t kSampleType =
+    PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
@@ -72,8 +72,9 @@ Status EbsBackend::Start(const BackendConfig& config, pid_t excluded, BackendCho
     attr_.inherit = 0;
     attr_.inherit_thread = 0;
     choice->note += choice->note.empty() ? "" : "; ";
-    choice->note += "one event per thread, because threads times CPUs exceed the descriptors; the "
-                    "first 100 ms of a new thread may be missed";
+    choice->note +=
+        "one event per thread, because threads times CPUs exceed the descriptors; the "
+        "first 100 ms of a new thread may be missed";
   }
   // Nobody waits for the ring: it is drained by time.
   attr_.wakeup_watermark = UINT32_MAX;
@@ -135,8 +136,8 @@ Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choic
     status = ProbeAttr(EventName(event));
     if (status.ok()) {
       if (!previous_failure.empty()) {
-        choice->note = std::string(EventName(event)) + " instead of instructions: " +
-                       previous_failure;
+        choice->note =
+            std::string(EventName(event)) + " instead of instructions: " + previous_failure;
       }
       return status;
     }
@@ -217,8 +218,7 @@ Status EbsBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
 
 void EbsBackend::Drain(SampleSink* sink) {
   for (Ring& ring : rings_) {
-    ring.buffer.Consume(
-        [&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
+    ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
   }
   if (per_thread_ && has_new_threads_) {
     // A thread that cannot be attached to is missed, as the session's note says it may be.
@@ -346,8 +346,7 @@ int EbsBackend::ChooseDrainInterval(const BackendChoice& choice) const {
   const double samples_per_ms = choice.period == 0
                                     ? static_cast<double>(attr_.sample_freq) / 1000
                                     : events_per_ms / static_cast<double>(choice.period);
-  const double interval_ms =
-      static_cast<double>(ring_bytes_) / 4 / (samples_per_ms * kRecordBytes);
+  const double interval_ms = static_cast<double>(ring_bytes_) / 4 / (samples_per_ms * kRecordBytes);
   return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));
 }
 

@@ -36,7 +36,7 @@ class ByteCursor {
   }
 
   template <typename T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   bool Read(T* value) {
     if (sizeof(T) > remaining()) return false;
     std::memcpy(value, bytes_.data() + position_, sizeof(T));

@@ -79,18 +79,18 @@ class [[nodiscard]] StatusOr {
   std::optional<T> value_;
 };
 
-#define HBBP_RETURN_IF_ERROR(expression)                        \
-  do {                                                          \
-    ::hbbp::Status hbbp_status_ = (expression);                 \
-    if (!hbbp_status_.ok()) return hbbp_status_;                \
+#define HBBP_RETURN_IF_ERROR(expression)         \
+  do {                                           \
+    ::hbbp::Status hbbp_status_ = (expression);  \
+    if (!hbbp_status_.ok()) return hbbp_status_; \
   } while (false)
 
 #define HBBP_STATUS_JOIN_INNER(a, b) a##b
 #define HBBP_STATUS_JOIN(a, b) HBBP_STATUS_JOIN_INNER(a, b)
-#define HBBP_ASSIGN_OR_RETURN(declaration, expression)                              \
-  auto HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__) = (expression);                  \
-  if (!HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__).ok())                            \
-    return HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__).status();                    \
+#define HBBP_ASSIGN_OR_RETURN(declaration, expression)             \
+  auto HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__) = (expression); \
+  if (!HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__).ok())           \
+    return HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__).status();   \
   declaration = *std::move(HBBP_STATUS_JOIN(hbbp_status_or_, __LINE__))
 
 }  // namespace hbbp

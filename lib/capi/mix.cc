@@ -1,8 +1,9 @@
+#include "mix/mix.h"
+
 #include <hbbp/mix.h>
 
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
-#include "mix/mix.h"
 
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
@@ -23,8 +24,8 @@ HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile* profile, hbbp_mix_keys 
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_mix_create", "profile");
     if (mix == nullptr) return NullArgument("hbbp_mix_create", "mix");
-    constexpr hbbp_mix_keys kAll = HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_MODULE |
-                                   HBBP_MIX_BY_FUNCTION | HBBP_MIX_BY_THREAD;
+    constexpr hbbp_mix_keys kAll =
+        HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_MODULE | HBBP_MIX_BY_FUNCTION | HBBP_MIX_BY_THREAD;
     if ((keys & ~kAll) != 0) {
       return MakeStatus(StatusCode::kInvalidArgument,
                         "hbbp_mix_create: keys 0x%x has a key that libhbbp %s does not know", keys,

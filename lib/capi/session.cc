@@ -1,3 +1,5 @@
+#include "session/session.h"
+
 #include <hbbp/session.h>
 
 #include <memory>
@@ -7,7 +9,6 @@
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
 #include "profile/profile_merge.h"
-#include "session/session.h"
 
 using hbbp::BackendConfig;
 using hbbp::MakeStatus;

@@ -59,8 +59,8 @@ double BlockOverlap(std::span<const BlockCountPair> blocks) {
   std::vector<CountPair> instructions;
   instructions.reserve(blocks.size());
   for (const BlockCountPair& block : blocks) {
-    instructions.push_back({block.reference * block.instruction_count,
-                            block.estimate * block.instruction_count});
+    instructions.push_back(
+        {block.reference * block.instruction_count, block.estimate * block.instruction_count});
   }
   return Overlap(instructions);
 }

@@ -79,8 +79,8 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   absl::flat_hash_map<RowKey, RowSum> sums;
   MnemonicCounts mnemonics;
   uint32_t decoded_block = kNoIndex;
-  for (const Observed& observed : keys.thread ? ObservedByThread(profile)
-                                              : ObservedInAll(profile)) {
+  for (const Observed& observed :
+       keys.thread ? ObservedByThread(profile) : ObservedInAll(profile)) {
     const BlockRecord& block = profile.blocks()[observed.block];
     if (observed.block != decoded_block) {
       mnemonics = CountMnemonics(profile, block, keys.mnemonic);

@@ -88,8 +88,9 @@ Capability ProbePerfEventOpen() {
 }
 
 Capability ProbePreciseInstructions() {
-  const char* advice = "precise events need a PMU with PEBS or IBS; block counts rest on "
-                       "imprecise samples instead";
+  const char* advice =
+      "precise events need a PMU with PEBS or IBS; block counts rest on "
+      "imprecise samples instead";
   int last_error = ENOENT;
   for (unsigned precise_ip = 3; precise_ip >= 1; --precise_ip) {
     perf_event_attr attr = Sampled(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 10'000'000);
@@ -160,8 +161,7 @@ Capability ProbeSigtrap() {
 }
 
 Capability ProbeInheritThread() {
-  perf_event_attr attr =
-      Sampled(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 1'000'000'000);
+  perf_event_attr attr = Sampled(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, 1'000'000'000);
   attr.inherit = 1;
   attr.inherit_thread = 1;
   return FromAttempt("inherit_thread", Try(attr, 0), "new threads are followed, new processes not",
@@ -202,10 +202,10 @@ std::vector<Capability> ProbeCapabilities() {
   capabilities.push_back(FromAttempt(
       "cpu_clock", Try(Sampled(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1'000'000'000)),
       "time-based sampling by the CPU's clock", ""));
-  capabilities.push_back(FromAttempt(
-      "hardware_instructions",
-      Try(Sampled(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 10'000'000)),
-      "instructions retired can be sampled", pmu_advice));
+  capabilities.push_back(
+      FromAttempt("hardware_instructions",
+                  Try(Sampled(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 10'000'000)),
+                  "instructions retired can be sampled", pmu_advice));
   capabilities.push_back(ProbePreciseInstructions());
   capabilities.push_back(ProbeBranchStack());
   capabilities.push_back(ProbeIbs("ibs_op"));

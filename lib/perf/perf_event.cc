@@ -43,8 +43,8 @@ perf_event_attr MakePerfEventAttr(uint32_t type, uint64_t config) {
 }
 
 int RawPerfEventOpen(const perf_event_attr& attr, pid_t tid, int cpu) {
-  UniqueFd fd(static_cast<int>(
-      ::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+  UniqueFd fd(
+      static_cast<int>(::syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
   (void)fd.MoveUp();
   return fd.Release();
 }
@@ -93,9 +93,8 @@ Status PerfEventOpenStatus(int error_number, const std::string& event_name) {
                         what.c_str());
     case EMFILE:
     case ENFILE:
-      return MakeStatus(StatusCode::kBusy,
-                        "%s: %s; out of file descriptors: raise ulimit -n", what.c_str(),
-                        strerrorname_np(error_number));
+      return MakeStatus(StatusCode::kBusy, "%s: %s; out of file descriptors: raise ulimit -n",
+                        what.c_str(), strerrorname_np(error_number));
     case EINVAL:
       return MakeStatus(StatusCode::kUnsupported,
                         "%s: EINVAL; this kernel does not know an option of the event (Linux 5.13 "

@@ -18,9 +18,9 @@ bool IsOfType(std::span<const uint8_t> record, uint32_t type) {
 // after TID and before the other fields, all of which are 8 bytes.
 uint64_t TrailingTime(std::span<const uint8_t> record, uint64_t sample_type) {
   if ((sample_type & PERF_SAMPLE_TIME) == 0) return 0;
-  const uint64_t from_time = sample_type & (PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
-                                            PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-                                            PERF_SAMPLE_IDENTIFIER);
+  const uint64_t from_time =
+      sample_type & (PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
+                     PERF_SAMPLE_IDENTIFIER);
   const size_t tail = 8 * static_cast<size_t>(std::popcount(from_time));
   if (record.size() < sizeof(perf_event_header) + tail) return 0;
   uint64_t time;

@@ -9,14 +9,14 @@
 #include <cstring>
 #include <utility>
 
-
 namespace hbbp {
 
 StatusOr<RingBuffer> RingBuffer::Map(int fd, size_t data_bytes) {
   const size_t page_size = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   size_t pages = std::bit_ceil(std::max<size_t>(1, (data_bytes + page_size - 1) / page_size));
   for (;; pages /= 2) {
-    void* memory = ::mmap(nullptr, (pages + 1) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* memory =
+        ::mmap(nullptr, (pages + 1) * page_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory != MAP_FAILED) {
       return RingBuffer(static_cast<perf_event_mmap_page*>(memory), pages * page_size);
     }

@@ -17,9 +17,9 @@ void AddressSpace::SplitAt(RuntimeAddress address) {
 
 void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
                             std::vector<Layer>* layers) {
-  auto place = std::upper_bound(
-      layers->begin(), layers->end(), time_ns,
-      [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
+  auto place =
+      std::upper_bound(layers->begin(), layers->end(), time_ns,
+                       [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
   if (place == layers->begin()) {
     layers->insert(place, {time_ns, time_ns, placement});
     return;
@@ -48,8 +48,7 @@ void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_n
   auto next = intervals_.lower_bound(start);
   while (position < end) {
     if (next == intervals_.end() || next->first > position) {
-      const RuntimeAddress gap_end =
-          next == intervals_.end() ? end : std::min(end, next->first);
+      const RuntimeAddress gap_end = next == intervals_.end() ? end : std::min(end, next->first);
       next = intervals_.emplace_hint(next, position, Interval{gap_end, {}});
     }
     AddLayer(time_ns, placement, &next->second.layers);

@@ -36,8 +36,8 @@ UniqueFd OpenPath(const ModuleRecord& module) {
 // The program may have closed the descriptor, and given its number to a file of its own.
 void CloseIfStillFile(UniqueFd* fd, dev_t device, ino_t inode) {
   struct stat status;
-  const bool is_file = ::fstat(fd->get(), &status) == 0 && status.st_dev == device &&
-                       status.st_ino == inode;
+  const bool is_file =
+      ::fstat(fd->get(), &status) == 0 && status.st_dev == device && status.st_ino == inode;
   if (!is_file) (void)fd->Release();
   delete fd;
 }

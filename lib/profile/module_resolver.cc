@@ -94,7 +94,9 @@ ResolvedModule ResolveFromPath(const ModuleRecord& record) {
   }
   ResolvedModule module = Found(CodeState::kFile, *std::move(image), true);
   if (record.build_id.empty()) {
-    module.problem = record.path + ": the build ID of what ran is not known, so a changed file would go unnoticed";
+    module.problem =
+        record.path +
+        ": the build ID of what ran is not known, so a changed file would go unnoticed";
   }
   return module;
 }
@@ -129,8 +131,9 @@ ResolvedModule ResolveKernel() {
   StatusOr<std::unique_ptr<KernelSymbols>> symbols = KernelSymbols::Read();
   if (!symbols.ok()) return Missing(CodeState::kMissing, symbols.status().message());
   ResolvedModule module = Found(CodeState::kMissing, *std::move(symbols), false);
-  module.problem = "the code of the running kernel is not readable here: functions are known, "
-                   "blocks are not";
+  module.problem =
+      "the code of the running kernel is not readable here: functions are known, "
+      "blocks are not";
   return module;
 }
 
@@ -146,9 +149,8 @@ ResolvedModule ResolveModule(const ModuleRecord& record) {
     case ModuleKind::kFile:
       return ResolveFile(record);
     case ModuleKind::kVdso:
-      return record.chunks.empty()
-                 ? Missing(CodeState::kMissing, "the vdso could not be copied")
-                 : ResolveFromChunks(record);
+      return record.chunks.empty() ? Missing(CodeState::kMissing, "the vdso could not be copied")
+                                   : ResolveFromChunks(record);
     case ModuleKind::kAnonymous:
       return ResolveAnonymous(record);
     case ModuleKind::kKernel:

@@ -45,7 +45,9 @@ struct SectionEntry {
   uint64_t checksum;
 };
 
-uint64_t Checksum(std::span<const uint8_t> bytes) { return XXH3_64bits(bytes.data(), bytes.size()); }
+uint64_t Checksum(std::span<const uint8_t> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 class Writer {
  public:
@@ -283,8 +285,7 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
   header.version = kVersion;
   header.section_count = kSections.size();
   header.file_size = offset;
-  header.table_checksum =
-      Checksum({reinterpret_cast<const uint8_t*>(table.data()), sizeof(table)});
+  header.table_checksum = Checksum({reinterpret_cast<const uint8_t*>(table.data()), sizeof(table)});
   std::vector<uint8_t> file(offset);
   uint8_t* end = file.data();
   const auto append = [&end](const void* start, size_t size) {

@@ -45,8 +45,8 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
 }
 
 SourceKey KeyOf(const SourceRecord& source) {
-  return {source.kind,   source.event,       source.period_mode, source.include_kernel,
-          source.period, source.frequency_hz};
+  return {source.kind,           source.event,  source.period_mode,
+          source.include_kernel, source.period, source.frequency_hz};
 }
 
 void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
@@ -119,9 +119,8 @@ std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
     index_of[i] = static_cast<uint32_t>(selected.threads.size());
     selected.threads.push_back(data.threads[i]);
   }
-  std::erase_if(selected.counts, [&](const IpCount& count) {
-    return !is_selected(data.threads[count.thread]);
-  });
+  std::erase_if(selected.counts,
+                [&](const IpCount& count) { return !is_selected(data.threads[count.thread]); });
   for (IpCount& count : selected.counts) count.thread = index_of[count.thread];
   return selected;
 }

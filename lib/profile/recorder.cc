@@ -14,7 +14,9 @@ namespace {
 constexpr uint64_t kPageBytes = 4096;
 constexpr std::string_view kDeleted = " (deleted)";
 
-bool IsFilePath(const std::string& path) { return path.starts_with('/') && !path.starts_with("//"); }
+bool IsFilePath(const std::string& path) {
+  return path.starts_with('/') && !path.starts_with("//");
+}
 
 std::string ThreadNameNow(uint32_t tid) {
   StatusOr<std::string> name =
@@ -36,9 +38,9 @@ size_t Recorder::KeyHash::operator()(const Key& key) const {
 uint32_t Recorder::AddSource(SourceRecord source) {
   for (uint32_t i = 0; i < data_.sources.size(); ++i) {
     SourceRecord& known = data_.sources[i];
-    if (known.kind == source.kind && known.event == source.event &&
-        known.period == source.period && known.frequency_hz == source.frequency_hz &&
-        known.period_mode == source.period_mode && known.include_kernel == source.include_kernel) {
+    if (known.kind == source.kind && known.event == source.event && known.period == source.period &&
+        known.frequency_hz == source.frequency_hz && known.period_mode == source.period_mode &&
+        known.include_kernel == source.include_kernel) {
       current_source_ = i;
       return i;
     }
@@ -96,8 +98,7 @@ void Recorder::OnMapping(MappingEvent mapping) {
       offset = FileOffset{mapping.start.value};
       break;
   }
-  address_space_.Add(mapping.start, mapping.end, mapping.time_ns,
-                     {module, mapping.start, offset});
+  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, {module, mapping.start, offset});
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {

@@ -64,8 +64,8 @@ class Recorder : public SampleSink {
   };
   // What is known of a module beyond its record.
   struct ModuleState {
-    RuntimeAddress header;   // of file offset 0, when it was last seen mapped
-    bool identified = false; // its first sample was seen
+    RuntimeAddress header;    // of file offset 0, when it was last seen mapped
+    bool identified = false;  // its first sample was seen
   };
 
   uint32_t ModuleFor(const MappingEvent& mapping);

@@ -91,8 +91,7 @@ std::string KernelName() {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<Backend> backend, SourceKind kind,
-                 const SessionSettings& settings)
+Session::Session(std::unique_ptr<Backend> backend, SourceKind kind, const SessionSettings& settings)
     : kind_(kind), settings_(settings), backend_(std::move(backend)) {
   ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);

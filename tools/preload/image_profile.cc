@@ -64,8 +64,8 @@ ImageProfile::ImageProfile(std::string folder, std::string name, SessionSettings
 void ImageProfile::Start() {
   Status status = CheckPermission(settings_.backend);
   if (status.ok()) {
-    status = MayBeMissing(settings_.backend.event) ? session_.Start()
-                                                   : session_.StartInBackground();
+    status =
+        MayBeMissing(settings_.backend.event) ? session_.Start() : session_.StartInBackground();
   }
   if (status.ok()) return;
   // Not path_, which belongs to the worker.
@@ -97,8 +97,6 @@ void ImageProfile::OnCheckpoint(ProfileData data) {
   if (!status.ok()) OnAttachFailed(status);
 }
 
-void ImageProfile::OnAttachFailed(const Status& status) {
-  WriteError(path_, status);
-}
+void ImageProfile::OnAttachFailed(const Status& status) { WriteError(path_, status); }
 
 }  // namespace hbbp::preload

@@ -71,13 +71,13 @@ size_t CountArguments(va_list list) {
 
 // An array of the arguments of execl and its kin, with the null pointer at its end, on the stack
 // of the caller. Leaves `list` behind that null pointer.
-#define HBBP_COLLECT_ARGUMENTS(first, list, arguments)                                \
-  va_list counting;                                                                   \
-  va_copy(counting, list);                                                            \
-  const size_t count = CountArguments(counting);                                      \
-  va_end(counting);                                                                   \
-  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*)));        \
-  arguments[0] = const_cast<char*>(first);                                            \
+#define HBBP_COLLECT_ARGUMENTS(first, list, arguments)                         \
+  va_list counting;                                                            \
+  va_copy(counting, list);                                                     \
+  const size_t count = CountArguments(counting);                               \
+  va_end(counting);                                                            \
+  char** arguments = static_cast<char**>(alloca((count + 1) * sizeof(char*))); \
+  arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
 
 extern "C" {

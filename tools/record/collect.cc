@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(),
-                                      [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // Is it what a run leaves of a child? Names alone do not tell: `-o run.2` is a run of its own.

@@ -15,8 +15,8 @@ namespace hbbp::tools {
 
 struct ProgramEnd {
   pid_t pid = 0;
-  int exit_status = 0;  // 128 + signal for a program that was killed
-  int signal = 0;       // 0: it exited by itself
+  int exit_status = 0;        // 128 + signal for a program that was killed
+  int signal = 0;             // 0: it exited by itself
   uint64_t user_time_ns = 0;  // of the CPUs, for it and the descendants that were waited for
 };
 

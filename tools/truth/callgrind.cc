@@ -244,8 +244,7 @@ Status Parser::Object(std::string_view value, bool is_current) {
   size_t index;
   const size_t close = value.starts_with('(') ? value.find(')') : std::string_view::npos;
   uint64_t id = 0;
-  if (close == std::string_view::npos ||
-      !Fields(value.substr(1, close - 1)).Number(&id)) {
+  if (close == std::string_view::npos || !Fields(value.substr(1, close - 1)).Number(&id)) {
     index = ObjectIndex(value);
   } else {
     std::string_view path = value.substr(close + 1);
@@ -273,8 +272,8 @@ Status Parser::Body(std::string_view key, std::string_view value) {
     return OkStatus();
   }
   // The line after a jump has the position of the jump and no costs: Cost reads it as it is.
-  static constexpr std::string_view kIgnored[] = {"fn", "fl", "fi", "fe", "cfn", "cfl", "cfi",
-                                                  "jfi", "jfn", "jump", "jcnd", "frfn"};
+  static constexpr std::string_view kIgnored[] = {"fn",  "fl",  "fi",  "fe",   "cfn",  "cfl",
+                                                  "cfi", "jfi", "jfn", "jump", "jcnd", "frfn"};
   if (std::find(std::begin(kIgnored), std::end(kIgnored), key) == std::end(kIgnored)) {
     return Malformed("unknown kind of line");
   }
