@@ -152,7 +152,7 @@ TEST_CASE("a pinned descriptor that the program has taken over is not trusted") 
   Mapped mapped = FindMapped(path);
   PinOrCopyModule(mapped.header, &mapped.record);
   REQUIRE(mapped.record.pinned_file != nullptr);
-  const UniqueFd other(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd other(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   REQUIRE(::dup2(other.get(), mapped.record.pinned_file->get()) >= 0);
   std::filesystem::remove(path);
   EmbedIfUnreachable(&mapped.record);
