@@ -24,7 +24,7 @@ constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
 
 // Defaults that keep the overhead below 1 % (docs/results.md has the measurements).
-constexpr uint64_t kDefaultClockPeriodNs = 5'000'000;
+constexpr uint64_t kDefaultClockPeriodNs = 10'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 20'000'000;
 
 // The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.

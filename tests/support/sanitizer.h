@@ -4,17 +4,25 @@
 
 namespace hbbp {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kHasSanitizer = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#if defined(__has_feature)
+#define HBBP_HAS_FEATURE(feature) __has_feature(feature)
+#else
+#define HBBP_HAS_FEATURE(feature) 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || HBBP_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kHasThreadSanitizer = true;
+#else
+inline constexpr bool kHasThreadSanitizer = false;
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || HBBP_HAS_FEATURE(address_sanitizer)
 inline constexpr bool kHasSanitizer = true;
 #else
-inline constexpr bool kHasSanitizer = false;
+inline constexpr bool kHasSanitizer = kHasThreadSanitizer;
 #endif
-#else
-inline constexpr bool kHasSanitizer = false;
-#endif
+
+#undef HBBP_HAS_FEATURE
 
 }  // namespace hbbp
 

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REQUIRE(condition)                                                      \
-  do {                                                                          \
-    if (!(condition)) {                                                         \
+#define REQUIRE(condition)                                                       \
+  do {                                                                           \
+    if (!(condition)) {                                                          \
       fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, error.message); \
-      return 1;                                                                 \
-    }                                                                           \
+      return 1;                                                                  \
+    }                                                                            \
   } while (0)
 
 static volatile double sum;
@@ -36,8 +36,7 @@ int main(void) {
   hbbp_mix *mix = NULL;
   REQUIRE(hbbp_mix_create(profile, HBBP_MIX_BY_MNEMONIC, &mix, &error) == HBBP_OK);
   if (started == HBBP_OK) REQUIRE(hbbp_mix_row_count(mix) > 0);
-  printf("%zu blocks, %zu mnemonics\n", hbbp_profile_block_count(profile),
-         hbbp_mix_row_count(mix));
+  printf("%zu blocks, %zu mnemonics\n", hbbp_profile_block_count(profile), hbbp_mix_row_count(mix));
   hbbp_mix_destroy(mix);
   hbbp_profile_destroy(profile);
   return 0;

@@ -1,6 +1,5 @@
 // As consumer.c, through the C++ wrapper.
 #include <hbbp/hbbp.hpp>
-
 #include <iostream>
 
 namespace {
