@@ -185,7 +185,7 @@ TEST_CASE("with one event per thread, what ended threads left is delivered and t
 }
 
 TEST_CASE("threads that start while the backend starts are sampled, each once") {
-  constexpr size_t kMaxThreads = 200;
+  constexpr size_t kMaxThreads = 60;
   EbsBackend backend;
   BackendChoice choice;
   Collected collected;
