@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <string_view>
 
 #include "base/files.h"
 #include "command.h"
@@ -211,8 +212,9 @@ std::string DescribeModules(std::vector<hbbp_module> modules) {
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
   if (total == 0) return "no samples: it ran too briefly, or mostly waited";
-  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
-    return a.samples > b.samples;
+  std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    if (a.samples != b.samples) return a.samples > b.samples;
+    return std::string_view(a.path) < std::string_view(b.path);
   });
   std::string text = "busiest modules:";
   for (size_t i = 0; i < modules.size() && i < kShown && modules[i].samples > 0; ++i) {
