@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Wall-clock and CPU cost of `hbbp record`, as ratios of alternating runs.
 
-    bench/overhead.py build/release/tools/hbbp [--pairs N] [--period NS] [--only NAME]
+    bench/overhead.py build/release/tools/hbbp [--pairs N] [--scale N] [--period NS] [--only NAME]
 
 Prints a table: the median of the ratios pair by pair, with the quartiles.
 """
@@ -36,6 +36,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
     parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--scale", type=int, default=1, help="about so many seconds a run")
     parser.add_argument("--period", type=int, help="ns; default: that of hbbp")
     parser.add_argument("--only", help="a workload")
     arguments = parser.parse_args()
@@ -47,7 +48,7 @@ def main():
         print("| program | seconds alone | wall-clock overhead (quartiles) | CPU overhead |")
         print("|---|---|---|---|")
         medians = []
-        for name, command in workloads.prepare(folder):
+        for name, command in workloads.prepare(folder, arguments.scale):
             if arguments.only and name != arguments.only:
                 continue
             run(command)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 LUA = """
+for round = 1, SCALE do
 local function fib(n) if n < 2 then return n end return fib(n - 1) + fib(n - 2) end
 local words = {}
 for i = 1, 1200000 do words[#words + 1] = tostring((i * 7919) % 100003) end
@@ -18,9 +19,11 @@ for _, word in ipairs(words) do counts[word] = (counts[word] or 0) + 1 end
 local n = 0
 for word, count in pairs(counts) do if word:find("77") then n = n + count end end
 print(n, fib(34))
+end
 """
 
 PERL = """
+for my $round (1 .. SCALE) {
 my (%count, $text);
 my $state = 1;
 for (1 .. 6000000) {
@@ -31,28 +34,30 @@ for (1 .. 6000000) {
 }
 my $hits = () = $text =~ /w[0-9a]+f?\\b/g;
 print scalar(keys %count), " $hits ", join(",", (sort { $count{$b} <=> $count{$a} || $a cmp $b } keys %count)[0 .. 3]), "\\n";
+}
 """
 
 PYTHON = """
 import json, re
-state, rows = 1, []
-for i in range(500000):
-    state = (state * 1103515245 + 12345) % 2**31
-    rows.append({"id": i, "name": f"n{state >> 20}", "value": state / 7})
-text = json.dumps(rows)
-parsed = json.loads(text)
-groups = {}
-for row in parsed:
-    groups.setdefault(row["name"], []).append(row["value"])
-print(len(groups), len(re.findall(r'"n1\\d+"', text)), sum(max(v) for v in groups.values()))
+for round in range(SCALE):
+    state, rows = 1, []
+    for i in range(500000):
+        state = (state * 1103515245 + 12345) % 2**31
+        rows.append({"id": i, "name": f"n{state >> 20}", "value": state / 7})
+    text = json.dumps(rows)
+    parsed = json.loads(text)
+    groups = {}
+    for row in parsed:
+        groups.setdefault(row["name"], []).append(row["value"])
+    print(len(groups), len(re.findall(r'"n1\\d+"', text)), sum(max(v) for v in groups.values()))
 """
 
 
-def write_c_source(path):
+def write_c_source(path, functions):
     """Functions with loops and switches, as a compiler's input."""
     rng = random.Random(1)
     with open(path, "w") as out:
-        for i in range(220):
+        for i in range(functions):
             cases = "".join(
                 f"case {k}: r += p->b * {rng.randint(1, 99)} + p->c[{k % (i % 17 + 1)}]; break;"
                 for k in range(i % 7 + 5))
@@ -82,15 +87,17 @@ def write_text(path, size):
             written += len(line)
 
 
-def prepare(folder):
-    """Returns [(name, command)] with the inputs in `folder`. Every command prints to stdout only."""
+def prepare(folder, scale=1):
+    """Returns [(name, command)] with the inputs in `folder`; they run for some `scale` seconds each.
+
+    Every command prints to stdout only.
+    """
     folder = pathlib.Path(folder)
-    (folder / "mix.lua").write_text(LUA)
-    (folder / "mix.pl").write_text(PERL)
-    (folder / "mix.py").write_text(PYTHON)
-    write_text(folder / "small.txt", 3_000_000)
-    write_text(folder / "large.txt", 24_000_000)
-    write_c_source(folder / "switches.c")
+    for name, text in [("mix.lua", LUA), ("mix.pl", PERL), ("mix.py", PYTHON)]:
+        (folder / name).write_text(text.replace("SCALE", str(scale)))
+    write_text(folder / "small.txt", scale * 3_000_000)
+    write_text(folder / "large.txt", scale * 24_000_000)
+    write_c_source(folder / "switches.c", scale * 220)
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True,
                          check=True).stdout.strip()
     candidates = [

@@ -6,8 +6,6 @@ target_compile_options(hbbp_flags INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   # g++ 12 warns of std::string's own copies (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
-  # std::stable_sort of libstdc++ 12 uses what it calls deprecated; new clangs tell its users.
-  $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
   $<$<BOOL:${HBBP_WARNINGS_AS_ERRORS}>:-Werror>
   $<$<COMPILE_LANGUAGE:C>:-Wpedantic>)
 target_compile_options(hbbp_flags INTERFACE -ffunction-sections -fdata-sections)
