@@ -48,8 +48,6 @@ static void report(const char *file, int line, const char *what) {
 
 static int nearly(double a, double b) { return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)); }
 
-static volatile uint64_t work_done;
-
 static uint64_t cpu_ns(void) {
   struct timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -57,6 +55,7 @@ static uint64_t cpu_ns(void) {
 }
 
 static void work(uint64_t for_ns) {
+  volatile uint64_t work_done = 0;
   const uint64_t begin = cpu_ns();
   while (cpu_ns() - begin < for_ns) {
     for (int i = 0; i < 100000; ++i) work_done = work_done + 1;
