@@ -37,7 +37,7 @@ class SyntheticRun {
     recorder_.Settle(time_);
   }
 
-  const Recorder& recorder() const { return recorder_; }
+  Recorder& recorder() { return recorder_; }
 
  private:
   uint64_t addresses_;

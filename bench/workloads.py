@@ -53,6 +53,94 @@ for round in range(SCALE):
 """
 
 
+SQL = """
+CREATE TABLE t(id INTEGER PRIMARY KEY, k INTEGER, name TEXT);
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < SCALE * 200000)
+  INSERT INTO t SELECT i, (i * 7919) % 10007, 'name' || (i % 997) FROM n;
+CREATE INDEX by_k ON t(k);
+SELECT count(*), sum(a.k), max(b.name) FROM t a JOIN t b ON b.k = a.k AND b.id < a.id + 500;
+SELECT name, count(*), avg(k) FROM t WHERE name LIKE '%7%' GROUP BY name ORDER BY 2 DESC LIMIT 3;
+"""
+
+# A search tree of strings and calls of virtual functions.
+CPP_MAP = """
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+struct Shape { virtual ~Shape() = default; virtual double Area(int n) const = 0; };
+struct Square : Shape { double Area(int n) const override { return n * n; } };
+struct Strip : Shape { double Area(int n) const override { return n > 9 ? n / 2.0 : n; } };
+struct Dot : Shape { double Area(int) const override { return 0; } };
+int main() {
+  std::vector<std::unique_ptr<Shape>> shapes;
+  for (int i = 0; i < 1000; ++i) {
+    if (i * 7919 % 5 < 2) shapes.push_back(std::make_unique<Square>());
+    else if (i % 3) shapes.push_back(std::make_unique<Strip>());
+    else shapes.push_back(std::make_unique<Dot>());
+  }
+  double sum = 0;
+  for (int round = 0; round < SCALE; ++round) {
+    std::map<std::string, double> totals;
+    unsigned state = 1;
+    for (int i = 0; i < 1200000; ++i) {
+      state = state * 1103515245 + 12345;
+      totals["key" + std::to_string(state >> 18)] += shapes[(state >> 16) % shapes.size()]->Area(i & 31);
+    }
+    for (const auto& [key, total] : totals) sum += key.size() * total;
+  }
+  std::printf("%.1f\\n", sum);
+}
+"""
+
+N_BODY = """
+#include <math.h>
+#include <stdio.h>
+enum { N = 5 };
+static double x[N][3] = {{0, 0, 0}, {4.84, -1.16, -.10}, {8.34, 4.12, -.4}, {12.89, -15.11, -.22},
+                         {15.37, -25.9, .179}};
+static double v[N][3] = {{0, 0, 0}, {.6, 2.8, -.02}, {-1.01, 1.8, .008}, {1.08, .86, -.01},
+                         {.97, .59, -.03}};
+static double m[N] = {39.4, .037, .011, .0017, .002};
+int main(void) {
+  for (long step = 0; step < SCALE * 16000000L; ++step) {
+    for (int i = 0; i < N; ++i)
+      for (int j = i + 1; j < N; ++j) {
+        double d[3], r2 = 0;
+        for (int k = 0; k < 3; ++k) { d[k] = x[i][k] - x[j][k]; r2 += d[k] * d[k]; }
+        double f = 0.001 / (r2 * sqrt(r2));
+        for (int k = 0; k < 3; ++k) { v[i][k] -= d[k] * m[j] * f; v[j][k] += d[k] * m[i] * f; }
+      }
+    for (int i = 0; i < N; ++i)
+      for (int k = 0; k < 3; ++k) x[i][k] += 0.001 * v[i][k];
+  }
+  printf("%.9f\\n", x[0][0] + sin(x[1][1]));
+}
+"""
+
+THREADS = """
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+static void *work(void *arg) {
+  unsigned state = (unsigned)(size_t)arg, hits = 0;
+  for (long round = 0; round < SCALE * 12000000L / COUNT; ++round) {
+    state = state * 1103515245 + 12345;
+    for (unsigned n = state >> 20 | 1; n != 1; n = n % 2 ? 3 * n + 1 : n / 2) ++hits;
+  }
+  return (void *)(size_t)hits;
+}
+int main(void) {
+  pthread_t threads[COUNT];
+  size_t sum = 0;
+  for (size_t i = 0; i < COUNT; ++i) pthread_create(&threads[i], NULL, work, (void *)i);
+  for (size_t i = 0; i < COUNT; ++i) { void *hits; pthread_join(threads[i], &hits); sum += (size_t)hits; }
+  printf("%zu\\n", sum);
+}
+"""
+
+
 def write_c_source(path, functions):
     """Functions with loops and switches, as a compiler's input."""
     rng = random.Random(1)
@@ -98,6 +186,7 @@ def prepare(folder, scale=1):
     write_text(folder / "small.txt", scale * 3_000_000)
     write_text(folder / "large.txt", scale * 24_000_000)
     write_c_source(folder / "switches.c", scale * 220)
+    (folder / "query.sql").write_text(SQL.replace("SCALE", str(scale)))
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True,
                          check=True).stdout.strip()
     candidates = [
@@ -108,6 +197,37 @@ def prepare(folder, scale=1):
         ("perl", ["perl", folder / "mix.pl"]),
         ("python3", ["/usr/bin/python3", folder / "mix.py"]),
         ("xz, 2 threads", ["xz", "-1", "-T2", "--block-size=2MiB", "-c", folder / "large.txt"]),
+    ]
+    return [(name, [str(word) for word in command]) for name, command in candidates
+            if shutil.which(str(command[0]))]
+
+
+def compile_program(folder, name, text, *arguments):
+    source = folder / (name + (".cc" if "iostream" in text or "std::" in text else ".c"))
+    source.write_text(text)
+    compiler = "g++" if source.suffix == ".cc" else "gcc"
+    subprocess.run([compiler, "-O2", "-o", folder / name, source, *arguments], check=True)
+    return [str(folder / name)]
+
+
+def threads_program(folder, count, scale=1):
+    """A program that does the same work with `count` threads, whatever that is."""
+    text = THREADS.replace("COUNT", str(count)).replace("SCALE", str(scale))
+    return compile_program(pathlib.Path(folder), f"threads{count}", text, "-pthread")
+
+
+def prepare_more(folder, scale=1):
+    """Returns more of the same, for branch tracing. After prepare, whose inputs they share."""
+    folder = pathlib.Path(folder)
+    seconds = str(scale)
+    candidates = [
+        ("zstd", ["zstd", "-9", "-q", "-c", "--single-thread", folder / "large.txt"]),
+        ("clang", ["clang-14", "-O2", "-S", "-o", "/dev/null", folder / "switches.c"]),
+        ("sqlite3", ["sqlite3", ":memory:", ".read " + str(folder / "query.sql")]),
+        ("openssl", ["openssl", "speed", "-seconds", seconds, "-bytes", "1024", "sha256"]),
+        ("C++ map", compile_program(folder, "cpp_map", CPP_MAP.replace("SCALE", str(scale)))),
+        ("n-body", compile_program(folder, "n_body", N_BODY.replace("SCALE", str(scale)), "-lm")),
+        ("64 threads", threads_program(folder, 64, scale)),
     ]
     return [(name, [str(word) for word in command]) for name, command in candidates
             if shutil.which(str(command[0]))]

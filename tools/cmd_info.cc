@@ -1,5 +1,6 @@
 // hbbp info: what is in a profile, and what was lost on the way into it.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +45,12 @@ std::string BuildId(const hbbp_module& module) {
   return FormatHex(module.build_id, module.build_id_size);
 }
 
+Json ToJson(const std::vector<hbbp_counter>& counters) {
+  Json json = Json::object();
+  for (const hbbp_counter& counter : counters) json[counter.name] = counter.value;
+  return json;
+}
+
 Json ToJson(const SourceView& source) {
   return {{"kind", SourceName(source.source)},
           {"event", EventName(source.event)},
@@ -53,16 +60,22 @@ Json ToJson(const SourceView& source) {
           {"unit", UnitName(source.unit)},
           {"include_kernel", source.include_kernel != 0},
           {"samples", source.samples},
-          // What EBS has none of; the keys are there so that readers need not ask.
-          {"bursts", 0},
-          {"taken_branches", 0},
-          {"breakpoints", 0},
-          {"lookahead_instructions", 0},
+          {"bursts", source.bursts},
+          {"taken_branches", source.taken_branches},
+          {"breakpoints", source.breakpoints},
+          {"lookahead_instructions", source.lookahead_instructions},
+          {"decoded_instructions", source.decoded_instructions},
+          {"verified_branches", source.verified_branches},
+          {"disagreements", source.disagreements},
           {"lost", source.lost},
           {"throttled", source.throttled},
           {"unmapped", source.unmapped},
           {"unexplained", source.unexplained},
-          {"handler_ns", 0},
+          {"unexplained_reasons", ToJson(source.unexplained_reasons)},
+          {"handler_ns", source.handler_ns},
+          {"mode", source.mode},
+          {"rung", source.rung},
+          {"counters", ToJson(source.counters)},
           {"note", source.note}};
 }
 
@@ -106,6 +119,16 @@ Table SourceTable(const std::vector<Contents>& files) {
                {"period_mode", "mode"},
                {"unit", "unit"},
                {"samples", "samples", Column::kCount},
+               {"bursts", "bursts", Column::kCount},
+               {"taken_branches", "taken branches", Column::kCount},
+               {"breakpoints", "breakpoints", Column::kCount},
+               {"lookahead_instructions", "look-ahead instructions", Column::kCount},
+               {"decoded_instructions", "decoded instructions", Column::kCount},
+               {"verified_branches", "verified branches", Column::kCount},
+               {"disagreements", "disagreements", Column::kCount},
+               {"handler_ns", "handlers (ns)", Column::kCount},
+               {"trace_mode", "trace mode"},
+               {"rung", "rung"},
                {"lost", "lost", Column::kCount},
                {"throttled", "throttled", Column::kCount},
                {"unmapped", "unmapped", Column::kCount},
@@ -115,14 +138,69 @@ Table SourceTable(const std::vector<Contents>& files) {
                {"note", "note"}});
   for (const Contents& contents : files) {
     for (const SourceView& source : contents.sources) {
-      table.AddRow({contents.file, SourceName(source.source), EventName(source.event),
-                    source.period, source.frequency_hz, PeriodModeName(source.period_mode),
-                    UnitName(source.unit), source.samples, source.lost, source.throttled,
-                    source.unmapped, source.unexplained, uint64_t{contents.threads.size()},
-                    contents.info.duration_ns, source.note});
+      table.AddRow({contents.file,
+                    SourceName(source.source),
+                    EventName(source.event),
+                    source.period,
+                    source.frequency_hz,
+                    PeriodModeName(source.period_mode),
+                    UnitName(source.unit),
+                    source.samples,
+                    source.bursts,
+                    source.taken_branches,
+                    source.breakpoints,
+                    source.lookahead_instructions,
+                    source.decoded_instructions,
+                    source.verified_branches,
+                    source.disagreements,
+                    source.handler_ns,
+                    source.mode,
+                    source.rung,
+                    source.lost,
+                    source.throttled,
+                    source.unmapped,
+                    source.unexplained,
+                    uint64_t{contents.threads.size()},
+                    contents.info.duration_ns,
+                    source.note});
     }
   }
   return table;
+}
+
+std::string CountersText(const std::vector<hbbp_counter>& counters) {
+  std::string text;
+  for (const hbbp_counter& counter : counters) {
+    text +=
+        (text.empty() ? "" : ", ") + std::string(counter.name) + " " + FormatCount(counter.value);
+  }
+  return text;
+}
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// What software branch tracing did, a line each.
+std::string TraceText(const SourceView& source) {
+  if (source.source != HBBP_SOURCE_SWBT) return "";
+  char per_branch[96];
+  std::snprintf(per_branch, sizeof(per_branch), "%.3g breakpoints and %.1f ns in handlers each",
+                Ratio(source.breakpoints, source.taken_branches),
+                Ratio(source.handler_ns, source.taken_branches));
+  std::string text = "  mode      " + std::string(source.mode) + "; " + source.rung + "\n";
+  text += "  branches  " + FormatCount(source.taken_branches) + " taken in " +
+          FormatCount(source.bursts) + " bursts, " + per_branch + "\n";
+  text += "  work      " + FormatCount(source.breakpoints) + " breakpoints, " +
+          FormatCount(source.lookahead_instructions) + " instructions interpreted, " +
+          FormatCount(source.decoded_instructions) + " decoded, " +
+          FormatDuration(source.handler_ns) + " in handlers\n";
+  if (source.verified_branches != 0 || source.disagreements != 0) {
+    text += "  verified  " + FormatCount(source.verified_branches) + " branches, " +
+            FormatCount(source.disagreements) + " of them wrong\n";
+  }
+  if (!source.counters.empty()) text += "  counters  " + CountersText(source.counters) + "\n";
+  return text;
 }
 
 std::string SourceText(const SourceView& source) {
@@ -134,10 +212,12 @@ std::string SourceText(const SourceView& source) {
     text += ", " + FormatCount(source.frequency_hz) + " samples a second";
   }
   if (source.include_kernel != 0) text += ", kernel included";
-  text += ": " + FormatCount(source.samples) + " samples, " + FormatCount(source.lost) +
-          " lost, throttled " + FormatCount(source.throttled) + " times, " +
-          FormatCount(source.unmapped) + " unmapped, " + FormatCount(source.unexplained) +
-          " unexplained";
+  text += ": " + FormatCount(source.samples) +
+          (source.source == HBBP_SOURCE_SWBT ? " bursts, " : " samples, ") +
+          FormatCount(source.lost) + " lost, throttled " + FormatCount(source.throttled) +
+          " times, " + FormatCount(source.unmapped) + " unmapped, " +
+          FormatCount(source.unexplained) + " unexplained";
+  if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons) + ")";
   if (*source.note != '\0') text += std::string("; ") + source.note;
   return text;
 }
@@ -150,7 +230,7 @@ std::string ToText(const Contents& contents) {
   out += "host      " + std::string(info.host) + "\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
   for (const SourceView& source : contents.sources) {
-    out += "source    " + SourceText(source) + "\n";
+    out += "source    " + SourceText(source) + "\n" + TraceText(source);
   }
 
   Table threads({{"tid", "thread"}, {"samples", "samples", Column::kCount}, {"name", "name"}});

@@ -26,12 +26,15 @@ namespace fs = std::filesystem;
 
 constexpr char kName[] = "record";
 constexpr char kPreloadFile[] = "libhbbp-preload.so";
+constexpr char kPreloadFileOfSwbt[] = "libhbbp-preload-swbt.so";
 
 struct RecordOptions {
   std::string output = "hbbp.data";
   std::string source = "auto";
   std::string event = "auto";
   std::string period_mode = "prime";
+  std::string trace_mode;  // empty: not asked for
+  uint64_t burst = 0;
   uint64_t period = 0;
   uint64_t frequency_hz = 0;
   double duration_s = 0;
@@ -44,6 +47,12 @@ struct Named {
   const char* name;
   int32_t value;
 };
+// Until there is a choice to make, auto is EBS.
+constexpr Named kSources[] = {
+    {"auto", HBBP_SOURCE_EBS}, {"ebs", HBBP_SOURCE_EBS}, {"swbt", HBBP_SOURCE_SWBT}};
+constexpr Named kTraceModes[] = {{"lookahead", HBBP_TRACE_LOOKAHEAD},
+                                 {"breakpoint", HBBP_TRACE_BREAKPOINT},
+                                 {"verify", HBBP_TRACE_VERIFY}};
 constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
                              {"task-clock", HBBP_EVENT_TASK_CLOCK},
                              {"cpu-clock", HBBP_EVENT_CPU_CLOCK},
@@ -70,7 +79,9 @@ int32_t ValueOf(const Named (&list)[size], const std::string& name) {
 std::optional<int> ParseOptions(int argc, char** argv, RecordOptions* record) {
   Options options(kName, "Profile a program and the processes that it starts");
   options.Value("-o,--output", &record->output, "FILE", "where the profile goes (hbbp.data)");
-  options.Choice("--source", &record->source, {"auto", "ebs"}, "what observes the program");
+  options.Value("--source", &record->source, "auto|ebs|swbt",
+                "what observes the program: samples of its instruction pointer (ebs, auto) or "
+                "software branch tracing (swbt)");
   options.Choice("-e,--event", &record->event, NamesOf(kEvents),
                  "what a sampling period counts; auto: instructions where there is a PMU, else "
                  "task-clock");
@@ -80,6 +91,11 @@ std::optional<int> ParseOptions(int argc, char** argv, RecordOptions* record) {
                 "samples a second of CPU time, instead of a period");
   options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
                  "how periods avoid to resonate with loops");
+  options.Value("--burst", &record->burst, "N",
+                "swbt: taken branches that a sample records, up to 65536");
+  options.Choice("--mode", &record->trace_mode, NamesOf(kTraceModes),
+                 "swbt: how branches are resolved: interpreted ahead (lookahead), by breakpoints, "
+                 "or both and compared (verify)");
   options.Value("--duration", &record->duration_s, "S",
                 "stop profiling after S seconds; the program goes on to its end");
   options.Flag("--kernel", &record->kernel, "count kernel code too");
@@ -103,7 +119,35 @@ Status CheckFrequency(uint64_t frequency_hz) {
       static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
 }
 
+Status CheckSource(const RecordOptions& record) {
+  const std::vector<std::string> names = NamesOf(kSources);
+  if (std::find(names.begin(), names.end(), record.source) != names.end()) return OkStatus();
+  if (record.source.find(',') != std::string::npos) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--source %s: this version records from one source at a time: auto, ebs or "
+                      "swbt",
+                      record.source.c_str());
+  }
+  return MakeStatus(StatusCode::kInvalidArgument, "--source %s: must be auto, ebs or swbt",
+                    record.source.c_str());
+}
+
+Status CheckTraceOptions(const RecordOptions& record) {
+  const bool is_swbt = ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT;
+  if (!is_swbt && (record.burst != 0 || !record.trace_mode.empty())) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt only",
+                      record.burst != 0 ? "--burst" : "--mode");
+  }
+  if (record.burst > HBBP_MAX_BURST_BRANCHES) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--burst %llu: at most %d branches",
+                      static_cast<unsigned long long>(record.burst), HBBP_MAX_BURST_BRANCHES);
+  }
+  return OkStatus();
+}
+
 Status CheckOptions(const RecordOptions& record) {
+  HBBP_RETURN_IF_ERROR(CheckSource(record));
+  HBBP_RETURN_IF_ERROR(CheckTraceOptions(record));
   if (record.period != 0 && record.frequency_hz != 0) {
     return MakeStatus(StatusCode::kInvalidArgument, "--period and --freq: give one, not both");
   }
@@ -113,6 +157,9 @@ Status CheckOptions(const RecordOptions& record) {
   HBBP_RETURN_IF_ERROR(CheckFrequency(record.frequency_hz));
   // The library says what else is wrong.
   HBBP_INIT(hbbp_session_options, options);
+  options.source = ValueOf(kSources, record.source);
+  options.trace_mode = ValueOf(kTraceModes, record.trace_mode);
+  options.burst_branches = static_cast<uint32_t>(record.burst);
   options.event = ValueOf(kEvents, record.event);
   options.period_mode = ValueOf(kModes, record.period_mode);
   options.period = record.period;
@@ -126,12 +173,14 @@ Status CheckOptions(const RecordOptions& record) {
 }
 
 // Beside the command in a build tree, below the library folder when installed.
-StatusOr<std::string> FindPreloadLibrary() {
+StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
+  const bool is_swbt = ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT;
+  const char* const file = is_swbt ? kPreloadFileOfSwbt : kPreloadFile;
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
   const fs::path folder = self.parent_path();
-  const fs::path candidates[] = {folder / "preload" / kPreloadFile,
-                                 folder / kPathFromCommandToPreload / kPreloadFile};
+  const fs::path candidates[] = {folder / "preload" / file,
+                                 folder / kPathFromCommandToPreload / file};
   for (const fs::path& candidate : candidates) {
     if (!fs::exists(candidate, error)) continue;
     std::string path = fs::weakly_canonical(candidate, error).string();
@@ -144,8 +193,8 @@ StatusOr<std::string> FindPreloadLibrary() {
     return path;
   }
   return MakeStatus(StatusCode::kNotFound,
-                    "%s: not found beside %s nor in %s; the installation is incomplete",
-                    kPreloadFile, self.c_str(), candidates[1].lexically_normal().c_str());
+                    "%s: not found beside %s nor in %s; the installation is incomplete", file,
+                    self.c_str(), candidates[1].lexically_normal().c_str());
 }
 
 uint64_t DeadlineNs(double duration_s) {
@@ -165,7 +214,9 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   for (uint64_t number :
        {static_cast<uint64_t>(ValueOf(kEvents, record.event)),
         static_cast<uint64_t>(ValueOf(kModes, record.period_mode)), record.period,
-        record.frequency_hz, static_cast<uint64_t>(record.kernel), DeadlineNs(record.duration_s)}) {
+        record.frequency_hz, static_cast<uint64_t>(record.kernel), DeadlineNs(record.duration_s),
+        static_cast<uint64_t>(ValueOf(kSources, record.source)),
+        static_cast<uint64_t>(ValueOf(kTraceModes, record.trace_mode)), record.burst}) {
     session += std::to_string(number) + " ";
   }
   return {{"LD_PRELOAD", preload},
@@ -193,13 +244,19 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   std::string text;
   for (const SourceView& source : sources) {
     if (!text.empty()) text += "; ";
-    text += FormatCount(source.samples) + " samples of " + EventName(source.event);
+    const bool is_swbt = source.source == HBBP_SOURCE_SWBT;
+    text += FormatCount(source.samples) + (is_swbt ? " bursts of " : " samples of ") +
+            EventName(source.event);
     if (source.frequency_hz != 0) {
       text += " at " + FormatCount(source.frequency_hz) + " Hz";
     } else if (source.unit == HBBP_UNIT_NANOSECONDS) {
       text += ", one each " + FormatDuration(source.period);
     } else {
       text += ", one each " + FormatCount(source.period);
+    }
+    if (is_swbt) {
+      text += ", " + FormatCount(source.taken_branches) + " taken branches, " +
+              FormatCount(source.breakpoints) + " breakpoints (" + source.mode + ")";
     }
     text += "; lost " + FormatCount(source.lost) + ", throttled " + FormatCount(source.throttled) +
             ", unmapped " + FormatCount(source.unmapped);
@@ -331,7 +388,7 @@ std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
 int Record(const RecordOptions& record) {
   Status status = CheckOptions(record);
   if (!status.ok()) return Fail(kName, status.message());
-  StatusOr<std::string> preload_library = FindPreloadLibrary();
+  StatusOr<std::string> preload_library = FindPreloadLibrary(record);
   if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
   StatusOr<PartsFolder> folder = PartsFolder::Create(record.output);
   if (!folder.ok()) return Fail(kName, folder.status().message());

@@ -21,11 +21,27 @@ StatusOr<std::vector<Item>> ReadList(const hbbp_profile* profile,
   return items;
 }
 
+template <typename Item>
+StatusOr<std::vector<Item>> ReadListOf(const hbbp_profile* profile, size_t source,
+                                       size_t (*count)(const hbbp_profile*, size_t),
+                                       hbbp_status (*at)(const hbbp_profile*, size_t, size_t, Item*,
+                                                         hbbp_error*)) {
+  std::vector<Item> items(count(profile, source));
+  for (size_t i = 0; i < items.size(); ++i) {
+    items[i].struct_size = sizeof(Item);
+    HBBP_INIT(hbbp_error, error);
+    if (at(profile, source, i, &items[i], &error) != HBBP_OK) return ToStatus(error);
+  }
+  return items;
+}
+
 struct Losses {
   uint64_t lost = 0;
   uint64_t throttled = 0;
   uint64_t unmapped = 0;
   uint64_t unexplained = 0;
+  uint64_t unexplained_streams = 0;
+  uint64_t disagreements = 0;
 };
 
 Losses SumLosses(const std::vector<SourceView>& sources) {
@@ -34,7 +50,9 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
     sum.lost += source.lost;
     sum.throttled += source.throttled;
     sum.unmapped += source.unmapped;
-    sum.unexplained += source.unexplained;
+    const bool has_streams = source.source == HBBP_SOURCE_SWBT;
+    (has_streams ? sum.unexplained_streams : sum.unexplained) += source.unexplained;
+    sum.disagreements += source.disagreements;
   }
   return sum;
 }
@@ -78,7 +96,12 @@ StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile)
       auto recorded,
       ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at));
   std::vector<SourceView> sources;
-  for (const hbbp_source_info& source : recorded) sources.push_back({source, 0});
+  for (size_t i = 0; i < recorded.size(); ++i) {
+    SourceView& source = sources.emplace_back(SourceView{recorded[i], 0, {}, {}});
+    HBBP_ASSIGN_OR_RETURN(
+        source.counters,
+        ReadListOf<hbbp_counter>(profile, i, hbbp_profile_counter_count, hbbp_profile_counter_at));
+  }
   return sources;
 }
 
@@ -89,6 +112,12 @@ StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
     if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK) {
       return ToStatus(error);
     }
+    HBBP_ASSIGN_OR_RETURN(
+        sources[i].unexplained_reasons,
+        ReadListOf<hbbp_counter>(profile, i, hbbp_profile_unexplained_reason_count,
+                                 hbbp_profile_unexplained_reason_at));
+    std::erase_if(sources[i].unexplained_reasons,
+                  [](const hbbp_counter& reason) { return reason.value == 0; });
   }
   return sources;
 }
@@ -237,11 +266,28 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
     notes.push_back("the kernel held sampling back " + FormatCount(losses.throttled) + " times");
   }
   if (losses.unmapped != 0) {
-    notes.push_back(FormatCount(losses.unmapped) + " samples were in no known mapping");
+    notes.push_back(FormatCount(losses.unmapped) + " samples or branches were in no known mapping");
   }
   if (losses.unexplained != 0) {
     notes.push_back(FormatCount(losses.unexplained) +
                     " samples are in code that could not be read or decoded; hbbp info says why");
+  }
+  if (losses.unexplained_streams != 0) {
+    notes.push_back(FormatCount(losses.unexplained_streams) +
+                    " streams fit no path through the code; hbbp info says why");
+  }
+  if (losses.disagreements != 0) {
+    notes.push_back(FormatCount(losses.disagreements) +
+                    " branches were predicted wrongly: tracing is not to be trusted here");
+  }
+  const auto has = [&](hbbp_source kind) {
+    return std::any_of(sources.begin(), sources.end(), [kind](const SourceView& source) {
+      return source.source == kind && source.samples > 0;
+    });
+  };
+  if (has(HBBP_SOURCE_EBS) && has(HBBP_SOURCE_SWBT)) {
+    notes.push_back(
+        "ebs counts the modules that swbt did not see; the counts of both are not to one scale");
   }
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
@@ -256,7 +302,7 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   table->AddField("lost", losses.lost);
   table->AddField("throttled", losses.throttled);
   table->AddField("unmapped", losses.unmapped);
-  table->AddField("unexplained", losses.unexplained);
+  table->AddField("unexplained", losses.unexplained + losses.unexplained_streams);
   for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
 }
 

@@ -33,14 +33,16 @@ StatusOr<ProfileHandle> LoadProfile(const std::string& path);
 // One profile as it is, several merged.
 StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
 
-// A source, with its samples that are in no block.
+// A source, with its samples that are in no block, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
+  std::vector<hbbp_counter> counters;
+  std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
 };
 
 // Finds the blocks of the profile, if that was not done before.
 StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
-// Finds no blocks: `unexplained` stays 0.
+// Finds no blocks: what is unexplained stays 0.
 StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);

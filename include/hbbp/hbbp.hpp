@@ -49,11 +49,22 @@ Struct sized() {
   return value;
 }
 
+// All elements of a list that belongs to a source.
+template <typename Struct, typename Handle>
+std::vector<Struct> read_list_of(const Handle* handle, std::size_t source, std::size_t count,
+                                 hbbp_status (*at)(const Handle*, std::size_t, std::size_t, Struct*,
+                                                   hbbp_error*)) {
+  std::vector<Struct> list(count, sized<Struct>());
+  for (std::size_t i = 0; i < count; ++i) {
+    check([&](hbbp_error* failure) { return at(handle, source, i, &list[i], failure); });
+  }
+  return list;
+}
+
 // All elements of a list that is read by index.
 template <typename Struct, typename Handle>
 std::vector<Struct> read_list(const Handle* handle, std::size_t count,
-                              hbbp_status (*at)(const Handle*, std::size_t, Struct*,
-                                                hbbp_error*)) {
+                              hbbp_status (*at)(const Handle*, std::size_t, Struct*, hbbp_error*)) {
   std::vector<Struct> list(count, sized<Struct>());
   for (std::size_t i = 0; i < count; ++i) {
     check([&](hbbp_error* failure) { return at(handle, i, &list[i], failure); });
@@ -85,9 +96,8 @@ class profile {
 
   static profile load(const std::string& path) {
     hbbp_profile* handle = nullptr;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_load(path.c_str(), &handle, failure);
-    });
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_profile_load(path.c_str(), &handle, failure); });
     return profile(handle);
   }
 
@@ -106,6 +116,15 @@ class profile {
   std::vector<hbbp_source_info> sources() const {
     return detail::read_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_source_at);
   }
+  // By the index of a source.
+  std::vector<hbbp_counter> counters(std::size_t source) const {
+    return detail::read_list_of(get(), source, hbbp_profile_counter_count(get(), source),
+                                &hbbp_profile_counter_at);
+  }
+  std::vector<hbbp_counter> unexplained_reasons(std::size_t source) const {
+    return detail::read_list_of(get(), source, hbbp_profile_unexplained_reason_count(get(), source),
+                                &hbbp_profile_unexplained_reason_at);
+  }
   std::vector<hbbp_thread> threads() const {
     return detail::read_list(get(), hbbp_profile_thread_count(get()), &hbbp_profile_thread_at);
   }
@@ -113,8 +132,10 @@ class profile {
     return detail::read_list(get(), hbbp_profile_module_count(get()), &hbbp_profile_module_at);
   }
   std::vector<hbbp_function> functions() const {
-    return detail::read_list(get(), hbbp_profile_function_count(get()),
-                             &hbbp_profile_function_at);
+    return detail::read_list(get(), hbbp_profile_function_count(get()), &hbbp_profile_function_at);
+  }
+  std::vector<hbbp_branch> branches() const {
+    return detail::read_list(get(), hbbp_profile_branch_count(get()), &hbbp_profile_branch_at);
   }
   std::vector<hbbp_block> blocks() const {
     std::vector<hbbp_block> blocks(hbbp_profile_block_count(get()));

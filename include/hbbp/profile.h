@@ -1,14 +1,19 @@
 /* profile.h: how often each basic block ran.
  *
- * A profile is immutable. Its lists (modules, threads, sources, blocks, functions) are read by
- * index. Addresses of modules are those of the ELF file, as objdump prints them, whatever address
- * the module was loaded at.
+ * A profile is immutable. Its lists (modules, threads, sources, blocks, functions, branches) are
+ * read by index. Addresses of modules are those of the ELF file, as objdump prints them, whatever
+ * address the module was loaded at.
  *
  * Block counts are estimates. With EBS a block of l instructions in which s samples fell, each
  * worth P events, ran c = P * s / l times, with standard error P * sqrt(s) / l (Nowak et al.,
  * "Hybrid Basic Block Profiling"; samples are Poisson). With a clock as the event, P is in
  * nanoseconds and the library assumes one instruction a nanosecond: counts are then proportional
  * to time and exact only up to a factor. hbbp_source_info.unit says which holds.
+ *
+ * With SWBT a burst of N taken branches has N - 1 streams, the code between one branch and the
+ * next, and each adds P / (N - 1) to every block that it crosses. Bursts are independent, the
+ * streams of a burst are not, and standard errors allow for that. Where both sources saw a module,
+ * SWBT counts its blocks and EBS does not: counts of sources are never added to each other.
  */
 #ifndef HBBP_PROFILE_H_
 #define HBBP_PROFILE_H_
@@ -21,6 +26,7 @@ HBBP_EXTERN_C_BEGIN
 typedef struct hbbp_profile hbbp_profile;
 
 #define HBBP_NO_INDEX UINT32_MAX
+#define HBBP_NO_ADDRESS UINT64_MAX
 
 typedef int32_t hbbp_module_kind;
 enum {
@@ -33,10 +39,10 @@ enum {
 /* How the code of a module was found when blocks were asked for. */
 typedef int32_t hbbp_module_code;
 enum {
-  HBBP_MODULE_CODE_FILE = 0,     /* in its file, whose build ID is the one that ran */
-  HBBP_MODULE_CODE_PROFILE = 1,  /* stored in the profile */
-  HBBP_MODULE_CODE_MISSING = 2,  /* not found: its samples are unexplained */
-  HBBP_MODULE_CODE_MISMATCH = 3, /* its file was replaced by another one since: as MISSING */
+  HBBP_MODULE_CODE_FILE = 0,      /* in its file, whose build ID is the one that ran */
+  HBBP_MODULE_CODE_PROFILE = 1,   /* stored in the profile */
+  HBBP_MODULE_CODE_MISSING = 2,   /* not found: its samples are unexplained */
+  HBBP_MODULE_CODE_MISMATCH = 3,  /* its file was replaced by another one since: as MISSING */
   HBBP_MODULE_CODE_NOT_SOUGHT = 4 /* it has no samples */
 };
 
@@ -48,7 +54,7 @@ typedef struct hbbp_module {
   const uint8_t *build_id;
   const char *path;    /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
   const char *problem; /* why the code is missing, one line; else empty */
-  uint64_t samples;
+  uint64_t samples;    /* EBS: in it; SWBT: taken branches into it */
 } hbbp_module;
 
 typedef struct hbbp_thread {
@@ -57,7 +63,7 @@ typedef struct hbbp_thread {
   uint32_t tid;
   uint32_t reserved;
   const char *name; /* as in /proc/PID/task/TID/comm when it was first seen */
-  uint64_t samples;
+  uint64_t samples; /* SWBT: bursts */
 } hbbp_thread;
 
 typedef int32_t hbbp_unit;
@@ -74,14 +80,49 @@ typedef struct hbbp_source_info {
   hbbp_period_mode period_mode;
   hbbp_unit unit;
   uint32_t include_kernel;
-  uint64_t period;      /* asked for, in occurrences of the event; 0: by frequency */
+  uint64_t period; /* asked for, in occurrences of the event; 0: by frequency */
   uint64_t frequency_hz;
-  uint64_t samples;
-  uint64_t lost;        /* the kernel had no room for them */
-  uint64_t throttled;   /* times that the kernel held sampling back */
-  uint64_t unmapped;    /* samples at addresses that no known mapping contains */
-  const char *note;     /* what was assumed or chosen and why, one line; may be empty */
+  uint64_t samples;   /* SWBT: bursts that arrived */
+  uint64_t lost;      /* the kernel had no room for them */
+  uint64_t throttled; /* times that the kernel held sampling back */
+  uint64_t unmapped;  /* samples, or targets of taken branches, at addresses that no known mapping
+                         contains */
+  const char *note;   /* what was assumed or chosen and why, one line; may be empty */
+  /* Of HBBP_SOURCE_SWBT, as its tracer counted; 0 and empty for other sources: */
+  uint64_t bursts;
+  uint64_t taken_branches;
+  uint64_t breakpoints;            /* that were hit */
+  uint64_t lookahead_instructions; /* interpreted */
+  uint64_t decoded_instructions;   /* decoded, because they were not known yet */
+  uint64_t handler_ns;             /* in signal handlers */
+  uint64_t verified_branches;      /* HBBP_TRACE_VERIFY: compared with a native walk */
+  uint64_t disagreements;          /* of these, wrong */
+  const char *mode; /* "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
+                       them, with "; " in between */
+  const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */
 } hbbp_source_info;
+
+/* A number and what it counts. */
+typedef struct hbbp_counter {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;
+  const char *name; /* stable: "system-call" */
+  uint64_t value;
+} hbbp_counter;
+
+/* A taken branch, by all threads and sources. Only SWBT has them. */
+typedef struct hbbp_branch {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t from_module; /* HBBP_NO_INDEX: in no known mapping, as with to_module */
+  uint64_t from;        /* of the branch instruction, in its module; HBBP_NO_ADDRESS: the module is
+                           not known, or its code is missing; as with `to` */
+  uint64_t to;
+  uint32_t to_module;
+  uint32_t reserved;
+  uint64_t samples; /* times that it was observed */
+  double count;     /* executions, on the scale of hbbp_block.count; 0 if it was only ever the last
+                       branch of a burst, which no stream follows */
+} hbbp_branch;
 
 typedef struct hbbp_block {
   uint32_t struct_size; /* set by the caller */
@@ -89,13 +130,13 @@ typedef struct hbbp_block {
   uint64_t start;       /* address in the module */
   uint64_t end;         /* exclusive */
   uint32_t instruction_count;
-  uint32_t function; /* index of its function; HBBP_NO_INDEX for a block found by
-                        hbbp_profile_find_block in a function without samples */
-  hbbp_source source;   /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
+  uint32_t function;  /* index of its function; HBBP_NO_INDEX for a block found by
+                         hbbp_profile_find_block in a function without samples */
+  hbbp_source source; /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
   uint32_t reserved;
   double count;          /* executions */
   double standard_error; /* of count */
-  uint64_t samples;      /* that the count rests on */
+  uint64_t samples;      /* that the count rests on; SWBT: streams across it */
 } hbbp_block;
 
 typedef struct hbbp_function {
@@ -106,7 +147,7 @@ typedef struct hbbp_function {
   const char *name;    /* as the symbol table has it (mangled); "0x1234" if it has none */
   double instructions; /* executed in it */
   double standard_error;
-  uint64_t samples;
+  uint64_t samples; /* EBS: in it; SWBT: streams that came into it */
 } hbbp_function;
 
 /* One instruction of a module. */
@@ -135,8 +176,7 @@ typedef struct hbbp_profile_info {
 /* Reads a profile file. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO;
  * HBBP_ERROR_BAD_FORMAT (truncated, damaged or no profile; the message says where),
  * HBBP_ERROR_VERSION (made by a newer library). Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile,
-                                       hbbp_error *error);
+HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile, hbbp_error *error);
 
 /* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
  * generated code, deleted files) is stored with the counts.
@@ -147,8 +187,8 @@ HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *
 
 /* The sum of `count` >= 1 profiles. Modules are the same if their build IDs are (or, without
  * build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
- * otherwise; threads are the same if pid and tid are. Errors: HBBP_ERROR_INVALID_ARGUMENT,
- * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+ * otherwise, but count a block together if they are of one kind; threads are the same if pid and
+ * tid are. Errors: HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, size_t count,
                                         hbbp_profile **merged, hbbp_error *error);
 
@@ -168,16 +208,30 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile *profile, hbbp_pro
  * Every _count gives 0 for NULL. Every _at gives HBBP_ERROR_NOT_FOUND for an index that is not
  * below the count and HBBP_ERROR_INVALID_ARGUMENT for NULL. Any thread. Since 0.1.
  *
- * Blocks, functions and unexplained samples need the code of the modules: the first call that asks
- * for one of them reads and decodes the functions that have samples, once, which takes some tens
- * of milliseconds for a large program. What fails there is told by module (code, problem), never
- * by an error. */
+ * Blocks, functions, branches and unexplained samples need the code of the modules: the first call
+ * that asks for one of them reads and decodes the functions that have samples, once, which takes
+ * some tens of milliseconds for a large program. What fails there is told by module (code,
+ * problem), never by an error. */
 HBBP_API size_t hbbp_profile_source_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile *profile, size_t index,
                                             hbbp_source_info *source, hbbp_error *error);
-/* How many samples of the source at `index` are in no block: code missing or undecodable. */
+/* How many samples of the source at `index` are in no block: code missing or undecodable. With
+ * SWBT, how many streams no path through the code explains. */
 HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile *profile, size_t index,
                                                  uint64_t *samples, hbbp_error *error);
+/* The same by reason, every reason that this library knows: "no-code", "undecodable",
+ * "leaves-module", "backwards", "passes-branch", "not-a-branch", "too-long". `source` is an index
+ * of a source; _count gives 0 if there is no such source. */
+HBBP_API size_t hbbp_profile_unexplained_reason_count(const hbbp_profile *profile, size_t source);
+HBBP_API hbbp_status hbbp_profile_unexplained_reason_at(const hbbp_profile *profile, size_t source,
+                                                        size_t index, hbbp_counter *counter,
+                                                        hbbp_error *error);
+/* What else the source at index `source` counted: why bursts ended or were dropped. Only numbers
+ * that are not 0. _count gives 0 if there is no such source. */
+HBBP_API size_t hbbp_profile_counter_count(const hbbp_profile *profile, size_t source);
+HBBP_API hbbp_status hbbp_profile_counter_at(const hbbp_profile *profile, size_t source,
+                                             size_t index, hbbp_counter *counter,
+                                             hbbp_error *error);
 HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_thread_at(const hbbp_profile *profile, size_t index,
                                             hbbp_thread *thread, hbbp_error *error);
@@ -192,6 +246,11 @@ HBBP_API hbbp_status hbbp_profile_block_at(const hbbp_profile *profile, size_t i
 HBBP_API size_t hbbp_profile_function_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile *profile, size_t index,
                                               hbbp_function *function, hbbp_error *error);
+
+/* In order of from_module, from, to_module, to. */
+HBBP_API size_t hbbp_profile_branch_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_branch_at(const hbbp_profile *profile, size_t index,
+                                            hbbp_branch *branch, hbbp_error *error);
 
 /* Copies blocks [first, first + count) into `blocks`, whose elements are block_size =
  * sizeof(hbbp_block) apart as the caller knows it; cheaper than one call each. `copied` gets how

@@ -34,6 +34,17 @@ enum {
                             collected; a thread born during the session keeps one draw */
 };
 
+/* How software branch tracing resolves branches that the code alone does not. */
+typedef int32_t hbbp_trace_mode;
+enum {
+  HBBP_TRACE_LOOKAHEAD = 0,  /* by interpretation; by a breakpoint where that fails */
+  HBBP_TRACE_BREAKPOINT = 1, /* by a breakpoint each */
+  HBBP_TRACE_VERIFY = 2      /* by interpretation, each compared with what a breakpoint finds */
+};
+
+/* The longest burst of software branch tracing, in taken branches. */
+#define HBBP_MAX_BURST_BRANCHES 65536
+
 HBBP_EXTERN_C_END
 
 #endif /* HBBP_SAMPLES_H_ */

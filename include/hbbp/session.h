@@ -20,7 +20,7 @@ HBBP_EXTERN_C_BEGIN
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
   hbbp_source source;   /* HBBP_SOURCE_NONE: the best that this machine has. This version has
-                           HBBP_SOURCE_EBS */
+                           HBBP_SOURCE_EBS (the default) and HBBP_SOURCE_SWBT */
   hbbp_event event;
   hbbp_period_mode period_mode;
   uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
@@ -30,13 +30,17 @@ typedef struct hbbp_session_options {
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
+  /* Of HBBP_SOURCE_SWBT; 0 for other sources: */
+  hbbp_trace_mode trace_mode;
+  uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
+                              default of the mode */
 } hbbp_session_options;
 
 /* What a session is doing right now. */
 typedef struct hbbp_session_info {
   uint32_t struct_size; /* set by the caller */
   uint32_t running;     /* 1 between start and stop */
-  uint64_t samples;     /* collected so far */
+  uint64_t samples;     /* collected so far; bursts, with HBBP_SOURCE_SWBT */
   uint64_t lost;        /* samples that the kernel had no room for */
   uint64_t throttled;   /* times that the kernel held sampling back */
   uint64_t duration_ns; /* between start and stop, or until now; all runs together */

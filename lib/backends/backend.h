@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@
 
 namespace hbbp {
 
+// How branches that the code alone does not resolve are resolved.
+enum class TraceMode : int32_t {
+  kLookAhead = 0,   // by interpretation; by a breakpoint where that fails
+  kBreakpoint = 1,  // by a breakpoint
+  kVerify = 2       // by interpretation, each compared with what a breakpoint finds
+};
+
 struct BackendConfig {
   EventKind event = EventKind::kAuto;
   PeriodMode period_mode = PeriodMode::kPrime;
@@ -20,6 +28,10 @@ struct BackendConfig {
   uint64_t frequency_hz = 0;  // instead of a period
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
+  // Software branch tracing:
+  TraceMode trace_mode = TraceMode::kLookAhead;
+  uint32_t burst_branches =
+      0;  // taken branches a burst, at most 65,536; 0: the default of the mode
 };
 
 // What a started backend really does.
@@ -55,6 +67,9 @@ class Backend {
   // How long the buffers last: Drain must be called at least so often.
   virtual int DrainIntervalMs() const = 0;
 };
+
+// kEbs, kSwbt; nullptr for what is not live here.
+std::unique_ptr<Backend> MakeBackend(SourceKind kind);
 
 }  // namespace hbbp
 

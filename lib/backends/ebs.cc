@@ -95,7 +95,8 @@ Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choic
   }
   Status status;
   for (EventKind event : candidates) {
-    attr_ = AttrOf(event);
+    attr_ =
+        observes_only_ ? MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY) : AttrOf(event);
     attr_.sample_type = kSampleType;
     attr_.exclude_kernel = config.include_kernel ? 0 : 1;
     attr_.exclude_hv = 1;
@@ -111,7 +112,9 @@ Status EbsBackend::ChooseEvent(const BackendConfig& config, BackendChoice* choic
     choice->event = event;
     choice->period = 0;
     random_period_ = 0;
-    if (config.frequency_hz != 0) {
+    if (observes_only_) {
+      attr_.sample_period = 0;
+    } else if (config.frequency_hz != 0) {
       attr_.freq = 1;
       attr_.sample_freq = config.frequency_hz;
     } else {
@@ -268,7 +271,7 @@ void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* s
     case PERF_RECORD_FORK:
       if (auto fork = ParseFork(record)) {
         if (static_cast<pid_t>(fork->pid) != pid_) return;
-        has_new_threads_ = true;
+        has_new_threads_ = sees_new_threads_ = true;
         // Its number may have been that of an older thread.
         deciding_events_.erase(deciding_events_.lower_bound({fork->tid, 0}),
                                deciding_events_.lower_bound({fork->tid + 1, 0}));
@@ -343,6 +346,7 @@ int EbsBackend::ChooseDrainInterval(const BackendChoice& choice) const {
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   const double events_per_ms =
       UnitOf(choice.event) == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;
+  if (observes_only_) return static_cast<int>(kMaxIntervalMs);
   const double samples_per_ms = choice.period == 0
                                     ? static_cast<double>(attr_.sample_freq) / 1000
                                     : events_per_ms / static_cast<double>(choice.period);

@@ -36,6 +36,12 @@ class EbsBackend : public Backend {
   void ForgetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
 
+  // Takes no samples: Drain tells only of mappings, names and new threads. Before Start.
+  void ObserveOnly() { observes_only_ = true; }
+
+  // Were there threads born since the last call?
+  bool TakeNewThreads() { return std::exchange(sees_new_threads_, false); }
+
   // For tests: as if descriptors were so short that each thread can have only one.
   void PreferOneEventPerThread() { force_per_thread_ = true; }
 
@@ -65,6 +71,8 @@ class EbsBackend : public Backend {
   void RedrawPeriods();
   int ChooseDrainInterval(const BackendChoice& choice) const;
 
+  bool observes_only_ = false;
+  bool sees_new_threads_ = false;
   bool force_per_thread_ = false;
   bool per_thread_ = false;
   perf_event_attr attr_;

@@ -8,7 +8,7 @@
 using hbbp::CapabilityState;
 using hbbp::OkStatus;
 using hbbp::Status;
-using namespace hbbp::capi;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(static_cast<int>(CapabilityState::kUnknown) == HBBP_CAPABILITY_UNKNOWN);
 static_assert(static_cast<int>(CapabilityState::kSupported) == HBBP_CAPABILITY_SUPPORTED);

@@ -9,7 +9,7 @@ using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::Status;
 using hbbp::StatusCode;
-using namespace hbbp::capi;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(HBBP_NO_INDEX == hbbp::kNoIndex);
 

@@ -19,8 +19,7 @@ using hbbp::OkStatus;
 using hbbp::ProfileData;
 using hbbp::Status;
 using hbbp::StatusCode;
-using hbbp::StatusOr;
-using namespace hbbp::capi;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(static_cast<int>(ModuleKind::kFile) == HBBP_MODULE_FILE);
 static_assert(static_cast<int>(ModuleKind::kVdso) == HBBP_MODULE_VDSO);
@@ -30,6 +29,7 @@ static_assert(static_cast<int>(CodeState::kFile) == HBBP_MODULE_CODE_FILE);
 static_assert(static_cast<int>(CodeState::kProfile) == HBBP_MODULE_CODE_PROFILE);
 static_assert(static_cast<int>(CodeState::kMissing) == HBBP_MODULE_CODE_MISSING);
 static_assert(static_cast<int>(CodeState::kMismatch) == HBBP_MODULE_CODE_MISMATCH);
+static_assert(hbbp::kNoAddress.value == HBBP_NO_ADDRESS);
 static_assert(static_cast<int>(hbbp::Unit::kInstructions) == HBBP_UNIT_INSTRUCTIONS);
 static_assert(static_cast<int>(hbbp::Unit::kNanoseconds) == HBBP_UNIT_NANOSECONDS);
 static_assert(static_cast<int>(hbbp::Unit::kCycles) == HBBP_UNIT_CYCLES);
@@ -62,6 +62,24 @@ hbbp_status At(const char* function, const char* struct_name, const hbbp_profile
     HBBP_INIT(Struct, full);
     fill(profile->resolved, &full);
     return WriteOutput(full, struct_name, output);
+  });
+}
+
+// The same for a list that belongs to a source.
+template <typename Struct, typename Count, typename Fill>
+hbbp_status AtOfSource(const char* function, const hbbp_profile* profile, size_t source,
+                       size_t index, Struct* output, hbbp_error* error, Count&& count,
+                       Fill&& fill) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument(function, "profile");
+    if (output == nullptr) return NullArgument(function, "counter");
+    const size_t sources = profile->resolved.data().sources.size();
+    if (source >= sources) return BadIndex(function, source, sources);
+    const size_t size = count();
+    if (index >= size) return BadIndex(function, index, size);
+    HBBP_INIT(Struct, full);
+    fill(profile->resolved, &full);
+    return WriteOutput(full, "hbbp_counter", output);
   });
 }
 
@@ -146,7 +164,7 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_pro
       full.samples += profile->resolved.SamplesOfSource(static_cast<uint32_t>(i));
       full.lost += data.sources[i].lost;
       full.throttled += data.sources[i].throttled;
-      full.unmapped += data.sources[i].unmapped;
+      full.unmapped += profile->resolved.UnmappedOfSource(static_cast<uint32_t>(i));
     }
     return WriteOutput(full, "hbbp_profile_info", info);
   });
@@ -173,8 +191,18 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->samples = resolved.SamplesOfSource(static_cast<uint32_t>(index));
         full->lost = record.lost;
         full->throttled = record.throttled;
-        full->unmapped = record.unmapped;
+        full->unmapped = resolved.UnmappedOfSource(static_cast<uint32_t>(index));
         full->note = record.note.c_str();
+        full->bursts = record.trace.bursts;
+        full->taken_branches = record.trace.taken_branches;
+        full->breakpoints = record.trace.breakpoints;
+        full->lookahead_instructions = record.trace.lookahead_instructions;
+        full->decoded_instructions = record.trace.decoded_instructions;
+        full->handler_ns = record.trace.handler_ns;
+        full->verified_branches = record.trace.verified_branches;
+        full->disagreements = record.trace.disagreements;
+        full->mode = record.trace.mode.c_str();
+        full->rung = record.trace.rung.c_str();
       });
 }
 
@@ -188,6 +216,41 @@ HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile* profile, si
     *samples = profile->resolved.UnexplainedOfSource(static_cast<uint32_t>(index));
     return OkStatus();
   });
+}
+
+HBBP_API size_t hbbp_profile_unexplained_reason_count(const hbbp_profile* profile, size_t source) {
+  const bool has_source = profile != nullptr && source < profile->resolved.data().sources.size();
+  return has_source ? static_cast<size_t>(hbbp::UnexplainedReason::kCount) : 0;
+}
+
+HBBP_API hbbp_status hbbp_profile_unexplained_reason_at(const hbbp_profile* profile, size_t source,
+                                                        size_t index, hbbp_counter* counter,
+                                                        hbbp_error* error) {
+  return AtOfSource(
+      "hbbp_profile_unexplained_reason_at", profile, source, index, counter, error,
+      [&] { return hbbp_profile_unexplained_reason_count(profile, source); },
+      [source, index](const hbbp::ResolvedProfile& resolved, hbbp_counter* full) {
+        full->name = NameOf(static_cast<hbbp::UnexplainedReason>(index));
+        full->value = resolved.UnexplainedByReason(static_cast<uint32_t>(source))[index];
+      });
+}
+
+HBBP_API size_t hbbp_profile_counter_count(const hbbp_profile* profile, size_t source) {
+  const bool has_source = profile != nullptr && source < profile->resolved.data().sources.size();
+  return has_source ? profile->resolved.data().sources[source].trace.counters.size() : 0;
+}
+
+HBBP_API hbbp_status hbbp_profile_counter_at(const hbbp_profile* profile, size_t source,
+                                             size_t index, hbbp_counter* counter,
+                                             hbbp_error* error) {
+  return AtOfSource(
+      "hbbp_profile_counter_at", profile, source, index, counter, error,
+      [&] { return hbbp_profile_counter_count(profile, source); },
+      [source, index](const hbbp::ResolvedProfile& resolved, hbbp_counter* full) {
+        const auto& [name, value] = resolved.data().sources[source].trace.counters[index];
+        full->name = name.c_str();
+        full->value = value;
+      });
 }
 
 HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile* profile) {
@@ -268,6 +331,27 @@ HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile* profile, size_
         full->instructions = record.instructions;
         full->standard_error = record.standard_error;
         full->samples = record.samples;
+      });
+}
+
+HBBP_API size_t hbbp_profile_branch_count(const hbbp_profile* profile) {
+  if (profile == nullptr) return 0;
+  return GuardCount([&] { return profile->resolved.branches().size(); });
+}
+
+HBBP_API hbbp_status hbbp_profile_branch_at(const hbbp_profile* profile, size_t index,
+                                            hbbp_branch* branch, hbbp_error* error) {
+  return At(
+      "hbbp_profile_branch_at", "hbbp_branch", profile, index, branch, error,
+      [](const hbbp::ResolvedProfile& resolved) { return resolved.branches().size(); },
+      [index](const hbbp::ResolvedProfile& resolved, hbbp_branch* full) {
+        const hbbp::TakenBranchRecord& record = resolved.branches()[index];
+        full->from_module = record.from_module;
+        full->from = record.from.value;
+        full->to = record.to.value;
+        full->to_module = record.to_module;
+        full->samples = record.observed;
+        full->count = record.count;
       });
 }
 

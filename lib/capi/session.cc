@@ -3,9 +3,10 @@
 #include <hbbp/session.h>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "backends/ebs.h"
+#include "backends/backend.h"
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
 #include "profile/profile_merge.h"
@@ -15,7 +16,7 @@ using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::Status;
 using hbbp::StatusCode;
-using namespace hbbp::capi;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(static_cast<int>(hbbp::SourceKind::kEbs) == HBBP_SOURCE_EBS);
 static_assert(static_cast<int>(hbbp::SourceKind::kLbr) == HBBP_SOURCE_LBR);
@@ -31,9 +32,14 @@ static_assert(static_cast<int>(hbbp::PeriodMode::kPrime) == HBBP_PERIOD_PRIME);
 static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
 static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);
 
+static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAHEAD);
+static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
+static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
+
 struct hbbp_session {
-  explicit hbbp_session(const hbbp::SessionSettings& settings)
-      : session(std::make_unique<hbbp::EbsBackend>(), hbbp::SourceKind::kEbs, settings) {}
+  hbbp_session(std::unique_ptr<hbbp::Backend> backend, hbbp::SourceKind kind,
+               const hbbp::SessionSettings& settings)
+      : session(std::move(backend), kind, settings) {}
 
   hbbp::Session session;
 };
@@ -48,14 +54,25 @@ Status OutOfRange(const char* option, const char* range) {
                     range);
 }
 
+Status CheckTraceOptions(const hbbp_session_options& options) {
+  if (options.trace_mode < HBBP_TRACE_LOOKAHEAD || options.trace_mode > HBBP_TRACE_VERIFY) {
+    return OutOfRange("trace_mode", "a HBBP_TRACE_ value");
+  }
+  if (options.burst_branches > HBBP_MAX_BURST_BRANCHES) {
+    return OutOfRange("burst_branches", "at most 65536");
+  }
+  if (options.burst_branches == 1) {
+    return OutOfRange("burst_branches", "at least 2: one branch makes no stream");
+  }
+  if (options.include_kernel != 0) {
+    return OutOfRange("include_kernel", "0 with HBBP_SOURCE_SWBT, which traces user code only");
+  }
+  return OkStatus();
+}
+
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
   if (options.source < HBBP_SOURCE_NONE || options.source > HBBP_SOURCE_SWBT) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
-  }
-  if (options.source != HBBP_SOURCE_NONE && options.source != HBBP_SOURCE_EBS) {
-    return MakeStatus(StatusCode::kUnsupported,
-                      "hbbp_session_options.source: libhbbp %s samples with HBBP_SOURCE_EBS only",
-                      HBBP_VERSION_STRING);
   }
   if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_CYCLES) {
     return OutOfRange("event", "a HBBP_EVENT_ value");
@@ -73,12 +90,21 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   }
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
+  if (options.source == HBBP_SOURCE_SWBT) {
+    HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
+  } else if (options.trace_mode != 0 || options.burst_branches != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "hbbp_session_options: trace_mode and burst_branches are options of "
+                      "HBBP_SOURCE_SWBT; leave them 0 for other sources");
+  }
   config->event = static_cast<hbbp::EventKind>(options.event);
   config->period_mode = static_cast<hbbp::PeriodMode>(options.period_mode);
   config->period = options.period;
   config->frequency_hz = options.frequency_hz;
   config->include_kernel = options.include_kernel != 0;
   config->buffer_bytes = options.buffer_bytes;
+  config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);
+  config->burst_branches = options.burst_branches;
   return OkStatus();
 }
 
@@ -96,7 +122,16 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     }
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
-    *session = new hbbp_session(settings);
+    const auto kind =
+        full.source == HBBP_SOURCE_NONE ? hbbp::SourceKind::kEbs : hbbp::SourceKind{full.source};
+    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(kind);
+    if (backend == nullptr) {
+      return MakeStatus(StatusCode::kUnsupported,
+                        "hbbp_session_options.source: libhbbp %s has no live source %d; it has "
+                        "HBBP_SOURCE_EBS and HBBP_SOURCE_SWBT",
+                        HBBP_VERSION_STRING, full.source);
+    }
+    *session = new hbbp_session(std::move(backend), kind, settings);
     return OkStatus();
   });
 }

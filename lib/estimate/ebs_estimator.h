@@ -13,12 +13,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace hbbp {
+#include "estimate/count_estimate.h"
 
-struct CountEstimate {
-  double count = 0;
-  double standard_error = 0;
-};
+namespace hbbp {
 
 // Precondition: instruction_count > 0.
 inline CountEstimate EstimateEbs(double period_sum, double period_squares,

@@ -23,7 +23,7 @@ class FileBytes {
  public:
   // kBadFormat if `fd` is no regular file; kNoMemory if there is not enough address space.
   static StatusOr<std::unique_ptr<FileBytes>> FromFd(UniqueFd fd, const std::string& name);
-  static std::unique_ptr<FileBytes> FromMemory(std::vector<uint8_t> bytes);
+  static std::unique_ptr<FileBytes> FromMemory(std::vector<uint8_t> memory);
   ~FileBytes();
 
   FileBytes(const FileBytes&) = delete;

@@ -1,6 +1,7 @@
 #include "isa/common_forms.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace hbbp {
@@ -148,7 +149,7 @@ bool DecodeCommonForm(const uint8_t* code, uint64_t address, ControlFlow* flow) 
   if (flow->has_target) {
     int32_t displacement;
     if (immediate_bytes == 1) {
-      displacement = static_cast<int8_t>(next[-1]);
+      displacement = int32_t{std::bit_cast<int8_t>(next[-1])};
     } else {
       std::memcpy(&displacement, next - 4, sizeof(displacement));
     }

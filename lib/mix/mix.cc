@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "estimate/ebs_estimator.h"
+#include "estimate/stream_estimator.h"
 
 namespace hbbp {
 namespace {
@@ -15,7 +19,8 @@ using RowKey = std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t>;
 
 struct RowSum {
   double instructions = 0;
-  double variance = 0;
+  double variance = 0;       // of what IP samples gave
+  ReplicateSums replicates;  // of what streams gave
 };
 
 // What a block, or one thread's part of it, was observed to do.
@@ -23,9 +28,31 @@ struct Observed {
   uint32_t block;
   uint32_t thread;
   CountEstimate estimate;
+  const ReplicateSums* replicates;  // null: the error in `estimate` is independent of all others
 };
 
-std::vector<Observed> ObservedByThread(const ResolvedProfile& profile) {
+std::vector<Observed> StreamsByThread(const ResolvedProfile& profile,
+                                      std::vector<StreamContribution>* sums) {
+  std::map<std::pair<uint32_t, uint32_t>, size_t> places;
+  for (const StreamContribution& contribution : profile.stream_contributions()) {
+    auto [place, added] =
+        places.emplace(std::pair(contribution.block, contribution.thread), sums->size());
+    if (added) {
+      sums->push_back(contribution);
+    } else {
+      (*sums)[place->second].sums.Add(contribution.sums);
+    }
+  }
+  std::vector<Observed> observed;
+  for (const StreamContribution& sum : *sums) {
+    observed.push_back({sum.block, sum.thread, EstimateStreams(sum.sums), &sum.sums.replicates});
+  }
+  return observed;
+}
+
+// `stream_sums` keeps what the result points to.
+std::vector<Observed> ObservedByThread(const ResolvedProfile& profile,
+                                       std::vector<StreamContribution>* stream_sums) {
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> sums;
   for (const Contribution& contribution : profile.contributions()) {
     if (contribution.block == kNoIndex) continue;
@@ -33,11 +60,12 @@ std::vector<Observed> ObservedByThread(const ResolvedProfile& profile) {
     period_sum += contribution.period_sum;
     period_squares += contribution.period_squares;
   }
-  std::vector<Observed> observed;
-  observed.reserve(sums.size());
+  std::vector<Observed> observed = StreamsByThread(profile, stream_sums);
+  observed.reserve(observed.size() + sums.size());
   for (const auto& [key, sum] : sums) {
     const uint32_t length = profile.blocks()[key.first].block.instruction_count;
-    observed.push_back({key.first, key.second, EstimateEbs(sum.first, sum.second, length)});
+    observed.push_back(
+        {key.first, key.second, EstimateEbs(sum.first, sum.second, length), nullptr});
   }
   std::sort(observed.begin(), observed.end(), [](const Observed& a, const Observed& b) {
     return std::tie(a.block, a.thread) < std::tie(b.block, b.thread);
@@ -49,7 +77,9 @@ std::vector<Observed> ObservedInAll(const ResolvedProfile& profile) {
   std::vector<Observed> observed;
   observed.reserve(profile.blocks().size());
   for (uint32_t i = 0; i < profile.blocks().size(); ++i) {
-    observed.push_back({i, kNoIndex, profile.blocks()[i].estimate});
+    const BlockRecord& block = profile.blocks()[i];
+    const bool by_streams = block.source == SourceKind::kSwbt;
+    observed.push_back({i, kNoIndex, block.estimate, by_streams ? &block.replicates : nullptr});
   }
   return observed;
 }
@@ -79,8 +109,9 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   absl::flat_hash_map<RowKey, RowSum> sums;
   MnemonicCounts mnemonics;
   uint32_t decoded_block = kNoIndex;
+  std::vector<StreamContribution> stream_sums;
   for (const Observed& observed :
-       keys.thread ? ObservedByThread(profile) : ObservedInAll(profile)) {
+       keys.thread ? ObservedByThread(profile, &stream_sums) : ObservedInAll(profile)) {
     const BlockRecord& block = profile.blocks()[observed.block];
     if (observed.block != decoded_block) {
       mnemonics = CountMnemonics(profile, block, keys.mnemonic);
@@ -89,8 +120,12 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
     for (const auto& [mnemonic, occurrences] : mnemonics) {
       RowSum& sum = sums[{mnemonic, keys.module ? block.module : kNoIndex,
                           keys.function ? block.function : kNoIndex, observed.thread}];
-      const double error = occurrences * observed.estimate.standard_error;
       sum.instructions += occurrences * observed.estimate.count;
+      if (observed.replicates != nullptr) {
+        sum.replicates.Add(*observed.replicates, occurrences);
+        continue;
+      }
+      const double error = occurrences * observed.estimate.standard_error;
       sum.variance += error * error;
     }
   }
@@ -100,7 +135,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
     MixRow row;
     std::tie(row.mnemonic, row.module, row.function, row.thread) = key;
     row.instructions = sum.instructions;
-    row.standard_error = std::sqrt(sum.variance);
+    row.standard_error = std::sqrt(sum.variance + VarianceOf(sum.replicates));
     mix.rows.push_back(row);
   }
   std::sort(mix.rows.begin(), mix.rows.end(), [](const MixRow& a, const MixRow& b) {

@@ -33,7 +33,8 @@ struct Mix {
 };
 
 // A block that ran c times adds n * c executions of a mnemonic that stands in it n times; its
-// standard error grows by the same factor, and blocks are independent.
+// standard error grows by the same factor. Blocks are independent where IP samples counted them;
+// where streams did, bursts are (estimate/stream_estimator.h).
 Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
 
 }  // namespace hbbp

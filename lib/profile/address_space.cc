@@ -57,6 +57,19 @@ void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_n
   }
 }
 
+bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
+                                     const Placement& placement) const {
+  auto interval = intervals_.upper_bound(start);
+  if (interval != intervals_.begin()) --interval;
+  for (; interval != intervals_.end() && interval->first < end; ++interval) {
+    if (interval->second.end <= start) continue;
+    for (const Layer& layer : interval->second.layers) {
+      if (!layer.placement.AgreesWith(placement)) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address,
                                                           uint64_t time_ns) const {
   auto next = intervals_.upper_bound(address);

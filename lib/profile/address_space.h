@@ -21,10 +21,18 @@ class AddressSpace {
     FileOffset offset;     // of `start`
 
     FileOffset OffsetOf(RuntimeAddress address) const { return offset + (address - start); }
+    // Do both give an address the same module and offset?
+    bool AgreesWith(const Placement& other) const {
+      return module == other.module && OffsetOf(other.start) == other.offset;
+    }
     bool operator==(const Placement&) const = default;
   };
 
   void Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement);
+
+  // Does a part of [start, end) hold something else, or did it ever?
+  bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
+                         const Placement& placement) const;
 
   // What was mapped at `address` at that time.
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;

@@ -1,13 +1,30 @@
 #include "profile/profile_data.h"
 
 #include <algorithm>
+#include <iterator>
 #include <tuple>
+#include <utility>
 
 namespace hbbp {
 namespace {
 
 auto KeyOf(const IpCount& count) {
   return std::tie(count.module, count.offset, count.source, count.thread);
+}
+
+auto KeyOf(const BranchCount& branch) {
+  return std::tie(branch.to_module, branch.to, branch.stream_end, branch.from_module, branch.from,
+                  branch.source, branch.thread);
+}
+
+bool IsBefore(const BranchCount& a, const BranchCount& b) { return KeyOf(a) < KeyOf(b); }
+
+void Join(const std::string& more, std::string* list) {
+  constexpr std::string_view kSeparator = "; ";
+  if (more.empty() || *list == more) return;
+  const std::string separated = *list + std::string(kSeparator);
+  if (separated.find(more + std::string(kSeparator)) != std::string::npos) return;
+  *list = list->empty() ? more : separated + more;
 }
 
 }  // namespace
@@ -27,6 +44,54 @@ void Normalize(std::vector<IpCount>* counts) {
     }
   }
   counts->resize(kept);
+}
+
+void Normalize(std::vector<BranchCount>* branches) {
+  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), IsBefore);
+  if (tail != branches->end()) {
+    std::sort(tail, branches->end(), IsBefore);
+    std::vector<BranchCount> merged;
+    merged.reserve(branches->size());
+    std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged),
+               IsBefore);
+    *branches = std::move(merged);
+  }
+  size_t kept = 0;
+  for (size_t i = 0; i < branches->size(); ++i) {
+    const BranchCount& branch = (*branches)[i];
+    if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
+      BranchCount& sum = (*branches)[kept - 1];
+      sum.number += branch.number;
+      sum.weights += branch.weights;
+      sum.replicates.Add(branch.replicates);
+    } else {
+      if (kept != i) (*branches)[kept] = branch;
+      ++kept;
+    }
+  }
+  branches->resize(kept);
+}
+
+void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum) {
+  Join(more.mode, &sum->mode);
+  Join(more.rung, &sum->rung);
+  sum->bursts += more.bursts;
+  sum->taken_branches += more.taken_branches;
+  sum->breakpoints += more.breakpoints;
+  sum->lookahead_instructions += more.lookahead_instructions;
+  sum->decoded_instructions += more.decoded_instructions;
+  sum->handler_ns += more.handler_ns;
+  sum->verified_branches += more.verified_branches;
+  sum->disagreements += more.disagreements;
+  for (const auto& counter : more.counters) {
+    const auto known = std::find_if(sum->counters.begin(), sum->counters.end(),
+                                    [&](const auto& c) { return c.first == counter.first; });
+    if (known == sum->counters.end()) {
+      sum->counters.push_back(counter);
+    } else {
+      known->second += counter.second;
+    }
+  }
 }
 
 }  // namespace hbbp

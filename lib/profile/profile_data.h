@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "estimate/stream_estimator.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -52,8 +53,9 @@ struct SourceRecord {
   uint64_t frequency_hz = 0;
   uint64_t lost = 0;
   uint64_t throttled = 0;
-  uint64_t unmapped = 0;
+  uint64_t unmapped = 0;  // IP samples; branches to nowhere are among ProfileData::branches
   std::string note;
+  TraceStatistics trace;  // of software branch tracing
 };
 
 // Samples at one address, of one thread, from one source.
@@ -69,6 +71,31 @@ struct IpCount {
   double period_squares = 0;  // sum of squares: the variance of period_sum (Poisson)
 };
 
+// BranchCount::from_module and to_module of an address that nothing was mapped at.
+inline constexpr uint32_t kNoModule = UINT32_MAX;
+// BranchCount::stream_end of the last branch of a burst: no stream follows it. Each burst has
+// exactly one, so these count bursts.
+inline constexpr uint64_t kNoStream = UINT64_MAX;
+// BranchCount::stream_end where the next branch was in another module than the target.
+inline constexpr uint64_t kStreamLeavesModule = UINT64_MAX - 1;
+
+// A taken branch, of one thread, from one source, and the stream of code that followed it.
+struct BranchCount {
+  uint32_t source = 0;  // indices of the vectors of ProfileData
+  uint32_t thread = 0;
+  uint32_t from_module = 0;
+  uint32_t to_module = 0;
+  // As IpCount::offset; run-time addresses where there is no module.
+  uint64_t from = 0;  // the branch instruction
+  uint64_t to = 0;
+  uint64_t stream_end = kNoStream;  // the branch that ended the stream, in to_module
+  uint64_t number = 0;
+  double weights = 0;  // sum of StreamWeight; 0 without a stream
+  ReplicateSums replicates;
+
+  bool HasStream() const { return stream_end != kNoStream; }
+};
+
 struct ProfileData {
   uint32_t pid = 0;
   uint64_t start_time_ns = 0;  // CLOCK_REALTIME
@@ -79,10 +106,17 @@ struct ProfileData {
   std::vector<ThreadRecord> threads;
   std::vector<ModuleRecord> modules;
   std::vector<IpCount> counts;  // sorted by module, offset, source, thread; no two alike
+  // Sorted by to_module, to, stream_end, from_module, from, source, thread; no two alike.
+  std::vector<BranchCount> branches;
 };
 
 // Sorts `counts` and adds up those that agree in everything but their numbers.
 void Normalize(std::vector<IpCount>* counts);
+// The same; takes time for what was added behind those that are sorted.
+void Normalize(std::vector<BranchCount>* branches);
+
+// Numbers add up, counters by name; modes and rungs that differ are listed one after the other.
+void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum);
 
 }  // namespace hbbp
 

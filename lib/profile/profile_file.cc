@@ -17,8 +17,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the file format is little-endian");
 
 constexpr char kMagic[8] = {'H', 'B', 'B', 'P', 'P', 'R', 'O', 'F'};
-constexpr uint32_t kVersion = 1;
-constexpr uint32_t kSectionVersion = 1;
+// 2: branches. A reader that knows only 1 would show nothing of them.
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMaxSections = 64;
 
 enum class SectionType : uint32_t {
@@ -27,6 +27,7 @@ enum class SectionType : uint32_t {
   kThreads = 3,
   kModules = 4,
   kCounts = 5,
+  kBranches = 6,
 };
 
 struct Header {
@@ -119,7 +120,7 @@ std::vector<uint8_t> WriteInfo(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadInfo(std::span<const uint8_t> bytes, ProfileData* data) {
+Status ReadInfo(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   Reader reader(bytes, "info");
   data->pid = reader.Get<uint32_t>();
   data->start_time_ns = reader.Get<uint64_t>();
@@ -127,6 +128,21 @@ Status ReadInfo(std::span<const uint8_t> bytes, ProfileData* data) {
   data->command = reader.GetString();
   data->host = reader.GetString();
   return reader.status();
+}
+
+void WriteTraceStatistics(const TraceStatistics& trace, Writer* writer) {
+  writer->PutString(trace.mode);
+  writer->PutString(trace.rung);
+  for (const uint64_t number : {trace.bursts, trace.taken_branches, trace.breakpoints,
+                                trace.lookahead_instructions, trace.decoded_instructions,
+                                trace.handler_ns, trace.verified_branches, trace.disagreements}) {
+    writer->Put(number);
+  }
+  writer->Put<uint64_t>(trace.counters.size());
+  for (const auto& [name, number] : trace.counters) {
+    writer->PutString(name);
+    writer->Put(number);
+  }
 }
 
 std::vector<uint8_t> WriteSources(const ProfileData& data) {
@@ -143,11 +159,29 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
     writer.Put(source.throttled);
     writer.Put(source.unmapped);
     writer.PutString(source.note);
+    WriteTraceStatistics(source.trace, &writer);
   }
   return writer.Take();
 }
 
-Status ReadSources(std::span<const uint8_t> bytes, ProfileData* data) {
+TraceStatistics ReadTraceStatistics(Reader* reader) {
+  TraceStatistics trace;
+  trace.mode = reader->GetString();
+  trace.rung = reader->GetString();
+  for (uint64_t* number : {&trace.bursts, &trace.taken_branches, &trace.breakpoints,
+                           &trace.lookahead_instructions, &trace.decoded_instructions,
+                           &trace.handler_ns, &trace.verified_branches, &trace.disagreements}) {
+    *number = reader->Get<uint64_t>();
+  }
+  trace.counters.resize(reader->GetCount(2 * sizeof(uint64_t)));
+  for (auto& [name, number] : trace.counters) {
+    name = reader->GetString();
+    number = reader->Get<uint64_t>();
+  }
+  return trace;
+}
+
+Status ReadSources(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   constexpr size_t kSmallest = 4 * sizeof(uint32_t) + 6 * sizeof(uint64_t);
   Reader reader(bytes, "sources");
   data->sources.resize(reader.GetCount(kSmallest));
@@ -162,6 +196,7 @@ Status ReadSources(std::span<const uint8_t> bytes, ProfileData* data) {
     source.throttled = reader.Get<uint64_t>();
     source.unmapped = reader.Get<uint64_t>();
     source.note = reader.GetString();
+    if (version >= 2) source.trace = ReadTraceStatistics(&reader);
   }
   return reader.status();
 }
@@ -177,7 +212,7 @@ std::vector<uint8_t> WriteThreads(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadThreads(std::span<const uint8_t> bytes, ProfileData* data) {
+Status ReadThreads(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   Reader reader(bytes, "threads");
   data->threads.resize(reader.GetCount(2 * sizeof(uint32_t) + sizeof(uint64_t)));
   for (ThreadRecord& thread : data->threads) {
@@ -206,7 +241,7 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadModules(std::span<const uint8_t> bytes, ProfileData* data) {
+Status ReadModules(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   constexpr size_t kSmallest = sizeof(uint32_t) + 5 * sizeof(uint64_t);
   Reader reader(bytes, "modules");
   data->modules.resize(reader.GetCount(kSmallest));
@@ -232,14 +267,95 @@ std::vector<uint8_t> WriteCounts(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadCounts(std::span<const uint8_t> bytes, ProfileData* data) {
+Status ReadCounts(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   Reader reader(bytes, "counts");
   data->counts.resize(reader.GetCount(sizeof(IpCount)));
   for (IpCount& count : data->counts) count = reader.Get<IpCount>();
   return reader.status();
 }
 
-Status CheckIndices(const ProfileData& data) {
+// Most branches are in one or two bursts, so that most replicates are 0 and left out: the bits of
+// a mask say which are there.
+std::vector<uint8_t> WriteBranches(const ProfileData& data) {
+  static_assert(kReplicates <= 32);
+  Writer writer;
+  writer.Put<uint64_t>(data.branches.size());
+  for (const BranchCount& branch : data.branches) {
+    writer.Put(branch.source);
+    writer.Put(branch.thread);
+    writer.Put(branch.from_module);
+    writer.Put(branch.to_module);
+    writer.Put(branch.from);
+    writer.Put(branch.to);
+    writer.Put(branch.stream_end);
+    writer.Put(branch.number);
+    writer.Put(branch.weights);
+    uint32_t mask = 0;
+    for (size_t i = 0; i < kReplicates; ++i) {
+      if (branch.replicates.sums[i] != 0) mask |= 1u << i;
+    }
+    writer.Put(mask);
+    for (const float sum : branch.replicates.sums) {
+      if (sum != 0) writer.Put(sum);
+    }
+  }
+  return writer.Take();
+}
+
+Status ReadBranches(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+  constexpr size_t kSmallest = 5 * sizeof(uint32_t) + 5 * sizeof(uint64_t);
+  Reader reader(bytes, "branches");
+  data->branches.resize(reader.GetCount(kSmallest));
+  for (BranchCount& branch : data->branches) {
+    branch.source = reader.Get<uint32_t>();
+    branch.thread = reader.Get<uint32_t>();
+    branch.from_module = reader.Get<uint32_t>();
+    branch.to_module = reader.Get<uint32_t>();
+    branch.from = reader.Get<uint64_t>();
+    branch.to = reader.Get<uint64_t>();
+    branch.stream_end = reader.Get<uint64_t>();
+    branch.number = reader.Get<uint64_t>();
+    branch.weights = reader.Get<double>();
+    const auto mask = reader.Get<uint32_t>();
+    if (mask >> kReplicates != 0) {
+      return MakeStatus(StatusCode::kBadFormat, "a branch has more than %zu replicates",
+                        kReplicates);
+    }
+    for (size_t i = 0; i < kReplicates; ++i) {
+      if ((mask >> i & 1) != 0) branch.replicates.sums[i] = reader.Get<float>();
+    }
+  }
+  return reader.status();
+}
+
+Status CheckBranches(const ProfileData& data) {
+  const auto is_module = [&](uint32_t module) {
+    return module < data.modules.size() || module == kNoModule;
+  };
+  double sum = 0;
+  for (const BranchCount& branch : data.branches) {
+    if (branch.source >= data.sources.size() || branch.thread >= data.threads.size() ||
+        !is_module(branch.from_module) || !is_module(branch.to_module)) {
+      return MakeStatus(StatusCode::kBadFormat,
+                        "a branch refers to a source, thread or module that is not in the file");
+    }
+    // So small that no sum of them overflows a float.
+    constexpr double kMost = 1e36;
+    const auto is_plausible = [](double weight) { return weight >= 0 && weight < kMost; };
+    bool plausible = is_plausible(branch.weights) && (branch.HasStream() || branch.weights == 0);
+    sum += branch.weights;
+    for (const float replicate : branch.replicates.sums) {
+      plausible = plausible && is_plausible(replicate);
+      sum += static_cast<double>(replicate);
+    }
+    if (!plausible || !is_plausible(sum)) {
+      return MakeStatus(StatusCode::kBadFormat, "the weight of a branch is not possible");
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckCounts(const ProfileData& data) {
   for (const IpCount& count : data.counts) {
     if (count.source >= data.sources.size() || count.thread >= data.threads.size() ||
         count.module >= data.modules.size()) {
@@ -255,17 +371,19 @@ Status CheckIndices(const ProfileData& data) {
 
 struct SectionFormat {
   SectionType type;
+  uint32_t version;  // the newest, which is written
   const char* name;
   std::vector<uint8_t> (*write)(const ProfileData&);
-  Status (*read)(std::span<const uint8_t>, ProfileData*);
+  Status (*read)(std::span<const uint8_t>, uint32_t version, ProfileData*);
 };
 
-constexpr std::array<SectionFormat, 5> kSections = {{
-    {SectionType::kInfo, "info", WriteInfo, ReadInfo},
-    {SectionType::kSources, "sources", WriteSources, ReadSources},
-    {SectionType::kThreads, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, "modules", WriteModules, ReadModules},
-    {SectionType::kCounts, "counts", WriteCounts, ReadCounts},
+constexpr std::array<SectionFormat, 6> kSections = {{
+    {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
+    {SectionType::kSources, 2, "sources", WriteSources, ReadSources},
+    {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
+    {SectionType::kModules, 1, "modules", WriteModules, ReadModules},
+    {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},
+    {SectionType::kBranches, 1, "branches", WriteBranches, ReadBranches},
 }};
 
 }  // namespace
@@ -276,7 +394,7 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
   uint64_t offset = sizeof(Header) + sizeof(table);
   for (size_t i = 0; i < kSections.size(); ++i) {
     contents[i] = kSections[i].write(data);
-    table[i] = {static_cast<uint32_t>(kSections[i].type), kSectionVersion, offset,
+    table[i] = {static_cast<uint32_t>(kSections[i].type), kSections[i].version, offset,
                 contents[i].size(), Checksum(contents[i])};
     offset += contents[i].size();
   }
@@ -334,11 +452,11 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
     std::memcpy(&entry, table.data() + i * sizeof(entry), sizeof(entry));
     for (const SectionFormat& format : kSections) {
       if (static_cast<uint32_t>(format.type) != entry.type) continue;
-      if (entry.version > kSectionVersion) {
+      if (entry.version > format.version) {
         return MakeStatus(StatusCode::kVersion,
                           "the %s section has format %u, newer than this library's %u; use a newer "
                           "hbbp",
-                          format.name, entry.version, kSectionVersion);
+                          format.name, entry.version, format.version);
       }
       if (entry.offset > bytes.size() || entry.size > bytes.size() - entry.offset) {
         return MakeStatus(StatusCode::kBadFormat, "the %s section lies outside the file",
@@ -350,11 +468,13 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
                           "the %s section at byte %llu has a wrong checksum: the file is damaged",
                           format.name, static_cast<unsigned long long>(entry.offset));
       }
-      HBBP_RETURN_IF_ERROR(format.read(content, &data));
+      HBBP_RETURN_IF_ERROR(format.read(content, entry.version, &data));
     }
   }
-  HBBP_RETURN_IF_ERROR(CheckIndices(data));
+  HBBP_RETURN_IF_ERROR(CheckCounts(data));
+  HBBP_RETURN_IF_ERROR(CheckBranches(data));
   Normalize(&data.counts);
+  Normalize(&data.branches);
   return data;
 }
 

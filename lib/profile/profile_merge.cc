@@ -88,6 +88,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       merged.sources[index].lost += source.lost;
       merged.sources[index].throttled += source.throttled;
       merged.sources[index].unmapped += source.unmapped;
+      AddTraceStatistics(source.trace, &merged.sources[index].trace);
     }
     for (const ThreadRecord& thread : profile->threads) {
       thread_of.push_back(threads.Add({thread.pid, thread.tid}, thread).first);
@@ -103,8 +104,17 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       count.module = module_of[count.module];
       merged.counts.push_back(count);
     }
+    for (BranchCount branch : profile->branches) {
+      branch.source = source_of[branch.source];
+      branch.thread = thread_of[branch.thread];
+      for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
+        if (*module != kNoModule) *module = module_of[*module];
+      }
+      merged.branches.push_back(branch);
+    }
   }
   Normalize(&merged.counts);
+  Normalize(&merged.branches);
   return merged;
 }
 
@@ -122,6 +132,10 @@ std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
   std::erase_if(selected.counts,
                 [&](const IpCount& count) { return !is_selected(data.threads[count.thread]); });
   for (IpCount& count : selected.counts) count.thread = index_of[count.thread];
+  std::erase_if(selected.branches, [&](const BranchCount& branch) {
+    return !is_selected(data.threads[branch.thread]);
+  });
+  for (BranchCount& branch : selected.branches) branch.thread = index_of[branch.thread];
   return selected;
 }
 

@@ -17,7 +17,7 @@ namespace hbbp {
 ProfileData MergeProfiles(std::span<const ProfileData* const> profiles);
 
 // What one thread did; nothing if there is no such thread. Numbers of the sources that are not
-// known by thread (lost, throttled, unmapped) are kept whole.
+// known by thread (lost, throttled, unmapped, what the tracer did) are kept whole.
 std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid);
 
 }  // namespace hbbp

@@ -36,16 +36,19 @@ size_t Recorder::KeyHash::operator()(const Key& key) const {
 }
 
 uint32_t Recorder::AddSource(SourceRecord source) {
+  FoldBranches();
   for (uint32_t i = 0; i < data_.sources.size(); ++i) {
     SourceRecord& known = data_.sources[i];
     if (known.kind == source.kind && known.event == source.event && known.period == source.period &&
         known.frequency_hz == source.frequency_hz && known.period_mode == source.period_mode &&
         known.include_kernel == source.include_kernel) {
       current_source_ = i;
+      source_states_[i].finished_runs = known.trace;
       return i;
     }
   }
   data_.sources.push_back(std::move(source));
+  source_states_.emplace_back();
   current_source_ = static_cast<uint32_t>(data_.sources.size() - 1);
   return current_source_;
 }
@@ -98,7 +101,11 @@ void Recorder::OnMapping(MappingEvent mapping) {
       offset = FileOffset{mapping.start.value};
       break;
   }
-  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, {module, mapping.start, offset});
+  const AddressSpace::Placement placement = {module, mapping.start, offset};
+  if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement)) {
+    NoteReplacement(mapping.time_ns);
+  }
+  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement);
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
@@ -160,6 +167,7 @@ void Recorder::Settle(uint64_t complete_ns) {
     }
   }
   waiting_.resize(kept);
+  bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
 }
 
 void Recorder::Count(const IpSample& sample) {
@@ -177,17 +185,21 @@ void Recorder::Count(const IpSample& sample) {
     }
     module = placement->module;
     offset = placement->OffsetOf(sample.ip).value;
-    if (data_.modules[module].kind == ModuleKind::kAnonymous) {
-      CaptureAround(module, sample.ip);
-    } else if (!module_states_[module].identified) {
-      Identify(module);
-    }
+    CaptureCode(module, sample.ip);
   }
   Sum& sum = sums_[{current_source_, ThreadFor(sample.pid, sample.tid), module, offset}];
   const auto period = static_cast<double>(sample.period);
   ++sum.samples;
   sum.period_sum += period;
   sum.period_squares += period * period;
+}
+
+void Recorder::CaptureCode(uint32_t module, RuntimeAddress address) {
+  if (data_.modules[module].kind == ModuleKind::kAnonymous) {
+    CaptureAround(module, address);
+  } else if (!module_states_[module].identified) {
+    Identify(module);
+  }
 }
 
 void Recorder::Identify(uint32_t module) {
@@ -209,8 +221,21 @@ void Recorder::CaptureAround(uint32_t module, RuntimeAddress address) {
   }
 }
 
-ProfileData Recorder::Snapshot() const {
+ProfileData Recorder::Snapshot() {
+  FoldBranches();
+  Normalize(&data_.branches);
+  sorted_branches_ = data_.branches.size();
   ProfileData snapshot = data_;
+  for (size_t i = 0; i < snapshot.sources.size(); ++i) {
+    TraceStatistics own;
+    if (source_states_[i].worker_bursts != 0) {
+      own.counters.emplace_back("worker-bursts", source_states_[i].worker_bursts);
+    }
+    if (source_states_[i].short_bursts != 0) {
+      own.counters.emplace_back("short-bursts", source_states_[i].short_bursts);
+    }
+    AddTraceStatistics(own, &snapshot.sources[i].trace);
+  }
   snapshot.counts.reserve(sums_.size());
   for (const auto& [key, sum] : sums_) {
     IpCount count;

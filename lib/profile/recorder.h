@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "profile/address_space.h"
+#include "profile/branch_table.h"
+#include "profile/burst_queue.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
 
@@ -27,24 +29,29 @@ class Recorder : public SampleSink {
   // Notes what is mapped now, as mapped at `time_ns`.
   void AddCurrentMappings(uint64_t time_ns);
 
-  // Samples of this thread are the library's own work and are dropped.
+  // Samples and bursts of this thread are the library's own work and are dropped. Such bursts are
+  // counted ("worker-bursts"), since a tracer should not have made them.
   void IgnoreThread(uint32_t tid) { ignored_threads_.insert(tid); }
 
   // SampleSink. Samples wait until the drain is complete, since the mapping that they belong to
   // may still be in another CPU's buffer.
   void OnSample(const IpSample& sample) override { waiting_.push_back(sample); }
+  void OnBurst(const BurstSample& burst) override { bursts_.Add(burst); }
+  void OnTraceStatistics(const TraceStatistics& statistics) override;
   void OnMapping(MappingEvent mapping) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
   void OnLost(uint64_t samples) override { data_.sources[current_source_].lost += samples; }
   void OnThrottled() override { ++data_.sources[current_source_].throttled; }
 
-  // Counts the waiting samples taken up to `complete_ns`: everything mapped before is known.
+  // Counts the waiting samples and bursts taken up to `complete_ns`: everything mapped before is
+  // known.
   void Settle(uint64_t complete_ns);
 
-  uint64_t samples() const { return samples_ + waiting_.size(); }
+  // IP samples and bursts.
+  uint64_t samples() const { return samples_ + waiting_.size() + bursts_.size(); }
 
   // The counts so far, sorted.
-  ProfileData Snapshot() const;
+  ProfileData Snapshot();
 
   void Clear();
 
@@ -68,10 +75,29 @@ class Recorder : public SampleSink {
     bool identified = false;  // its first sample was seen
   };
 
+  // What is known of a source beyond its record.
+  struct SourceState {
+    TraceStatistics finished_runs;  // the backend counts from its start on
+    uint64_t worker_bursts = 0;
+    uint64_t short_bursts = 0;  // fewer than two branches: no stream
+  };
+  // An address in a module, or by itself.
+  struct Location {
+    uint32_t module;
+    uint64_t offset;
+  };
+
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   void Count(const IpSample& sample);
+  void CountBurst(const BurstSample& burst);
+  void NoteReplacement(uint64_t time_ns);
+  void EnterPeriodOf(uint64_t time_ns);
+  void CapturePage(uint64_t address, uint64_t time_ns);
+  void CaptureCode(uint32_t module, RuntimeAddress address);
+  Location Locate(uint64_t address) const;
+  void FoldBranches();
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);
 
@@ -87,6 +113,21 @@ class Recorder : public SampleSink {
   std::unordered_map<Key, Sum, KeyHash> sums_;
   std::vector<IpSample> waiting_;
   uint64_t samples_ = 0;
+
+  // Branches are counted by run-time address as long as an address means the same: during
+  // [table_start_ns_, table_end_ns_), between two mappings that replaced another. What was counted
+  // is then folded into data_.branches, whose first part is sorted.
+  BurstQueue bursts_;
+  BranchTable table_;
+  std::vector<uint64_t> replacements_ns_;  // sorted, each once
+  uint64_t table_start_ns_ = 0;
+  uint64_t table_end_ns_ = UINT64_MAX;
+  uint64_t table_last_ns_ = 0;  // of the latest burst in the table
+  size_t sorted_branches_ = 0;
+  uint64_t burst_number_ = 0;
+  std::vector<SourceState> source_states_;
+  // Pages whose module was captured, by the low bits of their number; 0 is none.
+  std::vector<uint64_t> captured_lately_;
 };
 
 }  // namespace hbbp

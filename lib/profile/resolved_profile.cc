@@ -4,7 +4,12 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <tuple>
 #include <utility>
+
+#include "estimate/ebs_estimator.h"
+#include "estimate/source_choice.h"
 
 namespace hbbp {
 namespace {
@@ -23,24 +28,48 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
       source_samples_(data_.sources.size()),
       thread_samples_(data_.threads.size()),
       module_samples_(data_.modules.size()),
+      unmapped_(data_.sources.size()),
       unexplained_(data_.sources.size()),
+      superseded_(data_.sources.size()),
       modules_(data_.modules.size()) {
   for (const IpCount& count : data_.counts) {
     source_samples_[count.source] += count.samples;
     thread_samples_[count.thread] += count.samples;
     module_samples_[count.module] += count.samples;
   }
-  // A sample at an unknown address is a sample all the same.
   for (size_t i = 0; i < data_.sources.size(); ++i) {
+    // A sample at an unknown address is a sample all the same.
     source_samples_[i] += data_.sources[i].unmapped;
+    unmapped_[i] += data_.sources[i].unmapped;
+  }
+  for (const BranchCount& branch : data_.branches) {
+    if (!branch.HasStream()) {
+      source_samples_[branch.source] += branch.number;
+      thread_samples_[branch.thread] += branch.number;
+    }
+    if (branch.to_module == kNoModule) {
+      unmapped_[branch.source] += branch.number;
+    } else {
+      module_samples_[branch.to_module] += branch.number;
+    }
   }
 }
 
 ResolvedProfile::~ResolvedProfile() = default;
 
 uint64_t ResolvedProfile::UnexplainedOfSource(uint32_t source) const {
+  const UnexplainedCounts& counts = UnexplainedByReason(source);
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+const UnexplainedCounts& ResolvedProfile::UnexplainedByReason(uint32_t source) const {
   Resolve();
   return unexplained_[source];
+}
+
+uint64_t ResolvedProfile::SupersededOfSource(uint32_t source) const {
+  Resolve();
+  return superseded_[source];
 }
 
 CodeState ResolvedProfile::CodeStateOf(uint32_t module) const {
@@ -68,6 +97,16 @@ const std::vector<Contribution>& ResolvedProfile::contributions() const {
   return contributions_;
 }
 
+const std::vector<StreamContribution>& ResolvedProfile::stream_contributions() const {
+  Resolve();
+  return stream_contributions_;
+}
+
+const std::vector<TakenBranchRecord>& ResolvedProfile::branches() const {
+  Resolve();
+  return branches_;
+}
+
 void ResolvedProfile::Resolve() const {
   std::call_once(resolve_once_, [this] { ResolveOnce(); });
 }
@@ -75,14 +114,22 @@ void ResolvedProfile::Resolve() const {
 void ResolvedProfile::ResolveOnce() const {
   std::lock_guard lock(mutex_);
   contributions_.resize(data_.counts.size());
-  for (size_t first = 0, end = 0; first < data_.counts.size(); first = end) {
-    const uint32_t module = data_.counts[first].module;
-    while (end < data_.counts.size() && data_.counts[end].module == module) ++end;
-    ResolveModuleBlocks(module, first, end);
-    if (data_.modules[module].kind == ModuleKind::kKernel) {
-      AddFunctionsOfKernel(module, first, end);
+  IndexRange counts, branches;
+  for (uint32_t module = 0; module < data_.modules.size(); ++module) {
+    counts.first = counts.end;
+    while (counts.end < data_.counts.size() && data_.counts[counts.end].module == module) {
+      ++counts.end;
     }
+    branches.first = branches.end;
+    while (branches.end < data_.branches.size() &&
+           data_.branches[branches.end].to_module == module) {
+      ++branches.end;
+    }
+    if (counts.empty() && branches.empty()) continue;
+    ResolveModuleBlocks(module, counts, branches);
+    if (data_.modules[module].kind == ModuleKind::kKernel) AddFunctionsOfKernel(module, counts);
   }
+  ResolveBranches();
 }
 
 ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const {
@@ -97,62 +144,81 @@ ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const
   return state.get();
 }
 
-void ResolvedProfile::ResolveModuleBlocks(uint32_t module, size_t first_count,
-                                          size_t end_count) const {
+void ResolvedProfile::ResolveModuleBlocks(uint32_t module, IndexRange counts,
+                                          IndexRange branches) const {
   ModuleState* state = OpenModule(module);
-  std::vector<std::pair<ModuleAddress, size_t>> located;  // address, index of its count
-  for (size_t i = first_count; i < end_count; ++i) {
+  for (size_t i = counts.first; i < counts.end; ++i) {
     const IpCount& count = data_.counts[i];
     contributions_[i] = {kNoIndex,      count.thread,     count.source,
                          count.samples, count.period_sum, count.period_squares};
-    std::optional<ModuleAddress> address;
-    if (state->blocks != nullptr) address = state->resolved.AddressOf(count.offset);
-    if (address) {
-      located.emplace_back(*address, i);
-    } else {
-      unexplained_[count.source] += count.samples;
-    }
   }
-  std::sort(located.begin(), located.end());
-  // All evidence first: it may move the bounds of blocks.
-  for (const auto& [address, i] : located) state->blocks->AddInstructionEvidence(address);
-  const size_t first_block = blocks_.size();
-  for (const auto& [address, i] : located) {
-    const IpCount& count = data_.counts[i];
-    const std::optional<Block> block = state->blocks->Find(address);
-    if (!block || block->instruction_count == 0) {
-      unexplained_[count.source] += count.samples;
-      continue;
+  const BlockObservations observations =
+      ObserveBlocks(data_, counts, branches, state->resolved, state->blocks.get(), &unexplained_);
+  FunctionReplicates replicates;
+  for (const auto& [start, observed] : observations.blocks) {
+    const SourceKind source = ChooseSource({.block_has_streams = !observed.streams.empty(),
+                                            .module_has_streams = observations.has_streams,
+                                            .block_has_samples = !observed.counts.empty()});
+    if (source != SourceKind::kEbs) {
+      for (const size_t i : observed.counts) {
+        superseded_[data_.counts[i].source] += data_.counts[i].samples;
+      }
     }
-    AddToBlock(module, *block, first_block, &contributions_[i]);
+    if (source == SourceKind::kNone) continue;
+    AddBlock(module, observed, source, &replicates);
   }
-  for (size_t i = first_block; i < blocks_.size(); ++i) {
-    BlockRecord& record = blocks_[i];
-    record.estimate = EstimateEbs(record.estimate.count, record.estimate.standard_error,
-                                  record.block.instruction_count);
+  for (const auto& [function, sums] : replicates) {
+    FunctionRecord& record = functions_[function];
+    record.standard_error = std::hypot(record.standard_error, std::sqrt(VarianceOf(sums)));
   }
 }
 
-// Samples come in order of address, so those of a block, or of a function, one after another.
-void ResolvedProfile::AddToBlock(uint32_t module, const Block& block, size_t first_block,
-                                 Contribution* contribution) const {
-  const bool same_as_last =
-      blocks_.size() > first_block && blocks_.back().block.start == block.start;
-  if (!same_as_last) {
-    BlockRecord record;
-    record.module = module;
-    record.block = block;
-    record.source = data_.sources[contribution->source].kind;
-    record.function = FunctionFor(module, block.start);
-    blocks_.push_back(record);
+void ResolvedProfile::AddBlock(uint32_t module, const ObservedBlock& observed, SourceKind source,
+                               FunctionReplicates* replicates) const {
+  BlockRecord record;
+  record.module = module;
+  record.block = observed.block;
+  record.source = source;
+  record.function = FunctionFor(module, observed.block.start);
+  FunctionRecord& function = functions_[record.function];
+  if (source == SourceKind::kSwbt) {
+    CountStreams(observed, &record);
+    const double length = observed.block.instruction_count;
+    function.samples += observed.streams_into_function;
+    function.instructions += record.estimate.count * length;
+    (*replicates)[record.function].Add(record.replicates, length);
+  } else {
+    CountSamples(observed, &record);
+    for (const size_t i : observed.counts) AddToFunction(contributions_[i], &function);
   }
-  BlockRecord& record = blocks_.back();
-  contribution->block = static_cast<uint32_t>(blocks_.size() - 1);
-  record.samples += contribution->samples;
-  // The sums are kept in the estimate until all samples of the block are in.
-  record.estimate.count += contribution->period_sum;
-  record.estimate.standard_error += contribution->period_squares;
-  AddToFunction(*contribution, &functions_[record.function]);
+  blocks_.push_back(record);
+}
+
+// `record` becomes the next of blocks_.
+void ResolvedProfile::CountSamples(const ObservedBlock& observed, BlockRecord* record) const {
+  double period_sum = 0, period_squares = 0;
+  for (const size_t i : observed.counts) {
+    Contribution& contribution = contributions_[i];
+    contribution.block = static_cast<uint32_t>(blocks_.size());
+    record->source = data_.sources[contribution.source].kind;
+    record->samples += contribution.samples;
+    period_sum += contribution.period_sum;
+    period_squares += contribution.period_squares;
+  }
+  record->estimate = EstimateEbs(period_sum, period_squares, record->block.instruction_count);
+}
+
+// `record` becomes the next of blocks_.
+void ResolvedProfile::CountStreams(const ObservedBlock& observed, BlockRecord* record) const {
+  StreamSums total;
+  for (const auto& [source_and_thread, sums] : observed.streams) {
+    const auto [source, thread] = source_and_thread;
+    stream_contributions_.push_back({static_cast<uint32_t>(blocks_.size()), thread, source, sums});
+    total.Add(sums);
+  }
+  record->samples = total.streams;
+  record->estimate = EstimateStreams(total);
+  record->replicates = total.replicates;
 }
 
 void ResolvedProfile::AddToFunction(const Contribution& contribution, FunctionRecord* function) {
@@ -163,14 +229,50 @@ void ResolvedProfile::AddToFunction(const Contribution& contribution, FunctionRe
 }
 
 // Kernel code cannot be read, so there are no blocks, but samples still name functions.
-void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, size_t first_count,
-                                           size_t end_count) const {
+void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, IndexRange counts) const {
   ModuleState* state = OpenModule(module);
   if (state->resolved.code == nullptr) return;
-  for (size_t i = first_count; i < end_count; ++i) {
+  for (size_t i = counts.first; i < counts.end; ++i) {
     const ModuleAddress address{data_.counts[i].offset};
     if (!state->resolved.code->FunctionAround(address)) continue;
     AddToFunction(contributions_[i], &functions_[FunctionFor(module, address)]);
+  }
+}
+
+ModuleAddress ResolvedProfile::AddressIn(uint32_t module, uint64_t offset) const {
+  if (module == kNoModule) return kNoAddress;
+  const ResolvedModule& resolved = OpenModule(module)->resolved;
+  if (resolved.code == nullptr) return kNoAddress;
+  return resolved.AddressOf(offset).value_or(kNoAddress);
+}
+
+void ResolvedProfile::ResolveBranches() const {
+  static_assert(kNoModule == kNoIndex);
+  std::vector<TakenBranchRecord> all;
+  all.reserve(data_.branches.size());
+  for (const BranchCount& branch : data_.branches) {
+    TakenBranchRecord record;
+    record.from_module = branch.from_module;
+    record.to_module = branch.to_module;
+    record.from = AddressIn(branch.from_module, branch.from);
+    record.to = AddressIn(branch.to_module, branch.to);
+    record.observed = branch.number;
+    record.count = branch.weights;
+    all.push_back(record);
+  }
+  const auto key_of = [](const TakenBranchRecord& record) {
+    return std::tie(record.from_module, record.from, record.to_module, record.to);
+  };
+  std::sort(all.begin(), all.end(), [&](const TakenBranchRecord& a, const TakenBranchRecord& b) {
+    return key_of(a) < key_of(b);
+  });
+  for (const TakenBranchRecord& record : all) {
+    if (branches_.empty() || key_of(branches_.back()) != key_of(record)) {
+      branches_.push_back(record);
+      continue;
+    }
+    branches_.back().observed += record.observed;
+    branches_.back().count += record.count;
   }
 }
 

@@ -1,8 +1,10 @@
-// ResolvedProfile: ProfileData with the blocks and functions that its samples fell in.
+// ResolvedProfile: ProfileData with the blocks and functions that its samples fell in, and that its
+// streams crossed.
 #ifndef HBBP_LIB_PROFILE_RESOLVED_PROFILE_H_
 #define HBBP_LIB_PROFILE_RESOLVED_PROFILE_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,8 +13,10 @@
 
 #include "base/status.h"
 #include "blocks/block_map.h"
-#include "estimate/ebs_estimator.h"
+#include "estimate/count_estimate.h"
+#include "estimate/stream_estimator.h"
 #include "isa/decoder.h"
+#include "profile/block_observations.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
 
@@ -26,7 +30,9 @@ struct BlockRecord {
   Block block;
   SourceKind source = SourceKind::kNone;
   CountEstimate estimate;
+  // Of the source: IP samples in the block, streams across it.
   uint64_t samples = 0;
+  ReplicateSums replicates;  // of the count, if streams gave it; see stream_estimator.h
 };
 
 struct FunctionRecord {
@@ -35,17 +41,40 @@ struct FunctionRecord {
   std::string name;
   double instructions = 0;
   double standard_error = 0;
-  uint64_t samples = 0;
+  uint64_t samples = 0;  // IP samples in it, streams that came into it
 };
 
-// What one thread adds to the count of a block, according to one source.
+// What one thread adds to the count of a block, according to one source of IP samples.
 struct Contribution {
-  uint32_t block = kNoIndex;  // kNoIndex: unexplained
+  uint32_t block = kNoIndex;  // kNoIndex: unexplained, or another source counts the block
   uint32_t thread = 0;
   uint32_t source = 0;
   uint64_t samples = 0;
   double period_sum = 0;
   double period_squares = 0;
+};
+
+// The same, according to one source of streams.
+struct StreamContribution {
+  uint32_t block = kNoIndex;
+  uint32_t thread = 0;
+  uint32_t source = 0;
+  StreamSums sums;
+};
+
+// An address whose module is not known, or has no code to tell it by.
+inline constexpr ModuleAddress kNoAddress = {UINT64_MAX};
+
+// A taken branch, by all threads and sources.
+struct TakenBranchRecord {
+  uint32_t from_module = kNoIndex;  // kNoIndex: in no known mapping
+  uint32_t to_module = kNoIndex;
+  ModuleAddress from = kNoAddress;
+  ModuleAddress to = kNoAddress;
+  uint64_t observed = 0;
+  // Executions, on the scale of block counts. The last branch of a burst adds nothing, so that each
+  // burst adds as much as its streams do.
+  double count = 0;
 };
 
 // Const functions may be called from any thread. The first that needs code finds all blocks.
@@ -55,23 +84,33 @@ class ResolvedProfile {
   ~ResolvedProfile();
 
   const ProfileData& data() const { return data_; }
+  // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
   uint64_t SamplesOfThread(uint32_t thread) const { return thread_samples_[thread]; }
+  // IP samples in it, taken branches into it.
   uint64_t SamplesOfModule(uint32_t module) const { return module_samples_[module]; }
+  // IP samples and targets of taken branches that were in no known mapping.
+  uint64_t UnmappedOfSource(uint32_t source) const { return unmapped_[source]; }
 
   // These resolve.
+  // IP samples in no block, streams that no path through the code explains.
   uint64_t UnexplainedOfSource(uint32_t source) const;
+  const UnexplainedCounts& UnexplainedByReason(uint32_t source) const;
+  // IP samples in code that another source counts.
+  uint64_t SupersededOfSource(uint32_t source) const;
   CodeState CodeStateOf(uint32_t module) const;
   const std::string& ProblemOf(uint32_t module) const;
   const std::vector<BlockRecord>& blocks() const;        // by module and address
   const std::vector<FunctionRecord>& functions() const;  // by module and address
   const std::vector<Contribution>& contributions() const;
+  const std::vector<StreamContribution>& stream_contributions() const;
+  const std::vector<TakenBranchRecord>& branches() const;  // by source, then by target
 
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
-  std::vector<Instruction> InstructionsOf(const BlockRecord& block) const;
+  std::vector<Instruction> InstructionsOf(const BlockRecord& record) const;
 
  private:
   // A module as far as it was needed. Guarded by mutex_ after resolution.
@@ -80,13 +119,19 @@ class ResolvedProfile {
     std::unique_ptr<BlockMap> blocks;
   };
 
+  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
+
   void Resolve() const;
   void ResolveOnce() const;
-  void ResolveModuleBlocks(uint32_t module, size_t first_count, size_t end_count) const;
-  void AddToBlock(uint32_t module, const Block& block, size_t first_block,
-                  Contribution* contribution) const;
+  void ResolveModuleBlocks(uint32_t module, IndexRange counts, IndexRange branches) const;
+  void AddBlock(uint32_t module, const ObservedBlock& observed, SourceKind source,
+                FunctionReplicates* replicates) const;
+  void CountSamples(const ObservedBlock& observed, BlockRecord* record) const;
+  void CountStreams(const ObservedBlock& observed, BlockRecord* record) const;
   static void AddToFunction(const Contribution& contribution, FunctionRecord* function);
-  void AddFunctionsOfKernel(uint32_t module, size_t first_count, size_t end_count) const;
+  void AddFunctionsOfKernel(uint32_t module, IndexRange counts) const;
+  void ResolveBranches() const;
+  ModuleAddress AddressIn(uint32_t module, uint64_t offset) const;
   uint32_t FunctionFor(uint32_t module, ModuleAddress address) const;
   ModuleState* OpenModule(uint32_t module) const;
   bool DecodeAt(const ModuleState& state, ModuleAddress address, Instruction* instruction) const;
@@ -95,12 +140,16 @@ class ResolvedProfile {
   std::vector<uint64_t> source_samples_;
   std::vector<uint64_t> thread_samples_;
   std::vector<uint64_t> module_samples_;
+  std::vector<uint64_t> unmapped_;
 
   mutable std::once_flag resolve_once_;
-  mutable std::vector<uint64_t> unexplained_;
+  mutable std::vector<UnexplainedCounts> unexplained_;
+  mutable std::vector<uint64_t> superseded_;
   mutable std::vector<BlockRecord> blocks_;
   mutable std::vector<FunctionRecord> functions_;
   mutable std::vector<Contribution> contributions_;
+  mutable std::vector<StreamContribution> stream_contributions_;
+  mutable std::vector<TakenBranchRecord> branches_;
 
   mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;

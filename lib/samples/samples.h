@@ -3,7 +3,9 @@
 #define HBBP_LIB_SAMPLES_SAMPLES_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/address.h"
@@ -35,6 +37,37 @@ struct IpSample {
   bool in_kernel = false;
 };
 
+struct TakenBranchSample {
+  RuntimeAddress from;  // of the branch instruction
+  RuntimeAddress to;
+};
+
+// Consecutive taken branches of one thread. N branches make N - 1 streams: the code from the target
+// of one to the source of the next.
+struct BurstSample {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  uint64_t time_ns = 0;                         // CLOCK_MONOTONIC
+  uint64_t period = 0;                          // occurrences of the event that it stands for
+  std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
+};
+
+// What software branch tracing did, besides its bursts. Sums since the backend was started.
+struct TraceStatistics {
+  std::string mode;  // "lookahead", "breakpoint", "verify"
+  std::string rung;  // what it samples and steps with, and why nothing better: one line
+  uint64_t bursts = 0;
+  uint64_t taken_branches = 0;
+  uint64_t breakpoints = 0;             // that were hit
+  uint64_t lookahead_instructions = 0;  // interpreted
+  uint64_t decoded_instructions = 0;    // that the code cache did not have
+  uint64_t handler_ns = 0;              // time in signal handlers
+  uint64_t verified_branches = 0;       // mode verify: compared with a native walk
+  uint64_t disagreements = 0;           // of these, wrong
+  // Why bursts ended early, samples were dropped, ...: name and number, only those not 0.
+  std::vector<std::pair<std::string, uint64_t>> counters;
+};
+
 // Executable memory appeared.
 struct MappingEvent {
   RuntimeAddress start;
@@ -52,6 +85,9 @@ class SampleSink {
  public:
   virtual ~SampleSink() = default;
   virtual void OnSample(const IpSample& sample) = 0;
+  virtual void OnBurst(const BurstSample& burst) = 0;
+  // Replaces what was told before.
+  virtual void OnTraceStatistics(const TraceStatistics& statistics) = 0;
   virtual void OnMapping(MappingEvent mapping) = 0;
   virtual void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) = 0;
   virtual void OnLost(uint64_t samples) = 0;

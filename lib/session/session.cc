@@ -107,7 +107,7 @@ Status Session::Start() {
   HBBP_RETURN_IF_ERROR(StartInBackground());
   std::unique_lock data(data_);
   attach_ended_signal_.wait(data, [this] { return attach_ended_; });
-  const Status status = attach_status_;
+  Status status = attach_status_;
   data.unlock();
   if (!status.ok()) (void)Stop();
   return status;

@@ -183,6 +183,12 @@ static void test_null(void) {
   CHECK_REFUSES("source", hbbp_profile_source_at(empty, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_unexplained_at(NULL, 0, &samples, &error));
   CHECK_REFUSES("samples", hbbp_profile_unexplained_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_unexplained_reason_at(NULL, 0, 0, NULL, &error));
+  CHECK_REFUSES("counter", hbbp_profile_unexplained_reason_at(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_counter_at(NULL, 0, 0, NULL, &error));
+  CHECK_REFUSES("counter", hbbp_profile_counter_at(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_branch_at(NULL, 0, NULL, &error));
+  CHECK_REFUSES("branch", hbbp_profile_branch_at(empty, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_thread_at(NULL, 0, NULL, &error));
   CHECK_REFUSES("thread", hbbp_profile_thread_at(empty, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_module_at(NULL, 0, NULL, &error));
@@ -213,6 +219,9 @@ static void test_null(void) {
   CHECK(hbbp_profile_module_count(NULL) == 0);
   CHECK(hbbp_profile_block_count(NULL) == 0);
   CHECK(hbbp_profile_function_count(NULL) == 0);
+  CHECK(hbbp_profile_branch_count(NULL) == 0);
+  CHECK(hbbp_profile_counter_count(NULL, 0) == 0);
+  CHECK(hbbp_profile_unexplained_reason_count(NULL, 0) == 0);
   CHECK(hbbp_mix_row_count(NULL) == 0);
   CHECK(hbbp_mix_total(NULL) == 0);
   hbbp_capabilities_destroy(NULL);
@@ -225,6 +234,12 @@ static void test_null(void) {
   /* A session that never ran has an empty profile. */
   CHECK(hbbp_profile_source_count(empty) == 0);
   CHECK(hbbp_profile_block_count(empty) == 0);
+  CHECK(hbbp_profile_branch_count(empty) == 0);
+  CHECK(hbbp_profile_counter_count(empty, 0) == 0);
+  CHECK(hbbp_profile_unexplained_reason_count(empty, 0) == 0);
+  HBBP_INIT(hbbp_counter, counter);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_profile_counter_at(empty, 0, 0, &counter, &error));
   CHECK_OK(hbbp_mix_create(empty, 0, &mix, &error));
   CHECK(hbbp_mix_row_count(mix) == 0);
   CHECK(hbbp_mix_total(mix) == 0);
@@ -264,7 +279,24 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "include_kernel", include_kernel = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "buffer_bytes", buffer_bytes = (1u << 30) + 1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "not both", period = options.frequency_hz = 1000);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "burst_branches", burst_branches = 256);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "trace_mode", trace_mode = HBBP_TRACE_VERIFY);
+#define CHECK_TRACE_OPTION(word, assignment) \
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, word, source = HBBP_SOURCE_SWBT; options.assignment)
+  CHECK_TRACE_OPTION("trace_mode", trace_mode = -1);
+  CHECK_TRACE_OPTION("trace_mode", trace_mode = HBBP_TRACE_VERIFY + 1);
+  CHECK_TRACE_OPTION("65536", burst_branches = HBBP_MAX_BURST_BRANCHES + 1);
+  CHECK_TRACE_OPTION("burst_branches", burst_branches = UINT32_MAX);
+  CHECK_TRACE_OPTION("burst_branches", burst_branches = 1);
+  CHECK_TRACE_OPTION("include_kernel", include_kernel = 1);
+#undef CHECK_TRACE_OPTION
 #undef CHECK_OPTION
+
+  HBBP_INIT(hbbp_session_options, traced);
+  traced.source = HBBP_SOURCE_SWBT;
+  traced.trace_mode = HBBP_TRACE_VERIFY;
+  traced.burst_branches = HBBP_MAX_BURST_BRANCHES;
+  CHECK_OK(create(&traced, &error));
 
   HBBP_INIT(hbbp_session_options, all);
   all.source = HBBP_SOURCE_EBS;
@@ -383,6 +415,107 @@ static void test_files(const char *folder) {
   CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, path, hbbp_profile_load(path, &profile, &error));
   CHECK(profile == NULL);
   CHECK(unlink(path) == 0);
+}
+
+static uint64_t reason_of(const hbbp_profile *profile, size_t source, const char *name) {
+  for (size_t i = 0; i < hbbp_profile_unexplained_reason_count(profile, source); ++i) {
+    HBBP_INIT(hbbp_counter, reason);
+    CHECK_OK(hbbp_profile_unexplained_reason_at(profile, source, i, &reason, &error));
+    if (strcmp(reason.name, name) == 0) return reason.value;
+  }
+  CHECK(0);
+  return UINT64_MAX;
+}
+
+static void check_stream_source(const hbbp_profile *profile) {
+  const size_t index = 2;
+  HBBP_INIT(hbbp_source_info, source);
+  CHECK_OK(hbbp_profile_source_at(profile, index, &source, &error));
+  CHECK(source.source == HBBP_SOURCE_SWBT);
+  CHECK(source.samples == 3);
+  CHECK(source.unmapped == 1);
+  CHECK(source.bursts == 31);
+  CHECK(source.taken_branches == 32);
+  CHECK(source.breakpoints == 33);
+  CHECK(source.lookahead_instructions == 34);
+  CHECK(source.decoded_instructions == 35);
+  CHECK(source.handler_ns == 36);
+  CHECK(source.verified_branches == 37);
+  CHECK(source.disagreements == 38);
+  CHECK(strcmp(source.mode, "lookahead") == 0);
+  CHECK(strcmp(source.rung, "timers: no perf events here") == 0);
+
+  CHECK(hbbp_profile_counter_count(profile, 0) == 0);
+  CHECK(hbbp_profile_counter_count(profile, index) == 2);
+  HBBP_INIT(hbbp_counter, counter);
+  CHECK_OK(hbbp_profile_counter_at(profile, index, 1, &counter, &error));
+  CHECK(strcmp(counter.name, "unreadable-memory") == 0 && counter.value == 42);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_profile_counter_at(profile, index, 2, &counter, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_profile_counter_at(profile, SIZE_MAX, 0, &counter, &error));
+
+  uint64_t unexplained = 0;
+  CHECK_OK(hbbp_profile_unexplained_at(profile, index, &unexplained, &error));
+  CHECK(unexplained == 6);
+  CHECK(hbbp_profile_unexplained_reason_count(profile, SIZE_MAX) == 0);
+  CHECK(hbbp_profile_unexplained_reason_count(profile, index) == 7);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_profile_unexplained_reason_at(profile, index, 7, &counter, &error));
+  CHECK(reason_of(profile, index, "no-code") == 1);
+  CHECK(reason_of(profile, index, "undecodable") == 1);
+  CHECK(reason_of(profile, index, "leaves-module") == 1);
+  CHECK(reason_of(profile, index, "backwards") == 1);
+  CHECK(reason_of(profile, index, "passes-branch") == 1);
+  CHECK(reason_of(profile, index, "not-a-branch") == 1);
+  CHECK(reason_of(profile, index, "too-long") == 0);
+  CHECK_OUTPUT_SIZES(hbbp_source_info, hbbp_profile_source_at(profile, index, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_counter, hbbp_profile_counter_at(profile, index, 0, output, &error));
+}
+
+/* Of the file that is made for the fuzzers: an EBS source, one of IBS, one of SWBT. */
+static void test_streams(const char *path) {
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_profile_load(path, &profile, &error));
+  if (profile == NULL) return;
+  check_stream_source(profile);
+
+  CHECK(hbbp_profile_block_count(profile) > 0);
+  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+    HBBP_INIT(hbbp_block, block);
+    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK(block.source == HBBP_SOURCE_SWBT);
+    CHECK(block.samples > 0 && block.standard_error > 0);
+    /* 7 streams of the weight 250, and one more. */
+    if (block.start == 0x7004) CHECK(block.samples == 8 && block.count == 2000);
+  }
+  uint64_t observed = 0;
+  double executed = 0;
+  for (size_t i = 0; i < hbbp_profile_branch_count(profile); ++i) {
+    HBBP_INIT(hbbp_branch, branch);
+    CHECK_OK(hbbp_profile_branch_at(profile, i, &branch, &error));
+    const int is_mapped = branch.from_module == 0;
+    CHECK(branch.from == (is_mapped ? 0x700a : HBBP_NO_ADDRESS));
+    CHECK(branch.to_module == (is_mapped ? 0 : HBBP_NO_INDEX));
+    observed += branch.samples;
+    executed += branch.count;
+  }
+  CHECK(observed == 20);
+  CHECK(executed == 17 * 250);
+  HBBP_INIT(hbbp_branch, beyond);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_profile_branch_at(profile, hbbp_profile_branch_count(profile), &beyond, &error));
+  CHECK_OUTPUT_SIZES(hbbp_branch, hbbp_profile_branch_at(profile, 0, output, &error));
+
+  const hbbp_profile *const twice[2] = {profile, profile};
+  hbbp_profile *merged = NULL;
+  CHECK_OK(hbbp_profile_merge(twice, 2, &merged, &error));
+  HBBP_INIT(hbbp_source_info, source);
+  CHECK_OK(hbbp_profile_source_at(merged, 2, &source, &error));
+  CHECK(source.bursts == 62 && source.samples == 6);
+  CHECK(strcmp(source.mode, "lookahead") == 0);
+  hbbp_profile_destroy(merged);
+  hbbp_profile_destroy(profile);
 }
 
 static void check_out_of_range(const hbbp_profile *profile) {
@@ -755,7 +888,8 @@ static int test_session(const char *folder) {
   return 0;
 }
 
-int main(void) {
+/* Argument: a profile with streams. */
+int main(int argc, char **argv) {
   const char *const temporary = getenv("TMPDIR");
   char folder[256];
   snprintf(folder, sizeof(folder), "%s/hbbp-capi-XXXXXX", temporary != NULL ? temporary : "/tmp");
@@ -771,6 +905,7 @@ int main(void) {
   test_input_sizes();
   test_error_sizes();
   test_files(folder);
+  if (argc > 1) test_streams(argv[1]);
   const int skipped = test_session(folder);
   CHECK(rmdir(folder) == 0);
   if (failures != 0) {

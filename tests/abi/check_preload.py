@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""libhbbp-preload.so exports what its map says and needs no library but libc and its loader.
+"""A preload library exports what its map says and needs no library but libc, its loader, and those
+that are named.
 
-usage: check_preload.py LIBRARY MAP
+usage: check_preload.py LIBRARY MAP [NEEDED...]
 """
 import pathlib
 import sys
@@ -12,13 +13,16 @@ ALLOWED = {'libc.so.6', 'ld-linux-x86-64.so.2'}
 
 
 def main():
-    library, map_path = sys.argv[1:]
+    library, map_path, *others = sys.argv[1:]
     listed = set().union(*elf.map_nodes(pathlib.Path(map_path).read_text()).values())
     exported = set(elf.exported_symbols(library))
     problems = [f'in the map, not exported: {name}' for name in sorted(listed - exported)]
     problems += [f'exported, not in the map: {name}' for name in sorted(exported - listed)]
     needed = set(elf.dynamic_entries(library, 'NEEDED'))
-    problems += [f'needs {name}' for name in sorted(needed - ALLOWED)]
+    problems += [f'needs {name}' for name in sorted(needed - ALLOWED)
+                 if name.split('.so')[0] not in others]
+    if not elf.binds_now(library):
+        problems.append('leaves functions to bind in signal handlers')
     for problem in problems:
         print(f'{library}: {problem}', file=sys.stderr)
     print(f'{len(exported)} symbols; needs {", ".join(sorted(needed))}')

@@ -25,6 +25,11 @@ def dynamic_entries(library, tag):
     return re.findall(rf'\({tag}\).*\[(.*)\]', _output('readelf', '-d', library))
 
 
+def binds_now(library):
+    """Everything is bound when it is loaded, nothing when it is first called."""
+    return re.search(r'\(FLAGS_1\).*\bNOW\b', _output('readelf', '-d', library)) is not None
+
+
 def map_nodes(text):
     """{version node, or '' if unnamed: exported names} of a linker version script, in order."""
     text = re.sub(r'/\*.*?\*/|#[^\n]*', '', text, flags=re.S)

@@ -72,6 +72,13 @@ void TestLists(const hbbp::profile& profile) {
   CHECK(samples == profile.info().samples);
   CHECK(profile.threads().size() == hbbp_profile_thread_count(profile.get()));
   CHECK(profile.modules().size() == hbbp_profile_module_count(profile.get()));
+  CHECK(profile.branches().empty());
+  CHECK(profile.counters(0).empty());
+  CHECK(profile.counters(1).empty());
+  std::uint64_t unexplained = 0;
+  CHECK(hbbp_profile_unexplained_at(profile.get(), 0, &unexplained, nullptr) == HBBP_OK);
+  for (const hbbp_counter& reason : profile.unexplained_reasons(0)) unexplained -= reason.value;
+  CHECK(unexplained == 0);
   double in_blocks = 0;
   for (const hbbp_block& block : profile.blocks())
     in_blocks += block.count * block.instruction_count;

@@ -15,6 +15,7 @@ namespace {
 using hbbp::ModuleKind;
 using hbbp::ProfileBytes;
 using hbbp::ProfileData;
+using hbbp::SourceKind;
 using hbbp::StatusOr;
 
 void Require(bool condition) {
@@ -39,13 +40,25 @@ void CheckProfile(ProfileData data) {
     Require(block.block.start < block.block.end);
     Require(block.block.instruction_count > 0);
     (void)profile.InstructionsOf(block);
-    samples += block.samples;
+    if (block.source == SourceKind::kEbs) samples += block.samples;
+    Require(block.estimate.count >= 0);
+    Require(block.estimate.standard_error >= 0);
   }
+  uint64_t streams = 0;
   for (uint32_t i = 0; i < profile.data().sources.size(); ++i) {
+    samples += profile.SupersededOfSource(i);
     samples += profile.UnexplainedOfSource(i);
   }
+  // What is unexplained is either, for what a file says of the kind of a source.
   for (const hbbp::IpCount& count : profile.data().counts) samples -= count.samples;
-  Require(samples == 0);
+  for (const hbbp::BranchCount& branch : profile.data().branches) {
+    if (branch.HasStream() && branch.to_module != hbbp::kNoModule) streams += branch.number;
+  }
+  if (streams == 0) Require(samples == 0);
+  uint64_t taken = 0;
+  for (const hbbp::TakenBranchRecord& branch : profile.branches()) taken += branch.observed;
+  for (const hbbp::BranchCount& branch : profile.data().branches) taken -= branch.number;
+  Require(taken == 0);
 }
 
 // Sections without their checksums, which no mutation would survive: u8 type, u16 size, content.

@@ -24,7 +24,8 @@ step_install() {
   "$CMAKE" --install "$BUILD" --prefix "$PREFIX" >"$WORK/install.log"
   for file in bin/hbbp "$LIBDIR/libhbbp.so" "$LIBDIR/libhbbp.a" "$LIBDIR/pkgconfig/hbbp.pc" \
     "$LIBDIR/cmake/hbbp/hbbpConfig.cmake" "$LIBDIR/cmake/hbbp/hbbpConfigVersion.cmake" \
-    "$LIBDIR/hbbp/libhbbp-preload.so" share/doc/hbbp/LICENSE; do
+    "$LIBDIR/hbbp/libhbbp-preload.so" "$LIBDIR/hbbp/libhbbp-preload-swbt.so" \
+    share/doc/hbbp/LICENSE; do
     [ -e "$PREFIX/$file" ] || fail "$file is not installed"
   done
   expect "public headers" "$(cd "$PREFIX/include/hbbp" && find . -type f | sort)" \
@@ -90,6 +91,8 @@ step_command() {
   fi
   "$hbbp" mix --top 5 profile | tee mix.txt
   grep -q mov mix.txt || fail "no mov in the mix of a shell"
+  "$hbbp" record --source swbt -o bursts -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
+  "$hbbp" info bursts | grep 'taken in' || fail "no bursts of a shell"
 }
 
 unset LD_LIBRARY_PATH LD_PRELOAD

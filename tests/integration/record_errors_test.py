@@ -75,8 +75,18 @@ class RecordErrorsTest(record_support.RecordTest):
     def test_values_that_are_none(self):
         for option in (('-c', '-1'), ('-c', 'many'), ('-F', '1e'), ('--duration', '-1'),
                        ('--duration', 'nan'), ('-e', 'sunspots'), ('--source', 'crystal-ball'),
-                       ('--period-mode', 'odd')):
+                       ('--period-mode', 'odd'), ('--mode', 'odd'),
+                       ('--source', 'swbt', '--burst', '-1'),
+                       ('--source', 'swbt', '--burst', '1'),
+                       ('--source', 'swbt', '--burst', '65537'), ('--source', 'swbt', '--kernel')):
             self.refused_record(*option)
+
+    def test_more_sources_than_one(self):
+        self.assertIn('one source at a time', self.refused_record('--source', 'ebs,swbt'))
+
+    def test_options_of_another_source(self):
+        self.assertIn('--burst', self.refused_record('--burst', '16'))
+        self.assertIn('--mode', self.refused_record('--source', 'ebs', '--mode', 'verify'))
 
     def test_frequency_above_what_the_kernel_allows(self):
         self.assertIn('max_sample_rate', self.refused_record('-F', '100000000'))

@@ -12,11 +12,11 @@ using Catch::Approx;
 #include <iostream>
 
 // Ends the test case; ctest lists it as skipped, with the reason in its output.
-#define HBBP_SKIP(reason)                               \
-  do {                                                  \
-    std::cout << "SKIPPED: " << (reason) << std::endl;  \
-    SUCCEED("skipped");                                 \
-    return;                                             \
+#define HBBP_SKIP(reason)                              \
+  do {                                                 \
+    std::cout << "SKIPPED: " << (reason) << std::endl; \
+    SUCCEED("skipped");                                \
+    return;                                            \
   } while (false)
 
 #endif  // HBBP_TESTS_SUPPORT_CATCH_H_

@@ -51,6 +51,9 @@ class ProfileBytes {
     }
     AddSection(type, content);
   }
+  void RemoveSection(uint32_t type) {
+    std::erase_if(sections_, [type](const Part& part) { return part.type == type; });
+  }
   std::vector<uint8_t>& Section(uint32_t type) { return Find(type).content; }
   // The table will say that the section begins there.
   void MoveSection(uint32_t type, uint64_t offset) { Find(type).claimed_offset = offset; }

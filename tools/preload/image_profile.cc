@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-#include "backends/ebs.h"
+#include "backends/backend.h"
 #include "base/files.h"
 #include "perf/perf_event.h"
 #include "preload/options.h"
@@ -48,25 +48,38 @@ bool MayBeMissing(EventKind event) {
 
 }  // namespace
 
-ImageProfile::ImageProfile(std::string folder, std::string name, SessionSettings settings,
+ImageProfile::ImageProfile(std::string folder, std::string name, const ImageSettings& settings,
                            bool is_root)
     : folder_(std::move(folder)),
       name_(std::move(name)),
       path_(folder_ + "/" + name_),
       is_root_(is_root),
       settings_([&] {
-        settings.observer = this;
-        return settings;
+        ImageSettings observed = settings;
+        observed.session.observer = this;
+        return observed;
       }()),
-      owner_(::getpid()),
-      session_(std::make_unique<EbsBackend>(), SourceKind::kEbs, settings_) {}
+      owner_(::getpid()) {
+  if (std::unique_ptr<Backend> backend = MakeBackend(settings_.source)) {
+    session_ = std::make_unique<Session>(std::move(backend), settings_.source, settings_.session);
+  }
+}
+
+Status ImageProfile::StartSession() {
+  if (session_ == nullptr) {
+    return MakeStatus(StatusCode::kUnsupported, "libhbbp-preload.so has no live source %d",
+                      static_cast<int>(settings_.source));
+  }
+  // Software branch tracing knows ways without perf events.
+  if (settings_.source == SourceKind::kEbs) {
+    HBBP_RETURN_IF_ERROR(CheckPermission(settings_.session.backend));
+  }
+  return MayBeMissing(settings_.session.backend.event) ? session_->Start()
+                                                       : session_->StartInBackground();
+}
 
 void ImageProfile::Start() {
-  Status status = CheckPermission(settings_.backend);
-  if (status.ok()) {
-    status =
-        MayBeMissing(settings_.backend.event) ? session_.Start() : session_.StartInBackground();
-  }
+  const Status status = StartSession();
   if (status.ok()) return;
   // Not path_, which belongs to the worker.
   WriteError(folder_ + "/" + name_, status);
@@ -74,9 +87,9 @@ void ImageProfile::Start() {
 }
 
 void ImageProfile::Save() {
-  if (!IsOwner()) return;
+  if (!IsOwner() || session_ == nullptr) return;
   const int saved_errno = errno;
-  session_.CheckpointNow(kSaveTimeoutMs);
+  session_->CheckpointNow(kSaveTimeoutMs);
   errno = saved_errno;
 }
 

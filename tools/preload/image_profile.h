@@ -4,17 +4,23 @@
 
 #include <sys/types.h>
 
+#include <memory>
 #include <string>
 
 #include "session/session.h"
 
 namespace hbbp::preload {
 
+struct ImageSettings {
+  SourceKind source = SourceKind::kEbs;
+  SessionSettings session;
+};
+
 class ImageProfile : private SessionObserver {
  public:
   // The profile goes to `folder`/`name`, with a suffix. `is_root`: the program that the user asked
   // for, which is not run if it cannot be profiled.
-  ImageProfile(std::string folder, std::string name, SessionSettings settings, bool is_root);
+  ImageProfile(std::string folder, std::string name, const ImageSettings& settings, bool is_root);
 
   void Start();
 
@@ -26,6 +32,7 @@ class ImageProfile : private SessionObserver {
   // A child made by vfork or a bare clone runs in this memory, or in a copy without worker, and
   // must not touch it.
   bool IsOwner() const;
+  Status StartSession();
   void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data) override;
   void OnAttachFailed(const Status& status) override;
@@ -34,9 +41,9 @@ class ImageProfile : private SessionObserver {
   const std::string name_;
   std::string path_;  // of name_, as the worker gets there
   const bool is_root_;
-  const SessionSettings settings_;
+  const ImageSettings settings_;
   const pid_t owner_;
-  Session session_;
+  std::unique_ptr<Session> session_;  // null: there is no such source here
 };
 
 // For the functions that end an image: saves the current one, if there is one.

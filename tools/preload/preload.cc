@@ -31,21 +31,27 @@ std::string ImageName() {
   return name;
 }
 
-SessionSettings SettingsFromEnvironment() {
-  SessionSettings settings;
+ImageSettings SettingsFromEnvironment() {
+  ImageSettings settings;
   const char* text = std::getenv(kSessionVariable);
-  int event = 0, mode = 0, kernel = 0;
+  int event = 0, period_mode = 0, kernel = 0, source = 0, trace_mode = 0;
+  unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0;
-  if (text == nullptr || std::sscanf(text, "%d %d %llu %llu %d %llu", &event, &mode, &period,
-                                     &frequency, &kernel, &deadline) != 6) {
+  if (text == nullptr ||
+      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u", &event, &period_mode, &period,
+                  &frequency, &kernel, &deadline, &source, &trace_mode, &burst) != 9) {
     return settings;
   }
-  settings.backend.event = static_cast<EventKind>(event);
-  settings.backend.period_mode = static_cast<PeriodMode>(mode);
-  settings.backend.period = period;
-  settings.backend.frequency_hz = frequency;
-  settings.backend.include_kernel = kernel != 0;
-  settings.deadline_ns = deadline;
+  if (source != 0) settings.source = static_cast<SourceKind>(source);
+  BackendConfig& backend = settings.session.backend;
+  backend.event = static_cast<EventKind>(event);
+  backend.period_mode = static_cast<PeriodMode>(period_mode);
+  backend.period = period;
+  backend.frequency_hz = frequency;
+  backend.include_kernel = kernel != 0;
+  backend.trace_mode = static_cast<TraceMode>(trace_mode);
+  backend.burst_branches = burst;
+  settings.session.deadline_ns = deadline;
   return settings;
 }
 

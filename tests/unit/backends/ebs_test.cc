@@ -28,6 +28,8 @@ constexpr uint64_t kMs = 1'000'000;
 
 struct Collected : SampleSink {
   void OnSample(const IpSample& sample) override { samples.push_back(sample); }
+  void OnBurst(const BurstSample&) override {}
+  void OnTraceStatistics(const TraceStatistics&) override {}
   void OnMapping(MappingEvent mapping) override { mappings.push_back(std::move(mapping)); }
   void OnThreadName(uint32_t, uint32_t tid, const std::string& name) override { names[tid] = name; }
   void OnLost(uint64_t count) override { lost += count; }

@@ -151,5 +151,67 @@ TEST_CASE("a profile without code has an empty mix") {
   CHECK(mix.rows.empty());
 }
 
+// One burst of 5 in thread 0 and one of 3 in thread 1, of period 1000, both around the loop.
+ProfileData LoopStreams(const std::string& library) {
+  const uint64_t work = TinyWorkOffset(library);
+  ProfileData data = TinyProfile(library);
+  data.counts.clear();
+  data.sources.resize(1);
+  data.sources[0].kind = SourceKind::kSwbt;
+  for (uint32_t thread = 0; thread < 2; ++thread) {
+    BranchCount branch;
+    branch.thread = thread;
+    branch.from = branch.stream_end = work + 11;
+    branch.to = work + kTinyLoop;
+    branch.number = thread == 0 ? 4 : 2;
+    branch.weights = 1000;
+    branch.replicates.sums[thread] = 1000;
+    data.branches.push_back(branch);
+  }
+  return data;
+}
+
+TEST_CASE("errors of streams add up by burst, not by block") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = LoopStreams(path);
+  const double both_bursts = std::sqrt(16.0 / 15 * (2e6 - 4e6 / 16));
+  const Mix mix = ComputeMix(ResolvedProfile(data), Keys(1));
+  CHECK(mix.total == 6000);
+  const MixRow* add = RowOf(mix, "add");
+  REQUIRE(add != nullptr);
+  CHECK(add->instructions == 2000);
+  CHECK(add->standard_error == Approx(both_bursts));
+  // The same streams also cross tiny_twice: its `add` comes with that of the loop.
+  const uint64_t work = TinyWorkOffset(path);
+  for (BranchCount branch : LoopStreams(path).branches) {
+    branch.to = work + kTinyTwice;
+    branch.stream_end = work + 19;
+    data.branches.push_back(branch);
+  }
+  Normalize(&data.branches);
+  const Mix of_both = ComputeMix(ResolvedProfile(data), Keys(1));
+  add = RowOf(of_both, "add");
+  REQUIRE(add != nullptr);
+  CHECK(add->instructions == 4000);
+  CHECK(add->standard_error == Approx(2 * both_bursts));
+}
+
+TEST_CASE("streams by thread") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const Mix mix = ComputeMix(ResolvedProfile(LoopStreams(path)), Keys(8));
+  REQUIRE(mix.rows.size() == 2);
+  CHECK(mix.total == 6000);
+  for (const MixRow& row : mix.rows) {
+    CHECK(row.instructions == 3000);
+    CHECK(row.standard_error == Approx(3000));
+  }
+  CHECK(mix.rows[0].thread == 0);
+  CHECK(mix.rows[1].thread == 1);
+}
+
 }  // namespace
 }  // namespace hbbp

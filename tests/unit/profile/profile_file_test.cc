@@ -16,7 +16,9 @@
 namespace hbbp {
 namespace {
 
+constexpr uint32_t kSourcesSection = 2;
 constexpr uint32_t kCountsSection = 5;
+constexpr uint32_t kBranchesSection = 6;
 
 StatusCode CodeOf(std::span<const uint8_t> bytes) { return ParseProfile(bytes).status().code(); }
 
@@ -97,12 +99,12 @@ TEST_CASE("a file that is no profile is told from a damaged one") {
 
 TEST_CASE("a file or a section of a newer library is refused as such") {
   ProfileBytes newer_file(FullProfile());
-  newer_file.SetVersion(2);
+  newer_file.SetVersion(3);
   CHECK(CodeOf(newer_file.Take()) == StatusCode::kVersion);
-  for (uint32_t type = 1; type <= kCountsSection; ++type) {
+  for (uint32_t type = 1; type <= kBranchesSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    newer_section.SetSectionVersion(type, 2);
+    newer_section.SetSectionVersion(type, type == kSourcesSection ? 3 : 2);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
 }
@@ -116,7 +118,7 @@ TEST_CASE("a section that this library does not know is skipped") {
 }
 
 TEST_CASE("counts of elements that cannot be there are refused before memory is taken") {
-  for (uint32_t type = 2; type <= kCountsSection; ++type) {
+  for (uint32_t type = 2; type <= kBranchesSection; ++type) {
     for (uint64_t count : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX / 44, UINT64_MAX / 16}) {
       CAPTURE(type, count);
       ProfileBytes bytes(FullProfile());
@@ -127,7 +129,7 @@ TEST_CASE("counts of elements that cannot be there are refused before memory is 
 }
 
 TEST_CASE("bytes that are left over at the end of a section are refused") {
-  for (uint32_t type = 1; type <= kCountsSection; ++type) {
+  for (uint32_t type = 1; type <= kBranchesSection; ++type) {
     CAPTURE(type);
     ProfileBytes bytes(FullProfile());
     bytes.Section(type).push_back(0);
@@ -160,9 +162,83 @@ TEST_CASE("a count that is no number is refused") {
   }
 }
 
-TEST_CASE("counts that were stored out of order are sorted") {
+TEST_CASE("a branch that refers to nothing is refused") {
+  const ProfileData full = FullProfile();
+  for (int field = 0; field < 4; ++field) {
+    CAPTURE(field);
+    ProfileData data = full;
+    BranchCount& branch = data.branches[0];
+    if (field == 0) branch.source = static_cast<uint32_t>(full.sources.size());
+    if (field == 1) branch.thread = static_cast<uint32_t>(full.threads.size());
+    if (field == 2) branch.from_module = static_cast<uint32_t>(full.modules.size());
+    if (field == 3) branch.to_module = static_cast<uint32_t>(full.modules.size());
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+  }
+}
+
+TEST_CASE("a branch whose weight cannot be is refused") {
+  for (double bad : {std::numeric_limits<double>::quiet_NaN(),
+                     std::numeric_limits<double>::infinity(), -1.0, 2e36}) {
+    CAPTURE(bad);
+    ProfileData data = FullProfile();
+    data.branches[0].weights = bad;
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+    data = FullProfile();
+    data.branches[0].replicates.sums[7] = static_cast<float>(bad);
+    CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+  }
+  ProfileData data = FullProfile();
+  REQUIRE_FALSE(data.branches[4].HasStream());
+  data.branches[4].weights = 1;
+  CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+  // No one of them is too large, their sum is.
+  data = FullProfile();
+  for (BranchCount& branch : data.branches) branch.weights = branch.HasStream() ? 5e35 : 0;
+  CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+}
+
+TEST_CASE("replicates that there are none of are refused") {
+  ProfileData data = FullProfile();
+  data.branches.resize(1);
+  ProfileBytes bytes(data);
+  constexpr size_t kMaskPosition = 8 + 4 * 4 + 5 * 8;
+  bytes.Patch(kBranchesSection, kMaskPosition, uint32_t{1} << kReplicates);
+  CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
+}
+
+TEST_CASE("all replicates come back") {
+  ProfileData data = FullProfile();
+  for (size_t i = 0; i < kReplicates; ++i) {
+    data.branches[1].replicates.sums[i] = static_cast<float>(i) + 0.5f;
+  }
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+// As the first version of the library wrote it: no branches, nothing of tracing.
+TEST_CASE("a file of version 1 is read") {
+  ProfileData data = FullProfile();
+  data.branches.clear();
+  for (SourceRecord& source : data.sources) source.trace = {};
+  data.sources.resize(1);
+  data.counts.resize(1);
+  ProfileBytes bytes(data);
+  bytes.SetVersion(1);
+  bytes.SetSectionVersion(kSourcesSection, 1);
+  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
+  constexpr size_t kTraceBytes = 11 * 8;
+  sources.resize(sources.size() - kTraceBytes);
+  bytes.RemoveSection(kBranchesSection);
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("counts and branches that were stored out of order are sorted") {
   ProfileData data = FullProfile();
   std::swap(data.counts.front(), data.counts.back());
+  std::swap(data.branches.front(), data.branches[3]);
   const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(FullProfile()));

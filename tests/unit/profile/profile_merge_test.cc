@@ -54,6 +54,18 @@ TEST_CASE("a profile merged with itself has twice the counts and the same lists"
     source.lost *= 2;
     source.throttled *= 2;
     source.unmapped *= 2;
+    TraceStatistics& trace = source.trace;
+    for (uint64_t* number : {&trace.bursts, &trace.taken_branches, &trace.breakpoints,
+                             &trace.lookahead_instructions, &trace.decoded_instructions,
+                             &trace.handler_ns, &trace.verified_branches, &trace.disagreements}) {
+      *number *= 2;
+    }
+    for (auto& [name, number] : trace.counters) number *= 2;
+  }
+  for (BranchCount& branch : expected.branches) {
+    branch.number *= 2;
+    branch.weights *= 2;
+    for (float& sum : branch.replicates.sums) sum *= 2;
   }
   for (IpCount& count : expected.counts) {
     count.samples *= 2;
@@ -173,6 +185,12 @@ TEST_CASE("lists in another order are matched, not their positions") {
   std::swap(other.modules[0], other.modules[2]);
   std::swap(other.threads[0], other.threads[1]);
   std::swap(other.sources[0], other.sources[1]);
+  for (BranchCount& branch : other.branches) {
+    branch.thread = 1 - branch.thread;
+    for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
+      if (*module == 0 || *module == 2) *module = 2 - *module;
+    }
+  }
   for (IpCount& count : other.counts) {
     count.source = 1 - count.source;
     count.thread = 1 - count.thread;
@@ -193,6 +211,7 @@ TEST_CASE("one thread's part of a profile") {
       MakeCount(2, 0, 0, 0x7000, 7, 4'999'999),
       MakeCount(3, 1, 0, 0xffffffff81000000, 1, 1'000'000'007),
   };
+  expected.branches = {MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000)};
   CHECK(Describe(*selected) == Describe(expected));
   CHECK_FALSE(SelectThread(FullProfile(), 4321).has_value());
 }
@@ -201,6 +220,37 @@ TEST_CASE("the parts of all threads add up to the whole") {
   const ProfileData whole = FullProfile();
   const ProfileData sum = Merge({*SelectThread(whole, 1234), *SelectThread(whole, 1235)});
   CHECK(Describe(sum.counts) == Describe(whole.counts));
+  CHECK(Describe(sum.branches) == Describe(whole.branches));
+}
+
+TEST_CASE("modes and rungs that differ are listed, each once; counters add up by name") {
+  TraceStatistics sum;
+  TraceStatistics more;
+  more.mode = "lookahead";
+  more.rung = "perf events";
+  more.counters = {{"full", 3}, {"trap", 4}};
+  AddTraceStatistics(more, &sum);
+  AddTraceStatistics(more, &sum);
+  CHECK(sum.mode == "lookahead");
+  more.mode = "look";
+  more.rung = "timers";
+  more.counters = {{"trap", 10}, {"system-call", 1}};
+  AddTraceStatistics(more, &sum);
+  AddTraceStatistics(more, &sum);
+  AddTraceStatistics({}, &sum);
+  CHECK(sum.mode == "lookahead; look");
+  CHECK(sum.rung == "perf events; timers");
+  CHECK(sum.counters == std::vector<std::pair<std::string, uint64_t>>{
+                            {"full", 6}, {"trap", 28}, {"system-call", 2}});
+}
+
+TEST_CASE("sources of profiles with other modes are one source") {
+  ProfileData other = FullProfile();
+  other.sources[2].trace.mode = "breakpoint";
+  const ProfileData merged = Merge({FullProfile(), other});
+  REQUIRE(merged.sources.size() == 3);
+  CHECK(merged.sources[2].trace.mode == "lookahead; breakpoint");
+  CHECK(merged.sources[2].trace.bursts == 62);
 }
 
 }  // namespace

@@ -112,10 +112,13 @@ TEST_CASE("samples are counted by source, thread and module without any code") {
   const ResolvedProfile profile(data);
   CHECK(profile.SamplesOfSource(0) == 3 + 1 + 1 + 7 + 5);
   CHECK(profile.SamplesOfSource(1) == 2 + 1 + 15);
-  CHECK(profile.SamplesOfThread(0) == 3 + 2 + 1);
+  CHECK(profile.SamplesOfSource(2) == 2);
+  CHECK(profile.UnmappedOfSource(0) == 5);
+  CHECK(profile.UnmappedOfSource(2) == 1);
+  CHECK(profile.SamplesOfThread(0) == 3 + 2 + 1 + 2);
   CHECK(profile.SamplesOfThread(1) == 1 + 7 + 1);
-  CHECK(profile.SamplesOfModule(0) == 6);
-  CHECK(profile.SamplesOfModule(2) == 7);
+  CHECK(profile.SamplesOfModule(0) == 6 + 9);
+  CHECK(profile.SamplesOfModule(2) == 7 + 22);
 }
 
 TEST_CASE("samples where there is no code are unexplained, by source") {
@@ -245,6 +248,259 @@ TEST_CASE("many threads may ask at once and get the same") {
   }
   for (std::thread& thread : threads) thread.join();
   for (size_t mine : found) CHECK(mine == 2 + 3 + 3 + 3 + 2 + 1);
+}
+
+// As TinyProfile, but of streams: N is 5, so each has the weight 250.
+//   8 around the loop, 3 from entry through the loop, 2 through the loop to the return, by thread
+//   1; 1 across tiny_twice, by thread 0
+ProfileData TinyStreams(const std::string& library) {
+  const uint64_t work = TinyWorkOffset(library);
+  ProfileData data = TinyProfile(library);
+  data.counts.clear();
+  data.sources.resize(1);
+  data.sources[0].kind = SourceKind::kSwbt;
+  data.branches = {
+      MakeBranch(0, 1, kNoModule, 0x1234, 0, work, work + 11, 3, kTinyPeriod),
+      MakeBranch(0, 1, 0, work + 11, 0, work + kTinyLoop, work + 11, 8, kTinyPeriod),
+      MakeBranch(0, 1, 0, work + 11, 0, work + kTinyLoop, work + kTinyReturn, 2, kTinyPeriod),
+      MakeBranch(0, 0, 0, work + kTinyReturn, 0, work + kTinyTwice, work + 19, 1, kTinyPeriod),
+      MakeBranch(0, 1, 0, work + 19, kNoModule, 0x5678, kNoStream, 4, kTinyPeriod),
+      MakeBranch(0, 1, 0, work + 11, 0, work + kTinyLoop, kNoStream, 1, kTinyPeriod),
+  };
+  Normalize(&data.branches);
+  return data;
+}
+
+TEST_CASE("streams count every block that they cross") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyStreams(path));
+  const std::vector<BlockRecord>& blocks = profile.blocks();
+  REQUIRE(blocks.size() == 4);
+
+  CHECK(blocks[0].block.instruction_count == 2);
+  CHECK(blocks[0].source == SourceKind::kSwbt);
+  CHECK(blocks[0].samples == 3);
+  CHECK(blocks[0].estimate.count == 750);
+  CHECK(blocks[0].estimate.standard_error == Approx(750));
+
+  const BlockRecord& loop = blocks[1];
+  CHECK(loop.block.start - blocks[0].block.start == kTinyLoop);
+  CHECK(loop.block.instruction_count == 3);
+  CHECK(loop.samples == 13);
+  CHECK(loop.estimate.count == 3250);
+  // Three replicates with 2000, 750 and 500.
+  const double squares = 2000.0 * 2000 + 750 * 750 + 500 * 500 - 3250.0 * 3250 / 16;
+  CHECK(loop.estimate.standard_error == Approx(std::sqrt(squares * 16 / 15)));
+
+  CHECK(blocks[2].block.start - blocks[0].block.start == kTinyReturn);
+  CHECK(blocks[2].samples == 2);
+  CHECK(blocks[2].estimate.count == 500);
+  CHECK(blocks[3].block.start - blocks[0].block.start == kTinyTwice);
+  CHECK(blocks[3].estimate.count == 250);
+  CHECK(profile.UnexplainedOfSource(0) == 0);
+  CHECK(profile.UnmappedOfSource(0) == 4);
+  CHECK(profile.SamplesOfSource(0) == 5);
+  CHECK(profile.SamplesOfThread(0) == 0);
+  CHECK(profile.SamplesOfThread(1) == 5);
+  CHECK(profile.SamplesOfModule(0) == 15);
+}
+
+TEST_CASE("a function has the instructions of its blocks, and errors of whole bursts") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyStreams(path));
+  REQUIRE(profile.functions().size() == 2);
+  const FunctionRecord& work = profile.functions()[0];
+  CHECK(work.name == "tiny_work");
+  CHECK(work.samples == 13);
+  CHECK(work.instructions == 750 * 2 + 3250 * 3 + 500 * 1);
+  const double by_replicate[] = {2000 * 3, 750 * (2 + 3), 500 * (3 + 1)};
+  double squares = -work.instructions * work.instructions / 16;
+  for (const double sum : by_replicate) squares += sum * sum;
+  CHECK(work.standard_error == Approx(std::sqrt(squares * 16 / 15)));
+  CHECK(profile.functions()[1].samples == 1);
+  CHECK(profile.functions()[1].instructions == 750);
+}
+
+TEST_CASE("what threads contribute to streams adds up to the counts of blocks") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyStreams(path);
+  for (BranchCount branch : TinyStreams(path).branches) {
+    branch.thread = 0;
+    data.branches.push_back(branch);
+  }
+  Normalize(&data.branches);
+  const ResolvedProfile profile(data);
+  std::vector<StreamSums> sums(profile.blocks().size());
+  CHECK(profile.stream_contributions().size() == 7);
+  for (const StreamContribution& contribution : profile.stream_contributions()) {
+    REQUIRE(contribution.block < sums.size());
+    sums[contribution.block].Add(contribution.sums);
+  }
+  for (size_t i = 0; i < sums.size(); ++i) {
+    CHECK(sums[i].streams == profile.blocks()[i].samples);
+    CHECK(sums[i].weights == profile.blocks()[i].estimate.count);
+    CHECK(sums[i].replicates == profile.blocks()[i].replicates);
+  }
+  CHECK(profile.blocks()[1].estimate.count == 6500);
+}
+
+TEST_CASE("a stream that starts inside a block splits it") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyStreams(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.branches.push_back(MakeBranch(0, 0, 0, work + 19, 0, work + 9, work + 11, 4, kTinyPeriod));
+  Normalize(&data.branches);
+  const ResolvedProfile profile(data);
+  REQUIRE(profile.blocks().size() == 5);
+  const BlockRecord& first = profile.blocks()[1];
+  const BlockRecord& second = profile.blocks()[2];
+  CHECK(first.block.instruction_count == 1);
+  CHECK(first.block.terminator == BranchKind::kNone);
+  CHECK(first.estimate.count == 3250);
+  CHECK(second.block.start == first.block.end);
+  CHECK(second.block.instruction_count == 2);
+  CHECK(second.estimate.count == 4250);
+}
+
+uint64_t UnexplainedBecause(const ResolvedProfile& profile, UnexplainedReason reason) {
+  return profile.UnexplainedByReason(0)[static_cast<size_t>(reason)];
+}
+
+TEST_CASE("streams that no path explains are counted, each with its reason") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyStreams(path);
+  const uint64_t work = TinyWorkOffset(path);
+  const auto add = [&](uint64_t to, uint64_t end, uint64_t number) {
+    data.branches.push_back(MakeBranch(0, 0, 0, work, 0, to, end, number, kTinyPeriod));
+  };
+  add(0, 4, 1);                                   // the ELF header
+  add(work + 11, work + kTinyLoop, 2);            // backwards
+  add(work + kTinyLoop, work + 19, 3);            // past a return
+  add(work + kTinyLoop, work + 9, 4);             // to a dec
+  add(work + kTinyLoop, kStreamLeavesModule, 5);  // into another module
+  add(work, uint64_t{1} << 40, 6);                // behind the end of the module
+  Normalize(&data.branches);
+  const ResolvedProfile profile(data);
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 1);
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kBackwards) == 2);
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kPassesBranch) == 3);
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kNotABranch) == 4);
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kLeavesModule) == 5 + 6);
+  CHECK(profile.UnexplainedOfSource(0) == 1 + 2 + 3 + 4 + 5 + 6);
+  uint64_t explained = 0;
+  for (const StreamContribution& contribution : profile.stream_contributions()) {
+    explained += contribution.sums.streams;
+  }
+  // The loop is two blocks: a branch arrived at its jnz, whatever came of that.
+  CHECK(explained == 3 + 2 * 13 + 2 + 1);
+}
+
+TEST_CASE("streams in a module without code are unexplained") {
+  ProfileData data = TinyStreams("/proc/self/exe");
+  data.modules[0].path = "/nonexistent/lib.so";
+  const ResolvedProfile profile(data);
+  CHECK(profile.blocks().empty());
+  CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 14);
+  CHECK(profile.UnexplainedOfSource(0) == 14);
+  REQUIRE(profile.branches().size() == 3);
+  CHECK(profile.branches()[0].to_module == 0);
+  CHECK(profile.branches()[0].to == kNoAddress);
+  CHECK(profile.branches()[0].observed == 8 + 2 + 1 + 1);
+}
+
+TEST_CASE("taken branches are listed once, with their addresses and counts") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyStreams(path));
+  const ModuleAddress work = profile.blocks()[0].block.start;
+  const std::vector<TakenBranchRecord>& branches = profile.branches();
+  REQUIRE(branches.size() == 4);
+  CHECK(branches[0].from_module == 0);
+  CHECK(branches[0].from == work + 11);
+  CHECK(branches[0].to == work + kTinyLoop);
+  CHECK(branches[0].observed == 8 + 2 + 1);
+  CHECK(branches[0].count == (8 + 2) * 250);
+  CHECK(branches[1].from == work + kTinyReturn);
+  CHECK(branches[1].to == work + kTinyTwice);
+  CHECK(branches[2].from == work + 19);
+  CHECK(branches[2].to_module == kNoIndex);
+  CHECK(branches[2].to == kNoAddress);
+  CHECK(branches[2].observed == 4);
+  CHECK(branches[2].count == 0);
+  CHECK(branches[3].from_module == kNoIndex);
+  CHECK(branches[3].from == kNoAddress);
+  CHECK(branches[3].to == work);
+  CHECK(branches[3].count == 750);
+}
+
+TEST_CASE("where streams and samples saw a module, streams alone count it") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const ProfileData streams = TinyStreams(path);
+  data.sources.push_back(streams.sources[0]);
+  data.modules.emplace_back();
+  data.modules[1].kind = ModuleKind::kAnonymous;
+  data.modules[1].chunks = {{0x7000, {0x90, 0x90, 0xc3}}};
+  data.counts.push_back(MakeCount(1, 0, 0, 0x7001, 6, kTinyPeriod));
+  const uint64_t work = TinyWorkOffset(path);
+  // tiny_twice only has samples.
+  for (BranchCount branch : streams.branches) {
+    branch.source = 2;
+    if (branch.to < work + kTinyTwice) data.branches.push_back(branch);
+  }
+  const ResolvedProfile profile(data);
+  const std::vector<BlockRecord>& blocks = profile.blocks();
+  REQUIRE(blocks.size() == 4);
+  CHECK(blocks[0].estimate.count == 750);
+  CHECK(blocks[1].estimate.count == 3250);
+  CHECK(blocks[1].source == SourceKind::kSwbt);
+  CHECK(blocks[1].samples == 13);
+  CHECK(blocks[2].estimate.count == 500);
+  CHECK(blocks[3].module == 1);
+  CHECK(blocks[3].source == SourceKind::kEbs);
+  CHECK(blocks[3].estimate.count == Approx(2000));
+  CHECK(profile.SupersededOfSource(0) == 20);
+  CHECK(profile.SupersededOfSource(1) == 3);
+  CHECK(profile.UnexplainedOfSource(0) == 0);
+  REQUIRE(profile.functions().size() == 2);
+  CHECK(profile.functions()[0].instructions == 750 * 2 + 3250 * 3 + 500);
+
+  // Streams that explain nothing silence nothing.
+  data.branches = {MakeBranch(2, 0, 0, work, 0, work + 11, work, 9, kTinyPeriod)};
+  const ResolvedProfile unexplained(data);
+  REQUIRE(unexplained.blocks().size() >= 4);
+  CHECK(unexplained.blocks()[0].source == SourceKind::kEbs);
+  CHECK(unexplained.SupersededOfSource(0) == 0);
+  CHECK(unexplained.UnexplainedOfSource(2) == 9);
+}
+
+TEST_CASE("sources of streams that were merged add up") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyStreams(path);
+  data.sources.push_back(data.sources[0]);
+  data.sources[1].period = 2 * kTinyPeriod;
+  const uint64_t work = TinyWorkOffset(path);
+  data.branches.push_back(
+      MakeBranch(1, 1, 0, work + 11, 0, work + kTinyLoop, work + 11, 2, 2 * kTinyPeriod));
+  Normalize(&data.branches);
+  const ResolvedProfile profile(data);
+  CHECK(profile.blocks()[1].estimate.count == 3250 + 2 * 500);
+  CHECK(profile.blocks()[1].samples == 15);
 }
 
 // A library that was sampled while it was mapped, and what became of its file.

@@ -28,6 +28,24 @@ IpCount MakeCount(uint32_t module, uint32_t source, uint32_t thread, uint64_t of
   return count;
 }
 
+BranchCount MakeBranch(uint32_t source, uint32_t thread, uint32_t from_module, uint64_t from,
+                       uint32_t to_module, uint64_t to, uint64_t stream_end, uint64_t number,
+                       uint64_t period) {
+  BranchCount branch;
+  branch.source = source;
+  branch.thread = thread;
+  branch.from_module = from_module;
+  branch.from = from;
+  branch.to_module = to_module;
+  branch.to = to;
+  branch.stream_end = stream_end;
+  branch.number = number;
+  if (!branch.HasStream()) return branch;
+  branch.weights = static_cast<double>(number) * StreamWeight(period, 5);
+  branch.replicates.sums[number % kReplicates] = static_cast<float>(branch.weights);
+  return branch;
+}
+
 ProfileData FullProfile() {
   ProfileData data;
   data.pid = 1234;
@@ -36,10 +54,49 @@ ProfileData FullProfile() {
   data.command = "program --option \"with spaces\"";
   data.host = "Linux 6.1 x86_64";
   data.sources = {
-      {SourceKind::kEbs, EventKind::kTaskClock, PeriodMode::kPrime, false, 4'999'999, 0, 3, 4, 5,
-       "task-clock instead of instructions"},
-      {SourceKind::kIbs, EventKind::kInstructions, PeriodMode::kRandom, true, 0, 997, 13, 14, 15,
-       ""},
+      {SourceKind::kEbs,
+       EventKind::kTaskClock,
+       PeriodMode::kPrime,
+       false,
+       4'999'999,
+       0,
+       3,
+       4,
+       5,
+       "task-clock instead of instructions",
+       {}},
+      {SourceKind::kIbs,
+       EventKind::kInstructions,
+       PeriodMode::kRandom,
+       true,
+       0,
+       997,
+       13,
+       14,
+       15,
+       "",
+       {}},
+      {SourceKind::kSwbt,
+       EventKind::kTaskClock,
+       PeriodMode::kFixed,
+       false,
+       1'000'000,
+       0,
+       23,
+       24,
+       0,
+       "traced",
+       {"lookahead",
+        "timers: no perf events here",
+        31,
+        32,
+        33,
+        34,
+        35,
+        36,
+        37,
+        38,
+        {{"system-call", 41}, {"unreadable-memory", 42}}}},
   };
   data.threads = {{1234, 1234, "main"}, {1234, 1235, ""}};
   data.modules.resize(4);
@@ -64,7 +121,30 @@ ProfileData FullProfile() {
       MakeCount(2, 0, 1, 0x7000, 7, 4'999'999),
       MakeCount(3, 1, 1, 0xffffffff81000000, 1, 1'000'000'007),
   };
+  data.branches = {
+      MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 3, 1'000'000),
+      MakeBranch(2, 1, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000),
+      MakeBranch(2, 0, kNoModule, 0xdead0000, 0, 0x2000, kStreamLeavesModule, 1, 1'000'000),
+      MakeBranch(2, 0, 0, 0x1040, 2, 0x7000, 0x7001, 20, 1'000'000),
+      MakeBranch(2, 0, 0, 0x1040, 2, 0x7000, kNoStream, 2, 1'000'000),
+      MakeBranch(2, 0, 0, 0x1050, kNoModule, 0xbeef0000, 0xbeef0010, 1, 1'000'000),
+  };
   return data;
+}
+
+std::string Describe(const std::vector<BranchCount>& branches) {
+  std::ostringstream out;
+  out.precision(17);
+  for (const BranchCount& branch : branches) {
+    out << "branch " << branch.source << ' ' << branch.thread << ' ' << branch.from_module << ' '
+        << branch.from << ' ' << branch.to_module << ' ' << branch.to << ' ' << branch.stream_end
+        << ' ' << branch.number << ' ' << branch.weights;
+    for (size_t i = 0; i < kReplicates; ++i) {
+      if (branch.replicates.sums[i] != 0) out << ' ' << i << ':' << branch.replicates.sums[i];
+    }
+    out << '\n';
+  }
+  return out.str();
 }
 
 std::string Describe(const std::vector<IpCount>& counts) {
@@ -87,6 +167,13 @@ std::string Describe(const ProfileData& data) {
         << ' ' << static_cast<int>(source.period_mode) << ' ' << source.include_kernel << ' '
         << source.period << ' ' << source.frequency_hz << ' ' << source.lost << ' '
         << source.throttled << ' ' << source.unmapped << ' ' << source.note << '\n';
+    const TraceStatistics& trace = source.trace;
+    out << "trace " << trace.mode << '|' << trace.rung << '|' << trace.bursts << ' '
+        << trace.taken_branches << ' ' << trace.breakpoints << ' ' << trace.lookahead_instructions
+        << ' ' << trace.decoded_instructions << ' ' << trace.handler_ns << ' '
+        << trace.verified_branches << ' ' << trace.disagreements;
+    for (const auto& [name, number] : trace.counters) out << ' ' << name << '=' << number;
+    out << '\n';
   }
   for (const ThreadRecord& thread : data.threads) {
     out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';
@@ -101,7 +188,7 @@ std::string Describe(const ProfileData& data) {
     }
     out << '\n';
   }
-  return out.str() + Describe(data.counts);
+  return out.str() + Describe(data.counts) + Describe(data.branches);
 }
 
 }  // namespace hbbp

@@ -14,12 +14,18 @@ namespace hbbp {
 IpCount MakeCount(uint32_t module, uint32_t source, uint32_t thread, uint64_t offset,
                   uint64_t samples, uint64_t period);
 
+// `number` streams of one burst of 5 branches and that period each, in replicate `number` % 16.
+BranchCount MakeBranch(uint32_t source, uint32_t thread, uint32_t from_module, uint64_t from,
+                       uint32_t to_module, uint64_t to, uint64_t stream_end, uint64_t number,
+                       uint64_t period);
+
 // Every field has a value of its own; every kind of module occurs.
 ProfileData FullProfile();
 
 // Everything that a profile file keeps.
 std::string Describe(const ProfileData& data);
 std::string Describe(const std::vector<IpCount>& counts);
+std::string Describe(const std::vector<BranchCount>& branches);
 
 }  // namespace hbbp
 

@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -35,6 +36,7 @@ struct Log {
 struct Plan {
   Status start_status;
   std::function<void()> on_start = [] {};
+  std::function<void(SampleSink*)> on_drain = [](SampleSink*) {};
   int drain_interval_ms = 1;
 };
 
@@ -69,6 +71,7 @@ class FakeBackend : public Backend {
     sink->OnSample(sample);
     sink->OnLost(2);
     sink->OnThrottled();
+    plan_.on_drain(sink);
   }
   void Disable() override { ++log_->disables; }
   void Close() override {
@@ -440,6 +443,69 @@ TEST_CASE("a child made while another thread waits for its start can destroy the
     starter.join();
   }
   CHECK(failures == 0);
+}
+
+uint64_t Now() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Bursts of 5 branches around a loop that is somewhere in this program.
+void DeliverBurst(SampleSink* sink, uint32_t tid) {
+  const auto code = reinterpret_cast<uint64_t>(&DeliverBurst);
+  const std::vector<TakenBranchSample> branches(5, {{code + 20}, {code + 10}});
+  BurstSample burst;
+  burst.pid = static_cast<uint32_t>(::getpid());
+  burst.tid = tid;
+  burst.time_ns = Now();
+  burst.period = 1000;
+  burst.branches = branches;
+  sink->OnBurst(burst);
+}
+
+TEST_CASE("bursts get into the snapshots, counted from every run") {
+  Log log;
+  std::atomic<uint64_t> bursts{0};
+  std::atomic<uint64_t> bursts_of_run{0};
+  Plan plan;
+  plan.on_start = [&] { bursts_of_run = 0; };
+  plan.on_drain = [&](SampleSink* sink) {
+    DeliverBurst(sink, 77);
+    DeliverBurst(sink, static_cast<uint32_t>(log.excluded));
+    ++bursts;
+    TraceStatistics statistics;
+    statistics.mode = "lookahead";
+    statistics.rung = "a rung";
+    statistics.bursts = ++bursts_of_run;
+    sink->OnTraceStatistics(statistics);
+  };
+  auto session = std::make_unique<Session>(std::make_unique<FakeBackend>(&log, plan),
+                                           SourceKind::kSwbt, SessionSettings());
+  for (int run = 0; run < 2; ++run) {
+    REQUIRE(session->Start().ok());
+    WaitUntil([&] { return bursts_of_run >= 3; });
+    const ProfileData running = session->Snapshot();
+    REQUIRE(running.sources.size() == 1);
+    CHECK(running.sources[0].trace.bursts > 0);
+    REQUIRE(session->Stop().ok());
+  }
+  const ProfileData data = session->Snapshot();
+  REQUIRE(data.sources.size() == 1);
+  CHECK(data.sources[0].kind == SourceKind::kSwbt);
+  CHECK(data.sources[0].trace.mode == "lookahead");
+  CHECK(data.sources[0].trace.bursts == bursts);
+  CHECK(data.sources[0].trace.counters ==
+        std::vector<std::pair<std::string, uint64_t>>{{"worker-bursts", bursts}});
+  const auto code = reinterpret_cast<uint64_t>(&DeliverBurst);
+  REQUIRE(data.branches.size() == 2);
+  CHECK(data.branches[0].number == 4 * bursts);
+  CHECK(data.branches[0].weights == 1000.0 * static_cast<double>(bursts));
+  CHECK(data.branches[1].number == bursts);
+  CHECK_FALSE(data.branches[1].HasStream());
+  const ModuleRecord& module = data.modules[data.branches[0].to_module];
+  CHECK(module.pinned_file != nullptr);
+  CHECK(data.branches[0].to % 4096 == (code + 10) % 4096);
 }
 
 }  // namespace

@@ -119,8 +119,8 @@ TEST_CASE("callgrind: a changed file is told by its own total") {
 }
 
 TEST_CASE("callgrind: a file without instruction addresses says what to do") {
-  const std::string message = Failure(
-      "# callgrind format\nversion: 1\npositions: line\nevents: Ir\nfn=(1) f\n10 5\n");
+  const std::string message =
+      Failure("# callgrind format\nversion: 1\npositions: line\nevents: Ir\nfn=(1) f\n10 5\n");
   CHECK(Contains(message, "--dump-instr=yes"));
   CHECK(Contains(message, "t.out: line 3"));
   CHECK(Contains(Failure("events: Ir\nfn=(1) f\n10 5\n"), "--dump-instr=yes"));
@@ -128,7 +128,9 @@ TEST_CASE("callgrind: a file without instruction addresses says what to do") {
 
 TEST_CASE("callgrind: foreign files") {
   CHECK(Contains(Failure(""), "empty"));
-  CHECK(Contains(Failure("\x7f" "ELF\x02\x01"), "not a callgrind file (line 1"));
+  CHECK(Contains(Failure("\x7f"
+                         "ELF\x02\x01"),
+                 "not a callgrind file (line 1"));
   CHECK(Contains(Failure("hello world\n"), "not a callgrind file"));
   CHECK(Contains(Failure("12 34\n"), "not a callgrind file"));
   CHECK(Contains(Failure("version: 2\n"), "version"));
@@ -145,10 +147,20 @@ TEST_CASE("callgrind: truncated files") {
 TEST_CASE("callgrind: malformed lines are named") {
   const std::string body = std::string(kHeader) + "ob=(1) x\n";
   const char* const lines[] = {
-      "0x10 1 two", "0x10",      "0xfffffffffffffffff 1 1", "99999999999999999999 1 1",
-      "+ 1 1",      "-1 1 1",    "*x 1 1",                  "ob=(7)",
-      "what=1",     "calls=x 1", "nonsense",                "0x10 1 2x",
-      "0x10 1 -2",  "=5",
+      "0x10 1 two",
+      "0x10",
+      "0xfffffffffffffffff 1 1",
+      "99999999999999999999 1 1",
+      "+ 1 1",
+      "-1 1 1",
+      "*x 1 1",
+      "ob=(7)",
+      "what=1",
+      "calls=x 1",
+      "nonsense",
+      "0x10 1 2x",
+      "0x10 1 -2",
+      "=5",
   };
   for (const char* line : lines) {
     INFO(line);
@@ -169,9 +181,8 @@ TEST_CASE("callgrind: a real run, in every way of writing it") {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("hbbp_callgrind_" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
-  const char* const ways[] = {
-      "", "--compress-pos=no --compress-strings=no", "--dump-line=no", "--collect-jumps=yes",
-      "--cache-sim=yes"};
+  const char* const ways[] = {"", "--compress-pos=no --compress-strings=no", "--dump-line=no",
+                              "--collect-jumps=yes", "--cache-sim=yes"};
   std::vector<Truth> truths;
   for (const char* way : ways) {
     const std::filesystem::path out = folder / "callgrind.out";

@@ -121,15 +121,9 @@ TEST_CASE("compare: iterations of string instructions are not executions") {
   code.AddBlock(0x20, {{2, "stos"}});
   code.AddBlock(0x22, {{1, "ret"}});
   code.AddBlock(0x30, {{4, "movsd"}, {1, "ret"}});
-  const ModuleCounts counts =
-      CountModule(Reference({{0x10, 5},
-                             {0x11, 5005},
-                             {0x13, 5},
-                             {0x20, 300},
-                             {0x22, 3},
-                             {0x30, 8},
-                             {0x34, 8}}),
-                  Estimate({}), code);
+  const ModuleCounts counts = CountModule(
+      Reference({{0x10, 5}, {0x11, 5005}, {0x13, 5}, {0x20, 300}, {0x22, 3}, {0x30, 8}, {0x34, 8}}),
+      Estimate({}), code);
   CHECK(counts.mnemonics.at("movs").reference == Approx(5));
   CHECK(counts.mnemonics.at("stos").reference == Approx(3));
   CHECK(counts.mnemonics.at("movsd").reference == Approx(8));
@@ -166,8 +160,7 @@ TEST_CASE("compare: modules are sorted by reference instructions") {
   ModuleCounts large;
   large.path = "large";
   large.mnemonics["add"] = {10, 1};
-  const Comparison comparison =
-      Summarize({small, large}, {{"a", "", 1}, {"b", "", 2}}, {}, false);
+  const Comparison comparison = Summarize({small, large}, {{"a", "", 1}, {"b", "", 2}}, {}, false);
   CHECK(comparison.modules[0].name == "large");
   CHECK(comparison.only_in_reference[0].name == "b");
 }
@@ -193,10 +186,8 @@ TEST_CASE("compare: modules match by path, name and version, and never twice") {
 
 TEST_CASE("compare: build IDs decide where both sides have one") {
   const std::vector<ReferenceModule> references = {{"/a/x", "11", {}}, {"/a/y", "22", {}}};
-  const std::vector<EstimatedModule> estimates = {{"/b/moved", "11", 0, {}},
-                                                  {"/a/y", "33", 0, {}}};
-  CHECK(MatchModules(references, estimates) ==
-        std::vector<std::optional<size_t>>{0, std::nullopt});
+  const std::vector<EstimatedModule> estimates = {{"/b/moved", "11", 0, {}}, {"/a/y", "33", 0, {}}};
+  CHECK(MatchModules(references, estimates) == std::vector<std::optional<size_t>>{0, std::nullopt});
 }
 
 Comparison ExampleComparison() {

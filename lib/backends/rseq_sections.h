@@ -1,0 +1,28 @@
+// The restartable sequences (rseq) of the code that is mapped.
+#ifndef HBBP_LIB_BACKENDS_RSEQ_SECTIONS_H_
+#define HBBP_LIB_BACKENDS_RSEQ_SECTIONS_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "image/process_maps.h"
+#include "trace/restartable_sequence.h"
+
+namespace hbbp {
+
+// Programs keep the descriptors of their sequences in a section __rseq_cs. The files are read once.
+class RseqSections {
+ public:
+  // Those of all executable mappings of the calling process.
+  std::vector<trace::SequenceRange> Find(const std::vector<Mapping>& mappings);
+
+ private:
+  using Key = std::pair<uint64_t, std::string>;  // address and path
+  std::map<Key, std::vector<trace::SequenceRange>> known_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_RSEQ_SECTIONS_H_

@@ -1,0 +1,396 @@
+#include "backends/swbt.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "backends/threads.h"
+#include "image/process_maps.h"
+#include "perf/perf_event.h"
+#include "samples/period.h"
+#include "trace/code_cache.h"
+#include "trace/restartable_sequence.h"
+#include "trace/signal_chain.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kDefaultClockPeriodNs = 20'000'000;
+constexpr uint64_t kDefaultHardwarePeriod = 40'000'000;
+constexpr uint64_t kShortestClockPeriodNs = 20'011;
+constexpr uint32_t kDefaultLookAheadBranches = 256;
+constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
+constexpr int kDrainIntervalMs = 20;
+constexpr int kDrainsBetweenListings = 25;
+constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
+constexpr int kDisableTimeoutMs = 1000;
+
+uint64_t NowNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t StreamsOf(const std::vector<TakenBranchSample>& branches) {
+  return branches.empty() ? 0 : branches.size() - 1;
+}
+
+const char* NameOfMode(TraceMode mode) {
+  switch (mode) {
+    case TraceMode::kBreakpoint:
+      return "breakpoint";
+    case TraceMode::kVerify:
+      return "verify";
+    default:
+      return "lookahead";
+  }
+}
+
+trace::Mode ModeOf(TraceMode mode) {
+  switch (mode) {
+    case TraceMode::kBreakpoint:
+      return trace::Mode::kBreakpoint;
+    case TraceMode::kVerify:
+      return trace::Mode::kVerify;
+    default:
+      return trace::Mode::kLookAhead;
+  }
+}
+
+// More descriptors than this would crowd out the host's own.
+size_t DescriptorBudget() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  return std::max<size_t>(64, std::min<size_t>(limit.rlim_cur / 2, 8192));
+}
+
+int LeastDescriptor() {
+  constexpr rlim_t kHighest = 1000;
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  return static_cast<int>(std::min(limit.rlim_cur / 2, kHighest));
+}
+
+// Memory whose reading has effects, or that changes underneath: of devices and of the kernel.
+bool IsForbidden(const Mapping& mapping) {
+  if (mapping.path.starts_with("[vvar")) return true;
+  return mapping.path.starts_with("/dev/") && !mapping.path.starts_with("/dev/shm/") &&
+         !mapping.path.starts_with("/dev/zero");
+}
+
+}  // namespace
+
+SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
+SwbtBackend::~SwbtBackend() = default;
+
+int SwbtBackend::DrainIntervalMs() const { return kDrainIntervalMs; }
+
+Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  excluded_ = excluded;
+  most_events_ = DescriptorBudget();
+  missed_threads_ = 0;
+  HBBP_RETURN_IF_ERROR(ChooseSampler(config, choice));
+  mode_ = NameOfMode(config.trace_mode);
+  trace::TracerConfig tracer_config;
+  tracer_config.mode = ModeOf(config.trace_mode);
+  tracer_config.burst_branches = config.burst_branches;
+  if (tracer_config.burst_branches == 0) {
+    tracer_config.burst_branches = config.trace_mode == TraceMode::kBreakpoint
+                                       ? kDefaultBreakpointBranches
+                                       : kDefaultLookAheadBranches;
+  }
+  tracer_config.may_use_breakpoints = has_events_;
+  tracer_config.least_descriptor = LeastDescriptor();
+  const int error_number = trace::Tracer::Get().Open(tracer_config);
+  if (error_number == EBUSY) {
+    return MakeStatus(StatusCode::kBusy,
+                      "another session of this process traces branches; there can be only one at a "
+                      "time, because signals and debug registers are the process's");
+  }
+  if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
+  if (has_events_) {
+    // Without it mappings are looked for each second, and threads each 20 ms.
+    observer_ = std::make_unique<EbsBackend>();
+    observer_->ObserveOnly();
+    BackendChoice ignored;
+    if (!observer_->Start({.event = EventKind::kTaskClock}, excluded, &ignored).ok()) {
+      observer_.reset();
+    }
+  }
+  LookAtMappings();
+  trace::Tracer::Get().Enable();
+  Status status = AttachThreads();
+  if (status.ok() && threads_.empty()) {
+    status = MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
+  }
+  if (!status.ok()) {
+    Disable();
+    Close();
+  }
+  return status;
+}
+
+// Finds the best rung that this machine allows.
+Status SwbtBackend::ChooseSampler(const BackendConfig& config, BackendChoice* choice) {
+  if (config.include_kernel) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "software branch tracing sees user code only; leave the kernel out");
+  }
+  struct Candidate {
+    EventKind event;
+    uint32_t type;
+    uint64_t config;
+  };
+  constexpr Candidate kCandidates[] = {
+      {EventKind::kInstructions, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+      {EventKind::kCycles, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+      {EventKind::kTaskClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+      {EventKind::kCpuClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+  };
+  Status refusal;
+  for (const Candidate& candidate : kCandidates) {
+    const bool is_auto = config.event == EventKind::kAuto;
+    const bool is_wanted = is_auto ? candidate.event == EventKind::kInstructions ||
+                                         candidate.event == EventKind::kTaskClock
+                                   : candidate.event == config.event;
+    if (!is_wanted || force_timers_) continue;
+    const bool is_clock = UnitOf(candidate.event) == Unit::kNanoseconds;
+    period_ = config.period != 0 ? config.period
+              : is_clock         ? kDefaultClockPeriodNs
+                                 : kDefaultHardwarePeriod;
+    if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
+    if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
+    if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
+    attr_ = MakeSigtrapAttr(candidate.type, candidate.config, period_);
+    attr_.disabled = 1;
+    const UniqueFd probe(RawPerfEventOpen(attr_, 0, -1));
+    attr_.disabled = 0;
+    if (probe.valid()) {
+      has_events_ = true;
+      choice->event = candidate.event;
+      choice->period = period_;
+      rung_ =
+          std::string("perf event ") + EventName(candidate.event) + " with sigtrap, breakpoints";
+      return OkStatus();
+    }
+    refusal = PerfEventOpenStatus(errno, EventName(candidate.event));
+  }
+  const bool timer_will_do = config.event == EventKind::kAuto ||
+                             config.event == EventKind::kTaskClock ||
+                             config.event == EventKind::kCpuClock;
+  if (!timer_will_do) return refusal;
+  if (config.trace_mode != TraceMode::kLookAhead) {
+    return MakeStatus(StatusCode::kPermission,
+                      "mode %s needs breakpoints, and without perf events there are none: %s",
+                      NameOfMode(config.trace_mode), refusal.message().c_str());
+  }
+  has_events_ = false;
+  period_ = config.period != 0         ? config.period
+            : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
+                                       : kDefaultClockPeriodNs;
+  period_ = std::max(period_, kShortestClockPeriodNs);
+  choice->event = EventKind::kTaskClock;
+  choice->period = period_;
+  rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
+  if (!refusal.ok()) rung_ += ": " + refusal.message();
+  choice->note = rung_;
+  return OkStatus();
+}
+
+Status SwbtBackend::AttachThreads() {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreads());
+  drains_since_listing_ = 0;
+  for (auto thread = threads_.begin(); thread != threads_.end();) {
+    if (std::binary_search(alive.begin(), alive.end(), thread->first)) {
+      ++thread;
+    } else {
+      trace::Tracer::Get().RemoveThread(thread->second.slot);
+      thread = threads_.erase(thread);
+    }
+  }
+  for (pid_t tid : alive) {
+    if (tid == excluded_ || threads_.contains(tid)) continue;
+    const Status status = AttachThread(tid);
+    const bool has_ended = status.code() == StatusCode::kNotFound;
+    if (!status.ok() && !has_ended) ++missed_threads_;
+    // Threads that are born later are missed if they must be; the first ones are what a session is
+    // started for.
+    if (!status.ok() && !has_ended && threads_.empty()) return status;
+  }
+  return OkStatus();
+}
+
+Status SwbtBackend::AttachThread(pid_t tid) {
+  trace::Tracer& tracer = trace::Tracer::Get();
+  const uint32_t slot = tracer.AddThread(tid);
+  if (slot == trace::Tracer::kNoSlot) {
+    return MakeStatus(StatusCode::kBusy, "more threads than can be traced at once");
+  }
+  const bool may_have_event = has_events_ && threads_.size() < most_events_;
+  StatusOr<ThreadSampler> sampler =
+      may_have_event ? ThreadSampler::OpenEvent(attr_, tid, tracer.SampleData(slot))
+                     : ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
+  if (!sampler.ok() && may_have_event && sampler.status().code() == StatusCode::kBusy) {
+    sampler = ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
+  }
+  if (!sampler.ok()) {
+    tracer.RemoveThread(slot);
+    return sampler.status();
+  }
+  threads_.emplace(tid, Thread{slot, *std::move(sampler)});
+  return OkStatus();
+}
+
+// Cheap: the folder has a link for each thread.
+bool SwbtBackend::ThreadsMayHaveChanged() {
+  if (observer_ != nullptr && observer_->TakeNewThreads()) return true;
+  struct stat folder;
+  if (::stat("/proc/self/task", &folder) != 0) return true;
+  const bool differs = std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink;
+  return differs || ++drains_since_listing_ >= kDrainsBetweenListings;
+}
+
+void SwbtBackend::Drain(SampleSink* sink) {
+  trace::Tracer& tracer = trace::Tracer::Get();
+  if (observer_ != nullptr) {
+    observer_->Drain(sink);
+  } else {
+    DeliverNewMappings(sink);
+  }
+  if (tracer.is_enabled()) {
+    // A thread that cannot be attached to is counted.
+    if (ThreadsMayHaveChanged()) (void)AttachThreads();
+    trace::ReclaimSignals();
+    if (NowNs() - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
+  }
+  const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
+  tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
+  tracer.code_cache()->FlushIfFull();
+  DeliverStatistics(sink);
+}
+
+void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
+  Segments& segments = unfinished_[view.tid];
+  if (segments.empty()) segments.emplace_back();
+  for (uint32_t i = 0; i < view.count; ++i) {
+    segments.back().push_back(
+        {RuntimeAddress{view.branches[i].from}, RuntimeAddress{view.branches[i].to}});
+  }
+  if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
+  if (view.end != trace::PartEnd::kLast) return;
+  uint64_t streams = 0;
+  for (const auto& segment : segments) streams += StreamsOf(segment);
+  for (const auto& segment : segments) {
+    if (StreamsOf(segment) == 0) continue;
+    // Together they stand for what a burst without gaps stands for.
+    BurstSample burst;
+    burst.pid = static_cast<uint32_t>(::getpid());
+    burst.tid = view.tid;
+    burst.time_ns = view.time_ns;
+    burst.period = period_ * StreamsOf(segment) / streams;
+    burst.branches = segment;
+    sink->OnBurst(burst);
+  }
+  // Its memory is for the next burst.
+  segments.resize(1);
+  segments.front().clear();
+}
+
+void SwbtBackend::DeliverStatistics(SampleSink* sink) {
+  using trace::Counter;
+  uint64_t sums[trace::kCounters];
+  trace::Tracer::Get().ReadCounters(sums);
+  const auto sum_of = [&sums](Counter counter) { return sums[static_cast<int>(counter)]; };
+  TraceStatistics statistics;
+  statistics.mode = mode_;
+  statistics.rung = rung_;
+  statistics.bursts = sum_of(Counter::kBursts);
+  statistics.taken_branches = sum_of(Counter::kTakenBranches);
+  statistics.breakpoints = sum_of(Counter::kBreakpoints);
+  statistics.lookahead_instructions = sum_of(Counter::kInstructions);
+  statistics.decoded_instructions = sum_of(Counter::kDecoded);
+  statistics.verified_branches = sum_of(Counter::kVerified);
+  statistics.disagreements = sum_of(Counter::kDisagreements);
+  statistics.handler_ns = sum_of(Counter::kHandlerNs);
+  for (int i = 0; i < trace::kCounters; ++i) {
+    const char* counter_name = trace::NameOf(static_cast<Counter>(i));
+    if (counter_name != nullptr && sums[i] != 0) {
+      statistics.counters.emplace_back(counter_name, sums[i]);
+    }
+  }
+  if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
+  sink->OnTraceStatistics(statistics);
+}
+
+// What look-ahead must keep away from, and where no breakpoint may be.
+void SwbtBackend::LookAtMappings() {
+  last_mappings_ns_ = NowNs();
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+  if (!mappings.ok()) return;
+  std::vector<trace::ForbiddenRange> forbidden;
+  for (const Mapping& mapping : *mappings) {
+    if (!IsForbidden(mapping)) continue;
+    forbidden.push_back({mapping.start.value, mapping.end.value});
+  }
+  trace::Tracer::Get().code_cache()->SetForbiddenRanges(forbidden.data(), forbidden.size());
+  const std::vector<trace::SequenceRange> sequences = rseq_sections_.Find(*mappings);
+  trace::SetRestartableSequences(sequences.data(), sequences.size());
+}
+
+void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
+  if (NowNs() - last_mappings_ns_ < kMappingsIntervalNs) return;
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+  if (!mappings.ok()) return;
+  const uint64_t now = NowNs();
+  std::map<uint64_t, uint64_t> code;
+  for (const Mapping& mapping : *mappings) {
+    if (!mapping.executable) continue;
+    code[mapping.start.value] = mapping.end.value;
+    const auto known = known_code_.find(mapping.start.value);
+    const bool is_known = known != known_code_.end() && known->second == mapping.end.value;
+    if (is_known || known_code_.empty()) continue;
+    MappingEvent event;
+    event.start = mapping.start;
+    event.end = mapping.end;
+    event.offset = mapping.offset;
+    event.device = makedev(mapping.device_major, mapping.device_minor);
+    event.inode = mapping.inode;
+    event.path = mapping.path;
+    event.time_ns = now;
+    sink->OnMapping(std::move(event));
+  }
+  known_code_ = std::move(code);
+}
+
+void SwbtBackend::Disable() {
+  for (auto& [tid, thread] : threads_) thread.sampler.Stop();
+  all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
+  if (observer_ != nullptr) observer_->Disable();
+}
+
+void SwbtBackend::Close() {
+  threads_.clear();
+  if (observer_ != nullptr) observer_->Close();
+  observer_.reset();
+  unfinished_.clear();
+  known_code_.clear();
+  trace::Tracer::Get().Close();
+}
+
+void SwbtBackend::ForgetInChild() {
+  for (auto& [tid, thread] : threads_) thread.sampler.ForgetInChild();
+  threads_.clear();
+  if (observer_ != nullptr) observer_->ForgetInChild();
+  observer_.reset();
+  unfinished_.clear();
+  known_code_.clear();
+  trace::Tracer::Get().ForgetInChild();
+}
+
+}  // namespace hbbp

@@ -1,0 +1,84 @@
+// Software branch tracing of the calling process: bursts of consecutive taken branches, recorded by
+// trace/ in signal handlers.
+//
+// Each thread has a sampler of its own, since the signal has to come to that thread and to carry
+// the number of its slot. New threads are found when the worker drains, each 20 ms, and sooner
+// where a perf event tells of them.
+//
+// The sampling events go on during a burst; a sample that comes then is counted and dropped. (The
+// paper's are one-shot and re-armed by the handler. That would need their descriptors in the
+// table of the program, which may close them, and which counts them.)
+#ifndef HBBP_LIB_BACKENDS_SWBT_H_
+#define HBBP_LIB_BACKENDS_SWBT_H_
+
+#include <linux/perf_event.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/ebs.h"
+#include "backends/rseq_sections.h"
+#include "backends/thread_sampler.h"
+#include "trace/tracer.h"
+
+namespace hbbp {
+
+class SwbtBackend : public Backend {
+ public:
+  SwbtBackend();
+  ~SwbtBackend() override;
+
+  const char* name() const override { return "swbt"; }
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
+  void Drain(SampleSink* sink) override;
+  void Disable() override;
+  void Close() override;
+  void ForgetInChild() override;
+  int DrainIntervalMs() const override;
+
+  // For tests: as if perf_event_open were refused.
+  void PreferTimers() { force_timers_ = true; }
+
+ private:
+  struct Thread {
+    uint32_t slot;
+    ThreadSampler sampler;
+  };
+
+  Status ChooseSampler(const BackendConfig& config, BackendChoice* choice);
+  Status AttachThreads();
+  Status AttachThread(pid_t tid);
+  bool ThreadsMayHaveChanged();
+  void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
+  void DeliverStatistics(SampleSink* sink);
+  void DeliverNewMappings(SampleSink* sink);
+  void LookAtMappings();
+
+  bool force_timers_ = false;
+  bool has_events_ = false;
+  perf_event_attr attr_;
+  uint64_t period_ = 0;
+  pid_t excluded_ = 0;
+  size_t most_events_ = 0;  // descriptors that may be used
+  std::map<pid_t, Thread> threads_;
+  uint64_t missed_threads_ = 0;
+  uint64_t last_thread_count_ = 0;
+  int drains_since_listing_ = 0;
+  uint64_t last_mappings_ns_ = 0;
+  RseqSections rseq_sections_;
+  std::unique_ptr<EbsBackend> observer_;     // of mappings and new threads, where perf events are
+  std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
+  bool all_handlers_ended_ = true;
+  // Of a burst: what lies between gaps.
+  using Segments = std::vector<std::vector<TakenBranchSample>>;
+  std::map<uint32_t, Segments> unfinished_;  // by thread
+  std::string mode_;
+  std::string rung_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_SWBT_H_

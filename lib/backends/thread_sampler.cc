@@ -1,0 +1,107 @@
+#include "backends/thread_sampler.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "perf/perf_event.h"
+
+namespace hbbp {
+namespace {
+
+// As the kernel builds it: the CPU time that a thread of this process was scheduled for.
+clockid_t CpuClockOf(pid_t tid) {
+  constexpr clockid_t kOfThread = 4, kScheduled = 2;
+  return static_cast<clockid_t>(static_cast<unsigned>(~tid) << 3) | kOfThread | kScheduled;
+}
+
+itimerspec Every(uint64_t period_ns) {
+  const timespec interval = {static_cast<time_t>(period_ns / 1'000'000'000),
+                             static_cast<long>(period_ns % 1'000'000'000)};
+  return {interval, interval};
+}
+
+}  // namespace
+
+perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period) {
+  perf_event_attr attr = MakePerfEventAttr(type, config);
+  attr.sample_period = period;
+  attr.exclude_kernel = 1;
+  attr.exclude_hv = 1;
+  attr.sigtrap = 1;
+  attr.remove_on_exec = 1;
+  return attr;
+}
+
+StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid,
+                                                 uint64_t signal_data) {
+  attr.sig_data = signal_data;
+  ThreadSampler sampler;
+  sampler.event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
+  if (sampler.event_.valid()) return sampler;
+  if (errno == ESRCH) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
+  return PerfEventOpenStatus(errno, "sampling with sigtrap");
+}
+
+StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
+                                                 uint64_t signal_data) {
+  sigevent event;
+  std::memset(&event, 0, sizeof(event));
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGTRAP;
+  event.sigev_value.sival_ptr = reinterpret_cast<void*>(signal_data);
+  event._sigev_un._tid = tid;
+  ThreadSampler sampler;
+  if (::syscall(SYS_timer_create, CpuClockOf(tid), &event, &sampler.timer_) != 0) {
+    sampler.timer_ = -1;
+    if (errno == EINVAL) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
+    return ErrnoStatus(errno, "timer_create");
+  }
+  sampler.SetPeriod(period_ns);
+  return sampler;
+}
+
+ThreadSampler::ThreadSampler(ThreadSampler&& other) noexcept
+    : event_(std::move(other.event_)), timer_(std::exchange(other.timer_, -1)) {}
+
+ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
+  if (this != &other) {
+    Close();
+    event_ = std::move(other.event_);
+    timer_ = std::exchange(other.timer_, -1);
+  }
+  return *this;
+}
+
+void ThreadSampler::SetPeriod(uint64_t period) {
+  if (event_.valid()) ::ioctl(event_.get(), PERF_EVENT_IOC_PERIOD, &period);
+  if (timer_ < 0) return;
+  const itimerspec setting = Every(period);
+  ::syscall(SYS_timer_settime, timer_, 0, &setting, nullptr);
+}
+
+void ThreadSampler::Stop() {
+  if (event_.valid()) ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
+  if (timer_ < 0) return;
+  const itimerspec setting = Every(0);
+  ::syscall(SYS_timer_settime, timer_, 0, &setting, nullptr);
+}
+
+void ThreadSampler::Close() {
+  if (event_.valid() && !IsPerfEvent(event_.get())) (void)event_.Release();
+  event_.Reset();
+  if (timer_ >= 0) ::syscall(SYS_timer_delete, std::exchange(timer_, -1));
+}
+
+void ThreadSampler::ForgetInChild() {
+  timer_ = -1;
+  Close();
+}
+
+}  // namespace hbbp

@@ -1,0 +1,176 @@
+#include "profile/block_observations.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "blocks/stream_walk.h"
+
+namespace hbbp {
+namespace {
+
+UnexplainedReason ReasonOf(StreamFault fault) {
+  switch (fault) {
+    case StreamFault::kNone:
+    case StreamFault::kNoCode:
+      break;
+    case StreamFault::kUndecodable:
+      return UnexplainedReason::kUndecodable;
+    case StreamFault::kBackwards:
+      return UnexplainedReason::kBackwards;
+    case StreamFault::kPassesBranch:
+      return UnexplainedReason::kPassesBranch;
+    case StreamFault::kNotABranch:
+      return UnexplainedReason::kNotABranch;
+    case StreamFault::kTooLong:
+      return UnexplainedReason::kTooLong;
+  }
+  return UnexplainedReason::kNoCode;
+}
+
+// Gathers the observations of one module.
+class Observer {
+ public:
+  Observer(const ProfileData& data, const ResolvedModule& module, BlockMap* map,
+           std::vector<UnexplainedCounts>* unexplained)
+      : data_(data), module_(module), map_(map), unexplained_(unexplained) {}
+
+  BlockObservations Observe(IndexRange counts, IndexRange branches) {
+    Locate(counts);
+    Locate(branches, &streams_);
+    // All evidence first: it may move the bounds of blocks.
+    for (const Sample& sample : samples_) map_->AddInstructionEvidence(sample.address);
+    for (const Stream& stream : streams_) {
+      AddStreamEvidence(*module_.code, stream.start, stream.end, map_);
+    }
+    for (const Sample& sample : samples_) Add(sample);
+    for (const Stream& stream : streams_) Add(stream);
+    return std::move(observations_);
+  }
+
+ private:
+  struct Sample {
+    ModuleAddress address;
+    size_t index;
+  };
+  // Branches with the same stream behind them.
+  struct Stream {
+    ModuleAddress start;
+    ModuleAddress end;
+    IndexRange branches;
+  };
+
+  std::optional<ModuleAddress> AddressOf(uint64_t offset) const {
+    return map_ == nullptr ? std::nullopt : module_.AddressOf(offset);
+  }
+
+  void CannotExplain(uint32_t source, UnexplainedReason reason, uint64_t number) {
+    (*unexplained_)[source][static_cast<size_t>(reason)] += number;
+  }
+
+  void CannotExplain(IndexRange branches, UnexplainedReason reason) {
+    for (size_t i = branches.first; i < branches.end; ++i) {
+      CannotExplain(data_.branches[i].source, reason, data_.branches[i].number);
+    }
+  }
+
+  void Locate(IndexRange counts) {
+    for (size_t i = counts.first; i < counts.end; ++i) {
+      const IpCount& count = data_.counts[i];
+      if (const auto address = AddressOf(count.offset)) {
+        samples_.push_back({*address, i});
+      } else {
+        CannotExplain(count.source, UnexplainedReason::kNoCode, count.samples);
+      }
+    }
+  }
+
+  void Locate(IndexRange branches, std::vector<Stream>* streams) {
+    const auto same_stream = [this](size_t a, size_t b) {
+      return data_.branches[a].to == data_.branches[b].to &&
+             data_.branches[a].stream_end == data_.branches[b].stream_end;
+    };
+    for (size_t first = branches.first, end = first; first < branches.end; first = end) {
+      while (end < branches.end && same_stream(first, end)) ++end;
+      const BranchCount& branch = data_.branches[first];
+      if (!branch.HasStream()) continue;
+      const auto start = AddressOf(branch.to);
+      if (!start) {
+        CannotExplain({first, end}, UnexplainedReason::kNoCode);
+      } else if (branch.stream_end == kStreamLeavesModule) {
+        CannotExplain({first, end}, UnexplainedReason::kLeavesModule);
+      } else if (const auto last = AddressOf(branch.stream_end)) {
+        streams->push_back({*start, *last, {first, end}});
+      } else {
+        CannotExplain({first, end}, UnexplainedReason::kLeavesModule);
+      }
+    }
+  }
+
+  void Add(const Sample& sample) {
+    const IpCount& count = data_.counts[sample.index];
+    const std::optional<Block> block = map_->Find(sample.address);
+    if (!block || block->instruction_count == 0) {
+      const bool has_code = !module_.code->CodeAt(sample.address, 1).empty();
+      CannotExplain(count.source,
+                    has_code ? UnexplainedReason::kUndecodable : UnexplainedReason::kNoCode,
+                    count.samples);
+      return;
+    }
+    ObservedBlock& observed = observations_.blocks[block->start];
+    observed.block = *block;
+    observed.counts.push_back(sample.index);
+  }
+
+  void Add(const Stream& stream) {
+    crossed_.clear();
+    const StreamFault fault = WalkStream(*module_.code, stream.start, stream.end, map_, &crossed_);
+    if (fault != StreamFault::kNone) {
+      CannotExplain(stream.branches, ReasonOf(fault));
+      return;
+    }
+    observations_.has_streams = true;
+    std::map<std::pair<uint32_t, uint32_t>, StreamSums> sums;
+    uint64_t number = 0;
+    for (size_t i = stream.branches.first; i < stream.branches.end; ++i) {
+      const BranchCount& branch = data_.branches[i];
+      sums[{branch.source, branch.thread}].Add({branch.number, branch.weights, branch.replicates});
+      number += branch.number;
+    }
+    AddressRange function;
+    for (const Block& block : crossed_) {
+      ObservedBlock& observed = observations_.blocks[block.start];
+      observed.block = block;
+      for (const auto& [key, sum] : sums) observed.streams[key].Add(sum);
+      if (function.Contains(block.start)) continue;
+      observed.streams_into_function += number;
+      function = module_.code->FunctionAround(block.start).value_or(function);
+    }
+  }
+
+  const ProfileData& data_;
+  const ResolvedModule& module_;
+  BlockMap* const map_;
+  std::vector<UnexplainedCounts>* const unexplained_;
+  std::vector<Sample> samples_;
+  std::vector<Stream> streams_;
+  std::vector<Block> crossed_;
+  BlockObservations observations_;
+};
+
+}  // namespace
+
+const char* NameOf(UnexplainedReason reason) {
+  constexpr const char* kNames[] = {"no-code",       "undecodable",  "leaves-module", "backwards",
+                                    "passes-branch", "not-a-branch", "too-long"};
+  static_assert(std::size(kNames) == static_cast<size_t>(UnexplainedReason::kCount));
+  return reason < UnexplainedReason::kCount ? kNames[static_cast<size_t>(reason)] : "unknown";
+}
+
+BlockObservations ObserveBlocks(const ProfileData& data, IndexRange counts, IndexRange branches,
+                                const ResolvedModule& module, BlockMap* map,
+                                std::vector<UnexplainedCounts>* unexplained) {
+  return Observer(data, module, map, unexplained).Observe(counts, branches);
+}
+
+}  // namespace hbbp

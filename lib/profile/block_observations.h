@@ -1,0 +1,65 @@
+// What all sources observed of the blocks of one module.
+#ifndef HBBP_LIB_PROFILE_BLOCK_OBSERVATIONS_H_
+#define HBBP_LIB_PROFILE_BLOCK_OBSERVATIONS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+#include "blocks/block_map.h"
+#include "estimate/stream_estimator.h"
+#include "profile/module_resolver.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// Why an IP sample is in no block, or a stream crosses none.
+enum class UnexplainedReason : uint8_t {
+  kNoCode,
+  kUndecodable,
+  kLeavesModule,
+  kBackwards,
+  kPassesBranch,
+  kNotABranch,
+  kTooLong,
+  kCount
+};
+
+// "no-code"; stable, used in JSON.
+const char* NameOf(UnexplainedReason reason);
+
+using UnexplainedCounts = std::array<uint64_t, static_cast<size_t>(UnexplainedReason::kCount)>;
+
+// [first, end) of a list of ProfileData, the part that belongs to a module.
+struct IndexRange {
+  size_t first = 0;
+  size_t end = 0;
+
+  bool empty() const { return first == end; }
+};
+
+struct ObservedBlock {
+  Block block;
+  std::vector<size_t> counts;                                   // indices of IP samples in it
+  std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by source and thread
+  // Streams that came to its function here: by a branch, or from the block before it.
+  uint64_t streams_into_function = 0;
+};
+
+struct BlockObservations {
+  std::map<ModuleAddress, ObservedBlock> blocks;  // by their starts
+  bool has_streams = false;                       // that were explained
+};
+
+// `unexplained` is by source; what is in no block is added there. `map` is null without code.
+BlockObservations ObserveBlocks(const ProfileData& data, IndexRange counts, IndexRange branches,
+                                const ResolvedModule& module, BlockMap* map,
+                                std::vector<UnexplainedCounts>* unexplained);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_BLOCK_OBSERVATIONS_H_

@@ -1,0 +1,114 @@
+// The part of Recorder that counts bursts.
+#include <algorithm>
+#include <optional>
+
+#include "profile/recorder.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kCapturedLately = 1024;  // a power of two
+// Sorting waits until so many branches, or half of what is sorted, came behind those.
+constexpr size_t kFewBranches = 16384;
+
+}  // namespace
+
+void Recorder::OnTraceStatistics(const TraceStatistics& statistics) {
+  TraceStatistics sum = source_states_[current_source_].finished_runs;
+  AddTraceStatistics(statistics, &sum);
+  data_.sources[current_source_].trace = std::move(sum);
+}
+
+void Recorder::CountBurst(const BurstSample& burst) {
+  if (ignored_threads_.contains(burst.tid)) {
+    ++source_states_[current_source_].worker_bursts;
+    return;
+  }
+  ++samples_;
+  const size_t replicate = ReplicateOf(burst_number_++);
+  if (burst.branches.size() < 2) ++source_states_[current_source_].short_bursts;
+  if (burst.branches.empty()) return;
+  if (burst.time_ns < table_start_ns_ || burst.time_ns >= table_end_ns_) {
+    FoldBranches();
+    EnterPeriodOf(burst.time_ns);
+  }
+  table_last_ns_ = std::max(table_last_ns_, burst.time_ns);
+  table_.CountBurst(ThreadFor(burst.pid, burst.tid), burst.branches,
+                    StreamWeight(burst.period, burst.branches.size()), replicate,
+                    [&](const BranchTable::Entry& entry) {
+                      CapturePage(entry.from, burst.time_ns);
+                      CapturePage(entry.to, burst.time_ns);
+                    });
+}
+
+// Code must be captured while it is there, not when counts are folded.
+void Recorder::CapturePage(uint64_t address, uint64_t time_ns) {
+  const uint64_t page = address / kPageBytes;
+  captured_lately_.resize(kCapturedLately);
+  uint64_t& last = captured_lately_[page % kCapturedLately];
+  if (last == page) return;
+  const auto placement = address_space_.Find({address}, time_ns);
+  if (!placement) return;
+  CaptureCode(placement->module, {address});
+  last = page;
+}
+
+// A mapping that replaces another at `time_ns` is about to become known.
+void Recorder::NoteReplacement(uint64_t time_ns) {
+  // What was counted too early was counted as it was known then, as samples are.
+  if (time_ns <= table_last_ns_) FoldBranches();
+  const auto place = std::lower_bound(replacements_ns_.begin(), replacements_ns_.end(), time_ns);
+  if (place == replacements_ns_.end() || *place != time_ns) {
+    replacements_ns_.insert(place, time_ns);
+  }
+  if (!table_.entries().empty()) {
+    if (time_ns > table_start_ns_) table_end_ns_ = std::min(table_end_ns_, time_ns);
+  } else {
+    table_start_ns_ = table_end_ns_ = 0;
+  }
+}
+
+void Recorder::EnterPeriodOf(uint64_t time_ns) {
+  const auto next = std::upper_bound(replacements_ns_.begin(), replacements_ns_.end(), time_ns);
+  table_start_ns_ = next == replacements_ns_.begin() ? 0 : *std::prev(next);
+  table_end_ns_ = next == replacements_ns_.end() ? UINT64_MAX : *next;
+}
+
+Recorder::Location Recorder::Locate(uint64_t address) const {
+  const auto placement = address_space_.Find({address}, table_last_ns_);
+  if (!placement) return {kNoModule, address};
+  return {placement->module, placement->OffsetOf({address}).value};
+}
+
+void Recorder::FoldBranches() {
+  if (table_.entries().empty()) return;
+  for (const BranchTable::Entry& entry : table_.entries()) {
+    BranchCount branch;
+    const Location from = Locate(entry.from);
+    const Location to = Locate(entry.to);
+    branch.source = current_source_;
+    branch.thread = entry.thread;
+    branch.from_module = from.module;
+    branch.from = from.offset;
+    branch.to_module = to.module;
+    branch.to = to.offset;
+    if (entry.end != BranchTable::kNoEnd) {
+      const Location end = Locate(entry.end);
+      branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
+    }
+    branch.number = entry.number;
+    branch.weights = entry.weights;
+    branch.replicates = entry.replicates;
+    data_.branches.push_back(branch);
+  }
+  table_.Clear();
+  table_last_ns_ = 0;
+  captured_lately_.clear();
+  if (data_.branches.size() - sorted_branches_ > kFewBranches + sorted_branches_ / 2) {
+    Normalize(&data_.branches);
+    sorted_branches_ = data_.branches.size();
+  }
+}
+
+}  // namespace hbbp

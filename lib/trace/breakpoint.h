@@ -1,0 +1,36 @@
+// One execution breakpoint of the calling thread, in a debug register.
+//
+// It is opened when a burst first needs one and closed when the burst ends, so that the program has
+// no descriptor more than before between bursts: opening takes 2 us, closing 1 us, a hit about 12.
+//
+// Contract: async-signal-safe; used by one thread only, whose hits it is for.
+#ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
+#define HBBP_LIB_TRACE_BREAKPOINT_H_
+
+#include <cstdint>
+
+namespace hbbp::trace {
+
+// All zero is the valid initial state.
+class Breakpoint {
+ public:
+  // Arms it at `address`; a hit is a synchronous SIGTRAP with `signal_data` in si_perf_data. Moves
+  // it if it is armed. 0 or an errno (ENOSPC: the debug registers are taken by others).
+  // `least_descriptor`: descriptors below are left to the program where possible.
+  int Arm(uint64_t address, uint64_t signal_data, int least_descriptor);
+
+  void Disarm();
+
+  bool armed() const { return descriptor_plus_one_ != 0; }
+  uint64_t address() const { return address_; }
+
+ private:
+  int Open(uint64_t address, uint64_t signal_data, int least_descriptor);
+
+  int descriptor_plus_one_;
+  uint64_t address_;
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_BREAKPOINT_H_

@@ -1,0 +1,67 @@
+#include "trace/burst_buffer.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint64_t kTagStep = uint64_t{1} << 32;
+
+constexpr uint32_t IndexPlusOne(uint64_t head) { return static_cast<uint32_t>(head); }
+
+}  // namespace
+
+void BurstBufferPool::Init(BurstBuffer* buffers, uint32_t capacity) {
+  buffers_ = buffers;
+  capacity_ = capacity;
+  added_ = 0;
+  free_.store(0, std::memory_order_relaxed);
+  full_.store(0, std::memory_order_relaxed);
+}
+
+void BurstBufferPool::AddFree() {
+  if (added_ < capacity_) GiveBack(added_++);
+}
+
+uint32_t BurstBufferPool::Take() {
+  uint64_t head = free_.load(std::memory_order_acquire);
+  for (;;) {
+    if (IndexPlusOne(head) == 0) return kNone;
+    const uint32_t index = IndexPlusOne(head) - 1;
+    // Another thread may take it and change `next` meanwhile; then the tag differs.
+    const uint32_t next = buffers_[index].next.load(std::memory_order_relaxed);
+    const uint64_t new_head = ((head & ~uint64_t{UINT32_MAX}) + kTagStep) | next;
+    if (free_.compare_exchange_weak(head, new_head, std::memory_order_acquire)) {
+      buffers_[index].consumed = 0;
+      buffers_[index].committed.store(0, std::memory_order_relaxed);
+      return index;
+    }
+  }
+}
+
+void BurstBufferPool::GiveBack(uint32_t index) {
+  uint64_t head = free_.load(std::memory_order_relaxed);
+  for (;;) {
+    buffers_[index].next.store(IndexPlusOne(head), std::memory_order_relaxed);
+    const uint64_t new_head = ((head & ~uint64_t{UINT32_MAX}) + kTagStep) | (index + 1);
+    if (free_.compare_exchange_weak(head, new_head, std::memory_order_release)) return;
+  }
+}
+
+void BurstBufferPool::PushFull(uint32_t index) {
+  uint32_t head = full_.load(std::memory_order_relaxed);
+  do {
+    buffers_[index].next.store(head, std::memory_order_relaxed);
+  } while (!full_.compare_exchange_weak(head, index + 1, std::memory_order_release));
+}
+
+uint32_t BurstBufferPool::ReverseList(uint32_t head) {
+  uint32_t reversed = 0;
+  while (head != 0) {
+    const uint32_t next = buffers_[head - 1].next.load(std::memory_order_relaxed);
+    buffers_[head - 1].next.store(reversed, std::memory_order_relaxed);
+    reversed = head;
+    head = next;
+  }
+  return reversed;
+}
+
+}  // namespace hbbp::trace

@@ -1,0 +1,94 @@
+// Buffers that carry bursts from signal handlers to the worker.
+//
+// A thread fills a buffer of its own; what it has committed the worker may read at any time, up to
+// `committed`, without taking the buffer away. A buffer in which the next burst does not fit goes
+// to the list of full ones, and the thread takes a free one.
+//
+// Contract: Take, PushFull and all of BurstBuffer are async-signal-safe and lock-free (a list of
+// free buffers with a tag against ABA, a list of full ones that is only emptied as a whole). One
+// thread writes a buffer, one worker reads.
+#ifndef HBBP_LIB_TRACE_BURST_BUFFER_H_
+#define HBBP_LIB_TRACE_BURST_BUFFER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/taken_branch.h"
+
+namespace hbbp::trace {
+
+// What follows a part of a burst in the buffers of its thread.
+enum class PartEnd : uint32_t {
+  kLast,      // another burst
+  kGoesOn,    // the next branches
+  kAfterGap,  // branches of the same burst, after some that could not be recorded
+};
+
+// In front of the branches of a burst, or of a part of one.
+struct BurstHeader {
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when the burst began
+  uint32_t branches = 0;
+  PartEnd end = PartEnd::kLast;
+};
+static_assert(sizeof(BurstHeader) == sizeof(TakenBranch));
+
+struct alignas(64) BurstBuffer {
+  static constexpr size_t kBytes = 16 * 1024;
+  static constexpr size_t kControlBytes = 64;
+  // Branches, headers counted as one each.
+  static constexpr uint32_t kCapacity = (kBytes - kControlBytes) / sizeof(TakenBranch);
+
+  std::atomic<uint32_t> next;       // in a list: index + 1
+  uint32_t slot;                    // of the thread that fills it
+  std::atomic<uint32_t> committed;  // entries that the worker may read
+  uint32_t consumed;                // entries that it has read; the worker's
+  uint8_t padding[kControlBytes - 16];
+  TakenBranch entries[kCapacity];
+
+  BurstHeader* HeaderAt(uint32_t entry) { return reinterpret_cast<BurstHeader*>(&entries[entry]); }
+};
+static_assert(sizeof(BurstBuffer) == BurstBuffer::kBytes);
+
+class BurstBufferPool {
+ public:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // `buffers` are `capacity` zeroed ones, of which none is free yet.
+  void Init(BurstBuffer* buffers, uint32_t capacity);
+
+  // For the worker: one more free buffer, if there is room for one.
+  void AddFree();
+
+  BurstBuffer* at(uint32_t index) { return &buffers_[index]; }
+
+  // kNone if no buffer is free.
+  uint32_t Take();
+  void GiveBack(uint32_t index);
+
+  void PushFull(uint32_t index);
+
+  // For the worker: calls visit(index) for the full buffers, oldest first, which are then its own.
+  template <typename Visitor>
+  void TakeFull(Visitor&& visit) {
+    uint32_t oldest = ReverseList(full_.exchange(0, std::memory_order_acquire));
+    while (oldest != 0) {
+      const uint32_t index = oldest - 1;
+      oldest = buffers_[index].next.load(std::memory_order_relaxed);
+      visit(index);
+    }
+  }
+
+ private:
+  uint32_t ReverseList(uint32_t head);
+
+  BurstBuffer* buffers_ = nullptr;
+  uint32_t capacity_ = 0;
+  uint32_t added_ = 0;
+  std::atomic<uint64_t> free_{0};  // tag in the upper half, index + 1 in the lower
+  std::atomic<uint32_t> full_{0};  // index + 1
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_BURST_BUFFER_H_

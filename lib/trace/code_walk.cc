@@ -1,0 +1,109 @@
+#include "trace/code_walk.h"
+
+#include "trace/program_memory.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kMaxInstructions = 4096;
+
+// A window of the program's code, copied.
+class CodeWindow {
+ public:
+  // At least one whole instruction, if there is one. nullptr: no code is mapped there.
+  const uint8_t* At(uint64_t ip) {
+    if (ip >= start_ && ip + kMaxInstructionLength <= start_ + size_) return bytes_ + (ip - start_);
+    start_ = ip;
+    size_ = sizeof(bytes_);
+    if (ReadProgramMemory(ip, bytes_, size_)) return bytes_;
+    size_ = kPageBytes - ip % kPageBytes;
+    if (size_ > sizeof(bytes_)) size_ = sizeof(bytes_);
+    if (ReadProgramMemory(ip, bytes_, size_)) return bytes_;
+    size_ = 0;
+    return nullptr;
+  }
+
+  size_t SizeAt(uint64_t ip) const { return start_ + size_ - ip; }
+
+ private:
+  uint64_t start_ = 0;
+  uint64_t size_ = 0;
+  uint8_t bytes_[256];
+};
+
+int32_t Signed32(const uint8_t* bytes) {
+  int32_t value;
+  __builtin_memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+// What an instruction that is no branch does to rsp.
+void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
+  const size_t rex = (code[0] & 0xf0) == 0x40 ? 1 : 0;
+  if (length <= rex) return;
+  const uint8_t opcode = code[rex];
+  const uint8_t modrm = length > rex + 1 ? code[rex + 1] : 0;
+  const bool wide = rex != 0 && (code[0] & 8) != 0;
+  const bool rm_is_extended = rex != 0 && (code[0] & 1) != 0;
+  const bool reg_is_extended = rex != 0 && (code[0] & 4) != 0;
+  if ((opcode & 0xf8) == 0x50 || opcode == 0x68 || opcode == 0x6a || opcode == 0x9c ||
+      (opcode == 0xff && (modrm & 0x38) == 0x30)) {
+    walk->stack_change -= 8;
+  } else if (opcode == 0x5c && !rm_is_extended) {
+    walk->knows_stack = false;
+  } else if ((opcode & 0xf8) == 0x58 || opcode == 0x8f || opcode == 0x9d) {
+    walk->stack_change += 8;
+  } else if (wide && !rm_is_extended && (opcode == 0x83 || opcode == 0x81) &&
+             (modrm == 0xec || modrm == 0xc4)) {
+    const int64_t amount =
+        opcode == 0x83 ? static_cast<int8_t>(code[rex + 2]) : Signed32(code + rex + 2);
+    walk->stack_change += modrm == 0xc4 ? amount : -amount;
+  } else if (opcode == 0xc9 || opcode == 0xc8) {
+    walk->knows_stack = false;
+  } else if (wide && !rm_is_extended && (modrm & 0xc7) == 0xc4 &&
+             (opcode < 0x40 || opcode == 0x81 || opcode == 0x83 || opcode == 0x89)) {
+    walk->knows_stack = false;
+  } else if (wide && !reg_is_extended && (modrm & 0x38) == 0x20 &&
+             (opcode == 0x8b || opcode == 0x8d || (opcode < 0x40 && (opcode & 2) != 0))) {
+    walk->knows_stack = false;
+  }
+}
+
+}  // namespace
+
+CodeWalk WalkToBranch(uint64_t ip) {
+  CodeWalk walk;
+  CodeWindow window;
+  for (; walk.instructions < kMaxInstructions; ++walk.instructions) {
+    const uint8_t* code = window.At(ip);
+    if (code == nullptr) {
+      walk.reason = StopReason::kUnreadableCode;
+      return walk;
+    }
+    const size_t size = window.SizeAt(ip);
+    ControlFlow flow;
+    if (!DecodeControlFlow({code, size}, ip, &flow)) {
+      walk.reason = StopReason::kUndecodable;
+      return walk;
+    }
+    const bool is_system_call = flow.kind == BranchKind::kSystem && code[0] == 0x0f && code[1] == 5;
+    if (flow.kind == BranchKind::kNone) {
+      FollowStack(code, flow.length, &walk);
+    } else if (!is_system_call) {
+      if (flow.kind == BranchKind::kTrap) {
+        walk.reason = StopReason::kTrap;
+      } else if (DescribeBranch(code, size, ip, &walk.branch)) {
+        walk.reason = StopReason::kDynamicBranch;
+      } else {
+        walk.reason = StopReason::kFarTransfer;
+      }
+      return walk;
+    }
+    ip += flow.length;
+  }
+  walk.reason = StopReason::kInstructionLimit;
+  return walk;
+}
+
+}  // namespace hbbp::trace

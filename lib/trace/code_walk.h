@@ -1,0 +1,32 @@
+// Where straight-line code leads: the next instruction after which the program may go on somewhere
+// else, found by decoding alone.
+//
+// Contract: async-signal-safe, no state. Reads the code by system calls that fail where there is
+// none.
+#ifndef HBBP_LIB_TRACE_CODE_WALK_H_
+#define HBBP_LIB_TRACE_CODE_WALK_H_
+
+#include <cstdint>
+
+#include "trace/branch.h"
+#include "trace/taken_branch.h"
+
+namespace hbbp::trace {
+
+struct CodeWalk {
+  // kDynamicBranch: `branch` is the one; anything else: there is none, and why.
+  StopReason reason = StopReason::kUnreadableCode;
+  Branch branch;
+  uint64_t instructions = 0;  // in front of the branch
+  // What the stack pointer gains on the way, if `knows_stack`.
+  bool knows_stack = true;
+  int64_t stack_change = 0;
+};
+
+// System calls on the way are walked over: what they do is the kernel's, and then the program goes
+// on behind them.
+CodeWalk WalkToBranch(uint64_t ip);
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_CODE_WALK_H_

@@ -1,0 +1,18 @@
+// Reading the program's memory where it may not be there, by system calls that fail instead of
+// faulting.
+//
+// Contract: async-signal-safe, no state.
+#ifndef HBBP_LIB_TRACE_PROGRAM_MEMORY_H_
+#define HBBP_LIB_TRACE_PROGRAM_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace hbbp::trace {
+
+// False if not all of it can be read.
+bool ReadProgramMemory(uint64_t address, void* destination, size_t size);
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_PROGRAM_MEMORY_H_

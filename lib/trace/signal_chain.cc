@@ -1,0 +1,282 @@
+#include "trace/signal_chain.h"
+
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "trace/raw_syscall.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr int kSignals[] = {SIGTRAP, SIGSEGV, SIGBUS};
+constexpr int kSignalCount = sizeof(kSignals) / sizeof(*kSignals);
+constexpr uint32_t kEntries = 64;
+constexpr size_t kKernelSetBytes = 8;
+
+// What the program wants done with one signal. A change writes the next entry and then publishes
+// its number; the last 64 stay readable.
+struct ProgramActions {
+  std::atomic<uint32_t> newest;
+  std::atomic<uint32_t> current;
+  struct sigaction entries[kEntries];
+};
+
+ProgramActions program_actions[kSignalCount];
+std::atomic<bool> installed{false};
+std::atomic<bool> owned[kSignalCount];
+std::atomic<SignalFilter> filter_of_signals{nullptr};
+
+int IndexOf(int signal) {
+  for (int i = 0; i < kSignalCount; ++i) {
+    if (kSignals[i] == signal) return i;
+  }
+  return -1;
+}
+
+void Publish(int index, const struct sigaction& action) {
+  ProgramActions& actions = program_actions[index];
+  const uint32_t next = actions.newest.fetch_add(1, std::memory_order_relaxed) + 1;
+  actions.entries[next % kEntries] = action;
+  actions.current.store(next, std::memory_order_release);
+}
+
+const struct sigaction& Current(int index) {
+  ProgramActions& actions = program_actions[index];
+  return actions.entries[actions.current.load(std::memory_order_acquire) % kEntries];
+}
+
+void HandleSignal(int signal, siginfo_t* info, void* raw_context);
+
+// As the kernel has it. The functions of libc may be ones that stand in front of it to call us.
+struct KernelAction {
+  void (*handler)(int, siginfo_t*, void*);
+  uint64_t flags;
+  void (*restorer)();
+  uint64_t mask;
+};
+constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
+
+extern "C" void HbbpReturnFromSignal();
+
+// In these very instructions debuggers and unwinders recognise the end of a signal frame.
+asm(R"(
+  .text
+  .hidden HbbpReturnFromSignal
+  .globl HbbpReturnFromSignal
+  .type HbbpReturnFromSignal, @function
+  nop
+HbbpReturnFromSignal:
+  movq $15, %rax
+  syscall
+  .size HbbpReturnFromSignal, . - HbbpReturnFromSignal
+)");
+
+int SetKernelAction(int signal, const struct sigaction& action) {
+  KernelAction kernel_action = {action.sa_sigaction,
+                                static_cast<uint32_t>(action.sa_flags) | kHasRestorer,
+                                &HbbpReturnFromSignal, 0};
+  __builtin_memcpy(&kernel_action.mask, &action.sa_mask, kKernelSetBytes);
+  return static_cast<int>(-RawSyscall(SYS_rt_sigaction, signal,
+                                      reinterpret_cast<long>(&kernel_action), 0, kKernelSetBytes));
+}
+
+int GetKernelAction(int signal, struct sigaction* action) {
+  KernelAction kernel_action = {};
+  const long result = RawSyscall(SYS_rt_sigaction, signal, 0,
+                                 reinterpret_cast<long>(&kernel_action), kKernelSetBytes);
+  *action = {};
+  action->sa_sigaction = kernel_action.handler;
+  action->sa_flags = static_cast<int>(kernel_action.flags & ~kHasRestorer);
+  __builtin_memcpy(&action->sa_mask, &kernel_action.mask, kKernelSetBytes);
+  return static_cast<int>(-result);
+}
+
+struct sigaction OurAction() {
+  struct sigaction action = {};
+  action.sa_sigaction = &HandleSignal;
+  // On the alternate stack, because a frame on the program's would overwrite dead stack below it,
+  // which some programs read (copies of partly uninitialised objects), and because stacks of
+  // coroutines may be too small.
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  // A handler of the program that interrupted ours might never return to it.
+  sigfillset(&action.sa_mask);
+  sigdelset(&action.sa_mask, SIGSEGV);
+  sigdelset(&action.sa_mask, SIGBUS);
+  sigdelset(&action.sa_mask, SIGFPE);
+  sigdelset(&action.sa_mask, SIGILL);
+  return action;
+}
+
+bool IsOurs(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &HandleSignal;
+}
+
+// Lets the signal do what it does without a handler.
+void TakeDefaultAction(int signal, const siginfo_t& info, ucontext_t* context) {
+  struct sigaction action = {};
+  action.sa_handler = SIG_DFL;
+  SetKernelAction(signal, action);
+  sigdelset(&context->uc_sigmask, signal);
+  // A fault happens again when the handler returns, with its address and all. Anything else has
+  // to be sent again.
+  const bool happens_again = info.si_code > 0 && signal != SIGTRAP;
+  if (!happens_again) {
+    RawSyscall(SYS_tgkill, RawSyscall(SYS_getpid), RawSyscall(SYS_gettid), signal);
+  }
+}
+
+extern "C" [[noreturn]] void HbbpEnterHandler(void (*handler)(int, siginfo_t*, void*), int signal,
+                                              siginfo_t* info, void* context, uint64_t stack);
+
+// handler(signal, info, context) with the stack pointer at `stack`, where its return address is.
+asm(R"(
+  .text
+  .hidden HbbpEnterHandler
+  .globl HbbpEnterHandler
+  .type HbbpEnterHandler, @function
+HbbpEnterHandler:
+  movq %r8, %rsp
+  movq %rdi, %rax
+  movl %esi, %edi
+  movq %rdx, %rsi
+  movq %rcx, %rdx
+  jmp *%rax
+  .size HbbpEnterHandler, . - HbbpEnterHandler
+)");
+
+// What rt_sigreturn expects at the stack pointer, minus the return address.
+struct SignalFrame {
+  void (*restorer)();
+  ucontext_t context;
+  siginfo_t info;
+};
+
+bool IsOn(const stack_t& stack, uint64_t address) {
+  if (stack.ss_flags & SS_DISABLE) return false;
+  return address - reinterpret_cast<uint64_t>(stack.ss_sp) < stack.ss_size;
+}
+
+uint64_t BytesOfVectorState(const void* state) {
+  constexpr size_t kMagicOffset = 464, kSizeOffset = 468;
+  constexpr uint32_t kHasExtendedState = 0x46505853;  // FP_XSTATE_MAGIC1
+  constexpr uint64_t kLegacyBytes = 512;
+  uint32_t magic, size;
+  __builtin_memcpy(&magic, static_cast<const char*>(state) + kMagicOffset, sizeof(magic));
+  __builtin_memcpy(&size, static_cast<const char*>(state) + kSizeOffset, sizeof(size));
+  return magic == kHasExtendedState ? size : kLegacyBytes;
+}
+
+// Puts the frame where the kernel would have put that of a handler without SA_ONSTACK, and enters
+// the handler from there. The alternate stack must be left for good: the kernel tells by the stack
+// pointer whether it is in use, and would lay the frame of the next signal over ours.
+[[noreturn]] void EnterOnStackOfProgram(int signal, const struct sigaction& action,
+                                        const siginfo_t& info, const ucontext_t& context) {
+  constexpr uint64_t kRedZone = 128, kVectorAlignment = 64, kStackAlignment = 16;
+  uint64_t top = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]) - kRedZone;
+  const void* vector_state = context.uc_mcontext.fpregs;
+  void* vector_copy = nullptr;
+  if (vector_state != nullptr) {
+    const uint64_t bytes = BytesOfVectorState(vector_state);
+    top = (top - bytes) & ~(kVectorAlignment - 1);
+    vector_copy = reinterpret_cast<void*>(top);
+    __builtin_memcpy(vector_copy, vector_state, bytes);
+  }
+  // As after a call: the stack is aligned in front of the return address.
+  top = ((top - sizeof(SignalFrame)) & ~(kStackAlignment - 1)) - sizeof(void*);
+  auto* frame = reinterpret_cast<SignalFrame*>(top);
+  frame->restorer = &HbbpReturnFromSignal;
+  frame->context = context;
+  frame->context.uc_mcontext.fpregs = static_cast<fpregset_t>(vector_copy);
+  frame->info = info;
+  HbbpEnterHandler(action.sa_sigaction, signal, &frame->info, &frame->context, top);
+}
+
+void CallProgramHandler(int signal, const struct sigaction& action, siginfo_t* info,
+                        ucontext_t* context) {
+  uint64_t blocked, of_action;
+  __builtin_memcpy(&blocked, &context->uc_sigmask, kKernelSetBytes);
+  __builtin_memcpy(&of_action, &action.sa_mask, kKernelSetBytes);
+  blocked |= of_action;
+  if ((action.sa_flags & SA_NODEFER) == 0) blocked |= uint64_t{1} << (signal - 1);
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const auto stack_pointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
+  const bool must_leave_stack = (action.sa_flags & SA_ONSTACK) == 0 &&
+                                IsOn(context->uc_stack, here) &&
+                                !IsOn(context->uc_stack, stack_pointer);
+  RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&blocked), 0, kKernelSetBytes);
+  if (must_leave_stack) EnterOnStackOfProgram(signal, action, *info, *context);
+  action.sa_sigaction(signal, info, context);
+}
+
+void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
+  auto* context = static_cast<ucontext_t*>(raw_context);
+  const SignalFilter filter = filter_of_signals.load(std::memory_order_acquire);
+  if (filter(signal, info, context)) return;
+  const int index = IndexOf(signal);
+  const struct sigaction action = Current(index);
+  const bool was_forced = info->si_code > 0;
+  if (action.sa_handler == SIG_IGN && !was_forced) return;
+  if (action.sa_handler == SIG_DFL || action.sa_handler == SIG_IGN) {
+    TakeDefaultAction(signal, *info, context);
+    return;
+  }
+  if (action.sa_flags & SA_RESETHAND) {
+    struct sigaction reset = action;
+    reset.sa_handler = SIG_DFL;
+    Publish(index, reset);
+  }
+  CallProgramHandler(signal, action, info, context);
+}
+
+}  // namespace
+
+int InstallSignalChain(SignalFilter filter) {
+  filter_of_signals.store(filter, std::memory_order_release);
+  if (installed.exchange(true)) {
+    ReclaimSignals();
+    return 0;
+  }
+  const struct sigaction ours = OurAction();
+  for (int i = 0; i < kSignalCount; ++i) {
+    struct sigaction previous;
+    if (const int error_number = GetKernelAction(kSignals[i], &previous)) return error_number;
+    Publish(i, previous);
+    if (const int error_number = SetKernelAction(kSignals[i], ours)) return error_number;
+    owned[i].store(true, std::memory_order_release);
+  }
+  return 0;
+}
+
+int ReclaimSignals() {
+  const struct sigaction ours = OurAction();
+  int reclaimed = 0;
+  for (int i = 0; i < kSignalCount; ++i) {
+    struct sigaction found;
+    if (GetKernelAction(kSignals[i], &found) != 0 || IsOurs(found)) continue;
+    Publish(i, found);
+    if (SetKernelAction(kSignals[i], ours) == 0) ++reclaimed;
+  }
+  return reclaimed;
+}
+
+bool FaultsAreCaught(const sigset_t& blocked) {
+  return owned[1].load(std::memory_order_relaxed) && owned[2].load(std::memory_order_relaxed) &&
+         sigismember(&blocked, SIGSEGV) == 0 && sigismember(&blocked, SIGBUS) == 0;
+}
+
+bool IsChained(int signal) {
+  const int index = IndexOf(signal);
+  return index >= 0 && owned[index].load(std::memory_order_acquire);
+}
+
+void SetProgramAction(int signal, const struct sigaction& action) {
+  Publish(IndexOf(signal), action);
+}
+
+struct sigaction ProgramAction(int signal) {
+  return Current(IndexOf(signal));
+}
+
+}  // namespace hbbp::trace

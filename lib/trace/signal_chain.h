@@ -1,0 +1,43 @@
+// The signals that we share with the program: SIGTRAP for samples and breakpoints, SIGSEGV and
+// SIGBUS for loads of the interpreter that fault. What is not ours goes to the handler that the
+// program has, in the way that the kernel would have called it.
+//
+// Handlers stay in place when a session ends: a SIGTRAP may still be waiting in a thread that
+// blocks it, and would end the program.
+//
+// The program may install handlers of its own later. Where its calls of sigaction come to
+// SetProgramAction (libhbbp-preload.so stands in front of it), the two never meet. Elsewhere
+// Reclaim, called by the worker, finds out and puts ours in front again.
+//
+// Contract: everything but Install and Reclaim is async-signal-safe. An action is changed by
+// publishing a new entry; a handler that runs meanwhile still uses the old one.
+#ifndef HBBP_LIB_TRACE_SIGNAL_CHAIN_H_
+#define HBBP_LIB_TRACE_SIGNAL_CHAIN_H_
+
+#include <signal.h>
+#include <ucontext.h>
+
+namespace hbbp::trace {
+
+// True if the signal was ours.
+using SignalFilter = bool (*)(int signal, siginfo_t* info, ucontext_t* context);
+
+// Puts `filter` in front of the program's handlers of SIGTRAP, SIGSEGV and SIGBUS. Once per
+// process; later calls do nothing. 0 or an errno.
+int InstallSignalChain(SignalFilter filter);
+
+// For the worker: takes the signals back that the program has taken from us. Returns how many.
+int ReclaimSignals();
+
+// Do faults of a thread with this signal mask come to our filter?
+bool FaultsAreCaught(const sigset_t& blocked);
+
+// Is `signal` one that the chain has taken? Then the program's sigaction is to be answered by
+// the two below.
+bool IsChained(int signal);
+void SetProgramAction(int signal, const struct sigaction& action);
+struct sigaction ProgramAction(int signal);
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_SIGNAL_CHAIN_H_

@@ -1,0 +1,97 @@
+// ThreadSlot: what the tracer knows of one thread.
+//
+// Contract: plain memory, found by the number that si_perf_data carries. What is not atomic
+// belongs to the handler that runs in the thread; the worker may touch it only after the thread
+// has ended or `in_handler` is 0 while tracing is disabled.
+#ifndef HBBP_LIB_TRACE_THREAD_SLOT_H_
+#define HBBP_LIB_TRACE_THREAD_SLOT_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/breakpoint.h"
+#include "trace/burst_buffer.h"
+#include "trace/look_ahead.h"
+#include "trace/taken_branch.h"
+
+namespace hbbp::trace {
+
+// Everything that is counted. Reasons for the end of a burst follow kFirstStopReason.
+enum class Counter : uint8_t {
+  kSamples,  // signals of the sampling event
+  kBursts,   // with at least two taken branches
+  kTakenBranches,
+  kBreakpoints,        // hits in the right frame
+  kInstructions,       // interpreted
+  kDecoded,            // instructions that the code cache did not have
+  kHandlerNs,          // CPU time
+  kVerified,           // branches whose prediction was compared with the program
+  kDisagreements,      // of these, wrong in direction or target
+  kRegistersDisagree,  // of these, with other registers than predicted
+  // Why a sample made no burst, or a burst ended early.
+  kSignalWasBlocked,   // the sample came later than the event
+  kSampleDuringBurst,  // the last burst still waits for its breakpoint
+  kNoFreeBuffer,
+  kNoFreeInterpreter,
+  kStackTooSmall,
+  kBreakpointLost,     // never hit: the program went another way (longjmp, thread end, signal)
+  kHitInOtherFrame,    // a signal handler or coroutine came by; the burst goes on waiting
+  kHitElsewhere,       // the registers are not those at the breakpoint
+  kStrayTraps,         // debug exceptions that the kernel could not explain
+  kNoDebugRegister,    // all are taken, by a debugger perhaps
+  kBreakpointRefused,  // for any other reason, or this rung has none
+  kTooManyBreakpoints,
+  kRestartableSequence,  // a breakpoint there would abort it each time
+  kUnknownTarget,        // the memory that holds it could not be read
+  kFirstStopReason,
+  kCount = kFirstStopReason + static_cast<int>(StopReason::kCount)
+};
+inline constexpr int kCounters = static_cast<int>(Counter::kCount);
+
+constexpr Counter CounterOf(StopReason reason) {
+  return static_cast<Counter>(static_cast<int>(Counter::kFirstStopReason) +
+                              static_cast<int>(reason));
+}
+
+// "breakpoint-lost", "stop-unknown-branch"; nullptr for what has a member of TraceStatistics.
+const char* NameOf(Counter counter);
+
+struct alignas(64) ThreadSlot {
+  std::atomic<uint32_t> tid;     // 0: free
+  std::atomic<uint32_t> buffer;  // index + 1 of the one that it fills
+  std::atomic<uint32_t> in_handler;
+  std::atomic<uint32_t> has_breakpoint;
+
+  // The burst that is being recorded.
+  bool is_waiting;            // for the breakpoint
+  bool expects_stack;         // stack_pointer is what it must be at the breakpoint
+  bool makes_progress;        // hits since the last sample
+  bool restarts;              // mode verify: what comes next was not predicted
+  bool has_parts;             // earlier parts of the burst were committed
+  uint32_t header;            // entry of its header in the buffer
+  uint32_t branches;          // recorded in this part
+  uint32_t earlier_branches;  // recorded in earlier parts
+  uint32_t hits;
+  uint32_t foreign_hits;  // of this breakpoint, in other frames
+  uint64_t instructions;
+  uint64_t stack_pointer;
+  Breakpoint breakpoint;
+  LookAhead* look_ahead;  // that is one step ahead, in mode verify
+
+  std::atomic<uint64_t> counters[kCounters];
+
+  // The worker's.
+  uint32_t seen_buffer;
+  uint32_t ended_tid;  // not 0: of a thread that ended; the slot is free after the next Drain
+
+  // Only the handler of this thread writes it.
+  void Add(Counter counter, uint64_t value = 1) {
+    std::atomic<uint64_t>& sum = counters[static_cast<int>(counter)];
+    sum.store(sum.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_THREAD_SLOT_H_

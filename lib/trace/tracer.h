@@ -1,0 +1,170 @@
+// Tracer: records bursts of taken branches in signal handlers ("Break Dancing" and look-ahead).
+//
+// A sample (SIGTRAP of a perf event or a timer) starts a burst. In mode breakpoint the handler
+// walks the code to the next branch that the code alone does not resolve, arms a breakpoint there
+// and lets the program run to it. In mode look-ahead it interprets instead and needs a breakpoint
+// only where that fails. In mode verify it interprets from branch to branch and compares each with
+// what the program does.
+//
+// There is one Tracer a process: signals and debug registers are the process's.
+//
+// Contract: one worker thread calls Open, AddThread, RemoveThread, Enable, Disable, Drain. Handlers
+// run in any thread at any time; they take their state from the slot whose number the signal
+// carries, and allocate, lock and wait for nothing. Memory that a handler may touch is never
+// unmapped. What a full resource makes impossible is counted and dropped.
+#ifndef HBBP_LIB_TRACE_TRACER_H_
+#define HBBP_LIB_TRACE_TRACER_H_
+
+#include <signal.h>
+#include <ucontext.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include "trace/burst_buffer.h"
+#include "trace/thread_slot.h"
+
+namespace hbbp::trace {
+
+class CodeCache;
+struct BranchOutcome;
+
+enum class Mode : uint8_t { kLookAhead, kBreakpoint, kVerify };
+
+struct TracerConfig {
+  Mode mode = Mode::kLookAhead;
+  uint32_t burst_branches = 256;
+  // Interpreted at most, for a burst; 0: the default.
+  uint64_t burst_instructions = 0;
+  bool may_use_breakpoints = true;
+  // Descriptors below are left to the program where possible.
+  int least_descriptor = 0;
+};
+
+struct BurstView {
+  uint32_t tid;
+  uint64_t time_ns;
+  const TakenBranch* branches;
+  uint32_t count;
+  PartEnd end;  // what the next one of this thread is
+};
+
+class Tracer {
+ public:
+  static constexpr uint32_t kMaxThreads = 2048;
+  static constexpr uint32_t kNoSlot = UINT32_MAX;
+  static constexpr uint32_t kMaxBurstBranches = 65536;
+
+  static Tracer& Get();
+
+  // Maps memory (once; it is kept for ever) and installs the signal handlers. 0, EBUSY (somebody
+  // else traces) or another errno.
+  int Open(const TracerConfig& config);
+  void Close();  // after Disable
+
+  // A number for the signals of a thread, or kNoSlot.
+  uint32_t AddThread(pid_t tid);
+  // After the thread has ended. What it left is delivered by the next Drain.
+  void RemoveThread(uint32_t slot);
+  // What a sampling event or timer must put into si_perf_data or si_value.
+  uint64_t SampleData(uint32_t slot) const;
+
+  void Enable();
+  // No handler does anything from here on; breakpoints that threads still wait for are taken away.
+  // False if a thread did not get there in time.
+  bool Disable(int timeout_ms);
+
+  // Calls visit(const BurstView&) for what was recorded since the last call. `take_unfinished`:
+  // also of bursts that still wait for a breakpoint; after Disable.
+  template <typename Visitor>
+  void Drain(bool take_unfinished, Visitor&& visit) {
+    DrainInto(
+        take_unfinished,
+        [](const BurstView& view, void* visitor) {
+          (*static_cast<std::remove_reference_t<Visitor>*>(visitor))(view);
+        },
+        &visit);
+  }
+
+  // Of all threads since Open, by Counter.
+  void ReadCounters(uint64_t (&sums)[kCounters]) const;
+
+  CodeCache* code_cache() const { return code_cache_; }
+  bool has_native_region() const { return has_native_region_; }
+  bool is_enabled() const { return enabled_.load(std::memory_order_relaxed); }
+
+  // After fork, in the child: lets go of everything that is the parent's.
+  void ForgetInChild();
+
+ private:
+  enum SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3 };
+  using BurstVisitor = void (*)(const BurstView&, void*);
+
+  static bool Filter(int signal, siginfo_t* info, ucontext_t* context);
+  static bool WasDelayed(const siginfo_t& info);
+  bool OnTrap(siginfo_t* info, ucontext_t* context);
+  bool OnStrayTrap(const siginfo_t& info, ucontext_t* context);
+  void Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context);
+  void OnSample(ThreadSlot* slot, ucontext_t* context);
+  void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
+
+  bool MapMemory();
+  uint64_t SignalData(SignalKind kind, uint32_t slot) const;
+  void GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context);
+
+  bool BeginBurst(ThreadSlot* slot);
+  bool Record(ThreadSlot* slot, const TakenBranch& branch);
+  TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
+  bool StartPart(ThreadSlot* slot);
+  void CommitPart(ThreadSlot* slot, PartEnd end);
+  bool StartNextPart(ThreadSlot* slot, PartEnd end);
+  void EndBurst(ThreadSlot* slot);
+  uint32_t Missing(const ThreadSlot& slot) const;
+
+  void WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context);
+  void GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context);
+  void StartVerifying(ThreadSlot* slot, ucontext_t* context);
+  void GoOnVerifying(ThreadSlot* slot, ucontext_t* context);
+  void Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context);
+  bool Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context);
+
+  // Where a breakpoint is to meet the program; address 0: nowhere.
+  struct Meeting {
+    uint64_t address = 0;
+    bool knows_stack = false;
+    uint64_t stack_pointer = 0;
+  };
+  static Meeting WhereToGoOn(LookAhead* look_ahead, const RunResult& result);
+  bool Await(ThreadSlot* slot, const Meeting& meeting, ucontext_t* context);
+  static void CountWork(const LookAhead& look_ahead, ThreadSlot* slot);
+  LookAhead* AcquireLookAhead();
+  void ReleaseLookAhead(LookAhead* look_ahead);
+
+  void DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor);
+  void DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor);
+
+  uint32_t IndexOf(const ThreadSlot* slot) const { return static_cast<uint32_t>(slot - slots_); }
+
+  TracerConfig config_;
+  uint32_t session_ = 0;  // signals of earlier ones are stale
+  std::atomic<bool> is_open_{false};
+  std::atomic<bool> enabled_{false};
+  uint32_t max_threads_ = 0;
+  ThreadSlot* slots_ = nullptr;
+  std::atomic<uint32_t> used_slots_{0};  // all in use are below
+  uint8_t* alternate_stacks_ = nullptr;
+  BurstBufferPool buffers_;
+  uint32_t free_buffers_ = 0;  // made, besides one a slot
+  CodeCache* code_cache_ = nullptr;
+  bool has_native_region_ = false;
+  uint8_t* look_aheads_ = nullptr;
+  uint32_t look_ahead_count_ = 0;
+  std::atomic<uint64_t> free_look_aheads_{0};  // a bit each
+  uint64_t ended_counters_[kCounters] = {};
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_TRACER_H_

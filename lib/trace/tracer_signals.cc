@@ -1,0 +1,616 @@
+// What happens in signal handlers.
+//
+// Contract: as in tracer.h. A handler of ours is not interrupted by another signal of its thread,
+// except a fault of the interpreter, which RecoverFromFault ends.
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "trace/branch.h"
+#include "trace/code_walk.h"
+#include "trace/program_memory.h"
+#include "trace/raw_syscall.h"
+#include "trace/restartable_sequence.h"
+#include "trace/signal_chain.h"
+#include "trace/signal_context.h"
+#include "trace/tracer.h"
+#include "trace/tracer_layout.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr int kTrapPerf = 6;                // TRAP_PERF
+constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
+constexpr int kTrapHardwareBreakpoint = 4;  // TRAP_HWBKPT
+constexpr uint64_t kSystemCallLength = 2;
+// A signal handler that runs the same loop as the program would stop at each round.
+constexpr uint32_t kMaxForeignHits = 8;
+// A burst that look-ahead cannot record but at this price is not worth it.
+constexpr uint32_t kMaxLookAheadBreakpoints = 64;
+// Look-ahead has a stack of its own.
+constexpr uint64_t kLeastStackForLookAhead = 2 * 1024;
+constexpr uint64_t kLeastStack = 12 * 1024;
+
+// CPU time of the calling thread: a handler that waits for its turn costs nothing.
+uint64_t ThreadCpuNs() {
+  timespec now = {};
+  RawSyscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Counts the time from its making to its end.
+class HandlerClock {
+ public:
+  explicit HandlerClock(ThreadSlot* slot) : slot_(slot), begin_ns_(ThreadCpuNs()) {}
+  ~HandlerClock() { slot_->Add(Counter::kHandlerNs, ThreadCpuNs() - begin_ns_); }
+  HandlerClock(const HandlerClock&) = delete;
+  HandlerClock& operator=(const HandlerClock&) = delete;
+
+ private:
+  ThreadSlot* slot_;
+  uint64_t begin_ns_;
+};
+
+uint64_t IpOf(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+}
+
+uint64_t StackPointerOf(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+}
+
+// The program goes on over a breakpoint at the very instruction that it goes on with. After a hit
+// the kernel has set the flag already; after a sample it has not.
+void PassBreakpointOnce(ucontext_t* context) {
+  constexpr greg_t kResumeFlag = 1 << 16;
+  context->uc_mcontext.gregs[REG_EFL] |= kResumeFlag;
+}
+
+uint64_t NowNs() {
+  timespec now = {};
+  RawSyscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// On an alternate stack of the program's, which may be tiny.
+bool StackIsTooSmall(const ucontext_t& context, uint64_t least_bytes) {
+  if (context.uc_stack.ss_flags & SS_DISABLE) return false;
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const auto lowest = reinterpret_cast<uint64_t>(context.uc_stack.ss_sp);
+  const bool is_on_it = here - lowest < context.uc_stack.ss_size;
+  return is_on_it && here - lowest < least_bytes;
+}
+
+bool Agree(const MachineState& predicted, const MachineState& found) {
+  for (unsigned i = 0; i < 16; ++i) {
+    if ((predicted.poison & GprBit(i)) == 0 && predicted.gpr[i] != found.gpr[i]) return false;
+  }
+  constexpr uint64_t kFlags[] = {kFlagCf, kFlagPf, kFlagAf, kFlagZf, kFlagSf, kFlagOf};
+  uint64_t differing = predicted.flags ^ found.flags;
+  for (unsigned i = 0; i < 6; ++i) {
+    if (predicted.poison & (kCfBit << i)) differing &= ~kFlags[i];
+  }
+  return (differing & kArithmeticFlags) == 0;
+}
+
+// Will the thread, as far as the look-ahead has come, be in a restartable sequence at `address`?
+bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
+  const uint64_t current = AddressOfCurrentSequence();
+  uint64_t descriptor = 0, start = 0, length = 0;
+  if (current == 0 || !look_ahead->ReadQword(current, &descriptor) || descriptor == 0) return false;
+  return look_ahead->ReadQword(descriptor + offsetof(SequenceDescriptor, start_ip), &start) &&
+         look_ahead->ReadQword(descriptor + offsetof(SequenceDescriptor, post_commit_offset),
+                               &length) &&
+         address - start < length;
+}
+
+}  // namespace
+
+bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
+  if (signal != SIGTRAP) return LookAhead::RecoverFromFault(context);
+  return Get().OnTrap(info, context);
+}
+
+bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
+  const bool may_be_ours =
+      info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
+  const uint64_t data = SignalDataOf(*info);
+  if (!may_be_ours || (data & kCookieMask) != kSignalCookie) return OnStrayTrap(*info, context);
+  const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
+  const uint32_t index = static_cast<uint32_t>(data) & kSlotMask;
+  if (session != (session_ & kSessionMask) || slots_ == nullptr || index >= used_slots_)
+    return true;
+  const auto kind = static_cast<SignalKind>(static_cast<uint32_t>(data >> kKindShift) & kKindMask);
+  Handle(&slots_[index], kind, info->si_code == kTrapPerf && WasDelayed(*info), context);
+  return true;
+}
+
+void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context) {
+  slot->in_handler.store(1);
+  {
+    HandlerClock clock(slot);
+    switch (kind) {
+      case kSample:
+        if (!enabled_.load()) break;
+        slot->Add(Counter::kSamples);
+        if (was_delayed) {
+          slot->Add(Counter::kSignalWasBlocked);
+        } else {
+          OnSample(slot, context);
+        }
+        break;
+      case kBreakpointHit:
+        if (enabled_.load()) {
+          OnBreakpoint(slot, context, was_delayed);
+          break;
+        }
+        [[fallthrough]];
+      default:
+        if (slot->is_waiting) EndBurst(slot);
+        slot->breakpoint.Disarm();
+        slot->has_breakpoint.store(0);
+        break;
+    }
+  }
+  slot->in_handler.store(0);
+}
+
+// Hypervisors now and then deliver a debug exception without the bits that say what it was. The
+// kernel takes it for the instruction int1, which it is not, and does not set the flag that lets
+// the program go on over the breakpoint.
+bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
+  constexpr uint8_t kInt1 = 0xf1;
+  if (info.si_code != TRAP_BRKPT && info.si_code != kTrapHardwareBreakpoint) return false;
+  const uint64_t ip = IpOf(*context);
+  uint8_t before = 0;
+  if (ReadProgramMemory(ip - 1, &before, 1) && before == kInt1) return false;
+  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
+  const uint32_t used = slots_ == nullptr ? 0 : used_slots_.load();
+  for (uint32_t i = 0; i < used; ++i) {
+    ThreadSlot* slot = &slots_[i];
+    if (slot->tid != tid) continue;
+    slot->Add(Counter::kStrayTraps);
+    PassBreakpointOnce(context);
+    if (slot->is_waiting && slot->breakpoint.address() == ip)
+      Handle(slot, kBreakpointHit, false, context);
+    return true;
+  }
+  return false;
+}
+
+bool Tracer::WasDelayed(const siginfo_t& info) {
+  uint32_t flags;
+  __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof(flags));
+  return (flags & kPerfSignalAsync) != 0;
+}
+
+void Tracer::OnSample(ThreadSlot* slot, ucontext_t* context) {
+  GiveAlternateStack(slot, context);
+  if (slot->is_waiting) {
+    if (slot->makes_progress) {
+      slot->makes_progress = false;
+      slot->Add(Counter::kSampleDuringBurst);
+      return;
+    }
+    slot->Add(Counter::kBreakpointLost);
+    EndBurst(slot);
+  }
+  const bool is_look_ahead = config_.mode == Mode::kLookAhead;
+  if (StackIsTooSmall(*context, is_look_ahead ? kLeastStackForLookAhead : kLeastStack)) {
+    slot->Add(Counter::kStackTooSmall);
+    return;
+  }
+  if (!BeginBurst(slot)) return;
+  switch (config_.mode) {
+    case Mode::kLookAhead:
+      GoOnByLookAhead(slot, context);
+      break;
+    case Mode::kBreakpoint:
+      WalkByBreakpoints(slot, context);
+      break;
+    case Mode::kVerify:
+      StartVerifying(slot, context);
+      break;
+  }
+}
+
+void Tracer::OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed) {
+  if (!slot->is_waiting) {
+    slot->breakpoint.Disarm();
+    slot->has_breakpoint.store(0);
+    return;
+  }
+  // The handler itself came by, in a function of libc: the breakpoint is still to come.
+  if (was_delayed) return;
+  if (IpOf(*context) != slot->breakpoint.address()) {
+    slot->Add(Counter::kHitElsewhere);
+    EndBurst(slot);
+    return;
+  }
+  if (slot->expects_stack && StackPointerOf(*context) != slot->stack_pointer) {
+    slot->Add(Counter::kHitInOtherFrame);
+    if (++slot->foreign_hits == kMaxForeignHits) {
+      slot->Add(Counter::kBreakpointLost);
+      EndBurst(slot);
+    }
+    return;
+  }
+  slot->Add(Counter::kBreakpoints);
+  slot->makes_progress = true;
+  slot->is_waiting = false;
+  ++slot->hits;
+  switch (config_.mode) {
+    case Mode::kLookAhead:
+      if (slot->hits < kMaxLookAheadBreakpoints) {
+        GoOnByLookAhead(slot, context);
+      } else {
+        slot->Add(Counter::kTooManyBreakpoints);
+        EndBurst(slot);
+      }
+      break;
+    case Mode::kBreakpoint:
+      WalkByBreakpoints(slot, context);
+      break;
+    case Mode::kVerify:
+      GoOnVerifying(slot, context);
+      break;
+  }
+}
+
+// The return from the handler puts it in place.
+void Tracer::GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context) {
+  if ((context->uc_stack.ss_flags & SS_DISABLE) == 0 || alternate_stacks_ == nullptr) return;
+  context->uc_stack.ss_sp = alternate_stacks_ + IndexOf(slot) * kAlternateStackBytes;
+  context->uc_stack.ss_size = kAlternateStackBytes;
+  context->uc_stack.ss_flags = 0;
+}
+
+// Bursts -----------------------------------------------------------------------------------------
+
+bool Tracer::BeginBurst(ThreadSlot* slot) {
+  slot->earlier_branches = 0;
+  slot->has_parts = false;
+  slot->branches = 0;
+  slot->hits = 0;
+  slot->instructions = 0;
+  slot->makes_progress = false;
+  slot->restarts = false;
+  return StartPart(slot);
+}
+
+// A header, and room behind it for the rest of the burst, or as much as a buffer holds.
+bool Tracer::StartPart(ThreadSlot* slot) {
+  constexpr uint32_t kHeader = 1;
+  uint32_t entries = Missing(*slot) + kHeader;
+  if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
+  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  const uint32_t used =
+      buffer == 0 ? 0 : buffers_.at(buffer - 1)->committed.load(std::memory_order_relaxed);
+  if (buffer == 0 || BurstBuffer::kCapacity - used < entries) {
+    const uint32_t fresh = buffers_.Take();
+    if (fresh == BurstBufferPool::kNone) {
+      slot->Add(Counter::kNoFreeBuffer);
+      return false;
+    }
+    buffers_.at(fresh)->slot = IndexOf(slot);
+    if (buffer != 0) buffers_.PushFull(buffer - 1);
+    buffer = fresh + 1;
+    slot->buffer.store(buffer, std::memory_order_release);
+  }
+  BurstBuffer* current = buffers_.at(buffer - 1);
+  slot->header = current->committed.load(std::memory_order_relaxed);
+  slot->branches = 0;
+  BurstHeader* header = current->HeaderAt(slot->header);
+  *header = BurstHeader();
+  header->time_ns = NowNs();
+  return true;
+}
+
+// Makes the part visible to the worker.
+void Tracer::CommitPart(ThreadSlot* slot, PartEnd end) {
+  BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
+  BurstHeader* header = buffer->HeaderAt(slot->header);
+  header->branches = slot->branches;
+  header->end = end;
+  buffer->committed.store(slot->header + 1 + slot->branches, std::memory_order_release);
+  slot->Add(Counter::kTakenBranches, slot->branches);
+}
+
+bool Tracer::StartNextPart(ThreadSlot* slot, PartEnd end) {
+  CommitPart(slot, end);
+  slot->has_parts = true;
+  slot->earlier_branches += slot->branches;
+  slot->branches = 0;
+  return StartPart(slot);
+}
+
+uint32_t Tracer::Missing(const ThreadSlot& slot) const {
+  return config_.burst_branches - slot.earlier_branches - slot.branches;
+}
+
+// Where the next branches go; nullptr if there is no buffer for them.
+TakenBranch* Tracer::Room(ThreadSlot* slot, uint32_t* capacity) {
+  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  uint32_t first = slot->header + 1 + slot->branches;
+  if (first == BurstBuffer::kCapacity) {
+    if (!StartNextPart(slot, PartEnd::kGoesOn)) return nullptr;
+    buffer = slot->buffer.load(std::memory_order_relaxed);
+    first = slot->header + 1;
+  }
+  const uint32_t room = BurstBuffer::kCapacity - first;
+  *capacity = room < Missing(*slot) ? room : Missing(*slot);
+  return &buffers_.at(buffer - 1)->entries[first];
+}
+
+bool Tracer::Record(ThreadSlot* slot, const TakenBranch& branch) {
+  uint32_t capacity;
+  TakenBranch* room = Room(slot, &capacity);
+  if (room == nullptr) return false;
+  *room = branch;
+  ++slot->branches;
+  return true;
+}
+
+void Tracer::EndBurst(ThreadSlot* slot) {
+  slot->is_waiting = false;
+  slot->breakpoint.Disarm();
+  slot->has_breakpoint.store(0);
+  if (slot->look_ahead != nullptr) {
+    ReleaseLookAhead(slot->look_ahead);
+    slot->look_ahead = nullptr;
+  }
+  const bool makes_a_stream = slot->branches >= 2;
+  if (!slot->has_parts && !makes_a_stream) return;
+  CommitPart(slot, PartEnd::kLast);
+  slot->branches = 0;
+  slot->has_parts = false;
+  slot->Add(Counter::kBursts);
+}
+
+// The program stops at `address` next, if the stack pointer is the expected one.
+bool Tracer::Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context) {
+  if (!config_.may_use_breakpoints) {
+    slot->Add(Counter::kBreakpointRefused);
+    return false;
+  }
+  if (IsInRestartableSequence(address)) {
+    slot->Add(Counter::kRestartableSequence);
+    return false;
+  }
+  const int error_number = slot->breakpoint.Arm(address, SignalData(kBreakpointHit, IndexOf(slot)),
+                                                config_.least_descriptor);
+  if (error_number != 0) {
+    const bool all_are_taken = error_number == ENOSPC || error_number == EBUSY;
+    slot->Add(all_are_taken ? Counter::kNoDebugRegister : Counter::kBreakpointRefused);
+    return false;
+  }
+  if (address == IpOf(*context)) PassBreakpointOnce(context);
+  slot->has_breakpoint.store(1);
+  slot->is_waiting = true;
+  slot->foreign_hits = 0;
+  return true;
+}
+
+// Break Dancing ----------------------------------------------------------------------------------
+
+// Martin et al.'s algorithm 1: what the code alone resolves is recorded at once, for anything else
+// the program runs to a breakpoint. `context` is that of the program where it is now.
+void Tracer::WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context) {
+  MachineState state;
+  LoadGeneralRegisters(*context, &state);
+  bool registers_are_known = true;
+  slot->expects_stack = true;
+  slot->stack_pointer = state.gpr[kRsp];
+  uint64_t ip = state.rip;
+  for (;;) {
+    if (Missing(*slot) == 0) break;
+    const CodeWalk walk = WalkToBranch(ip);
+    slot->instructions += walk.instructions;
+    if (walk.reason != StopReason::kDynamicBranch ||
+        slot->instructions >= config_.burst_instructions) {
+      slot->Add(CounterOf(
+          walk.reason != StopReason::kDynamicBranch ? walk.reason : StopReason::kInstructionLimit));
+      break;
+    }
+    ++slot->instructions;
+    const Branch& branch = walk.branch;
+    registers_are_known = registers_are_known && walk.instructions == 0;
+    slot->expects_stack = slot->expects_stack && walk.knows_stack;
+    slot->stack_pointer += static_cast<uint64_t>(walk.stack_change);
+    if (!IsResolvedByCode(branch) && !registers_are_known) {
+      if (Arm(slot, branch.address, context)) return;
+      break;
+    }
+    const BranchOutcome outcome = Evaluate(branch, state);
+    if (!outcome.known) {
+      slot->Add(Counter::kUnknownTarget);
+      break;
+    }
+    if (outcome.taken && !Record(slot, {branch.address, outcome.next})) break;
+    // Conditions and plain jumps change no register; what calls and returns change is not followed.
+    const bool changes_stack = branch.stack_change != 0;
+    const bool changes_counter =
+        branch.condition > Condition::kEcxZero && branch.condition < Condition::kAlways;
+    registers_are_known = registers_are_known && !changes_stack && !changes_counter;
+    slot->stack_pointer += static_cast<uint64_t>(static_cast<int64_t>(branch.stack_change));
+    ip = outcome.next;
+  }
+  EndBurst(slot);
+}
+
+// Look-ahead -------------------------------------------------------------------------------------
+
+LookAhead* Tracer::AcquireLookAhead() {
+  uint64_t free = free_look_aheads_.load(std::memory_order_relaxed);
+  while (free != 0) {
+    const int index = __builtin_ctzll(free);
+    if (free_look_aheads_.compare_exchange_weak(free, free & (free - 1),
+                                                std::memory_order_acquire)) {
+      return reinterpret_cast<LookAhead*>(look_aheads_ +
+                                          static_cast<size_t>(index) * LookAheadStride());
+    }
+  }
+  return nullptr;
+}
+
+void Tracer::ReleaseLookAhead(LookAhead* look_ahead) {
+  const auto offset = static_cast<size_t>(reinterpret_cast<uint8_t*>(look_ahead) - look_aheads_);
+  free_look_aheads_.fetch_or(uint64_t{1} << (offset / LookAheadStride()),
+                             std::memory_order_release);
+}
+
+// Where the program can be met again after a stop, and with which stack pointer.
+Tracer::Meeting Tracer::WhereToGoOn(LookAhead* look_ahead, const RunResult& result) {
+  const MachineState& state = look_ahead->state();
+  Meeting meeting;
+  meeting.knows_stack = (state.poison & GprBit(kRsp)) == 0;
+  meeting.stack_pointer = state.gpr[kRsp];
+  switch (result.reason) {
+    case StopReason::kDynamicBranch:
+    case StopReason::kUnknownBranch:
+    case StopReason::kUnknownStore:
+      meeting.address = result.ip;
+      break;
+    case StopReason::kSystemCall:
+      meeting.address = result.ip + kSystemCallLength;
+      break;
+    case StopReason::kInVdso:
+      // A call has just led there, if the burst did not begin inside.
+      if (result.instructions == 0 || !meeting.knows_stack ||
+          !look_ahead->ReadQword(meeting.stack_pointer, &meeting.address)) {
+        meeting.address = 0;
+      }
+      meeting.stack_pointer += sizeof(uint64_t);
+      break;
+    default:
+      break;
+  }
+  if (meeting.address != 0 && EntersSequenceAt(look_ahead, meeting.address)) meeting.address = 0;
+  return meeting;
+}
+
+bool Tracer::Await(ThreadSlot* slot, const Meeting& meeting, ucontext_t* context) {
+  slot->expects_stack = meeting.knows_stack;
+  slot->stack_pointer = meeting.stack_pointer;
+  return Arm(slot, meeting.address, context);
+}
+
+void Tracer::CountWork(const LookAhead& look_ahead, ThreadSlot* slot) {
+  slot->Add(Counter::kInstructions, look_ahead.stats().instructions);
+  slot->Add(Counter::kDecoded, look_ahead.stats().decoded_instructions);
+}
+
+void Tracer::GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context) {
+  LookAhead* look_ahead = AcquireLookAhead();
+  if (look_ahead == nullptr) {
+    slot->Add(Counter::kNoFreeInterpreter);
+    EndBurst(slot);
+    return;
+  }
+  look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
+  bool waits = false;
+  for (;;) {
+    uint32_t capacity;
+    TakenBranch* room = Room(slot, &capacity);
+    if (room == nullptr) break;
+    const RunResult result =
+        look_ahead->Run(room, capacity, config_.burst_instructions - slot->instructions);
+    slot->branches += result.branches;
+    slot->instructions += result.instructions;
+    if (Missing(*slot) == 0) break;
+    if (result.reason == StopReason::kFull) continue;
+    slot->Add(CounterOf(result.reason));
+    const Meeting meeting = WhereToGoOn(look_ahead, result);
+    const bool got_nowhere = result.instructions == 0 && meeting.address == IpOf(*context);
+    if (meeting.address == 0 || got_nowhere) break;
+    const bool skips_code = result.reason == StopReason::kInVdso;
+    if (skips_code && !StartNextPart(slot, PartEnd::kAfterGap)) break;
+    waits = Await(slot, meeting, context);
+    break;
+  }
+  CountWork(*look_ahead, slot);
+  ReleaseLookAhead(look_ahead);
+  if (!waits) EndBurst(slot);
+}
+
+// Verification -----------------------------------------------------------------------------------
+
+void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
+  slot->look_ahead = AcquireLookAhead();
+  if (slot->look_ahead == nullptr) {
+    slot->Add(Counter::kNoFreeInterpreter);
+    EndBurst(slot);
+    return;
+  }
+  slot->look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
+  Predict(slot, nullptr, context);
+}
+
+// Interprets up to the next branch that the code alone does not resolve, and waits there. If
+// `found` is where the program really goes on from here, compares.
+void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context) {
+  LookAhead* look_ahead = slot->look_ahead;
+  const uint64_t ip = look_ahead->state().rip;
+  bool is_first = true;
+  for (;;) {
+    uint32_t capacity;
+    TakenBranch* room = Room(slot, &capacity);
+    if (room == nullptr) break;
+    const RunResult result = look_ahead->RunToDynamicBranch(
+        room, capacity, config_.burst_instructions - slot->instructions);
+    if (is_first && found != nullptr && result.instructions != 0) {
+      const bool predicts_taken = result.branches != 0 && room[0].from == ip;
+      const bool is_right =
+          predicts_taken == found->taken && (!predicts_taken || room[0].to == found->next);
+      slot->Add(Counter::kVerified);
+      if (!is_right) {
+        slot->Add(Counter::kDisagreements);
+        break;
+      }
+    }
+    is_first = false;
+    slot->branches += result.branches;
+    slot->instructions += result.instructions;
+    if (Missing(*slot) == 0) break;
+    if (result.reason == StopReason::kFull) continue;
+    slot->restarts = result.reason != StopReason::kDynamicBranch;
+    if (slot->restarts) slot->Add(CounterOf(result.reason));
+    const Meeting meeting = WhereToGoOn(look_ahead, result);
+    const bool got_nowhere = result.instructions == 0 && slot->restarts && meeting.address == ip;
+    if (meeting.address == 0 || got_nowhere) break;
+    const bool skips_code = result.reason == StopReason::kInVdso;
+    if (skips_code && !StartNextPart(slot, PartEnd::kAfterGap)) break;
+    if (Await(slot, meeting, context)) return;
+    break;
+  }
+  CountWork(*look_ahead, slot);
+  EndBurst(slot);
+}
+
+void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
+  if (slot->restarts) {
+    CountWork(*slot->look_ahead, slot);
+    slot->look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
+    Predict(slot, nullptr, context);
+    return;
+  }
+  MachineState state;
+  LoadGeneralRegisters(*context, &state);
+  if (!Agree(slot->look_ahead->state(), state)) slot->Add(Counter::kRegistersDisagree);
+  const CodeWalk walk = WalkToBranch(state.rip);
+  BranchOutcome found;
+  if (walk.reason == StopReason::kDynamicBranch && walk.instructions == 0) {
+    found = Evaluate(walk.branch, state);
+  }
+  if (!found.known) {
+    slot->Add(Counter::kUnknownTarget);
+    CountWork(*slot->look_ahead, slot);
+    EndBurst(slot);
+    return;
+  }
+  Predict(slot, &found, context);
+}
+
+}  // namespace hbbp::trace

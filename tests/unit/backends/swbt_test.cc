@@ -1,0 +1,478 @@
+#include "backends/swbt.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csetjmp>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "isa/control_flow.h"
+#include "support/catch.h"
+#include "support/own_process.h"
+
+namespace hbbp {
+namespace {
+
+using Branches = std::vector<TakenBranchSample>;
+
+struct Sink : SampleSink {
+  std::vector<std::pair<uint32_t, Branches>> bursts;  // by thread
+  TraceStatistics statistics;
+
+  void OnSample(const IpSample&) override {}
+  void OnMapping(MappingEvent) override {}
+  void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
+  void OnLost(uint64_t) override {}
+  void OnThrottled() override {}
+  void OnBurst(const BurstSample& burst) override {
+    bursts.emplace_back(burst.tid, Branches(burst.branches.begin(), burst.branches.end()));
+  }
+  void OnTraceStatistics(const TraceStatistics& told) override { statistics = told; }
+
+  uint64_t CounterOf(const std::string& name) const {
+    for (const auto& [counter, value] : statistics.counters) {
+      if (counter == name) return value;
+    }
+    return 0;
+  }
+  std::string Describe() const {
+    std::string text = statistics.mode + ", " + statistics.rung + ": bursts " +
+                       std::to_string(statistics.bursts) + ", branches " +
+                       std::to_string(statistics.taken_branches) + ", breakpoints " +
+                       std::to_string(statistics.breakpoints);
+    for (const auto& [name, value] : statistics.counters) {
+      text += ", " + name + " " + std::to_string(value);
+    }
+    return text;
+  }
+};
+
+BackendConfig Config(TraceMode mode, uint32_t burst = 0) {
+  BackendConfig config;
+  config.trace_mode = mode;
+  config.burst_branches = burst;
+  config.period = 500'000;
+  return config;
+}
+
+uint64_t CpuNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+[[gnu::noinline]] uint64_t Collatz(uint64_t n) {
+  uint64_t steps = 0;
+  for (; n != 1; ++steps) n = n % 2 != 0 ? 3 * n + 1 : n / 2;
+  return steps;
+}
+
+std::atomic<uint64_t> result;
+
+// Loops, calls by pointer, library functions.
+void WorkFor(int milliseconds) {
+  static uint64_t (*volatile function)(uint64_t) = &Collatz;
+  const uint64_t end = CpuNs() + static_cast<uint64_t>(milliseconds) * 1'000'000;
+  std::string text;
+  while (CpuNs() < end) {
+    for (uint64_t i = 1; i < 300; ++i) result += function(i);
+    text = std::to_string(result) + "," + text.substr(0, 500);
+    result += text.find("77") + std::strlen(text.c_str());
+  }
+}
+
+// Traces `work`; the worker is this thread's, as in a session.
+Sink Trace(const BackendConfig& config, const std::function<void()>& work,
+           bool prefer_timers = false) {
+  SwbtBackend backend;
+  if (prefer_timers) backend.PreferTimers();
+  Sink sink;
+  std::atomic<bool> started{false}, done{false};
+  Status status;
+  std::thread worker([&] {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    BackendChoice choice;
+    status = backend.Start(config, ::gettid(), &choice);
+    started = true;
+    while (status.ok() && !done) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      backend.Drain(&sink);
+    }
+    if (!status.ok()) return;
+    backend.Disable();
+    backend.Drain(&sink);
+    backend.Close();
+  });
+  while (!started) std::this_thread::sleep_for(std::chrono::microseconds(100));
+  if (status.ok()) work();
+  done = true;
+  worker.join();
+  INFO(status.message());
+  CHECK(status.ok());
+  return sink;
+}
+
+// The code from `begin` leads to the branch at `end` without another one being taken.
+bool IsStream(uint64_t begin, uint64_t end) {
+  uint64_t ip = begin;
+  for (int i = 0; i < 20'000; ++i) {
+    ControlFlow flow;
+    if (!DecodeControlFlow({reinterpret_cast<const uint8_t*>(ip), kMaxInstructionLength}, ip,
+                           &flow)) {
+      return false;
+    }
+    if (ip == end) return flow.kind != BranchKind::kNone && flow.kind != BranchKind::kTrap;
+    if (!FallsThrough(flow.kind)) return false;
+    if (flow.kind == BranchKind::kCall || flow.kind == BranchKind::kIndirectCall) return false;
+    ip += flow.length;
+  }
+  return false;
+}
+
+// A direct branch goes where its code says.
+bool IsPossible(const TakenBranchSample& branch) {
+  ControlFlow flow;
+  const uint64_t from = branch.from.value;
+  return DecodeControlFlow({reinterpret_cast<const uint8_t*>(from), kMaxInstructionLength}, from,
+                           &flow) &&
+         flow.kind != BranchKind::kNone && (!flow.has_target || flow.target == branch.to.value);
+}
+
+void CheckConsistent(const Sink& sink) {
+  uint64_t impossible = 0, unexplained = 0, branches = 0;
+  for (const auto& [tid, burst] : sink.bursts) {
+    for (size_t i = 0; i < burst.size(); ++i) {
+      ++branches;
+      if (!IsPossible(burst[i])) ++impossible;
+      if (i > 0 && !IsStream(burst[i - 1].to.value, burst[i].from.value)) ++unexplained;
+    }
+  }
+  CAPTURE(branches);
+  CHECK(impossible == 0);
+  CHECK(unexplained == 0);
+}
+
+bool HasBreakpoints() {
+  trace::Breakpoint breakpoint = {};
+  const bool works = breakpoint.Arm(reinterpret_cast<uint64_t>(&Collatz), 0, 0) == 0;
+  breakpoint.Disarm();
+  return works;
+}
+
+TEST_CASE("look-ahead records bursts that the code explains, without breakpoints") {
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] { WorkFor(300); });
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.mode == "lookahead");
+  CHECK(sink.statistics.bursts >= 100);
+  CHECK(sink.bursts.size() >= sink.statistics.bursts);  // the vdso cuts some in two
+  CHECK(sink.statistics.taken_branches > 10'000);
+  CHECK(sink.statistics.breakpoints * 100 < sink.statistics.taken_branches);
+  CheckConsistent(sink);
+  std::set<size_t> sizes;
+  for (const auto& [tid, burst] : sink.bursts) sizes.insert(burst.size());
+  CHECK(*sizes.rbegin() == 256);
+}
+
+TEST_CASE("breakpoints record bursts that the code explains") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  const Sink sink = Trace(Config(TraceMode::kBreakpoint), [] { WorkFor(500); });
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.mode == "breakpoint");
+  CHECK(sink.statistics.bursts >= 50);
+  CHECK(sink.statistics.breakpoints > sink.statistics.taken_branches / 2);
+  CheckConsistent(sink);
+  for (const auto& [tid, burst] : sink.bursts) CHECK(burst.size() <= 16);
+}
+
+TEST_CASE("verification finds no disagreement in a single thread") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  const Sink sink = Trace(Config(TraceMode::kVerify), [] { WorkFor(1500); });
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.verified_branches > 1000);
+  CHECK(sink.statistics.disagreements == 0);
+  CHECK(sink.CounterOf("registers-disagree") == 0);
+  CheckConsistent(sink);
+}
+
+TEST_CASE("bursts larger than a buffer come whole") {
+  const Sink sink = Trace(Config(TraceMode::kLookAhead, 5000), [] { WorkFor(300); });
+  CAPTURE(sink.Describe());
+  size_t longest = 0;
+  for (const auto& [tid, burst] : sink.bursts) longest = std::max(longest, burst.size());
+  CHECK(longest == 5000);
+  CheckConsistent(sink);
+}
+
+TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
+  const Sink sink = Trace(
+      Config(TraceMode::kLookAhead), [] { WorkFor(500); }, true);
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.rung.find("timers") != std::string::npos);
+  CHECK(sink.statistics.bursts >= 10);
+  CHECK(sink.statistics.breakpoints == 0);
+  CheckConsistent(sink);
+}
+
+TEST_CASE("the mode that needs breakpoints says so where there are none") {
+  SwbtBackend backend;
+  backend.PreferTimers();
+  BackendChoice choice;
+  const Status status = backend.Start(Config(TraceMode::kBreakpoint), 0, &choice);
+  CHECK(status.code() == StatusCode::kPermission);
+  CHECK(status.message().find("needs breakpoints") != std::string::npos);
+}
+
+TEST_CASE("threads that are born during the session are traced, and those that end leave theirs") {
+  for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
+    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
+    std::atomic<uint32_t> first{0}, second{0};
+    const Sink sink = Trace(Config(mode), [&] {
+      std::thread a([&] {
+        first = static_cast<uint32_t>(::gettid());
+        WorkFor(250);
+      });
+      a.join();
+      std::thread b([&] {
+        second = static_cast<uint32_t>(::gettid());
+        WorkFor(250);
+      });
+      b.join();
+    });
+    CAPTURE(sink.Describe());
+    std::map<uint32_t, int> bursts;
+    for (const auto& [tid, burst] : sink.bursts) ++bursts[tid];
+    CHECK(bursts[first] > 5);
+    CHECK(bursts[second] > 5);
+    CheckConsistent(sink);
+  }
+}
+
+TEST_CASE("many threads at once") {
+  constexpr int kThreads = 64;
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+    std::vector<std::thread> threads;
+    const auto work = [] { WorkFor(800); };  // of all threads together
+    for (int i = 0; i < kThreads; ++i) threads.emplace_back(work);
+    for (std::thread& thread : threads) thread.join();
+  });
+  CAPTURE(sink.Describe());
+  std::set<uint32_t> traced;
+  for (const auto& [tid, burst] : sink.bursts) traced.insert(tid);
+  CHECK(traced.size() > kThreads / 4);
+  CheckConsistent(sink);
+}
+
+TEST_CASE("nothing is left when the session is stopped, and it can be started again") {
+  WorkFor(1);
+  const Sink first = Trace(Config(TraceMode::kLookAhead), [] { WorkFor(50); });
+  const size_t descriptors = OpenFds(), threads = ThreadsNow(), rings = MappedRings();
+  for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
+    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
+    const Sink sink = Trace(Config(mode), [] { WorkFor(100); });
+    CHECK(sink.statistics.bursts > 0);
+    CHECK(OpenFds() == descriptors);
+    CHECK(ThreadsNow() == threads);
+    CHECK(MappedRings() == rings);
+  }
+}
+
+TEST_CASE("only one session traces branches at a time") {
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+    SwbtBackend second;
+    BackendChoice choice;
+    const Status status = second.Start(Config(TraceMode::kLookAhead), 0, &choice);
+    CHECK(status.code() == StatusCode::kBusy);
+    WorkFor(50);
+  });
+  CHECK(sink.statistics.bursts > 0);
+}
+
+std::atomic<int> foreign_traps;
+
+TEST_CASE("the program's own traps come to its handler during tracing") {
+  // Ours is already there if another test ran before, and then this one is found by a drain.
+  struct sigaction action = {};
+  action.sa_handler = [](int) { ++foreign_traps; };
+  ::sigaction(SIGTRAP, &action, nullptr);
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+    for (int i = 0; i < 100; ++i) {
+      asm volatile("int3");
+      WorkFor(1);
+    }
+  });
+  CAPTURE(sink.Describe());
+  CHECK(foreign_traps == 100);
+  CHECK(sink.statistics.bursts > 10);
+}
+
+std::atomic<int> alarms;
+sigjmp_buf jump;
+
+TEST_CASE("handlers of the program that come in between do no harm") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kVerify, TraceMode::kLookAhead}) {
+    alarms = 0;
+    struct sigaction action = {}, previous;
+    action.sa_handler = [](int) {
+      ++alarms;
+      for (uint64_t i = 1; i < 50; ++i) result += Collatz(i);  // what the program runs, too
+    };
+    action.sa_flags = SA_RESTART;
+    ::sigaction(SIGALRM, &action, &previous);
+    const itimerval often = {{0, 700}, {0, 700}}, never = {};
+    const Sink sink = Trace(Config(mode), [&] {
+      ::setitimer(ITIMER_REAL, &often, nullptr);
+      WorkFor(400);
+      ::setitimer(ITIMER_REAL, &never, nullptr);
+    });
+    ::sigaction(SIGALRM, &previous, nullptr);
+    CAPTURE(sink.Describe());
+    CHECK(alarms > 20);
+    CHECK(sink.statistics.bursts > 5);
+    CheckConsistent(sink);
+  }
+}
+
+TEST_CASE("handlers that never return do no harm") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kLookAhead}) {
+    alarms = 0;
+    const Sink sink = Trace(Config(mode), [] {
+      struct sigaction action = {}, previous;
+      action.sa_handler = [](int) { siglongjmp(jump, 1); };
+      ::sigaction(SIGALRM, &action, &previous);
+      const itimerval often = {{0, 900}, {0, 900}}, never = {};
+      volatile int rounds = 0;
+      if (sigsetjmp(jump, 1) != 0) {
+        ++alarms;
+        rounds = rounds + 1;
+      }
+      if (rounds < 100) {
+        ::setitimer(ITIMER_REAL, &often, nullptr);
+        for (;;) result += Collatz(27);
+      }
+      ::setitimer(ITIMER_REAL, &never, nullptr);
+      ::sigaction(SIGALRM, &previous, nullptr);
+    });
+    CAPTURE(sink.Describe());
+    CHECK(alarms == 100);
+    CheckConsistent(sink);
+  }
+}
+
+TEST_CASE("C++ exceptions pass through bursts") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kLookAhead}) {
+    int caught = 0;
+    const Sink sink = Trace(Config(mode), [&] {
+      const uint64_t end = CpuNs() + 300'000'000;
+      while (CpuNs() < end) {
+        try {
+          if (Collatz(27) != 0) throw std::string("thrown");
+        } catch (const std::string& text) {
+          caught += text == "thrown" ? 1 : 0;
+        }
+      }
+    });
+    CAPTURE(sink.Describe());
+    CHECK(caught > 100);
+    CheckConsistent(sink);
+  }
+}
+
+TEST_CASE("a child made by fork is not traced and can trace itself") {
+  int child_status = -1;
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [&] {
+    WorkFor(50);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      WorkFor(50);
+      ::_exit(3);
+    }
+    ::waitpid(child, &child_status, 0);
+    WorkFor(50);
+  });
+  CHECK(WIFEXITED(child_status));
+  CHECK(WEXITSTATUS(child_status) == 3);
+  CHECK(sink.statistics.bursts > 0);
+}
+
+TEST_CASE("errno and the vector registers survive samples and breakpoints") {
+  for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
+    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
+    uint64_t wrong = 0;
+    const Sink sink = Trace(Config(mode), [&] {
+      const uint64_t end = CpuNs() + 300'000'000;
+      while (CpuNs() < end) {
+        errno = 4242;
+        double sum = 0;
+        uint64_t vector = 0x0123'4567'89ab'cdef, back = 0;
+        asm volatile(
+            "movq %[vector], %%xmm5\n\t"
+            "movq %%xmm5, %%xmm12\n\t"
+            "mov $20000, %%ecx\n"
+            "1:\n\t"
+            "addsd %%xmm3, %%xmm3\n\t"
+            "test $1, %%cl\n\t"
+            "jz 2f\n\t"
+            "nop\n"
+            "2:\n\t"
+            "dec %%ecx\n\t"
+            "jnz 1b\n\t"
+            "pxor %%xmm5, %%xmm12\n\t"
+            "movq %%xmm12, %[back]\n\t"
+            "movq %%xmm5, %[vector]\n\t"
+            : [vector] "+r"(vector), [back] "=r"(back), [sum] "+x"(sum)
+            :
+            : "rcx", "xmm3", "xmm5", "xmm12", "cc");
+        if (vector != 0x0123'4567'89ab'cdef || back != 0 || errno != 4242) ++wrong;
+      }
+    });
+    CAPTURE(sink.Describe());
+    CHECK(wrong == 0);
+    CHECK(sink.statistics.bursts > 50);
+  }
+}
+
+TEST_CASE("a program that unmaps and remaps its code goes on") {
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+    // mov eax, N; loop: dec edi; jnz loop; ret
+    uint8_t code[] = {0xb8, 0, 0, 0, 0, 0xff, 0xcf, 0x75, 0xfc, 0xc3};
+    const uint64_t end = CpuNs() + 400'000'000;
+    uint64_t wrong = 0;
+    for (uint8_t round = 0; CpuNs() < end; ++round) {
+      void* page =
+          ::mmap(reinterpret_cast<void*>(0x7000'0000), 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      code[1] = round;
+      std::memcpy(page, code, sizeof(code));
+      const auto function = reinterpret_cast<int (*)(int)>(page);
+      if (function(2000) != round) ++wrong;
+      static_cast<uint8_t*>(page)[1] = static_cast<uint8_t>(round + 1);
+      if (function(2000) != static_cast<uint8_t>(round + 1)) ++wrong;
+      ::munmap(page, 4096);
+    }
+    CHECK(wrong == 0);
+  });
+  CAPTURE(sink.Describe());
+  CHECK(sink.statistics.bursts > 50);
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,106 @@
+#include "trace/burst_buffer.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp::trace {
+namespace {
+
+class Pool {
+ public:
+  explicit Pool(uint32_t capacity, uint32_t free)
+      : memory_(static_cast<BurstBuffer*>(
+            ::operator new (capacity * sizeof(BurstBuffer), std::align_val_t{64}))) {
+    std::memset(static_cast<void*>(memory_), 0, capacity * sizeof(BurstBuffer));
+    pool_.Init(memory_, capacity);
+    for (uint32_t i = 0; i < free; ++i) pool_.AddFree();
+  }
+  ~Pool() { ::operator delete (memory_, std::align_val_t{64}); }
+
+  BurstBufferPool* operator->() { return &pool_; }
+
+ private:
+  BurstBuffer* memory_;
+  BurstBufferPool pool_;
+};
+
+TEST_CASE("every free buffer is taken once") {
+  Pool pool(3, 2);
+  const uint32_t first = pool->Take(), second = pool->Take();
+  CHECK(std::set<uint32_t>{first, second} == std::set<uint32_t>{0, 1});
+  CHECK(pool->Take() == BurstBufferPool::kNone);
+  pool->AddFree();
+  CHECK(pool->Take() == 2);
+  pool->AddFree();
+  CHECK(pool->Take() == BurstBufferPool::kNone);
+  pool->GiveBack(first);
+  CHECK(pool->Take() == first);
+}
+
+TEST_CASE("full buffers come in the order in which they became full") {
+  Pool pool(5, 5);
+  for (uint32_t index : {3u, 1u, 4u, 0u}) pool->PushFull(index);
+  std::vector<uint32_t> taken;
+  pool->TakeFull([&](uint32_t index) { taken.push_back(index); });
+  CHECK(taken == std::vector<uint32_t>{3, 1, 4, 0});
+  taken.clear();
+  pool->TakeFull([&](uint32_t index) { taken.push_back(index); });
+  CHECK(taken.empty());
+}
+
+TEST_CASE("a full buffer may be given back while the others are visited") {
+  Pool pool(4, 0);
+  for (uint32_t index : {0u, 1u, 2u}) pool->PushFull(index);
+  int visits = 0;
+  pool->TakeFull([&](uint32_t index) {
+    ++visits;
+    pool->GiveBack(index);
+  });
+  CHECK(visits == 3);
+}
+
+TEST_CASE("threads that take, fill and give back at once lose nothing and share nothing") {
+  constexpr uint32_t kBuffers = 8;
+  constexpr int kRounds = 20'000;
+  Pool pool(kBuffers, kBuffers);
+  std::atomic<bool> shared{false};
+  std::atomic<int> fillers{3};
+  std::atomic<uint32_t> owners[kBuffers] = {};
+  std::atomic<int> filled{0};
+  const auto fill = [&] {
+    for (int i = 0; i < kRounds; ++i) {
+      const uint32_t index = pool->Take();
+      if (index == BurstBufferPool::kNone) continue;
+      if (owners[index].exchange(1) != 0) shared = true;
+      owners[index] = 0;
+      ++filled;
+      pool->PushFull(index);
+    }
+    --fillers;
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(fill);
+  int drained = 0;
+  const auto drain = [&](uint32_t index) {
+    ++drained;
+    pool->GiveBack(index);
+  };
+  while (fillers != 0) pool->TakeFull(drain);
+  for (std::thread& thread : threads) thread.join();
+  pool->TakeFull(drain);
+  CHECK_FALSE(shared);
+  CHECK(drained == filled);
+  std::set<uint32_t> left;
+  for (uint32_t i = 0; i < kBuffers; ++i) left.insert(pool->Take());
+  CHECK(left.size() == kBuffers);
+  CHECK(left.count(BurstBufferPool::kNone) == 0);
+}
+
+}  // namespace
+}  // namespace hbbp::trace

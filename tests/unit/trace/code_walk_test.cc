@@ -1,0 +1,112 @@
+#include "trace/code_walk.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp::trace {
+namespace {
+
+// Two pages of code; behind them nothing is mapped.
+class CodePages {
+ public:
+  CodePages() {
+    pages_ = static_cast<uint8_t*>(
+        ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    REQUIRE(pages_ != MAP_FAILED);
+    ::munmap(pages_ + 2 * kPage, kPage);
+    std::memset(pages_, 0x90, 2 * kPage);
+  }
+  ~CodePages() { ::munmap(pages_, 2 * kPage); }
+
+  uint64_t Put(size_t offset, const std::vector<uint8_t>& code) {
+    std::memcpy(pages_ + offset, code.data(), code.size());
+    return reinterpret_cast<uint64_t>(pages_) + offset;
+  }
+
+  static constexpr size_t kPage = 4096;
+
+ private:
+  uint8_t* pages_;
+};
+
+TEST_CASE("the walk ends at the first branch") {
+  CodePages pages;
+  const uint64_t start = pages.Put(0, {0x48, 0x89, 0xc3, 0x90, 0x75, 0x05});  // mov, nop, jne
+  const CodeWalk walk = WalkToBranch(start);
+  CHECK(walk.reason == StopReason::kDynamicBranch);
+  CHECK(walk.branch.address == start + 4);
+  CHECK(walk.branch.kind == BranchKind::kConditional);
+  CHECK(walk.instructions == 2);
+  CHECK(walk.knows_stack);
+  CHECK(walk.stack_change == 0);
+}
+
+TEST_CASE("system calls are walked over") {
+  CodePages pages;
+  const uint64_t start = pages.Put(0, {0x0f, 0x05, 0xc3});
+  const CodeWalk walk = WalkToBranch(start);
+  CHECK(walk.reason == StopReason::kDynamicBranch);
+  CHECK(walk.branch.address == start + 2);
+}
+
+TEST_CASE("the stack pointer is followed, until something unusual happens to it") {
+  CodePages pages;
+  // push rbp; push r15; sub rsp, 0x28; push 1; pop rax; add rsp, 0x100; call
+  CodeWalk walk = WalkToBranch(
+      pages.Put(0, {0x55, 0x41, 0x57, 0x48, 0x83, 0xec, 0x28, 0x6a, 0x01, 0x58, 0x48,
+                    0x81, 0xc4, 0x00, 0x01, 0x00, 0x00, 0xe8, 0x00, 0x00, 0x00, 0x00}));
+  CHECK(walk.reason == StopReason::kDynamicBranch);
+  CHECK(walk.knows_stack);
+  CHECK(walk.stack_change == -8 - 8 - 0x28 - 8 + 8 + 0x100);
+  for (const auto& code : {std::vector<uint8_t>{0xc9, 0xc3},  // leave
+                           {0x48, 0x83, 0xe4, 0xf0, 0xc3},    // and rsp, -16
+                           {0x48, 0x89, 0xec, 0xc3},          // mov rsp, rbp
+                           {0x48, 0x8b, 0xe5, 0xc3},          // the same, other form
+                           {0x48, 0x8d, 0x65, 0xd8, 0xc3},    // lea rsp, [rbp - 40]
+                           {0x5c, 0xc3}}) {                   // pop rsp
+    walk = WalkToBranch(pages.Put(0, code));
+    CHECK(walk.reason == StopReason::kDynamicBranch);
+    CHECK_FALSE(walk.knows_stack);
+  }
+  walk = WalkToBranch(pages.Put(0, {0x49, 0x89, 0xec, 0x4c, 0x8b, 0xe5, 0x41, 0x5c, 0xc3}));
+  CHECK(walk.knows_stack);  // r12, not rsp
+  CHECK(walk.stack_change == 8);
+}
+
+TEST_CASE("a walk that leaves the mapped pages ends there") {
+  CodePages pages;
+  const CodeWalk walk = WalkToBranch(pages.Put(2 * CodePages::kPage - 100, {0x90}));
+  CHECK(walk.reason == StopReason::kUnreadableCode);
+  CHECK(walk.instructions == 100);
+  CHECK(WalkToBranch(0x10).reason == StopReason::kUnreadableCode);
+}
+
+TEST_CASE("an instruction may lie across pages, or end where the pages end") {
+  CodePages pages;
+  const uint64_t across = pages.Put(CodePages::kPage - 3, {0xe9, 0x01, 0x02, 0x03, 0x00});
+  CHECK(WalkToBranch(across).branch.target.constant == across + 5 + 0x30201);
+  const uint64_t last = pages.Put(2 * CodePages::kPage - 1, {0xc3});
+  CHECK(WalkToBranch(last - 5).branch.kind == BranchKind::kReturn);
+}
+
+TEST_CASE("what ends a program, leaves it or is no instruction is told apart") {
+  CodePages pages;
+  CHECK(WalkToBranch(pages.Put(0, {0xcc})).reason == StopReason::kTrap);
+  CHECK(WalkToBranch(pages.Put(0, {0x0f, 0x0b})).reason == StopReason::kTrap);
+  CHECK(WalkToBranch(pages.Put(0, {0xcb})).reason == StopReason::kFarTransfer);
+  CHECK(WalkToBranch(pages.Put(0, {0xcd, 0x80})).reason == StopReason::kFarTransfer);
+  CHECK(WalkToBranch(pages.Put(0, {0x06})).reason == StopReason::kUndecodable);
+}
+
+TEST_CASE("endless straight code ends the walk") {
+  CodePages pages;
+  CHECK(WalkToBranch(pages.Put(0, {0x90})).reason == StopReason::kInstructionLimit);
+}
+
+}  // namespace
+}  // namespace hbbp::trace

@@ -1,0 +1,36 @@
+// One instruction made ready to run: its memory operand points into data that the test owns.
+#ifndef HBBP_TESTS_UNIT_TRACE_INSTRUCTION_CASE_H_
+#define HBBP_TESTS_UNIT_TRACE_INSTRUCTION_CASE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "trace/machine_state.h"
+#include "unit/trace/harvested_code.h"
+#include "unit/trace/random_state.h"
+
+namespace hbbp::testing {
+
+// "vpaddd zmm1, zmm2, zmm3 (62 f1 6d 48 fe cb)"
+std::string TextOf(std::span<const uint8_t> code);
+std::string MnemonicOf(std::span<const uint8_t> code);
+
+// Does a mask decide which bytes of its memory operand it touches?
+bool TouchesMemoryUnderMask(std::span<const uint8_t> code);
+
+// Does it load a segment register?
+bool LoadsSegment(std::span<const uint8_t> code);
+
+// RFLAGS bits that the manuals leave open.
+uint64_t UndefinedFlags(std::span<const uint8_t> code);
+
+// Changes the address registers in `state`, and if they do not suffice the displacement in
+// `code` (which runs at `code_address`), so that the memory operand lies at `target`. False if
+// that is not possible.
+bool PointOperandAt(uint64_t target, uint64_t code_address, InstructionBytes* code, Random* random,
+                    trace::MachineState* state);
+
+}  // namespace hbbp::testing
+
+#endif  // HBBP_TESTS_UNIT_TRACE_INSTRUCTION_CASE_H_

@@ -1,0 +1,25 @@
+// States full of the values on which instructions differ: infinities, denormals, signs, limits.
+#ifndef HBBP_TESTS_UNIT_TRACE_RANDOM_STATE_H_
+#define HBBP_TESTS_UNIT_TRACE_RANDOM_STATE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+
+#include "trace/machine_state.h"
+
+namespace hbbp::testing {
+
+using Random = std::mt19937_64;
+
+// An integer, or a float, or two, or a double.
+uint64_t InterestingValue(Random* random);
+
+void FillInteresting(Random* random, uint8_t* bytes, size_t size);
+
+// Everything but rip, the bases of segments and operand. All exceptions are masked.
+void FillState(Random* random, trace::MachineState* state);
+
+}  // namespace hbbp::testing
+
+#endif  // HBBP_TESTS_UNIT_TRACE_RANDOM_STATE_H_

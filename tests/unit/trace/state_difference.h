@@ -1,0 +1,18 @@
+// How two states differ, for people.
+#ifndef HBBP_TESTS_UNIT_TRACE_STATE_DIFFERENCE_H_
+#define HBBP_TESTS_UNIT_TRACE_STATE_DIFFERENCE_H_
+
+#include <string>
+
+#include "trace/machine_state.h"
+
+namespace hbbp::testing {
+
+// "" if there is no difference. Compares registers, `flags` of the flags, MXCSR and the x87 state
+// but for the addresses of the last instruction. `expected` comes first in the text.
+std::string DifferenceOf(const trace::MachineState& expected, const trace::MachineState& actual,
+                         uint64_t flags);
+
+}  // namespace hbbp::testing
+
+#endif  // HBBP_TESTS_UNIT_TRACE_STATE_DIFFERENCE_H_
