@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """How close `hbbp record` comes to the truth of callgrind, on real programs.
 
-    bench/accuracy.py build/release/tools/hbbp [--period NS ...] [--only NAME]
+    bench/accuracy.py build/release/tools/hbbp [--source ebs swbt] [--period NS ...] [--only NAME]
 
 For each program: the exact instruction counts of valgrind --tool=callgrind --dump-instr=yes, then a
-profile per period, and the error metrics of `hbbp compare`. valgrind has no AVX-512 and no RTM, so the
+profile per source and period, and the error metrics of `hbbp compare`. valgrind has no AVX-512 and no RTM, so the
 program is told not to use them in libc, where it chooses by CPU.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -30,36 +31,38 @@ def run(command, environment):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
+    parser.add_argument("--source", nargs="*", default=["ebs", "swbt"])
     parser.add_argument("--period", type=int, nargs="*", default=[0, 1_000_000],
                         help="ns; 0: the default")
     parser.add_argument("--only", help="a workload")
-    parser.add_argument("--keep", help="a folder that keeps profiles and callgrind's files")
+    parser.add_argument("--keep", help="a folder that keeps profiles and callgrind's files, and has them the next time")
     arguments = parser.parse_args()
     hbbp = os.path.abspath(arguments.hbbp)
     environment = dict(os.environ, GLIBC_TUNABLES=TUNABLES)
     with tempfile.TemporaryDirectory() as temporary:
         folder = arguments.keep or temporary
         os.makedirs(folder, exist_ok=True)
-        print("| program | instructions | period | samples | mnemonics: avg. weighted error | "
+        print("| program | instructions | source | period | samples | mnemonics: avg. weighted error | "
               "blocks: accuracy error | overlap of blocks | overlap of mnemonics |")
-        print("|---|---|---|---|---|---|---|---|")
+        print("|---|---|---|---|---|---|---|---|---|")
         for name, command in workloads.prepare(folder):
             if arguments.only and name != arguments.only:
                 continue
             file_name = name.replace(", ", "-").replace(" ", "-")
             truth = os.path.join(folder, file_name + ".callgrind")
-            run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--skip-plt=no",
-                 f"--callgrind-out-file={truth}"] + command, environment)
-            for period in arguments.period:
-                profile = os.path.join(folder, f"{file_name}.{period}.hbbp")
+            if not os.path.exists(truth):
+                run(["valgrind", "--tool=callgrind", "--dump-instr=yes", "--skip-plt=no",
+                     f"--callgrind-out-file={truth}"] + command, environment)
+            for kind, period in itertools.product(arguments.source, arguments.period):
+                profile = os.path.join(folder, f"{file_name}.{kind}.{period}.hbbp")
                 asked = ["--period", str(period)] if period else []
-                run([hbbp, "record", "-o", profile] + asked + ["--"] + command, environment)
+                run([hbbp, "record", "--source", kind, "-o", profile] + asked + ["--"] + command, environment)
                 info = json.loads(subprocess.check_output([hbbp, "info", profile, "--format",
                                                            "json"]))
                 total = json.loads(subprocess.check_output([hbbp, "compare", profile, "--truth",
                                                             truth, "--format", "json"]))["total"]
                 source = info["sources"][0]
-                print(f"| {name} | {total['instructions_ref'] / 1e9:.2f} G | "
+                print(f"| {name} | {total['instructions_ref'] / 1e9:.2f} G | {kind} | "
                       f"{source['period'] / 1e6:.2g} ms | {source['samples']} | "
                       f"{100 * total['avg_weighted_error']:.1f} % | "
                       f"{100 * total['block_accuracy_error']:.1f} % | "

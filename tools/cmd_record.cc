@@ -300,12 +300,21 @@ StatusOr<std::string> ProfileToLookAt(const std::vector<ProcessProfile>& stored)
   return busiest->path;
 }
 
+uint64_t CounterOf(const SourceView& source, std::string_view name) {
+  for (const hbbp_counter& counter : source.counters) {
+    if (counter.name == name) return counter.value;
+  }
+  return 0;
+}
+
 // As far as a profile tells: nothing if its period does not count time, or is not known.
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
   uint64_t time_ns = 0;
-  for (const hbbp_source_info& source : sources) {
+  for (const SourceView& source : sources) {
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
-    time_ns += (source.samples + source.lost) * source.period;
+    // Of branch tracing, not every sample becomes a burst.
+    const uint64_t samples = std::max(source.samples, CounterOf(source, "samples"));
+    time_ns += (samples + source.lost) * source.period;
   }
   return time_ns;
 }
@@ -333,6 +342,15 @@ Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   return OkStatus();
 }
 
+void NoteDebugRegisters(const std::vector<SourceView>& sources) {
+  uint64_t refused = 0;
+  for (const SourceView& source : sources) refused += CounterOf(source, "no-debug-register");
+  if (refused == 0) return;
+  Note(kName, FormatCount(refused) +
+                  " bursts ended early or not even began, because the program or a debugger had "
+                  "taken all debug registers");
+}
+
 Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
                     const std::vector<ProcessProfile>& stored) {
   const hbbp_profile* root = stored.front().profile.get();
@@ -350,6 +368,7 @@ Status PrintSummary(const RecordOptions& record, const ProgramEnd& end,
             Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(modules));
+  NoteDebugRegisters(sources);
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");

@@ -20,7 +20,8 @@ typedef struct hbbp_capability {
   const char *name;   /* a stable key: "perf_event_open", "task_clock", "cpu_clock",
                          "hardware_instructions", "precise_instructions", "branch_stack",
                          "ibs_op", "ibs_fetch", "breakpoint", "sigtrap", "inherit_thread",
-                         "kernel_sampling", "seccomp" */
+                         "kernel_sampling", "seccomp", "branch_tracing" (the detail says on which
+                         rung), "thread_timers", "native_stubs" */
   const char *detail; /* what was found, with the numbers: "period 1 ns to ..., paranoid 2" */
   const char *advice; /* what to change to get it; empty if there is nothing to change */
 } hbbp_capability;

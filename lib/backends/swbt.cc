@@ -30,6 +30,7 @@ constexpr int kDrainIntervalMs = 20;
 constexpr int kDrainsBetweenListings = 25;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
+constexpr uint64_t kLongLifeNs = 300'000'000;
 
 uint64_t NowNs() {
   timespec now;
@@ -106,6 +107,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                                        : kDefaultLookAheadBranches;
   }
   tracer_config.may_use_breakpoints = has_events_;
+  tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.least_descriptor = LeastDescriptor();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
@@ -123,6 +125,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
       observer_.reset();
     }
   }
+  start_ns_ = NowNs();
   LookAtMappings();
   trace::Tracer::Get().Enable();
   Status status = AttachThreads();
@@ -167,16 +170,10 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, BackendChoice* ch
     if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
     if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
-    attr_ = MakeSigtrapAttr(candidate.type, candidate.config, period_);
-    attr_.disabled = 1;
-    const UniqueFd probe(RawPerfEventOpen(attr_, 0, -1));
-    attr_.disabled = 0;
-    if (probe.valid()) {
+    if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       has_events_ = true;
       choice->event = candidate.event;
       choice->period = period_;
-      rung_ =
-          std::string("perf event ") + EventName(candidate.event) + " with sigtrap, breakpoints";
       return OkStatus();
     }
     refusal = PerfEventOpenStatus(errno, EventName(candidate.event));
@@ -201,6 +198,30 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, BackendChoice* ch
   if (!refusal.ok()) rung_ += ": " + refusal.message();
   choice->note = rung_;
   return OkStatus();
+}
+
+bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
+  const auto try_to_open = [this] {
+    attr_.disabled = 1;
+    const UniqueFd probe(RawPerfEventOpen(attr_, 0, -1));
+    attr_.disabled = 0;
+    return probe.valid();
+  };
+  attr_ = MakeSigtrapAttr(type, config, period_);
+  rung_ = std::string("perf event ") + EventName(event) + " with sigtrap, breakpoints";
+  uses_real_time_signals_ = force_real_time_signals_;
+  if (!uses_real_time_signals_) {
+    if (try_to_open()) return true;
+    const bool is_unknown_option = errno == EINVAL || errno == E2BIG;
+    if (!is_unknown_option) return false;
+  }
+  uses_real_time_signals_ = true;
+  attr_.sigtrap = 0;
+  attr_.remove_on_exec = 0;
+  attr_.wakeup_events = 1;
+  rung_ = std::string("perf event ") + EventName(event) +
+          " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
+  return try_to_open();
 }
 
 Status SwbtBackend::AttachThreads() {
@@ -234,8 +255,9 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   }
   const bool may_have_event = has_events_ && threads_.size() < most_events_;
   StatusOr<ThreadSampler> sampler =
-      may_have_event ? ThreadSampler::OpenEvent(attr_, tid, tracer.SampleData(slot))
-                     : ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
+      may_have_event
+          ? ThreadSampler::OpenEvent(attr_, tid, tracer.SampleData(slot), trace::kSampleSignal)
+          : ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
   if (!sampler.ok() && may_have_event && sampler.status().code() == StatusCode::kBusy) {
     sampler = ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
   }
@@ -264,6 +286,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
     DeliverNewMappings(sink);
   }
   if (tracer.is_enabled()) {
+    if (NowNs() - start_ns_ >= kLongLifeNs) tracer.MakeFaster();
     // A thread that cannot be attached to is counted.
     if (ThreadsMayHaveChanged()) (void)AttachThreads();
     trace::ReclaimSignals();

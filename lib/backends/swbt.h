@@ -39,8 +39,9 @@ class SwbtBackend : public Backend {
   void ForgetInChild() override;
   int DrainIntervalMs() const override;
 
-  // For tests: as if perf_event_open were refused.
+  // For tests: as if perf_event_open were refused, or the kernel were older than 5.13.
   void PreferTimers() { force_timers_ = true; }
+  void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
   struct Thread {
@@ -48,6 +49,7 @@ class SwbtBackend : public Backend {
     ThreadSampler sampler;
   };
 
+  bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, BackendChoice* choice);
   Status AttachThreads();
   Status AttachThread(pid_t tid);
@@ -58,6 +60,8 @@ class SwbtBackend : public Backend {
   void LookAtMappings();
 
   bool force_timers_ = false;
+  bool force_real_time_signals_ = false;
+  bool uses_real_time_signals_ = false;
   bool has_events_ = false;
   perf_event_attr attr_;
   uint64_t period_ = 0;
@@ -67,6 +71,7 @@ class SwbtBackend : public Backend {
   uint64_t missed_threads_ = 0;
   uint64_t last_thread_count_ = 0;
   int drains_since_listing_ = 0;
+  uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
   RseqSections rseq_sections_;
   std::unique_ptr<EbsBackend> observer_;     // of mappings and new threads, where perf events are

@@ -1,5 +1,6 @@
 #include "backends/thread_sampler.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -27,6 +28,16 @@ itimerspec Every(uint64_t period_ns) {
   return {interval, interval};
 }
 
+Status SendSignalTo(pid_t tid, int signal, int fd) {
+  f_owner_ex owner = {F_OWNER_TID, tid};
+  if (::fcntl(fd, F_SETOWN_EX, &owner) != 0 || ::fcntl(fd, F_SETSIG, signal) != 0 ||
+      ::fcntl(fd, F_SETFL, O_ASYNC) != 0) {
+    if (errno == ESRCH) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
+    return ErrnoStatus(errno, "F_SETSIG");
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period) {
@@ -40,11 +51,14 @@ perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period)
 }
 
 StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid,
-                                                 uint64_t signal_data) {
-  attr.sig_data = signal_data;
+                                                 uint64_t signal_data, int signal) {
+  if (attr.sigtrap) attr.sig_data = signal_data;
   ThreadSampler sampler;
   sampler.event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
-  if (sampler.event_.valid()) return sampler;
+  if (sampler.event_.valid()) {
+    if (!attr.sigtrap) HBBP_RETURN_IF_ERROR(SendSignalTo(tid, signal, sampler.event_.get()));
+    return sampler;
+  }
   if (errno == ESRCH) return MakeStatus(StatusCode::kNotFound, "thread %d has ended", tid);
   return PerfEventOpenStatus(errno, "sampling with sigtrap");
 }

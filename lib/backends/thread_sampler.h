@@ -1,7 +1,8 @@
 // ThreadSampler: sends a thread a signal each period of the CPU time (or events) that it uses.
 //
-// Two rungs. A perf event with `sigtrap` gives a synchronous SIGTRAP with the full context; it
-// needs perf_event_open and Linux 5.13. A POSIX timer on the thread's CPU clock needs no privilege;
+// Three rungs. A perf event with `sigtrap` gives a synchronous SIGTRAP with the full context; it
+// needs perf_event_open and Linux 5.13. Before that, a perf event sends a signal as any descriptor
+// does (F_SETSIG). A POSIX timer on the thread's CPU clock needs no privilege;
 // it is checked at the kernel's tick, and samples that fall in the kernel arrive behind the system
 // call.
 #ifndef HBBP_LIB_BACKENDS_THREAD_SAMPLER_H_
@@ -20,8 +21,10 @@ namespace hbbp {
 class ThreadSampler {
  public:
   // `attr` is that of the sampling event; its sig_data is replaced by `signal_data`.
-  // Errors: those of perf_event_open; kNotFound if the thread has ended.
-  static StatusOr<ThreadSampler> OpenEvent(perf_event_attr attr, pid_t tid, uint64_t signal_data);
+  // If it does not ask for sigtrap, the thread gets `signal`. Errors: those of perf_event_open;
+  // kNotFound if the thread has ended.
+  static StatusOr<ThreadSampler> OpenEvent(perf_event_attr attr, pid_t tid, uint64_t signal_data,
+                                           int signal);
   static StatusOr<ThreadSampler> OpenTimer(uint64_t period_ns, pid_t tid, uint64_t signal_data);
 
   ThreadSampler(ThreadSampler&& other) noexcept;

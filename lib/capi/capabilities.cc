@@ -1,7 +1,9 @@
 #include <hbbp/capabilities.h>
 
+#include <utility>
 #include <vector>
 
+#include "backends/branch_tracing_probe.h"
 #include "capi/boundary.h"
 #include "perf/capability_probe.h"
 
@@ -24,7 +26,9 @@ extern "C" {
 HBBP_API hbbp_status hbbp_capabilities_probe(hbbp_capabilities** capabilities, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (capabilities == nullptr) return NullArgument("hbbp_capabilities_probe", "capabilities");
-    *capabilities = new hbbp_capabilities{hbbp::ProbeCapabilities()};
+    std::vector<hbbp::Capability> list = hbbp::ProbeCapabilities();
+    for (hbbp::Capability& found : hbbp::ProbeBranchTracing()) list.push_back(std::move(found));
+    *capabilities = new hbbp_capabilities{std::move(list)};
     return OkStatus();
   });
 }

@@ -14,10 +14,11 @@ namespace hbbp::trace {
 // All zero is the valid initial state.
 class Breakpoint {
  public:
-  // Arms it at `address`; a hit is a synchronous SIGTRAP with `signal_data` in si_perf_data. Moves
-  // it if it is armed. 0 or an errno (ENOSPC: the debug registers are taken by others).
-  // `least_descriptor`: descriptors below are left to the program where possible.
-  int Arm(uint64_t address, uint64_t signal_data, int least_descriptor);
+  // Arms it at `address`; a hit is a synchronous SIGTRAP with `signal_data` in si_perf_data, or, if
+  // `signal` is not 0, that signal. Moves it if it is armed. 0 or an errno (ENOSPC: the debug
+  // registers are taken by others). `least_descriptor`: descriptors below are left to the program
+  // where possible.
+  int Arm(uint64_t address, uint64_t signal_data, int least_descriptor, int signal = 0);
 
   void Disarm();
 
@@ -25,7 +26,7 @@ class Breakpoint {
   uint64_t address() const { return address_; }
 
  private:
-  int Open(uint64_t address, uint64_t signal_data, int least_descriptor);
+  int Open(uint64_t address, uint64_t signal_data, int least_descriptor, int signal);
 
   int descriptor_plus_one_;
   uint64_t address_;

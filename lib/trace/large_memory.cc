@@ -24,9 +24,14 @@ void* MapLargeMemory(size_t bytes) {
       RoundUp(reinterpret_cast<uintptr_t>(start)) - reinterpret_cast<uintptr_t>(start);
   if (skipped != 0) munmap(start, skipped);
   munmap(start + skipped + wanted, mapped - skipped - wanted);
-  // Without huge pages it works as well, only slower.
-  (void)madvise(start + skipped, wanted, MADV_HUGEPAGE);
   return start + skipped;
+}
+
+void UseHugePages(void* memory, size_t bytes) {
+  constexpr int kCollapseNow = 25;  // MADV_COLLAPSE, since Linux 6.1
+  // Without them it works as well, only slower.
+  (void)madvise(memory, RoundUp(bytes), MADV_HUGEPAGE);
+  (void)madvise(memory, RoundUp(bytes), kCollapseNow);
 }
 
 void UnmapLargeMemory(void* memory, size_t bytes) { munmap(memory, RoundUp(bytes)); }

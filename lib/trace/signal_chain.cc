@@ -10,7 +10,8 @@
 namespace hbbp::trace {
 namespace {
 
-constexpr int kSignals[] = {SIGTRAP, SIGSEGV, SIGBUS};
+constexpr int kSignals[] = {SIGTRAP, SIGSEGV, SIGBUS, kSampleSignal, kBreakpointSignal};
+constexpr int kAlwaysChained = 3;
 constexpr int kSignalCount = sizeof(kSignals) / sizeof(*kSignals);
 constexpr uint32_t kEntries = 64;
 constexpr size_t kKernelSetBytes = 8;
@@ -24,7 +25,6 @@ struct ProgramActions {
 };
 
 ProgramActions program_actions[kSignalCount];
-std::atomic<bool> installed{false};
 std::atomic<bool> owned[kSignalCount];
 std::atomic<SignalFilter> filter_of_signals{nullptr};
 
@@ -73,23 +73,31 @@ HbbpReturnFromSignal:
   .size HbbpReturnFromSignal, . - HbbpReturnFromSignal
 )");
 
-int SetKernelAction(int signal, const struct sigaction& action) {
+void FromKernel(const KernelAction& kernel_action, struct sigaction* action) {
+  *action = {};
+  action->sa_sigaction = kernel_action.handler;
+  action->sa_flags = static_cast<int>(kernel_action.flags & ~kHasRestorer);
+  __builtin_memcpy(&action->sa_mask, &kernel_action.mask, kKernelSetBytes);
+}
+
+int SetKernelAction(int signal, const struct sigaction& action,
+                    struct sigaction* replaced = nullptr) {
   KernelAction kernel_action = {action.sa_sigaction,
                                 static_cast<uint32_t>(action.sa_flags) | kHasRestorer,
                                 &HbbpReturnFromSignal, 0};
   __builtin_memcpy(&kernel_action.mask, &action.sa_mask, kKernelSetBytes);
-  return static_cast<int>(-RawSyscall(SYS_rt_sigaction, signal,
-                                      reinterpret_cast<long>(&kernel_action), 0, kKernelSetBytes));
+  KernelAction kernel_replaced = {};
+  const long result = RawSyscall(SYS_rt_sigaction, signal, reinterpret_cast<long>(&kernel_action),
+                                 reinterpret_cast<long>(&kernel_replaced), kKernelSetBytes);
+  if (replaced != nullptr) FromKernel(kernel_replaced, replaced);
+  return static_cast<int>(-result);
 }
 
 int GetKernelAction(int signal, struct sigaction* action) {
   KernelAction kernel_action = {};
   const long result = RawSyscall(SYS_rt_sigaction, signal, 0,
                                  reinterpret_cast<long>(&kernel_action), kKernelSetBytes);
-  *action = {};
-  action->sa_sigaction = kernel_action.handler;
-  action->sa_flags = static_cast<int>(kernel_action.flags & ~kHasRestorer);
-  __builtin_memcpy(&action->sa_mask, &kernel_action.mask, kKernelSetBytes);
+  FromKernel(kernel_action, action);
   return static_cast<int>(-result);
 }
 
@@ -111,6 +119,18 @@ struct sigaction OurAction() {
 
 bool IsOurs(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &HandleSignal;
+}
+
+// Takes a signal. The program may set its action at the same time, so what was replaced counts, and
+// what was there before is only for signals that come meanwhile.
+int TakeSignal(int index, const struct sigaction& before) {
+  Publish(index, before);
+  struct sigaction replaced;
+  const int error_number = SetKernelAction(kSignals[index], OurAction(), &replaced);
+  const bool differs =
+      replaced.sa_sigaction != before.sa_sigaction || replaced.sa_flags != before.sa_flags;
+  if (error_number == 0 && differs && !IsOurs(replaced)) Publish(index, replaced);
+  return error_number;
 }
 
 // Lets the signal do what it does without a handler.
@@ -232,31 +252,27 @@ void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
 
 }  // namespace
 
-int InstallSignalChain(SignalFilter filter) {
+int InstallSignalChain(SignalFilter filter, bool with_real_time_signals) {
   filter_of_signals.store(filter, std::memory_order_release);
-  if (installed.exchange(true)) {
-    ReclaimSignals();
-    return 0;
-  }
-  const struct sigaction ours = OurAction();
-  for (int i = 0; i < kSignalCount; ++i) {
+  const int count = with_real_time_signals ? kSignalCount : kAlwaysChained;
+  for (int i = 0; i < count; ++i) {
+    if (owned[i].load(std::memory_order_acquire)) continue;
     struct sigaction previous;
     if (const int error_number = GetKernelAction(kSignals[i], &previous)) return error_number;
-    Publish(i, previous);
-    if (const int error_number = SetKernelAction(kSignals[i], ours)) return error_number;
+    if (const int error_number = TakeSignal(i, previous)) return error_number;
     owned[i].store(true, std::memory_order_release);
   }
+  ReclaimSignals();
   return 0;
 }
 
 int ReclaimSignals() {
-  const struct sigaction ours = OurAction();
   int reclaimed = 0;
   for (int i = 0; i < kSignalCount; ++i) {
     struct sigaction found;
-    if (GetKernelAction(kSignals[i], &found) != 0 || IsOurs(found)) continue;
-    Publish(i, found);
-    if (SetKernelAction(kSignals[i], ours) == 0) ++reclaimed;
+    const bool is_chained = owned[i].load(std::memory_order_acquire);
+    if (!is_chained || GetKernelAction(kSignals[i], &found) != 0 || IsOurs(found)) continue;
+    if (TakeSignal(i, found) == 0) ++reclaimed;
   }
   return reclaimed;
 }
@@ -265,6 +281,8 @@ bool FaultsAreCaught(const sigset_t& blocked) {
   return owned[1].load(std::memory_order_relaxed) && owned[2].load(std::memory_order_relaxed) &&
          sigismember(&blocked, SIGSEGV) == 0 && sigismember(&blocked, SIGBUS) == 0;
 }
+
+bool IsActionOfChain(const struct sigaction& action) { return IsOurs(action); }
 
 bool IsChained(int signal) {
   const int index = IndexOf(signal);

@@ -1,5 +1,6 @@
-// The signals that we share with the program: SIGTRAP for samples and breakpoints, SIGSEGV and
-// SIGBUS for loads of the interpreter that fault. What is not ours goes to the handler that the
+// The signals that we share with the program: SIGTRAP for samples and breakpoints (on kernels that
+// cannot send it, two real-time signals), SIGSEGV and SIGBUS for loads of the interpreter that
+// fault. What is not ours goes to the handler that the
 // program has, in the way that the kernel would have called it.
 //
 // Handlers stay in place when a session ends: a SIGTRAP may still be waiting in a thread that
@@ -22,15 +23,22 @@ namespace hbbp::trace {
 // True if the signal was ours.
 using SignalFilter = bool (*)(int signal, siginfo_t* info, ucontext_t* context);
 
-// Puts `filter` in front of the program's handlers of SIGTRAP, SIGSEGV and SIGBUS. Once per
-// process; later calls do nothing. 0 or an errno.
-int InstallSignalChain(SignalFilter filter);
+// Of perf events without `sigtrap`.
+inline constexpr int kSampleSignal = 61;
+inline constexpr int kBreakpointSignal = 62;
+
+// Puts `filter` in front of the program's handlers of SIGTRAP, SIGSEGV and SIGBUS, and if
+// `with_real_time_signals` of these two. What was done once is not done again. 0 or an errno.
+int InstallSignalChain(SignalFilter filter, bool with_real_time_signals);
 
 // For the worker: takes the signals back that the program has taken from us. Returns how many.
 int ReclaimSignals();
 
 // Do faults of a thread with this signal mask come to our filter?
 bool FaultsAreCaught(const sigset_t& blocked);
+
+// Is it the action that the chain has put into the kernel?
+bool IsActionOfChain(const struct sigaction& action);
 
 // Is `signal` one that the chain has taken? Then the program's sigaction is to be answered by
 // the two below.

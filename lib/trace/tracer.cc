@@ -141,7 +141,7 @@ int Tracer::Open(const TracerConfig& config) {
   if (is_open_.exchange(true)) return EBUSY;
   PrepareSignalContext();
   int error_number = MapMemory() ? 0 : ENOMEM;
-  if (error_number == 0) error_number = InstallSignalChain(&Filter);
+  if (error_number == 0) error_number = InstallSignalChain(&Filter, config.uses_real_time_signals);
   if (error_number != 0) {
     is_open_ = false;
     return error_number;
@@ -219,6 +219,13 @@ uint64_t Tracer::SignalData(SignalKind kind, uint32_t slot) const {
 }
 
 uint64_t Tracer::SampleData(uint32_t slot) const { return SignalData(kSample, slot); }
+
+void Tracer::MakeFaster() {
+  if (is_faster_) return;
+  is_faster_ = true;
+  UseHugePages(look_aheads_, look_ahead_count_ * LookAheadStride());
+  code_cache_->MakeFaster();
+}
 
 void Tracer::Enable() { enabled_.store(true); }
 
@@ -301,6 +308,7 @@ void Tracer::ForgetInChild() {
   slots_ = nullptr;
   used_slots_ = 0;
   free_buffers_ = 0;
+  is_faster_ = false;
   ++session_;
 }
 

@@ -109,7 +109,8 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
 }  // namespace
 
 bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
-  if (signal != SIGTRAP) return LookAhead::RecoverFromFault(context);
+  if (signal == SIGSEGV || signal == SIGBUS) return LookAhead::RecoverFromFault(context);
+  if (signal != SIGTRAP) return Get().OnRealTimeSignal(signal, *info, context);
   return Get().OnTrap(info, context);
 }
 
@@ -166,18 +167,36 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   const uint64_t ip = IpOf(*context);
   uint8_t before = 0;
   if (ReadProgramMemory(ip - 1, &before, 1) && before == kInt1) return false;
+  ThreadSlot* slot = SlotOfThisThread();
+  if (slot == nullptr) return false;
+  slot->Add(Counter::kStrayTraps);
+  PassBreakpointOnce(context);
+  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
+  if (is_the_awaited_one) Handle(slot, kBreakpointHit, false, context);
+  return true;
+}
+
+ThreadSlot* Tracer::SlotOfThisThread() {
   const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
   const uint32_t used = slots_ == nullptr ? 0 : used_slots_.load();
   for (uint32_t i = 0; i < used; ++i) {
-    ThreadSlot* slot = &slots_[i];
-    if (slot->tid != tid) continue;
-    slot->Add(Counter::kStrayTraps);
-    PassBreakpointOnce(context);
-    if (slot->is_waiting && slot->breakpoint.address() == ip)
-      Handle(slot, kBreakpointHit, false, context);
-    return true;
+    if (slots_[i].tid == tid) return &slots_[i];
   }
-  return false;
+  return nullptr;
+}
+
+// The descriptor in the signal is a number in a table that may not be this thread's, so the
+// signal's own number says what it is.
+bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context) {
+  const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
+  if (!is_of_descriptor) return false;
+  ThreadSlot* slot = SlotOfThisThread();
+  if (slot == nullptr) return true;
+  // A hit in a handler of ours comes when that has ended.
+  const bool was_delayed = signal == kBreakpointSignal && slot->is_waiting &&
+                           IpOf(*context) != slot->breakpoint.address();
+  Handle(slot, signal == kSampleSignal ? kSample : kBreakpointHit, was_delayed, context);
+  return true;
 }
 
 bool Tracer::WasDelayed(const siginfo_t& info) {
@@ -379,8 +398,9 @@ bool Tracer::Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context) {
     slot->Add(Counter::kRestartableSequence);
     return false;
   }
-  const int error_number = slot->breakpoint.Arm(address, SignalData(kBreakpointHit, IndexOf(slot)),
-                                                config_.least_descriptor);
+  const int error_number = slot->breakpoint.Arm(
+      address, SignalData(kBreakpointHit, IndexOf(slot)), config_.least_descriptor,
+      config_.uses_real_time_signals ? kBreakpointSignal : 0);
   if (error_number != 0) {
     const bool all_are_taken = error_number == ENOSPC || error_number == EBUSY;
     slot->Add(all_are_taken ? Counter::kNoDebugRegister : Counter::kBreakpointRefused);

@@ -114,7 +114,10 @@ static void test_capabilities(void) {
                                       "sigtrap",
                                       "inherit_thread",
                                       "kernel_sampling",
-                                      "seccomp"};
+                                      "seccomp",
+                                      "branch_tracing",
+                                      "thread_timers",
+                                      "native_stubs"};
   const size_t count = sizeof(names) / sizeof(names[0]);
   hbbp_capabilities *capabilities = NULL;
   CHECK_OK(hbbp_capabilities_probe(&capabilities, &error));

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The symbols of libhbbp.so are those of libhbbp.map, and those of the public headers.
+"""The symbols of libhbbp.so are those of libhbbp.map, and those of the public headers, and all that
+it needs is bound when it is loaded.
 
 usage: check_library.py LIBRARY MAP INCLUDE_FOLDER MAJOR_VERSION
 """
@@ -39,6 +40,8 @@ def main():
     soname = elf.dynamic_entries(library, 'SONAME')
     if soname != [f'libhbbp.so.{major}']:
         problems.append(f'SONAME is {soname}')
+    if not elf.binds_now(library):
+        problems.append('leaves functions to bind in signal handlers')
     for problem in problems:
         print(f'{library}: {problem}', file=sys.stderr)
     print(f'{len(exported)} symbols')

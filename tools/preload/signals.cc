@@ -1,21 +1,22 @@
-// The functions by which a program sets what signals do. Three signals are shared with software
+// The functions by which a program sets what signals do. Some signals are shared with software
 // branch tracing (trace/signal_chain.h): the program sees and sets its own actions of these, and
-// ours stay in place. And SIGTRAP stays unblocked, because a sample that waits until a program
-// unblocks it is no sample of what ran.
+// ours stay in place. And those of samples stay unblocked, because a sample that waits until a
+// program unblocks it is no sample of what ran.
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 
 #include <cerrno>
+#include <initializer_list>
 
+#include "preload/own_process.h"
 #include "trace/signal_chain.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
 namespace {
 
-using hbbp::trace::IsChained;
 using Handler = void (*)(int);
 
 struct NextFunctions {
@@ -48,6 +49,19 @@ const NextFunctions& Next() {
   return next;
 }
 
+// Is the action of `signal` in our keeping, and not in the kernel's?
+bool IsKept(int signal) { return hbbp::trace::IsChained(signal) && hbbp::preload::IsOwnProcess(); }
+
+// In a child of vfork, whose handlers are its own. What it has from its parent is ours.
+int SetInKernel(int signal, const struct sigaction* action, struct sigaction* previous) {
+  struct sigaction before;
+  const int result = Next().sigaction(signal, action, &before);
+  if (result != 0 || previous == nullptr) return result;
+  const bool is_ours = hbbp::trace::IsChained(signal) && hbbp::trace::IsActionOfChain(before);
+  *previous = is_ours ? hbbp::trace::ProgramAction(signal) : before;
+  return 0;
+}
+
 Handler SetHandler(int signal, Handler handler, int flags, bool blocks_itself) {
   struct sigaction action = {};
   action.sa_handler = handler;
@@ -58,11 +72,19 @@ Handler SetHandler(int signal, Handler handler, int flags, bool blocks_itself) {
   return previous;
 }
 
-// Without SIGTRAP, unless that is unblocked.
+// All but the faults, which a program blocks at its own risk. Tracing begins while the program
+// already runs, so SIGTRAP before it is known whether it will be needed.
+void LeaveUnblocked(sigset_t* set) {
+  using hbbp::trace::kBreakpointSignal, hbbp::trace::kSampleSignal;
+  sigdelset(set, SIGTRAP);
+  if (hbbp::trace::IsChained(kSampleSignal)) sigdelset(set, kSampleSignal);
+  if (hbbp::trace::IsChained(kBreakpointSignal)) sigdelset(set, kBreakpointSignal);
+}
+
 const sigset_t* Adjust(int how, const sigset_t* set, sigset_t* copy) {
-  if (set == nullptr || how == SIG_UNBLOCK || !IsChained(SIGTRAP)) return set;
+  if (set == nullptr || how == SIG_UNBLOCK) return set;
   *copy = *set;
-  sigdelset(copy, SIGTRAP);
+  LeaveUnblocked(copy);
   return copy;
 }
 
@@ -72,11 +94,11 @@ extern "C" {
 
 HBBP_INTERPOSE int sigaction(int signal, const struct sigaction* action,
                              struct sigaction* previous) noexcept {
-  if (!IsChained(signal)) {
-    if (action == nullptr || !IsChained(SIGTRAP)) return Next().sigaction(signal, action, previous);
+  if (!IsKept(signal)) {
+    if (action == nullptr) return SetInKernel(signal, action, previous);
     struct sigaction adjusted = *action;
-    sigdelset(&adjusted.sa_mask, SIGTRAP);
-    return Next().sigaction(signal, &adjusted, previous);
+    LeaveUnblocked(&adjusted.sa_mask);
+    return SetInKernel(signal, &adjusted, previous);
   }
   // In this order: both may be the same object.
   const struct sigaction before = hbbp::trace::ProgramAction(signal);
@@ -86,7 +108,7 @@ HBBP_INTERPOSE int sigaction(int signal, const struct sigaction* action,
 }
 
 HBBP_INTERPOSE Handler signal(int number, Handler handler) noexcept {
-  if (!IsChained(number)) return Next().signal(number, handler);
+  if (!IsKept(number)) return Next().signal(number, handler);
   return SetHandler(number, handler, SA_RESTART, true);
 }
 
@@ -95,7 +117,7 @@ HBBP_INTERPOSE Handler bsd_signal(int number, Handler handler) noexcept {
 }
 
 HBBP_INTERPOSE Handler __sysv_signal(int number, Handler handler) noexcept {
-  if (!IsChained(number)) return Next().sysv_signal(number, handler);
+  if (!IsKept(number)) return Next().sysv_signal(number, handler);
   return SetHandler(number, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER), false);
 }
 

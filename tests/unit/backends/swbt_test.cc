@@ -94,11 +94,14 @@ void WorkFor(int milliseconds) {
   }
 }
 
+enum class Rung { kBest, kRealTimeSignals, kTimers };
+
 // Traces `work`; the worker is this thread's, as in a session.
 Sink Trace(const BackendConfig& config, const std::function<void()>& work,
-           bool prefer_timers = false) {
+           Rung rung = Rung::kBest) {
   SwbtBackend backend;
-  if (prefer_timers) backend.PreferTimers();
+  if (rung == Rung::kTimers) backend.PreferTimers();
+  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
   Sink sink;
   std::atomic<bool> started{false}, done{false};
   Status status;
@@ -220,12 +223,26 @@ TEST_CASE("bursts larger than a buffer come whole") {
 
 TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
   const Sink sink = Trace(
-      Config(TraceMode::kLookAhead), [] { WorkFor(500); }, true);
+      Config(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.rung.find("timers") != std::string::npos);
   CHECK(sink.statistics.bursts >= 10);
   CHECK(sink.statistics.breakpoints == 0);
   CheckConsistent(sink);
+}
+
+TEST_CASE("on kernels without sigtrap, real-time signals do the same") {
+  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify}) {
+    const Sink sink = Trace(
+        Config(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
+    CAPTURE(sink.Describe());
+    CHECK(sink.statistics.rung.find("real-time signals") != std::string::npos);
+    CHECK(sink.statistics.bursts >= 20);
+    CHECK(sink.statistics.disagreements == 0);
+    if (mode != TraceMode::kLookAhead) CHECK(sink.statistics.breakpoints > 1000);
+    CheckConsistent(sink);
+  }
 }
 
 TEST_CASE("the mode that needs breakpoints says so where there are none") {

@@ -57,7 +57,7 @@ TEST_CASE("a signal that is ours does not reach the program") {
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP);
           take_traps = true;
-          if (InstallSignalChain(&Filter) != 0) return 1;
+          if (InstallSignalChain(&Filter, false) != 0) return 1;
           asm volatile("int3");
           return ours == 1 && theirs == 0 ? 0 : 2;
         }) == 0);
@@ -66,7 +66,7 @@ TEST_CASE("a signal that is ours does not reach the program") {
 TEST_CASE("a foreign SIGTRAP reaches the handler that was there before") {
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP);
-          if (InstallSignalChain(&Filter) != 0) return 1;
+          if (InstallSignalChain(&Filter, false) != 0) return 1;
           asm volatile("int3");
           ::raise(SIGTRAP);
           return ours == 2 && theirs == 2 && seen_code == SI_TKILL ? 0 : 2;
@@ -75,22 +75,22 @@ TEST_CASE("a foreign SIGTRAP reaches the handler that was there before") {
 
 TEST_CASE("without a handler of the program, signals do what they always do") {
   CHECK(InChild([] {
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           asm volatile("int3");
           return 0;
         }) == 1000 + SIGTRAP);
   CHECK(InChild([] {
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           ::raise(SIGTRAP);
           return 0;
         }) == 1000 + SIGTRAP);
   CHECK(InChild([] {
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           *static_cast<volatile int*>(nullptr) = 1;
           return 0;
         }) == 1000 + SIGSEGV);
   CHECK(InChild([] {
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           ::kill(::getpid(), SIGSEGV);
           return 0;
         }) == 1000 + SIGSEGV);
@@ -100,13 +100,13 @@ TEST_CASE(
     "a signal that the program ignores stays ignored when it is sent, and ends it when forced") {
   CHECK(InChild([] {
           ::signal(SIGTRAP, SIG_IGN);
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           ::raise(SIGTRAP);
           return ours == 1 ? 0 : 2;
         }) == 0);
   CHECK(InChild([] {
           ::signal(SIGTRAP, SIG_IGN);
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           asm volatile("int3");
           return 0;
         }) == 1000 + SIGTRAP);
@@ -122,7 +122,7 @@ TEST_CASE("a fault of the program has its address in the program's handler, whic
           };
           action.sa_flags = SA_SIGINFO;
           ::sigaction(SIGSEGV, &action, nullptr);
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           *static_cast<volatile int*>(page) = 7;
           return theirs == 1 && *static_cast<volatile int*>(page) == 7 ? 0 : 2;
         }) == 0);
@@ -133,7 +133,7 @@ sigjmp_buf jump;
 TEST_CASE("a handler of the program may leave by siglongjmp, again and again") {
   CHECK(InChild([] {
           ::signal(SIGSEGV, [](int) { siglongjmp(jump, 1); });
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           static volatile int rounds = 0;
           sigsetjmp(jump, 1);
           if (rounds < 50) {
@@ -147,7 +147,7 @@ TEST_CASE("a handler of the program may leave by siglongjmp, again and again") {
 TEST_CASE("SA_RESETHAND and SA_NODEFER of the program are kept") {
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP, static_cast<int>(SA_RESETHAND));
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           ::raise(SIGTRAP);
           if (theirs != 1) return 2;
           ::raise(SIGTRAP);
@@ -160,7 +160,7 @@ TEST_CASE("SA_RESETHAND and SA_NODEFER of the program are kept") {
           };
           action.sa_flags = SA_SIGINFO | SA_NODEFER;
           ::sigaction(SIGTRAP, &action, nullptr);
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           ::raise(SIGTRAP);
           return theirs == 3 ? 0 : 2;
         }) == 0);
@@ -177,7 +177,7 @@ TEST_CASE("a handler without SA_ONSTACK runs on the program's stack, others on t
             const stack_t alternate = {stack, 0, sizeof(stack)};
             ::sigaltstack(&alternate, nullptr);
             InstallTheirs(SIGTRAP, on_stack ? SA_ONSTACK : 0);
-            InstallSignalChain(&Filter);
+            InstallSignalChain(&Filter, false);
             ::raise(SIGTRAP);
             return theirs == 1 && is_on_alternate_stack() == on_stack ? 0 : 2;
           }) == 0);
@@ -197,7 +197,7 @@ TEST_CASE("signals that nest on the program's stack leave each other's frames al
           };
           action.sa_flags = SA_SIGINFO | SA_NODEFER;
           ::sigaction(SIGTRAP, &action, nullptr);
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           double kept = 1.5;
           asm volatile("int3" : "+x"(kept));
           return theirs == 5 && kept == 1.5 ? 0 : 2;
@@ -206,7 +206,7 @@ TEST_CASE("signals that nest on the program's stack leave each other's frames al
 
 TEST_CASE("a handler that the program installs later is found and put behind ours") {
   CHECK(InChild([] {
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           InstallTheirs(SIGTRAP);
           if (ReclaimSignals() != 1 || ReclaimSignals() != 0) return 1;
           ::raise(SIGTRAP);
@@ -218,7 +218,7 @@ TEST_CASE("the program's actions can be asked for and changed through the chain"
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP);
           if (IsChained(SIGTRAP)) return 1;
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           if (!IsChained(SIGTRAP) || !IsChained(SIGBUS) || IsChained(SIGUSR1)) return 2;
           if (ProgramAction(SIGTRAP).sa_sigaction != &TheirHandler) return 3;
           struct sigaction ignore = {};
@@ -235,7 +235,7 @@ TEST_CASE("faults are caught where they come to us, and not where they are block
           sigemptyset(&none);
           sigfillset(&all);
           if (FaultsAreCaught(none)) return 1;
-          InstallSignalChain(&Filter);
+          InstallSignalChain(&Filter, false);
           return FaultsAreCaught(none) && !FaultsAreCaught(all) ? 0 : 2;
         }) == 0);
 }

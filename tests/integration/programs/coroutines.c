@@ -1,0 +1,56 @@
+// coroutines COUNT ROUNDS STACK_BYTES: coroutines on small stacks that lie side by side, with marks
+// between them that nobody may overwrite. Prints the sum of what they computed.
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "work.h"
+
+enum { kMost = 64, kMarkBytes = 512, kMark = 0x5a };
+
+static ucontext_t scheduler, coroutines[kMost];
+static uint64_t sums[kMost];
+static int current;
+
+static void Run(void) {
+  const int self = current;
+  for (uint64_t round = 0;; ++round) {
+    uint64_t n = 27 + (uint64_t)self;
+    while (n != 1) {
+      n = n % 2 != 0 ? 3 * n + 1 : n / 2;
+      sums[self] += n;
+    }
+    if (round % 16 == 15) swapcontext(&coroutines[self], &scheduler);
+  }
+}
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 99;
+  const int count = atoi(argv[1]);
+  const int rounds = atoi(argv[2]);
+  const size_t stack_bytes = (size_t)atol(argv[3]);
+  if (count > kMost) return 99;
+  const size_t stride = stack_bytes + kMarkBytes;
+  char* memory = malloc(stride * (size_t)count);
+  memset(memory, kMark, stride * (size_t)count);
+  for (int i = 0; i < count; ++i) {
+    getcontext(&coroutines[i]);
+    coroutines[i].uc_stack.ss_sp = memory + stride * (size_t)i + kMarkBytes;
+    coroutines[i].uc_stack.ss_size = stack_bytes;
+    makecontext(&coroutines[i], &Run, 0);
+  }
+  for (int round = 0; round < rounds; ++round) {
+    for (current = 0; current < count; ++current) swapcontext(&scheduler, &coroutines[current]);
+  }
+  uint64_t sum = 0;
+  for (int i = 0; i < count; ++i) {
+    sum += sums[i];
+    for (int byte = 0; byte < kMarkBytes; ++byte) {
+      if (memory[stride * (size_t)i + (size_t)byte] != kMark) return 90;
+    }
+  }
+  printf("%llu\n", (unsigned long long)sum);
+  return 0;
+}

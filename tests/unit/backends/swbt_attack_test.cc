@@ -1,0 +1,376 @@
+// What a signal handler must not do ends this program at once: its malloc and pthread_mutex_lock
+// know when they are called in one. And what a handler might do to the program is looked for.
+#include <dlfcn.h>
+#include <elf.h>
+#include <immintrin.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/branch_tracing.h"
+#include "support/catch.h"
+#include "support/own_process.h"
+#include "trace/signal_chain.h"
+#include "trace/tracer.h"
+
+namespace {
+
+constinit thread_local int handlers_entered = 0;
+std::atomic<uint64_t> handlers_seen{0};
+
+[[noreturn]] void EndBecause(const char* function) {
+  constexpr char kCalled[] = " was called in a signal handler\n";
+  (void)!::write(2, function, std::strlen(function));
+  (void)!::write(2, kCalled, sizeof(kCalled) - 1);
+  std::abort();
+}
+
+void RefuseInHandler(const char* function) {
+  if (handlers_entered != 0) EndBecause(function);
+}
+
+// While a thread holds it, nobody else gets or frees memory.
+std::atomic<int> allocator_owner{0};
+
+void WaitForAllocator() {
+  while (allocator_owner != 0 && allocator_owner != ::gettid()) ::usleep(100);
+}
+
+}  // namespace
+
+extern "C" {
+
+#define HBBP_TEST_EXPORT __attribute__((visibility("default")))
+
+void* __libc_malloc(size_t);
+void* __libc_calloc(size_t, size_t);
+void* __libc_realloc(void*, size_t);
+void __libc_free(void*);
+
+HBBP_TEST_EXPORT void* malloc(size_t bytes) {
+  RefuseInHandler("malloc");
+  WaitForAllocator();
+  return __libc_malloc(bytes);
+}
+
+HBBP_TEST_EXPORT void* calloc(size_t count, size_t bytes) {
+  RefuseInHandler("calloc");
+  WaitForAllocator();
+  return __libc_calloc(count, bytes);
+}
+
+HBBP_TEST_EXPORT void* realloc(void* memory, size_t bytes) {
+  RefuseInHandler("realloc");
+  WaitForAllocator();
+  return __libc_realloc(memory, bytes);
+}
+
+HBBP_TEST_EXPORT void free(void* memory) {
+  RefuseInHandler("free");
+  WaitForAllocator();
+  __libc_free(memory);
+}
+
+HBBP_TEST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  using Function = int (*)(pthread_mutex_t*);
+  static std::atomic<Function> next{nullptr};
+  RefuseInHandler("pthread_mutex_lock");
+  if (next == nullptr) next = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  return next.load()(mutex);
+}
+
+}  // extern "C"
+
+namespace hbbp {
+namespace {
+
+// Access is not checked where a template is instantiated explicitly.
+trace::SignalFilter FilterOfTracer();
+template <trace::SignalFilter filter>
+struct Thief {
+  friend trace::SignalFilter FilterOfTracer() { return filter; }
+};
+template struct Thief<&trace::Tracer::Filter>;
+
+bool WatchedFilter(int signal, siginfo_t* info, ucontext_t* context) {
+  ++handlers_entered;
+  const bool is_ours = FilterOfTracer()(signal, info, context);
+  --handlers_entered;
+  handlers_seen.fetch_add(1, std::memory_order_relaxed);
+  return is_ours;
+}
+
+BranchSink TraceWatched(TraceMode mode, const std::function<void()>& work) {
+  handlers_seen = 0;
+  return TraceBranches(mode, work, [] { trace::InstallSignalChain(&WatchedFilter, false); });
+}
+
+std::atomic<uint64_t> result;
+
+// All that a program does with memory, locks and functions of libraries that are not bound yet.
+void AllocateAndLockFor(uint64_t milliseconds) {
+  std::map<std::string, std::vector<int>> map;
+  std::mutex mutex;
+  const uint64_t end = ClockNs(CLOCK_PROCESS_CPUTIME_ID) + milliseconds * 1'000'000;
+  for (int i = 0; ClockNs(CLOCK_PROCESS_CPUTIME_ID) < end; ++i) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    std::vector<int>& list = map[std::to_string(i % 500)];
+    list.push_back(i);
+    if (list.size() > 20) map.erase(std::to_string(i * 7 % 500));
+    result += map.size();
+  }
+}
+
+void ComputeFor(uint64_t milliseconds) {
+  const uint64_t end = ClockNs(CLOCK_MONOTONIC) + milliseconds * 1'000'000;
+  while (ClockNs(CLOCK_MONOTONIC) < end) {
+    for (uint64_t n = result % 1000 + 27; n != 1;) {
+      n = n % 2 != 0 ? 3 * n + 1 : n / 2;
+      result += n;
+    }
+  }
+}
+
+TEST_CASE("this test would notice an allocation in a handler") {
+  for (void (*forbidden)() : {+[] { std::free(std::malloc(result + 1)); },
+                              +[] {
+                                std::mutex mutex;
+                                mutex.lock();
+                              }}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::signal(SIGABRT, SIG_DFL);
+      ::close(2);
+      ++handlers_entered;
+      forbidden();
+      ::_exit(0);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGABRT);
+  }
+}
+
+TEST_CASE("handlers neither allocate nor lock") {
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    const BranchSink sink = TraceWatched(mode, [] { AllocateAndLockFor(700); });
+    CHECK(sink.statistics.bursts > 20);
+    CHECK(handlers_seen > 20);
+  }
+}
+
+TEST_CASE("handlers do not allocate in threads that are new either") {
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    const BranchSink sink = TraceWatched(mode, [] {
+      for (int i = 0; i < 8; ++i) {
+        std::thread first(&AllocateAndLockFor, 60), second(&AllocateAndLockFor, 60);
+        first.join();
+        second.join();
+      }
+    });
+    CHECK(sink.statistics.bursts > 20);
+  }
+}
+
+TEST_CASE("bursts go on while another thread holds the lock of the allocator") {
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    uint64_t begin_ns = 0, end_ns = 0;
+    const BranchSink sink = TraceWatched(mode, [&] {
+      ComputeFor(100);
+      std::atomic<bool> is_held{false}, may_release{false};
+      std::thread holder([&] {
+        allocator_owner = ::gettid();
+        is_held = true;
+        while (!may_release) SleepMs(1);
+        allocator_owner = 0;
+      });
+      while (!is_held) SleepMs(1);
+      begin_ns = ClockNs(CLOCK_MONOTONIC);
+      ComputeFor(40);  // the worker waits, so no longer than free buffers last
+      end_ns = ClockNs(CLOCK_MONOTONIC);
+      may_release = true;
+      holder.join();
+      ComputeFor(50);
+    });
+    int meanwhile = 0;
+    for (uint64_t time_ns : sink.burst_times_ns) {
+      if (time_ns > begin_ns && time_ns < end_ns) ++meanwhile;
+    }
+    CHECK(meanwhile > 0);
+  }
+}
+
+// The vector state of the program
+// ------------------------------------------------------------------
+
+struct alignas(64) VectorState {
+  uint8_t zmm[32][64];
+  uint64_t masks[8];
+  uint32_t mxcsr;
+  uint16_t x87_control;
+  double x87_top;
+};
+
+#define HBBP_FOR_16(low, operation)                                                         \
+  operation(low##0) operation(low##1) operation(low##2) operation(low##3) operation(low##4) \
+      operation(low##5) operation(low##6) operation(low##7) operation(low##8) operation(low##9)
+#define HBBP_EACH_ZMM(operation) \
+  HBBP_FOR_16(, operation)       \
+  HBBP_FOR_16(1, operation) HBBP_FOR_16(2, operation) operation(30) operation(31)
+#define HBBP_LOAD_ZMM(n) "vmovdqu64 64*" #n "(%[in]), %%zmm" #n "\n\t"
+#define HBBP_STORE_ZMM(n) "vmovdqu64 %%zmm" #n ", 64*" #n "(%[out])\n\t"
+#define HBBP_EACH_MASK(operation)                                                            \
+  operation(0) operation(1) operation(2) operation(3) operation(4) operation(5) operation(6) \
+      operation(7)
+#define HBBP_LOAD_MASK(n) "kmovq 2048+8*" #n "(%[in]), %%k" #n "\n\t"
+#define HBBP_STORE_MASK(n) "kmovq %%k" #n ", 2048+8*" #n "(%[out])\n\t"
+#define HBBP_CLOBBER(n) "xmm" #n,
+
+// Loads all registers, takes many branches, and stores the registers.
+[[gnu::target("avx512f,avx512bw")]] void BranchWithAllRegisters(const VectorState* in,
+                                                                VectorState* out) {
+  // clang-format off
+  asm volatile(
+      HBBP_EACH_ZMM(HBBP_LOAD_ZMM)
+      HBBP_EACH_MASK(HBBP_LOAD_MASK)
+      "mov $40000, %%ecx\n"
+      "1:\n\t"
+      "test $3, %%cl\n\t"
+      "jz 2f\n\t"
+      "nop\n"
+      "2:\n\t"
+      "dec %%ecx\n\t"
+      "jnz 1b\n\t"
+      HBBP_EACH_ZMM(HBBP_STORE_ZMM)
+      HBBP_EACH_MASK(HBBP_STORE_MASK)
+      "vzeroupper\n\t"
+      :
+      : [in] "r"(in), [out] "r"(out)
+      : HBBP_EACH_ZMM(HBBP_CLOBBER) "k1", "k2", "k3", "k4", "k5", "k6", "k7", "rcx", "cc",
+        "memory");
+  // clang-format on
+}
+
+bool Survives(uint8_t seed) {
+  constexpr unsigned kRoundDown = 0x3f80, kUsualMxcsr = 0x1f80;
+  static VectorState in, out;
+  for (size_t i = 0; i < sizeof(in.zmm); ++i) {
+    in.zmm[i / 64][i % 64] = static_cast<uint8_t>(seed + i * 37);
+  }
+  for (uint64_t& mask : in.masks) mask = 0x9e3779b97f4a7c15u * ++seed;
+  std::memset(&out, 0, sizeof(out));
+  uint16_t control = 0x077f, control_after = 0;
+  double top = 0;
+  errno = 4242;
+  _mm_setcsr(kRoundDown);
+  asm volatile("fldcw %0\n\tfldpi" : : "m"(control));
+  BranchWithAllRegisters(&in, &out);
+  asm volatile("fstcw %0\n\tfstpl %1\n\tfninit" : "=m"(control_after), "=m"(top));
+  const unsigned mxcsr = _mm_getcsr();
+  _mm_setcsr(kUsualMxcsr);
+  return errno == 4242 && mxcsr == kRoundDown && control_after == control && top > 3.14159 &&
+         top < 3.1416 && std::memcmp(in.zmm, out.zmm, sizeof(in.zmm)) == 0 &&
+         std::memcmp(in.masks, out.masks, sizeof(in.masks)) == 0;
+}
+
+TEST_CASE("errno, 32 zmm registers, masks and floating-point controls survive") {
+  if (!__builtin_cpu_supports("avx512bw")) HBBP_SKIP("no AVX-512 here");
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    int changed = 0;
+    const BranchSink sink = TraceWatched(mode, [&] {
+      const uint64_t end = ClockNs(CLOCK_PROCESS_CPUTIME_ID) + 400'000'000;
+      for (uint8_t seed = 1; ClockNs(CLOCK_PROCESS_CPUTIME_ID) < end; ++seed) {
+        if (!Survives(seed)) ++changed;
+      }
+    });
+    CHECK(changed == 0);
+    CHECK(sink.statistics.bursts > 20);
+  }
+}
+
+// Life and death
+// -----------------------------------------------------------------------------------
+
+TEST_CASE("sessions come and go while threads do") {
+  TraceBranches(TraceMode::kLookAhead, [] { ComputeFor(10); });
+  const size_t descriptors = OpenFds();
+  std::atomic<bool> done{false};
+  std::thread mother([&done] {
+    while (!done) {
+      std::thread a(&AllocateAndLockFor, 2), b(&AllocateAndLockFor, 1);
+      a.join();
+      b.join();
+    }
+  });
+  uint64_t bursts = 0;
+  const std::vector<TraceMode> modes = ModesOfThisMachine();
+  const uint64_t end = ClockNs(CLOCK_MONOTONIC) + 4'000'000'000;
+  for (size_t i = 0; ClockNs(CLOCK_MONOTONIC) < end; ++i) {
+    const BranchSink sink = TraceBranches(modes[i % modes.size()], [i] { ComputeFor(i % 30); });
+    bursts += sink.statistics.bursts;
+  }
+  done = true;
+  mother.join();
+  CHECK(bursts > 100);
+  CHECK(OpenFds() == descriptors);
+}
+
+// The stack of handlers
+// ----------------------------------------------------------------------------
+
+constexpr size_t kStackBytes = 128 * 1024;
+constexpr uint8_t kPattern = 0xa5;
+
+size_t UsedBytes(const uint8_t* stack) {
+  size_t untouched = 0;
+  while (untouched < kStackBytes && stack[untouched] == kPattern) ++untouched;
+  return kStackBytes - untouched;
+}
+
+TEST_CASE("handlers use little stack") {
+  // docs/branch-tracing.md says how much.
+  constexpr size_t kMostBytesBesidesFrame = 8 * 1024;
+  const size_t frame_bytes = ::getauxval(AT_MINSIGSTKSZ);
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    auto* memory = static_cast<uint8_t*>(
+        ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    std::memset(memory, kPattern, kStackBytes);
+    const BranchSink sink = TraceBranches(mode, [memory] {
+      std::thread worker([memory] {
+        stack_t stack = {};
+        stack.ss_sp = memory;
+        stack.ss_size = kStackBytes;
+        ::sigaltstack(&stack, nullptr);
+        AllocateAndLockFor(700);
+        stack.ss_flags = SS_DISABLE;
+        ::sigaltstack(&stack, nullptr);
+      });
+      worker.join();
+    });
+    const size_t used = UsedBytes(memory);
+    ::munmap(memory, kStackBytes);
+    std::cout << sink.statistics.mode << ": " << used
+              << " bytes of stack, of which the frame takes "
+              << "up to " << frame_bytes << std::endl;
+    CHECK(sink.statistics.bursts > 20);
+    CHECK(used > 1000);
+    CHECK(used < frame_bytes + kMostBytesBesidesFrame);
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,105 @@
+// Alternate signal stacks. Signals of software branch tracing come on the one that a thread has,
+// and one that is just large enough for the handlers of the program would end it: the kernel kills
+// where a frame does not fit. So a small one is replaced by a larger one, and the program is told
+// what it wants to hear.
+//
+// The main thread gets one at once, because its first sample may come on the stack of a coroutine.
+
+#include <elf.h>
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "preload/own_process.h"
+
+#define HBBP_INTERPOSE __attribute__((visibility("default")))
+
+namespace {
+
+constexpr size_t kBytes = 64 * 1024;
+// Besides the frame, whose size depends on the registers that the machine has.
+constexpr size_t kBytesOfHandlers = 16 * 1024;
+
+struct Replacement {
+  void* memory;
+  stack_t wanted;  // by the program
+};
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
+
+int SetInKernel(const stack_t* stack, stack_t* previous) {
+  return static_cast<int>(::syscall(SYS_sigaltstack, stack, previous));
+}
+
+void* MapStack() {
+  void* memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+bool IsDisabled(const stack_t& stack) { return (stack.ss_flags & SS_DISABLE) != 0; }
+
+// Too little for our handlers, but enough for the kernel to accept it.
+bool IsSmall(const stack_t& stack) {
+  constexpr size_t kLeastOfKernel = 2048;
+  return !IsDisabled(stack) && stack.ss_size >= kLeastOfKernel &&
+         stack.ss_size < ::getauxval(AT_MINSIGSTKSZ) + kBytesOfHandlers;
+}
+
+// The calling thread may be on it.
+void UnmapReplacement() {
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  const auto lowest = reinterpret_cast<uintptr_t>(replacement.memory);
+  if (replacement.memory == nullptr || here - lowest < kBytes) return;
+  ::munmap(replacement.memory, kBytes);
+  replacement.memory = nullptr;
+}
+
+int Replace(const stack_t& wanted) {
+  if (replacement.memory == nullptr) replacement.memory = MapStack();
+  if (replacement.memory == nullptr) return SetInKernel(&wanted, nullptr);
+  stack_t larger = wanted;
+  larger.ss_sp = replacement.memory;
+  larger.ss_size = kBytes;
+  const int result = SetInKernel(&larger, nullptr);
+  if (result == 0) replacement.wanted = wanted;
+  return result;
+}
+
+__attribute__((constructor)) void GiveMainThreadOne() {
+  stack_t stack;
+  if (SetInKernel(nullptr, &stack) != 0 || !IsDisabled(stack)) return;
+  stack = {};
+  stack.ss_sp = MapStack();
+  stack.ss_size = kBytes;
+  if (stack.ss_sp != nullptr) SetInKernel(&stack, nullptr);
+}
+
+}  // namespace
+
+extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previous) noexcept {
+  if (!hbbp::preload::IsOwnProcess()) return SetInKernel(stack, previous);
+  stack_t before;
+  int result = SetInKernel(nullptr, &before);
+  if (result != 0) return result;
+  if (!IsDisabled(before) && before.ss_sp == replacement.memory) {
+    before.ss_sp = replacement.wanted.ss_sp;
+    before.ss_size = replacement.wanted.ss_size;
+  }
+  if (stack != nullptr) {
+    const stack_t wanted = *stack;
+    if (IsSmall(wanted)) {
+      result = Replace(wanted);
+    } else {
+      result = SetInKernel(&wanted, nullptr);
+      if (result == 0) UnmapReplacement();
+    }
+  }
+  if (result == 0 && previous != nullptr) *previous = before;
+  return result;
+}

@@ -1,0 +1,13 @@
+// Is this the process that the library was loaded into, or a child of fork? A child of vfork has
+// the memory of its parent, but handlers and masks of its own: what it sets must not be remembered.
+#ifndef HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_
+#define HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_
+
+namespace hbbp::preload {
+
+// Async-signal-safe.
+bool IsOwnProcess();
+
+}  // namespace hbbp::preload
+
+#endif  // HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_
