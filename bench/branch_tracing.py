@@ -8,7 +8,7 @@
     bench/branch_tracing.py build/release/tools/hbbp threads   cost by number of threads
     bench/branch_tracing.py build/release/tools/hbbp verify    predictions against the processor
 
-Options: [--only NAME] [--pairs N] [--scale N]. Ratios are medians of alternating runs.
+Options: [--only NAME ...] [--pairs N] [--scale N]. Ratios are medians of alternating runs.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Lab:
         everything = (workloads.prepare(self.folder, scale)
                       + workloads.prepare_more(self.folder, scale))
         return [(name, command) for name, command in everything
-                if self.arguments.only in (None, name)]
+                if self.arguments.only is None or name in self.arguments.only]
 
     def record(self, options, command):
         return [self.hbbp, "record", "--source", "swbt", "-o", self.profile, *options, "--",
@@ -160,7 +160,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("hbbp")
     parser.add_argument("measurement", choices=measurements)
-    parser.add_argument("--only", help="a workload")
+    parser.add_argument("--only", nargs="*", help="workloads")
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--scale", type=int, default=1, help="about so many seconds a run")
     arguments = parser.parse_args()

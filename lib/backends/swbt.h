@@ -2,8 +2,7 @@
 // trace/ in signal handlers.
 //
 // Each thread has a sampler of its own, since the signal has to come to that thread and to carry
-// the number of its slot. New threads are found when the worker drains, each 20 ms, and sooner
-// where a perf event tells of them.
+// the number of its slot. New threads are found when the worker drains, each 20 ms.
 //
 // The sampling events go on during a burst; a sample that comes then is counted and dropped. (The
 // paper's are one-shot and re-armed by the handler. That would need their descriptors in the
