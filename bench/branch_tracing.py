@@ -51,7 +51,7 @@ class Lab:
         return json.loads(info)["sources"][0]
 
     def ratios(self, options, command):
-        """Wall-clock ratios of traced to plain runs, pair by pair."""
+        """(wall, cpu) ratios of traced to plain runs, pair by pair."""
         run(command)
         run(self.record(options, command))
         ratios = []
@@ -62,7 +62,7 @@ class Lab:
             else:
                 plain = run(command)
                 traced = run(self.record(options, command))
-            ratios.append(traced[0] / plain[0])
+            ratios.append((traced[0] / plain[0], traced[1] / plain[1]))
         return ratios
 
 
@@ -98,15 +98,17 @@ def resolve(lab):
 
 
 def overhead(lab, options=()):
-    print("| program | wall-clock overhead (quartiles) |")
-    print("|---|---|")
+    print("| program | wall-clock overhead (quartiles) | CPU overhead (quartiles) |")
+    print("|---|---|---|")
     medians = []
     for name, command in lab.programs():
-        ratios = lab.ratios(list(options), command)
-        low, middle, high = statistics.quantiles(ratios, n=4)
-        medians.append(middle)
-        print(f"| {name} | {percent(middle)} ({percent(low)} to {percent(high)}) |", flush=True)
-    print(f"| median of all | {percent(statistics.median(medians))} |")
+        columns = list(zip(*lab.ratios(list(options), command)))
+        medians.append([statistics.median(column) for column in columns])
+        cells = [f"{percent(middle)} ({percent(low)} to {percent(high)})"
+                 for low, middle, high in (statistics.quantiles(column, n=4) for column in columns)]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    of_all = [percent(statistics.median(column)) for column in zip(*medians)]
+    print("| median of all | " + " | ".join(of_all) + " |")
 
 
 def off(lab):
@@ -124,7 +126,8 @@ def table(lab):
         for mode, burst in modes:
             for ms in intervals_ms:
                 options = ["--mode", mode, "--burst", burst, "--period", str(ms * 1_000_000)]
-                cells.append(percent(statistics.median(lab.ratios(options, command))))
+                walls = [wall for wall, _ in lab.ratios(options, command)]
+                cells.append(percent(statistics.median(walls)))
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 

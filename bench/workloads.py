@@ -84,7 +84,7 @@ int main() {
   for (int round = 0; round < SCALE; ++round) {
     std::map<std::string, double> totals;
     unsigned state = 1;
-    for (int i = 0; i < 1200000; ++i) {
+    for (int i = 0; i < 4000000; ++i) {
       state = state * 1103515245 + 12345;
       totals["key" + std::to_string(state >> 18)] += shapes[(state >> 16) % shapes.size()]->Area(i & 31);
     }
@@ -219,12 +219,12 @@ def threads_program(folder, count, scale=1):
 def prepare_more(folder, scale=1):
     """Returns more of the same, for branch tracing. After prepare, whose inputs they share."""
     folder = pathlib.Path(folder)
-    seconds = str(scale)
     candidates = [
         ("zstd", ["zstd", "-9", "-q", "-c", "--single-thread", folder / "large.txt"]),
         ("clang", ["clang-14", "-O2", "-S", "-o", "/dev/null", folder / "switches.c"]),
         ("sqlite3", ["sqlite3", ":memory:", ".read " + str(folder / "query.sql")]),
-        ("openssl", ["openssl", "speed", "-seconds", seconds, "-bytes", "1024", "sha256"]),
+        ("openssl", ["openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-iter", str(scale * 3_000_000),
+                     "-k", "secret", "-S", "0011223344556677", "-in", folder / "mix.lua"]),
         ("C++ map", compile_program(folder, "cpp_map", CPP_MAP.replace("SCALE", str(scale)))),
         ("n-body", compile_program(folder, "n_body", N_BODY.replace("SCALE", str(scale)), "-lm")),
         ("64 threads", threads_program(folder, 64, scale)),

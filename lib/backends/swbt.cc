@@ -21,16 +21,20 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kDefaultClockPeriodNs = 20'000'000;
-constexpr uint64_t kDefaultHardwarePeriod = 40'000'000;
+constexpr uint64_t kDefaultClockPeriodNs = 25'000'000;
+constexpr uint64_t kDefaultHardwarePeriod = 75'000'000;
+// Of CPU time, what handlers may take at the default period (docs/results.md has the measurements).
+constexpr uint64_t kHandlerShareDivisor = 600;
 constexpr uint64_t kShortestClockPeriodNs = 20'011;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
-constexpr int kDrainIntervalMs = 20;
-constexpr int kDrainsBetweenListings = 25;
+// Where the worker has to look for new threads.
+constexpr int kThreadsIntervalMs = 20;
+constexpr double kLongestDrainIntervalMs = 200;
+constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
-constexpr uint64_t kLongLifeNs = 300'000'000;
+constexpr uint64_t kLongLifeNs = 2'000'000'000;
 
 uint64_t NowNs() {
   timespec now;
@@ -90,13 +94,14 @@ bool IsForbidden(const Mapping& mapping) {
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
 SwbtBackend::~SwbtBackend() = default;
 
-int SwbtBackend::DrainIntervalMs() const { return kDrainIntervalMs; }
+int SwbtBackend::DrainIntervalMs() const { return drain_interval_ms_; }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   excluded_ = excluded;
   most_events_ = DescriptorBudget();
   missed_threads_ = 0;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, choice));
+  ChooseBudget(config, UnitOf(choice->event));
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -106,6 +111,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                                        ? kDefaultBreakpointBranches
                                        : kDefaultLookAheadBranches;
   }
+  tracer_config.sample_budget_ns = sample_budget_ns_;
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.least_descriptor = LeastDescriptor();
@@ -128,10 +134,9 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   start_ns_ = NowNs();
   LookAtMappings();
   trace::Tracer::Get().Enable();
-  Status status = AttachThreads();
-  if (status.ok() && threads_.empty()) {
-    status = MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
-  }
+  threads_inherit_ = true;
+  const Status status = AttachThreads();
+  drain_interval_ms_ = ChooseDrainInterval(UnitOf(choice->event));
   if (!status.ok()) {
     Disable();
     Close();
@@ -218,64 +223,94 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
   uses_real_time_signals_ = true;
   attr_.sigtrap = 0;
   attr_.remove_on_exec = 0;
+  attr_.inherit = 0;
+  attr_.inherit_thread = 0;
   attr_.wakeup_events = 1;
   rung_ = std::string("perf event ") + EventName(event) +
           " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
   return try_to_open();
 }
 
+// Who asks for a period gets it.
+void SwbtBackend::ChooseBudget(const BackendConfig& config, Unit unit) {
+  const bool is_default = config.period == 0 && config.frequency_hz == 0 &&
+                          config.trace_mode == TraceMode::kLookAhead;
+  const uint64_t period_ns = unit == Unit::kNanoseconds ? period_ : kDefaultClockPeriodNs;
+  sample_budget_ns_ = is_default ? period_ns / kHandlerShareDivisor : 0;
+}
+
+// Half of the buffers must not fill up in between.
+int SwbtBackend::ChooseDrainInterval(Unit unit) const {
+  if (!threads_inherit_) return kThreadsIntervalMs;
+  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
+  const double events_per_ms = unit == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;
+  const double period_ms = static_cast<double>(period_) / events_per_ms;
+  const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  const double interval_ms = trace::Tracer::kBufferedBursts / 2 * period_ms / cpus;
+  return static_cast<int>(std::clamp(interval_ms, 1.0, kLongestDrainIntervalMs));
+}
+
 Status SwbtBackend::AttachThreads() {
+  constexpr int kMaxRounds = 20;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    size_t found = 0;
+    HBBP_RETURN_IF_ERROR(AttachNewThreads(&found));
+    if (found == 0) break;
+  }
+  if (samplers_.empty()) {
+    return MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
+  }
+  return OkStatus();
+}
+
+Status SwbtBackend::AttachNewThreads(size_t* found) {
   HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreads());
-  drains_since_listing_ = 0;
-  for (auto thread = threads_.begin(); thread != threads_.end();) {
-    if (std::binary_search(alive.begin(), alive.end(), thread->first)) {
-      ++thread;
-    } else {
-      trace::Tracer::Get().RemoveThread(thread->second.slot);
-      thread = threads_.erase(thread);
-    }
+  if (!threads_inherit_) {
+    std::erase_if(samplers_, [&alive](const auto& sampler) {
+      return !std::binary_search(alive.begin(), alive.end(), sampler.first);
+    });
   }
   for (pid_t tid : alive) {
-    if (tid == excluded_ || threads_.contains(tid)) continue;
+    if (tid == excluded_ || samplers_.contains(tid)) continue;
+    ++*found;
     const Status status = AttachThread(tid);
     const bool has_ended = status.code() == StatusCode::kNotFound;
-    if (!status.ok() && !has_ended) ++missed_threads_;
+    if (status.ok() || has_ended) continue;
     // Threads that are born later are missed if they must be; the first ones are what a session is
     // started for.
-    if (!status.ok() && !has_ended && threads_.empty()) return status;
+    if (samplers_.empty()) return status;
+    ++missed_threads_;
   }
   return OkStatus();
 }
 
 Status SwbtBackend::AttachThread(pid_t tid) {
-  trace::Tracer& tracer = trace::Tracer::Get();
-  const uint32_t slot = tracer.AddThread(tid);
-  if (slot == trace::Tracer::kNoSlot) {
-    return MakeStatus(StatusCode::kBusy, "more threads than can be traced at once");
-  }
-  const bool may_have_event = has_events_ && threads_.size() < most_events_;
+  const uint64_t signal_data = trace::Tracer::Get().SampleData(last_sampler_ + 1);
+  const bool may_have_event = has_events_ && samplers_.size() < most_events_;
   StatusOr<ThreadSampler> sampler =
-      may_have_event
-          ? ThreadSampler::OpenEvent(attr_, tid, tracer.SampleData(slot), trace::kSampleSignal)
-          : ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
+      may_have_event ? ThreadSampler::OpenEvent(attr_, tid, signal_data, trace::kSampleSignal)
+                     : ThreadSampler::OpenTimer(period_, tid, signal_data);
   if (!sampler.ok() && may_have_event && sampler.status().code() == StatusCode::kBusy) {
-    sampler = ThreadSampler::OpenTimer(period_, tid, tracer.SampleData(slot));
+    sampler = ThreadSampler::OpenTimer(period_, tid, signal_data);
   }
-  if (!sampler.ok()) {
-    tracer.RemoveThread(slot);
-    return sampler.status();
-  }
-  threads_.emplace(tid, Thread{slot, *std::move(sampler)});
+  if (!sampler.ok()) return sampler.status();
+  ++last_sampler_;
+  if (!sampler->IsInherited()) threads_inherit_ = false;
+  samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
 }
 
 // Cheap: the folder has a link for each thread.
 bool SwbtBackend::ThreadsMayHaveChanged() {
-  if (observer_ != nullptr && observer_->TakeNewThreads()) return true;
+  const uint64_t now = NowNs();
   struct stat folder;
-  if (::stat("/proc/self/task", &folder) != 0) return true;
-  const bool differs = std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink;
-  return differs || ++drains_since_listing_ >= kDrainsBetweenListings;
+  const bool differs =
+      ::stat("/proc/self/task", &folder) != 0 ||
+      std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
+      (observer_ != nullptr && observer_->TakeNewThreads());
+  if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
+  last_listing_ns_ = now;
+  return true;
 }
 
 void SwbtBackend::Drain(SampleSink* sink) {
@@ -287,8 +322,12 @@ void SwbtBackend::Drain(SampleSink* sink) {
   }
   if (tracer.is_enabled()) {
     if (NowNs() - start_ns_ >= kLongLifeNs) tracer.MakeFaster();
-    // A thread that cannot be attached to is counted.
-    if (ThreadsMayHaveChanged()) (void)AttachThreads();
+    if (ThreadsMayHaveChanged()) {
+      tracer.FreeSlotsOfEnded();
+      // A thread that cannot be attached to is counted.
+      size_t found = 0;
+      if (!threads_inherit_) (void)AttachNewThreads(&found);
+    }
     trace::ReclaimSignals();
     if (NowNs() - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
   }
@@ -316,7 +355,7 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = period_ * StreamsOf(segment) / streams;
+    burst.period = period_ * view.periods * StreamsOf(segment) / streams;
     burst.branches = segment;
     sink->OnBurst(burst);
   }
@@ -392,13 +431,13 @@ void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
 }
 
 void SwbtBackend::Disable() {
-  for (auto& [tid, thread] : threads_) thread.sampler.Stop();
+  for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   if (observer_ != nullptr) observer_->Disable();
 }
 
 void SwbtBackend::Close() {
-  threads_.clear();
+  samplers_.clear();
   if (observer_ != nullptr) observer_->Close();
   observer_.reset();
   unfinished_.clear();
@@ -407,8 +446,8 @@ void SwbtBackend::Close() {
 }
 
 void SwbtBackend::ForgetInChild() {
-  for (auto& [tid, thread] : threads_) thread.sampler.ForgetInChild();
-  threads_.clear();
+  for (auto& [tid, sampler] : samplers_) sampler.ForgetInChild();
+  samplers_.clear();
   if (observer_ != nullptr) observer_->ForgetInChild();
   observer_.reset();
   unfinished_.clear();

@@ -1,8 +1,8 @@
 // Software branch tracing of the calling process: bursts of consecutive taken branches, recorded by
 // trace/ in signal handlers.
 //
-// Each thread has a sampler of its own, since the signal has to come to that thread and to carry
-// the number of its slot. New threads are found when the worker drains, each 20 ms.
+// Each thread that is there at the start gets a sampler. New threads inherit one where the kernel
+// can do that (perf events with sigtrap); elsewhere the worker looks for them each 20 ms.
 //
 // The sampling events go on during a burst; a sample that comes then is counted and dropped. (The
 // paper's are one-shot and re-armed by the handler. That would need their descriptors in the
@@ -43,14 +43,12 @@ class SwbtBackend : public Backend {
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
-  struct Thread {
-    uint32_t slot;
-    ThreadSampler sampler;
-  };
-
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, BackendChoice* choice);
+  void ChooseBudget(const BackendConfig& config, Unit unit);
+  int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
+  Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
   void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
@@ -66,10 +64,15 @@ class SwbtBackend : public Backend {
   uint64_t period_ = 0;
   pid_t excluded_ = 0;
   size_t most_events_ = 0;  // descriptors that may be used
-  std::map<pid_t, Thread> threads_;
+  std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
+  uint32_t last_sampler_ = 0;
+  // Else each one needs a sampler of its own.
+  bool threads_inherit_ = false;
+  uint64_t sample_budget_ns_ = 0;
+  int drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
   uint64_t last_thread_count_ = 0;
-  int drains_since_listing_ = 0;
+  uint64_t last_listing_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
   RseqSections rseq_sections_;

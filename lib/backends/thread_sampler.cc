@@ -47,6 +47,8 @@ perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period)
   attr.exclude_hv = 1;
   attr.sigtrap = 1;
   attr.remove_on_exec = 1;
+  attr.inherit = 1;
+  attr.inherit_thread = 1;
   return attr;
 }
 
@@ -55,6 +57,7 @@ StatusOr<ThreadSampler> ThreadSampler::OpenEvent(perf_event_attr attr, pid_t tid
   if (attr.sigtrap) attr.sig_data = signal_data;
   ThreadSampler sampler;
   sampler.event_ = UniqueFd(RawPerfEventOpen(attr, tid, -1));
+  sampler.is_inherited_ = attr.inherit != 0;
   if (sampler.event_.valid()) {
     if (!attr.sigtrap) HBBP_RETURN_IF_ERROR(SendSignalTo(tid, signal, sampler.event_.get()));
     return sampler;
@@ -82,13 +85,16 @@ StatusOr<ThreadSampler> ThreadSampler::OpenTimer(uint64_t period_ns, pid_t tid,
 }
 
 ThreadSampler::ThreadSampler(ThreadSampler&& other) noexcept
-    : event_(std::move(other.event_)), timer_(std::exchange(other.timer_, -1)) {}
+    : event_(std::move(other.event_)),
+      timer_(std::exchange(other.timer_, -1)),
+      is_inherited_(other.is_inherited_) {}
 
 ThreadSampler& ThreadSampler::operator=(ThreadSampler&& other) noexcept {
   if (this != &other) {
     Close();
     event_ = std::move(other.event_);
     timer_ = std::exchange(other.timer_, -1);
+    is_inherited_ = other.is_inherited_;
   }
   return *this;
 }

@@ -31,6 +31,9 @@ class ThreadSampler {
   ThreadSampler& operator=(ThreadSampler&& other) noexcept;
   ~ThreadSampler() { Close(); }
 
+  // Threads that its thread starts get one like it.
+  bool IsInherited() const { return is_inherited_; }
+
   void SetPeriod(uint64_t period);
   void Stop();
   void Close();
@@ -43,9 +46,11 @@ class ThreadSampler {
 
   UniqueFd event_;
   int timer_ = -1;
+  bool is_inherited_ = false;
 };
 
-// The attr for ThreadSampler::OpenEvent: counts user code only.
+// The attr for ThreadSampler::OpenEvent: counts user code only, of the thread and of those that it
+// starts.
 perf_event_attr MakeSigtrapAttr(uint32_t type, uint64_t config, uint64_t period);
 
 }  // namespace hbbp

@@ -77,12 +77,20 @@ int Breakpoint::Open(uint64_t address, uint64_t signal_data, int least_descripto
 }
 
 void Breakpoint::Disarm() {
-  if (!armed()) return;
-  // A descriptor that is no longer a perf event refuses this.
-  if (RawSyscall(SYS_ioctl, descriptor_plus_one_ - 1, PERF_EVENT_IOC_DISABLE, 0) == 0) {
-    RawSyscall(SYS_close, descriptor_plus_one_ - 1);
-  }
+  if (armed()) CloseDescriptor(TakeDescriptor());
+}
+
+int Breakpoint::TakeDescriptor() {
+  const int descriptor = descriptor_plus_one_ - 1;
   descriptor_plus_one_ = 0;
+  return descriptor;
+}
+
+void Breakpoint::CloseDescriptor(int descriptor) {
+  // A descriptor that is no longer a perf event refuses the first.
+  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) == 0) {
+    RawSyscall(SYS_close, descriptor);
+  }
 }
 
 }  // namespace hbbp::trace

@@ -22,6 +22,11 @@ class Breakpoint {
 
   void Disarm();
 
+  // For a thread that ended: what it left, or -1. Only where the table of the program's descriptors
+  // is may it be given to CloseDescriptor.
+  int TakeDescriptor();
+  static void CloseDescriptor(int descriptor);
+
   bool armed() const { return descriptor_plus_one_ != 0; }
   uint64_t address() const { return address_; }
 

@@ -12,19 +12,26 @@ constexpr uint32_t IndexPlusOne(uint64_t head) { return static_cast<uint32_t>(he
 void BurstBufferPool::Init(BurstBuffer* buffers, uint32_t capacity) {
   buffers_ = buffers;
   capacity_ = capacity;
-  added_ = 0;
+  allowed_.store(0, std::memory_order_relaxed);
+  begun_.store(0, std::memory_order_relaxed);
   free_.store(0, std::memory_order_relaxed);
   full_.store(0, std::memory_order_relaxed);
 }
 
-void BurstBufferPool::AddFree() {
-  if (added_ < capacity_) GiveBack(added_++);
+uint32_t BurstBufferPool::TakeUnused() {
+  const uint32_t allowed = allowed_.load(std::memory_order_relaxed);
+  const uint32_t end = allowed < capacity_ ? allowed : capacity_;
+  uint32_t index = begun_.load(std::memory_order_relaxed);
+  while (index < end) {
+    if (begun_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return index;
+  }
+  return kNone;
 }
 
 uint32_t BurstBufferPool::Take() {
   uint64_t head = free_.load(std::memory_order_acquire);
   for (;;) {
-    if (IndexPlusOne(head) == 0) return kNone;
+    if (IndexPlusOne(head) == 0) return TakeUnused();
     const uint32_t index = IndexPlusOne(head) - 1;
     // Another thread may take it and change `next` meanwhile; then the tag differs.
     const uint32_t next = buffers_[index].next.load(std::memory_order_relaxed);

@@ -19,7 +19,7 @@
 namespace hbbp::trace {
 
 // What follows a part of a burst in the buffers of its thread.
-enum class PartEnd : uint32_t {
+enum class PartEnd : uint16_t {
   kLast,      // another burst
   kGoesOn,    // the next branches
   kAfterGap,  // branches of the same burst, after some that could not be recorded
@@ -29,6 +29,7 @@ enum class PartEnd : uint32_t {
 struct BurstHeader {
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when the burst began
   uint32_t branches = 0;
+  uint16_t periods = 1;  // of sampling that the burst stands for
   PartEnd end = PartEnd::kLast;
 };
 static_assert(sizeof(BurstHeader) == sizeof(TakenBranch));
@@ -54,11 +55,11 @@ class BurstBufferPool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // `buffers` are `capacity` zeroed ones, of which none is free yet.
+  // `buffers` are `capacity` zeroed ones, none of which may be used yet.
   void Init(BurstBuffer* buffers, uint32_t capacity);
 
-  // For the worker: one more free buffer, if there is room for one.
-  void AddFree();
+  // So many more of them may be used. Their memory is not touched before they are.
+  void Allow(uint32_t more) { allowed_.fetch_add(more, std::memory_order_relaxed); }
 
   BurstBuffer* at(uint32_t index) { return &buffers_[index]; }
 
@@ -80,11 +81,13 @@ class BurstBufferPool {
   }
 
  private:
+  uint32_t TakeUnused();
   uint32_t ReverseList(uint32_t head);
 
   BurstBuffer* buffers_ = nullptr;
   uint32_t capacity_ = 0;
-  uint32_t added_ = 0;
+  std::atomic<uint32_t> allowed_{0};
+  std::atomic<uint32_t> begun_{0};  // have been used at least once
   std::atomic<uint64_t> free_{0};  // tag in the upper half, index + 1 in the lower
   std::atomic<uint32_t> full_{0};  // index + 1
 };

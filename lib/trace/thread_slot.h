@@ -26,12 +26,14 @@ enum class Counter : uint8_t {
   kInstructions,       // interpreted
   kDecoded,            // instructions that the code cache did not have
   kHandlerNs,          // CPU time
+  kOverBudget,         // samples left out, because earlier ones had cost too much
   kVerified,           // branches whose prediction was compared with the program
   kDisagreements,      // of these, wrong in direction or target
   kRegistersDisagree,  // of these, with other registers than predicted
   // Why a sample made no burst, or a burst ended early.
   kSignalWasBlocked,   // the sample came later than the event
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
+  kNoFreeSlot,  // more threads than can be traced at once
   kNoFreeBuffer,
   kNoFreeInterpreter,
   kStackTooSmall,
@@ -54,11 +56,10 @@ constexpr Counter CounterOf(StopReason reason) {
                               static_cast<int>(reason));
 }
 
-// "breakpoint-lost", "stop-unknown-branch"; nullptr for what has a member of TraceStatistics.
+// "breakpoint-lost", "unknown-branch"; nullptr for what has a member of TraceStatistics.
 const char* NameOf(Counter counter);
 
 struct alignas(64) ThreadSlot {
-  std::atomic<uint32_t> tid;     // 0: free
   std::atomic<uint32_t> buffer;  // index + 1 of the one that it fills
   std::atomic<uint32_t> in_handler;
   std::atomic<uint32_t> has_breakpoint;
@@ -79,11 +80,17 @@ struct alignas(64) ThreadSlot {
   Breakpoint breakpoint;
   LookAhead* look_ahead;  // that is one step ahead, in mode verify
 
+  uint32_t sampler;         // whose samples it takes; 0: any
+  uint32_t foreign_samples; // that came from another one since
+  bool is_warm;             // had a burst, the first of which finds everything cold and is free
+  int64_t budget_ns;        // handler time that samples have paid for
+  uint32_t skipped;         // samples since the last burst, over budget
+  uint32_t periods;         // of sampling that the burst stands for
+
   std::atomic<uint64_t> counters[kCounters];
 
   // The worker's.
   uint32_t seen_buffer;
-  uint32_t ended_tid;  // not 0: of a thread that ended; the slot is free after the next Drain
 
   // Only the handler of this thread writes it.
   void Add(Counter counter, uint64_t value = 1) {

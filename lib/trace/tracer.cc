@@ -23,10 +23,8 @@ namespace {
 constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr uint32_t kMaxLookAheads = 64;
-constexpr uint32_t kBuffersPerThread = 2;
-constexpr uint32_t kFreeBursts = 64;  // that there is room for in free buffers
 constexpr uint32_t kBuffersBeyondThreads =
-    1 + kFreeBursts * (Tracer::kMaxBurstBranches + 1) / BurstBuffer::kCapacity;
+    1 + Tracer::kBufferedBursts * (Tracer::kMaxBurstBranches + 1) / BurstBuffer::kCapacity;
 
 // Only pages that are used take memory.
 void* MapZeroed(size_t bytes) {
@@ -62,10 +60,14 @@ const char* NameOf(Counter counter) {
       return "samples";
     case Counter::kRegistersDisagree:
       return "registers-disagree";
+    case Counter::kOverBudget:
+      return "over-budget";
     case Counter::kSignalWasBlocked:
       return "signal-was-blocked";
     case Counter::kSampleDuringBurst:
       return "sample-during-burst";
+    case Counter::kNoFreeSlot:
+      return "no-free-slot";
     case Counter::kNoFreeBuffer:
       return "no-free-buffer";
     case Counter::kNoFreeInterpreter:
@@ -153,47 +155,51 @@ int Tracer::Open(const TracerConfig& config) {
     config_.burst_instructions =
         kLeastInstructions + config.burst_branches * kInstructionsPerBranch;
   }
-  const uint32_t entries = kFreeBursts * (1 + config_.burst_branches);
-  while (free_buffers_ < 1 + entries / BurstBuffer::kCapacity) {
-    buffers_.AddFree();
-    ++free_buffers_;
+  const uint32_t entries = kBufferedBursts * (1 + config_.burst_branches);
+  const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
+  if (free_buffers > free_buffers_) {
+    buffers_.Allow(free_buffers - free_buffers_);
+    free_buffers_ = free_buffers;
   }
   ++session_;
+  FreeSlotsOfEnded();
+  const auto forget = [](const BurstView&, void*) {};
+  DrainInto(false, forget, nullptr);
   for (uint64_t& sum : ended_counters_) sum = 0;
+  samples_without_slot_ = 0;
   for (uint32_t i = 0; i < used_slots_; ++i) {
-    for (auto& counter : slots_[i].counters) counter.store(0, std::memory_order_relaxed);
+    ThreadSlot& slot = slots_[i];
+    slot.sampler = 0;
+    slot.budget_ns = 0;
+    slot.skipped = 0;
+    for (auto& counter : slot.counters) counter.store(0, std::memory_order_relaxed);
   }
   return 0;
 }
 
 void Tracer::Close() { is_open_ = false; }
 
-// A thread keeps its slot over sessions, because its alternate stack belongs to the slot.
-uint32_t Tracer::AddThread(pid_t tid) {
-  uint32_t free_slot = kNoSlot;
+bool Tracer::HasEnded(uint32_t slot) const {
+  return RawSyscall(SYS_tgkill, RawSyscall(SYS_getpid), owners_[slot].load(), 0) == -ESRCH;
+}
+
+void Tracer::FreeSlotsOfEnded() {
   const uint32_t used = used_slots_;
   for (uint32_t i = 0; i < used; ++i) {
-    const uint32_t owner = slots_[i].tid.load(std::memory_order_relaxed);
-    if (owner == static_cast<uint32_t>(tid) && slots_[i].ended_tid == 0) return i;
-    if (owner == 0 && free_slot == kNoSlot) free_slot = i;
+    const uint32_t owner = owners_[i];
+    const bool may_have_ended = owner != 0 && (owner & kEndedBit) == 0;
+    if (may_have_ended && HasEnded(i)) RemoveThread(i);
   }
-  if (free_slot == kNoSlot) {
-    if (used == max_threads_) return kNoSlot;
-    free_slot = used;
-    used_slots_ = used + 1;
-    for (uint32_t i = 0; i < kBuffersPerThread; ++i) buffers_.AddFree();
-  }
-  slots_[free_slot].tid = static_cast<uint32_t>(tid);
-  return free_slot;
 }
 
 void Tracer::RemoveThread(uint32_t index) {
   ThreadSlot& slot = slots_[index];
   const uint32_t buffer = slot.buffer;
+  if (slot.breakpoint.armed()) LeaveDescriptor(slot.breakpoint.TakeDescriptor());
   if (buffer != 0) {
     if (slot.is_waiting) {
       slot.Add(Counter::kBreakpointLost);
-      EndBurst(&slot);
+      FinishBurst(&slot);
     }
     buffers_.PushFull(buffer - 1);
   }
@@ -202,23 +208,39 @@ void Tracer::RemoveThread(uint32_t index) {
     ended_counters_[i] += slot.counters[i].load(std::memory_order_relaxed);
     slot.counters[i].store(0, std::memory_order_relaxed);
   }
-  // The buffer still names this slot, so its thread must stay known until the next Drain.
-  slot.ended_tid = slot.tid;
   slot.buffer = 0;
   slot.in_handler = 0;
   slot.has_breakpoint = 0;
   slot.is_waiting = false;
   slot.look_ahead = nullptr;
-  slot.breakpoint = {};
-  if (buffer == 0) slot.tid = 0;
+  slot.sampler = 0;
+  slot.foreign_samples = 0;
+  slot.is_warm = false;
+  slot.budget_ns = 0;
+  slot.skipped = 0;
+  // The buffer still names this slot, so its thread must stay known until the next Drain.
+  if (buffer != 0) {
+    owners_[index].fetch_or(kEndedBit);
+  } else {
+    owners_[index] = 0;
+  }
 }
 
-uint64_t Tracer::SignalData(SignalKind kind, uint32_t slot) const {
+void Tracer::LeaveDescriptor(int descriptor) {
+  for (std::atomic<int>& left : left_descriptors_) {
+    int none = 0;
+    if (!left.compare_exchange_strong(none, descriptor + 1)) continue;
+    has_left_descriptors_ = true;
+    return;
+  }
+}
+
+uint64_t Tracer::SignalData(SignalKind kind, uint32_t number) const {
   return kSignalCookie | uint64_t{session_ & kSessionMask} << kSessionShift |
-         uint64_t{kind} << kKindShift | slot;
+         uint64_t{kind} << kKindShift | number;
 }
 
-uint64_t Tracer::SampleData(uint32_t slot) const { return SignalData(kSample, slot); }
+uint64_t Tracer::SampleData(uint32_t sampler) const { return SignalData(kSample, sampler); }
 
 void Tracer::MakeFaster() {
   if (is_faster_) return;
@@ -229,24 +251,33 @@ void Tracer::MakeFaster() {
 
 void Tracer::Enable() { enabled_.store(true); }
 
+// False if there is no such thread.
+bool Tracer::SendCleanUp(uint32_t slot) {
+  siginfo_t info = {};
+  info.si_signo = SIGTRAP;
+  info.si_code = SI_QUEUE;
+  SetSignalData(&info, SignalData(kCleanUp, slot));
+  return RawSyscall(SYS_rt_tgsigqueueinfo, RawSyscall(SYS_getpid), owners_[slot].load(), SIGTRAP,
+                    reinterpret_cast<long>(&info)) == 0;
+}
+
 bool Tracer::Disable(int timeout_ms) {
   enabled_.store(false);
+  FreeSlotsOfEnded();
   const uint64_t deadline_ns = NowNs() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-  const long pid = ::getpid();
-  for (uint32_t i = 0; i < used_slots_; ++i) {
-    if (slots_[i].tid == 0 || slots_[i].has_breakpoint.load() == 0) continue;
-    siginfo_t info = {};
-    info.si_signo = SIGTRAP;
-    info.si_code = SI_QUEUE;
-    SetSignalData(&info, SignalData(kCleanUp, i));
-    RawSyscall(SYS_rt_tgsigqueueinfo, pid, slots_[i].tid.load(), SIGTRAP,
-               reinterpret_cast<long>(&info));
+  const uint32_t used = used_slots_;
+  const auto is_alive = [this](uint32_t i) {
+    return owners_[i] != 0 && (owners_[i] & kEndedBit) == 0;
+  };
+  bool must_close_left = has_left_descriptors_;
+  for (uint32_t i = 0; i < used; ++i) {
+    if (!is_alive(i) || (slots_[i].has_breakpoint.load() == 0 && !must_close_left)) continue;
+    if (SendCleanUp(i)) must_close_left = false;
   }
-  for (uint32_t i = 0; i < used_slots_; ++i) {
+  for (uint32_t i = 0; i < used; ++i) {
     ThreadSlot& slot = slots_[i];
-    while (slot.tid != 0 && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
-      const bool has_ended = RawSyscall(SYS_tgkill, pid, slot.tid.load(), 0) == -ESRCH;
-      if (has_ended) break;
+    while (is_alive(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
+      if (HasEnded(i)) break;
       if (NowNs() >= deadline_ns) return false;
       Pause();
     }
@@ -256,12 +287,15 @@ bool Tracer::Disable(int timeout_ms) {
 
 void Tracer::DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor) {
   const uint32_t committed = buffer->committed.load(std::memory_order_acquire);
-  const ThreadSlot& slot = slots_[buffer->slot];
+  const uint32_t tid = owners_[buffer->slot].load(std::memory_order_relaxed) & ~kEndedBit;
   while (buffer->consumed < committed) {
     const BurstHeader& header = *buffer->HeaderAt(buffer->consumed);
-    const uint32_t tid = slot.tid.load(std::memory_order_relaxed);
-    const BurstView view = {tid, header.time_ns, buffer->entries + buffer->consumed + 1,
-                            header.branches, header.end};
+    const BurstView view = {tid,
+                            header.time_ns,
+                            header.periods,
+                            buffer->entries + buffer->consumed + 1,
+                            header.branches,
+                            header.end};
     visit(view, visitor);
     buffer->consumed += 1 + header.branches;
   }
@@ -278,20 +312,18 @@ void Tracer::DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor) 
   });
   for (uint32_t i = 0; i < used; ++i) {
     ThreadSlot& slot = slots_[i];
-    if (take_unfinished && slot.is_waiting) EndBurst(&slot);
+    if (take_unfinished && slot.is_waiting) FinishBurst(&slot);
     const uint32_t current = slot.buffer;
     if (current != 0 && current == slot.seen_buffer) {
       DrainBuffer(buffers_.at(current - 1), visit, visitor);
     }
-    if (slot.ended_tid != 0) {
-      slot.ended_tid = 0;
-      slot.tid = 0;
-    }
+    if (owners_[i] & kEndedBit) owners_[i] = 0;
   }
 }
 
 void Tracer::ReadCounters(uint64_t (&sums)[kCounters]) const {
   for (int i = 0; i < kCounters; ++i) sums[i] = ended_counters_[i];
+  sums[static_cast<int>(Counter::kNoFreeSlot)] = samples_without_slot_;
   const uint32_t used = used_slots_;
   for (uint32_t slot = 0; slot < used; ++slot) {
     for (int i = 0; i < kCounters; ++i) {
@@ -306,7 +338,10 @@ void Tracer::ForgetInChild() {
   enabled_ = false;
   is_open_ = false;
   slots_ = nullptr;
+  for (uint32_t i = 0; i < used_slots_; ++i) owners_[i] = 0;
   used_slots_ = 0;
+  for (std::atomic<int>& left : left_descriptors_) left = 0;
+  has_left_descriptors_ = false;
   free_buffers_ = 0;
   is_faster_ = false;
   ++session_;

@@ -8,10 +8,11 @@
 //
 // There is one Tracer a process: signals and debug registers are the process's.
 //
-// Contract: one worker thread calls Open, AddThread, RemoveThread, Enable, Disable, Drain. Handlers
-// run in any thread at any time; they take their state from the slot whose number the signal
-// carries, and allocate, lock and wait for nothing. Memory that a handler may touch is never
-// unmapped. What a full resource makes impossible is counted and dropped.
+// Contract: one worker thread calls Open, FreeSlotsOfEnded, Enable, Disable, Drain, Close. It may
+// have a table of descriptors of its own, so it touches none that a handler has opened. Handlers
+// run in any thread at any time; the first one of a thread takes a slot, and they allocate, lock
+// and wait for nothing. Memory that a handler may touch is never unmapped. What a full resource
+// makes impossible is counted and dropped.
 #ifndef HBBP_LIB_TRACE_TRACER_H_
 #define HBBP_LIB_TRACE_TRACER_H_
 
@@ -38,6 +39,9 @@ struct TracerConfig {
   uint32_t burst_branches = 256;
   // Interpreted at most, for a burst; 0: the default.
   uint64_t burst_instructions = 0;
+  // CPU time of handlers that each sample pays for; samples that come while the thread is in debt
+  // are left out, and the next burst stands for them too. 0: no limit.
+  uint64_t sample_budget_ns = 0;
   bool may_use_breakpoints = true;
   // Signals of perf events come as kSampleSignal and kBreakpointSignal, not as SIGTRAP.
   bool uses_real_time_signals = false;
@@ -48,6 +52,7 @@ struct TracerConfig {
 struct BurstView {
   uint32_t tid;
   uint64_t time_ns;
+  uint32_t periods;  // of sampling that the burst stands for
   const TakenBranch* branches;
   uint32_t count;
   PartEnd end;  // what the next one of this thread is
@@ -56,8 +61,9 @@ struct BurstView {
 class Tracer {
  public:
   static constexpr uint32_t kMaxThreads = 2048;
-  static constexpr uint32_t kNoSlot = UINT32_MAX;
   static constexpr uint32_t kMaxBurstBranches = 65536;
+  // So many of any length fit into the buffers between two calls of Drain.
+  static constexpr uint32_t kBufferedBursts = 64;
 
   static Tracer& Get();
 
@@ -66,12 +72,11 @@ class Tracer {
   int Open(const TracerConfig& config);
   void Close();  // after Disable
 
-  // A number for the signals of a thread, or kNoSlot.
-  uint32_t AddThread(pid_t tid);
-  // After the thread has ended. What it left is delivered by the next Drain.
-  void RemoveThread(uint32_t slot);
-  // What a sampling event or timer must put into si_perf_data or si_value.
-  uint64_t SampleData(uint32_t slot) const;
+  // What sampling event or timer `sampler`, a number from 1 to 2^20 - 1, must put into si_perf_data
+  // or si_value. Threads may inherit it. A thread that gets samples of several takes those of one.
+  uint64_t SampleData(uint32_t sampler) const;
+  // What threads left that have ended is delivered by the next Drain, and their slots are free then.
+  void FreeSlotsOfEnded();
 
   void Enable();
   // No handler does anything from here on; breakpoints that threads still wait for are taken away.
@@ -112,13 +117,16 @@ class Tracer {
   bool OnTrap(siginfo_t* info, ucontext_t* context);
   bool OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context);
   ThreadSlot* SlotOfThisThread();
+  ThreadSlot* ClaimSlot();
+  bool IsOwnSample(ThreadSlot* slot, uint32_t sampler);
   bool OnStrayTrap(const siginfo_t& info, ucontext_t* context);
   void Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context);
   void OnSample(ThreadSlot* slot, ucontext_t* context);
+  bool IsOverBudget(ThreadSlot* slot);
   void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
 
   bool MapMemory();
-  uint64_t SignalData(SignalKind kind, uint32_t slot) const;
+  uint64_t SignalData(SignalKind kind, uint32_t number) const;
   void GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context);
 
   bool BeginBurst(ThreadSlot* slot);
@@ -128,6 +136,7 @@ class Tracer {
   void CommitPart(ThreadSlot* slot, PartEnd end);
   bool StartNextPart(ThreadSlot* slot, PartEnd end);
   void EndBurst(ThreadSlot* slot);
+  void FinishBurst(ThreadSlot* slot);
   uint32_t Missing(const ThreadSlot& slot) const;
 
   void WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context);
@@ -152,6 +161,12 @@ class Tracer {
   void DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor);
   void DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor);
 
+  void RemoveThread(uint32_t slot);
+  void LeaveDescriptor(int descriptor);
+  void CloseLeftDescriptors();
+  bool SendCleanUp(uint32_t slot);
+  bool HasEnded(uint32_t slot) const;
+
   uint32_t IndexOf(const ThreadSlot* slot) const { return static_cast<uint32_t>(slot - slots_); }
 
   TracerConfig config_;
@@ -160,10 +175,19 @@ class Tracer {
   std::atomic<bool> enabled_{false};
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;
+  // By slot, apart from them since they are searched: the thread, 0 if free, with kEndedBit if what
+  // it left is still to be delivered.
+  static constexpr uint32_t kEndedBit = uint32_t{1} << 31;
+  std::atomic<uint32_t> owners_[kMaxThreads] = {};
   std::atomic<uint32_t> used_slots_{0};  // all in use are below
+  std::atomic<uint64_t> samples_without_slot_{0};
+  // Of breakpoints whose threads ended, plus one; handlers close them.
+  static constexpr int kMostLeftDescriptors = 16;
+  std::atomic<int> left_descriptors_[kMostLeftDescriptors] = {};
+  std::atomic<bool> has_left_descriptors_{false};
   uint8_t* alternate_stacks_ = nullptr;
   BurstBufferPool buffers_;
-  uint32_t free_buffers_ = 0;  // made, besides one a slot
+  uint32_t free_buffers_ = 0;  // allowed, besides those of the slots
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;
   uint8_t* look_aheads_ = nullptr;

@@ -13,16 +13,17 @@
 
 namespace hbbp::trace {
 
-// si_perf_data and si_value: cookie, session, kind of the signal, slot.
+// si_perf_data and si_value: cookie, session, kind of the signal, number of the slot or sampler.
 inline constexpr uint64_t kSignalCookie = uint64_t{0x4bb9'71a5} << 32;
 inline constexpr uint64_t kCookieMask = uint64_t{0xffff'ffff} << 32;
 inline constexpr int kSessionShift = 24;
 inline constexpr uint32_t kSessionMask = 0xff;
 inline constexpr int kKindShift = 20;
 inline constexpr uint32_t kKindMask = 0xf;
-inline constexpr uint32_t kSlotMask = (1u << kKindShift) - 1;
+inline constexpr uint32_t kNumberMask = (1u << kKindShift) - 1;
 
 inline constexpr size_t kAlternateStackBytes = 32 * 1024;
+inline constexpr uint32_t kBuffersPerThread = 2;
 
 // In siginfo_t, si_perf_data and si_value lie at the same place.
 inline constexpr size_t kSignalDataOffset = 24;

@@ -32,6 +32,10 @@ constexpr uint32_t kMaxLookAheadBreakpoints = 64;
 // Look-ahead has a stack of its own.
 constexpr uint64_t kLeastStackForLookAhead = 2 * 1024;
 constexpr uint64_t kLeastStack = 12 * 1024;
+// Of another sampler, before a thread takes that for its own.
+constexpr uint32_t kForeignSamples = 3;
+// A thread that saves may not spend it all at once.
+constexpr int64_t kMostSavedSamples = 4;
 
 // CPU time of the calling thread: a handler that waits for its turn costs nothing.
 uint64_t ThreadCpuNs() {
@@ -43,13 +47,19 @@ uint64_t ThreadCpuNs() {
 // Counts the time from its making to its end.
 class HandlerClock {
  public:
-  explicit HandlerClock(ThreadSlot* slot) : slot_(slot), begin_ns_(ThreadCpuNs()) {}
-  ~HandlerClock() { slot_->Add(Counter::kHandlerNs, ThreadCpuNs() - begin_ns_); }
+  explicit HandlerClock(ThreadSlot* slot)
+      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(ThreadCpuNs()) {}
+  ~HandlerClock() {
+    const uint64_t spent_ns = ThreadCpuNs() - begin_ns_;
+    slot_->Add(Counter::kHandlerNs, spent_ns);
+    if (is_charged_) slot_->budget_ns -= static_cast<int64_t>(spent_ns);
+  }
   HandlerClock(const HandlerClock&) = delete;
   HandlerClock& operator=(const HandlerClock&) = delete;
 
  private:
   ThreadSlot* slot_;
+  bool is_charged_;
   uint64_t begin_ns_;
 };
 
@@ -120,11 +130,25 @@ bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   const uint64_t data = SignalDataOf(*info);
   if (!may_be_ours || (data & kCookieMask) != kSignalCookie) return OnStrayTrap(*info, context);
   const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
-  const uint32_t index = static_cast<uint32_t>(data) & kSlotMask;
-  if (session != (session_ & kSessionMask) || slots_ == nullptr || index >= used_slots_)
-    return true;
+  const uint32_t number = static_cast<uint32_t>(data) & kNumberMask;
+  if (session != (session_ & kSessionMask) || slots_ == nullptr) return true;
   const auto kind = static_cast<SignalKind>(static_cast<uint32_t>(data >> kKindShift) & kKindMask);
-  Handle(&slots_[index], kind, info->si_code == kTrapPerf && WasDelayed(*info), context);
+  const bool was_delayed = info->si_code == kTrapPerf && WasDelayed(*info);
+  if (kind != kSample) {
+    if (number < used_slots_) Handle(&slots_[number], kind, was_delayed, context);
+    return true;
+  }
+  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
+  if (slot != nullptr && IsOwnSample(slot, number)) Handle(slot, kind, was_delayed, context);
+  return true;
+}
+
+// A thread that was born while others were attached to may have inherited a sampler and been given
+// another one.
+bool Tracer::IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
+  if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) slot->sampler = sampler;
+  if (slot->sampler != sampler) return false;
+  slot->foreign_samples = 0;
   return true;
 }
 
@@ -152,6 +176,7 @@ void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontex
         if (slot->is_waiting) EndBurst(slot);
         slot->breakpoint.Disarm();
         slot->has_breakpoint.store(0);
+        if (has_left_descriptors_.load()) CloseLeftDescriptors();
         break;
     }
   }
@@ -180,8 +205,26 @@ ThreadSlot* Tracer::SlotOfThisThread() {
   const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
   const uint32_t used = slots_ == nullptr ? 0 : used_slots_.load();
   for (uint32_t i = 0; i < used; ++i) {
-    if (slots_[i].tid == tid) return &slots_[i];
+    if (owners_[i].load(std::memory_order_relaxed) == tid) return &slots_[i];
   }
+  return nullptr;
+}
+
+// A thread keeps its slot over sessions, because its alternate stack belongs to the slot.
+ThreadSlot* Tracer::ClaimSlot() {
+  ThreadSlot* known = SlotOfThisThread();
+  if (known != nullptr) return known;
+  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
+  for (uint32_t i = 0; i < max_threads_; ++i) {
+    uint32_t nobody = 0;
+    if (!owners_[i].compare_exchange_strong(nobody, tid)) continue;
+    uint32_t used = used_slots_.load();
+    if (used <= i) buffers_.Allow(kBuffersPerThread);
+    while (used <= i && !used_slots_.compare_exchange_weak(used, i + 1)) {
+    }
+    return &slots_[i];
+  }
+  samples_without_slot_.fetch_add(1, std::memory_order_relaxed);
   return nullptr;
 }
 
@@ -190,7 +233,7 @@ ThreadSlot* Tracer::SlotOfThisThread() {
 bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context) {
   const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
   if (!is_of_descriptor) return false;
-  ThreadSlot* slot = SlotOfThisThread();
+  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : SlotOfThisThread();
   if (slot == nullptr) return true;
   // A hit in a handler of ours comes when that has ended.
   const bool was_delayed = signal == kBreakpointSignal && slot->is_waiting &&
@@ -205,8 +248,30 @@ bool Tracer::WasDelayed(const siginfo_t& info) {
   return (flags & kPerfSignalAsync) != 0;
 }
 
+// In a handler: the table of descriptors is the program's.
+void Tracer::CloseLeftDescriptors() {
+  has_left_descriptors_ = false;
+  for (std::atomic<int>& left : left_descriptors_) {
+    const int descriptor_plus_one = left.exchange(0);
+    if (descriptor_plus_one != 0) Breakpoint::CloseDescriptor(descriptor_plus_one - 1);
+  }
+}
+
+// Each sample pays a part of what bursts cost.
+bool Tracer::IsOverBudget(ThreadSlot* slot) {
+  if (config_.sample_budget_ns == 0) return false;
+  const auto income = static_cast<int64_t>(config_.sample_budget_ns);
+  slot->budget_ns += income;
+  if (slot->budget_ns > kMostSavedSamples * income) slot->budget_ns = kMostSavedSamples * income;
+  if (slot->budget_ns >= 0) return false;
+  slot->Add(Counter::kOverBudget);
+  ++slot->skipped;
+  return true;
+}
+
 void Tracer::OnSample(ThreadSlot* slot, ucontext_t* context) {
   GiveAlternateStack(slot, context);
+  if (has_left_descriptors_.load(std::memory_order_relaxed)) CloseLeftDescriptors();
   if (slot->is_waiting) {
     if (slot->makes_progress) {
       slot->makes_progress = false;
@@ -221,7 +286,7 @@ void Tracer::OnSample(ThreadSlot* slot, ucontext_t* context) {
     slot->Add(Counter::kStackTooSmall);
     return;
   }
-  if (!BeginBurst(slot)) return;
+  if (IsOverBudget(slot) || !BeginBurst(slot)) return;
   switch (config_.mode) {
     case Mode::kLookAhead:
       GoOnByLookAhead(slot, context);
@@ -296,6 +361,8 @@ bool Tracer::BeginBurst(ThreadSlot* slot) {
   slot->instructions = 0;
   slot->makes_progress = false;
   slot->restarts = false;
+  slot->periods = slot->skipped + 1;
+  slot->skipped = 0;
   return StartPart(slot);
 }
 
@@ -324,6 +391,7 @@ bool Tracer::StartPart(ThreadSlot* slot) {
   BurstHeader* header = current->HeaderAt(slot->header);
   *header = BurstHeader();
   header->time_ns = NowNs();
+  header->periods = static_cast<uint16_t>(slot->periods < UINT16_MAX ? slot->periods : UINT16_MAX);
   return true;
 }
 
@@ -373,9 +441,15 @@ bool Tracer::Record(ThreadSlot* slot, const TakenBranch& branch) {
 }
 
 void Tracer::EndBurst(ThreadSlot* slot) {
-  slot->is_waiting = false;
   slot->breakpoint.Disarm();
   slot->has_breakpoint.store(0);
+  FinishBurst(slot);
+}
+
+// The rest of it, which the worker may do for a thread that has ended.
+void Tracer::FinishBurst(ThreadSlot* slot) {
+  slot->is_waiting = false;
+  slot->is_warm = true;
   if (slot->look_ahead != nullptr) {
     ReleaseLookAhead(slot->look_ahead);
     slot->look_ahead = nullptr;

@@ -19,7 +19,7 @@ class Pool {
             ::operator new (capacity * sizeof(BurstBuffer), std::align_val_t{64}))) {
     std::memset(static_cast<void*>(memory_), 0, capacity * sizeof(BurstBuffer));
     pool_.Init(memory_, capacity);
-    for (uint32_t i = 0; i < free; ++i) pool_.AddFree();
+    for (uint32_t i = 0; i < free; ++i) pool_.Allow(1);
   }
   ~Pool() { ::operator delete (memory_, std::align_val_t{64}); }
 
@@ -35,9 +35,9 @@ TEST_CASE("every free buffer is taken once") {
   const uint32_t first = pool->Take(), second = pool->Take();
   CHECK(std::set<uint32_t>{first, second} == std::set<uint32_t>{0, 1});
   CHECK(pool->Take() == BurstBufferPool::kNone);
-  pool->AddFree();
+  pool->Allow(1);
   CHECK(pool->Take() == 2);
-  pool->AddFree();
+  pool->Allow(1);
   CHECK(pool->Take() == BurstBufferPool::kNone);
   pool->GiveBack(first);
   CHECK(pool->Take() == first);
