@@ -30,6 +30,7 @@ using Branches = std::vector<TakenBranchSample>;
 
 struct Sink : SampleSink {
   std::vector<std::pair<uint32_t, Branches>> bursts;  // by thread
+  std::vector<uint64_t> periods;
   TraceStatistics statistics;
 
   void OnSample(const IpSample&) override {}
@@ -39,6 +40,7 @@ struct Sink : SampleSink {
   void OnThrottled() override {}
   void OnBurst(const BurstSample& burst) override {
     bursts.emplace_back(burst.tid, Branches(burst.branches.begin(), burst.branches.end()));
+    periods.push_back(burst.period);
   }
   void OnTraceStatistics(const TraceStatistics& told) override { statistics = told; }
 
@@ -277,6 +279,69 @@ TEST_CASE("threads that are born during the session are traced, and those that e
     CHECK(bursts[second] > 5);
     CheckConsistent(sink);
   }
+}
+
+TEST_CASE("threads that live for a few milliseconds are traced") {
+  constexpr int kThreads = 30;
+  std::vector<uint32_t> tids(kThreads);
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [&tids] {
+    for (uint32_t& tid : tids) {
+      std::thread([&tid] {
+        tid = static_cast<uint32_t>(::gettid());
+        WorkFor(5);
+      }).join();
+    }
+  });
+  CAPTURE(sink.Describe());
+  std::map<uint32_t, int> bursts;
+  for (const auto& [tid, burst] : sink.bursts) ++bursts[tid];
+  const auto is_traced = [&bursts](uint32_t tid) { return bursts[tid] >= 3; };
+  if (sink.statistics.rung.find("sigtrap") == std::string::npos) return;
+  CHECK(std::count_if(tids.begin(), tids.end(), is_traced) >= kThreads - 3);
+}
+
+TEST_CASE("what threads that ended had is used again") {
+  const int threads = static_cast<int>(trace::Tracer::kMaxThreads) + 200;
+  const Sink sink = Trace(Config(TraceMode::kLookAhead), [threads] {
+    for (int i = 0; i < threads; ++i) std::thread([] { WorkFor(1); }).join();
+  });
+  CAPTURE(sink.Describe());
+  CHECK(sink.CounterOf("no-free-slot") == 0);
+  CHECK(sink.CounterOf("no-free-buffer") == 0);
+  CHECK(sink.bursts.size() > static_cast<size_t>(threads) / 2);
+}
+
+TEST_CASE("a burst stands for the samples that it has used up the time of") {
+  BackendConfig config = Config(TraceMode::kLookAhead, 65536);
+  config.period = 0;
+  const Sink sink = Trace(config, [] {
+    std::atomic<bool> stop{false};
+    std::thread worker([&stop] {
+      while (!stop) {
+        for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+    stop = true;
+    worker.join();
+  });
+  CAPTURE(sink.Describe());
+  REQUIRE(sink.periods.size() >= 2);
+  const uint64_t least = *std::min_element(sink.periods.begin(), sink.periods.end());
+  const uint64_t most = *std::max_element(sink.periods.begin(), sink.periods.end());
+  CHECK(most > 5 * least);
+  CHECK(most % least == 0);
+  uint64_t samples = 0;
+  for (uint64_t period : sink.periods) samples += period / least;
+  const uint64_t left_out = sink.CounterOf("over-budget");
+  CHECK(samples <= sink.bursts.size() + left_out);
+  CHECK(sink.CounterOf("samples") == sink.bursts.size() + left_out);
+}
+
+TEST_CASE("a period that was asked for is kept, whatever it costs") {
+  const Sink sink = Trace(Config(TraceMode::kLookAhead, 4096), [] { WorkFor(300); });
+  CAPTURE(sink.Describe());
+  CHECK(sink.CounterOf("over-budget") == 0);
 }
 
 TEST_CASE("many threads at once") {
