@@ -162,17 +162,17 @@ int f{i}(struct s{i} *p, int n) {{
 """)
 
 
-def write_text(path, size):
+def text_of(size):
     """Text with the statistics of a log: repeated words, numbers, some noise."""
     rng = random.Random(2)
     words = ["".join(rng.choices("etaoinshrdlucmfw", k=rng.randint(2, 9))) for _ in range(4000)]
-    with open(path, "w") as out:
-        written = 0
-        while written < size:
-            line = (f"{rng.randint(0, 10**6):06d} " +
-                    " ".join(rng.choices(words, k=rng.randint(4, 14))) + "\n")
-            out.write(line)
-            written += len(line)
+    lines, length = [], 0
+    while length < size:
+        line = (f"{rng.randint(0, 10**6):06d} " +
+                " ".join(rng.choices(words, k=rng.randint(4, 14))) + "\n")
+        lines.append(line)
+        length += len(line)
+    return "".join(lines)
 
 
 def prepare(folder, scale=1):
@@ -183,8 +183,8 @@ def prepare(folder, scale=1):
     folder = pathlib.Path(folder)
     for name, text in [("mix.lua", LUA), ("mix.pl", PERL), ("mix.py", PYTHON)]:
         (folder / name).write_text(text.replace("SCALE", str(scale)))
-    write_text(folder / "small.txt", scale * 3_000_000)
-    write_text(folder / "large.txt", scale * 24_000_000)
+    (folder / "small.txt").write_text(text_of(scale * 3_000_000))
+    (folder / "large.txt").write_text(text_of(scale * 24_000_000))
     write_c_source(folder / "switches.c", scale * 220)
     (folder / "query.sql").write_text(SQL.replace("SCALE", str(scale)))
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True,
