@@ -30,8 +30,8 @@ struct BackendConfig {
   size_t buffer_bytes = 0;  // of each ring; 0: the default
   // Software branch tracing:
   TraceMode trace_mode = TraceMode::kLookAhead;
-  uint32_t burst_branches =
-      0;  // taken branches a burst, at most 65,536; 0: the default of the mode
+  // Taken branches a burst, at most 65,536; 0: the default of the mode.
+  uint32_t burst_branches = 0;
 };
 
 // What a started backend really does.

@@ -123,7 +123,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
   if (has_events_) {
-    // Without it mappings are looked for each second, and threads each 20 ms.
+    // Without it mappings are looked for each second.
     observer_ = std::make_unique<EbsBackend>();
     observer_->ObserveOnly();
     BackendChoice ignored;

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "backends/swbt.h"
@@ -20,7 +21,9 @@
 namespace hbbp {
 
 struct BranchSink : SampleSink {
+  std::vector<std::pair<uint32_t, std::vector<TakenBranchSample>>> bursts;  // by thread
   std::vector<uint64_t> burst_times_ns;
+  std::vector<uint64_t> periods;
   TraceStatistics statistics;
 
   void OnSample(const IpSample&) override {}
@@ -28,8 +31,29 @@ struct BranchSink : SampleSink {
   void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
   void OnLost(uint64_t) override {}
   void OnThrottled() override {}
-  void OnBurst(const BurstSample& burst) override { burst_times_ns.push_back(burst.time_ns); }
+  void OnBurst(const BurstSample& burst) override {
+    bursts.emplace_back(burst.tid, std::vector(burst.branches.begin(), burst.branches.end()));
+    burst_times_ns.push_back(burst.time_ns);
+    periods.push_back(burst.period);
+  }
   void OnTraceStatistics(const TraceStatistics& told) override { statistics = told; }
+
+  uint64_t CounterOf(const std::string& name) const {
+    for (const auto& [counter, value] : statistics.counters) {
+      if (counter == name) return value;
+    }
+    return 0;
+  }
+  std::string Describe() const {
+    std::string text = statistics.mode + ", " + statistics.rung + ": bursts " +
+                       std::to_string(statistics.bursts) + ", branches " +
+                       std::to_string(statistics.taken_branches) + ", breakpoints " +
+                       std::to_string(statistics.breakpoints);
+    for (const auto& [name, value] : statistics.counters) {
+      text += ", " + name + " " + std::to_string(value);
+    }
+    return text;
+  }
 };
 
 inline void SleepMs(long milliseconds) {
@@ -56,13 +80,22 @@ inline std::vector<TraceMode> ModesOfThisMachine() {
   return {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify};
 }
 
-inline BranchSink TraceBranches(
-    TraceMode mode, const std::function<void()>& work,
-    const std::function<void()>& once_started = [] {}) {
+enum class Rung { kBest, kRealTimeSignals, kTimers };
+
+inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   BackendConfig config;
   config.trace_mode = mode;
+  config.burst_branches = burst;
   config.period = 500'000;
+  return config;
+}
+
+inline BranchSink TraceBranches(
+    const BackendConfig& config, const std::function<void()>& work,
+    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
   SwbtBackend backend;
+  if (rung == Rung::kTimers) backend.PreferTimers();
+  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
   BranchSink sink;
   std::atomic<bool> started{false}, done{false};
   Status status;

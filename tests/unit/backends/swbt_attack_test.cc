@@ -115,7 +115,7 @@ bool WatchedFilter(int signal, siginfo_t* info, ucontext_t* context) {
 
 BranchSink TraceWatched(TraceMode mode, const std::function<void()>& work) {
   handlers_seen = 0;
-  return TraceBranches(mode, work, [] { trace::InstallSignalChain(&WatchedFilter, false); });
+  return TraceBranches(BranchConfig(mode), work, [] { trace::InstallSignalChain(&WatchedFilter, false); });
 }
 
 std::atomic<uint64_t> result;
@@ -306,7 +306,7 @@ TEST_CASE("errno, 32 zmm registers, masks and floating-point controls survive") 
 // -----------------------------------------------------------------------------------
 
 TEST_CASE("sessions come and go while threads do") {
-  TraceBranches(TraceMode::kLookAhead, [] { ComputeFor(10); });
+  TraceBranches(BranchConfig(TraceMode::kLookAhead), [] { ComputeFor(10); });
   const size_t descriptors = OpenFds();
   std::atomic<bool> done{false};
   std::thread mother([&done] {
@@ -320,7 +320,7 @@ TEST_CASE("sessions come and go while threads do") {
   const std::vector<TraceMode> modes = ModesOfThisMachine();
   const uint64_t end = ClockNs(CLOCK_MONOTONIC) + 4'000'000'000;
   for (size_t i = 0; ClockNs(CLOCK_MONOTONIC) < end; ++i) {
-    const BranchSink sink = TraceBranches(modes[i % modes.size()], [i] { ComputeFor(i % 30); });
+    const BranchSink sink = TraceBranches(BranchConfig(modes[i % modes.size()]), [i] { ComputeFor(i % 30); });
     bursts += sink.statistics.bursts;
   }
   done = true;
@@ -349,7 +349,7 @@ TEST_CASE("handlers use little stack") {
     auto* memory = static_cast<uint8_t*>(
         ::mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     std::memset(memory, kPattern, kStackBytes);
-    const BranchSink sink = TraceBranches(mode, [memory] {
+    const BranchSink sink = TraceBranches(BranchConfig(mode), [memory] {
       std::thread worker([memory] {
         stack_t stack = {};
         stack.ss_sp = memory;

@@ -20,61 +20,16 @@
 #include <vector>
 
 #include "isa/control_flow.h"
+#include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/own_process.h"
 
 namespace hbbp {
 namespace {
 
-using Branches = std::vector<TakenBranchSample>;
+using Sink = BranchSink;
 
-struct Sink : SampleSink {
-  std::vector<std::pair<uint32_t, Branches>> bursts;  // by thread
-  std::vector<uint64_t> periods;
-  TraceStatistics statistics;
-
-  void OnSample(const IpSample&) override {}
-  void OnMapping(MappingEvent) override {}
-  void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
-  void OnLost(uint64_t) override {}
-  void OnThrottled() override {}
-  void OnBurst(const BurstSample& burst) override {
-    bursts.emplace_back(burst.tid, Branches(burst.branches.begin(), burst.branches.end()));
-    periods.push_back(burst.period);
-  }
-  void OnTraceStatistics(const TraceStatistics& told) override { statistics = told; }
-
-  uint64_t CounterOf(const std::string& name) const {
-    for (const auto& [counter, value] : statistics.counters) {
-      if (counter == name) return value;
-    }
-    return 0;
-  }
-  std::string Describe() const {
-    std::string text = statistics.mode + ", " + statistics.rung + ": bursts " +
-                       std::to_string(statistics.bursts) + ", branches " +
-                       std::to_string(statistics.taken_branches) + ", breakpoints " +
-                       std::to_string(statistics.breakpoints);
-    for (const auto& [name, value] : statistics.counters) {
-      text += ", " + name + " " + std::to_string(value);
-    }
-    return text;
-  }
-};
-
-BackendConfig Config(TraceMode mode, uint32_t burst = 0) {
-  BackendConfig config;
-  config.trace_mode = mode;
-  config.burst_branches = burst;
-  config.period = 500'000;
-  return config;
-}
-
-uint64_t CpuNs() {
-  timespec now;
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
+uint64_t CpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
 [[gnu::noinline]] uint64_t Collatz(uint64_t n) {
   uint64_t steps = 0;
@@ -96,40 +51,10 @@ void WorkFor(int milliseconds) {
   }
 }
 
-enum class Rung { kBest, kRealTimeSignals, kTimers };
-
-// Traces `work`; the worker is this thread's, as in a session.
 Sink Trace(const BackendConfig& config, const std::function<void()>& work,
            Rung rung = Rung::kBest) {
-  SwbtBackend backend;
-  if (rung == Rung::kTimers) backend.PreferTimers();
-  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
-  Sink sink;
-  std::atomic<bool> started{false}, done{false};
-  Status status;
-  std::thread worker([&] {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    BackendChoice choice;
-    status = backend.Start(config, ::gettid(), &choice);
-    started = true;
-    while (status.ok() && !done) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      backend.Drain(&sink);
-    }
-    if (!status.ok()) return;
-    backend.Disable();
-    backend.Drain(&sink);
-    backend.Close();
-  });
-  while (!started) std::this_thread::sleep_for(std::chrono::microseconds(100));
-  if (status.ok()) work();
-  done = true;
-  worker.join();
-  INFO(status.message());
-  CHECK(status.ok());
-  return sink;
+  return TraceBranches(
+      config, work, [] {}, rung);
 }
 
 // The code from `begin` leads to the branch at `end` without another one being taken.
@@ -172,15 +97,8 @@ void CheckConsistent(const Sink& sink) {
   CHECK(unexplained == 0);
 }
 
-bool HasBreakpoints() {
-  trace::Breakpoint breakpoint = {};
-  const bool works = breakpoint.Arm(reinterpret_cast<uint64_t>(&Collatz), 0, 0) == 0;
-  breakpoint.Disarm();
-  return works;
-}
-
 TEST_CASE("look-ahead records bursts that the code explains, without breakpoints") {
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] { WorkFor(300); });
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] { WorkFor(300); });
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.mode == "lookahead");
   CHECK(sink.statistics.bursts >= 100);
@@ -194,8 +112,8 @@ TEST_CASE("look-ahead records bursts that the code explains, without breakpoints
 }
 
 TEST_CASE("breakpoints record bursts that the code explains") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
-  const Sink sink = Trace(Config(TraceMode::kBreakpoint), [] { WorkFor(500); });
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
+  const Sink sink = Trace(BranchConfig(TraceMode::kBreakpoint), [] { WorkFor(500); });
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.mode == "breakpoint");
   CHECK(sink.statistics.bursts >= 50);
@@ -205,8 +123,8 @@ TEST_CASE("breakpoints record bursts that the code explains") {
 }
 
 TEST_CASE("verification finds no disagreement in a single thread") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
-  const Sink sink = Trace(Config(TraceMode::kVerify), [] { WorkFor(1500); });
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
+  const Sink sink = Trace(BranchConfig(TraceMode::kVerify), [] { WorkFor(1500); });
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.verified_branches > 1000);
   CHECK(sink.statistics.disagreements == 0);
@@ -215,7 +133,7 @@ TEST_CASE("verification finds no disagreement in a single thread") {
 }
 
 TEST_CASE("bursts larger than a buffer come whole") {
-  const Sink sink = Trace(Config(TraceMode::kLookAhead, 5000), [] { WorkFor(300); });
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead, 5000), [] { WorkFor(300); });
   CAPTURE(sink.Describe());
   size_t longest = 0;
   for (const auto& [tid, burst] : sink.bursts) longest = std::max(longest, burst.size());
@@ -225,7 +143,7 @@ TEST_CASE("bursts larger than a buffer come whole") {
 
 TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
   const Sink sink = Trace(
-      Config(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
+      BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.rung.find("timers") != std::string::npos);
   CHECK(sink.statistics.bursts >= 10);
@@ -234,10 +152,10 @@ TEST_CASE("without perf events, timers start bursts and look-ahead does without 
 }
 
 TEST_CASE("on kernels without sigtrap, real-time signals do the same") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify}) {
     const Sink sink = Trace(
-        Config(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
+        BranchConfig(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
     CAPTURE(sink.Describe());
     CHECK(sink.statistics.rung.find("real-time signals") != std::string::npos);
     CHECK(sink.statistics.bursts >= 20);
@@ -251,16 +169,16 @@ TEST_CASE("the mode that needs breakpoints says so where there are none") {
   SwbtBackend backend;
   backend.PreferTimers();
   BackendChoice choice;
-  const Status status = backend.Start(Config(TraceMode::kBreakpoint), 0, &choice);
+  const Status status = backend.Start(BranchConfig(TraceMode::kBreakpoint), 0, &choice);
   CHECK(status.code() == StatusCode::kPermission);
   CHECK(status.message().find("needs breakpoints") != std::string::npos);
 }
 
 TEST_CASE("threads that are born during the session are traced, and those that end leave theirs") {
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
-    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
+    if (mode == TraceMode::kBreakpoint && !HasBreakpointsForTracing()) continue;
     std::atomic<uint32_t> first{0}, second{0};
-    const Sink sink = Trace(Config(mode), [&] {
+    const Sink sink = Trace(BranchConfig(mode), [&] {
       std::thread a([&] {
         first = static_cast<uint32_t>(::gettid());
         WorkFor(250);
@@ -284,7 +202,7 @@ TEST_CASE("threads that are born during the session are traced, and those that e
 TEST_CASE("threads that live for a few milliseconds are traced") {
   constexpr int kThreads = 30;
   std::vector<uint32_t> tids(kThreads);
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [&tids] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [&tids] {
     for (uint32_t& tid : tids) {
       std::thread([&tid] {
         tid = static_cast<uint32_t>(::gettid());
@@ -302,7 +220,7 @@ TEST_CASE("threads that live for a few milliseconds are traced") {
 
 TEST_CASE("what threads that ended had is used again") {
   const int threads = static_cast<int>(trace::Tracer::kMaxThreads) + 200;
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [threads] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [threads] {
     for (int i = 0; i < threads; ++i) std::thread([] { WorkFor(1); }).join();
   });
   CAPTURE(sink.Describe());
@@ -312,7 +230,7 @@ TEST_CASE("what threads that ended had is used again") {
 }
 
 TEST_CASE("a burst stands for the samples that it has used up the time of") {
-  BackendConfig config = Config(TraceMode::kLookAhead, 65536);
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 65536);
   config.period = 0;
   const Sink sink = Trace(config, [] {
     std::atomic<bool> stop{false};
@@ -339,14 +257,14 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
 }
 
 TEST_CASE("a period that was asked for is kept, whatever it costs") {
-  const Sink sink = Trace(Config(TraceMode::kLookAhead, 4096), [] { WorkFor(300); });
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead, 4096), [] { WorkFor(300); });
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("over-budget") == 0);
 }
 
 TEST_CASE("many threads at once") {
   constexpr int kThreads = 64;
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     std::vector<std::thread> threads;
     const auto work = [] { WorkFor(800); };  // of all threads together
     for (int i = 0; i < kThreads; ++i) threads.emplace_back(work);
@@ -361,11 +279,11 @@ TEST_CASE("many threads at once") {
 
 TEST_CASE("nothing is left when the session is stopped, and it can be started again") {
   WorkFor(1);
-  const Sink first = Trace(Config(TraceMode::kLookAhead), [] { WorkFor(50); });
+  const Sink first = Trace(BranchConfig(TraceMode::kLookAhead), [] { WorkFor(50); });
   const size_t descriptors = OpenFds(), threads = ThreadsNow(), rings = MappedRings();
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
-    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
-    const Sink sink = Trace(Config(mode), [] { WorkFor(100); });
+    if (mode == TraceMode::kBreakpoint && !HasBreakpointsForTracing()) continue;
+    const Sink sink = Trace(BranchConfig(mode), [] { WorkFor(100); });
     CHECK(sink.statistics.bursts > 0);
     CHECK(OpenFds() == descriptors);
     CHECK(ThreadsNow() == threads);
@@ -374,10 +292,10 @@ TEST_CASE("nothing is left when the session is stopped, and it can be started ag
 }
 
 TEST_CASE("only one session traces branches at a time") {
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     SwbtBackend second;
     BackendChoice choice;
-    const Status status = second.Start(Config(TraceMode::kLookAhead), 0, &choice);
+    const Status status = second.Start(BranchConfig(TraceMode::kLookAhead), 0, &choice);
     CHECK(status.code() == StatusCode::kBusy);
     WorkFor(50);
   });
@@ -391,7 +309,7 @@ TEST_CASE("the program's own traps come to its handler during tracing") {
   struct sigaction action = {};
   action.sa_handler = [](int) { ++foreign_traps; };
   ::sigaction(SIGTRAP, &action, nullptr);
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     for (int i = 0; i < 100; ++i) {
       asm volatile("int3");
       WorkFor(1);
@@ -406,7 +324,7 @@ std::atomic<int> alarms;
 sigjmp_buf jump;
 
 TEST_CASE("handlers of the program that come in between do no harm") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kVerify, TraceMode::kLookAhead}) {
     alarms = 0;
     struct sigaction action = {}, previous;
@@ -417,7 +335,7 @@ TEST_CASE("handlers of the program that come in between do no harm") {
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGALRM, &action, &previous);
     const itimerval often = {{0, 700}, {0, 700}}, never = {};
-    const Sink sink = Trace(Config(mode), [&] {
+    const Sink sink = Trace(BranchConfig(mode), [&] {
       ::setitimer(ITIMER_REAL, &often, nullptr);
       WorkFor(400);
       ::setitimer(ITIMER_REAL, &never, nullptr);
@@ -431,10 +349,10 @@ TEST_CASE("handlers of the program that come in between do no harm") {
 }
 
 TEST_CASE("handlers that never return do no harm") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kLookAhead}) {
     alarms = 0;
-    const Sink sink = Trace(Config(mode), [] {
+    const Sink sink = Trace(BranchConfig(mode), [] {
       struct sigaction action = {}, previous;
       action.sa_handler = [](int) { siglongjmp(jump, 1); };
       ::sigaction(SIGALRM, &action, &previous);
@@ -458,10 +376,10 @@ TEST_CASE("handlers that never return do no harm") {
 }
 
 TEST_CASE("C++ exceptions pass through bursts") {
-  if (!HasBreakpoints()) HBBP_SKIP("no debug registers with sigtrap here");
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kBreakpoint, TraceMode::kLookAhead}) {
     int caught = 0;
-    const Sink sink = Trace(Config(mode), [&] {
+    const Sink sink = Trace(BranchConfig(mode), [&] {
       const uint64_t end = CpuNs() + 300'000'000;
       while (CpuNs() < end) {
         try {
@@ -479,7 +397,7 @@ TEST_CASE("C++ exceptions pass through bursts") {
 
 TEST_CASE("a child made by fork is not traced and can trace itself") {
   int child_status = -1;
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [&] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [&] {
     WorkFor(50);
     const pid_t child = ::fork();
     if (child == 0) {
@@ -497,9 +415,9 @@ TEST_CASE("a child made by fork is not traced and can trace itself") {
 
 TEST_CASE("errno and the vector registers survive samples and breakpoints") {
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
-    if (mode == TraceMode::kBreakpoint && !HasBreakpoints()) continue;
+    if (mode == TraceMode::kBreakpoint && !HasBreakpointsForTracing()) continue;
     uint64_t wrong = 0;
-    const Sink sink = Trace(Config(mode), [&] {
+    const Sink sink = Trace(BranchConfig(mode), [&] {
       const uint64_t end = CpuNs() + 300'000'000;
       while (CpuNs() < end) {
         errno = 4242;
@@ -533,7 +451,7 @@ TEST_CASE("errno and the vector registers survive samples and breakpoints") {
 }
 
 TEST_CASE("a program that unmaps and remaps its code goes on") {
-  const Sink sink = Trace(Config(TraceMode::kLookAhead), [] {
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     // mov eax, N; loop: dec edi; jnz loop; ret
     uint8_t code[] = {0xb8, 0, 0, 0, 0, 0xff, 0xcf, 0x75, 0xfc, 0xc3};
     const uint64_t end = CpuNs() + 400'000'000;
