@@ -233,8 +233,8 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
 
 // Who asks for a period gets it.
 void SwbtBackend::ChooseBudget(const BackendConfig& config, Unit unit) {
-  const bool is_default = config.period == 0 && config.frequency_hz == 0 &&
-                          config.trace_mode == TraceMode::kLookAhead;
+  const bool is_default =
+      config.period == 0 && config.frequency_hz == 0 && config.trace_mode == TraceMode::kLookAhead;
   const uint64_t period_ns = unit == Unit::kNanoseconds ? period_ : kDefaultClockPeriodNs;
   sample_budget_ns_ = is_default ? period_ns / kHandlerShareDivisor : 0;
 }
@@ -304,10 +304,9 @@ Status SwbtBackend::AttachThread(pid_t tid) {
 bool SwbtBackend::ThreadsMayHaveChanged() {
   const uint64_t now = NowNs();
   struct stat folder;
-  const bool differs =
-      ::stat("/proc/self/task", &folder) != 0 ||
-      std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
-      (observer_ != nullptr && observer_->TakeNewThreads());
+  const bool differs = ::stat("/proc/self/task", &folder) != 0 ||
+                       std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
+                       (observer_ != nullptr && observer_->TakeNewThreads());
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
   last_listing_ns_ = now;
   return true;

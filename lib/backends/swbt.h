@@ -63,7 +63,7 @@ class SwbtBackend : public Backend {
   perf_event_attr attr_;
   uint64_t period_ = 0;
   pid_t excluded_ = 0;
-  size_t most_events_ = 0;  // descriptors that may be used
+  size_t most_events_ = 0;                   // descriptors that may be used
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
   // Else each one needs a sampler of its own.

@@ -88,8 +88,8 @@ class BurstBufferPool {
   uint32_t capacity_ = 0;
   std::atomic<uint32_t> allowed_{0};
   std::atomic<uint32_t> begun_{0};  // have been used at least once
-  std::atomic<uint64_t> free_{0};  // tag in the upper half, index + 1 in the lower
-  std::atomic<uint32_t> full_{0};  // index + 1
+  std::atomic<uint64_t> free_{0};   // tag in the upper half, index + 1 in the lower
+  std::atomic<uint32_t> full_{0};   // index + 1
 };
 
 }  // namespace hbbp::trace

@@ -33,7 +33,7 @@ enum class Counter : uint8_t {
   // Why a sample made no burst, or a burst ended early.
   kSignalWasBlocked,   // the sample came later than the event
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
-  kNoFreeSlot,  // more threads than can be traced at once
+  kNoFreeSlot,         // more threads than can be traced at once
   kNoFreeBuffer,
   kNoFreeInterpreter,
   kStackTooSmall,
@@ -80,12 +80,12 @@ struct alignas(64) ThreadSlot {
   Breakpoint breakpoint;
   LookAhead* look_ahead;  // that is one step ahead, in mode verify
 
-  uint32_t sampler;         // whose samples it takes; 0: any
-  uint32_t foreign_samples; // that came from another one since
-  bool is_warm;             // had a burst, the first of which finds everything cold and is free
-  int64_t budget_ns;        // handler time that samples have paid for
-  uint32_t skipped;         // samples since the last burst, over budget
-  uint32_t periods;         // of sampling that the burst stands for
+  uint32_t sampler;          // whose samples it takes; 0: any
+  uint32_t foreign_samples;  // that came from another one since
+  bool is_warm;              // had a burst, the first of which finds everything cold and is free
+  int64_t budget_ns;         // handler time that samples have paid for
+  uint32_t skipped;          // samples since the last burst, over budget
+  uint32_t periods;          // of sampling that the burst stands for
 
   std::atomic<uint64_t> counters[kCounters];
 

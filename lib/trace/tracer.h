@@ -75,7 +75,8 @@ class Tracer {
   // What sampling event or timer `sampler`, a number from 1 to 2^20 - 1, must put into si_perf_data
   // or si_value. Threads may inherit it. A thread that gets samples of several takes those of one.
   uint64_t SampleData(uint32_t sampler) const;
-  // What threads left that have ended is delivered by the next Drain, and their slots are free then.
+  // What threads left that have ended is delivered by the next Drain, and their slots are free
+  // then.
   void FreeSlotsOfEnded();
 
   void Enable();

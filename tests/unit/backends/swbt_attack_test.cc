@@ -115,7 +115,8 @@ bool WatchedFilter(int signal, siginfo_t* info, ucontext_t* context) {
 
 BranchSink TraceWatched(TraceMode mode, const std::function<void()>& work) {
   handlers_seen = 0;
-  return TraceBranches(BranchConfig(mode), work, [] { trace::InstallSignalChain(&WatchedFilter, false); });
+  return TraceBranches(BranchConfig(mode), work,
+                       [] { trace::InstallSignalChain(&WatchedFilter, false); });
 }
 
 std::atomic<uint64_t> result;
@@ -320,7 +321,8 @@ TEST_CASE("sessions come and go while threads do") {
   const std::vector<TraceMode> modes = ModesOfThisMachine();
   const uint64_t end = ClockNs(CLOCK_MONOTONIC) + 4'000'000'000;
   for (size_t i = 0; ClockNs(CLOCK_MONOTONIC) < end; ++i) {
-    const BranchSink sink = TraceBranches(BranchConfig(modes[i % modes.size()]), [i] { ComputeFor(i % 30); });
+    const BranchSink sink =
+        TraceBranches(BranchConfig(modes[i % modes.size()]), [i] { ComputeFor(i % 30); });
     bursts += sink.statistics.bursts;
   }
   done = true;

@@ -75,8 +75,8 @@ std::vector<TakenBranchSample> TakenBranchesOf(const Steps& steps) {
     const uint64_t ip = steps.path[i], next = steps.path[i + 1];
     ControlFlow& flow = decoded[ip];
     if (flow.length == 0) {
-      REQUIRE(DecodeControlFlow(
-          {reinterpret_cast<const uint8_t*>(ip), kMaxInstructionLength}, ip, &flow));
+      REQUIRE(DecodeControlFlow({reinterpret_cast<const uint8_t*>(ip), kMaxInstructionLength}, ip,
+                                &flow));
     }
     if (next != ip + flow.length) branches.push_back({RuntimeAddress{ip}, RuntimeAddress{next}});
   }
@@ -123,8 +123,7 @@ TEST_CASE("a burst may begin at every instruction") {
   for (const auto& [tid, burst] : sink.bursts) {
     // The last ones go on behind what was stepped through.
     const bool is_whole = burst.size() == kBranches;
-    const auto found =
-        std::search(position, taken.end(), burst.begin(), burst.end(), AreEqual);
+    const auto found = std::search(position, taken.end(), burst.begin(), burst.end(), AreEqual);
     if (found != taken.end()) {
       position = found;
     } else if (is_whole && taken.end() - position > 2 * kBranches) {
