@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "backends/threads.h"
+#include "base/clock.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"
 #include "samples/period.h"
@@ -35,12 +36,6 @@ constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 constexpr uint64_t kLongLifeNs = 2'000'000'000;
-
-uint64_t NowNs() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t StreamsOf(const std::vector<TakenBranchSample>& branches) {
   return branches.empty() ? 0 : branches.size() - 1;
@@ -131,7 +126,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
       observer_.reset();
     }
   }
-  start_ns_ = NowNs();
+  start_ns_ = ClockNs(CLOCK_MONOTONIC);
   LookAtMappings();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
@@ -302,7 +297,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
 
 // Cheap: the folder has a link for each thread.
 bool SwbtBackend::ThreadsMayHaveChanged() {
-  const uint64_t now = NowNs();
+  const uint64_t now = ClockNs(CLOCK_MONOTONIC);
   struct stat folder;
   const bool differs = ::stat("/proc/self/task", &folder) != 0 ||
                        std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
@@ -320,7 +315,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
     DeliverNewMappings(sink);
   }
   if (tracer.is_enabled()) {
-    if (NowNs() - start_ns_ >= kLongLifeNs) tracer.MakeFaster();
+    if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kLongLifeNs) tracer.MakeFaster();
     if (ThreadsMayHaveChanged()) {
       tracer.FreeSlotsOfEnded();
       // A thread that cannot be attached to is counted.
@@ -328,7 +323,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
       if (!threads_inherit_) (void)AttachNewThreads(&found);
     }
     trace::ReclaimSignals();
-    if (NowNs() - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
+    if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -391,7 +386,7 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
 
 // What look-ahead must keep away from, and where no breakpoint may be.
 void SwbtBackend::LookAtMappings() {
-  last_mappings_ns_ = NowNs();
+  last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   if (!mappings.ok()) return;
   std::vector<trace::ForbiddenRange> forbidden;
@@ -405,10 +400,10 @@ void SwbtBackend::LookAtMappings() {
 }
 
 void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
-  if (NowNs() - last_mappings_ns_ < kMappingsIntervalNs) return;
+  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ < kMappingsIntervalNs) return;
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   if (!mappings.ok()) return;
-  const uint64_t now = NowNs();
+  const uint64_t now = ClockNs(CLOCK_MONOTONIC);
   std::map<uint64_t, uint64_t> code;
   for (const Mapping& mapping : *mappings) {
     if (!mapping.executable) continue;

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "session/session_registry.h"
 
@@ -25,12 +26,6 @@ constexpr uint64_t kFirstCheckpointNs = 100'000'000;
 constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
 // Checkpoints take at most one part in so many of the time.
 constexpr uint64_t kCheckpointCostDivisor = 1000;
-
-uint64_t ClockNs(clockid_t clock) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 timespec DeadlineIn(int milliseconds) {
   timespec deadline;

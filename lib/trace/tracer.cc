@@ -9,6 +9,7 @@
 
 #include <cerrno>
 
+#include "base/clock.h"
 #include "trace/code_cache.h"
 #include "trace/large_memory.h"
 #include "trace/native_stub.h"
@@ -44,12 +45,6 @@ uint32_t ChooseMaxThreads() {
 void Pause() {
   const timespec interval = {0, 100'000};
   ::nanosleep(&interval, nullptr);
-}
-
-uint64_t NowNs() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 }  // namespace
@@ -264,7 +259,8 @@ bool Tracer::SendCleanUp(uint32_t slot) {
 bool Tracer::Disable(int timeout_ms) {
   enabled_.store(false);
   FreeSlotsOfEnded();
-  const uint64_t deadline_ns = NowNs() + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
   const uint32_t used = used_slots_;
   const auto is_alive = [this](uint32_t i) {
     return owners_[i] != 0 && (owners_[i] & kEndedBit) == 0;
@@ -278,7 +274,7 @@ bool Tracer::Disable(int timeout_ms) {
     ThreadSlot& slot = slots_[i];
     while (is_alive(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
       if (HasEnded(i)) break;
-      if (NowNs() >= deadline_ns) return false;
+      if (ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
       Pause();
     }
   }

@@ -37,20 +37,21 @@ constexpr uint32_t kForeignSamples = 3;
 // A thread that saves may not spend it all at once.
 constexpr int64_t kMostSavedSamples = 4;
 
-// CPU time of the calling thread: a handler that waits for its turn costs nothing.
-uint64_t ThreadCpuNs() {
+// Without the vdso, in which the program may have been interrupted.
+uint64_t RawClockNs(clockid_t clock) {
   timespec now = {};
-  RawSyscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+  RawSyscall(SYS_clock_gettime, clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Counts the time from its making to its end.
+// Counts the time from its making to its end, in CPU time: a handler that waits for its turn costs
+// nothing.
 class HandlerClock {
  public:
   explicit HandlerClock(ThreadSlot* slot)
-      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(ThreadCpuNs()) {}
+      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(RawClockNs(CLOCK_THREAD_CPUTIME_ID)) {}
   ~HandlerClock() {
-    const uint64_t spent_ns = ThreadCpuNs() - begin_ns_;
+    const uint64_t spent_ns = RawClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns_;
     slot_->Add(Counter::kHandlerNs, spent_ns);
     if (is_charged_) slot_->budget_ns -= static_cast<int64_t>(spent_ns);
   }
@@ -76,12 +77,6 @@ uint64_t StackPointerOf(const ucontext_t& context) {
 void PassBreakpointOnce(ucontext_t* context) {
   constexpr greg_t kResumeFlag = 1 << 16;
   context->uc_mcontext.gregs[REG_EFL] |= kResumeFlag;
-}
-
-uint64_t NowNs() {
-  timespec now = {};
-  RawSyscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 // On an alternate stack of the program's, which may be tiny.
@@ -390,7 +385,7 @@ bool Tracer::StartPart(ThreadSlot* slot) {
   slot->branches = 0;
   BurstHeader* header = current->HeaderAt(slot->header);
   *header = BurstHeader();
-  header->time_ns = NowNs();
+  header->time_ns = RawClockNs(CLOCK_MONOTONIC);
   header->periods = static_cast<uint16_t>(slot->periods < UINT16_MAX ? slot->periods : UINT16_MAX);
   return true;
 }

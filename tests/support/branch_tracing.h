@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backends/swbt.h"
+#include "base/clock.h"
 #include "support/catch.h"
 #include "trace/breakpoint.h"
 
@@ -59,12 +60,6 @@ struct BranchSink : SampleSink {
 inline void SleepMs(long milliseconds) {
   const timespec interval = {milliseconds / 1000, milliseconds % 1000 * 1'000'000};
   ::nanosleep(&interval, nullptr);
-}
-
-inline uint64_t ClockNs(clockid_t clock) {
-  timespec now;
-  ::clock_gettime(clock, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
 inline bool HasBreakpointsForTracing() {
