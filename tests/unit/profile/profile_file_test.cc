@@ -228,7 +228,7 @@ TEST_CASE("a file of version 1 is read") {
   bytes.SetSectionVersion(kSourcesSection, 1);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kTraceBytes = 11 * 8;
-  sources.resize(sources.size() - kTraceBytes);
+  sources.erase(sources.end() - kTraceBytes, sources.end());
   bytes.RemoveSection(kBranchesSection);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
