@@ -230,10 +230,8 @@ bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* con
   if (!is_of_descriptor) return false;
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : SlotOfThisThread();
   if (slot == nullptr) return true;
-  // A hit in a handler of ours comes when that has ended.
-  const bool was_delayed = signal == kBreakpointSignal && slot->is_waiting &&
-                           IpOf(*context) != slot->breakpoint.address();
-  Handle(slot, signal == kSampleSignal ? kSample : kBreakpointHit, was_delayed, context);
+  // Nothing says whether a hit was delayed, so one that comes too late ends the burst.
+  Handle(slot, signal == kSampleSignal ? kSample : kBreakpointHit, false, context);
   return true;
 }
 

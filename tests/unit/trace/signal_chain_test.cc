@@ -53,6 +53,9 @@ void InstallTheirs(int signal, int flags = 0) {
   ::sigaction(signal, &action, nullptr);
 }
 
+// A null pointer would be the sanitizer's.
+volatile int* UnmappedWord() { return reinterpret_cast<volatile int*>(16); }
+
 TEST_CASE("a signal that is ours does not reach the program") {
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP);
@@ -86,7 +89,7 @@ TEST_CASE("without a handler of the program, signals do what they always do") {
         }) == 1000 + SIGTRAP);
   CHECK(InChild([] {
           InstallSignalChain(&Filter, false);
-          *static_cast<volatile int*>(nullptr) = 1;
+          *UnmappedWord() = 1;
           return 0;
         }) == 1000 + SIGSEGV);
   CHECK(InChild([] {
@@ -138,7 +141,7 @@ TEST_CASE("a handler of the program may leave by siglongjmp, again and again") {
           sigsetjmp(jump, 1);
           if (rounds < 50) {
             rounds = rounds + 1;
-            *static_cast<volatile int*>(nullptr) = 1;
+            *UnmappedWord() = 1;
           }
           return ours == 50 ? 0 : 2;
         }) == 0);
