@@ -183,7 +183,10 @@ void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontex
 // the program go on over the breakpoint.
 bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   constexpr uint8_t kInt1 = 0xf1;
+  constexpr greg_t kTrapFlag = 1 << 8;
   if (info.si_code != TRAP_BRKPT && info.si_code != kTrapHardwareBreakpoint) return false;
+  // The program steps through itself, and waits for it.
+  if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
   const uint64_t ip = IpOf(*context);
   uint8_t before = 0;
   if (ReadProgramMemory(ip - 1, &before, 1) && before == kInt1) return false;

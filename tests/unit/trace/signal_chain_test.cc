@@ -54,7 +54,10 @@ void InstallTheirs(int signal, int flags = 0) {
 }
 
 // A null pointer would be the sanitizer's.
-volatile int* UnmappedWord() { return reinterpret_cast<volatile int*>(16); }
+volatile int* UnmappedWord() {
+  static volatile uintptr_t address = 16;
+  return reinterpret_cast<volatile int*>(address);
+}
 
 TEST_CASE("a signal that is ours does not reach the program") {
   CHECK(InChild([] {
