@@ -2,12 +2,14 @@
 """What a running session costs the process that it is in, without starting and ending it.
 
     bench/overhead_inside.py build/release/lib/capi/libhbbp.so [--source ebs|swbt] [--windows N]
-                             [--period NS] [--only NAME ...]
+                             [--period NS] [--only NAME ...] [--stopped]
 
 Real libraries do small pieces of work in this process; a session is on in every second window of
 time and off in the others. A window is compared with its two neighbours, so that what else the
 machine does cancels out; memory lies where it lies for both. Prints medians and quartiles of the
 ratios, of wall-clock time and of CPU time of the process (the worker's included).
+
+With --stopped, a child that has had a session takes turns with one that never had.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import functools
 import hashlib
 import json
 import lzma
+import multiprocessing
 import re
 import sqlite3
 import statistics
@@ -103,19 +106,54 @@ def measure(piece, seconds):
             return elapsed / count, (time.process_time() - cpu) / count
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("library")
-    parser.add_argument("--source", choices=SOURCES, default="swbt")
-    parser.add_argument("--windows", type=int, default=15, help="with a session")
-    parser.add_argument("--seconds", type=float, default=1.0, help="of a window")
-    parser.add_argument("--period", type=int, default=0, help="ns; default: that of the source")
-    parser.add_argument("--only", nargs="*")
-    arguments = parser.parse_args()
+class Child:
+    """A process that measures when it is told to."""
+
+    def __init__(self, prepare):
+        ours, its = multiprocessing.Pipe()
+        self.pipe = ours
+        self.process = multiprocessing.Process(target=self.serve, args=(its, prepare), daemon=True)
+        self.process.start()
+
+    @staticmethod
+    def serve(pipe, prepare):
+        prepare()
+        works = pieces()
+        while True:
+            name, seconds = pipe.recv()
+            pipe.send(measure(works[name], seconds))
+
+    def measure(self, name, seconds):
+        self.pipe.send((name, seconds))
+        return self.pipe.recv()
+
+
+def run_and_stop(library, source):
+    session = Session(library, source, 1_000_000)
+    session.start()
+    measure(functools.partial(fibonacci, 15), 0.2)
+    session.stop()
+
+
+def compare_stopped(arguments):
+    multiprocessing.set_start_method("fork")
+    stopped = Child(functools.partial(run_and_stop, arguments.library, arguments.source))
+    never = Child(lambda: None)
+    for name in pieces():
+        if arguments.only and name not in arguments.only:
+            continue
+        before = never.measure(name, arguments.seconds)
+        ratios = []
+        for _ in range(arguments.windows):
+            on = stopped.measure(name, arguments.seconds)
+            after = never.measure(name, arguments.seconds)
+            ratios.append([2 * x / (y + z) for x, y, z in zip(on, before, after)])
+            before = after
+        yield name, 1000 * before[0], ratios
+
+
+def compare_running(arguments):
     session = Session(arguments.library, arguments.source, arguments.period)
-    print("| work | ms a piece | wall-clock overhead (quartiles) | CPU overhead (quartiles) |")
-    print("|---|---|---|---|")
-    medians = []
     for name, piece in pieces().items():
         if arguments.only and name not in arguments.only:
             continue
@@ -129,11 +167,29 @@ def main():
             after = measure(piece, arguments.seconds)
             ratios.append([2 * x / (y + z) for x, y, z in zip(on, before, after)])
             before = after
+        yield name, 1000 * before[0], ratios
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("library")
+    parser.add_argument("--source", choices=SOURCES, default="swbt")
+    parser.add_argument("--windows", type=int, default=15, help="with a session")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of a window")
+    parser.add_argument("--period", type=int, default=0, help="ns; default: that of the source")
+    parser.add_argument("--only", nargs="*")
+    parser.add_argument("--stopped", action="store_true", help="compare with a stopped session")
+    arguments = parser.parse_args()
+    print("| work | ms a piece | wall-clock overhead (quartiles) | CPU overhead (quartiles) |")
+    print("|---|---|---|---|")
+    medians = []
+    compare = compare_stopped if arguments.stopped else compare_running
+    for name, milliseconds, ratios in compare(arguments):
         columns = [statistics.quantiles(column, n=4) for column in zip(*ratios)]
         medians.append([middle for _, middle, _ in columns])
         cells = [f"{percent(middle)} ({percent(low)} to {percent(high)})"
                  for low, middle, high in columns]
-        print(f"| {name} | {1000 * before[0]:.1f} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {name} | {milliseconds:.1f} | " + " | ".join(cells) + " |", flush=True)
     of_all = [percent(statistics.median(column)) for column in zip(*medians)]
     print("| median of all | | " + " | ".join(of_all) + " |")
 

@@ -95,6 +95,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   excluded_ = excluded;
   most_events_ = DescriptorBudget();
   missed_threads_ = 0;
+  last_sampler_ = 0;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, choice));
   ChooseBudget(config, UnitOf(choice->event));
   mode_ = NameOfMode(config.trace_mode);
