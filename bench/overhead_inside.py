@@ -135,39 +135,41 @@ def run_and_stop(library, source):
     session.stop()
 
 
-def compare_stopped(arguments):
+def ratios_of(windows, measure_on, measure_off):
+    """[wall, cpu] ratios of each window `on` to the mean of its neighbours."""
+    ratios = []
+    before = measure_off()
+    for _ in range(windows):
+        on, after = measure_on(), measure_off()
+        ratios.append([2 * x / (y + z) for x, y, z in zip(on, before, after)])
+        before = after
+    return 1000 * before[0], ratios
+
+
+def compare_stopped(arguments, names):
     multiprocessing.set_start_method("fork")
     stopped = Child(functools.partial(run_and_stop, arguments.library, arguments.source))
     never = Child(lambda: None)
-    for name in pieces():
-        if arguments.only and name not in arguments.only:
-            continue
-        before = never.measure(name, arguments.seconds)
-        ratios = []
-        for _ in range(arguments.windows):
-            on = stopped.measure(name, arguments.seconds)
-            after = never.measure(name, arguments.seconds)
-            ratios.append([2 * x / (y + z) for x, y, z in zip(on, before, after)])
-            before = after
-        yield name, 1000 * before[0], ratios
+    for name in names:
+        yield name, *ratios_of(arguments.windows,
+                               lambda: stopped.measure(name, arguments.seconds),
+                               lambda: never.measure(name, arguments.seconds))
 
 
-def compare_running(arguments):
+def compare_running(arguments, names):
     session = Session(arguments.library, arguments.source, arguments.period)
-    for name, piece in pieces().items():
-        if arguments.only and name not in arguments.only:
-            continue
-        measure(piece, arguments.seconds)
-        before = measure(piece, arguments.seconds)
-        ratios = []
-        for _ in range(arguments.windows):
-            session.start()
-            on = measure(piece, arguments.seconds)
-            session.stop()
-            after = measure(piece, arguments.seconds)
-            ratios.append([2 * x / (y + z) for x, y, z in zip(on, before, after)])
-            before = after
-        yield name, 1000 * before[0], ratios
+    works = pieces()
+
+    def measure_on():
+        session.start()
+        result = measure(works[name], arguments.seconds)
+        session.stop()
+        return result
+
+    for name in names:
+        measure(works[name], arguments.seconds)
+        yield name, *ratios_of(arguments.windows, measure_on,
+                               lambda: measure(works[name], arguments.seconds))
 
 
 def main():
@@ -184,7 +186,8 @@ def main():
     print("|---|---|---|---|")
     medians = []
     compare = compare_stopped if arguments.stopped else compare_running
-    for name, milliseconds, ratios in compare(arguments):
+    names = [name for name in pieces() if arguments.only is None or name in arguments.only]
+    for name, milliseconds, ratios in compare(arguments, names):
         columns = [statistics.quantiles(column, n=4) for column in zip(*ratios)]
         medians.append([middle for _, middle, _ in columns])
         cells = [f"{percent(middle)} ({percent(low)} to {percent(high)})"

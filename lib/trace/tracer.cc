@@ -221,6 +221,7 @@ void Tracer::RemoveThread(uint32_t index) {
   }
 }
 
+// More than there is room for, between two samples of the process, stay open until it ends.
 void Tracer::LeaveDescriptor(int descriptor) {
   for (std::atomic<int>& left : left_descriptors_) {
     int none = 0;
