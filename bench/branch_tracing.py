@@ -2,13 +2,13 @@
 """What software branch tracing costs and how much of it needs breakpoints, on real programs.
 
     bench/branch_tracing.py build/release/tools/hbbp resolve   branches per breakpoint, handler time
-    bench/branch_tracing.py build/release/tools/hbbp overhead  wall-clock ratio at the defaults
+    bench/branch_tracing.py build/release/tools/hbbp overhead  CPU time at the defaults, as a ratio
     bench/branch_tracing.py build/release/tools/hbbp off       the same with a stopped session
     bench/branch_tracing.py build/release/tools/hbbp table     both modes by sampling interval
     bench/branch_tracing.py build/release/tools/hbbp threads   cost by number of threads
     bench/branch_tracing.py build/release/tools/hbbp verify    predictions against the processor
 
-Options: [--only NAME ...] [--pairs N] [--scale N]. Ratios are medians of alternating runs.
+Options: [--only NAME ...] [--pairs N] [--scale N]. Overheads are of CPU time, by shared_cpu.py.
 """
 
 import argparse
@@ -19,8 +19,9 @@ import statistics
 import subprocess
 import tempfile
 
+import shared_cpu
 import workloads
-from overhead import percent, run
+from overhead import percent
 
 
 class Lab:
@@ -50,20 +51,9 @@ class Lab:
         info = subprocess.check_output([self.hbbp, "info", "--format", "json", self.profile])
         return json.loads(info)["sources"][0]
 
-    def ratios(self, options, command):
-        """(wall, cpu) ratios of traced to plain runs, pair by pair."""
-        run(command)
-        run(self.record(options, command))
-        ratios = []
-        for pair in range(self.arguments.pairs):
-            if pair % 2:
-                traced = run(self.record(options, command))
-                plain = run(command)
-            else:
-                plain = run(command)
-                traced = run(self.record(options, command))
-            ratios.append((traced[0] / plain[0], traced[1] / plain[1]))
-        return ratios
+    def compare(self, options, command):
+        """(CPU seconds alone, CPU ratio of the traced run), pair by pair."""
+        return shared_cpu.ratios(command, self.record(options, command), self.arguments.pairs)
 
 
 def geometric_mean(values):
@@ -98,17 +88,18 @@ def resolve(lab):
 
 
 def overhead(lab, options=()):
-    print("| program | wall-clock overhead (quartiles) | CPU overhead (quartiles) |")
-    print("|---|---|---|")
+    print("| program | CPU s | CPU overhead (quartiles) | taken branches a CPU second |")
+    print("|---|---|---|---|")
     medians = []
     for name, command in lab.programs():
-        columns = list(zip(*lab.ratios(list(options), command)))
-        medians.append([statistics.median(column) for column in columns])
-        cells = [f"{percent(middle)} ({percent(low)} to {percent(high)})"
-                 for low, middle, high in (statistics.quantiles(column, n=4) for column in columns)]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-    of_all = [percent(statistics.median(column)) for column in zip(*medians)]
-    print("| median of all | " + " | ".join(of_all) + " |")
+        seconds, ratios = zip(*lab.compare(list(options), command))
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        alone = statistics.median(seconds)
+        branches = lab.trace(list(options), command)["taken_branches"] / alone
+        medians.append(middle)
+        print(f"| {name} | {alone:.1f} | {percent(middle)} ({percent(low)} to {percent(high)}) | "
+              f"{branches:,.0f} |", flush=True)
+    print(f"| median of all | | {percent(statistics.median(medians))} | |")
 
 
 def off(lab):
@@ -126,8 +117,8 @@ def table(lab):
         for mode, burst in modes:
             for ms in intervals_ms:
                 options = ["--mode", mode, "--burst", burst, "--period", str(ms * 1_000_000)]
-                walls = [wall for wall, _ in lab.ratios(options, command)]
-                cells.append(percent(statistics.median(walls)))
+                ratios = [ratio for _, ratio in lab.compare(options, command)]
+                cells.append(percent(statistics.median(ratios)))
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 

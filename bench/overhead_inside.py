@@ -9,7 +9,8 @@ time and off in the others. A window is compared with its two neighbours, so tha
 machine does cancels out; memory lies where it lies for both. Prints medians and quartiles of the
 ratios, of wall-clock time and of CPU time of the process (the worker's included).
 
-With --stopped, a child that has had a session takes turns with one that never had.
+With --stopped, a child process works, has a session that it stops, and works again; another child does
+the same without the session. Compared is by how much the second half differs from the first.
 """
 
 import argparse
@@ -106,28 +107,6 @@ def measure(piece, seconds):
             return elapsed / count, (time.process_time() - cpu) / count
 
 
-class Child:
-    """A process that measures when it is told to."""
-
-    def __init__(self, prepare):
-        ours, its = multiprocessing.Pipe()
-        self.pipe = ours
-        self.process = multiprocessing.Process(target=self.serve, args=(its, prepare), daemon=True)
-        self.process.start()
-
-    @staticmethod
-    def serve(pipe, prepare):
-        prepare()
-        works = pieces()
-        while True:
-            name, seconds = pipe.recv()
-            pipe.send(measure(works[name], seconds))
-
-    def measure(self, name, seconds):
-        self.pipe.send((name, seconds))
-        return self.pipe.recv()
-
-
 def run_and_stop(library, source):
     session = Session(library, source, 1_000_000)
     session.start()
@@ -146,14 +125,38 @@ def ratios_of(windows, measure_on, measure_off):
     return 1000 * before[0], ratios
 
 
+def in_child(function):
+    """What `function` returns in a child process."""
+    ours, its = multiprocessing.Pipe()
+    process = multiprocessing.Process(target=lambda: its.send(function()))
+    process.start()
+    result = ours.recv()
+    process.join()
+    return result
+
+
+def change(piece, seconds, between):
+    """[wall, cpu] of a window after `between` to one before."""
+    measure(piece, seconds / 4)
+    before = measure(piece, seconds)
+    between()
+    after = measure(piece, seconds)
+    return [x / y for x, y in zip(after, before)]
+
+
 def compare_stopped(arguments, names):
     multiprocessing.set_start_method("fork")
-    stopped = Child(functools.partial(run_and_stop, arguments.library, arguments.source))
-    never = Child(lambda: None)
+    works = pieces()
+    session = functools.partial(run_and_stop, arguments.library, arguments.source)
+    pause = functools.partial(measure, functools.partial(fibonacci, 15), 0.2)
     for name in names:
-        yield name, *ratios_of(arguments.windows,
-                               lambda: stopped.measure(name, arguments.seconds),
-                               lambda: never.measure(name, arguments.seconds))
+        ratios = []
+        for _ in range(arguments.windows):
+            stopped, never = (
+                in_child(functools.partial(change, works[name], arguments.seconds, between))
+                for between in (session, pause))
+            ratios.append([x / y for x, y in zip(stopped, never)])
+        yield name, 1000 * measure(works[name], arguments.seconds)[0], ratios
 
 
 def compare_running(arguments, names):

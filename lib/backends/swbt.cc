@@ -22,20 +22,20 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kDefaultClockPeriodNs = 25'000'000;
-constexpr uint64_t kDefaultHardwarePeriod = 75'000'000;
+constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
+constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
 // Of CPU time, what handlers may take at the default period (docs/results.md has the measurements).
-constexpr uint64_t kHandlerShareDivisor = 600;
+constexpr uint64_t kHandlerShareDivisor = 800;
 constexpr uint64_t kShortestClockPeriodNs = 20'011;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
 // Where the worker has to look for new threads.
 constexpr int kThreadsIntervalMs = 20;
-constexpr double kLongestDrainIntervalMs = 200;
+constexpr double kLongestDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
-constexpr uint64_t kLongLifeNs = 2'000'000'000;
+constexpr uint64_t kLongLifeNs = 10'000'000'000;
 
 uint64_t StreamsOf(const std::vector<TakenBranchSample>& branches) {
   return branches.empty() ? 0 : branches.size() - 1;

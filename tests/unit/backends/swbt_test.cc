@@ -245,7 +245,7 @@ TEST_CASE("what threads that ended had is used again") {
 }
 
 TEST_CASE("a burst stands for the samples that it has used up the time of") {
-  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 65536);
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16384);
   config.period = 0;
   const Sink sink = Trace(config, [] {
     std::atomic<bool> stop{false};
