@@ -76,6 +76,7 @@ Json ToJson(const SourceView& source) {
           {"mode", source.mode},
           {"rung", source.rung},
           {"counters", ToJson(source.counters)},
+          {"event_name", source.event_name},
           {"note", source.note}};
 }
 
@@ -183,7 +184,9 @@ double Ratio(uint64_t part, uint64_t whole) {
 
 // What software branch tracing did, a line each.
 std::string TraceText(const SourceView& source) {
-  if (source.source != HBBP_SOURCE_SWBT) return "";
+  if (source.source != HBBP_SOURCE_SWBT) {
+    return source.counters.empty() ? "" : "  counters  " + CountersText(source.counters) + "\n";
+  }
   char per_branch[96];
   std::snprintf(per_branch, sizeof(per_branch), "%.3g breakpoints and %.1f ns in handlers each",
                 Ratio(source.breakpoints, source.taken_branches),
@@ -203,8 +206,20 @@ std::string TraceText(const SourceView& source) {
   return text;
 }
 
+const char* SamplesName(hbbp_source source) {
+  switch (source) {
+    case HBBP_SOURCE_SWBT:
+      return " bursts, ";
+    case HBBP_SOURCE_LBR:
+      return " branch stacks, ";
+    default:
+      return " samples, ";
+  }
+}
+
 std::string SourceText(const SourceView& source) {
-  std::string text = std::string(SourceName(source.source)) + " of " + EventName(source.event);
+  std::string text = std::string(SourceName(source.source)) + " of " +
+                     (*source.event_name != '\0' ? source.event_name : EventName(source.event));
   if (source.period != 0) {
     text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) + " (" +
             PeriodModeName(source.period_mode) + ")";
@@ -212,8 +227,7 @@ std::string SourceText(const SourceView& source) {
     text += ", " + FormatCount(source.frequency_hz) + " samples a second";
   }
   if (source.include_kernel != 0) text += ", kernel included";
-  text += ": " + FormatCount(source.samples) +
-          (source.source == HBBP_SOURCE_SWBT ? " bursts, " : " samples, ") +
+  text += ": " + FormatCount(source.samples) + SamplesName(source.source) +
           FormatCount(source.lost) + " lost, throttled " + FormatCount(source.throttled) +
           " times, " + FormatCount(source.unmapped) + " unmapped, " +
           FormatCount(source.unexplained) + " unexplained";

@@ -50,7 +50,7 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
     sum.lost += source.lost;
     sum.throttled += source.throttled;
     sum.unmapped += source.unmapped;
-    const bool has_streams = source.source == HBBP_SOURCE_SWBT;
+    const bool has_streams = HasStreams(source.source);
     (has_streams ? sum.unexplained_streams : sum.unexplained) += source.unexplained;
     sum.disagreements += source.disagreements;
   }
@@ -148,6 +148,10 @@ StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile) {
   return blocks;
 }
 
+bool HasStreams(hbbp_source source) {
+  return source == HBBP_SOURCE_LBR || source == HBBP_SOURCE_SWBT;
+}
+
 const char* SourceName(hbbp_source source) {
   switch (source) {
     case HBBP_SOURCE_NONE:
@@ -179,6 +183,10 @@ const char* EventName(hbbp_event event) {
       return "instructions";
     case HBBP_EVENT_CYCLES:
       return "cycles";
+    case HBBP_EVENT_TAKEN_BRANCHES:
+      return "taken-branches";
+    case HBBP_EVENT_OTHER:
+      return "other";
     default:
       return "unknown";
   }
@@ -192,6 +200,10 @@ const char* UnitName(hbbp_unit unit) {
       return "nanoseconds";
     case HBBP_UNIT_CYCLES:
       return "cycles";
+    case HBBP_UNIT_TAKEN_BRANCHES:
+      return "taken-branches";
+    case HBBP_UNIT_EVENTS:
+      return "events";
     default:
       return "unknown";
   }
@@ -252,7 +264,7 @@ std::string UnitOf(const std::vector<SourceView>& sources) {
 
 bool IsUpToFactor(const std::vector<SourceView>& sources) {
   return std::any_of(sources.begin(), sources.end(), [](const SourceView& source) {
-    return source.unit != HBBP_UNIT_INSTRUCTIONS;
+    return source.unit != HBBP_UNIT_INSTRUCTIONS && source.unit != HBBP_UNIT_TAKEN_BRANCHES;
   });
 }
 
@@ -291,7 +303,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   }
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
-                    ": counts are proportional to time, not numbers of executions");
+                    ": counts are proportional to that, not numbers of executions");
   }
   return notes;
 }

@@ -40,6 +40,9 @@ struct SourceView : hbbp_source_info {
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
 };
 
+// Are its samples consecutive taken branches?
+bool HasStreams(hbbp_source source);
+
 // Finds the blocks of the profile, if that was not done before.
 StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
 // Finds no blocks: what is unexplained stays 0.

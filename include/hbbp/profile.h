@@ -68,9 +68,11 @@ typedef struct hbbp_thread {
 
 typedef int32_t hbbp_unit;
 enum {
-  HBBP_UNIT_INSTRUCTIONS = 0, /* a period counts instructions: block counts are absolute */
-  HBBP_UNIT_NANOSECONDS = 1,  /* a period counts time: block counts are up to a factor */
-  HBBP_UNIT_CYCLES = 2        /* as NANOSECONDS */
+  HBBP_UNIT_INSTRUCTIONS = 0,   /* a period counts instructions: block counts are absolute */
+  HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor */
+  HBBP_UNIT_CYCLES = 2,         /* as NANOSECONDS */
+  HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
+  HBBP_UNIT_EVENTS = 4          /* as NANOSECONDS */
 };
 
 typedef struct hbbp_source_info {
@@ -100,6 +102,7 @@ typedef struct hbbp_source_info {
   const char *mode; /* "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
                        them, with "; " in between */
   const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */
+  const char *event_name; /* of an imported source, as its recording spells it; else empty */
 } hbbp_source_info;
 
 /* A number and what it counts. */

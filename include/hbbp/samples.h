@@ -23,7 +23,9 @@ enum {
   HBBP_EVENT_TASK_CLOCK = 1,   /* nanoseconds that a thread ran */
   HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
   HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */
-  HBBP_EVENT_CYCLES = 4
+  HBBP_EVENT_CYCLES = 4,
+  HBBP_EVENT_TAKEN_BRANCHES = 5, /* imported profiles only, as the next one */
+  HBBP_EVENT_OTHER = 6           /* hbbp_source_info::event_name says which */
 };
 
 typedef int32_t hbbp_period_mode;

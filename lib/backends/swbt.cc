@@ -35,7 +35,7 @@ constexpr double kLongestDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
-constexpr uint64_t kLongLifeNs = 10'000'000'000;
+constexpr uint64_t kLongLifeNs = 60'000'000'000;
 
 uint64_t StreamsOf(const std::vector<TakenBranchSample>& branches) {
   return branches.empty() ? 0 : branches.size() - 1;

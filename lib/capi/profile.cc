@@ -33,6 +33,8 @@ static_assert(hbbp::kNoAddress.value == HBBP_NO_ADDRESS);
 static_assert(static_cast<int>(hbbp::Unit::kInstructions) == HBBP_UNIT_INSTRUCTIONS);
 static_assert(static_cast<int>(hbbp::Unit::kNanoseconds) == HBBP_UNIT_NANOSECONDS);
 static_assert(static_cast<int>(hbbp::Unit::kCycles) == HBBP_UNIT_CYCLES);
+static_assert(static_cast<int>(hbbp::Unit::kTakenBranches) == HBBP_UNIT_TAKEN_BRANCHES);
+static_assert(static_cast<int>(hbbp::Unit::kEvents) == HBBP_UNIT_EVENTS);
 
 namespace {
 
@@ -203,6 +205,7 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->disagreements = record.trace.disagreements;
         full->mode = record.trace.mode.c_str();
         full->rung = record.trace.rung.c_str();
+        full->event_name = record.event_name.c_str();
       });
 }
 

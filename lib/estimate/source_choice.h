@@ -13,14 +13,14 @@
 namespace hbbp {
 
 struct BlockEvidence {
-  bool block_has_streams = false;
+  SourceKind streams_across_block = SourceKind::kNone;
   bool module_has_streams = false;  // explained ones
   bool block_has_samples = false;   // of EBS
 };
 
 // kNone: the block has no count.
 constexpr SourceKind ChooseSource(const BlockEvidence& evidence) {
-  if (evidence.block_has_streams) return SourceKind::kSwbt;
+  if (evidence.streams_across_block != SourceKind::kNone) return evidence.streams_across_block;
   if (evidence.module_has_streams) return SourceKind::kNone;
   return evidence.block_has_samples ? SourceKind::kEbs : SourceKind::kNone;
 }

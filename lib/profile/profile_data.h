@@ -55,7 +55,8 @@ struct SourceRecord {
   uint64_t throttled = 0;
   uint64_t unmapped = 0;  // IP samples; branches to nowhere are among ProfileData::branches
   std::string note;
-  TraceStatistics trace;  // of software branch tracing
+  std::string event_name;  // of an imported source, as its recording spells it
+  TraceStatistics trace;   // of software branch tracing; counters of any source
 };
 
 // Samples at one address, of one thread, from one source.

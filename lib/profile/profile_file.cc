@@ -160,6 +160,7 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
     writer.Put(source.unmapped);
     writer.PutString(source.note);
     WriteTraceStatistics(source.trace, &writer);
+    writer.PutString(source.event_name);
   }
   return writer.Take();
 }
@@ -197,6 +198,7 @@ Status ReadSources(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     source.unmapped = reader.Get<uint64_t>();
     source.note = reader.GetString();
     if (version >= 2) source.trace = ReadTraceStatistics(&reader);
+    if (version >= 3) source.event_name = reader.GetString();
   }
   return reader.status();
 }
@@ -379,7 +381,7 @@ struct SectionFormat {
 
 constexpr std::array<SectionFormat, 6> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
-    {SectionType::kSources, 2, "sources", WriteSources, ReadSources},
+    {SectionType::kSources, 3, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
     {SectionType::kModules, 1, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},

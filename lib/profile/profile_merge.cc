@@ -27,7 +27,8 @@ class Index {
 };
 
 using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
-using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t>;
+using SourceKey =
+    std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t, std::string>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 
 ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
@@ -45,8 +46,8 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
 }
 
 SourceKey KeyOf(const SourceRecord& source) {
-  return {source.kind,           source.event,  source.period_mode,
-          source.include_kernel, source.period, source.frequency_hz};
+  return {source.kind,   source.event,        source.period_mode, source.include_kernel,
+          source.period, source.frequency_hz, source.event_name};
 }
 
 void AddChunks(const ModuleRecord& from, ModuleRecord* to) {

@@ -28,13 +28,6 @@ std::string ThreadNameNow(uint32_t tid) {
 
 }  // namespace
 
-size_t Recorder::KeyHash::operator()(const Key& key) const {
-  uint64_t hash = key.offset * 0x9E3779B97F4A7C15ull;
-  hash ^= (static_cast<uint64_t>(key.module) << 40) ^ (static_cast<uint64_t>(key.thread) << 20) ^
-          key.source;
-  return hash * 0x9E3779B97F4A7C15ull >> 7;
-}
-
 uint32_t Recorder::AddSource(SourceRecord source) {
   FoldBranches();
   for (uint32_t i = 0; i < data_.sources.size(); ++i) {
@@ -187,11 +180,8 @@ void Recorder::Count(const IpSample& sample) {
     offset = placement->OffsetOf(sample.ip).value;
     CaptureCode(module, sample.ip);
   }
-  Sum& sum = sums_[{current_source_, ThreadFor(sample.pid, sample.tid), module, offset}];
-  const auto period = static_cast<double>(sample.period);
-  ++sum.samples;
-  sum.period_sum += period;
-  sum.period_squares += period * period;
+  ip_table_.Count({current_source_, ThreadFor(sample.pid, sample.tid), module, offset},
+                  sample.period);
 }
 
 void Recorder::CaptureCode(uint32_t module, RuntimeAddress address) {
@@ -236,18 +226,7 @@ ProfileData Recorder::Snapshot() {
     }
     AddTraceStatistics(own, &snapshot.sources[i].trace);
   }
-  snapshot.counts.reserve(sums_.size());
-  for (const auto& [key, sum] : sums_) {
-    IpCount count;
-    count.source = key.source;
-    count.thread = key.thread;
-    count.module = key.module;
-    count.offset = key.offset;
-    count.samples = sum.samples;
-    count.period_sum = sum.period_sum;
-    count.period_squares = sum.period_squares;
-    snapshot.counts.push_back(count);
-  }
+  ip_table_.AppendTo(&snapshot.counts);
   Normalize(&snapshot.counts);
   for (ModuleRecord& module : snapshot.modules) {
     std::sort(module.chunks.begin(), module.chunks.end(),

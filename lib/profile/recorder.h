@@ -7,13 +7,13 @@
 #include <set>
 #include <string>
 #include <tuple>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "profile/address_space.h"
 #include "profile/branch_table.h"
 #include "profile/burst_queue.h"
+#include "profile/ip_table.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
 
@@ -56,19 +56,6 @@ class Recorder : public SampleSink {
   void Clear();
 
  private:
-  struct Key {
-    uint32_t source, thread, module;
-    uint64_t offset;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key& key) const;
-  };
-  struct Sum {
-    uint64_t samples = 0;
-    double period_sum = 0;
-    double period_squares = 0;
-  };
   // What is known of a module beyond its record.
   struct ModuleState {
     RuntimeAddress header;    // of file offset 0, when it was last seen mapped
@@ -110,7 +97,7 @@ class Recorder : public SampleSink {
   std::map<uint32_t, std::string> thread_names_;
   std::set<uint32_t> ignored_threads_;
   std::unordered_set<uint64_t> captured_pages_;
-  std::unordered_map<Key, Sum, KeyHash> sums_;
+  IpTable ip_table_;
   std::vector<IpSample> waiting_;
   uint64_t samples_ = 0;
 

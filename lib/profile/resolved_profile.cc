@@ -156,7 +156,10 @@ void ResolvedProfile::ResolveModuleBlocks(uint32_t module, IndexRange counts,
       ObserveBlocks(data_, counts, branches, state->resolved, state->blocks.get(), &unexplained_);
   FunctionReplicates replicates;
   for (const auto& [start, observed] : observations.blocks) {
-    const SourceKind source = ChooseSource({.block_has_streams = !observed.streams.empty(),
+    const SourceKind streams = observed.streams.empty()
+                                   ? SourceKind::kNone
+                                   : data_.sources[observed.streams.begin()->first.first].kind;
+    const SourceKind source = ChooseSource({.streams_across_block = streams,
                                             .module_has_streams = observations.has_streams,
                                             .block_has_samples = !observed.counts.empty()});
     if (source != SourceKind::kEbs) {
@@ -181,7 +184,7 @@ void ResolvedProfile::AddBlock(uint32_t module, const ObservedBlock& observed, S
   record.source = source;
   record.function = FunctionFor(module, observed.block.start);
   FunctionRecord& function = functions_[record.function];
-  if (source == SourceKind::kSwbt) {
+  if (HasStreams(source)) {
     CountStreams(observed, &record);
     const double length = observed.block.instruction_count;
     function.samples += observed.streams_into_function;

@@ -14,6 +14,10 @@ const char* EventName(EventKind event) {
       return "instructions";
     case EventKind::kCycles:
       return "cycles";
+    case EventKind::kTakenBranches:
+      return "taken-branches";
+    case EventKind::kOther:
+      return "other";
   }
   return "unknown";
 }
@@ -24,6 +28,10 @@ Unit UnitOf(EventKind event) {
       return Unit::kInstructions;
     case EventKind::kCycles:
       return Unit::kCycles;
+    case EventKind::kTakenBranches:
+      return Unit::kTakenBranches;
+    case EventKind::kOther:
+      return Unit::kEvents;
     default:
       return Unit::kNanoseconds;
   }

@@ -19,10 +19,23 @@ enum class EventKind : int32_t {
   kTaskClock = 1,
   kCpuClock = 2,
   kInstructions = 3,
-  kCycles = 4
+  kCycles = 4,
+  kTakenBranches = 5,
+  kOther = 6,  // SourceRecord::event_name says which
 };
 enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2 };
-enum class Unit : int32_t { kInstructions = 0, kNanoseconds = 1, kCycles = 2 };
+enum class Unit : int32_t {
+  kInstructions = 0,
+  kNanoseconds = 1,
+  kCycles = 2,
+  kTakenBranches = 3,
+  kEvents = 4
+};
+
+// Do its samples have consecutive taken branches?
+constexpr bool HasStreams(SourceKind source) {
+  return source == SourceKind::kLbr || source == SourceKind::kSwbt;
+}
 
 // "task-clock", as perf spells it.
 const char* EventName(EventKind event);

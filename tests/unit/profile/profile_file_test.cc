@@ -227,9 +227,24 @@ TEST_CASE("a file of version 1 is read") {
   bytes.SetVersion(1);
   bytes.SetSectionVersion(kSourcesSection, 1);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  constexpr size_t kTraceBytes = 11 * 8;
-  sources.erase(sources.end() - kTraceBytes, sources.end());
+  constexpr size_t kTraceBytes = 11 * 8, kEventNameBytes = 8;
+  sources.erase(sources.end() - kTraceBytes - kEventNameBytes, sources.end());
   bytes.RemoveSection(kBranchesSection);
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("sources of version 2, without names of events, are read") {
+  ProfileData data = FullProfile();
+  data.sources.resize(1);
+  data.counts.resize(1);
+  data.branches.clear();
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kSourcesSection, 2);
+  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
+  constexpr size_t kEventNameBytes = 8;
+  sources.erase(sources.end() - kEventNameBytes, sources.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));

@@ -64,6 +64,7 @@ ProfileData FullProfile() {
        4,
        5,
        "task-clock instead of instructions",
+       "",
        {}},
       {SourceKind::kIbs,
        EventKind::kInstructions,
@@ -75,6 +76,7 @@ ProfileData FullProfile() {
        14,
        15,
        "",
+       "ibs_op//",
        {}},
       {SourceKind::kSwbt,
        EventKind::kTaskClock,
@@ -86,6 +88,7 @@ ProfileData FullProfile() {
        24,
        0,
        "traced",
+       "",
        {"lookahead",
         "timers: no perf events here",
         31,
@@ -168,7 +171,7 @@ std::string Describe(const ProfileData& data) {
         << source.period << ' ' << source.frequency_hz << ' ' << source.lost << ' '
         << source.throttled << ' ' << source.unmapped << ' ' << source.note << '\n';
     const TraceStatistics& trace = source.trace;
-    out << "trace " << trace.mode << '|' << trace.rung << '|' << trace.bursts << ' '
+    out << "event " << source.event_name << " trace " << trace.mode << '|' << trace.rung << '|' << trace.bursts << ' '
         << trace.taken_branches << ' ' << trace.breakpoints << ' ' << trace.lookahead_instructions
         << ' ' << trace.decoded_instructions << ' ' << trace.handler_ns << ' '
         << trace.verified_branches << ' ' << trace.disagreements;

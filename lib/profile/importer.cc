@@ -1,0 +1,216 @@
+#include "profile/importer.h"
+
+#include <algorithm>
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kPageBytes = 4096;
+constexpr size_t kLately = 1024;  // a power of two
+constexpr std::string_view kDeleted = " (deleted)";
+
+// A place is a module and an offset in one word, so that branches of all processes are counted in
+// one table: 16 bits for the module, 0 for none, and 48 for the offset, or for the run-time address
+// of what has no offset.
+constexpr unsigned kOffsetBits = 48;
+constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
+constexpr uint64_t kMostModules = (uint64_t{1} << (64 - kOffsetBits)) - 1;
+constexpr uint32_t kKernelModule = 0;
+
+constexpr bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
+
+constexpr uint64_t Place(uint32_t module, uint64_t offset) {
+  return (uint64_t{module} + 1) << kOffsetBits | (offset & kOffsetMask);
+}
+constexpr uint64_t PlaceOfNoModule(uint64_t address) { return address & kOffsetMask; }
+
+struct Location {
+  uint32_t module;
+  uint64_t offset;
+};
+
+constexpr Location LocationOf(uint64_t place) {
+  const uint64_t module = place >> kOffsetBits;
+  const uint64_t offset = place & kOffsetMask;
+  if (module == 0) return {kNoModule, offset};
+  const bool is_kernel = module - 1 == kKernelModule;
+  return {static_cast<uint32_t>(module - 1), is_kernel ? offset | ~kOffsetMask : offset};
+}
+
+ModuleKind KindOf(uint32_t pid, const std::string& path) {
+  if (pid == Importer::kKernelPid) return ModuleKind::kKernel;
+  if (path == "[vdso]") return ModuleKind::kVdso;
+  const bool is_file = path.starts_with('/') && !path.starts_with("//");
+  return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
+}
+
+std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+Importer::Importer(ImportOptions options) : options_(std::move(options)) {
+  ModuleRecord kernel;
+  kernel.kind = ModuleKind::kKernel;
+  kernel.path = "[kernel.kallsyms]";
+  data_.modules.push_back(std::move(kernel));
+  recorded_paths_.push_back(data_.modules.back().path);
+}
+
+uint32_t Importer::AddSource(SourceRecord source) {
+  data_.sources.push_back(std::move(source));
+  branch_tables_.emplace_back();
+  return static_cast<uint32_t>(data_.sources.size() - 1);
+}
+
+Importer::Process& Importer::ProcessFor(uint32_t pid) {
+  Process& process = processes_[pid];
+  if (process.space == nullptr) process.space = std::make_shared<AddressSpace>();
+  return process;
+}
+
+void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
+  // Code of the kernel is one module, by its addresses.
+  if (pid == kKernelPid) return;
+  const uint32_t module = ModuleFor(pid, mapping);
+  Process& process = ProcessFor(pid);
+  if (process.space.use_count() > 1) process.space = std::make_shared<AddressSpace>(*process.space);
+  const bool has_offsets = data_.modules[module].kind != ModuleKind::kAnonymous;
+  const FileOffset offset = has_offsets ? mapping.offset : FileOffset{mapping.start.value};
+  process.space->Add(mapping.start, mapping.end, mapping.time_ns, {module, mapping.start, offset});
+  process.newest_mapping_ns = std::max(process.newest_mapping_ns, mapping.time_ns);
+  process.lately.clear();
+}
+
+void Importer::AddFork(uint32_t parent, uint32_t child) {
+  if (parent == child) return;
+  processes_[child] = ProcessFor(parent);
+}
+
+void Importer::AddExec(uint32_t pid) { processes_.erase(pid); }
+
+void Importer::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
+  thread_names_[{pid, tid}] = name;
+  const auto known = threads_.find({pid, tid});
+  if (known != threads_.end()) data_.threads[known->second].name = name;
+}
+
+void Importer::SetBuildId(const std::string& path, std::vector<uint8_t> build_id) {
+  build_ids_[path] = std::move(build_id);
+}
+
+uint32_t Importer::ModuleFor(uint32_t pid, const MappingEvent& mapping) {
+  ModuleRecord record;
+  record.path = mapping.path;
+  if (record.path.ends_with(kDeleted)) record.path.resize(record.path.size() - kDeleted.size());
+  record.kind = KindOf(pid, record.path);
+  record.build_id = mapping.build_id;
+  record.device = mapping.device;
+  record.inode = mapping.inode;
+  // Generated code of two processes has nothing in common.
+  if (record.kind == ModuleKind::kAnonymous) record.device = pid;
+  const auto key =
+      std::tuple(record.kind, record.path, record.device, record.inode, record.build_id);
+  const auto [place, added] = modules_.emplace(key, static_cast<uint32_t>(data_.modules.size()));
+  if (!added) return place->second;
+  recorded_paths_.push_back(record.path);
+  if (record.kind == ModuleKind::kFile) record.path = LocalPath(record.path);
+  if (record.kind == ModuleKind::kAnonymous) record.device = 0;
+  data_.modules.push_back(std::move(record));
+  return place->second;
+}
+
+std::string Importer::LocalPath(const std::string& path) const {
+  for (const std::string& name : {path, LastPartOf(path)}) {
+    const auto file = options_.files.find(name);
+    if (file != options_.files.end()) return file->second;
+  }
+  return options_.root + path;
+}
+
+uint32_t Importer::ThreadFor(uint32_t pid, uint32_t tid) {
+  const auto [place, added] =
+      threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
+  if (added) {
+    const auto name = thread_names_.find({pid, tid});
+    data_.threads.push_back({pid, tid, name != thread_names_.end() ? name->second : ""});
+  }
+  return place->second;
+}
+
+std::optional<AddressSpace::Placement> Importer::FindPlacement(uint32_t pid, uint64_t address,
+                                                               uint64_t time_ns) {
+  Process& process = ProcessFor(pid);
+  const auto find = [&] { return process.space->Find({address}, time_ns); };
+  if (time_ns < process.newest_mapping_ns) return find();
+  process.lately.resize(kLately);
+  const uint64_t page = address / kPageBytes;
+  Process::Found& found = process.lately[page % kLately];
+  if (found.page != page) found = {page, find()};
+  return found.placement;
+}
+
+uint64_t Importer::PlaceOf(uint32_t pid, uint64_t address, uint64_t time_ns) {
+  if (IsKernelAddress(address)) return Place(kKernelModule, address);
+  const auto placement = FindPlacement(pid, address, time_ns);
+  if (!placement || placement->module >= kMostModules) return PlaceOfNoModule(address);
+  const uint64_t offset = placement->OffsetOf({address}).value;
+  return offset <= kOffsetMask ? Place(placement->module, offset) : PlaceOfNoModule(address);
+}
+
+void Importer::AddSample(uint32_t source, const IpSample& sample) {
+  const Location location = LocationOf(PlaceOf(sample.pid, sample.ip.value, sample.time_ns));
+  if (location.module == kNoModule) {
+    ++data_.sources[source].unmapped;
+    return;
+  }
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), location.module, location.offset},
+                  sample.period);
+}
+
+void Importer::AddBurst(uint32_t source, const BurstSample& burst) {
+  if (burst.branches.empty()) return;
+  placed_.clear();
+  for (const TakenBranchSample& branch : burst.branches) {
+    placed_.push_back({{PlaceOf(burst.pid, branch.from.value, burst.time_ns)},
+                       {PlaceOf(burst.pid, branch.to.value, burst.time_ns)}});
+  }
+  branch_tables_[source].CountBurst(ThreadFor(burst.pid, burst.tid), placed_,
+                                    StreamWeight(burst.period, placed_.size()),
+                                    ReplicateOf(burst_number_++), [](const BranchTable::Entry&) {});
+}
+
+ProfileData Importer::Finish() {
+  ip_table_.AppendTo(&data_.counts);
+  for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
+    for (const BranchTable::Entry& entry : branch_tables_[source].entries()) {
+      const Location from = LocationOf(entry.from);
+      const Location to = LocationOf(entry.to);
+      BranchCount branch;
+      branch.source = source;
+      branch.thread = entry.thread;
+      branch.from_module = from.module;
+      branch.from = from.offset;
+      branch.to_module = to.module;
+      branch.to = to.offset;
+      if (entry.end != BranchTable::kNoEnd) {
+        const Location end = LocationOf(entry.end);
+        branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
+      }
+      branch.number = entry.number;
+      branch.weights = entry.weights;
+      branch.replicates = entry.replicates;
+      data_.branches.push_back(branch);
+    }
+  }
+  Normalize(&data_.counts);
+  Normalize(&data_.branches);
+  for (size_t i = 0; i < data_.modules.size(); ++i) {
+    const auto build_id = build_ids_.find(recorded_paths_[i]);
+    if (data_.modules[i].build_id.empty() && build_id != build_ids_.end()) {
+      data_.modules[i].build_id = build_id->second;
+    }
+  }
+  return std::move(data_);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,99 @@
+// Importer: turns samples of any processes, which somebody else recorded, into ProfileData.
+//
+// Recorder counts what happens in its own process and captures code while it is there; here
+// processes come and go in a recording, and code is what files have.
+#ifndef HBBP_LIB_PROFILE_IMPORTER_H_
+#define HBBP_LIB_PROFILE_IMPORTER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "profile/address_space.h"
+#include "profile/branch_table.h"
+#include "profile/ip_table.h"
+#include "profile/profile_data.h"
+#include "samples/samples.h"
+
+namespace hbbp {
+
+struct ImportOptions {
+  // Files of the recorded machine are below this folder here; empty: where they were there.
+  std::string root;
+  // Path of a file when it was recorded, or its last part -> the file here.
+  std::map<std::string, std::string> files;
+};
+
+// One thread at a time. What happened is told in the order of time, as far as it is known; times
+// are of one clock, or all 0.
+class Importer {
+ public:
+  static constexpr uint32_t kKernelPid = UINT32_MAX;
+
+  explicit Importer(ImportOptions options = {});
+
+  // Returns its index.
+  uint32_t AddSource(SourceRecord source);
+  SourceRecord& source(uint32_t index) { return data_.sources[index]; }
+
+  // Of `pid`, kKernelPid for what the kernel has.
+  void AddMapping(uint32_t pid, const MappingEvent& mapping);
+  // `child` has what `parent` has.
+  void AddFork(uint32_t parent, uint32_t child);
+  // What `pid` had is gone.
+  void AddExec(uint32_t pid);
+  void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
+  // For mappings of that path that have none.
+  void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
+
+  void AddSample(uint32_t source, const IpSample& sample);
+  // Consecutive taken branches; one without a stream counts its branches only.
+  void AddBurst(uint32_t source, const BurstSample& burst);
+
+  // All that was told, sorted. Nothing may be added after.
+  ProfileData Finish();
+
+ private:
+  struct Process {
+    // Shared with the parent until one of the two maps something.
+    std::shared_ptr<AddressSpace> space;
+    uint64_t newest_mapping_ns = 0;
+    // By page; what was found for samples that are newer than all mappings.
+    struct Found {
+      uint64_t page = UINT64_MAX;
+      std::optional<AddressSpace::Placement> placement;
+    };
+    std::vector<Found> lately;
+  };
+
+  Process& ProcessFor(uint32_t pid);
+  uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
+  uint32_t ThreadFor(uint32_t pid, uint32_t tid);
+  std::string LocalPath(const std::string& path) const;
+  std::optional<AddressSpace::Placement> FindPlacement(uint32_t pid, uint64_t address,
+                                                       uint64_t time_ns);
+  uint64_t PlaceOf(uint32_t pid, uint64_t address, uint64_t time_ns);
+
+  const ImportOptions options_;
+  ProfileData data_;
+  std::map<uint32_t, Process> processes_;
+  std::map<std::tuple<ModuleKind, std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t>
+      modules_;
+  std::vector<std::string> recorded_paths_;  // by module
+  std::map<std::string, std::vector<uint8_t>> build_ids_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;
+  IpTable ip_table_;
+  std::vector<BranchTable> branch_tables_;  // by source, of places
+  std::vector<TakenBranchSample> placed_;
+  uint64_t burst_number_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_IMPORTER_H_

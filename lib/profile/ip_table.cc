@@ -1,0 +1,35 @@
+#include "profile/ip_table.h"
+
+namespace hbbp {
+
+size_t IpTable::KeyHash::operator()(const Key& key) const {
+  uint64_t hash = key.offset * 0x9E3779B97F4A7C15ull;
+  hash ^= (static_cast<uint64_t>(key.module) << 40) ^ (static_cast<uint64_t>(key.thread) << 20) ^
+          key.source;
+  return hash * 0x9E3779B97F4A7C15ull >> 7;
+}
+
+void IpTable::Count(const Key& key, uint64_t period) {
+  Sum& sum = sums_[key];
+  const auto events = static_cast<double>(period);
+  ++sum.samples;
+  sum.period_sum += events;
+  sum.period_squares += events * events;
+}
+
+void IpTable::AppendTo(std::vector<IpCount>* counts) const {
+  counts->reserve(counts->size() + sums_.size());
+  for (const auto& [key, sum] : sums_) {
+    IpCount count;
+    count.source = key.source;
+    count.thread = key.thread;
+    count.module = key.module;
+    count.offset = key.offset;
+    count.samples = sum.samples;
+    count.period_sum = sum.period_sum;
+    count.period_squares = sum.period_squares;
+    counts->push_back(count);
+  }
+}
+
+}  // namespace hbbp

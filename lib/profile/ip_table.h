@@ -1,0 +1,42 @@
+// IpTable: counts IP samples by address, thread and source.
+#ifndef HBBP_LIB_PROFILE_IP_TABLE_H_
+#define HBBP_LIB_PROFILE_IP_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+class IpTable {
+ public:
+  struct Key {
+    uint32_t source, thread, module;
+    uint64_t offset;
+    bool operator==(const Key&) const = default;
+  };
+
+  void Count(const Key& key, uint64_t period);
+
+  // In no order.
+  void AppendTo(std::vector<IpCount>* counts) const;
+
+ private:
+  struct KeyHash {
+    size_t operator()(const Key& key) const;
+  };
+  struct Sum {
+    uint64_t samples = 0;
+    double period_sum = 0;
+    double period_squares = 0;
+  };
+
+  std::unordered_map<Key, Sum, KeyHash> sums_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_IP_TABLE_H_
