@@ -13,12 +13,14 @@
 #include "backends/threads.h"
 #include "perf/perf_event.h"
 #include "perf/records.h"
+#include "perf/sample_record.h"
 
 namespace hbbp {
 namespace {
 
 constexpr uint64_t kSampleType =
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
+constexpr RecordFormat kRecordFormat = {.sample_type = kSampleType};
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
@@ -231,7 +233,7 @@ void EbsBackend::Drain(SampleSink* sink) {
 }
 
 // All events that a thread has on a CPU count the same, so the samples of one are enough.
-bool EbsBackend::IsDuplicate(int cpu, const SampleRecord& sample) {
+bool EbsBackend::IsDuplicate(int cpu, const SampleHead& sample) {
   if (!may_see_twice_) return false;
   return deciding_events_.try_emplace({sample.tid, cpu}, sample.id).first->second != sample.id;
 }
@@ -239,7 +241,7 @@ bool EbsBackend::IsDuplicate(int cpu, const SampleRecord& sample) {
 void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
   switch (HeaderOf(record).type) {
     case PERF_RECORD_SAMPLE:
-      if (auto sample = ParseSample(record, kSampleType)) {
+      if (auto sample = ParseSampleHead(record, kSampleType)) {
         if (static_cast<pid_t>(sample->pid) != pid_ || IsDuplicate(cpu, *sample)) return;
         const bool in_kernel =
             (sample->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -248,7 +250,7 @@ void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* s
       }
       break;
     case PERF_RECORD_MMAP2:
-      if (auto map = ParseMmap2(record, kSampleType)) {
+      if (auto map = ParseMmap(record, kRecordFormat)) {
         if (static_cast<pid_t>(map->pid) != pid_) return;
         MappingEvent event;
         event.start = RuntimeAddress{map->address};
@@ -258,18 +260,18 @@ void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* s
         event.inode = map->inode;
         event.build_id = std::move(map->build_id);
         event.path = std::move(map->path);
-        event.time_ns = map->time;
+        event.time_ns = map->sample_id.time;
         sink->OnMapping(std::move(event));
       }
       break;
     case PERF_RECORD_COMM:
-      if (auto comm = ParseComm(record, kSampleType)) {
+      if (auto comm = ParseComm(record, kRecordFormat)) {
         if (static_cast<pid_t>(comm->pid) != pid_) return;
         sink->OnThreadName(comm->pid, comm->tid, comm->name);
       }
       break;
     case PERF_RECORD_FORK:
-      if (auto fork = ParseFork(record)) {
+      if (auto fork = ParseTask(record, kRecordFormat)) {
         if (static_cast<pid_t>(fork->pid) != pid_) return;
         has_new_threads_ = sees_new_threads_ = true;
         // Its number may have been that of an older thread.
@@ -279,7 +281,7 @@ void EbsBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* s
       break;
     case PERF_RECORD_LOST:
     case PERF_RECORD_LOST_SAMPLES:
-      if (auto lost = ParseLost(record)) sink->OnLost(*lost);
+      if (auto lost = ParseLost(record, kRecordFormat)) sink->OnLost(lost->count);
       break;
     case PERF_RECORD_THROTTLE:
       sink->OnThrottled();

@@ -17,8 +17,8 @@
 
 #include "backends/backend.h"
 #include "base/unique_fd.h"
-#include "perf/records.h"
 #include "perf/ring_buffer.h"
+#include "perf/sample_record.h"
 #include "samples/period.h"
 
 namespace hbbp {
@@ -67,7 +67,7 @@ class EbsBackend : public Backend {
   Status AttachThreadOnCpu(pid_t tid, int cpu);
   Status AttachNewThreads();
   void Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink);
-  bool IsDuplicate(int cpu, const SampleRecord& sample);
+  bool IsDuplicate(int cpu, const SampleHead& sample);
   void RedrawPeriods();
   int ChooseDrainInterval(const BackendChoice& choice) const;
 

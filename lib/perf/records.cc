@@ -1,127 +1,236 @@
 #include "perf/records.h"
 
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include <bit>
-#include <cstring>
 
-#include "base/byte_cursor.h"
+#include "perf/record_cursor.h"
 
 namespace hbbp {
 namespace {
 
-bool IsOfType(std::span<const uint8_t> record, uint32_t type) {
-  return record.size() >= sizeof(perf_event_header) && HeaderOf(record).type == type;
+// Every field of a sample_id takes 8 bytes.
+size_t SampleIdBytes(const RecordFormat& format) {
+  if (!format.sample_id_all) return 0;
+  return 8 * static_cast<size_t>(
+                 std::popcount(format.sample_type &
+                               (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID |
+                                PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)));
 }
 
-// sample_id_all appends the identity of the event to every record but samples; the time stands
-// after TID and before the other fields, all of which are 8 bytes.
-uint64_t TrailingTime(std::span<const uint8_t> record, uint64_t sample_type) {
-  if ((sample_type & PERF_SAMPLE_TIME) == 0) return 0;
-  const uint64_t from_time =
-      sample_type & (PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |
-                     PERF_SAMPLE_IDENTIFIER);
-  const size_t tail = 8 * static_cast<size_t>(std::popcount(from_time));
-  if (record.size() < sizeof(perf_event_header) + tail) return 0;
-  uint64_t time;
-  std::memcpy(&time, record.data() + record.size() - tail, sizeof(time));
-  return time;
+bool HasSampleId(std::span<const uint8_t> record, const RecordFormat& format) {
+  return record.size() >= sizeof(perf_event_header) + SampleIdBytes(format);
+}
+
+// The record without header and sample_id.
+RecordCursor BodyOf(std::span<const uint8_t> record, const RecordFormat& format) {
+  const size_t tail = HasSampleId(record, format) ? SampleIdBytes(format) : 0;
+  const size_t size = record.size() - sizeof(perf_event_header) - tail;
+  return RecordCursor(record.subspan(sizeof(perf_event_header), size), format.order);
+}
+
+bool ReadBuildId(RecordCursor& cursor, std::vector<uint8_t>* build_id) {
+  uint8_t size;
+  std::span<const uint8_t> bytes;
+  if (!cursor.Read(&size) || !cursor.Skip(3) || !cursor.ReadBytes(20, &bytes)) return false;
+  if (size > bytes.size()) return false;
+  build_id->assign(bytes.begin(), bytes.begin() + size);
+  return true;
+}
+
+bool ReadInode(RecordCursor& cursor, MmapRecord* mapping) {
+  uint32_t major, minor;
+  if (!cursor.Read(&major) || !cursor.Read(&minor) || !cursor.Read(&mapping->inode) ||
+      !cursor.Read(&mapping->inode_generation)) {
+    return false;
+  }
+  mapping->device = makedev(major, minor);
+  return true;
 }
 
 }  // namespace
 
-perf_event_header HeaderOf(std::span<const uint8_t> record) {
-  perf_event_header header;
-  std::memcpy(&header, record.data(), sizeof(header));
-  return header;
+SampleId ParseSampleId(std::span<const uint8_t> record, const RecordFormat& format) {
+  SampleId result;
+  if (!HasSampleId(record, format) || !format.sample_id_all) return result;
+  RecordCursor cursor(record.last(SampleIdBytes(format)), format.order);
+  const auto has = [&format](uint64_t field) { return (format.sample_type & field) != 0; };
+  // All of them fit; none can fail.
+  if (has(PERF_SAMPLE_TID)) cursor.Read(&result.pid), cursor.Read(&result.tid);
+  if (has(PERF_SAMPLE_TIME)) cursor.Read(&result.time);
+  if (has(PERF_SAMPLE_ID)) cursor.Read(&result.id);
+  if (has(PERF_SAMPLE_STREAM_ID)) cursor.Read(&result.stream_id);
+  if (has(PERF_SAMPLE_CPU)) cursor.Read(&result.cpu), cursor.Skip(4);
+  if (has(PERF_SAMPLE_IDENTIFIER)) cursor.Read(&result.id);
+  return result;
 }
 
-std::optional<SampleRecord> ParseSample(std::span<const uint8_t> record, uint64_t sample_type) {
-  if (!IsOfType(record, PERF_RECORD_SAMPLE)) return std::nullopt;
-  ByteCursor cursor(record.subspan(sizeof(perf_event_header)));
-  SampleRecord sample;
-  sample.misc = HeaderOf(record).misc;
-  const auto has = [sample_type](uint64_t field) { return (sample_type & field) != 0; };
-  uint32_t reserved;
-  if (has(PERF_SAMPLE_IDENTIFIER) && !cursor.Read(&sample.id)) return std::nullopt;
-  if (has(PERF_SAMPLE_IP) && !cursor.Read(&sample.ip)) return std::nullopt;
-  if (has(PERF_SAMPLE_TID) && !(cursor.Read(&sample.pid) && cursor.Read(&sample.tid)))
-    return std::nullopt;
-  if (has(PERF_SAMPLE_TIME) && !cursor.Read(&sample.time)) return std::nullopt;
-  if (has(PERF_SAMPLE_ADDR) && !cursor.Read(&sample.addr)) return std::nullopt;
-  if (has(PERF_SAMPLE_ID) && !cursor.Read(&sample.id)) return std::nullopt;
-  if (has(PERF_SAMPLE_STREAM_ID) && !cursor.Read(&sample.stream_id)) return std::nullopt;
-  if (has(PERF_SAMPLE_CPU) && !(cursor.Read(&sample.cpu) && cursor.Read(&reserved)))
-    return std::nullopt;
-  if (has(PERF_SAMPLE_PERIOD) && !cursor.Read(&sample.period)) return std::nullopt;
-  return sample;
-}
-
-std::optional<Mmap2Record> ParseMmap2(std::span<const uint8_t> record, uint64_t sample_type) {
-  if (!IsOfType(record, PERF_RECORD_MMAP2)) return std::nullopt;
-  ByteCursor cursor(record.subspan(sizeof(perf_event_header)));
-  Mmap2Record mapping;
+std::optional<MmapRecord> ParseMmap(std::span<const uint8_t> record, const RecordFormat& format) {
+  const bool has_identity = IsOfType(record, PERF_RECORD_MMAP2, format.order);
+  if (!has_identity && !IsOfType(record, PERF_RECORD_MMAP, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  MmapRecord mapping;
+  mapping.misc = HeaderOf(record, format.order).misc;
   if (!cursor.Read(&mapping.pid) || !cursor.Read(&mapping.tid) || !cursor.Read(&mapping.address) ||
       !cursor.Read(&mapping.size) || !cursor.Read(&mapping.file_offset)) {
     return std::nullopt;
   }
-  std::span<const uint8_t> identity;
-  if (!cursor.ReadBytes(24, &identity)) return std::nullopt;
-  if ((HeaderOf(record).misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) {
-    const size_t size = identity[0];
-    if (size > 20) return std::nullopt;
-    mapping.build_id.assign(identity.begin() + 4, identity.begin() + 4 + size);
+  if (has_identity) {
+    const bool has_build_id = (mapping.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0;
+    if (!(has_build_id ? ReadBuildId(cursor, &mapping.build_id) : ReadInode(cursor, &mapping)) ||
+        !cursor.Read(&mapping.protection) || !cursor.Read(&mapping.flags)) {
+      return std::nullopt;
+    }
   } else {
-    uint32_t major, minor;
-    std::memcpy(&major, identity.data(), sizeof(major));
-    std::memcpy(&minor, identity.data() + 4, sizeof(minor));
-    std::memcpy(&mapping.inode, identity.data() + 8, sizeof(mapping.inode));
-    mapping.device = makedev(major, minor);
+    mapping.protection =
+        (mapping.misc & PERF_RECORD_MISC_MMAP_DATA) != 0 ? PROT_READ : PROT_READ | PROT_EXEC;
   }
-  uint32_t protection, flags;
-  if (!cursor.Read(&protection) || !cursor.Read(&flags) || !cursor.ReadCString(&mapping.path)) {
-    return std::nullopt;
-  }
-  mapping.time = TrailingTime(record, sample_type);
+  if (!cursor.ReadCString(&mapping.path)) return std::nullopt;
+  mapping.sample_id = ParseSampleId(record, format);
   return mapping;
 }
 
-std::optional<CommRecord> ParseComm(std::span<const uint8_t> record, uint64_t sample_type) {
-  if (!IsOfType(record, PERF_RECORD_COMM)) return std::nullopt;
-  ByteCursor cursor(record.subspan(sizeof(perf_event_header)));
+std::optional<CommRecord> ParseComm(std::span<const uint8_t> record, const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_COMM, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
   CommRecord comm;
   if (!cursor.Read(&comm.pid) || !cursor.Read(&comm.tid) || !cursor.ReadCString(&comm.name)) {
     return std::nullopt;
   }
-  comm.time = TrailingTime(record, sample_type);
+  comm.is_exec = (HeaderOf(record, format.order).misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+  comm.sample_id = ParseSampleId(record, format);
   return comm;
 }
 
-std::optional<ForkRecord> ParseFork(std::span<const uint8_t> record) {
-  if (!IsOfType(record, PERF_RECORD_FORK)) return std::nullopt;
-  ByteCursor cursor(record.subspan(sizeof(perf_event_header)));
-  ForkRecord fork;
-  if (!cursor.Read(&fork.pid) || !cursor.Read(&fork.parent_pid) || !cursor.Read(&fork.tid) ||
-      !cursor.Read(&fork.parent_tid)) {
+std::optional<TaskRecord> ParseTask(std::span<const uint8_t> record, const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_FORK, format.order) &&
+      !IsOfType(record, PERF_RECORD_EXIT, format.order)) {
     return std::nullopt;
   }
-  return fork;
+  RecordCursor cursor = BodyOf(record, format);
+  TaskRecord task;
+  if (!cursor.Read(&task.pid) || !cursor.Read(&task.parent_pid) || !cursor.Read(&task.tid) ||
+      !cursor.Read(&task.parent_tid) || !cursor.Read(&task.time)) {
+    return std::nullopt;
+  }
+  task.sample_id = ParseSampleId(record, format);
+  return task;
 }
 
-std::optional<uint64_t> ParseLost(std::span<const uint8_t> record) {
-  ByteCursor cursor(record);
-  if (!cursor.Skip(sizeof(perf_event_header))) return std::nullopt;
-  uint64_t id, lost;
-  switch (HeaderOf(record).type) {
-    case PERF_RECORD_LOST:
-      if (!cursor.Read(&id) || !cursor.Read(&lost)) return std::nullopt;
-      return lost;
-    case PERF_RECORD_LOST_SAMPLES:
-      if (!cursor.Read(&lost)) return std::nullopt;
-      return lost;
-    default:
-      return std::nullopt;
+std::optional<LostRecord> ParseLost(std::span<const uint8_t> record, const RecordFormat& format) {
+  LostRecord lost;
+  lost.only_samples = IsOfType(record, PERF_RECORD_LOST_SAMPLES, format.order);
+  if (!lost.only_samples && !IsOfType(record, PERF_RECORD_LOST, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  if (!lost.only_samples && !cursor.Read(&lost.id)) return std::nullopt;
+  if (!cursor.Read(&lost.count)) return std::nullopt;
+  lost.sample_id = ParseSampleId(record, format);
+  return lost;
+}
+
+std::optional<ThrottleRecord> ParseThrottle(std::span<const uint8_t> record,
+                                            const RecordFormat& format) {
+  ThrottleRecord throttle;
+  throttle.is_throttled = IsOfType(record, PERF_RECORD_THROTTLE, format.order);
+  if (!throttle.is_throttled && !IsOfType(record, PERF_RECORD_UNTHROTTLE, format.order)) {
+    return std::nullopt;
   }
+  RecordCursor cursor = BodyOf(record, format);
+  if (!cursor.Read(&throttle.time) || !cursor.Read(&throttle.id) ||
+      !cursor.Read(&throttle.stream_id)) {
+    return std::nullopt;
+  }
+  throttle.sample_id = ParseSampleId(record, format);
+  return throttle;
+}
+
+std::optional<SwitchRecord> ParseSwitch(std::span<const uint8_t> record,
+                                        const RecordFormat& format) {
+  const bool is_cpu_wide = IsOfType(record, PERF_RECORD_SWITCH_CPU_WIDE, format.order);
+  if (!is_cpu_wide && !IsOfType(record, PERF_RECORD_SWITCH, format.order)) return std::nullopt;
+  SwitchRecord change;
+  RecordCursor cursor = BodyOf(record, format);
+  if (is_cpu_wide && (!cursor.Read(&change.other_pid) || !cursor.Read(&change.other_tid))) {
+    return std::nullopt;
+  }
+  const uint16_t misc = HeaderOf(record, format.order).misc;
+  change.is_out = (misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
+  change.is_preempted = (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+  change.sample_id = ParseSampleId(record, format);
+  return change;
+}
+
+std::optional<NamespacesRecord> ParseNamespaces(std::span<const uint8_t> record,
+                                                const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_NAMESPACES, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  NamespacesRecord result;
+  uint64_t count;
+  if (!cursor.Read(&result.pid) || !cursor.Read(&result.tid) || !cursor.Read(&count) ||
+      count > cursor.remaining() / 16) {
+    return std::nullopt;
+  }
+  result.namespaces.resize(count);
+  for (NamespacesRecord::Namespace& entry : result.namespaces) {
+    cursor.Read(&entry.device);
+    cursor.Read(&entry.inode);
+  }
+  result.sample_id = ParseSampleId(record, format);
+  return result;
+}
+
+std::optional<KsymbolRecord> ParseKsymbol(std::span<const uint8_t> record,
+                                          const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_KSYMBOL, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  KsymbolRecord symbol;
+  uint16_t flags;
+  if (!cursor.Read(&symbol.address) || !cursor.Read(&symbol.size) || !cursor.Read(&symbol.type) ||
+      !cursor.Read(&flags) || !cursor.ReadCString(&symbol.name)) {
+    return std::nullopt;
+  }
+  symbol.is_removed = (flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) != 0;
+  symbol.sample_id = ParseSampleId(record, format);
+  return symbol;
+}
+
+std::optional<BpfEventRecord> ParseBpfEvent(std::span<const uint8_t> record,
+                                            const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_BPF_EVENT, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  BpfEventRecord event;
+  if (!cursor.Read(&event.type) || !cursor.Read(&event.flags) || !cursor.Read(&event.id) ||
+      !cursor.Read(&event.tag)) {
+    return std::nullopt;
+  }
+  event.sample_id = ParseSampleId(record, format);
+  return event;
+}
+
+std::optional<CgroupRecord> ParseCgroup(std::span<const uint8_t> record,
+                                        const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_CGROUP, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  CgroupRecord group;
+  if (!cursor.Read(&group.id) || !cursor.ReadCString(&group.path)) return std::nullopt;
+  group.sample_id = ParseSampleId(record, format);
+  return group;
+}
+
+std::optional<TextPokeRecord> ParseTextPoke(std::span<const uint8_t> record,
+                                            const RecordFormat& format) {
+  if (!IsOfType(record, PERF_RECORD_TEXT_POKE, format.order)) return std::nullopt;
+  RecordCursor cursor = BodyOf(record, format);
+  TextPokeRecord poke;
+  uint16_t old_size, new_size;
+  if (!cursor.Read(&poke.address) || !cursor.Read(&old_size) || !cursor.Read(&new_size) ||
+      !cursor.ReadBytes(old_size, &poke.old_bytes) ||
+      !cursor.ReadBytes(new_size, &poke.new_bytes)) {
+    return std::nullopt;
+  }
+  poke.sample_id = ParseSampleId(record, format);
+  return poke;
 }
 
 }  // namespace hbbp

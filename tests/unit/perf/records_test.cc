@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "perf/sample_record.h"
 #include "support/catch.h"
 #include "support/perf_record_builder.h"
 
@@ -28,6 +29,8 @@ uint64_t SampleType(size_t combination) {
   }
   return type;
 }
+
+RecordFormat WithType(uint64_t type) { return {.sample_type = type}; }
 
 PerfRecordBuilder Builder(uint64_t type) {
   PerfRecordBuilder builder(type);
@@ -54,7 +57,7 @@ TEST_CASE("a sample is read with every combination of fields") {
     CAPTURE(type);
     const auto has = [type](uint64_t field) { return (type & field) != 0; };
     const std::vector<uint8_t> record = Builder(type).Misc(PERF_RECORD_MISC_KERNEL).Sample();
-    const auto sample = ParseSample(record, type);
+    const auto sample = ParseSampleHead(record, type);
     REQUIRE(sample.has_value());
     CHECK(sample->misc == PERF_RECORD_MISC_KERNEL);
     CHECK(sample->ip == (has(PERF_SAMPLE_IP) ? 0x1122334455667788 : 0));
@@ -69,7 +72,7 @@ TEST_CASE("a sample is read with every combination of fields") {
     CHECK(sample->period == (has(PERF_SAMPLE_PERIOD) ? 8 : 0));
     if (combination % 16 == 15) {
       ForEachTruncation(record, [type](std::span<const uint8_t> part) {
-        CHECK_FALSE(ParseSample(part, type).has_value());
+        CHECK_FALSE(ParseSampleHead(part, type).has_value());
       });
     }
   }
@@ -81,13 +84,13 @@ TEST_CASE("the time of a mapping is found behind every combination of trailing f
     CAPTURE(type);
     const std::vector<uint8_t> record =
         Builder(type).Mmap2(0x7000, 0x2000, 0x1000, 8, 3, 0x123456789a, "/lib/a.so");
-    const auto mapping = ParseMmap2(record, type);
+    const auto mapping = ParseMmap(record, WithType(type));
     REQUIRE(mapping.has_value());
-    CHECK(mapping->time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
+    CHECK(mapping->sample_id.time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
     CHECK(mapping->path == "/lib/a.so");
-    const auto comm = ParseComm(Builder(type).Comm("name"), type);
+    const auto comm = ParseComm(Builder(type).Comm("name"), WithType(type));
     REQUIRE(comm.has_value());
-    CHECK(comm->time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
+    CHECK(comm->sample_id.time == ((type & PERF_SAMPLE_TIME) != 0 ? 0x1000000000000003 : 0));
     CHECK(comm->name == "name");
   }
 }
@@ -96,7 +99,7 @@ TEST_CASE("a mapping with an inode") {
   const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   const std::vector<uint8_t> record =
       Builder(type).Mmap2(0x7000, 0x2000, 0x1000, 8, 3, 0x123456789a, "/lib/a.so");
-  const auto mapping = ParseMmap2(record, type);
+  const auto mapping = ParseMmap(record, WithType(type));
   REQUIRE(mapping.has_value());
   CHECK(mapping->pid == 101);
   CHECK(mapping->tid == 102);
@@ -114,7 +117,8 @@ TEST_CASE("a mapping with a build ID of every size has neither device nor inode"
     CAPTURE(size);
     std::vector<uint8_t> build_id(size);
     for (size_t i = 0; i < size; ++i) build_id[i] = static_cast<uint8_t>(0xa0 + i);
-    const auto mapping = ParseMmap2(Builder(0).Mmap2(0x7000, 0x2000, 0, build_id, "/x"), 0);
+    const auto mapping =
+        ParseMmap(Builder(0).Mmap2(0x7000, 0x2000, 0, build_id, "/x"), WithType(0));
     REQUIRE(mapping.has_value());
     CHECK(mapping->build_id == build_id);
     CHECK(mapping->device == 0);
@@ -130,7 +134,7 @@ TEST_CASE("a build ID that claims more bytes than there are is refused") {
   REQUIRE(record[kSizeByte] == 20);
   for (int size = 21; size < 256; ++size) {
     record[kSizeByte] = static_cast<uint8_t>(size);
-    CHECK_FALSE(ParseMmap2(record, 0).has_value());
+    CHECK_FALSE(ParseMmap(record, WithType(0)).has_value());
   }
 }
 
@@ -141,7 +145,7 @@ TEST_CASE("a mapping that is cut off before the end of its path is refused") {
   for (const std::vector<uint8_t>& record : {inode, build_id}) {
     ForEachTruncation(record, [](std::span<const uint8_t> part) {
       constexpr size_t kPathEnd = sizeof(perf_event_header) + 64 + sizeof("/lib/a.so");
-      CHECK(ParseMmap2(part, 0).has_value() == (part.size() >= kPathEnd));
+      CHECK(ParseMmap(part, WithType(0)).has_value() == (part.size() >= kPathEnd));
     });
   }
 }
@@ -150,31 +154,32 @@ TEST_CASE("a record too short for its trailer has no time") {
   const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_CPU |
                         PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_STREAM_ID;
   const std::vector<uint8_t> record = PerfRecordBuilder(0).Comm("n");
-  const auto comm = ParseComm(record, type);
+  const auto comm = ParseComm(record, WithType(type));
   REQUIRE(comm.has_value());
-  CHECK(comm->time == 0);
+  CHECK(comm->sample_id.time == 0);
 }
 
 TEST_CASE("names and forks") {
   const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   const std::vector<uint8_t> comm_record = Builder(type).Comm("fifteen letters");
-  const auto comm = ParseComm(comm_record, type);
+  const auto comm = ParseComm(comm_record, WithType(type));
   REQUIRE(comm.has_value());
   CHECK(comm->pid == 101);
   CHECK(comm->tid == 102);
   CHECK(comm->name == "fifteen letters");
   const std::vector<uint8_t> fork_record = Builder(type).Fork(201, 202);
-  const auto fork = ParseFork(fork_record);
+  const auto fork = ParseTask(fork_record, WithType(0));
   REQUIRE(fork.has_value());
   CHECK(fork->pid == 101);
   CHECK(fork->parent_pid == 201);
   CHECK(fork->tid == 102);
   CHECK(fork->parent_tid == 202);
   ForEachTruncation(comm_record, [](std::span<const uint8_t> part) {
-    CHECK(ParseComm(part, 0).has_value() == (part.size() >= 8 + 8 + sizeof("fifteen letters")));
+    CHECK(ParseComm(part, WithType(0)).has_value() ==
+          (part.size() >= 8 + 8 + sizeof("fifteen letters")));
   });
   ForEachTruncation(fork_record, [](std::span<const uint8_t> part) {
-    CHECK(ParseFork(part).has_value() == (part.size() >= 8 + 16));
+    CHECK(ParseTask(part, WithType(0)).has_value() == (part.size() >= 8 + 24));
   });
 }
 
@@ -182,13 +187,15 @@ TEST_CASE("lost records and lost samples are counted") {
   const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   const std::vector<uint8_t> lost = Builder(type).Lost(12);
   const std::vector<uint8_t> lost_samples = Builder(type).LostSamples(13);
-  CHECK(ParseLost(lost) == 12);
-  CHECK(ParseLost(lost_samples) == 13);
+  REQUIRE(ParseLost(lost, WithType(type)).has_value());
+  CHECK(ParseLost(lost, WithType(type))->count == 12);
+  REQUIRE(ParseLost(lost_samples, WithType(type)).has_value());
+  CHECK(ParseLost(lost_samples, WithType(type))->count == 13);
   ForEachTruncation(lost, [](std::span<const uint8_t> part) {
-    CHECK(ParseLost(part).has_value() == (part.size() >= 8 + 16));
+    CHECK(ParseLost(part, WithType(0)).has_value() == (part.size() >= 8 + 16));
   });
   ForEachTruncation(lost_samples, [](std::span<const uint8_t> part) {
-    CHECK(ParseLost(part).has_value() == (part.size() >= 8 + 8));
+    CHECK(ParseLost(part, WithType(0)).has_value() == (part.size() >= 8 + 8));
   });
 }
 
@@ -204,11 +211,12 @@ TEST_CASE("every parser refuses records of other types") {
     const uint32_t kind = HeaderOf(record).type;
     CAPTURE(kind);
     CHECK(HeaderOf(record).size == record.size());
-    CHECK(ParseSample(record, type).has_value() == (kind == PERF_RECORD_SAMPLE));
-    CHECK(ParseMmap2(record, type).has_value() == (kind == PERF_RECORD_MMAP2));
-    CHECK(ParseComm(record, type).has_value() == (kind == PERF_RECORD_COMM));
-    CHECK(ParseFork(record).has_value() == (kind == PERF_RECORD_FORK));
-    CHECK(ParseLost(record).has_value() ==
+    CHECK(ParseSampleHead(record, type).has_value() == (kind == PERF_RECORD_SAMPLE));
+    CHECK(ParseMmap(record, WithType(type)).has_value() == (kind == PERF_RECORD_MMAP2));
+    CHECK(ParseComm(record, WithType(type)).has_value() == (kind == PERF_RECORD_COMM));
+    CHECK(ParseTask(record, WithType(0)).has_value() ==
+          (kind == PERF_RECORD_FORK || kind == PERF_RECORD_EXIT));
+    CHECK(ParseLost(record, WithType(0)).has_value() ==
           (kind == PERF_RECORD_LOST || kind == PERF_RECORD_LOST_SAMPLES));
   }
 }

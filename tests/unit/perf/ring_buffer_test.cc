@@ -17,12 +17,14 @@
 #include "base/unique_fd.h"
 #include "perf/perf_event.h"
 #include "perf/records.h"
+#include "perf/sample_record.h"
 #include "support/catch.h"
 
 namespace hbbp {
 namespace {
 
 constexpr uint64_t kSampleType = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+constexpr RecordFormat kFormat = {.sample_type = kSampleType};
 constexpr uint64_t kClockSampleType = kSampleType | PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD;
 
 // An event that never counts. Its records are those that the test causes: each change of the
@@ -81,7 +83,7 @@ StatusOr<Observed> Observe(const perf_event_attr& attr, size_t bytes) {
 std::vector<std::string> ConsumeNames(RingBuffer* ring) {
   std::vector<std::string> names;
   ring->Consume([&](std::span<const uint8_t> record) {
-    if (auto comm = ParseComm(record, kSampleType)) names.push_back(comm->name);
+    if (auto comm = ParseComm(record, kFormat)) names.push_back(comm->name);
   });
   return names;
 }
@@ -122,7 +124,7 @@ TEST_CASE("a peek leaves everything for the next one and for the consumer") {
   for (int time = 0; time < 2; ++time) {
     int peeked = 0;
     ring.Peek([&](std::span<const uint8_t> record) {
-      if (auto comm = ParseComm(record, kSampleType)) CHECK(comm->name == NameOf(peeked++));
+      if (auto comm = ParseComm(record, kFormat)) CHECK(comm->name == NameOf(peeked++));
     });
     CHECK(peeked == 3);
   }
@@ -146,8 +148,8 @@ TEST_CASE("a full ring counts what it had no room for, and goes on after it was 
   uint64_t lost = 0;
   size_t names = 0;
   ring.Consume([&](std::span<const uint8_t> record) {
-    lost += ParseLost(record).value_or(0);
-    names += ParseComm(record, kSampleType).has_value();
+    if (const auto some = ParseLost(record, kFormat)) lost += some->count;
+    names += ParseComm(record, kFormat).has_value();
   });
   CHECK(lost + kept == kSent);
   CHECK(names == 1);
@@ -196,7 +198,7 @@ TEST_CASE("samples of the task clock come with ids, rising times and the period"
   while (samples < 200) {
     for (int i = 0; i < 100'000; ++i) work = work + 1;
     ring.Consume([&](std::span<const uint8_t> record) {
-      const auto sample = ParseSample(record, kClockSampleType);
+      const auto sample = ParseSampleHead(record, kClockSampleType);
       if (!sample) return;
       ++samples;
       CHECK(sample->pid == static_cast<uint32_t>(::getpid()));

@@ -1,0 +1,370 @@
+#include "perf/perf_data_run.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "perf/perf_abi.h"
+#include "perf/record_cursor.h"
+#include "perf/records.h"
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kHeaderBytes = sizeof(perf_event_header);
+constexpr size_t kCompressed2Bytes = kHeaderBytes + 8;
+constexpr uint64_t kReportEvery = 4 << 20;
+// The kernel gives no record this time; the perf command does, to what has none.
+constexpr uint64_t kNoTime = std::numeric_limits<uint64_t>::max();
+
+constexpr uint64_t RoundUpTo8(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
+
+}  // namespace
+
+PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
+                         const PerfDataOptions& options)
+    : reader_(*reader),
+      visitor_(*visitor),
+      options_(options),
+      order_(reader->order_),
+      window_(reader->source_.get(), reader->data_.offset,
+              reader->data_.offset + reader->data_.size) {
+  const uint64_t file_size = reader->source_->size().value_or(0);
+  all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
+}
+
+Status PerfDataRun::ReadAll() {
+  while (ReadRecord()) {
+    if (window_.position() >= next_report_) ReportProgress();
+  }
+  HBBP_RETURN_IF_ERROR(window_.status());
+  if (!decompressed_.empty()) {
+    reader_.AddProblem(window_.position(), decompressed_.size(),
+                       "the compressed records end within a record");
+    ++reader_.summary_.dropped_records;
+  }
+  queue_.FlushAll([this](std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
+    DeliverInOrder(record, entry);
+  });
+  PerfDataSummary& summary = reader_.summary_;
+  for (uint32_t type = 0; type < kCountedTypes; ++type) {
+    if (counts_[type] != 0) summary.records[type] = counts_[type];
+  }
+  summary.rounds = summary.RecordsOf(kPerfFinishedRound);
+  summary.bytes = window_.position();
+  if (options_.progress) options_.progress(window_.position(), all_bytes_);
+  return OkStatus();
+}
+
+void PerfDataRun::ReportProgress() {
+  next_report_ = window_.position() + kReportEvery;
+  if (options_.progress) options_.progress(window_.position(), all_bytes_);
+}
+
+void PerfDataRun::DropRest(uint64_t offset, std::string what) {
+  ++reader_.summary_.dropped_records;
+  reader_.AddProblem(offset, window_.SkipRest(), std::move(what));
+}
+
+bool PerfDataRun::ReadRecord() {
+  const uint64_t offset = window_.position();
+  const std::span<const uint8_t> start = window_.Peek(kHeaderBytes);
+  if (start.empty() || !window_.status().ok()) return false;
+  if (start.size() < kHeaderBytes) {
+    DropRest(offset, "the recording ends within a record");
+    return false;
+  }
+  const perf_event_header header = HeaderOf(start, order_);
+  if (header.type > kMaxType) {
+    DropRest(offset, "what follows is no record");
+    return false;
+  }
+  if (header.type == kPerfCompressed2 && ReadOverflownBlock()) return true;
+  if (header.size < kHeaderBytes) {
+    DropRest(offset, PerfRecordName(header.type) + " record of " + std::to_string(header.size) +
+                         " bytes; where the next one begins is not known");
+    return false;
+  }
+  const std::span<const uint8_t> record = window_.Peek(header.size);
+  if (record.size() < header.size) {
+    if (!window_.status().ok()) return false;
+    DropRest(offset, "the recording ends within a record");
+    return false;
+  }
+  const uint64_t trailing = TrailingBytes(record, header.type);
+  OnRecord(record, offset);
+  window_.Skip(header.size);
+  if (trailing != 0 && window_.Skip(trailing) < trailing) {
+    reader_.AddProblem(
+        offset, 0,
+        "the recording ends within what follows a record of type " + PerfRecordName(header.type));
+    return false;
+  }
+  return true;
+}
+
+// Perf of Linux 6.16 rounds the size of a block up to 8, beyond what the header can hold if the
+// block is of the largest size; it then leaves out the padding, too.
+bool PerfDataRun::ReadOverflownBlock() {
+  const uint64_t offset = window_.position();
+  const std::span<const uint8_t> start = window_.Peek(kCompressed2Bytes);
+  if (start.size() < kCompressed2Bytes) return false;
+  const uint64_t data_size = LoadNative<uint64_t>(start.data() + kHeaderBytes, order_);
+  constexpr uint64_t kOverflow = 1 << 16;
+  const uint64_t size = kCompressed2Bytes + data_size;
+  if (size >= kOverflow || RoundUpTo8(size) < kOverflow || HeaderOf(start, order_).size != 0) {
+    return false;
+  }
+  const std::span<const uint8_t> record = window_.Peek(static_cast<size_t>(size));
+  if (record.size() < size) return false;
+  ++counts_[kPerfCompressed2];
+  OnCompressed(record.subspan(kCompressed2Bytes), offset);
+  window_.Skip(size);
+  return true;
+}
+
+uint64_t PerfDataRun::TrailingBytes(std::span<const uint8_t> record, uint32_t type) const {
+  RecordCursor cursor(record.subspan(kHeaderBytes), order_);
+  if (type == kPerfAuxtrace) {
+    uint64_t size;
+    return cursor.Read(&size) ? size : 0;
+  }
+  if (type == kPerfHeaderTracingData) {
+    uint32_t size;
+    return cursor.Read(&size) ? RoundUpTo8(size) : 0;
+  }
+  return 0;
+}
+
+void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
+  const uint32_t type = HeaderOf(record, order_).type;
+  if (type < kCountedTypes) {
+    ++counts_[type];
+  } else {
+    ++reader_.summary_.records[type];
+  }
+  if (type < kPerfFirstUserRecord) {
+    OnKernelRecord(record, type, offset);
+  } else {
+    OnUserRecord(record, type, offset);
+  }
+}
+
+void PerfDataRun::Skip(uint32_t type) { ++reader_.summary_.skipped_records[type]; }
+
+void PerfDataRun::DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why) {
+  ++reader_.summary_.dropped_records;
+  reader_.AddProblem(offset, record.size(),
+                     PerfRecordName(HeaderOf(record, order_).type) + " record " + why);
+}
+
+void PerfDataRun::OnKernelRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset) {
+  const bool is_sample = type == PERF_RECORD_SAMPLE;
+  const PerfEvent* event =
+      is_sample ? reader_.events_.OfSample(record) : reader_.events_.OfOther(record);
+  if (event == nullptr) {
+    DropRecord(record, offset, "of an event that the recording does not describe");
+    return;
+  }
+  if (options_.order == PerfDataOptions::Order::kByTime) {
+    const uint64_t time = is_sample ? SampleTime(record, *event) : TrailingTime(record, *event);
+    if (time != 0 && time != kNoTime) {
+      queue_.Push(record, time, event, offset);
+      if (queue_.bytes() > options_.max_waiting_bytes) {
+        queue_.Flush(queue_.MedianTime(),
+                     [this](std::span<const uint8_t> waiting, const RecordQueue::Entry& entry) {
+                       DeliverInOrder(waiting, entry);
+                     });
+      }
+      return;
+    }
+  }
+  Deliver(record, *event, offset);
+}
+
+void PerfDataRun::OnRoundFinished() {
+  queue_.Flush(round_limit_,
+               [this](std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
+                 DeliverInOrder(record, entry);
+               });
+  round_limit_ = queue_.latest();
+}
+
+void PerfDataRun::DeliverInOrder(std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
+  if (entry.time < last_time_) ++reader_.summary_.late_records;
+  last_time_ = std::max(last_time_, entry.time);
+  Deliver(record, *entry.event, entry.offset);
+}
+
+void PerfDataRun::Deliver(std::span<const uint8_t> record, const PerfEvent& event,
+                          uint64_t offset) {
+  const uint32_t type = HeaderOf(record, order_).type;
+  if (!Visit(record, type, event)) DropRecord(record, offset, "is too short for its fields");
+}
+
+bool PerfDataRun::Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event) {
+  const auto visit = [this](const auto& parsed, auto on_record) {
+    if (!parsed.has_value()) return false;
+    (visitor_.*on_record)(*parsed);
+    return true;
+  };
+  const RecordFormat& format = event.format;
+  switch (type) {
+    case PERF_RECORD_SAMPLE:
+      if (!ParseSample(record, format, &sample_)) return false;
+      visitor_.OnSample(event, sample_);
+      return true;
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+      return visit(ParseMmap(record, format), &PerfDataVisitor::OnMmap);
+    case PERF_RECORD_COMM:
+      return visit(ParseComm(record, format), &PerfDataVisitor::OnComm);
+    case PERF_RECORD_FORK:
+      return visit(ParseTask(record, format), &PerfDataVisitor::OnFork);
+    case PERF_RECORD_EXIT:
+      return visit(ParseTask(record, format), &PerfDataVisitor::OnExit);
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+      return visit(ParseLost(record, format), &PerfDataVisitor::OnLost);
+    case PERF_RECORD_THROTTLE:
+    case PERF_RECORD_UNTHROTTLE:
+      return visit(ParseThrottle(record, format), &PerfDataVisitor::OnThrottle);
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+      return visit(ParseSwitch(record, format), &PerfDataVisitor::OnSwitch);
+    case PERF_RECORD_NAMESPACES:
+      return visit(ParseNamespaces(record, format), &PerfDataVisitor::OnNamespaces);
+    case PERF_RECORD_KSYMBOL:
+      return visit(ParseKsymbol(record, format), &PerfDataVisitor::OnKsymbol);
+    case PERF_RECORD_BPF_EVENT:
+      return visit(ParseBpfEvent(record, format), &PerfDataVisitor::OnBpfEvent);
+    case PERF_RECORD_CGROUP:
+      return visit(ParseCgroup(record, format), &PerfDataVisitor::OnCgroup);
+    case PERF_RECORD_TEXT_POKE:
+      return visit(ParseTextPoke(record, format), &PerfDataVisitor::OnTextPoke);
+    default:
+      Skip(type);
+      return true;
+  }
+}
+
+void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset) {
+  switch (type) {
+    case kPerfHeaderAttr:
+      return OnHeaderAttr(record, offset);
+    case kPerfHeaderEventType:
+      if (!NameEventsOfType(record.subspan(kHeaderBytes), order_, &reader_.events_)) {
+        DropRecord(record, offset, "is too short for its fields");
+      }
+      return;
+    case kPerfHeaderBuildId: {
+      PerfDataHeader::FileBuildId build_id;
+      if (!ParseBuildId(record, order_, &build_id)) {
+        return DropRecord(record, offset, "is too short for its fields");
+      }
+      reader_.header_.build_ids.push_back(std::move(build_id));
+      return;
+    }
+    case kPerfFinishedRound:
+      return OnRoundFinished();
+    case kPerfEventUpdate:
+      return OnEventUpdate(record, offset);
+    case kPerfHeaderFeature:
+      return OnHeaderFeature(record, offset);
+    case kPerfCompressed:
+      return OnCompressed(record.subspan(kHeaderBytes), offset);
+    case kPerfCompressed2: {
+      RecordCursor cursor(record.subspan(kHeaderBytes), order_);
+      uint64_t size;
+      std::span<const uint8_t> block;
+      if (!cursor.Read(&size) || !cursor.ReadBytes(size, &block)) {
+        return DropRecord(record, offset, "is too short for its compressed bytes");
+      }
+      return OnCompressed(block, offset);
+    }
+    default:
+      return Skip(type);
+  }
+}
+
+void PerfDataRun::OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset) {
+  const std::span<const uint8_t> body = record.subspan(kHeaderBytes);
+  const std::optional<perf_event_attr> attr = ParseAttr(body, order_);
+  if (!attr.has_value()) return DropRecord(record, offset, "is too short for its fields");
+  const size_t attr_size = std::max<size_t>(attr->size, PERF_ATTR_SIZE_VER0);
+  if (attr_size > body.size()) return DropRecord(record, offset, "is too short for its fields");
+  const U64View ids(body.subspan(attr_size), order_);
+  reader_.events_.Add(*attr, std::vector<uint64_t>(ids.begin(), ids.end()));
+  reader_.events_.NamePmus(reader_.header_.pmus);
+}
+
+void PerfDataRun::OnEventUpdate(std::span<const uint8_t> record, uint64_t offset) {
+  constexpr uint64_t kName = 2;
+  RecordCursor cursor(record.subspan(kHeaderBytes), order_);
+  uint64_t what, id;
+  if (!cursor.Read(&what) || !cursor.Read(&id)) {
+    return DropRecord(record, offset, "is too short for its fields");
+  }
+  if (what != kName) return Skip(kPerfEventUpdate);
+  std::string name;
+  if (!cursor.ReadCString(&name)) return DropRecord(record, offset, "has a name without an end");
+  if (const std::optional<size_t> index = reader_.events_.IndexOfId(id)) {
+    reader_.events_.SetName(*index, std::move(name));
+  }
+}
+
+void PerfDataRun::OnHeaderFeature(std::span<const uint8_t> record, uint64_t offset) {
+  RecordCursor cursor(record.subspan(kHeaderBytes), order_);
+  uint64_t feature;
+  std::span<const uint8_t> bytes;
+  if (!cursor.Read(&feature) || !cursor.ReadBytes(cursor.remaining(), &bytes)) {
+    return DropRecord(record, offset, "is too short for its fields");
+  }
+  if (feature >= kPerfFeatureBits || !IsKnownFeature(static_cast<PerfFeature>(feature))) {
+    return Skip(kPerfHeaderFeature);
+  }
+  if (!ParseFeature(static_cast<PerfFeature>(feature), bytes, order_, &reader_.header_,
+                    &reader_.events_)) {
+    DropRecord(record, offset, "is too short for its feature");
+  }
+}
+
+void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) {
+  if (is_decompressing_) {
+    ++reader_.summary_.dropped_records;
+    return reader_.AddProblem(offset, block.size(), "compressed records within compressed ones");
+  }
+  if (!zstd_.has_value()) zstd_.emplace();
+  is_decompressing_ = true;
+  is_stream_broken_ = false;
+  const char* error = zstd_->Decompress(block, [this, offset](std::span<const uint8_t> bytes) {
+    if (!is_stream_broken_) OnDecompressed(bytes, offset);
+  });
+  is_decompressing_ = false;
+  if (error == nullptr) return;
+  decompressed_.clear();
+  ++reader_.summary_.dropped_records;
+  reader_.AddProblem(offset, block.size(), std::string("compressed records: zstd: ") + error);
+}
+
+void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset) {
+  decompressed_.insert(decompressed_.end(), bytes.begin(), bytes.end());
+  std::span<const uint8_t> rest(decompressed_);
+  while (rest.size() >= kHeaderBytes) {
+    const perf_event_header header = HeaderOf(rest, order_);
+    if (header.size < kHeaderBytes || header.type > kMaxType) {
+      ++reader_.summary_.dropped_records;
+      reader_.AddProblem(offset, rest.size(), "compressed records: a size that makes no sense");
+      decompressed_.clear();
+      is_stream_broken_ = true;
+      return;
+    }
+    if (rest.size() < header.size) break;
+    OnRecord(rest.first(header.size), offset);
+    rest = rest.subspan(header.size);
+  }
+  decompressed_.erase(decompressed_.begin(),
+                      decompressed_.end() - static_cast<std::ptrdiff_t>(rest.size()));
+}
+
+}  // namespace hbbp

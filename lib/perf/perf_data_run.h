@@ -1,0 +1,79 @@
+// PerfDataRun: one pass over the records of a recording; PerfDataReader::Read.
+#ifndef HBBP_LIB_PERF_PERF_DATA_RUN_H_
+#define HBBP_LIB_PERF_PERF_DATA_RUN_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf/perf_data_reader.h"
+#include "perf/record_queue.h"
+#include "perf/sample_record.h"
+#include "perf/source_window.h"
+#include "perf/zstd_stream.h"
+
+namespace hbbp {
+
+class PerfDataRun {
+ public:
+  PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor, const PerfDataOptions& options);
+
+  Status ReadAll();
+
+ private:
+  // Types below this are counted in an array. Larger ones than kMaxType are no records.
+  static constexpr uint32_t kCountedTypes = 128;
+  static constexpr uint32_t kMaxType = 0xffff;
+
+  // False if the rest of the recording cannot be told apart into records.
+  bool ReadRecord();
+  bool ReadOverflownBlock();
+  void DropRest(uint64_t offset, std::string what);
+  void ReportProgress();
+
+  // A whole record, at `offset` of the recording.
+  void OnRecord(std::span<const uint8_t> record, uint64_t offset);
+  void OnKernelRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
+  void OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
+  void OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset);
+  void OnEventUpdate(std::span<const uint8_t> record, uint64_t offset);
+  void OnHeaderFeature(std::span<const uint8_t> record, uint64_t offset);
+  void OnCompressed(std::span<const uint8_t> block, uint64_t offset);
+  void OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset);
+  void OnRoundFinished();
+  void Skip(uint32_t type);
+  void DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why);
+
+  void Deliver(std::span<const uint8_t> record, const PerfEvent& event, uint64_t offset);
+  void DeliverInOrder(std::span<const uint8_t> record, const RecordQueue::Entry& entry);
+  bool Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event);
+
+  // What follows a record of this type, beyond the size in its header.
+  uint64_t TrailingBytes(std::span<const uint8_t> record, uint32_t type) const;
+
+  PerfDataReader& reader_;
+  PerfDataVisitor& visitor_;
+  const PerfDataOptions& options_;
+  const ByteOrder order_;
+  SourceWindow window_;
+  uint64_t all_bytes_ = 0;
+  uint64_t next_report_ = 0;
+
+  std::array<uint64_t, kCountedTypes> counts_ = {};
+  SampleRecord sample_;
+  RecordQueue queue_;
+  uint64_t round_limit_ = 0;  // the latest time when the round before ended
+  uint64_t last_time_ = 0;
+
+  std::optional<ZstdStream> zstd_;
+  std::vector<uint8_t> decompressed_;  // whose last record is not complete
+  bool is_decompressing_ = false;
+  bool is_stream_broken_ = false;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_PERF_DATA_RUN_H_

@@ -1,0 +1,45 @@
+// RecordFormat: what of an event's attr decides how its records are laid out.
+#ifndef HBBP_LIB_PERF_RECORD_FORMAT_H_
+#define HBBP_LIB_PERF_RECORD_FORMAT_H_
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "perf/byte_order.h"
+
+namespace hbbp {
+
+struct RecordFormat {
+  uint64_t sample_type = 0;
+  uint64_t read_format = 0;
+  uint64_t branch_sample_type = 0;
+  uint64_t regs_user_mask = 0;
+  uint64_t regs_intr_mask = 0;
+  // Records other than samples end in a sample_id.
+  bool sample_id_all = true;
+  ByteOrder order = ByteOrder::kNative;
+
+  bool operator==(const RecordFormat&) const = default;
+};
+
+// Precondition: a whole header.
+inline perf_event_header HeaderOf(std::span<const uint8_t> record,
+                                  ByteOrder order = ByteOrder::kNative) {
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof(header));
+  header.type = ToNative(header.type, order);
+  header.misc = ToNative(header.misc, order);
+  header.size = ToNative(header.size, order);
+  return header;
+}
+
+inline bool IsOfType(std::span<const uint8_t> record, uint32_t type, ByteOrder order) {
+  return record.size() >= sizeof(perf_event_header) && HeaderOf(record, order).type == type;
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_RECORD_FORMAT_H_

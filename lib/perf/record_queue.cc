@@ -1,0 +1,52 @@
+#include "perf/record_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+bool IsEarlier(const RecordQueue::Entry& a, const RecordQueue::Entry& b) { return a.time < b.time; }
+
+}  // namespace
+
+void RecordQueue::Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
+                       uint64_t offset) {
+  entries_.push_back({time, bytes_.size(), static_cast<uint32_t>(record.size()), event, offset});
+  bytes_.insert(bytes_.end(), record.begin(), record.end());
+  latest_ = std::max(latest_, time);
+}
+
+uint64_t RecordQueue::MedianTime() const {
+  if (entries_.empty()) return 0;
+  std::vector<uint64_t> times;
+  times.reserve(entries_.size());
+  for (const Entry& entry : entries_) times.push_back(entry.time);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+void RecordQueue::Sort() {
+  if (!std::is_sorted(entries_.begin(), entries_.end(), IsEarlier)) {
+    std::stable_sort(entries_.begin(), entries_.end(), IsEarlier);
+  }
+}
+
+void RecordQueue::Drop(size_t count) {
+  if (count == 0) return;
+  std::vector<uint8_t> kept;
+  entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(count));
+  for (Entry& entry : entries_) {
+    const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(entry.position);
+    entry.position = kept.size();
+    kept.insert(kept.end(), first, first + entry.size);
+  }
+  if (kept.empty()) {
+    bytes_.clear();
+  } else {
+    bytes_ = std::move(kept);
+  }
+}
+
+}  // namespace hbbp

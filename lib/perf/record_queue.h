@@ -1,0 +1,62 @@
+// RecordQueue: copies of records that wait until those before them have come.
+#ifndef HBBP_LIB_PERF_RECORD_QUEUE_H_
+#define HBBP_LIB_PERF_RECORD_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace hbbp {
+
+struct PerfEvent;
+
+class RecordQueue {
+ public:
+  struct Entry {
+    uint64_t time = 0;
+    size_t position = 0;  // in bytes_
+    uint32_t size = 0;
+    const PerfEvent* event = nullptr;
+    uint64_t offset = 0;  // in the recording
+  };
+
+  void Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
+            uint64_t offset);
+
+  size_t bytes() const { return bytes_.size() + entries_.size() * sizeof(Entry); }
+  // The latest time of all records so far.
+  uint64_t latest() const { return latest_; }
+  // Half of the records are not later.
+  uint64_t MedianTime() const;
+
+  // Calls `visit(record, entry)` with the records up to `limit`, oldest first, and drops them.
+  // Records of the same time keep their order.
+  template <typename Visitor>
+  void Flush(uint64_t limit, Visitor&& visit) {
+    Sort();
+    size_t count = 0;
+    for (; count < entries_.size() && entries_[count].time <= limit; ++count) {
+      const Entry& entry = entries_[count];
+      visit(std::span<const uint8_t>(bytes_.data() + entry.position, entry.size), entry);
+    }
+    Drop(count);
+  }
+  template <typename Visitor>
+  void FlushAll(Visitor&& visit) {
+    Flush(std::numeric_limits<uint64_t>::max(), visit);
+  }
+
+ private:
+  void Sort();
+  void Drop(size_t count);
+
+  std::vector<uint8_t> bytes_;
+  std::vector<Entry> entries_;
+  uint64_t latest_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_RECORD_QUEUE_H_
