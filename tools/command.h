@@ -19,6 +19,7 @@ int RunBlocks(int argc, char** argv);
 int RunInfo(int argc, char** argv);
 int RunDoctor(int argc, char** argv);
 int RunCompare(int argc, char** argv);
+int RunImport(int argc, char** argv);
 
 inline constexpr int kExitSuccess = 0;
 inline constexpr int kExitFailure = 2;

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"mix", "executed instructions by mnemonic, module, function or thread", RunMix},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
+    {"import", "make a profile of a recording of perf", RunImport},
     {"doctor", "what this machine, kernel and user can do", RunDoctor},
 };
 

@@ -61,6 +61,11 @@ void Options::Value(const std::string& names, double* value, const std::string& 
   impl_->app.add_option(names, *value, help)->option_text(placeholder);
 }
 
+void Options::Values(const std::string& names, std::vector<std::string>* values,
+                     const std::string& placeholder, const std::string& help) {
+  impl_->app.add_option(names, *values, help)->allow_extra_args(false)->option_text(placeholder);
+}
+
 void Options::Choice(const std::string& names, std::string* value,
                      const std::vector<std::string>& choices, const std::string& help) {
   impl_->app.add_option(names, *value, help)

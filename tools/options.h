@@ -35,6 +35,9 @@ class Options {
              const std::string& help);
   void Value(const std::string& names, double* value, const std::string& placeholder,
              const std::string& help);
+  // The option as often as wanted, a value each.
+  void Values(const std::string& names, std::vector<std::string>* values,
+              const std::string& placeholder, const std::string& help);
   // One of `choices`.
   void Choice(const std::string& names, std::string* value, const std::vector<std::string>& choices,
               const std::string& help);

@@ -101,6 +101,15 @@ class profile {
     return profile(handle);
   }
 
+  // A recording of perf. Files that are elsewhere here, and more: hbbp_profile_import.
+  static profile import_recording(const std::string& path) {
+    hbbp_profile* handle = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_import(path.c_str(), nullptr, &handle, failure);
+    });
+    return profile(handle);
+  }
+
   void save(const std::string& path) const {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_profile_save(get(), path.c_str(), failure); });

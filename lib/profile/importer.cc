@@ -51,7 +51,7 @@ std::string LastPartOf(const std::string& path) { return path.substr(path.rfind(
 Importer::Importer(ImportOptions options) : options_(std::move(options)) {
   ModuleRecord kernel;
   kernel.kind = ModuleKind::kKernel;
-  kernel.path = "[kernel.kallsyms]";
+  kernel.path = kRecordedKernel;
   data_.modules.push_back(std::move(kernel));
   recorded_paths_.push_back(data_.modules.back().path);
 }

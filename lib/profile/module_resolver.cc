@@ -127,7 +127,11 @@ ResolvedModule ResolveAnonymous(const ModuleRecord& record) {
   return Found(CodeState::kProfile, std::move(code), false);
 }
 
-ResolvedModule ResolveKernel() {
+ResolvedModule ResolveKernel(const ModuleRecord& record) {
+  if (record.path != kRunningKernel) {
+    return Missing(CodeState::kMissing,
+                   "the kernel of a recording, whose symbols and code are not known here");
+  }
   StatusOr<std::unique_ptr<KernelSymbols>> symbols = KernelSymbols::Read();
   if (!symbols.ok()) return Missing(CodeState::kMissing, symbols.status().message());
   ResolvedModule module = Found(CodeState::kMissing, *std::move(symbols), false);
@@ -154,7 +158,7 @@ ResolvedModule ResolveModule(const ModuleRecord& record) {
     case ModuleKind::kAnonymous:
       return ResolveAnonymous(record);
     case ModuleKind::kKernel:
-      return ResolveKernel();
+      return ResolveKernel(record);
   }
   return Missing(CodeState::kMissing, "a kind of module that this library does not know");
 }

@@ -19,6 +19,10 @@ namespace hbbp {
 // The values are those of hbbp_module_kind; capi/ asserts it.
 enum class ModuleKind : int32_t { kFile = 0, kVdso = 1, kAnonymous = 2, kKernel = 3 };
 
+// ModuleRecord::path of the kernel of this machine, and of the kernel of a recording.
+inline constexpr char kRunningKernel[] = "[kernel]";
+inline constexpr char kRecordedKernel[] = "[kernel.kallsyms]";
+
 struct CodeChunk {
   uint64_t offset;  // as IpCount::offset
   std::vector<uint8_t> bytes;

@@ -171,6 +171,16 @@ static void test_null(void) {
   CHECK_REFUSES("info", hbbp_session_get_info(session, NULL, &error));
   CHECK_REFUSES("path", hbbp_profile_load(NULL, &out, &error));
   CHECK_REFUSES("profile", hbbp_profile_load("/none", NULL, &error));
+  CHECK_REFUSES("path", hbbp_profile_import(NULL, NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_profile_import("/none", NULL, NULL, &error));
+  hbbp_import_options import_options = {0};
+  CHECK_REFUSES("struct_size", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.struct_size = sizeof import_options;
+  import_options.moved_file_count = 1;
+  CHECK_REFUSES("moved_files", hbbp_profile_import("/none", &import_options, &out, &error));
+  hbbp_moved_file moved = {"/bin/a", NULL};
+  import_options.moved_files = &moved;
+  CHECK_REFUSES("moved_files[0]", hbbp_profile_import("/none", &import_options, &out, &error));
   CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
   CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
   const hbbp_profile *const parts[2] = {empty, NULL};

@@ -1,0 +1,41 @@
+/* import.h: profiles from what other tools recorded. */
+#ifndef HBBP_IMPORT_H_
+#define HBBP_IMPORT_H_
+
+#include "profile.h"
+
+HBBP_EXTERN_C_BEGIN
+
+/* A file that is not where it was when it was recorded. */
+typedef struct hbbp_moved_file {
+  const char *recorded; /* its path in the recording, or the last part of that */
+  const char *here;     /* the file */
+} hbbp_moved_file;
+
+/* Fields that are 0 or NULL have their defaults. */
+typedef struct hbbp_import_options {
+  uint32_t struct_size;      /* set by the caller */
+  uint32_t moved_file_count; /* of moved_files */
+  const char *root;          /* folder that has the files of the recorded machine (perf calls it
+                                symfs); default: none, they are where they were there */
+  const hbbp_moved_file *moved_files;
+  /* Called now and then from the importing thread: bytes of the recording that were read, and all
+   * of them, 0 if that is not known. */
+  void (*progress)(uint64_t done, uint64_t all, void *user_data);
+  void *user_data; /* given to progress */
+} hbbp_import_options;
+
+/* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
+ * samples are of x86-64 code. Sources of the profile: for each event with branch stacks one of
+ * HBBP_SOURCE_LBR; for each event but taken branches one of HBBP_SOURCE_EBS. What of a damaged
+ * recording was dropped is said in hbbp_source_info.note. `path` "-" is standard input. `options`
+ * may be NULL. Code is read from the files of the recording when blocks are asked for.
+ * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
+ * recording, or nothing of it can be read; the message says where), HBBP_ERROR_INVALID_ARGUMENT,
+ * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
+                                         hbbp_profile **profile, hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_IMPORT_H_ */

@@ -1,0 +1,58 @@
+#include <hbbp/import.h>
+
+#include <utility>
+
+#include "capi/boundary.h"
+#include "capi/profile_handle.h"
+#include "session/perf_import.h"
+
+using hbbp::MakeStatus;
+using hbbp::OkStatus;
+using hbbp::PerfImportOptions;
+using hbbp::Status;
+using hbbp::StatusCode;
+using hbbp::capi::Guard;
+using hbbp::capi::NullArgument;
+using hbbp::capi::ReadInput;
+
+namespace {
+
+Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
+  if (given.root != nullptr) options->files.root = given.root;
+  if (given.moved_files == nullptr && given.moved_file_count != 0) {
+    return NullArgument("hbbp_profile_import", "moved_files");
+  }
+  for (uint32_t i = 0; i < given.moved_file_count; ++i) {
+    const hbbp_moved_file& file = given.moved_files[i];
+    if (file.recorded == nullptr || file.here == nullptr) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "hbbp_profile_import: moved_files[%u] has a NULL path", i);
+    }
+    options->files.files[file.recorded] = file.here;
+  }
+  if (given.progress != nullptr) {
+    options->progress = [given](uint64_t done, uint64_t all) {
+      given.progress(done, all, given.user_data);
+    };
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_options* options,
+                                         hbbp_profile** profile, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (path == nullptr) return NullArgument("hbbp_profile_import", "path");
+    if (profile == nullptr) return NullArgument("hbbp_profile_import", "profile");
+    PerfImportOptions chosen;
+    if (options != nullptr) {
+      hbbp_import_options full;
+      HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_import_options", &full));
+      HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
+    }
+    HBBP_ASSIGN_OR_RETURN(hbbp::ProfileData data, hbbp::ImportPerfData(path, chosen));
+    *profile = new hbbp_profile(std::move(data));
+    return OkStatus();
+  });
+}

@@ -1,0 +1,241 @@
+#include "session/perf_import.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "perf/perf_data_reader.h"
+#include "session/branch_stack_bursts.h"
+#include "session/perf_event_kind.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kProtectionExec = 4;  // PROT_EXEC of Linux
+constexpr size_t kToldProblems = 3;
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
+
+bool HasBranchStacks(const PerfEvent& event) {
+  return (event.attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0 &&
+         (event.attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) == 0;
+}
+
+class PerfImport : public PerfDataVisitor {
+ public:
+  PerfImport(const PerfDataReader& reader, ImportOptions files)
+      : reader_(reader), importer_(std::move(files)) {}
+
+  void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
+    const uint16_t mode = CpuMode(sample.misc);
+    const EventSources& sources = SourcesOf(event);
+    if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER ||
+        mode == PERF_RECORD_MISC_HYPERVISOR) {
+      ++guest_samples_[event.index];
+      return;
+    }
+    NoteTime(sample.time);
+    const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
+    const uint64_t period = has_period        ? sample.period
+                            : event.attr.freq ? 1
+                                              : event.attr.sample_period;
+    if (sources.ebs) {
+      IpSample ip;
+      ip.ip = {sample.ip};
+      ip.pid = sample.pid;
+      ip.tid = sample.tid;
+      ip.time_ns = sample.time;
+      ip.period = period;
+      ip.in_kernel = mode == PERF_RECORD_MISC_KERNEL;
+      importer_.AddSample(*sources.ebs, ip);
+    }
+    if (!sources.lbr) return;
+    bursts_[event.index].Visit(sample.branches, period, [&](auto branches, uint64_t share) {
+      BurstSample burst;
+      burst.pid = sample.pid;
+      burst.tid = sample.tid;
+      burst.time_ns = sample.time;
+      burst.period = share;
+      burst.branches = branches;
+      importer_.AddBurst(*sources.lbr, burst);
+    });
+  }
+
+  void OnMmap(const MmapRecord& mmap) override {
+    const bool is_code =
+        (mmap.misc & PERF_RECORD_MISC_MMAP_DATA) == 0 || (mmap.protection & kProtectionExec) != 0;
+    if (!is_code) return;
+    MappingEvent mapping;
+    mapping.start = {mmap.address};
+    mapping.end = {mmap.address + std::min(mmap.size, UINT64_MAX - mmap.address)};
+    mapping.offset = {mmap.file_offset};
+    mapping.device = mmap.device;
+    mapping.inode = mmap.inode;
+    mapping.build_id = mmap.build_id;
+    mapping.path = mmap.path;
+    mapping.time_ns = mmap.sample_id.time;
+    importer_.AddMapping(mmap.pid, mapping);
+  }
+
+  void OnComm(const CommRecord& comm) override {
+    if (comm.is_exec) importer_.AddExec(comm.pid);
+    importer_.NameThread(comm.pid, comm.tid, comm.name);
+  }
+
+  void OnFork(const TaskRecord& fork) override { importer_.AddFork(fork.parent_pid, fork.pid); }
+
+  void OnLost(const LostRecord& lost) override {
+    lost_[IndexOfEvent(lost.id != 0 ? lost.id : lost.sample_id.id)] += lost.count;
+  }
+
+  void OnThrottle(const ThrottleRecord& throttle) override {
+    if (throttle.is_throttled) ++throttled_[IndexOfEvent(throttle.id)];
+  }
+
+  ProfileData Finish(const PerfDataSummary& summary) {
+    for (const PerfDataHeader::FileBuildId& file : reader_.header().build_ids) {
+      importer_.SetBuildId(file.path, file.build_id);
+    }
+    // An event without samples is told of, too.
+    for (const PerfEvent& event : reader_.events()) SourcesOf(event);
+    for (const auto& [event, sources] : sources_) Complete(event, sources);
+    if (!sources_.empty()) {
+      const EventSources& first = sources_.begin()->second;
+      importer_.source(first.ebs ? *first.ebs : *first.lbr).note = NoteOf(summary);
+    }
+    ProfileData data = importer_.Finish();
+    const PerfDataHeader& header = reader_.header();
+    data.command = Join(header.command_line);
+    data.host = header.os_release.empty() ? header.hostname
+                                          : "Linux " + header.os_release + " " + header.hostname;
+    data.duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
+    const bool is_one_process =
+        !data.threads.empty() &&
+        std::all_of(data.threads.begin(), data.threads.end(), [&](const ThreadRecord& thread) {
+          return thread.pid == data.threads.front().pid;
+        });
+    if (is_one_process) data.pid = data.threads.front().pid;
+    return data;
+  }
+
+ private:
+  // Of an event.
+  struct EventSources {
+    std::optional<uint32_t> ebs;
+    std::optional<uint32_t> lbr;
+  };
+
+  const EventSources& SourcesOf(const PerfEvent& event) {
+    const auto [place, added] = sources_.try_emplace(event.index);
+    if (!added) return place->second;
+    SourceRecord source;
+    source.event = KindOfPerfEvent(event.attr, event.name, reader_.header().cpu_id);
+    source.event_name = event.name;
+    source.period_mode = PeriodMode::kFixed;
+    source.include_kernel = !event.attr.exclude_kernel;
+    (event.attr.freq ? source.frequency_hz : source.period) =
+        event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
+    const bool has_branches = HasBranchStacks(event);
+    if (!has_branches || source.event != EventKind::kTakenBranches) {
+      source.kind = SourceKind::kEbs;
+      place->second.ebs = importer_.AddSource(source);
+    }
+    if (has_branches) {
+      source.kind = SourceKind::kLbr;
+      place->second.lbr = importer_.AddSource(source);
+    }
+    return place->second;
+  }
+
+  size_t IndexOfEvent(uint64_t id) const {
+    for (const PerfEvent& event : reader_.events()) {
+      if (std::find(event.ids.begin(), event.ids.end(), id) != event.ids.end()) return event.index;
+    }
+    return 0;
+  }
+
+  void NoteTime(uint64_t time_ns) {
+    if (time_ns == 0) return;
+    if (first_time_ns_ == 0 || time_ns < first_time_ns_) first_time_ns_ = time_ns;
+    last_time_ns_ = std::max(last_time_ns_, time_ns);
+  }
+
+  void Complete(size_t event, const EventSources& sources) {
+    for (const auto& index : {sources.ebs, sources.lbr}) {
+      if (!index) continue;
+      SourceRecord& source = importer_.source(*index);
+      source.lost = lost_[event];
+      source.throttled = throttled_[event];
+      auto& counters = source.trace.counters;
+      const auto count = [&counters](const char* name, uint64_t number) {
+        if (number != 0) counters.emplace_back(name, number);
+      };
+      count("guest-samples", guest_samples_[event]);
+      if (index != sources.lbr) continue;
+      count("empty-entries", bursts_[event].losses().empty);
+      count("speculative-entries", bursts_[event].losses().speculative);
+    }
+  }
+
+  static std::string NoteOf(const PerfDataSummary& summary) {
+    std::string note;
+    const auto add = [&note](const std::string& text) {
+      note += (note.empty() ? "" : "; ") + text;
+    };
+    if (summary.is_unfinished) add("perf was ended before it had finished this recording");
+    for (size_t i = 0; i < std::min(summary.problems.size(), kToldProblems); ++i) {
+      const PerfDataProblem& problem = summary.problems[i];
+      add("at byte " + std::to_string(problem.offset) + ": " + problem.what);
+    }
+    if (summary.problem_count > kToldProblems) {
+      add(std::to_string(summary.problem_count - kToldProblems) + " more problems");
+    }
+    if (summary.dropped_records != 0) {
+      add(std::to_string(summary.dropped_records) + " records could not be read");
+    }
+    return note;
+  }
+
+  const PerfDataReader& reader_;
+  Importer importer_;
+  std::map<size_t, EventSources> sources_;  // by index of the event, as the following
+  std::map<size_t, BranchStackBursts> bursts_;
+  std::map<size_t, uint64_t> lost_;
+  std::map<size_t, uint64_t> throttled_;
+  std::map<size_t, uint64_t> guest_samples_;
+  uint64_t first_time_ns_ = 0;
+  uint64_t last_time_ns_ = 0;
+};
+
+StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
+  if (path != "-") return PerfDataReader::Open(path);
+  constexpr char kName[] = "standard input";
+  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!input.valid()) return ErrnoStatus(errno, kName);
+  return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
+}
+
+}  // namespace
+
+StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
+  PerfImport import(*reader, options.files);
+  PerfDataOptions how;
+  how.progress = options.progress;
+  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(&import, how));
+  return import.Finish(summary);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,32 @@
+// ImportPerfData: a recording of perf, as a profile.
+//
+// An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
+// make a source of their own (EBS), unless it counts taken branches: where those retire says
+// nothing of where instructions do (Nowak et al., "Hybrid Basic Block Profiling", section V.A,
+// which samples two events at once for that).
+#ifndef HBBP_LIB_SESSION_PERF_IMPORT_H_
+#define HBBP_LIB_SESSION_PERF_IMPORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "base/status.h"
+#include "profile/importer.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+struct PerfImportOptions {
+  ImportOptions files;
+  // Bytes done, and all of them; 0: not known.
+  std::function<void(uint64_t done, uint64_t all)> progress;
+};
+
+// `path` "-": standard input. What of a damaged recording could not be used is said in the notes of
+// its sources.
+StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_PERF_IMPORT_H_

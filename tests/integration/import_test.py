@@ -1,0 +1,147 @@
+"""hbbp import: recordings made here, so that every number is known, and some of real hardware."""
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import unittest
+
+import record_support
+
+HEADER_BYTES = 104
+ATTR_BYTES = 112
+IP, TID, TIME, PERIOD, BRANCH_STACK = 1 << 0, 1 << 1, 1 << 2, 1 << 8, 1 << 11
+USER = 2
+
+
+def record(kind, misc, payload):
+    return struct.pack('<IHH', kind, misc, 8 + len(payload)) + payload
+
+
+def mapping(pid, start, size, path):
+    name = path.encode() + b'\0'
+    name += b'\0' * (-len(name) % 8)
+    return record(10, USER, struct.pack('<IIQQQIIQQII', pid, pid, start, size, 0, 8, 1, 77, 0, 5, 2) +
+                  name + struct.pack('<IIQ', pid, pid, 1))
+
+
+def sample(ip, pid, time, period, branches):
+    stack = b''.join(struct.pack('<QQQ', source, target, 0) for source, target in branches)
+    return record(9, USER, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
+
+
+def recording(*records):
+    """As perf record writes it: one event, instructions, with branch stacks."""
+    sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
+    sample_id_all = 1 << 18
+    attr = struct.pack('<IIQQQQQ', 0, ATTR_BYTES, 1, 1000, sample_type, 0, sample_id_all)
+    attr = attr.ljust(ATTR_BYTES, b'\0') + struct.pack('<QQ', 0, 0)
+    data = b''.join(records)
+    header = b'PERFILE2' + struct.pack('<9Q', HEADER_BYTES, len(attr), HEADER_BYTES, len(attr),
+                                       HEADER_BYTES + len(attr), len(data), 0, 0, 0)
+    return header.ljust(HEADER_BYTES, b'\0') + attr + data
+
+
+class ImportTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        self.recording = self.folder / 'perf.data'
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x1000, '/opt/server'),
+            sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010), (0x400030, 0x400020)]),
+            sample(0x400010, 7, 20, 1000, [(0x400040, 0x400010)]),
+            sample(0x900000, 7, 30, 1000, [])))
+
+    def import_it(self, *arguments, **options):
+        result = self.run_tool('import', '-o', self.file, *arguments, **options)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(result.stdout, '')
+        return result.stderr
+
+    def data(self, name):
+        path = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / name
+        if not path.is_file():
+            raise unittest.SkipTest('no recordings (HBBP_TEST_DATA)')
+        return path
+
+    def test_sources_of_an_event_with_branch_stacks(self):
+        message = self.import_it(self.recording)
+        self.assertIn(f'wrote {self.file}', message)
+        info = self.info()
+        ebs, lbr = info['sources']
+        self.assertEqual((ebs['kind'], ebs['event'], ebs['period'], ebs['samples']),
+                         ('ebs', 'instructions', 1000, 3))
+        self.assertEqual((lbr['kind'], lbr['event_name'], lbr['samples']),
+                         ('lbr', 'instructions', 2))
+        self.assertEqual((ebs['unmapped'], lbr['unmapped']), (1, 0))
+        self.assertEqual([(thread['pid'], thread['tid']) for thread in info['thread_list']],
+                         [(7, 7)])
+        self.assertEqual([module['name'] for module in info['modules'] if module['samples']],
+                         ['/opt/server'])
+
+    def test_files_that_moved(self):
+        for how in (['--file', f'server={self.folder}/x'], ['--file', f'/opt/server={self.folder}/x']):
+            self.import_it(self.recording, *how)
+            names = [module['name'] for module in self.info()['modules'] if module['samples']]
+            self.assertEqual(names, [f'{self.folder}/x'])
+        self.import_it(self.recording, '--symfs', '/images')
+        names = [module['name'] for module in self.info()['modules'] if module['samples']]
+        self.assertEqual(names, ['/images/opt/server'])
+
+    def test_standard_input(self):
+        with self.recording.open('rb') as recorded:
+            self.import_it('-', stdin=recorded)
+        self.assertEqual(self.info()['sources'][0]['samples'], 3)
+
+    def test_what_is_left_of_a_cut_recording_is_used_and_the_rest_told(self):
+        whole = self.recording.read_bytes()
+        self.recording.write_bytes(whole[:-20])
+        message = self.import_it(self.recording)
+        ebs = self.info()['sources'][0]
+        self.assertEqual(ebs['samples'], 2)
+        self.assertIn('at byte', ebs['note'])
+        self.assertIn(ebs['note'], message)
+
+    def test_what_is_no_recording_is_refused(self):
+        self.recording.write_text('not what perf writes, but long enough for any header' * 9)
+        message = self.refused('import', '-o', self.file, self.recording)
+        self.assertIn(str(self.recording), message)
+        self.assertFalse(self.file.exists())
+        self.assertIn('/nonexistent', self.refused('import', '-o', self.file, '/nonexistent'))
+        self.assertIn('RECORDED=HERE', self.refused('import', '--file', 'x', self.recording))
+
+    def test_blocks_of_a_recorded_program(self):
+        recorded = self.data('autofdo/test.lbr')
+        self.import_it(recorded, '--file', f'test.binary={recorded.with_name("test.binary")}')
+        source, = self.info()['sources']
+        self.assertEqual((source['event_name'], source['samples']), ('br_inst_exec:taken', 9232))
+        blocks = self.run_tool('blocks', '--format', 'csv', self.file)
+        self.assertEqual(blocks.returncode, 0)
+        self.assertIn('longest_match', blocks.stdout)
+
+    def test_streams_of_all_recordings_are_explained_or_told(self):
+        """A stream in a file that is here runs from its start to its end, but for a few."""
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
+        lbr = self.info()['sources'][1]
+        self.assertEqual(lbr['counters'], {'empty-entries': 366})
+        reasons = lbr['unexplained_reasons']
+        self.assertEqual(sum(reasons.values()), lbr['unexplained'])
+        # Duplicated newest entries make streams that run backwards or past a branch.
+        self.assertEqual(reasons['backwards'] + reasons['passes-branch'], 1048)
+
+    def test_perf_sees_the_same_samples(self):
+        if shutil.which('perf') is None:
+            raise unittest.SkipTest('no perf here')
+        script = self.run_command('perf', 'script', '-i', self.recording, '-F', 'ip')
+        self.assertEqual(len(script.split()), 3)
+
+    def run_command(self, *words):
+        return subprocess.run([str(word) for word in words], capture_output=True, text=True,
+                              check=True).stdout
+
+
+if __name__ == '__main__':
+    record_support.main(ImportTest)

@@ -1,0 +1,67 @@
+#include "session/branch_stack_bursts.h"
+
+#include <cstring>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kWrongPath = uint64_t{1} << 24;
+
+struct Entry {
+  uint64_t from, to, flags;
+};
+
+struct Part {
+  std::vector<uint64_t> sources;
+  uint64_t period;
+  bool operator==(const Part&) const = default;
+};
+
+// `entries` newest first, as the kernel has them.
+std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
+                          BranchStackLosses* losses = nullptr) {
+  std::vector<uint8_t> bytes(entries.size() * sizeof(Entry));
+  std::memcpy(bytes.data(), entries.data(), bytes.size());
+  const BranchStack stack(bytes, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
+  BranchStackBursts bursts;
+  std::vector<Part> parts;
+  bursts.Visit(stack, period, [&parts](auto branches, uint64_t share) {
+    Part part = {{}, share};
+    for (const TakenBranchSample& branch : branches) part.sources.push_back(branch.from.value);
+    parts.push_back(part);
+  });
+  if (losses != nullptr) *losses = bursts.losses();
+  return parts;
+}
+
+TEST_CASE("a stack is one burst, its oldest branch first") {
+  CHECK(PartsOf({{3, 30, 0}, {2, 20, 0}, {1, 10, 0}}, 100) == std::vector<Part>{{{1, 2, 3}, 100}});
+  CHECK(PartsOf({}, 100).empty());
+}
+
+TEST_CASE("empty slots at its end make it shorter") {
+  BranchStackLosses losses;
+  const auto parts = PartsOf({{2, 20, 0}, {1, 10, 0}, {0, 0, 0}, {0, 0, 0}}, 100, &losses);
+  CHECK(parts == std::vector<Part>{{{1, 2}, 100}});
+  CHECK(losses.empty == 2);
+}
+
+TEST_CASE("what lies on both sides of a branch that did not happen is not one stream") {
+  BranchStackLosses losses;
+  const auto parts =
+      PartsOf({{5, 50, 0}, {4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {2, 20, 0}, {1, 10, 0}},
+              300, &losses);
+  CHECK(parts == std::vector<Part>{{{1, 2}, 100}, {{3, 4, 5}, 200}});
+  CHECK(losses.speculative == 1);
+}
+
+TEST_CASE("branches without any stream share the period as well") {
+  const auto parts = PartsOf({{2, 20, 0}, {9, 90, kWrongPath}, {1, 10, 0}}, 100);
+  CHECK(parts == std::vector<Part>{{{1}, 50}, {{2}, 50}});
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,126 @@
+// hbbp import: a recording of perf becomes a profile.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "import";
+
+// "[#####.....]  50 %" on a terminal, over and over in one line.
+class ProgressBar {
+ public:
+  ProgressBar() : is_shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~ProgressBar() {
+    if (shown_percent_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  static void Update(uint64_t done, uint64_t all, void* bar) {
+    static_cast<ProgressBar*>(bar)->Show(done, all);
+  }
+
+ private:
+  void Show(uint64_t done, uint64_t all) {
+    if (!is_shown_ || all == 0) return;
+    const int percent =
+        static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(all));
+    if (percent == shown_percent_) return;
+    shown_percent_ = percent;
+    constexpr int kWidth = 40;
+    std::string bar(static_cast<size_t>(percent) * kWidth / 100, '#');
+    bar.resize(kWidth, '.');
+    std::fprintf(stderr, "\r[%s] %3d %%", bar.c_str(), percent);
+  }
+
+  bool is_shown_;
+  int shown_percent_ = -1;
+};
+
+// "RECORDED=HERE".
+StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* words) {
+  std::vector<hbbp_moved_file> files;
+  for (std::string& word : *words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "--file %s: give RECORDED=HERE, where RECORDED is the path or the name of "
+                        "a file when it was recorded",
+                        word.c_str());
+    }
+    word[equals] = '\0';
+    files.push_back({word.c_str(), word.c_str() + equals + 1});
+  }
+  return files;
+}
+
+Status Report(const hbbp_profile* profile, const std::string& output) {
+  HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(profile));
+  for (const SourceView& source : sources) {
+    Note(kName, std::string(SourceName(source.source)) + " of " + source.event_name + ": " +
+                    FormatCount(source.samples) +
+                    (HasStreams(source.source) ? " branch stacks" : " samples") + ", lost " +
+                    FormatCount(source.lost) + ", unmapped " + FormatCount(source.unmapped));
+    if (*source.note != '\0') Note(kName, source.note);
+  }
+  Note(kName, "wrote " + output + "; next: hbbp info " + output + ", hbbp mix " + output);
+  return OkStatus();
+}
+
+StatusOr<ProfileHandle> Import(const std::string& recording, const hbbp_import_options& options) {
+  HBBP_INIT(hbbp_error, error);
+  hbbp_profile* profile = nullptr;
+  if (hbbp_profile_import(recording.c_str(), &options, &profile, &error) != HBBP_OK) {
+    return ToStatus(error);
+  }
+  return ProfileHandle(profile);
+}
+
+}  // namespace
+
+int RunImport(int argc, char** argv) {
+  std::vector<std::string> recordings, moved;
+  std::string output = "hbbp.out";
+  std::string root;
+  Options options(kName, "Make a profile of a recording of perf");
+  options.Positionals("FILE", &recordings, 1, 1, "what perf record has written; - is stdin");
+  options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
+  options.Value("--symfs", &root, "DIR", "folder with the files of the recorded machine");
+  options.Values("--file", &moved, "RECORDED=HERE",
+                 "a file that is elsewhere here; may be repeated");
+  options.Footer(
+      "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
+      "hbbp info tells what was found, lost, and could not be explained.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const StatusOr<std::vector<hbbp_moved_file>> files = SplitMoved(&moved);
+  if (!files.ok()) return Fail(kName, files.status().message());
+  StatusOr<ProfileHandle> profile = Status();
+  {
+    ProgressBar bar;
+    HBBP_INIT(hbbp_import_options, how);
+    how.root = root.empty() ? nullptr : root.c_str();
+    how.moved_files = files->data();
+    how.moved_file_count = static_cast<uint32_t>(files->size());
+    how.progress = &ProgressBar::Update;
+    how.user_data = &bar;
+    profile = Import(recordings.front(), how);
+  }
+  if (!profile.ok()) return Fail(kName, profile.status().message());
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_profile_save(profile->get(), output.c_str(), &error) != HBBP_OK) {
+    return Fail(kName, error.message);
+  }
+  const Status reported = Report(profile->get(), output);
+  return reported.ok() ? kExitSuccess : Fail(kName, reported.message());
+}
+
+}  // namespace hbbp::tools
