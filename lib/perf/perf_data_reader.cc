@@ -147,16 +147,13 @@ Status PerfDataReader::ReadFileHeader(uint64_t header_size) {
   ReadEventTypes(SectionAt(header.data() + 56));
 
   const uint64_t file_size = source_->size().value_or(0);
+  data_.offset = std::min(std::max<uint64_t>(data_.offset, header_size), file_size);
+  const uint64_t present = file_size - data_.offset;
   if (data_.size == 0) {
     summary_.is_unfinished = true;
-    data_.offset = std::max<uint64_t>(data_.offset, header_size);
-    data_.size = file_size - std::min(file_size, data_.offset);
-    return source_->Seek(data_.offset);
-  }
-  if (data_.offset > file_size || data_.size > file_size - data_.offset) {
-    const uint64_t present = file_size - std::min(file_size, data_.offset);
-    AddProblem(file_size, data_.size - std::min(data_.size, present),
-               "the file is cut off within its records");
+    data_.size = present;
+  } else if (data_.size > present) {
+    AddProblem(file_size, data_.size - present, "the file is cut off within its records");
     data_.size = present;
   } else if (header.size() == kHeaderBytes) {
     ReadFeatures(FeaturesIn(header.data() + kOldHeaderBytes, order_));

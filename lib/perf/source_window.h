@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "base/status.h"
 #include "perf/byte_source.h"
@@ -27,7 +27,7 @@ class SourceWindow {
   // Precondition: size <= kBlockBytes.
   std::span<const uint8_t> Peek(size_t size) {
     if (end_ - begin_ < size) Fill(size);
-    return {block_.data() + begin_, std::min(size, end_ - begin_)};
+    return {block_.get() + begin_, std::min(size, end_ - begin_)};
   }
 
   // How many bytes there were to skip.
@@ -42,7 +42,8 @@ class SourceWindow {
 
   ByteSource* source_;
   uint64_t end_of_source_;
-  std::vector<uint8_t> block_;
+  size_t block_bytes_;
+  std::unique_ptr<uint8_t[]> block_;
   uint64_t block_start_;  // where block_[0] stands in the source
   size_t begin_ = 0;
   size_t end_ = 0;

@@ -1,5 +1,6 @@
 #include "perf/records.h"
 
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 
 #include <cstdint>
@@ -219,6 +220,147 @@ TEST_CASE("every parser refuses records of other types") {
     CHECK(ParseLost(record, WithType(0)).has_value() ==
           (kind == PERF_RECORD_LOST || kind == PERF_RECORD_LOST_SAMPLES));
   }
+}
+
+// Every combination of trailing fields, with and without them, in both byte orders.
+void ForEachFormat(const std::function<void(const RecordFormat&)>& test) {
+  for (size_t combination = 0; combination < kCombinations; ++combination) {
+    for (const ByteOrder order : {ByteOrder::kNative, ByteOrder::kSwapped}) {
+      for (const bool sample_id_all : {false, true}) {
+        RecordFormat format = {.sample_type = SampleType(combination)};
+        format.sample_id_all = sample_id_all;
+        format.order = order;
+        CAPTURE(format.sample_type, sample_id_all, order == ByteOrder::kSwapped);
+        test(format);
+      }
+    }
+  }
+}
+
+PerfRecordBuilder Builder(const RecordFormat& format) {
+  PerfRecordBuilder builder(format);
+  builder.Pid(101).Tid(102).Time(0x1000000000000003).Id(0x5000000000000005).StreamId(6).Cpu(7);
+  return builder;
+}
+
+void CheckSampleId(const SampleId& sample_id, const RecordFormat& format) {
+  const auto has = [&format](uint64_t fields) {
+    return format.sample_id_all && (format.sample_type & fields) != 0;
+  };
+  CHECK(sample_id.pid == (has(PERF_SAMPLE_TID) ? 101 : 0));
+  CHECK(sample_id.tid == (has(PERF_SAMPLE_TID) ? 102 : 0));
+  CHECK(sample_id.time == (has(PERF_SAMPLE_TIME) ? 0x1000000000000003 : 0));
+  CHECK(sample_id.id == (has(PERF_SAMPLE_ID | PERF_SAMPLE_IDENTIFIER) ? 0x5000000000000005 : 0));
+  CHECK(sample_id.stream_id == (has(PERF_SAMPLE_STREAM_ID) ? 6 : 0));
+  CHECK(sample_id.cpu == (has(PERF_SAMPLE_CPU) ? 7 : 0));
+}
+
+TEST_CASE("mappings, names and tasks are read in both byte orders") {
+  ForEachFormat([](const RecordFormat& format) {
+    const auto mmap = ParseMmap(Builder(format).Mmap(0x7000, 0x2000, 0x1000, "/lib/a.so"), format);
+    REQUIRE(mmap.has_value());
+    CHECK(mmap->address == 0x7000);
+    CHECK(mmap->size == 0x2000);
+    CHECK(mmap->file_offset == 0x1000);
+    CHECK(mmap->path == "/lib/a.so");
+    CHECK(mmap->protection == (PROT_READ | PROT_EXEC));
+    CheckSampleId(mmap->sample_id, format);
+    const auto mmap2 =
+        ParseMmap(Builder(format).Mmap2(0x7000, 0x2000, 0x1000, 8, 3, 99, "/lib/b.so"), format);
+    REQUIRE(mmap2.has_value());
+    CHECK(mmap2->device == makedev(8, 3));
+    CHECK(mmap2->inode == 99);
+    CHECK(mmap2->inode_generation == 7);
+    CHECK(mmap2->protection == 5);
+    CHECK(mmap2->flags == 2);
+    CheckSampleId(mmap2->sample_id, format);
+    const auto comm = ParseComm(Builder(format).Misc(PERF_RECORD_MISC_COMM_EXEC).Comm("n"), format);
+    REQUIRE(comm.has_value());
+    CHECK(comm->name == "n");
+    CHECK(comm->is_exec);
+    CheckSampleId(comm->sample_id, format);
+    const auto task = ParseTask(Builder(format).Exit(201, 202), format);
+    REQUIRE(task.has_value());
+    CHECK(task->parent_tid == 202);
+    CHECK(task->time == 0x1000000000000003);
+    CheckSampleId(task->sample_id, format);
+  });
+}
+
+TEST_CASE("lost and throttled samples and switches are read in both byte orders") {
+  ForEachFormat([](const RecordFormat& format) {
+    const auto lost = ParseLost(Builder(format).Lost(12), format);
+    REQUIRE(lost.has_value());
+    CHECK(lost->id == 0x5000000000000005);
+    CHECK(lost->count == 12);
+    CHECK_FALSE(lost->only_samples);
+    CheckSampleId(lost->sample_id, format);
+    const auto end = ParseThrottle(Builder(format).Throttle(PERF_RECORD_UNTHROTTLE), format);
+    REQUIRE(end.has_value());
+    CHECK_FALSE(end->is_throttled);
+    CHECK(end->time == 0x1000000000000003);
+    CheckSampleId(end->sample_id, format);
+    const auto in = ParseSwitch(Builder(format).Misc(0).Switch(), format);
+    REQUIRE(in.has_value());
+    CHECK_FALSE(in->is_out);
+    CheckSampleId(in->sample_id, format);
+    constexpr uint16_t kPreempted =
+        PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT;
+    const auto out = ParseSwitch(Builder(format).Misc(kPreempted).SwitchCpuWide(7, 8), format);
+    REQUIRE(out.has_value());
+    CHECK(out->is_out);
+    CHECK(out->is_preempted);
+    CHECK(out->other_pid == 7);
+    CHECK(out->other_tid == 8);
+    CheckSampleId(out->sample_id, format);
+  });
+}
+
+TEST_CASE("what the kernel tells of itself is read in both byte orders") {
+  ForEachFormat([](const RecordFormat& format) {
+    const auto namespaces = ParseNamespaces(Builder(format).Namespaces({1, 2, 3, 4}), format);
+    REQUIRE(namespaces.has_value());
+    REQUIRE(namespaces->namespaces.size() == 2);
+    CHECK(namespaces->namespaces[1].device == 3);
+    CHECK(namespaces->namespaces[1].inode == 4);
+    CheckSampleId(namespaces->sample_id, format);
+    const auto symbol =
+        ParseKsymbol(Builder(format).Ksymbol(0xffff800000000000, 64, 1, 1, "bpf_prog_x"), format);
+    REQUIRE(symbol.has_value());
+    CHECK(symbol->address == 0xffff800000000000);
+    CHECK(symbol->size == 64);
+    CHECK(symbol->type == PERF_RECORD_KSYMBOL_TYPE_BPF);
+    CHECK(symbol->is_removed);
+    CHECK(symbol->name == "bpf_prog_x");
+    CheckSampleId(symbol->sample_id, format);
+    const auto bpf = ParseBpfEvent(Builder(format).BpfEvent(1, 2, 3, 4), format);
+    REQUIRE(bpf.has_value());
+    CHECK(bpf->type == PERF_BPF_EVENT_PROG_LOAD);
+    CHECK(bpf->flags == 2);
+    CHECK(bpf->id == 3);
+    CHECK(bpf->tag == 4);
+    CheckSampleId(bpf->sample_id, format);
+    const auto group = ParseCgroup(Builder(format).CgroupRecord(77, "/a/b"), format);
+    REQUIRE(group.has_value());
+    CHECK(group->id == 77);
+    CHECK(group->path == "/a/b");
+    CheckSampleId(group->sample_id, format);
+    const std::vector<uint8_t> poke_record = Builder(format).TextPoke(0x1234, {1, 2, 3}, {4, 5});
+    const auto poke = ParseTextPoke(poke_record, format);
+    REQUIRE(poke.has_value());
+    CHECK(poke->address == 0x1234);
+    CHECK(std::vector<uint8_t>(poke->old_bytes.begin(), poke->old_bytes.end()) ==
+          std::vector<uint8_t>{1, 2, 3});
+    CHECK(std::vector<uint8_t>(poke->new_bytes.begin(), poke->new_bytes.end()) ==
+          std::vector<uint8_t>{4, 5});
+    CheckSampleId(poke->sample_id, format);
+  });
+}
+
+TEST_CASE("a count of namespaces that the record cannot hold is refused") {
+  std::vector<uint8_t> record = Builder(uint64_t{0}).Namespaces({1, 2});
+  record[sizeof(perf_event_header) + 8] = 2;
+  CHECK_FALSE(ParseNamespaces(record, {}).has_value());
 }
 
 }  // namespace
