@@ -173,7 +173,8 @@ static void test_null(void) {
   CHECK_REFUSES("profile", hbbp_profile_load("/none", NULL, &error));
   CHECK_REFUSES("path", hbbp_profile_import(NULL, NULL, &out, &error));
   CHECK_REFUSES("profile", hbbp_profile_import("/none", NULL, NULL, &error));
-  hbbp_import_options import_options = {0};
+  HBBP_INIT(hbbp_import_options, import_options);
+  import_options.struct_size = 1;
   CHECK_REFUSES("struct_size", hbbp_profile_import("/none", &import_options, &out, &error));
   import_options.struct_size = sizeof import_options;
   import_options.moved_file_count = 1;

@@ -171,10 +171,10 @@ std::string Describe(const ProfileData& data) {
         << source.period << ' ' << source.frequency_hz << ' ' << source.lost << ' '
         << source.throttled << ' ' << source.unmapped << ' ' << source.note << '\n';
     const TraceStatistics& trace = source.trace;
-    out << "event " << source.event_name << " trace " << trace.mode << '|' << trace.rung << '|' << trace.bursts << ' '
-        << trace.taken_branches << ' ' << trace.breakpoints << ' ' << trace.lookahead_instructions
-        << ' ' << trace.decoded_instructions << ' ' << trace.handler_ns << ' '
-        << trace.verified_branches << ' ' << trace.disagreements;
+    out << "event " << source.event_name << " trace " << trace.mode << '|' << trace.rung << '|'
+        << trace.bursts << ' ' << trace.taken_branches << ' ' << trace.breakpoints << ' '
+        << trace.lookahead_instructions << ' ' << trace.decoded_instructions << ' '
+        << trace.handler_ns << ' ' << trace.verified_branches << ' ' << trace.disagreements;
     for (const auto& [name, number] : trace.counters) out << ' ' << name << '=' << number;
     out << '\n';
   }
