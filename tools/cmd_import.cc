@@ -89,13 +89,17 @@ StatusOr<ProfileHandle> Import(const std::string& recording, const hbbp_import_o
 int RunImport(int argc, char** argv) {
   std::vector<std::string> recordings, moved;
   std::string output = "hbbp.out";
-  std::string root;
+  std::string root, binary;
   Options options(kName, "Make a profile of a recording of perf");
-  options.Positionals("FILE", &recordings, 1, 1, "what perf record has written; - is stdin");
+  options.Positionals(
+      "FILE", &recordings, 1, 1,
+      "what perf record has written (- is stdin), or text of perf script with branch stacks");
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
   options.Value("--symfs", &root, "DIR", "folder with the files of the recorded machine");
   options.Values("--file", &moved, "RECORDED=HERE",
                  "a file that is elsewhere here; may be repeated");
+  options.Value("--binary", &binary, "FILE",
+                "for text without mappings: the file whose addresses it has");
   options.Footer(
       "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
       "hbbp info tells what was found, lost, and could not be explained.");
@@ -108,6 +112,7 @@ int RunImport(int argc, char** argv) {
     ProgressBar bar;
     HBBP_INIT(hbbp_import_options, how);
     how.root = root.empty() ? nullptr : root.c_str();
+    how.binary = binary.empty() ? nullptr : binary.c_str();
     how.moved_files = files->data();
     how.moved_file_count = static_cast<uint32_t>(files->size());
     how.progress = &ProgressBar::Update;

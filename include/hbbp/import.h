@@ -22,17 +22,21 @@ typedef struct hbbp_import_options {
   /* Called now and then from the importing thread: bytes of the recording that were read, and all
    * of them, 0 if that is not known. */
   void (*progress)(uint64_t done, uint64_t all, void *user_data);
-  void *user_data; /* given to progress */
+  void *user_data;    /* given to progress */
+  const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
+                         has */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
- * samples are of x86-64 code. Sources of the profile: for each event with branch stacks one of
- * HBBP_SOURCE_LBR; for each event but taken branches one of HBBP_SOURCE_EBS. What of a damaged
- * recording was dropped is said in hbbp_source_info.note. `path` "-" is standard input. `options`
- * may be NULL. Code is read from the files of the recording when blocks are asked for.
- * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
- * recording, or nothing of it can be read; the message says where), HBBP_ERROR_INVALID_ARGUMENT,
- * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+ * samples are of x86-64 code; or text of `perf script` with branch stacks, as llvm-profgen and BOLT
+ * take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
+ * Sources of the profile: for each event with branch stacks one of HBBP_SOURCE_LBR; for each event
+ * but taken branches one of HBBP_SOURCE_EBS. What of a damaged recording was dropped is said in
+ * hbbp_source_info.note. `path` "-" is standard input. `options` may be NULL. Code is read from the
+ * files of the recording when blocks are asked for. Errors: HBBP_ERROR_NOT_FOUND,
+ * HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no recording, or nothing of it can
+ * be read; the message says where), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread.
+ * Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
                                          hbbp_profile **profile, hbbp_error *error);
 

@@ -19,6 +19,7 @@ namespace {
 
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   if (given.root != nullptr) options->files.root = given.root;
+  if (given.binary != nullptr) options->binary = given.binary;
   if (given.moved_files == nullptr && given.moved_file_count != 0) {
     return NullArgument("hbbp_profile_import", "moved_files");
   }
@@ -51,7 +52,7 @@ HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_opt
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_import_options", &full));
       HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
     }
-    HBBP_ASSIGN_OR_RETURN(hbbp::ProfileData data, hbbp::ImportPerfData(path, chosen));
+    HBBP_ASSIGN_OR_RETURN(hbbp::ProfileData data, hbbp::ImportRecording(path, chosen));
     *profile = new hbbp_profile(std::move(data));
     return OkStatus();
   });

@@ -2,11 +2,13 @@
 #ifndef HBBP_LIB_SESSION_BRANCH_STACK_BURSTS_H_
 #define HBBP_LIB_SESSION_BRANCH_STACK_BURSTS_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <span>
 #include <vector>
 
 #include "perf/branch_stack.h"
+#include "perf/perf_script_line.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -17,15 +19,28 @@ struct BranchStackLosses {
   uint64_t speculative = 0;  // on a path that was not taken after all
 };
 
+inline bool IsSpeculative(const BranchEntry& entry) {
+  constexpr uint8_t kWrongPath = 1;  // PERF_BR_SPEC_WRONG_PATH
+  return entry.speculation == kWrongPath;
+}
+inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
+
 // Cuts stacks at entries that are no branches which happened, since what follows one did not follow
 // the one before it.
 class BranchStackBursts {
  public:
   // Calls visit(std::span<const TakenBranchSample> branches, uint64_t period) for each part of
-  // `stack`, oldest branch first. The parts share `period` by their streams.
-  template <typename Visitor>
-  void Visit(const BranchStack& stack, uint64_t period, Visitor&& visit) {
-    Split(stack);
+  // `stack`, oldest branch first. The parts share `period` by their streams. A Stack has size() and
+  // entries, newest first, with `from`, `to` and a function IsSpeculative.
+  template <typename Stack, typename Visitor>
+  void Visit(const Stack& stack, uint64_t period, Visitor&& visit) {
+    branches_.clear();
+    parts_.clear();
+    for (size_t i = stack.size(); i-- > 0;) {
+      const auto& entry = stack[i];
+      Add({{entry.from}, {entry.to}}, IsSpeculative(entry));
+    }
+    EndPart();
     uint64_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
     for (const Part& part : parts_) {
@@ -38,11 +53,12 @@ class BranchStackBursts {
 
  private:
   struct Part {
-    size_t first, end;
+    size_t first = 0, end = 0;
     size_t size() const { return end - first; }
   };
 
-  void Split(const BranchStack& stack);
+  void Add(const TakenBranchSample& branch, bool is_speculative);
+  void EndPart();
 
   std::vector<TakenBranchSample> branches_;
   std::vector<Part> parts_;  // none is empty

@@ -12,6 +12,7 @@
 
 #include "perf/perf_data_reader.h"
 #include "session/branch_stack_bursts.h"
+#include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
 
 namespace hbbp {
@@ -77,16 +78,7 @@ class PerfImport : public PerfDataVisitor {
     const bool is_code =
         (mmap.misc & PERF_RECORD_MISC_MMAP_DATA) == 0 || (mmap.protection & kProtectionExec) != 0;
     if (!is_code) return;
-    MappingEvent mapping;
-    mapping.start = {mmap.address};
-    mapping.end = {mmap.address + std::min(mmap.size, UINT64_MAX - mmap.address)};
-    mapping.offset = {mmap.file_offset};
-    mapping.device = mmap.device;
-    mapping.inode = mmap.inode;
-    mapping.build_id = mmap.build_id;
-    mapping.path = mmap.path;
-    mapping.time_ns = mmap.sample_id.time;
-    importer_.AddMapping(mmap.pid, mapping);
+    importer_.AddMapping(mmap.pid, MappingOf(mmap));
   }
 
   void OnComm(const CommRecord& comm) override {
@@ -219,6 +211,20 @@ class PerfImport : public PerfDataVisitor {
   uint64_t last_time_ns_ = 0;
 };
 
+StatusOr<bool> IsPerfData(const std::string& path) {
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
+  // A pipe cannot be looked into; text is in files.
+  if (!source->size()) return true;
+  char start[8] = {};
+  HBBP_ASSIGN_OR_RETURN(const size_t size,
+                        source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));
+  const std::string_view magic(start, size);
+  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"}) {
+    if (magic == known) return true;
+  }
+  return false;
+}
+
 StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
   if (path != "-") return PerfDataReader::Open(path);
   constexpr char kName[] = "standard input";
@@ -228,6 +234,12 @@ StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
 }
 
 }  // namespace
+
+StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
+  if (path == "-") return ImportPerfData(path, options);
+  HBBP_ASSIGN_OR_RETURN(const bool is_perf_data, IsPerfData(path));
+  return is_perf_data ? ImportPerfData(path, options) : ImportPerfScript(path, options);
+}
 
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));

@@ -1,4 +1,4 @@
-// ImportPerfData: a recording of perf, as a profile.
+// ImportRecording: what perf recorded, as a profile.
 //
 // An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
 // make a source of their own (EBS), unless it counts taken branches: where those retire says
@@ -19,13 +19,22 @@ namespace hbbp {
 
 struct PerfImportOptions {
   ImportOptions files;
+  // For text without mappings: the one file whose addresses it has; empty: none.
+  std::string binary;
   // Bytes done, and all of them; 0: not known.
   std::function<void(uint64_t done, uint64_t all)> progress;
 };
 
+// Either of the two that follow, by what is at the start of the file. kBadFormat if it is neither.
+StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options);
+
 // `path` "-": standard input. What of a damaged recording could not be used is said in the notes of
 // its sources.
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options);
+
+// Text of `perf script` with branch stacks. It has no periods: a sample counts as one event. A
+// count in front of a sample, as in aggregated text, says how often it was seen.
+StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImportOptions& options);
 
 }  // namespace hbbp
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -105,14 +106,73 @@ TEST_CASE(
   CHECK(BranchesFromTo(data, module, kMain + 0xe4, kMain + 0xe9) == 21980);
 }
 
+using Counts = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
+
+// Ranges and branches inside the module, as llvm-profgen --skip-symbolization prints them.
+std::pair<Counts, Counts> RangesAndBranches(const ProfileData& data, uint32_t module) {
+  Counts ranges, branches;
+  for (const BranchCount& branch : data.branches) {
+    if (branch.to_module != module) continue;
+    if (branch.from_module == module) branches[{branch.from, branch.to}] += branch.number;
+    const bool has_range = branch.HasStream() && branch.stream_end != kStreamLeavesModule;
+    if (has_range) ranges[{branch.to, branch.stream_end}] += branch.number;
+  }
+  return {ranges, branches};
+}
+
+ProfileData ImportText(const std::string& name, const std::string& binary) {
+  PerfImportOptions options;
+  options.binary = Recording("profgen/" + binary);
+  options.files.files[binary] = options.binary;
+  StatusOr<ProfileData> data = ImportRecording(Recording("profgen/" + name), options);
+  REQUIRE(data.ok());
+  return *std::move(data);
+}
+
+// Golden: llvm-profgen-19 --format=text --skip-symbolization.
+TEST_CASE("text of perf script has the ranges and branches that llvm-profgen finds") {
+  if (Recording("profgen/noprobe.perfscript").empty()) {
+    HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  }
+  const Counts ranges = {{{0x5b0, 0x5c8}, 7},  {{0x5b0, 0x5d7}, 13}, {{0x5dc, 0x5e9}, 6},
+                         {{0x5e5, 0x5e9}, 12}, {{0x5ff, 0x62f}, 19}, {{0x634, 0x637}, 18},
+                         {{0x645, 0x645}, 18}};
+  const Counts branches = {{{0x5c8, 0x5dc}, 7},  {{0x5d7, 0x5e5}, 13}, {{0x5e9, 0x634}, 18},
+                           {{0x62f, 0x5b0}, 21}, {{0x637, 0x645}, 18}, {{0x645, 0x5ff}, 19}};
+  for (const char* text : {"noprobe.perfscript", "noprobe.mmap.perfscript"}) {
+    const ProfileData data = ImportText(text, "noprobe.perfbin");
+    const auto [found_ranges, found_branches] =
+        RangesAndBranches(data, ModuleNamed(data, "noprobe.perfbin"));
+    CHECK(found_ranges == ranges);
+    CHECK(found_branches == branches);
+  }
+}
+
+TEST_CASE("a count in front of a sample says how often it was seen") {
+  if (Recording("profgen/noprobe.aggperfscript").empty()) {
+    HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  }
+  const ProfileData data = ImportText("noprobe.aggperfscript", "noprobe.perfbin");
+  const auto [ranges, branches] = RangesAndBranches(data, ModuleNamed(data, "noprobe.perfbin"));
+  CHECK(ranges == Counts{{{0x5b0, 0x5c8}, 13},
+                         {{0x5b0, 0x5d7}, 21},
+                         {{0x5dc, 0x5e9}, 10},
+                         {{0x5e5, 0x5e9}, 20},
+                         {{0x5ff, 0x62f}, 31},
+                         {{0x634, 0x637}, 30},
+                         {{0x645, 0x645}, 30}});
+  CHECK(branches.at({0x62f, 0x5b0}) == 35);
+}
+
 TEST_CASE("what is no recording, or is not there, is an error that names the file") {
   const StatusOr<ProfileData> missing = ImportPerfData("/nonexistent/perf.data", {});
   REQUIRE(!missing.ok());
   CHECK(missing.status().code() == StatusCode::kNotFound);
   CHECK(missing.status().message().find("/nonexistent/perf.data") != std::string::npos);
-  const StatusOr<ProfileData> text = ImportPerfData("/proc/self/maps", {});
-  REQUIRE(!text.ok());
-  CHECK(text.status().code() == StatusCode::kBadFormat);
+  const StatusOr<ProfileData> other = ImportRecording("/bin/true", {});
+  REQUIRE(!other.ok());
+  CHECK(other.status().code() == StatusCode::kBadFormat);
+  CHECK(other.status().message().find("brstack") != std::string::npos);
 }
 
 }  // namespace

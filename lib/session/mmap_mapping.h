@@ -1,0 +1,28 @@
+// A mapping that perf recorded, as the importer takes it.
+#ifndef HBBP_LIB_SESSION_MMAP_MAPPING_H_
+#define HBBP_LIB_SESSION_MMAP_MAPPING_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "perf/records.h"
+#include "samples/samples.h"
+
+namespace hbbp {
+
+inline MappingEvent MappingOf(const MmapRecord& mmap) {
+  MappingEvent mapping;
+  mapping.start = {mmap.address};
+  mapping.end = {mmap.address + std::min(mmap.size, UINT64_MAX - mmap.address)};
+  mapping.offset = {mmap.file_offset};
+  mapping.device = mmap.device;
+  mapping.inode = mmap.inode;
+  mapping.build_id = mmap.build_id;
+  mapping.path = mmap.path;
+  mapping.time_ns = mmap.sample_id.time;
+  return mapping;
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_MMAP_MAPPING_H_
