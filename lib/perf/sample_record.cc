@@ -162,10 +162,12 @@ bool ParseSample(std::span<const uint8_t> record, const RecordFormat& format,
                  SampleRecord* sample) {
   if (!IsOfType(record, PERF_RECORD_SAMPLE, format.order)) return false;
   RecordCursor cursor(record.subspan(sizeof(perf_event_header)), format.order);
-  *sample = SampleRecord();
+  static_cast<SampleHead&>(*sample) = SampleHead();
+  if (sample->has_tail) static_cast<SampleTail&>(*sample) = SampleTail();
+  sample->has_tail = (format.sample_type & kTailFields) != 0;
   sample->misc = HeaderOf(record, format.order).misc;
   if (!ReadHead(cursor, format.sample_type, sample)) return false;
-  return (format.sample_type & kTailFields) == 0 || ReadTail(cursor, format, sample);
+  return !sample->has_tail || ReadTail(cursor, format, sample);
 }
 
 }  // namespace hbbp
