@@ -9,8 +9,9 @@
 namespace hbbp {
 namespace {
 
-// With a constant order this is inlined into the live path without a test of it.
-inline bool ReadHead(RecordCursor& cursor, uint64_t sample_type, SampleHead* sample) {
+// In the live path the order is a constant, which only helps where this is inlined.
+[[gnu::always_inline]] inline bool ReadHead(RecordCursor& cursor, uint64_t sample_type,
+                                            SampleHead* sample) {
   const auto has = [sample_type](uint64_t field) { return (sample_type & field) != 0; };
   uint32_t reserved;
   return (!has(PERF_SAMPLE_IDENTIFIER) || cursor.Read(&sample->id)) &&
