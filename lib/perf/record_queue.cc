@@ -6,7 +6,9 @@
 namespace hbbp {
 namespace {
 
-bool IsEarlier(const RecordQueue::Entry& a, const RecordQueue::Entry& b) { return a.time < b.time; }
+constexpr auto kIsEarlier = [](const RecordQueue::Entry& a, const RecordQueue::Entry& b) {
+  return a.time < b.time;
+};
 
 }  // namespace
 
@@ -27,9 +29,23 @@ uint64_t RecordQueue::MedianTime() const {
   return *middle;
 }
 
+// The records of one CPU come in order: there are few runs to merge, pair by pair.
 void RecordQueue::Sort() {
-  if (!std::is_sorted(entries_.begin(), entries_.end(), IsEarlier)) {
-    std::stable_sort(entries_.begin(), entries_.end(), IsEarlier);
+  std::vector<std::ptrdiff_t> ends;  // of runs
+  for (size_t i = 1; i < entries_.size(); ++i) {
+    if (kIsEarlier(entries_[i], entries_[i - 1])) ends.push_back(static_cast<std::ptrdiff_t>(i));
+  }
+  ends.push_back(static_cast<std::ptrdiff_t>(entries_.size()));
+  while (ends.size() > 1) {
+    std::ptrdiff_t begin = 0;
+    size_t kept = 0;
+    for (size_t i = 0; i < ends.size(); i += 2) {
+      const std::ptrdiff_t end = i + 1 < ends.size() ? ends[i + 1] : ends[i];
+      std::inplace_merge(entries_.begin() + begin, entries_.begin() + ends[i],
+                         entries_.begin() + end, kIsEarlier);
+      begin = ends[kept++] = end;
+    }
+    ends.resize(kept);
   }
 }
 

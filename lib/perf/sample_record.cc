@@ -9,8 +9,9 @@
 namespace hbbp {
 namespace {
 
-// With a constant order this is inlined into the live path without a test of it.
-inline bool ReadHead(RecordCursor& cursor, uint64_t sample_type, SampleHead* sample) {
+// In the live path the order is a constant, which only helps where this is inlined.
+[[gnu::always_inline]] inline bool ReadHead(RecordCursor& cursor, uint64_t sample_type,
+                                            SampleHead* sample) {
   const auto has = [sample_type](uint64_t field) { return (sample_type & field) != 0; };
   uint32_t reserved;
   return (!has(PERF_SAMPLE_IDENTIFIER) || cursor.Read(&sample->id)) &&
@@ -162,10 +163,12 @@ bool ParseSample(std::span<const uint8_t> record, const RecordFormat& format,
                  SampleRecord* sample) {
   if (!IsOfType(record, PERF_RECORD_SAMPLE, format.order)) return false;
   RecordCursor cursor(record.subspan(sizeof(perf_event_header)), format.order);
-  *sample = SampleRecord();
+  static_cast<SampleHead&>(*sample) = SampleHead();
+  if (sample->has_tail) static_cast<SampleTail&>(*sample) = SampleTail();
+  sample->has_tail = (format.sample_type & kTailFields) != 0;
   sample->misc = HeaderOf(record, format.order).misc;
   if (!ReadHead(cursor, format.sample_type, sample)) return false;
-  return (format.sample_type & kTailFields) == 0 || ReadTail(cursor, format, sample);
+  return !sample->has_tail || ReadTail(cursor, format, sample);
 }
 
 }  // namespace hbbp

@@ -65,7 +65,8 @@ struct Registers {
   U64View values;    // one for each bit of the event's mask, none if the ABI is NONE
 };
 
-struct SampleRecord : SampleHead {
+// The fields after PERF_SAMPLE_PERIOD; absent ones are empty or 0.
+struct SampleTail {
   CounterValues counters;
   U64View callchain;  // with the marks PERF_CONTEXT_*
   std::span<const uint8_t> raw;
@@ -82,6 +83,11 @@ struct SampleRecord : SampleHead {
   uint64_t data_page_size = 0;
   uint64_t code_page_size = 0;
   std::span<const uint8_t> aux;
+};
+
+struct SampleRecord : SampleHead, SampleTail {
+  // Is anything in SampleTail set? It is large, and most samples do without.
+  bool has_tail = false;
 };
 
 // `record` is a whole record with its header. Nothing for a record of another type or one too short

@@ -16,7 +16,7 @@ namespace hbbp {
 
 class SourceWindow {
  public:
-  static constexpr size_t kBlockBytes = 1 << 20;
+  static constexpr size_t kBlockBytes = 256 << 10;
 
   // `position` is where the source stands; nothing is read from `end` on.
   SourceWindow(ByteSource* source, uint64_t position, uint64_t end);
