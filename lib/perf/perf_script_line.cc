@@ -189,9 +189,9 @@ std::optional<SampleLine> ParseSampleLine(std::string_view line) {
   return sample;
 }
 
-std::optional<uint64_t> ParseCountLine(std::string_view line) {
+std::optional<uint32_t> ParseCountLine(std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return ParseWhole<uint64_t>(line, 10);
+  return ParseWhole<uint32_t>(line, 10);
 }
 
 }  // namespace hbbp

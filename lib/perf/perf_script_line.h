@@ -46,7 +46,7 @@ struct SampleLine {
 std::optional<SampleLine> ParseSampleLine(std::string_view line);
 
 // A number alone at the start of a line: how often the sample behind it was seen.
-std::optional<uint64_t> ParseCountLine(std::string_view line);
+std::optional<uint32_t> ParseCountLine(std::string_view line);
 
 }  // namespace hbbp
 

@@ -68,7 +68,7 @@ BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t f
 }
 
 void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                        size_t replicate) {
+                        size_t replicate, uint32_t repeats) {
   Reserve(branches.size());
   const auto replicate_weight = static_cast<float>(weight);
   uint64_t hashes[kLookAhead];
@@ -86,7 +86,7 @@ void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> bran
       const TakenBranchSample& branch = branches[first + i];
       const uint64_t end = end_of(first + i);
       Entry& entry = Find(hashes[i], thread, branch.from.value, branch.to.value, end);
-      ++entry.number;
+      entry.number += repeats;
       if (end == kNoEnd) continue;
       entry.weights += weight;
       entry.replicates.sums[replicate] += replicate_weight;

@@ -30,12 +30,13 @@ class BranchTable {
   // The last branch of a burst has no stream behind it.
   static constexpr uint64_t kNoEnd = UINT64_MAX;
 
-  // `weight` is that of each stream. Calls on_new(entry) for every entry that was not there.
+  // `weight` is that of each stream, `repeats` how often the same burst was seen. Calls
+  // on_new(entry) for every entry that was not there.
   template <typename OnNew>
   void CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                  size_t replicate, OnNew&& on_new) {
+                  size_t replicate, OnNew&& on_new, uint32_t repeats = 1) {
     const size_t known = entries_.size();
-    Count(thread, branches, weight, replicate);
+    Count(thread, branches, weight * repeats, replicate, repeats);
     for (size_t i = known; i < entries_.size(); ++i) on_new(entries_[i]);
   }
 
@@ -47,7 +48,7 @@ class BranchTable {
   using Slot = uint64_t;
 
   void Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-             size_t replicate);
+             size_t replicate, uint32_t repeats);
   Entry& Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to, uint64_t end);
   void Reserve(size_t more);
 

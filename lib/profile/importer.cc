@@ -167,16 +167,16 @@ void Importer::AddSample(uint32_t source, const IpSample& sample) {
                   sample.period);
 }
 
-void Importer::AddBurst(uint32_t source, const BurstSample& burst) {
-  if (burst.branches.empty()) return;
+void Importer::AddBurst(uint32_t source, const BurstSample& burst, uint32_t repeats) {
+  if (burst.branches.empty() || repeats == 0) return;
   placed_.clear();
   for (const TakenBranchSample& branch : burst.branches) {
     placed_.push_back({{PlaceOf(burst.pid, branch.from.value, burst.time_ns)},
                        {PlaceOf(burst.pid, branch.to.value, burst.time_ns)}});
   }
-  branch_tables_[source].CountBurst(ThreadFor(burst.pid, burst.tid), placed_,
-                                    StreamWeight(burst.period, placed_.size()),
-                                    ReplicateOf(burst_number_++), [](const BranchTable::Entry&) {});
+  branch_tables_[source].CountBurst(
+      ThreadFor(burst.pid, burst.tid), placed_, StreamWeight(burst.period, placed_.size()),
+      ReplicateOf(burst_number_++), [](const BranchTable::Entry&) {}, repeats);
 }
 
 ProfileData Importer::Finish() {

@@ -53,7 +53,8 @@ class Importer {
 
   void AddSample(uint32_t source, const IpSample& sample);
   // Consecutive taken branches; one without a stream counts its branches only.
-  void AddBurst(uint32_t source, const BurstSample& burst);
+  // `repeats`: how often the same was seen.
+  void AddBurst(uint32_t source, const BurstSample& burst, uint32_t repeats = 1);
 
   // All that was told, sorted. Nothing may be added after.
   ProfileData Finish();

@@ -114,14 +114,14 @@ class PerfScriptImport {
   void AddBranches(const SampleLine& sample) {
     if (!has_branches_ && pids_.empty() && !binary_.empty()) status_ = MapBinary(binary_);
     has_branches_ = true;
-    const uint64_t repeats = std::exchange(repeats_, 1);
+    const uint32_t repeats = std::exchange(repeats_, 1);
     BurstSample burst;
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
     bursts_.Visit(sample.branches, 1, [&](auto branches, uint64_t share) {
       burst.branches = branches;
       burst.period = share;
-      for (uint64_t i = 0; i < repeats; ++i) importer_.AddBurst(source_, burst);
+      importer_.AddBurst(source_, burst, repeats);
     });
   }
 
@@ -131,7 +131,7 @@ class PerfScriptImport {
   uint32_t source_ = 0;
   std::set<uint32_t> pids_;
   std::string event_;
-  uint64_t repeats_ = 1;
+  uint32_t repeats_ = 1;
   uint64_t other_lines_ = 0;
   bool has_branches_ = false;
   BranchStackBursts bursts_;

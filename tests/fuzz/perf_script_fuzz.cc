@@ -1,0 +1,37 @@
+// Any text as lines of perf script.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "perf/perf_script_line.h"
+
+namespace {
+
+void Require(bool condition) {
+  if (!condition) std::abort();
+}
+
+void Read(std::string_view line) {
+  if (const auto mmap = hbbp::ParseMmapLine(line)) {
+    Require(mmap->path.size() + 2 * mmap->build_id.size() <= line.size());
+  }
+  if (const auto sample = hbbp::ParseSampleLine(line)) {
+    // The shortest entry is "0x1/0x1".
+    Require(sample->branches.size() * 7 <= line.size());
+    Require(sample->ip || !sample->branches.empty());
+  }
+  (void)hbbp::ParseCountLine(line);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    Read(line);
+    text.remove_prefix(line.size() == text.size() ? line.size() : line.size() + 1);
+  }
+  return 0;
+}
