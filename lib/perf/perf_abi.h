@@ -4,6 +4,7 @@
 
 #include <linux/perf_event.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace hbbp {
@@ -24,6 +25,9 @@ enum PerfUserRecord : uint32_t {
   kPerfCompressed2 = 83,
 };
 inline constexpr uint32_t kPerfFirstUserRecord = 64;
+
+// Of a record of type COMPRESSED2: the header, and the number of compressed bytes.
+inline constexpr size_t kPerfCompressed2Bytes = sizeof(perf_event_header) + 8;
 
 // In the misc field of a build ID record: the byte after the build ID is its size.
 inline constexpr uint16_t kPerfMiscBuildIdSize = 1u << 15;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "perf/oversized_block.h"
 #include "perf/perf_abi.h"
 #include "perf/record_cursor.h"
 #include "perf/records.h"
@@ -12,7 +13,6 @@ namespace hbbp {
 namespace {
 
 constexpr size_t kHeaderBytes = sizeof(perf_event_header);
-constexpr size_t kCompressed2Bytes = kHeaderBytes + 8;
 constexpr uint64_t kReportEvery = 4 << 20;
 // The kernel gives no record this time; the perf command does, to what has none.
 constexpr uint64_t kNoTime = std::numeric_limits<uint64_t>::max();
@@ -79,7 +79,7 @@ bool PerfDataRun::ReadRecord() {
     DropRest(offset, "what follows is no record");
     return false;
   }
-  if (header.type == kPerfCompressed2 && ReadOverflownBlock()) return true;
+  if (header.type == kPerfCompressed2 && ReadOversizedBlock()) return true;
   if (header.size < kHeaderBytes) {
     DropRest(offset, PerfRecordName(header.type) + " record of " + std::to_string(header.size) +
                          " bytes; where the next one begins is not known");
@@ -103,22 +103,18 @@ bool PerfDataRun::ReadRecord() {
   return true;
 }
 
-// Perf of Linux 6.16 rounds the size of a block up to 8, beyond what the header can hold if the
-// block is of the largest size; it then leaves out the padding, too.
-bool PerfDataRun::ReadOverflownBlock() {
+bool PerfDataRun::ReadOversizedBlock() {
   const uint64_t offset = window_.position();
-  const std::span<const uint8_t> start = window_.Peek(kCompressed2Bytes);
-  if (start.size() < kCompressed2Bytes) return false;
-  const uint64_t data_size = LoadNative<uint64_t>(start.data() + kHeaderBytes, order_);
-  constexpr uint64_t kOverflow = 1 << 16;
-  const uint64_t size = kCompressed2Bytes + data_size;
-  if (size >= kOverflow || RoundUpTo8(size) < kOverflow || HeaderOf(start, order_).size != 0) {
-    return false;
-  }
-  const std::span<const uint8_t> record = window_.Peek(static_cast<size_t>(size));
-  if (record.size() < size) return false;
+  const std::span<const uint8_t> start = window_.Peek(kPerfCompressed2Bytes);
+  if (offset < oversized_end_ || start.size() < kPerfCompressed2Bytes) return false;
+  const uint64_t all_bytes = OversizedBytes(start, order_);
+  if (all_bytes == 0) return false;
+  const std::span<const uint8_t> ahead = window_.Peek(kOversizedLookAhead);
+  const size_t size = FirstRecordBytes(ahead, all_bytes, order_);
+  if (size == 0) return false;
+  oversized_end_ = offset + all_bytes;
   ++counts_[kPerfCompressed2];
-  OnCompressed(record.subspan(kCompressed2Bytes), offset);
+  OnCompressed(ahead.first(size).subspan(kPerfCompressed2Bytes), offset);
   window_.Skip(size);
   return true;
 }
@@ -273,15 +269,8 @@ void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, u
       return OnHeaderFeature(record, offset);
     case kPerfCompressed:
       return OnCompressed(record.subspan(kHeaderBytes), offset);
-    case kPerfCompressed2: {
-      RecordCursor cursor(record.subspan(kHeaderBytes), order_);
-      uint64_t size;
-      std::span<const uint8_t> block;
-      if (!cursor.Read(&size) || !cursor.ReadBytes(size, &block)) {
-        return DropRecord(record, offset, "is too short for its compressed bytes");
-      }
-      return OnCompressed(block, offset);
-    }
+    case kPerfCompressed2:
+      return OnCompressed2(record, offset);
     default:
       return Skip(type);
   }
@@ -327,6 +316,19 @@ void PerfDataRun::OnHeaderFeature(std::span<const uint8_t> record, uint64_t offs
                     &reader_.events_)) {
     DropRecord(record, offset, "is too short for its feature");
   }
+}
+
+void PerfDataRun::OnCompressed2(std::span<const uint8_t> record, uint64_t offset) {
+  if (offset < oversized_end_ && record.size() >= kPerfCompressed2Bytes) {
+    return OnCompressed(record.subspan(kPerfCompressed2Bytes), offset);
+  }
+  RecordCursor cursor(record.subspan(kHeaderBytes), order_);
+  uint64_t size;
+  std::span<const uint8_t> block;
+  if (!cursor.Read(&size) || !cursor.ReadBytes(size, &block)) {
+    return DropRecord(record, offset, "is too short for its compressed bytes");
+  }
+  OnCompressed(block, offset);
 }
 
 void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) {

@@ -30,7 +30,7 @@ class PerfDataRun {
 
   // False if the rest of the recording cannot be told apart into records.
   bool ReadRecord();
-  bool ReadOverflownBlock();
+  bool ReadOversizedBlock();
   void DropRest(uint64_t offset, std::string what);
   void ReportProgress();
 
@@ -41,6 +41,7 @@ class PerfDataRun {
   void OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset);
   void OnEventUpdate(std::span<const uint8_t> record, uint64_t offset);
   void OnHeaderFeature(std::span<const uint8_t> record, uint64_t offset);
+  void OnCompressed2(std::span<const uint8_t> record, uint64_t offset);
   void OnCompressed(std::span<const uint8_t> block, uint64_t offset);
   void OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset);
   void OnRoundFinished();
@@ -70,6 +71,7 @@ class PerfDataRun {
 
   std::optional<ZstdStream> zstd_;
   std::vector<uint8_t> decompressed_;  // whose last record is not complete
+  uint64_t oversized_end_ = 0;         // in the recording; see oversized_block.h
   bool is_decompressing_ = false;
   bool is_stream_broken_ = false;
 };

@@ -352,6 +352,38 @@ TEST_CASE("a compressed block whose size does not fit its header is read") {
   CHECK(got.summary.problem_count == 0);
 }
 
+TEST_CASE("several compressed blocks that perf took for one are read") {
+  for (const ByteOrder order : {ByteOrder::kNative, ByteOrder::kSwapped}) {
+    for (const size_t parts : {2, 3, 5}) {
+      PerfDataBuilder data(order);
+      const perf_event_attr attr = Attr(kSampleType);
+      data.AddEvent(attr, {1});
+      // Blocks of the largest size, of which the last bytes are a frame to be skipped.
+      constexpr uint32_t kBlockBytes = 65519;
+      PerfBytes blocks = data.Bytes();
+      for (size_t i = 1; i <= parts; ++i) {
+        std::vector<uint8_t> block = ZstdParts().Compress(Sample(data.FormatOf(attr), 1, i, i));
+        block.insert(block.end(), {1, 0, 0});
+        const auto skippable = kBlockBytes - static_cast<uint32_t>(block.size()) - 8;
+        if (i > 1) blocks.U32(kPerfCompressed2).U16(0).U16(16 + kBlockBytes).U64(0x7777);
+        blocks.Bytes(block);
+        blocks.Bytes(PerfBytes().U32(0x184d2a50).U32(skippable).Zeros(skippable).bytes());
+      }
+      const uint64_t all = 16 + blocks.size();
+      PerfBytes record = data.Bytes();
+      record.U32(kPerfCompressed2).U16(0).U16(static_cast<uint16_t>((all + 7) & ~7u));
+      record.U64(blocks.size()).Bytes(blocks.bytes());
+      data.Add(record.bytes()).Add(Sample(data.FormatOf(attr), 1, 99, 99));
+      const Reading got = Read(data.Pipe());
+      CHECK(got.summary.problem_count == 0);
+      REQUIRE(got.lines.size() == parts + 1);
+      CHECK(got.lines[parts - 1] == "cycles " + std::to_string(parts));
+      CHECK(got.lines[parts] == "cycles 99");
+      CHECK(got.summary.RecordsOf(kPerfCompressed2) == parts);
+    }
+  }
+}
+
 TEST_CASE("compressed records that are damaged do not hide those that are not compressed") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
