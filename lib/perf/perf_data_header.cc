@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include "perf/perf_abi.h"
 #include "perf/record_cursor.h"
@@ -34,29 +33,45 @@ bool ReadNumber(RecordCursor& cursor, std::optional<uint64_t>* number) {
   return true;
 }
 
-// Calls `read` once for each of as many things as the next number says.
-template <typename Read>
-bool ReadEach(RecordCursor& cursor, const Read& read) {
+// As many items as the next number says, each read by `read`.
+template <typename T, typename Read>
+bool ReadList(RecordCursor& cursor, std::vector<T>* list, const Read& read) {
   uint32_t count;
   if (!cursor.Read(&count)) return false;
   for (uint32_t i = 0; i < count; ++i) {
-    if (!read(i)) return false;
+    T item;
+    if (!read(cursor, &item)) return false;
+    list->push_back(std::move(item));
   }
   return true;
 }
 
-bool ReadCapabilities(RecordCursor& cursor, PerfDataHeader::Capabilities* capabilities) {
-  return ReadEach(cursor, [&](uint32_t) {
-    auto& [name, value] = capabilities->values.emplace_back();
-    return ReadString(cursor, &name) && ReadString(cursor, &value);
-  });
+bool ReadPmu(RecordCursor& cursor, std::pair<uint32_t, std::string>* pmu) {
+  return cursor.Read(&pmu->first) && ReadString(cursor, &pmu->second);
 }
 
-bool ReadPmuCaps(RecordCursor& cursor, PerfDataHeader* header) {
-  return ReadEach(cursor, [&](uint32_t) {
-    PerfDataHeader::Capabilities& pmu = header->capabilities.emplace_back();
-    return ReadCapabilities(cursor, &pmu) && ReadString(cursor, &pmu.pmu);
-  });
+bool ReadGroup(RecordCursor& cursor, PerfDataHeader::Group* group) {
+  return ReadString(cursor, &group->name) && cursor.Read(&group->leader) &&
+         cursor.Read(&group->members);
+}
+
+bool ReadHybridPmu(RecordCursor& cursor, PerfDataHeader::HybridPmu* pmu) {
+  return ReadString(cursor, &pmu->name) && ReadString(cursor, &pmu->cpus);
+}
+
+bool ReadCapability(RecordCursor& cursor, std::pair<std::string, std::string>* capability) {
+  return ReadString(cursor, &capability->first) && ReadString(cursor, &capability->second);
+}
+
+bool ReadCpuCaps(RecordCursor& cursor, PerfDataHeader* header) {
+  PerfDataHeader::Capabilities cpu;
+  const bool is_whole = ReadList(cursor, &cpu.values, ReadCapability);
+  header->capabilities.push_back(std::move(cpu));
+  return is_whole;
+}
+
+bool ReadPmuCaps(RecordCursor& cursor, PerfDataHeader::Capabilities* pmu) {
+  return ReadList(cursor, &pmu->values, ReadCapability) && ReadString(cursor, &pmu->pmu);
 }
 
 bool ReadBuildIds(std::span<const uint8_t> bytes, ByteOrder order, PerfDataHeader* header) {
@@ -209,28 +224,19 @@ bool ParseFeature(PerfFeature feature, std::span<const uint8_t> bytes, ByteOrder
     case PerfFeature::kTotalMemory:
       return ReadNumber(cursor, &header->total_memory_kib);
     case PerfFeature::kCommandLine:
-      return ReadEach(cursor, [&](uint32_t) {
-        return ReadString(cursor, &header->command_line.emplace_back());
-      });
+      return ReadList(cursor, &header->command_line, ReadString);
     case PerfFeature::kEventDescription:
       return ReadEvents(cursor, events);
     case PerfFeature::kBranchStack:
       header->has_branch_stacks = true;
       return true;
     case PerfFeature::kPmuMappings: {
-      const bool is_whole = ReadEach(cursor, [&](uint32_t) {
-        auto& [type, name] = header->pmus.emplace_back();
-        return cursor.Read(&type) && ReadString(cursor, &name);
-      });
+      const bool is_whole = ReadList(cursor, &header->pmus, ReadPmu);
       events->NamePmus(header->pmus);
       return is_whole;
     }
     case PerfFeature::kGroupDescription:
-      return ReadEach(cursor, [&](uint32_t) {
-        PerfDataHeader::Group& group = header->groups.emplace_back();
-        return ReadString(cursor, &group.name) && cursor.Read(&group.leader) &&
-               cursor.Read(&group.members);
-      });
+      return ReadList(cursor, &header->groups, ReadGroup);
     case PerfFeature::kSampleTime:
       return ReadNumber(cursor, &header->first_sample_time) &&
              ReadNumber(cursor, &header->last_sample_time);
@@ -239,16 +245,13 @@ bool ParseFeature(PerfFeature feature, std::span<const uint8_t> bytes, ByteOrder
     case PerfFeature::kCompressed:
       return ReadCompression(cursor, header);
     case PerfFeature::kCpuPmuCaps:
-      return ReadCapabilities(cursor, &header->capabilities.emplace_back());
+      return ReadCpuCaps(cursor, header);
     case PerfFeature::kClockData:
       return ReadClock(cursor, header);
     case PerfFeature::kHybridTopology:
-      return ReadEach(cursor, [&](uint32_t) {
-        PerfDataHeader::HybridPmu& pmu = header->hybrid_pmus.emplace_back();
-        return ReadString(cursor, &pmu.name) && ReadString(cursor, &pmu.cpus);
-      });
+      return ReadList(cursor, &header->hybrid_pmus, ReadHybridPmu);
     case PerfFeature::kPmuCaps:
-      return ReadPmuCaps(cursor, header);
+      return ReadList(cursor, &header->capabilities, ReadPmuCaps);
     default:
       return true;
   }

@@ -4,9 +4,9 @@
 //   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<PerfDataReader> reader, PerfDataReader::Open(path));
 //   HBBP_ASSIGN_OR_RETURN(PerfDataSummary summary, reader->Read(&visitor));
 //
-// A recording that is cut off or damaged is read as far as its records can be told apart; the
-// summary says what was dropped. An error means that nothing could be read, or that the system
-// refused to read on.
+// A recording that is cut off or damaged, or that the system refuses to read on, is read as far as
+// its records can be told apart; the summary says what was dropped. An error means that nothing
+// could be read.
 #ifndef HBBP_LIB_PERF_PERF_DATA_READER_H_
 #define HBBP_LIB_PERF_PERF_DATA_READER_H_
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kHeaderBytes = sizeof(perf_event_header);
 constexpr uint64_t kReportEvery = 4 << 20;
-// The kernel gives no record this time; the perf command does, to what has none.
+// The perf command gives this time to some of the records that it makes itself.
 constexpr uint64_t kNoTime = std::numeric_limits<uint64_t>::max();
 
 constexpr uint64_t RoundUpTo8(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
@@ -33,11 +33,14 @@ PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
   all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
 }
 
-Status PerfDataRun::ReadAll() {
+void PerfDataRun::ReadAll() {
   while (ReadRecord()) {
     if (window_.position() >= next_report_) ReportProgress();
   }
-  HBBP_RETURN_IF_ERROR(window_.status());
+  if (!window_.status().ok()) {
+    reader_.AddProblem(window_.position(), all_bytes_ - std::min(all_bytes_, window_.position()),
+                       window_.status().message());
+  }
   if (!decompressed_.empty()) {
     reader_.AddProblem(window_.position(), decompressed_.size(),
                        "the compressed records end within a record");
@@ -53,7 +56,6 @@ Status PerfDataRun::ReadAll() {
   summary.rounds = summary.RecordsOf(kPerfFinishedRound);
   summary.bytes = window_.position();
   if (options_.progress) options_.progress(window_.position(), all_bytes_);
-  return OkStatus();
 }
 
 void PerfDataRun::ReportProgress() {
@@ -94,13 +96,13 @@ bool PerfDataRun::ReadRecord() {
   const uint64_t trailing = TrailingBytes(record, header.type);
   OnRecord(record, offset);
   window_.Skip(header.size);
-  if (trailing != 0 && window_.Skip(trailing) < trailing) {
-    reader_.AddProblem(
-        offset, 0,
-        "the recording ends within what follows a record of type " + PerfRecordName(header.type));
-    return false;
-  }
-  return true;
+  if (trailing == 0) return true;
+  const uint64_t skipped = window_.Skip(trailing);
+  if (skipped == trailing) return true;
+  reader_.AddProblem(
+      offset, skipped,
+      "the recording ends within what follows its record " + PerfRecordName(header.type));
+  return false;
 }
 
 bool PerfDataRun::ReadOversizedBlock() {

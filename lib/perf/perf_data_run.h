@@ -21,7 +21,7 @@ class PerfDataRun {
  public:
   PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor, const PerfDataOptions& options);
 
-  Status ReadAll();
+  void ReadAll();
 
  private:
   // Types below this are counted in an array. Larger ones than kMaxType are no records.

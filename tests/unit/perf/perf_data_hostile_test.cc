@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -112,8 +113,9 @@ TEST_CASE("a small recording with any byte changed") {
       std::vector<uint8_t> bytes = SmallRecording(order, is_pipe);
       for (size_t at = 0; at < bytes.size(); ++at) {
         const uint8_t byte = bytes[at];
-        for (const uint8_t changed : {0x00, 0x01, 0x7f, 0x80, 0xff, byte ^ 0x04}) {
-          bytes[at] = changed;
+        const int values[] = {0xff, byte ^ 0x04, 0x00, 0x01, 0x7f, 0x80};
+        for (const int changed : std::span(values).first(kHasSanitizer ? 2 : 6)) {
+          bytes[at] = static_cast<uint8_t>(changed);
           ReadAll(bytes, bytes.size(), is_pipe ? kPipe : kFile);
         }
         bytes[at] = byte;

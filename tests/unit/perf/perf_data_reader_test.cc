@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -504,6 +506,38 @@ TEST_CASE("sizes in a file are not believed") {
     Log log;
     CHECK((*reader)->Read(&log).ok());
   }
+}
+
+// Ends in an error.
+class FailingSource : public ByteSource {
+ public:
+  explicit FailingSource(std::span<const uint8_t> bytes)
+      : bytes_(bytes, MemorySource::Kind::kPipe) {}
+  StatusOr<size_t> Read(std::span<uint8_t> into) override {
+    HBBP_ASSIGN_OR_RETURN(const size_t got, bytes_.Read(into));
+    if (got == 0) return MakeStatus(StatusCode::kIo, "disk on fire");
+    return got;
+  }
+  std::optional<uint64_t> size() const override { return std::nullopt; }
+  Status Seek(uint64_t) override { return OkStatus(); }
+
+ private:
+  MemorySource bytes_;
+};
+
+TEST_CASE("what came before an error of the system is delivered") {
+  PerfDataBuilder data;
+  const perf_event_attr attr = Attr(kSampleType);
+  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9, 9));
+  const std::vector<uint8_t> bytes = data.Pipe();
+  auto reader = PerfDataReader::FromSource(std::make_unique<FailingSource>(bytes), "test");
+  REQUIRE(reader.ok());
+  Log log;
+  const auto summary = (*reader)->Read(&log);
+  REQUIRE(summary.ok());
+  CHECK(log.lines == Lines{"cycles 9"});
+  REQUIRE(summary->problems.size() == 1);
+  CHECK(summary->problems[0].what == "disk on fire");
 }
 
 TEST_CASE("progress goes up to the size of the recording") {
