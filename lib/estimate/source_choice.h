@@ -14,15 +14,15 @@ namespace hbbp {
 
 struct BlockEvidence {
   SourceKind streams_across_block = SourceKind::kNone;
-  bool module_has_streams = false;  // explained ones
-  bool block_has_samples = false;   // of EBS
+  bool module_has_streams = false;                  // explained ones
+  SourceKind samples_in_block = SourceKind::kNone;  // of EBS or IBS
 };
 
 // kNone: the block has no count.
 constexpr SourceKind ChooseSource(const BlockEvidence& evidence) {
   if (evidence.streams_across_block != SourceKind::kNone) return evidence.streams_across_block;
   if (evidence.module_has_streams) return SourceKind::kNone;
-  return evidence.block_has_samples ? SourceKind::kEbs : SourceKind::kNone;
+  return evidence.samples_in_block;
 }
 
 }  // namespace hbbp

@@ -17,8 +17,7 @@ class RawRegisters {
   RawRegisters(std::span<const uint8_t> raw, ByteOrder order) : raw_(raw), order_(order) {}
 
   size_t size() const {
-    return raw_.size() < sizeof(uint32_t) ? 0
-                                          : (raw_.size() - sizeof(uint32_t)) / sizeof(uint64_t);
+    return raw_.size() < sizeof(uint32_t) ? 0 : (raw_.size() - sizeof(uint32_t)) / sizeof(uint64_t);
   }
   uint32_t capabilities() const { return LoadNative<uint32_t>(raw_.data(), order_); }
   // 0 for one that is not there.

@@ -2,9 +2,9 @@
 //
 // The kernel hands the registers over as raw data of a sample: the word of capabilities, then the
 // registers in the order of their numbers (IBS_OP_CTL, _RIP, _DATA, _DATA2, _DATA3, IBS_DC_LINADDR,
-// IBS_DC_PHYSADDR, then where there are, the branch target and IBS_OP_DATA4; IBS_FETCH_CTL, _LINADDR,
-// _PHYSADDR, then IC_IBS_EXTD_CTL). Fields are those of the Processor Programming References for
-// families 10h to 1Ah; those that a family does not have read as 0.
+// IBS_DC_PHYSADDR, then where there are, the branch target and IBS_OP_DATA4; IBS_FETCH_CTL,
+// _LINADDR, _PHYSADDR, then IC_IBS_EXTD_CTL). Fields are those of the Processor Programming
+// References for families 10h to 1Ah; those that a family does not have read as 0.
 #ifndef HBBP_LIB_PERF_IBS_H_
 #define HBBP_LIB_PERF_IBS_H_
 
@@ -18,15 +18,15 @@ namespace hbbp {
 
 // Where the data of a load came from, beyond the L2 cache of its core.
 enum class IbsDataSource : uint8_t {
-  kNone = 0,          // no such load, or not known
-  kLocalL3 = 1,       // or another cache of the core complex
-  kNearCache = 2,     // of another core complex, same node
-  kDram = 3,          // IbsOp::is_remote says of which node
-  kFarCache = 5,      // of another node
-  kLongLatency = 6,   // memory
-  kInputOutput = 7,   // MMIO, configuration space, APIC
-  kExtension = 8,     // memory (CXL)
-  kPeerAgent = 12,    // coherent memory of another kind of processor
+  kNone = 0,         // no such load, or not known
+  kLocalL3 = 1,      // or another cache of the core complex
+  kNearCache = 2,    // of another core complex, same node
+  kDram = 3,         // IbsOp::is_remote says of which node
+  kFarCache = 5,     // of another node
+  kLongLatency = 6,  // memory
+  kInputOutput = 7,  // MMIO, configuration space, APIC
+  kExtension = 8,    // memory (CXL)
+  kPeerAgent = 12,   // coherent memory of another kind of processor
 };
 
 struct IbsOp {

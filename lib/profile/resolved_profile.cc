@@ -159,10 +159,13 @@ void ResolvedProfile::ResolveModuleBlocks(uint32_t module, IndexRange counts,
     const SourceKind streams = observed.streams.empty()
                                    ? SourceKind::kNone
                                    : data_.sources[observed.streams.begin()->first.first].kind;
+    const SourceKind samples =
+        observed.counts.empty() ? SourceKind::kNone
+                                : data_.sources[data_.counts[observed.counts.front()].source].kind;
     const SourceKind source = ChooseSource({.streams_across_block = streams,
                                             .module_has_streams = observations.has_streams,
-                                            .block_has_samples = !observed.counts.empty()});
-    if (source != SourceKind::kEbs) {
+                                            .samples_in_block = samples});
+    if (source != samples) {
       for (const size_t i : observed.counts) {
         superseded_[data_.counts[i].source] += data_.counts[i].samples;
       }

@@ -12,6 +12,7 @@
 
 #include "perf/perf_data_reader.h"
 #include "session/branch_stack_bursts.h"
+#include "session/ibs_sums.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
 
@@ -61,6 +62,9 @@ class PerfImport : public PerfDataVisitor {
       ip.period = period;
       ip.in_kernel = mode == PERF_RECORD_MISC_KERNEL;
       importer_.AddSample(*sources.ebs, ip);
+    }
+    if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
+      ibs_[event.index].Add(sources.ibs, sample.raw, reader_.byte_order());
     }
     if (!sources.lbr) return;
     bursts_[event.index].Visit(sample.branches, period, [&](auto branches, uint64_t share) {
@@ -123,8 +127,9 @@ class PerfImport : public PerfDataVisitor {
   }
 
  private:
-  // Of an event.
+  // Of an event. IBS samples have instruction pointers as those of EBS.
   struct EventSources {
+    IbsKind ibs = IbsKind::kNone;
     std::optional<uint32_t> ebs;
     std::optional<uint32_t> lbr;
   };
@@ -141,7 +146,9 @@ class PerfImport : public PerfDataVisitor {
         event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
     const bool has_branches = HasBranchStacks(event);
     if (!has_branches || source.event != EventKind::kTakenBranches) {
-      source.kind = SourceKind::kEbs;
+      place->second.ibs = IbsKindOf(event.name);
+      const bool is_ibs = place->second.ibs != IbsKind::kNone;
+      source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
       place->second.ebs = importer_.AddSource(source);
     }
     if (has_branches) {
@@ -175,6 +182,7 @@ class PerfImport : public PerfDataVisitor {
         if (number != 0) counters.emplace_back(name, number);
       };
       count("guest-samples", guest_samples_[event]);
+      if (index == sources.ebs) ibs_[event].AppendTo(&counters);
       if (index != sources.lbr) continue;
       count("empty-entries", bursts_[event].losses().empty);
       count("speculative-entries", bursts_[event].losses().speculative);
@@ -204,6 +212,7 @@ class PerfImport : public PerfDataVisitor {
   Importer importer_;
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;
+  std::map<size_t, IbsSums> ibs_;
   std::map<size_t, uint64_t> lost_;
   std::map<size_t, uint64_t> throttled_;
   std::map<size_t, uint64_t> guest_samples_;

@@ -132,6 +132,14 @@ class ImportTest(record_support.RecordTest):
         # Duplicated newest entries make streams that run backwards or past a branch.
         self.assertEqual(reasons['backwards'] + reasons['passes-branch'], 1048)
 
+    def test_samples_of_ibs_are_counted_for_what_they_were(self):
+        self.import_it(self.data('ibs/zen4_genoa.ibs.perf.data'))
+        source, = self.info()['sources']
+        self.assertEqual((source['kind'], source['samples']), ('ibs', 1))
+        counters = source['counters']
+        self.assertEqual((counters['op-dc-misses'], counters['op-nb-local-dram'],
+                          counters['op-dc-load-miss-cycles']), (1, 1, 476))
+
     def test_perf_sees_the_same_samples(self):
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')

@@ -508,7 +508,9 @@ ProfileData RecordTiny(const std::string& path, const std::function<void()>& bef
                        const std::function<void()>& after_sample) {
   const LoadedLibrary library(path);
   Recorder recorder;
-  recorder.AddSource({});
+  SourceRecord ebs;
+  ebs.kind = SourceKind::kEbs;
+  recorder.AddSource(ebs);
   recorder.AddCurrentMappings(1);
   before_sample();
   IpSample sample;

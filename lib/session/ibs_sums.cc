@@ -1,0 +1,41 @@
+#include "session/ibs_sums.h"
+
+namespace hbbp {
+
+IbsKind IbsKindOf(const std::string& event_name) {
+  if (event_name.starts_with("ibs_op")) return IbsKind::kOp;
+  if (event_name.starts_with("ibs_fetch")) return IbsKind::kFetch;
+  return IbsKind::kNone;
+}
+
+template <typename Sample>
+void IbsSums::AddValues(std::span<const IbsEvent<Sample>> events, const Sample& sample) {
+  sums_.resize(events.size());
+  for (size_t i = 0; i < events.size(); ++i) sums_[i] += events[i].value(sample);
+}
+
+void IbsSums::Add(IbsKind kind, std::span<const uint8_t> raw, ByteOrder order) {
+  kind_ = kind;
+  if (kind == IbsKind::kOp) {
+    if (const auto op = DecodeIbsOp(raw, order)) return AddValues(IbsOpEvents(), *op);
+  } else {
+    if (const auto fetch = DecodeIbsFetch(raw, order)) return AddValues(IbsFetchEvents(), *fetch);
+  }
+  ++undecodable_;
+}
+
+template <typename Sample>
+void IbsSums::Append(std::span<const IbsEvent<Sample>> events,
+                     std::vector<std::pair<std::string, uint64_t>>* counters) const {
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    if (sums_[i] != 0) counters->emplace_back(events[i].name, sums_[i]);
+  }
+}
+
+void IbsSums::AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const {
+  if (kind_ == IbsKind::kOp) Append(IbsOpEvents(), counters);
+  if (kind_ == IbsKind::kFetch) Append(IbsFetchEvents(), counters);
+  if (undecodable_ != 0) counters->emplace_back("undecodable-ibs-samples", undecodable_);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,215 @@
+#include "perf/ibs.h"
+
+#include <cstring>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf/ibs_events.h"
+#include "perf/perf_data_reader.h"
+#include "recordings.h"
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kZen4 = 1u << 11, kBranchTarget = 1u << 5;
+
+std::vector<uint8_t> Raw(uint32_t capabilities, const std::vector<uint64_t>& registers) {
+  std::vector<uint8_t> bytes(sizeof(capabilities) + registers.size() * sizeof(uint64_t));
+  std::memcpy(bytes.data(), &capabilities, sizeof(capabilities));
+  std::memcpy(bytes.data() + sizeof(capabilities), registers.data(),
+              registers.size() * sizeof(uint64_t));
+  return bytes;
+}
+
+IbsOp Op(uint64_t control, uint64_t data, uint64_t data2, uint64_t data3,
+         uint32_t capabilities = 0) {
+  const auto op = DecodeIbsOp(
+      Raw(capabilities, {control, 0x401000, data, data2, data3, 0x7000, 0x9000, 0x402000}),
+      ByteOrder::kNative);
+  REQUIRE(op);
+  return *op;
+}
+
+IbsFetch Fetch(uint64_t control) {
+  const auto fetch = DecodeIbsFetch(Raw(0, {control, 0x401000, 0x9000, 0x12}), ByteOrder::kNative);
+  REQUIRE(fetch);
+  return *fetch;
+}
+
+template <typename Sample>
+std::map<std::string, uint64_t> EventsOf(std::span<const IbsEvent<Sample>> events,
+                                         const Sample& sample) {
+  std::map<std::string, uint64_t> values;
+  for (const auto& event : events) {
+    if (const uint64_t value = event.value(sample)) values[event.name] = value;
+  }
+  return values;
+}
+
+// Registers of real processors with their meaning, from the recordings' README.
+TEST_CASE("ops mean what perf says that they mean") {
+  IbsOp op = Op(0x0000009e009e8968, 0x00000000000b0002, 0x2, 0x0000000000c60002);
+  CHECK(op.max_count == 10'000'000);
+  CHECK(op.current_count == 158);
+  CHECK(op.is_valid);
+  CHECK(op.counts_uops);
+  CHECK(op.completion_to_retire_cycles == 2);
+  CHECK(op.tag_to_retire_cycles == 11);
+  CHECK(!op.is_branch);
+  CHECK(op.data_source == IbsDataSource::kNearCache);
+  CHECK(op.is_store);
+  CHECK(!op.is_load);
+  CHECK(op.linear_address == 0x7000);
+  CHECK(op.physical_address == 0x9000);
+  CHECK(op.width_bytes == 4);
+
+  op = Op(0x000002c30006186a, 0x0000010002550001, 0x13, 0x0000000031960092);
+  CHECK(op.max_count == 100'000);
+  CHECK(!op.counts_uops);
+  CHECK(op.current_count == 707);
+  CHECK(op.tag_to_retire_cycles == 597);
+  CHECK(op.is_microcode);
+  CHECK(op.is_remote);
+  CHECK(op.data_source == IbsDataSource::kDram);
+  CHECK(op.hit_l1_dtlb_2m);
+  CHECK(op.missed_dc);
+  CHECK(op.missed_l2);
+  CHECK(op.width_bytes == 32);
+  CHECK(op.open_requests == 12);
+
+  op = Op(0x0000004500070008, 0, 0, 0x000000681d1700a1);
+  CHECK(op.max_count == 128);
+  CHECK(op.only_l3_misses);
+  CHECK(op.width_bytes == 8);
+  CHECK(op.open_requests == 7);
+  CHECK(op.dc_miss_cycles == 104);
+}
+
+TEST_CASE("fetches mean what perf says that they mean") {
+  IbsFetch fetch = Fetch(0x3c1f00c700080008);
+  CHECK(fetch.max_count == 128);
+  CHECK(fetch.current_count == 128);
+  CHECK(fetch.latency_cycles == 199);
+  CHECK(fetch.missed_ic);
+  CHECK(fetch.missed_l2);
+  CHECK(fetch.only_l3_misses);
+  CHECK(fetch.itlb_refill_cycles == 0x12);
+
+  fetch = Fetch(0x02170007ffffffff);
+  CHECK(fetch.max_count == 1'048'560);
+  CHECK(fetch.latency_cycles == 7);
+  CHECK(!fetch.missed_ic);
+  CHECK(fetch.page_bytes == 4096);
+  CHECK(fetch.is_randomized);
+  CHECK(fetch.physical_address == 0x9000);
+}
+
+TEST_CASE("what a register keeps from an earlier op is not told") {
+  constexpr uint64_t kTakenBranch = uint64_t{1} << 37 | uint64_t{1} << 35;
+  CHECK(Op(0, 0, 0, 0, kBranchTarget).branch_target == 0);
+  CHECK(Op(0, kTakenBranch, 0, 0, kBranchTarget).branch_target == 0x402000);
+  CHECK(Op(0, kTakenBranch, 0, 0).branch_target == 0);
+  CHECK(Op(0, 0, 0, 0).linear_address == 0);
+}
+
+TEST_CASE("the source of data has more values since Zen 4") {
+  CHECK(Op(0, 0, 0x40, 0, kZen4).data_source == IbsDataSource::kExtension);
+  CHECK(Op(0, 0, 0x84, 0).data_source == static_cast<IbsDataSource>(4));
+  CHECK(Op(0, 0, 0x44, 0, kZen4).data_source == IbsDataSource::kPeerAgent);
+}
+
+TEST_CASE("raw data that is too short is none") {
+  const std::vector<uint8_t> whole = Raw(0, std::vector<uint64_t>(7));
+  for (size_t size = 0; size < whole.size(); ++size) {
+    CHECK(!DecodeIbsOp(std::span(whole).first(size), ByteOrder::kNative));
+  }
+  CHECK(DecodeIbsOp(whole, ByteOrder::kNative));
+  CHECK(!DecodeIbsFetch(std::span(whole).first(27), ByteOrder::kNative));
+  CHECK(DecodeIbsFetch(std::span(whole).first(28), ByteOrder::kNative));
+}
+
+TEST_CASE("a load that missed everything is counted for each thing that it missed") {
+  constexpr uint64_t kLoad = 1, kMissedDtlbs = 0xc, kMissedDc = 0x80, kLinear = 1 << 17,
+                     kMissedL2 = 1 << 20;
+  const uint64_t data3 = uint64_t{50} << 48 | uint64_t{300} << 32 | kMissedL2 | kLinear |
+                         kMissedDc | kMissedDtlbs | kLoad;
+  const auto events = EventsOf(IbsOpEvents(), Op(0, uint64_t{40} << 16, 0x13, data3));
+  const std::map<std::string, uint64_t> expected = {
+      {"op-samples", 1},   {"op-tag-to-retire-cycles", 40}, {"op-loads-and-stores", 1},
+      {"op-loads", 1},     {"op-dtlb-misses", 1},           {"op-dc-misses", 1},
+      {"op-l2-misses", 1}, {"op-dc-load-miss-cycles", 300}, {"op-dtlb-refill-cycles", 50},
+      {"op-nb-remote", 1}, {"op-nb-remote-dram", 1},        {"op-nb-remote-cycles", 300}};
+  CHECK(events == expected);
+}
+
+TEST_CASE("a mispredicted taken branch is a branch, a taken one and a mispredicted one") {
+  const uint64_t data = uint64_t{1} << 37 | uint64_t{1} << 36 | uint64_t{1} << 35;
+  const std::map<std::string, uint64_t> expected = {{"op-samples", 1},
+                                                    {"op-branches", 1},
+                                                    {"op-taken-branches", 1},
+                                                    {"op-mispredicted-branches", 1},
+                                                    {"op-mispredicted-taken-branches", 1}};
+  CHECK(EventsOf(IbsOpEvents(), Op(0, data, 0, 0)) == expected);
+}
+
+TEST_CASE("a fetch is killed, aborted or completed") {
+  constexpr uint64_t kComplete = uint64_t{1} << 50, kMissedIc = uint64_t{1} << 51;
+  CHECK(EventsOf(IbsFetchEvents(), Fetch(0)).contains("fetch-killed"));
+  const auto aborted = EventsOf(IbsFetchEvents(), Fetch(kMissedIc));
+  CHECK(aborted.contains("fetch-attempted"));
+  CHECK(aborted.contains("fetch-aborted"));
+  CHECK(!aborted.contains("fetch-killed"));
+  const auto completed = EventsOf(IbsFetchEvents(), Fetch(kComplete));
+  CHECK(completed.contains("fetch-completed"));
+  CHECK(completed.contains("fetch-ic-hits"));
+}
+
+TEST_CASE("recorded samples of Zen 2 and Zen 4 are decoded as perf decodes them") {
+  struct Visitor : PerfDataVisitor {
+    void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
+      if (event.name.starts_with("ibs_op")) op = DecodeIbsOp(sample.raw, ByteOrder::kNative);
+      if (event.name.starts_with("ibs_fetch"))
+        fetch = DecodeIbsFetch(sample.raw, ByteOrder::kNative);
+    }
+    std::optional<IbsOp> op;
+    std::optional<IbsFetch> fetch;
+  };
+  const auto read = [](const std::string& name) {
+    Visitor visitor;
+    auto reader = PerfDataReader::Open(*RecordingPath(name));
+    REQUIRE(reader.ok());
+    REQUIRE((*reader)->Read(&visitor).ok());
+    return visitor;
+  };
+  if (!RecordingPath("ibs/zen4_genoa.ibs.perf.data")) {
+    HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
+  }
+  const Visitor zen4 = read("ibs/zen4_genoa.ibs.perf.data");
+  REQUIRE(zen4.op);
+  CHECK(zen4.op->max_count == 1'000'000);
+  CHECK(zen4.op->ip == 0xffffffff81143526);
+  CHECK(zen4.op->tag_to_retire_cycles == 1271);
+  CHECK(zen4.op->data_source == IbsDataSource::kDram);
+  CHECK(zen4.op->hit_l1_dtlb_1g);
+  CHECK(zen4.op->dc_miss_cycles == 476);
+  CHECK(zen4.op->linear_address == 0xffff899f7c3b5784);
+  CHECK(zen4.op->physical_address == 0x11f7c3b5784);
+  CHECK(zen4.op->branch_target == 0);
+
+  const Visitor zen2 = read("ibs/zen2_rome.ibs.perf.data");
+  REQUIRE(zen2.op);
+  REQUIRE(zen2.fetch);
+  CHECK(zen2.fetch->latency_cycles == 190);
+  CHECK(zen2.fetch->max_count == 35'040);
+  CHECK(zen2.fetch->linear_address == 0xdee91a);
+  CHECK(zen2.op->is_microcode);
+  CHECK(zen2.op->hit_owned_line);
+  CHECK(zen2.op->data_source == IbsDataSource::kNearCache);
+}
+
+}  // namespace
+}  // namespace hbbp
