@@ -70,16 +70,23 @@ bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
   return false;
 }
 
-std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address,
-                                                          uint64_t time_ns) const {
+std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress address,
+                                                                 uint64_t time_ns) const {
   auto next = intervals_.upper_bound(address);
   if (next == intervals_.begin()) return std::nullopt;
-  const Interval& interval = std::prev(next)->second;
+  const auto& [start, interval] = *std::prev(next);
   if (interval.end <= address) return std::nullopt;
   for (auto layer = interval.layers.rbegin(); layer != interval.layers.rend(); ++layer) {
-    if (layer->time_ns <= time_ns) return layer->placement;
+    if (layer->time_ns <= time_ns) return PlacedRange{start, interval.end, layer->placement};
   }
   return std::nullopt;
+}
+
+std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address,
+                                                          uint64_t time_ns) const {
+  const auto range = FindRange(address, time_ns);
+  if (!range) return std::nullopt;
+  return range->placement;
 }
 
 }  // namespace hbbp

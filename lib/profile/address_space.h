@@ -37,6 +37,14 @@ class AddressSpace {
   // What was mapped at `address` at that time.
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
 
+  // The same, and around which addresses.
+  struct PlacedRange {
+    RuntimeAddress start;
+    RuntimeAddress end;
+    Placement placement;
+  };
+  std::optional<PlacedRange> FindRange(RuntimeAddress address, uint64_t time_ns) const;
+
  private:
   struct Layer {
     uint64_t time_ns;

@@ -6,7 +6,7 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr size_t kLately = 1024;  // a power of two
+constexpr size_t kLately = 256;  // a power of two
 constexpr std::string_view kDeleted = " (deleted)";
 
 // A place is a module and an offset in one word, so that branches of all processes are counted in
@@ -83,7 +83,8 @@ void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
 
 void Importer::AddFork(uint32_t parent, uint32_t child) {
   if (parent == child) return;
-  processes_[child] = ProcessFor(parent);
+  const Process& known = ProcessFor(parent);
+  processes_[child] = {known.space, known.newest_mapping_ns, {}};
 }
 
 void Importer::AddExec(uint32_t pid) { processes_.erase(pid); }
@@ -137,28 +138,28 @@ uint32_t Importer::ThreadFor(uint32_t pid, uint32_t tid) {
   return place->second;
 }
 
-std::optional<AddressSpace::Placement> Importer::FindPlacement(uint32_t pid, uint64_t address,
-                                                               uint64_t time_ns) {
-  Process& process = ProcessFor(pid);
-  const auto find = [&] { return process.space->Find({address}, time_ns); };
-  if (time_ns < process.newest_mapping_ns) return find();
-  process.lately.resize(kLately);
-  const uint64_t page = address / kPageBytes;
-  Process::Found& found = process.lately[page % kLately];
-  if (found.page != page) found = {page, find()};
-  return found.placement;
-}
-
-uint64_t Importer::PlaceOf(uint32_t pid, uint64_t address, uint64_t time_ns) {
+uint64_t Importer::PlaceOf(Process* process, uint64_t address, uint64_t time_ns) {
   if (IsKernelAddress(address)) return Place(kKernelModule, address);
-  const auto placement = FindPlacement(pid, address, time_ns);
-  if (!placement || placement->module >= kMostModules) return PlaceOfNoModule(address);
-  const uint64_t offset = placement->OffsetOf({address}).value;
-  return offset <= kOffsetMask ? Place(placement->module, offset) : PlaceOfNoModule(address);
+  const bool is_newest = time_ns >= process->newest_mapping_ns;
+  if (process->lately.empty()) process->lately.resize(kLately);
+  Process::Found& found = process->lately[address / kPageBytes % kLately];
+  if (is_newest && address - found.start < found.bytes) return address + found.distance;
+  const auto range = process->space->FindRange({address}, time_ns);
+  if (!range) return PlaceOfNoModule(address);
+  const AddressSpace::Placement& placement = range->placement;
+  const uint64_t first_offset = placement.OffsetOf(range->start).value;
+  const uint64_t bytes = range->end - range->start;
+  const bool fits = placement.module < kMostModules && first_offset <= kOffsetMask &&
+                    bytes <= kOffsetMask - first_offset;
+  if (!fits) return PlaceOfNoModule(address);
+  const uint64_t distance = Place(placement.module, first_offset) - range->start.value;
+  if (is_newest) found = {range->start.value, bytes, distance};
+  return address + distance;
 }
 
 void Importer::AddSample(uint32_t source, const IpSample& sample) {
-  const Location location = LocationOf(PlaceOf(sample.pid, sample.ip.value, sample.time_ns));
+  const Location location =
+      LocationOf(PlaceOf(&ProcessFor(sample.pid), sample.ip.value, sample.time_ns));
   if (location.module == kNoModule) {
     ++data_.sources[source].unmapped;
     return;
@@ -170,9 +171,10 @@ void Importer::AddSample(uint32_t source, const IpSample& sample) {
 void Importer::AddBurst(uint32_t source, const BurstSample& burst, uint32_t repeats) {
   if (burst.branches.empty() || repeats == 0) return;
   placed_.clear();
+  Process& process = ProcessFor(burst.pid);
   for (const TakenBranchSample& branch : burst.branches) {
-    placed_.push_back({{PlaceOf(burst.pid, branch.from.value, burst.time_ns)},
-                       {PlaceOf(burst.pid, branch.to.value, burst.time_ns)}});
+    placed_.push_back({{PlaceOf(&process, branch.from.value, burst.time_ns)},
+                       {PlaceOf(&process, branch.to.value, burst.time_ns)}});
   }
   branch_tables_[source].CountBurst(
       ThreadFor(burst.pid, burst.tid), placed_, StreamWeight(burst.period, placed_.size()),

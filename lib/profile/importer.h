@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -64,10 +63,11 @@ class Importer {
     // Shared with the parent until one of the two maps something.
     std::shared_ptr<AddressSpace> space;
     uint64_t newest_mapping_ns = 0;
-    // By page; what was found for samples that are newer than all mappings.
+    // By page: where its addresses are, for samples that are newer than all mappings.
     struct Found {
-      uint64_t page = UINT64_MAX;
-      std::optional<AddressSpace::Placement> placement;
+      uint64_t start = 0;
+      uint64_t bytes = 0;
+      uint64_t distance = 0;  // of a place from its address
     };
     std::vector<Found> lately;
   };
@@ -76,9 +76,7 @@ class Importer {
   uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   std::string LocalPath(const std::string& path) const;
-  std::optional<AddressSpace::Placement> FindPlacement(uint32_t pid, uint64_t address,
-                                                       uint64_t time_ns);
-  uint64_t PlaceOf(uint32_t pid, uint64_t address, uint64_t time_ns);
+  static uint64_t PlaceOf(Process* process, uint64_t address, uint64_t time_ns);
 
   const ImportOptions options_;
   ProfileData data_;
