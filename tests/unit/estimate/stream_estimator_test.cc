@@ -86,11 +86,14 @@ TEST_CASE("bursts are dealt evenly, and by no simple rule") {
 }
 
 TEST_CASE("streams win in their blocks and silence samples in their modules") {
-  CHECK(ChooseSource({}) == SourceKind::kNone);
-  CHECK(ChooseSource({false, false, true}) == SourceKind::kEbs);
-  CHECK(ChooseSource({true, true, false}) == SourceKind::kSwbt);
-  CHECK(ChooseSource({true, true, true}) == SourceKind::kSwbt);
-  CHECK(ChooseSource({false, true, true}) == SourceKind::kNone);
+  constexpr SourceKind kNone = SourceKind::kNone, kEbs = SourceKind::kEbs, kIbs = SourceKind::kIbs,
+                       kLbr = SourceKind::kLbr, kSwbt = SourceKind::kSwbt;
+  CHECK(ChooseSource({}) == kNone);
+  CHECK(ChooseSource({kNone, false, kEbs}) == kEbs);
+  CHECK(ChooseSource({kNone, false, kIbs}) == kIbs);
+  CHECK(ChooseSource({kSwbt, true, kNone}) == kSwbt);
+  CHECK(ChooseSource({kLbr, true, kEbs}) == kLbr);
+  CHECK(ChooseSource({kNone, true, kEbs}) == kNone);
 }
 
 }  // namespace
