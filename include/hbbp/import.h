@@ -30,12 +30,14 @@ typedef struct hbbp_import_options {
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
  * samples are of x86-64 code; or text of `perf script` with branch stacks, as llvm-profgen and BOLT
  * take it (-F ip,brstack --show-mmap-events), which has no periods: a sample counts as one event.
- * Sources of the profile: for each event with branch stacks one of HBBP_SOURCE_LBR; for each event
- * but taken branches one of HBBP_SOURCE_EBS. What of a damaged recording was dropped is said in
- * hbbp_source_info.note. `path` "-" is standard input. `options` may be NULL. Code is read from the
- * files of the recording when blocks are asked for. Errors: HBBP_ERROR_NOT_FOUND,
- * HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no recording, or nothing of it can
- * be read; the message says where), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread.
+ * Sources of the profile: for each event with branch stacks of all kinds of branches one of
+ * HBBP_SOURCE_LBR; for each event one of HBBP_SOURCE_EBS (HBBP_SOURCE_IBS for ibs_op and
+ * ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is
+ * said in hbbp_source_info.note. `path` "-" is standard input, for recordings but not for text.
+ * `options` may be NULL. Code is read from the files of the recording when blocks are asked for.
+ * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
+ * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
+ * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread.
  * Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
                                          hbbp_profile **profile, hbbp_error *error);

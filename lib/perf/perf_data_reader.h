@@ -14,6 +14,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class PerfDataReader {
   // What is known so far: all of it after Read; before, of a recording that came by a pipe,
   // nothing.
   const std::deque<PerfEvent>& events() const { return events_.events(); }
+  // The index of the event that the kernel calls `id`.
+  std::optional<size_t> IndexOfId(uint64_t id) const { return events_.IndexOfId(id); }
   const PerfDataHeader& header() const { return header_; }
   ByteOrder byte_order() const { return order_; }
 

@@ -108,12 +108,16 @@ bool PerfDataRun::ReadRecord() {
 bool PerfDataRun::ReadOversizedBlock() {
   const uint64_t offset = window_.position();
   const std::span<const uint8_t> start = window_.Peek(kPerfCompressed2Bytes);
-  if (offset < oversized_end_ || start.size() < kPerfCompressed2Bytes) return false;
+  const bool was_searched = offset < oversized_end_ || offset < oversized_searched_;
+  if (was_searched || start.size() < kPerfCompressed2Bytes) return false;
   const uint64_t all_bytes = OversizedBytes(start, order_);
   if (all_bytes == 0) return false;
   const std::span<const uint8_t> ahead = window_.Peek(kOversizedLookAhead);
   const size_t size = FirstRecordBytes(ahead, all_bytes, order_);
-  if (size == 0) return false;
+  if (size == 0) {
+    oversized_searched_ = offset + all_bytes;
+    return false;
+  }
   oversized_end_ = offset + all_bytes;
   ++counts_[kPerfCompressed2];
   OnCompressed(ahead.first(size).subspan(kPerfCompressed2Bytes), offset);

@@ -72,6 +72,7 @@ class PerfDataRun {
   std::optional<ZstdStream> zstd_;
   std::vector<uint8_t> decompressed_;  // whose last record is not complete
   uint64_t oversized_end_ = 0;         // in the recording; see oversized_block.h
+  uint64_t oversized_searched_ = 0;    // up to here, in vain
   bool is_decompressing_ = false;
   bool is_stream_broken_ = false;
 };

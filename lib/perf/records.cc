@@ -110,6 +110,7 @@ std::optional<TaskRecord> ParseTask(std::span<const uint8_t> record, const Recor
   }
   RecordCursor cursor = BodyOf(record, format);
   TaskRecord task;
+  task.misc = HeaderOf(record, format.order).misc;
   if (!cursor.Read(&task.pid) || !cursor.Read(&task.parent_pid) || !cursor.Read(&task.tid) ||
       !cursor.Read(&task.parent_tid) || !cursor.Read(&task.time)) {
     return std::nullopt;

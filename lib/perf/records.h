@@ -51,6 +51,7 @@ struct CommRecord {
 
 // PERF_RECORD_FORK or PERF_RECORD_EXIT, also of threads.
 struct TaskRecord {
+  uint16_t misc = 0;
   uint32_t pid = 0;
   uint32_t parent_pid = 0;
   uint32_t tid = 0;

@@ -39,9 +39,10 @@ void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
   layers->insert(place, added.begin(), added.end());
 }
 
-void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
-                       Placement placement) {
-  if (end <= start) return;
+size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
+                         Placement placement) {
+  if (end <= start) return 0;
+  size_t added = 0;
   SplitAt(start);
   SplitAt(end);
   RuntimeAddress position = start;
@@ -52,9 +53,11 @@ void AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_n
       next = intervals_.emplace_hint(next, position, Interval{gap_end, {}});
     }
     AddLayer(time_ns, placement, &next->second.layers);
+    ++added;
     position = next->second.end;
     ++next;
   }
+  return added;
 }
 
 bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,

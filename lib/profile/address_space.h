@@ -28,7 +28,9 @@ class AddressSpace {
     bool operator==(const Placement&) const = default;
   };
 
-  void Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement);
+  // Returns how many intervals it was put into.
+  size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement);
+  size_t intervals() const { return intervals_.size(); }
 
   // Does a part of [start, end) hold something else, or did it ever?
   bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,

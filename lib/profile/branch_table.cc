@@ -11,9 +11,9 @@ constexpr size_t kFewestSlots = 1024;
 constexpr size_t kLookAhead = 16;
 
 uint64_t HashOf(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
-  // Addresses differ in their low bits, which the rotations lay side by side.
-  uint64_t hash = from ^ std::rotl(to, 21) ^ std::rotl(end, 42) ^ (uint64_t{thread} << 13);
-  hash *= 0x9E3779B97F4A7C15ull;
+  // Each by a factor of its own, lest differences of one cancel those of another.
+  uint64_t hash = from * 0x9E3779B97F4A7C15ull + std::rotl(to * 0xC2B2AE3D27D4EB4Full, 21) +
+                  std::rotl(end * 0x165667B19E3779F9ull, 42) + (uint64_t{thread} << 13);
   return (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93ull;
 }
 

@@ -6,7 +6,9 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-constexpr size_t kLately = 256;  // a power of two
+constexpr size_t kFoundLately = 4096;  // a power of two
+// More than the processes of any machine have; some hundred megabytes.
+constexpr uint64_t kMostIntervals = 4'000'000;
 constexpr std::string_view kDeleted = " (deleted)";
 
 // A place is a module and an offset in one word, so that branches of all processes are counted in
@@ -71,23 +73,38 @@ Importer::Process& Importer::ProcessFor(uint32_t pid) {
 void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
   // Code of the kernel is one module, by its addresses.
   if (pid == kKernelPid) return;
-  const uint32_t module = ModuleFor(pid, mapping);
   Process& process = ProcessFor(pid);
-  if (process.space.use_count() > 1) process.space = std::make_shared<AddressSpace>(*process.space);
+  const bool is_shared = process.space.use_count() > 1;
+  if (is_shared) intervals_ += process.space->intervals();
+  if (intervals_ >= kMostIntervals) {
+    ++dropped_mappings_;
+    return;
+  }
+  const uint32_t module = ModuleFor(pid, mapping);
+  if (is_shared) process.space = std::make_shared<AddressSpace>(*process.space);
   const bool has_offsets = data_.modules[module].kind != ModuleKind::kAnonymous;
   const FileOffset offset = has_offsets ? mapping.offset : FileOffset{mapping.start.value};
-  process.space->Add(mapping.start, mapping.end, mapping.time_ns, {module, mapping.start, offset});
+  intervals_ += process.space->Add(mapping.start, mapping.end, mapping.time_ns,
+                                   {module, mapping.start, offset});
   process.newest_mapping_ns = std::max(process.newest_mapping_ns, mapping.time_ns);
-  process.lately.clear();
+  ++generation_;
 }
 
 void Importer::AddFork(uint32_t parent, uint32_t child) {
   if (parent == child) return;
-  const Process& known = ProcessFor(parent);
-  processes_[child] = {known.space, known.newest_mapping_ns, {}};
+  processes_[child] = ProcessFor(parent);
+  ++generation_;
 }
 
-void Importer::AddExec(uint32_t pid) { processes_.erase(pid); }
+void Importer::AddThread(uint32_t parent, uint32_t parent_tid, uint32_t pid, uint32_t tid) {
+  const auto name = thread_names_.find({parent, parent_tid});
+  if (name != thread_names_.end()) NameThread(pid, tid, std::string(name->second));
+}
+
+void Importer::AddExec(uint32_t pid) {
+  processes_.erase(pid);
+  ++generation_;
+}
 
 void Importer::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
   thread_names_[{pid, tid}] = name;
@@ -138,13 +155,15 @@ uint32_t Importer::ThreadFor(uint32_t pid, uint32_t tid) {
   return place->second;
 }
 
-uint64_t Importer::PlaceOf(Process* process, uint64_t address, uint64_t time_ns) {
+uint64_t Importer::PlaceOf(const Process& process, uint64_t address, uint64_t time_ns) {
   if (IsKernelAddress(address)) return Place(kKernelModule, address);
-  const bool is_newest = time_ns >= process->newest_mapping_ns;
-  if (process->lately.empty()) process->lately.resize(kLately);
-  Process::Found& found = process->lately[address / kPageBytes % kLately];
-  if (is_newest && address - found.start < found.bytes) return address + found.distance;
-  const auto range = process->space->FindRange({address}, time_ns);
+  found_lately_.resize(kFoundLately);
+  Found& found = found_lately_[address / kPageBytes % kFoundLately];
+  const bool is_newest = time_ns >= process.newest_mapping_ns;
+  const bool is_known = is_newest && found.process == &process && found.generation == generation_ &&
+                        address - found.start < found.bytes;
+  if (is_known) return address + found.distance;
+  const auto range = process.space->FindRange({address}, time_ns);
   if (!range) return PlaceOfNoModule(address);
   const AddressSpace::Placement& placement = range->placement;
   const uint64_t first_offset = placement.OffsetOf(range->start).value;
@@ -153,13 +172,13 @@ uint64_t Importer::PlaceOf(Process* process, uint64_t address, uint64_t time_ns)
                     bytes <= kOffsetMask - first_offset;
   if (!fits) return PlaceOfNoModule(address);
   const uint64_t distance = Place(placement.module, first_offset) - range->start.value;
-  if (is_newest) found = {range->start.value, bytes, distance};
+  if (is_newest) found = {&process, generation_, range->start.value, bytes, distance};
   return address + distance;
 }
 
 void Importer::AddSample(uint32_t source, const IpSample& sample) {
   const Location location =
-      LocationOf(PlaceOf(&ProcessFor(sample.pid), sample.ip.value, sample.time_ns));
+      LocationOf(PlaceOf(ProcessFor(sample.pid), sample.ip.value, sample.time_ns));
   if (location.module == kNoModule) {
     ++data_.sources[source].unmapped;
     return;
@@ -168,17 +187,18 @@ void Importer::AddSample(uint32_t source, const IpSample& sample) {
                   sample.period);
 }
 
-void Importer::AddBurst(uint32_t source, const BurstSample& burst, uint32_t repeats) {
+void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight,
+                        uint32_t repeats) {
   if (burst.branches.empty() || repeats == 0) return;
   placed_.clear();
-  Process& process = ProcessFor(burst.pid);
+  const Process& process = ProcessFor(burst.pid);
   for (const TakenBranchSample& branch : burst.branches) {
-    placed_.push_back({{PlaceOf(&process, branch.from.value, burst.time_ns)},
-                       {PlaceOf(&process, branch.to.value, burst.time_ns)}});
+    placed_.push_back({{PlaceOf(process, branch.from.value, burst.time_ns)},
+                       {PlaceOf(process, branch.to.value, burst.time_ns)}});
   }
   branch_tables_[source].CountBurst(
-      ThreadFor(burst.pid, burst.tid), placed_, StreamWeight(burst.period, placed_.size()),
-      ReplicateOf(burst_number_++), [](const BranchTable::Entry&) {}, repeats);
+      ThreadFor(burst.pid, burst.tid), placed_, weight, ReplicateOf(burst_number_++),
+      [](const BranchTable::Entry&) {}, repeats);
 }
 
 ProfileData Importer::Finish() {

@@ -44,6 +44,8 @@ class Importer {
   void AddMapping(uint32_t pid, const MappingEvent& mapping);
   // `child` has what `parent` has.
   void AddFork(uint32_t parent, uint32_t child);
+  // A thread, of the same process or a new one, has the name of the one that made it.
+  void AddThread(uint32_t parent, uint32_t parent_tid, uint32_t pid, uint32_t tid);
   // What `pid` had is gone.
   void AddExec(uint32_t pid);
   void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
@@ -52,8 +54,11 @@ class Importer {
 
   void AddSample(uint32_t source, const IpSample& sample);
   // Consecutive taken branches; one without a stream counts its branches only.
-  // `repeats`: how often the same was seen.
-  void AddBurst(uint32_t source, const BurstSample& burst, uint32_t repeats = 1);
+  // `weight` is that of each of its streams (StreamWeight; burst.period is not looked at),
+  // `repeats` how often the same was seen.
+  void AddBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats = 1);
+  // Of mappings that were left out: a recording can ask for more memory than there is.
+  uint64_t dropped_mappings() const { return dropped_mappings_; }
 
   // All that was told, sorted. Nothing may be added after.
   ProfileData Finish();
@@ -63,24 +68,29 @@ class Importer {
     // Shared with the parent until one of the two maps something.
     std::shared_ptr<AddressSpace> space;
     uint64_t newest_mapping_ns = 0;
-    // By page: where its addresses are, for samples that are newer than all mappings.
-    struct Found {
-      uint64_t start = 0;
-      uint64_t bytes = 0;
-      uint64_t distance = 0;  // of a place from its address
-    };
-    std::vector<Found> lately;
+  };
+  // Where addresses of a process are, for samples that are newer than all of its mappings.
+  struct Found {
+    const Process* process = nullptr;
+    uint64_t generation = 0;
+    uint64_t start = 0;
+    uint64_t bytes = 0;
+    uint64_t distance = 0;  // of a place from its address
   };
 
   Process& ProcessFor(uint32_t pid);
   uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   std::string LocalPath(const std::string& path) const;
-  static uint64_t PlaceOf(Process* process, uint64_t address, uint64_t time_ns);
+  uint64_t PlaceOf(const Process& process, uint64_t address, uint64_t time_ns);
 
   const ImportOptions options_;
   ProfileData data_;
   std::map<uint32_t, Process> processes_;
+  uint64_t generation_ = 1;          // of what is mapped anywhere
+  std::vector<Found> found_lately_;  // by page
+  uint64_t intervals_ = 0;           // of all address spaces, at most
+  uint64_t dropped_mappings_ = 0;
   std::map<std::tuple<ModuleKind, std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t>
       modules_;
   std::vector<std::string> recorded_paths_;  // by module

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "estimate/stream_estimator.h"
 #include "perf/branch_stack.h"
 #include "perf/perf_script_line.h"
 #include "samples/samples.h"
@@ -29,9 +30,9 @@ inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative
 // the one before it.
 class BranchStackBursts {
  public:
-  // Calls visit(std::span<const TakenBranchSample> branches, uint64_t period) for each part of
-  // `stack`, oldest branch first. The parts share `period` by their streams. A Stack has size() and
-  // entries, newest first, with `from`, `to` and a function IsSpeculative.
+  // Calls visit(std::span<const TakenBranchSample> branches, double weight) for each part of
+  // `stack`, oldest branch first. All streams of all parts have the weight period / streams. A
+  // Stack has size() and entries, newest first, with `from`, `to` and a function IsSpeculative.
   template <typename Stack, typename Visitor>
   void Visit(const Stack& stack, uint64_t period, Visitor&& visit) {
     branches_.clear();
@@ -41,11 +42,11 @@ class BranchStackBursts {
       Add({{entry.from}, {entry.to}}, IsSpeculative(entry));
     }
     EndPart();
-    uint64_t streams = 0;
+    size_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
+    const double weight = StreamWeight(period, streams + 1);
     for (const Part& part : parts_) {
-      const std::span<const TakenBranchSample> branches(branches_.data() + part.first, part.size());
-      visit(branches, streams == 0 ? period / parts_.size() : period * (part.size() - 1) / streams);
+      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), weight);
     }
   }
 

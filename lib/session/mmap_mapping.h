@@ -10,6 +10,9 @@
 
 namespace hbbp {
 
+// perf's mark of records that it made up itself.
+inline constexpr uint64_t kNoTime = UINT64_MAX;
+
 inline MappingEvent MappingOf(const MmapRecord& mmap) {
   MappingEvent mapping;
   mapping.start = {mmap.address};
@@ -19,7 +22,7 @@ inline MappingEvent MappingOf(const MmapRecord& mmap) {
   mapping.inode = mmap.inode;
   mapping.build_id = mmap.build_id;
   mapping.path = mmap.path;
-  mapping.time_ns = mmap.sample_id.time;
+  mapping.time_ns = mmap.sample_id.time == kNoTime ? 0 : mmap.sample_id.time;
   return mapping;
 }
 

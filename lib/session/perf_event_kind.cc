@@ -7,8 +7,7 @@
 namespace hbbp {
 namespace {
 
-// Event in bits 0 to 7, unit mask in bits 8 to 15.
-constexpr uint64_t kEventAndMask = 0xffff;
+// Event in bits 0 to 7, unit mask in bits 8 to 15. Other bits make another event of it.
 
 struct RawEvent {
   uint64_t code;
@@ -33,7 +32,7 @@ constexpr RawEvent kAmdEvents[] = {
 template <size_t size>
 EventKind KindOfCode(const RawEvent (&events)[size], uint64_t config) {
   for (const RawEvent& event : events) {
-    if (event.code == (config & kEventAndMask)) return event.kind;
+    if (event.code == config) return event.kind;
   }
   return EventKind::kOther;
 }
@@ -45,6 +44,8 @@ EventKind KindOfName(std::string_view name) {
   const auto has = [&lower](std::string_view part) {
     return lower.find(part) != std::string::npos;
   };
+  const bool is_variant = has("misp") || has("cond_") || has("total_cycles") || has("stall");
+  if (is_variant) return EventKind::kOther;
   const bool is_branch = has("br_inst") || has("brn") || has("branch");
   if (is_branch && (has("taken") || has("tkn")) && !has("not_taken")) {
     return EventKind::kTakenBranches;

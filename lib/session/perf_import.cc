@@ -1,6 +1,7 @@
 #include "session/perf_import.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,9 +31,14 @@ std::string Join(const std::vector<std::string>& words) {
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
-bool HasBranchStacks(const PerfEvent& event) {
+// Do the entries follow each other? Not if the hardware has left some kinds of branches out. 0 is
+// what other tools write that make branch stacks of traces.
+bool HasWholeBranchStacks(const PerfEvent& event) {
+  constexpr uint64_t kPrivileges = PERF_SAMPLE_BRANCH_PLM_ALL;
+  const uint64_t kinds = event.attr.branch_sample_type & ~kPrivileges;
   return (event.attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0 &&
-         (event.attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) == 0;
+         (event.attr.branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK) == 0 &&
+         ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || event.attr.branch_sample_type == 0);
 }
 
 class PerfImport : public PerfDataVisitor {
@@ -66,15 +72,17 @@ class PerfImport : public PerfDataVisitor {
     if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
       ibs_[event.index].Add(sources.ibs, sample.raw, reader_.byte_order());
     }
-    if (!sources.lbr) return;
-    bursts_[event.index].Visit(sample.branches, period, [&](auto branches, uint64_t share) {
+    if (!sources.lbr) {
+      if (!sample.branches.empty()) ++filtered_stacks_[event.index];
+      return;
+    }
+    bursts_[event.index].Visit(sample.branches, period, [&](auto branches, double weight) {
       BurstSample burst;
       burst.pid = sample.pid;
       burst.tid = sample.tid;
       burst.time_ns = sample.time;
-      burst.period = share;
       burst.branches = branches;
-      importer_.AddBurst(*sources.lbr, burst);
+      importer_.AddBurst(*sources.lbr, burst, weight);
     });
   }
 
@@ -90,10 +98,18 @@ class PerfImport : public PerfDataVisitor {
     importer_.NameThread(comm.pid, comm.tid, comm.name);
   }
 
-  void OnFork(const TaskRecord& fork) override { importer_.AddFork(fork.parent_pid, fork.pid); }
+  void OnFork(const TaskRecord& fork) override {
+    // Of processes that ran before, perf tells the mappings as well.
+    const bool is_made_up = (fork.misc & PERF_RECORD_MISC_FORK_EXEC) != 0;
+    if (!is_made_up) importer_.AddFork(fork.parent_pid, fork.pid);
+    importer_.AddThread(fork.parent_pid, fork.parent_tid, fork.pid, fork.tid);
+  }
 
   void OnLost(const LostRecord& lost) override {
-    lost_[IndexOfEvent(lost.id != 0 ? lost.id : lost.sample_id.id)] += lost.count;
+    const size_t event = IndexOfEvent(lost.id != 0 ? lost.id : lost.sample_id.id);
+    // At its end perf tells the sums of events, which the ring buffers have told of before.
+    const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
+    (is_sum ? lost_in_all_ : lost_)[event] += lost.count;
   }
 
   void OnThrottle(const ThrottleRecord& throttle) override {
@@ -144,7 +160,7 @@ class PerfImport : public PerfDataVisitor {
     source.include_kernel = !event.attr.exclude_kernel;
     (event.attr.freq ? source.frequency_hz : source.period) =
         event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
-    const bool has_branches = HasBranchStacks(event);
+    const bool has_branches = HasWholeBranchStacks(event);
     if (!has_branches || source.event != EventKind::kTakenBranches) {
       place->second.ibs = IbsKindOf(event.name);
       const bool is_ibs = place->second.ibs != IbsKind::kNone;
@@ -158,15 +174,10 @@ class PerfImport : public PerfDataVisitor {
     return place->second;
   }
 
-  size_t IndexOfEvent(uint64_t id) const {
-    for (const PerfEvent& event : reader_.events()) {
-      if (std::find(event.ids.begin(), event.ids.end(), id) != event.ids.end()) return event.index;
-    }
-    return 0;
-  }
+  size_t IndexOfEvent(uint64_t id) const { return reader_.IndexOfId(id).value_or(0); }
 
   void NoteTime(uint64_t time_ns) {
-    if (time_ns == 0) return;
+    if (time_ns == 0 || time_ns == kNoTime) return;
     if (first_time_ns_ == 0 || time_ns < first_time_ns_) first_time_ns_ = time_ns;
     last_time_ns_ = std::max(last_time_ns_, time_ns);
   }
@@ -175,13 +186,14 @@ class PerfImport : public PerfDataVisitor {
     for (const auto& index : {sources.ebs, sources.lbr}) {
       if (!index) continue;
       SourceRecord& source = importer_.source(*index);
-      source.lost = lost_[event];
+      source.lost = std::max(lost_[event], lost_in_all_[event]);
       source.throttled = throttled_[event];
       auto& counters = source.trace.counters;
       const auto count = [&counters](const char* name, uint64_t number) {
         if (number != 0) counters.emplace_back(name, number);
       };
       count("guest-samples", guest_samples_[event]);
+      count("filtered-branch-stacks", filtered_stacks_[event]);
       if (index == sources.ebs) ibs_[event].AppendTo(&counters);
       if (index != sources.lbr) continue;
       count("empty-entries", bursts_[event].losses().empty);
@@ -189,7 +201,7 @@ class PerfImport : public PerfDataVisitor {
     }
   }
 
-  static std::string NoteOf(const PerfDataSummary& summary) {
+  std::string NoteOf(const PerfDataSummary& summary) const {
     std::string note;
     const auto add = [&note](const std::string& text) {
       note += (note.empty() ? "" : "; ") + text;
@@ -201,6 +213,10 @@ class PerfImport : public PerfDataVisitor {
     }
     if (summary.problem_count > kToldProblems) {
       add(std::to_string(summary.problem_count - kToldProblems) + " more problems");
+    }
+    if (importer_.dropped_mappings() != 0) {
+      add(std::to_string(importer_.dropped_mappings()) +
+          " mappings left out, more than any machine has");
     }
     if (summary.dropped_records != 0) {
       add(std::to_string(summary.dropped_records) + " records could not be read");
@@ -214,16 +230,19 @@ class PerfImport : public PerfDataVisitor {
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
   std::map<size_t, uint64_t> lost_;
+  std::map<size_t, uint64_t> lost_in_all_;
   std::map<size_t, uint64_t> throttled_;
   std::map<size_t, uint64_t> guest_samples_;
+  std::map<size_t, uint64_t> filtered_stacks_;
   uint64_t first_time_ns_ = 0;
   uint64_t last_time_ns_ = 0;
 };
 
+// A pipe cannot be looked into; text is in files.
 StatusOr<bool> IsPerfData(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
-  // A pipe cannot be looked into; text is in files.
-  if (!source->size()) return true;
   char start[8] = {};
   HBBP_ASSIGN_OR_RETURN(const size_t size,
                         source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));

@@ -81,7 +81,7 @@ class PerfScriptImport {
       mapping.path.insert(0, "/");
     }
     importer_.AddMapping(mmap.pid, mapping);
-    pids_.insert(mmap.pid);
+    if (mmap.pid != Importer::kKernelPid) pids_.insert(mmap.pid);
   }
 
   // For text that has no mappings.
@@ -118,10 +118,9 @@ class PerfScriptImport {
     BurstSample burst;
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
-    bursts_.Visit(sample.branches, 1, [&](auto branches, uint64_t share) {
+    bursts_.Visit(sample.branches, 1, [&](auto branches, double weight) {
       burst.branches = branches;
-      burst.period = share;
-      importer_.AddBurst(source_, burst, repeats);
+      importer_.AddBurst(source_, burst, weight, repeats);
     });
   }
 

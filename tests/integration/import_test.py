@@ -11,6 +11,7 @@ import record_support
 HEADER_BYTES = 104
 ATTR_BYTES = 112
 IP, TID, TIME, PERIOD, BRANCH_STACK = 1 << 0, 1 << 1, 1 << 2, 1 << 8, 1 << 11
+ANY_BRANCH, ANY_CALL = 1 << 3, 1 << 4
 USER = 2
 
 
@@ -30,11 +31,12 @@ def sample(ip, pid, time, period, branches):
     return record(9, USER, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
 
 
-def recording(*records):
+def recording(*records, branch_kinds=ANY_BRANCH):
     """As perf record writes it: one event, instructions, with branch stacks."""
     sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
     sample_id_all = 1 << 18
-    attr = struct.pack('<IIQQQQQ', 0, ATTR_BYTES, 1, 1000, sample_type, 0, sample_id_all)
+    attr = struct.pack('<IIQQQQQIIQQQ', 0, ATTR_BYTES, 1, 1000, sample_type, 0, sample_id_all, 0, 0,
+                       0, 0, branch_kinds)
     attr = attr.ljust(ATTR_BYTES, b'\0') + struct.pack('<QQ', 0, 0)
     data = b''.join(records)
     header = b'PERFILE2' + struct.pack('<9Q', HEADER_BYTES, len(attr), HEADER_BYTES, len(attr),
@@ -79,6 +81,23 @@ class ImportTest(record_support.RecordTest):
                          [(7, 7)])
         self.assertEqual([module['name'] for module in info['modules'] if module['samples']],
                          ['/opt/server'])
+
+    def test_stacks_of_some_kinds_of_branches_make_no_streams(self):
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x1000, '/opt/server'),
+            sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010), (0x400030, 0x400020)]),
+            branch_kinds=ANY_CALL))
+        self.import_it(self.recording)
+        source, = self.info()['sources']
+        self.assertEqual((source['kind'], source['samples']), ('ebs', 1))
+        self.assertEqual(source['counters'], {'filtered-branch-stacks': 1})
+
+    def test_named_pipe(self):
+        pipe = self.folder / 'pipe'
+        os.mkfifo(pipe)
+        with subprocess.Popen(['cp', self.recording, pipe]):
+            self.import_it(pipe)
+        self.assertEqual(self.info()['sources'][0]['samples'], 3)
 
     def test_files_that_moved(self):
         for how in (['--file', f'server={self.folder}/x'], ['--file', f'/opt/server={self.folder}/x']):
@@ -144,7 +163,8 @@ class ImportTest(record_support.RecordTest):
         if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
         script = self.run_command('perf', 'script', '-i', self.recording, '-F', 'ip')
-        self.assertEqual(len(script.split()), 3)
+        self.import_it(self.recording)
+        self.assertEqual(len(script.split()), self.info()['sources'][0]['samples'])
 
     def run_command(self, *words):
         return subprocess.run([str(word) for word in words], capture_output=True, text=True,

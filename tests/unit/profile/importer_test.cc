@@ -36,7 +36,6 @@ BurstSample BurstOf(const std::vector<TakenBranchSample>& branches, uint32_t pid
   burst.pid = pid;
   burst.tid = pid;
   burst.time_ns = 10;
-  burst.period = 1000;
   burst.branches = branches;
   return burst;
 }
@@ -136,8 +135,8 @@ TEST_CASE("branches and their streams are counted over processes by their places
                                           {{base + 0x50}, {base + 0x20}},
                                           {{base + 0x60}, {0xffffffff81000000}}};
   };
-  importer.AddBurst(source, BurstOf(loop(0x400000), 1));
-  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 2));
+  importer.AddBurst(source, BurstOf(loop(0x400000), 1), 500);
+  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 2), 500);
   const ProfileData data = importer.Finish();
   uint64_t streams = 0, ends = 0;
   double weights = 0;
@@ -165,7 +164,7 @@ TEST_CASE("a stream that ends in another module leaves its own") {
   const uint32_t source = AddEbs(&importer);
   importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
   importer.AddMapping(kPid, MappingOf("/lib/b", 0x500000, 0x501000));
-  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}));
+  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}), 1000);
   const ProfileData data = importer.Finish();
   REQUIRE(data.branches.size() == 2);
   const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
@@ -202,6 +201,32 @@ TEST_CASE("files of another machine are looked for where the options say") {
   CHECK(PathOf(data, data.counts[0]) == "/tmp/server.bin");
   CHECK(PathOf(data, data.counts[1]) == "/images/host/lib/libc.so.6");
   CHECK(data.modules[data.counts[1].module].build_id == std::vector<uint8_t>{1, 2, 3});
+}
+
+TEST_CASE("a thread has the name of the one that made it until it gets its own") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.NameThread(kPid, kPid, "server");
+  importer.AddThread(kPid, kPid, kPid, 101);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  IpSample sample = SampleAt(0x400000);
+  sample.tid = 101;
+  importer.AddSample(source, sample);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.threads.size() == 1);
+  CHECK(data.threads[0].name == "server");
+}
+
+TEST_CASE("a storm of forks and mappings is bounded") {
+  Importer importer;
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    importer.AddMapping(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+  }
+  for (uint32_t child = 2; child < 400; ++child) {
+    importer.AddFork(1, child);
+    importer.AddMapping(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1));
+  }
+  CHECK(importer.dropped_mappings() > 200);
 }
 
 TEST_CASE("threads have the names that they had last") {

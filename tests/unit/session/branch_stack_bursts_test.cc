@@ -16,7 +16,7 @@ struct Entry {
 
 struct Part {
   std::vector<uint64_t> sources;
-  uint64_t period;
+  double weight;
   bool operator==(const Part&) const = default;
 };
 
@@ -28,8 +28,8 @@ std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
   const BranchStack stack(bytes, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
   BranchStackBursts bursts;
   std::vector<Part> parts;
-  bursts.Visit(stack, period, [&parts](auto branches, uint64_t share) {
-    Part part = {{}, share};
+  bursts.Visit(stack, period, [&parts](auto branches, double weight) {
+    Part part = {{}, weight};
     for (const TakenBranchSample& branch : branches) part.sources.push_back(branch.from.value);
     parts.push_back(part);
   });
@@ -38,7 +38,7 @@ std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
 }
 
 TEST_CASE("a stack is one burst, its oldest branch first") {
-  CHECK(PartsOf({{3, 30, 0}, {2, 20, 0}, {1, 10, 0}}, 100) == std::vector<Part>{{{1, 2, 3}, 100}});
+  CHECK(PartsOf({{3, 30, 0}, {2, 20, 0}, {1, 10, 0}}, 100) == std::vector<Part>{{{1, 2, 3}, 50}});
   CHECK(PartsOf({}, 100).empty());
 }
 
@@ -54,13 +54,18 @@ TEST_CASE("what lies on both sides of a branch that did not happen is not one st
   const auto parts =
       PartsOf({{5, 50, 0}, {4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {2, 20, 0}, {1, 10, 0}},
               300, &losses);
-  CHECK(parts == std::vector<Part>{{{1, 2}, 100}, {{3, 4, 5}, 200}});
+  CHECK(parts == std::vector<Part>{{{1, 2}, 100}, {{3, 4, 5}, 100}});
   CHECK(losses.speculative == 1);
 }
 
-TEST_CASE("branches without any stream share the period as well") {
+TEST_CASE("a period of one event is shared as well") {
+  const auto parts = PartsOf({{4, 40, 0}, {3, 30, 0}, {0, 0, 0}, {2, 20, 0}, {1, 10, 0}}, 1);
+  CHECK(parts == std::vector<Part>{{{1, 2}, 0.5}, {{3, 4}, 0.5}});
+}
+
+TEST_CASE("branches without any stream have no weight") {
   const auto parts = PartsOf({{2, 20, 0}, {9, 90, kWrongPath}, {1, 10, 0}}, 100);
-  CHECK(parts == std::vector<Part>{{{1}, 50}, {{2}, 50}});
+  CHECK(parts == std::vector<Part>{{{1}, 0}, {{2}, 0}});
 }
 
 }  // namespace
