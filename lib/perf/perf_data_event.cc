@@ -133,6 +133,7 @@ void EventTable::Add(const perf_event_attr& attr, std::vector<uint64_t> ids) {
   event.index = events_.size() - 1;
   event.attr = attr;
   event.name = MakeName(attr);
+  NameByPmu(&event);
   event.format.sample_type = attr.sample_type;
   event.format.read_format = attr.read_format;
   event.format.branch_sample_type = attr.branch_sample_type;
@@ -159,17 +160,18 @@ void EventTable::SetName(size_t index, std::string name) {
 }
 
 void EventTable::NamePmus(const std::vector<std::pair<uint32_t, std::string>>& pmus) {
-  for (PerfEvent& event : events_) {
-    if (event.has_given_name || event.attr.type < PERF_TYPE_MAX) continue;
-    for (const auto& [type, pmu] : pmus) {
-      if (type != event.attr.type) continue;
-      char config[32];
-      std::snprintf(config, sizeof(config), "/config=0x%llx/",
-                    static_cast<unsigned long long>(event.attr.config));
-      event.name = pmu + config;
-      break;
-    }
-  }
+  for (const auto& [type, pmu] : pmus) pmu_names_.try_emplace(type, pmu);
+  for (PerfEvent& event : events_) NameByPmu(&event);
+}
+
+void EventTable::NameByPmu(PerfEvent* event) const {
+  if (event->has_given_name || event->attr.type < PERF_TYPE_MAX) return;
+  const auto pmu = pmu_names_.find(event->attr.type);
+  if (pmu == pmu_names_.end()) return;
+  char config[32];
+  std::snprintf(config, sizeof(config), "/config=0x%llx/",
+                static_cast<unsigned long long>(event->attr.config));
+  event->name = pmu->second + config;
 }
 
 std::optional<size_t> EventTable::IndexOfId(uint64_t id) const {

@@ -53,7 +53,7 @@ class EventTable {
   // Ids of an event that was added without.
   void AddIds(size_t index, std::span<const uint64_t> ids);
   void SetName(size_t index, std::string name);
-  // Names made of type and config, for events without a name of their own.
+  // Names made of PMU and config, for events without a name of their own, also for later ones.
   void NamePmus(const std::vector<std::pair<uint32_t, std::string>>& pmus);
   std::optional<size_t> IndexOfId(uint64_t id) const;
 
@@ -64,10 +64,12 @@ class EventTable {
 
  private:
   const PerfEvent* Find(uint64_t id) const;
+  void NameByPmu(PerfEvent* event) const;
 
   ByteOrder order_;
   std::deque<PerfEvent> events_;
   absl::flat_hash_map<uint64_t, size_t> index_of_id_;
+  absl::flat_hash_map<uint32_t, std::string> pmu_names_;  // by type
   // The different offsets of ids among the events.
   std::vector<size_t> sample_id_offsets_;
   std::vector<size_t> trailing_id_offsets_;

@@ -290,7 +290,6 @@ void PerfDataRun::OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset)
   if (attr_size > body.size()) return DropRecord(record, offset, "is too short for its fields");
   const U64View ids(body.subspan(attr_size), order_);
   reader_.events_.Add(*attr, std::vector<uint64_t>(ids.begin(), ids.end()));
-  reader_.events_.NamePmus(reader_.header_.pmus);
 }
 
 void PerfDataRun::OnEventUpdate(std::span<const uint8_t> record, uint64_t offset) {
