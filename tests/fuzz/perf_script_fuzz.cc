@@ -17,8 +17,8 @@ void Read(std::string_view line) {
     Require(mmap->path.size() + 2 * mmap->build_id.size() <= line.size());
   }
   if (const auto sample = hbbp::ParseSampleLine(line)) {
-    // The shortest entry is "0x1/0x1".
-    Require(sample->branches.size() * 7 <= line.size());
+    // The shortest entry is "0x1/1".
+    Require(sample->branches.size() * 5 <= line.size());
     Require(sample->ip || !sample->branches.empty());
   }
   (void)hbbp::ParseCountLine(line);
