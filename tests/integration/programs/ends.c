@@ -1,6 +1,7 @@
 // ends HOW MILLISECONDS [STATUS]: works, and then ends in one of many ways.
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
@@ -24,10 +25,20 @@ static void AllocateUntilSignal(void) {
   }
 }
 
-static void* WorkForever(void* unused) {
-  (void)unused;
+static void* WorkForever(void* has_worked) {
+  Work(20);
+  sem_post(has_worked);
   for (;;) Work(1000);
   return NULL;
+}
+
+// However busy the machine is.
+static void StartThreadsThatWork(int count) {
+  static sem_t has_worked;
+  sem_init(&has_worked, 0, 0);
+  pthread_t thread;
+  for (int i = 0; i < count; ++i) pthread_create(&thread, NULL, &WorkForever, &has_worked);
+  for (int i = 0; i < count; ++i) sem_wait(&has_worked);
 }
 
 static void* WorkAfterMain(void* milliseconds) {
@@ -68,8 +79,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "wait") == 0) pause();
   if (strcmp(how, "handler") == 0) AllocateUntilSignal();
   if (strcmp(how, "threads") == 0) {
-    for (int i = 0; i < 3; ++i) pthread_create(&thread, NULL, &WorkForever, NULL);
-    usleep(100000);
+    StartThreadsThatWork(3);
     exit(status);
   }
   return status;
