@@ -303,7 +303,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
   }
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
-                    ": counts are proportional to that, not numbers of executions");
+                    ", so counts are proportional to these and no numbers of executions");
   }
   return notes;
 }

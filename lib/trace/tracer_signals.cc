@@ -188,13 +188,15 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   // The program steps through itself, and waits for it.
   if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
   const uint64_t ip = IpOf(*context);
-  uint8_t before = 0;
-  if (ReadProgramMemory(ip - 1, &before, 1) && before == kInt1) return false;
   ThreadSlot* slot = SlotOfThisThread();
   if (slot == nullptr) return false;
+  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
+  // Many other instructions end with that byte: `xor %esi, %ecx`.
+  uint8_t before = 0;
+  const bool may_be_int1 = ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
+  if (!is_the_awaited_one && may_be_int1) return false;
   slot->Add(Counter::kStrayTraps);
   PassBreakpointOnce(context);
-  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
   if (is_the_awaited_one) Handle(slot, kBreakpointHit, false, context);
   return true;
 }

@@ -24,7 +24,7 @@ struct Part {
 std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
                           BranchStackLosses* losses = nullptr) {
   std::vector<uint8_t> bytes(entries.size() * sizeof(Entry));
-  std::memcpy(bytes.data(), entries.data(), bytes.size());
+  if (!entries.empty()) std::memcpy(bytes.data(), entries.data(), bytes.size());
   const BranchStack stack(bytes, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
   BranchStackBursts bursts;
   std::vector<Part> parts;
