@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "profile/branch_count_of.h"
+
 namespace hbbp {
 namespace {
 
@@ -26,12 +28,7 @@ constexpr uint64_t Place(uint32_t module, uint64_t offset) {
 }
 constexpr uint64_t PlaceOfNoModule(uint64_t address) { return address & kOffsetMask; }
 
-struct Location {
-  uint32_t module;
-  uint64_t offset;
-};
-
-constexpr Location LocationOf(uint64_t place) {
+constexpr CodeLocation LocationOf(uint64_t place) {
   const uint64_t module = place >> kOffsetBits;
   const uint64_t offset = place & kOffsetMask;
   if (module == 0) return {kNoModule, offset};
@@ -177,7 +174,7 @@ uint64_t Importer::PlaceOf(const Process& process, uint64_t address, uint64_t ti
 }
 
 void Importer::AddSample(uint32_t source, const IpSample& sample) {
-  const Location location =
+  const CodeLocation location =
       LocationOf(PlaceOf(ProcessFor(sample.pid), sample.ip.value, sample.time_ns));
   if (location.module == kNoModule) {
     ++data_.sources[source].unmapped;
@@ -205,23 +202,7 @@ ProfileData Importer::Finish() {
   ip_table_.AppendTo(&data_.counts);
   for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
     for (const BranchTable::Entry& entry : branch_tables_[source].entries()) {
-      const Location from = LocationOf(entry.from);
-      const Location to = LocationOf(entry.to);
-      BranchCount branch;
-      branch.source = source;
-      branch.thread = entry.thread;
-      branch.from_module = from.module;
-      branch.from = from.offset;
-      branch.to_module = to.module;
-      branch.to = to.offset;
-      if (entry.end != BranchTable::kNoEnd) {
-        const Location end = LocationOf(entry.end);
-        branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
-      }
-      branch.number = entry.number;
-      branch.weights = entry.weights;
-      branch.replicates = entry.replicates;
-      data_.branches.push_back(branch);
+      data_.branches.push_back(BranchCountOf(entry, source, LocationOf));
     }
   }
   Normalize(&data_.counts);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "profile/address_space.h"
+#include "profile/branch_count_of.h"
 #include "profile/branch_table.h"
 #include "profile/burst_queue.h"
 #include "profile/ip_table.h"
@@ -68,11 +69,6 @@ class Recorder : public SampleSink {
     uint64_t worker_bursts = 0;
     uint64_t short_bursts = 0;  // fewer than two branches: no stream
   };
-  // An address in a module, or by itself.
-  struct Location {
-    uint32_t module;
-    uint64_t offset;
-  };
 
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
@@ -83,7 +79,7 @@ class Recorder : public SampleSink {
   void EnterPeriodOf(uint64_t time_ns);
   void CapturePage(uint64_t address, uint64_t time_ns);
   void CaptureCode(uint32_t module, RuntimeAddress address);
-  Location Locate(uint64_t address) const;
+  CodeLocation Locate(uint64_t address) const;
   void FoldBranches();
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);

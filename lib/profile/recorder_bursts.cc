@@ -75,7 +75,7 @@ void Recorder::EnterPeriodOf(uint64_t time_ns) {
   table_end_ns_ = next == replacements_ns_.end() ? UINT64_MAX : *next;
 }
 
-Recorder::Location Recorder::Locate(uint64_t address) const {
+CodeLocation Recorder::Locate(uint64_t address) const {
   const auto placement = address_space_.Find({address}, table_last_ns_);
   if (!placement) return {kNoModule, address};
   return {placement->module, placement->OffsetOf({address}).value};
@@ -84,23 +84,8 @@ Recorder::Location Recorder::Locate(uint64_t address) const {
 void Recorder::FoldBranches() {
   if (table_.entries().empty()) return;
   for (const BranchTable::Entry& entry : table_.entries()) {
-    BranchCount branch;
-    const Location from = Locate(entry.from);
-    const Location to = Locate(entry.to);
-    branch.source = current_source_;
-    branch.thread = entry.thread;
-    branch.from_module = from.module;
-    branch.from = from.offset;
-    branch.to_module = to.module;
-    branch.to = to.offset;
-    if (entry.end != BranchTable::kNoEnd) {
-      const Location end = Locate(entry.end);
-      branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
-    }
-    branch.number = entry.number;
-    branch.weights = entry.weights;
-    branch.replicates = entry.replicates;
-    data_.branches.push_back(branch);
+    data_.branches.push_back(BranchCountOf(entry, current_source_,
+                                           [this](uint64_t address) { return Locate(address); }));
   }
   table_.Clear();
   table_last_ns_ = 0;

@@ -1,0 +1,42 @@
+// An entry of a BranchTable as ProfileData has it.
+#ifndef HBBP_LIB_PROFILE_BRANCH_COUNT_OF_H_
+#define HBBP_LIB_PROFILE_BRANCH_COUNT_OF_H_
+
+#include <cstdint>
+
+#include "profile/branch_table.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// A module and an offset in it; kNoModule and an address by itself.
+struct CodeLocation {
+  uint32_t module;
+  uint64_t offset;
+};
+
+// `locate` says of an address of the table where it is.
+template <typename Locate>
+BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t source, Locate&& locate) {
+  const CodeLocation from = locate(entry.from);
+  const CodeLocation to = locate(entry.to);
+  BranchCount branch;
+  branch.source = source;
+  branch.thread = entry.thread;
+  branch.from_module = from.module;
+  branch.from = from.offset;
+  branch.to_module = to.module;
+  branch.to = to.offset;
+  if (entry.end != BranchTable::kNoEnd) {
+    const CodeLocation end = locate(entry.end);
+    branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
+  }
+  branch.number = entry.number;
+  branch.weights = entry.weights;
+  branch.replicates = entry.replicates;
+  return branch;
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_BRANCH_COUNT_OF_H_
