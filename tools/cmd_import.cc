@@ -65,7 +65,7 @@ StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* word
 Status Report(const hbbp_profile* profile, const std::string& output) {
   HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(profile));
   for (const SourceView& source : sources) {
-    Note(kName, std::string(SourceName(source.source)) + " of " + source.event_name + ": " +
+    Note(kName, std::string(SourceName(source.source)) + " of " + EventNameOf(source) + ": " +
                     FormatCount(source.samples) +
                     (HasStreams(source.source) ? " branch stacks" : " samples") + ", lost " +
                     FormatCount(source.lost) + ", unmapped " + FormatCount(source.unmapped));

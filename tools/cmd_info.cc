@@ -218,8 +218,7 @@ const char* SamplesName(hbbp_source source) {
 }
 
 std::string SourceText(const SourceView& source) {
-  std::string text = std::string(SourceName(source.source)) + " of " +
-                     (*source.event_name != '\0' ? source.event_name : EventName(source.event));
+  std::string text = std::string(SourceName(source.source)) + " of " + EventNameOf(source);
   if (source.period != 0) {
     text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) + " (" +
             PeriodModeName(source.period_mode) + ")";

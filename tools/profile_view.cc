@@ -192,6 +192,10 @@ const char* EventName(hbbp_event event) {
   }
 }
 
+const char* EventNameOf(const SourceView& source) {
+  return *source.event_name != '\0' ? source.event_name : EventName(source.event);
+}
+
 const char* UnitName(hbbp_unit unit) {
   switch (unit) {
     case HBBP_UNIT_INSTRUCTIONS:

@@ -52,8 +52,10 @@ StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
 
-const char* SourceName(hbbp_source source);         // "ebs"
-const char* EventName(hbbp_event event);            // "task-clock"
+const char* SourceName(hbbp_source source);  // "ebs"
+const char* EventName(hbbp_event event);
+// As its recording spells it, if it was imported.
+const char* EventNameOf(const SourceView& source);  // "task-clock"
 const char* UnitName(hbbp_unit unit);               // "instructions"
 const char* PeriodModeName(hbbp_period_mode mode);  // "prime"
 const char* CodeName(hbbp_module_code code);        // "file"
