@@ -267,6 +267,18 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_restartable_sequence_that_no_section_lists(self):
         self.restartable('ANYWHERE')
 
+    def test_debug_exceptions_without_a_reason(self):
+        # Hypervisors make some, and a program that is not asked for them would be ended by them.
+        count = 300
+        self.skip_without_breakpoints('breakpoint')
+        result = self.trace(program('strays'), count, mode='breakpoint',
+                            options=('--burst', '65536'))
+        strays, of_int1 = [int(word.split()[0]) for word in result.stdout.split(',')]
+        self.assertEqual(of_int1, count)
+        # Between bursts nobody waits for one.
+        self.assertLess(strays, count / 10)
+        self.assertGreater(self.source()['counters']['stray-traps'], count / 2)
+
     # Processes and threads ----------------------------------------------------------------------
 
     def test_fork(self):
