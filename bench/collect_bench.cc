@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "backends/ebs.h"
+#include "backends/perf_backend.h"
 #include "profile/profile_file.h"
 #include "profile/recorder.h"
 #include "session/session.h"
@@ -83,7 +83,7 @@ BENCHMARK(BM_ParseProfile);
 void BM_StartAndStopSession(benchmark::State& state) {
   BackendConfig config;
   config.event = EventKind::kTaskClock;
-  Session session(std::make_unique<EbsBackend>(), SourceKind::kEbs, {config, nullptr, 0});
+  Session session(std::make_unique<PerfBackend>(SourceKind::kEbs), {config, nullptr, 0});
   for (auto _ : state) {
     if (!session.Start().ok() || !session.Stop().ok()) {
       state.SkipWithError("perf_event_open refused");

@@ -30,6 +30,7 @@ struct Options::Impl {
   CLI::App app;
   std::string command;
   std::vector<std::string>* rest = nullptr;
+  const uint64_t* instead_of_rest = nullptr;
   std::string rest_placeholder;
 };
 
@@ -91,8 +92,9 @@ void Options::Positionals(const std::string& placeholder, std::vector<std::strin
 }
 
 void Options::Command(std::vector<std::string>* words, const std::string& placeholder,
-                      const std::string& help) {
+                      const std::string& help, const uint64_t* instead) {
   impl_->rest = words;
+  impl_->instead_of_rest = instead;
   impl_->rest_placeholder = placeholder;
   impl_->app.prefix_command();
   // CLI11 leaves what follows the options out of its usage line.
@@ -131,7 +133,8 @@ std::optional<int> Options::Parse(int argc, char** argv) {
   // `hbbp record make -- x`: those dashes belong to make.
   if (!rest.empty() && has_dashes) rest.push_back("--");
   rest.insert(rest.end(), after_dashes.begin(), after_dashes.end());
-  if (rest.empty()) {
+  const bool may_be_empty = impl_->instead_of_rest != nullptr && *impl_->instead_of_rest != 0;
+  if (rest.empty() && !may_be_empty) {
     return Fail(impl_->command, impl_->rest_placeholder + " is missing" + see_help);
   }
   *impl_->rest = std::move(rest);

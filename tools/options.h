@@ -49,9 +49,10 @@ class Options {
   // Words without a dash, between `least` and `most` of them.
   void Positionals(const std::string& placeholder, std::vector<std::string>* values, size_t least,
                    size_t most, const std::string& help);
-  // The rest of the line, from "--" or the first word without a dash on. At least one word.
+  // The rest of the line, from "--" or the first word without a dash on. At least one word, unless
+  // the option that sets `instead` was given.
   void Command(std::vector<std::string>* words, const std::string& placeholder,
-               const std::string& help);
+               const std::string& help, const uint64_t* instead = nullptr);
   // Text at the end of --help.
   void Footer(const std::string& text);
 

@@ -9,11 +9,12 @@ HBBP_EXTERN_C_BEGIN
 typedef int32_t hbbp_source;
 enum {
   HBBP_SOURCE_NONE = 0,
-  HBBP_SOURCE_EBS = 1,  /* event-based sampling: an instruction pointer a period */
-  HBBP_SOURCE_LBR = 2,  /* last branch records */
-  HBBP_SOURCE_IBS = 3,  /* AMD instruction-based sampling */
-  HBBP_SOURCE_SWBT = 4, /* software branch tracing */
-  HBBP_SOURCE_TRUTH = 5 /* exact counts from instrumentation */
+  HBBP_SOURCE_EBS = 1,   /* event-based sampling: an instruction pointer a period */
+  HBBP_SOURCE_LBR = 2,   /* last branch records */
+  HBBP_SOURCE_IBS = 3,   /* AMD instruction-based sampling */
+  HBBP_SOURCE_SWBT = 4,  /* software branch tracing */
+  HBBP_SOURCE_TRUTH = 5, /* exact counts from instrumentation */
+  HBBP_SOURCE_AUTO = 6   /* of session options only: the best that this machine has */
 };
 
 /* The event whose occurrences make up a period. */
@@ -24,7 +25,7 @@ enum {
   HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
   HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */
   HBBP_EVENT_CYCLES = 4,
-  HBBP_EVENT_TAKEN_BRANCHES = 5, /* imported profiles only, as the next one */
+  HBBP_EVENT_TAKEN_BRANCHES = 5, /* of sources, not of options, as the next one */
   HBBP_EVENT_OTHER = 6           /* hbbp_source_info::event_name says which */
 };
 

@@ -19,8 +19,10 @@ HBBP_EXTERN_C_BEGIN
 
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
-  hbbp_source source;   /* HBBP_SOURCE_NONE: the best that this machine has. This version has
-                           HBBP_SOURCE_EBS (the default) and HBBP_SOURCE_SWBT */
+  hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
+                           HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine has it, else EBS;
+                           HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers, else EBS.
+                           The notes of the profile's sources say what was not to be had and why */
   hbbp_event event;
   hbbp_period_mode period_mode;
   uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
@@ -34,6 +36,17 @@ typedef struct hbbp_session_options {
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode */
+  /* Of hardware events: */
+  uint64_t branch_period;    /* taken branches between branch stacks; 0: the default */
+  uint64_t expected_seconds; /* how long the program will run, from which default periods follow;
+                                0: not known. Below 30 s 1,000,037 instructions and 100,003 taken
+                                branches, below 3 minutes (and if not known) ten times, else a
+                                hundred times that: Nowak et al., "Low-Overhead Dynamic
+                                Instruction Mix Generation using Hybrid Basic Block Profiling",
+                                Table 4 */
+  uint64_t pid; /* 0: the calling process; else another one, which the caller may trace (ptrace) and
+                   whose children are not followed. It need not exist to the end. Not with
+                   HBBP_SOURCE_SWBT, and HBBP_SOURCE_AUTO does without it */
 } hbbp_session_options;
 
 /* What a session is doing right now. */

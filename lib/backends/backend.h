@@ -1,4 +1,4 @@
-// Backend: a live source of samples of the calling process.
+// Backend: a live source of samples of a process.
 #ifndef HBBP_LIB_BACKENDS_BACKEND_H_
 #define HBBP_LIB_BACKENDS_BACKEND_H_
 
@@ -22,10 +22,14 @@ enum class TraceMode : int32_t {
 };
 
 struct BackendConfig {
+  pid_t pid = 0;  // of another process; 0: the calling one
   EventKind event = EventKind::kAuto;
   PeriodMode period_mode = PeriodMode::kPrime;
-  uint64_t period = 0;        // 0: the default of the event
-  uint64_t frequency_hz = 0;  // instead of a period
+  uint64_t period = 0;         // 0: the default of the event
+  uint64_t branch_period = 0;  // taken branches between branch stacks; 0: the default
+  uint64_t frequency_hz = 0;   // instead of a period
+  // How long the program will run, for the default periods of hardware events; 0: not known.
+  uint64_t expected_seconds = 0;
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
   // Software branch tracing:
@@ -34,11 +38,19 @@ struct BackendConfig {
   uint32_t burst_branches = 0;
 };
 
-// What a started backend really does.
-struct BackendChoice {
+// One of the sources that a started backend is.
+struct SourceChoice {
+  SourceKind kind = SourceKind::kEbs;
   EventKind event = EventKind::kAuto;
-  uint64_t period = 0;  // 0: by frequency
-  std::string note;
+  std::string event_name;     // where EventName(event) does not say it all
+  uint64_t period = 0;        // 0: by frequency
+  uint64_t frequency_hz = 0;  // 0: by period
+  std::string note;           // what was not to be had, and what is limited
+};
+
+// What a started backend really does. Samples name their source by its index.
+struct BackendChoice {
+  std::vector<SourceChoice> sources;
 };
 
 // One thread at a time. The order of calls is Start, Drain..., Disable, Drain, Close.
@@ -48,8 +60,8 @@ class Backend {
 
   virtual const char* name() const = 0;
 
-  // Observes every thread of the process but `excluded`, and those that start later. On failure
-  // nothing stays open.
+  // Observes every thread of the process but `excluded`, and those that start later. Names at least
+  // one source. On failure nothing stays open.
   virtual Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) = 0;
 
   // Delivers what was collected since the last call. A record may be delivered before an older
@@ -68,7 +80,8 @@ class Backend {
   virtual int DrainIntervalMs() const = 0;
 };
 
-// kEbs, kSwbt; nullptr for what is not live here.
+// kEbs, kLbr (which is EBS as well), kSwbt; kNone: hardware branch records if there are any, else
+// EBS; kAuto: these, else software branch tracing. nullptr for what is not live here.
 std::unique_ptr<Backend> MakeBackend(SourceKind kind);
 
 }  // namespace hbbp

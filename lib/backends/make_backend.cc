@@ -1,15 +1,32 @@
+#include "backends/auto_backend.h"
 #include "backends/backend.h"
-#include "backends/ebs.h"
-#include "backends/swbt.h"
+#include "backends/perf_backend.h"
+#include "backends/tracing_backend.h"
 
 namespace hbbp {
+namespace {
+
+std::unique_ptr<Backend> BestOf(std::vector<std::unique_ptr<Backend>> candidates) {
+  std::erase(candidates, nullptr);
+  return std::make_unique<AutoBackend>(std::move(candidates));
+}
+
+}  // namespace
 
 std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
+  std::vector<std::unique_ptr<Backend>> candidates;
   switch (kind) {
     case SourceKind::kEbs:
-      return std::make_unique<EbsBackend>();
+    case SourceKind::kLbr:
+      return std::make_unique<PerfBackend>(kind);
     case SourceKind::kSwbt:
-      return std::make_unique<SwbtBackend>();
+      return MakeTracingBackend();
+    case SourceKind::kNone:
+    case SourceKind::kAuto:
+      candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
+      if (kind == SourceKind::kAuto) candidates.push_back(MakeTracingBackend());
+      candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
+      return BestOf(std::move(candidates));
     default:
       return nullptr;
   }

@@ -92,12 +92,19 @@ SwbtBackend::~SwbtBackend() = default;
 int SwbtBackend::DrainIntervalMs() const { return drain_interval_ms_; }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  if (config.pid != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "software branch tracing works in the process that it traces only");
+  }
   excluded_ = excluded;
   most_events_ = DescriptorBudget();
   missed_threads_ = 0;
   last_sampler_ = 0;
-  HBBP_RETURN_IF_ERROR(ChooseSampler(config, choice));
-  ChooseBudget(config, UnitOf(choice->event));
+  SourceChoice source;
+  source.kind = SourceKind::kSwbt;
+  HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
+  const Unit unit = UnitOf(source.event);
+  ChooseBudget(config, unit);
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
   tracer_config.mode = ModeOf(config.trace_mode);
@@ -120,8 +127,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
   if (has_events_) {
     // Without it mappings are looked for each second.
-    observer_ = std::make_unique<EbsBackend>();
-    observer_->ObserveOnly();
+    observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
     BackendChoice ignored;
     if (!observer_->Start({.event = EventKind::kTaskClock}, excluded, &ignored).ok()) {
       observer_.reset();
@@ -132,7 +138,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
   const Status status = AttachThreads();
-  drain_interval_ms_ = ChooseDrainInterval(UnitOf(choice->event));
+  drain_interval_ms_ = ChooseDrainInterval(unit);
+  choice->sources = {std::move(source)};
   if (!status.ok()) {
     Disable();
     Close();
@@ -141,7 +148,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 }
 
 // Finds the best rung that this machine allows.
-Status SwbtBackend::ChooseSampler(const BackendConfig& config, BackendChoice* choice) {
+Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* choice) {
   if (config.include_kernel) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "software branch tracing sees user code only; leave the kernel out");
@@ -382,7 +389,7 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
     }
   }
   if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
-  sink->OnTraceStatistics(statistics);
+  sink->OnTraceStatistics(0, statistics);
 }
 
 // What look-ahead must keep away from, and where no breakpoint may be.

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "backends/backend.h"
-#include "backends/ebs.h"
+#include "backends/perf_backend.h"
 #include "backends/rseq_sections.h"
 #include "backends/thread_sampler.h"
 #include "trace/tracer.h"
@@ -44,7 +44,7 @@ class SwbtBackend : public Backend {
 
  private:
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
-  Status ChooseSampler(const BackendConfig& config, BackendChoice* choice);
+  Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void ChooseBudget(const BackendConfig& config, Unit unit);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
@@ -76,7 +76,7 @@ class SwbtBackend : public Backend {
   uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
   RseqSections rseq_sections_;
-  std::unique_ptr<EbsBackend> observer_;     // of mappings and new threads, where perf events are
+  std::unique_ptr<PerfBackend> observer_;    // of mappings and new threads, where perf events are
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;
   // Of a burst: what lies between gaps.

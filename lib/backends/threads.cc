@@ -6,14 +6,15 @@
 #include <cerrno>
 #include <charconv>
 #include <memory>
-
-#include "base/files.h"
+#include <string>
+#include <string_view>
 
 namespace hbbp {
 
-StatusOr<std::vector<pid_t>> ListThreads() {
-  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/task"), ::closedir);
-  if (folder == nullptr) return ErrnoStatus(errno, "/proc/self/task");
+StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
+  const std::string path = "/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/task";
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  if (folder == nullptr) return ErrnoStatus(errno, path);
   std::vector<pid_t> threads;
   while (const dirent* entry = ::readdir(folder.get())) {
     const std::string_view name(entry->d_name);
@@ -23,38 +24,6 @@ StatusOr<std::vector<pid_t>> ListThreads() {
   }
   std::sort(threads.begin(), threads.end());
   return threads;
-}
-
-StatusOr<std::vector<int>> ListOnlineCpus() {
-  HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile("/sys/devices/system/cpu/online"));
-  StatusOr<std::vector<int>> cpus = ParseCpuList(text);
-  if (!cpus.ok()) return cpus.status().Annotate("/sys/devices/system/cpu/online");
-  return cpus;
-}
-
-StatusOr<std::vector<int>> ParseCpuList(std::string_view text) {
-  constexpr int kMaxCpus = 1 << 16;
-  const Status bad = MakeStatus(StatusCode::kBadFormat, "\"%.*s\" is no list of CPUs",
-                                static_cast<int>(std::min<size_t>(text.size(), 100)), text.data());
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
-  std::vector<int> cpus;
-  const char* position = text.data();
-  const char* const end = text.data() + text.size();
-  while (position != end) {
-    int first = 0;
-    auto parsed = std::from_chars(position, end, first);
-    if (parsed.ec != std::errc() || first < 0 || first >= kMaxCpus) return bad;
-    int last = first;
-    if (parsed.ptr != end && *parsed.ptr == '-') {
-      parsed = std::from_chars(parsed.ptr + 1, end, last);
-      if (parsed.ec != std::errc() || last < first || last >= kMaxCpus) return bad;
-    }
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-    position = parsed.ptr;
-    if (position == end) break;
-    if (*position != ',' || ++position == end) return bad;
-  }
-  return cpus;
 }
 
 }  // namespace hbbp

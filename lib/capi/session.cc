@@ -23,6 +23,7 @@ static_assert(static_cast<int>(hbbp::SourceKind::kLbr) == HBBP_SOURCE_LBR);
 static_assert(static_cast<int>(hbbp::SourceKind::kIbs) == HBBP_SOURCE_IBS);
 static_assert(static_cast<int>(hbbp::SourceKind::kSwbt) == HBBP_SOURCE_SWBT);
 static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
+static_assert(static_cast<int>(hbbp::SourceKind::kAuto) == HBBP_SOURCE_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);
 static_assert(static_cast<int>(hbbp::EventKind::kCpuClock) == HBBP_EVENT_CPU_CLOCK);
@@ -39,9 +40,8 @@ static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAK
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
 
 struct hbbp_session {
-  hbbp_session(std::unique_ptr<hbbp::Backend> backend, hbbp::SourceKind kind,
-               const hbbp::SessionSettings& settings)
-      : session(std::move(backend), kind, settings) {}
+  hbbp_session(std::unique_ptr<hbbp::Backend> backend, const hbbp::SessionSettings& settings)
+      : session(std::move(backend), settings) {}
 
   hbbp::Session session;
 };
@@ -73,7 +73,8 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
 }
 
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
-  if (options.source < HBBP_SOURCE_NONE || options.source > HBBP_SOURCE_SWBT) {
+  const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
+  if (!is_live && options.source != HBBP_SOURCE_AUTO) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
   if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_CYCLES) {
@@ -87,11 +88,16 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "hbbp_session_options: set period or frequency_hz, not both");
   }
   if (options.period > INT64_MAX) return OutOfRange("period", "below 2^63");
+  if (options.branch_period > INT64_MAX) return OutOfRange("branch_period", "below 2^63");
   if (options.frequency_hz > kMaxFrequencyHz) {
     return OutOfRange("frequency_hz", "at most 1000000");
   }
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
+  if (options.pid > INT32_MAX) return OutOfRange("pid", "a process id");
+  if (options.pid != 0 && options.source == HBBP_SOURCE_SWBT) {
+    return OutOfRange("pid", "0 with HBBP_SOURCE_SWBT, which traces the calling process only");
+  }
   if (options.source == HBBP_SOURCE_SWBT) {
     HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
   } else if (options.trace_mode != 0 || options.burst_branches != 0) {
@@ -99,10 +105,13 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
                       "hbbp_session_options: trace_mode and burst_branches are options of "
                       "HBBP_SOURCE_SWBT; leave them 0 for other sources");
   }
+  config->pid = static_cast<pid_t>(options.pid);
   config->event = static_cast<hbbp::EventKind>(options.event);
   config->period_mode = static_cast<hbbp::PeriodMode>(options.period_mode);
   config->period = options.period;
+  config->branch_period = options.branch_period;
   config->frequency_hz = options.frequency_hz;
+  config->expected_seconds = options.expected_seconds;
   config->include_kernel = options.include_kernel != 0;
   config->buffer_bytes = options.buffer_bytes;
   config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);
@@ -124,16 +133,14 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     }
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
-    const auto kind =
-        full.source == HBBP_SOURCE_NONE ? hbbp::SourceKind::kEbs : hbbp::SourceKind{full.source};
-    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(kind);
+    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
     if (backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
                         "hbbp_session_options.source: libhbbp %s has no live source %d; it has "
-                        "HBBP_SOURCE_EBS and HBBP_SOURCE_SWBT",
+                        "HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_SWBT and HBBP_SOURCE_AUTO",
                         HBBP_VERSION_STRING, full.source);
     }
-    *session = new hbbp_session(std::move(backend), kind, settings);
+    *session = new hbbp_session(std::move(backend), settings);
     return OkStatus();
   });
 }

@@ -6,8 +6,8 @@
 namespace hbbp {
 
 void BurstQueue::Add(const BurstSample& burst) {
-  waiting_.push_back(
-      {burst.time_ns, burst.period, burst.pid, burst.tid, branches_.size(), burst.branches.size()});
+  waiting_.push_back({burst.time_ns, burst.period, burst.pid, burst.tid, burst.source,
+                      branches_.size(), burst.branches.size()});
   branches_.insert(branches_.end(), burst.branches.begin(), burst.branches.end());
 }
 
@@ -18,6 +18,7 @@ BurstSample BurstQueue::BurstAt(size_t index) const {
   burst.tid = waiting.tid;
   burst.time_ns = waiting.time_ns;
   burst.period = waiting.period;
+  burst.source = waiting.source;
   burst.branches = std::span(branches_).subspan(waiting.first, waiting.count);
   return burst;
 }

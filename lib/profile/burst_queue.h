@@ -34,6 +34,7 @@ class BurstQueue {
     uint64_t period;
     uint32_t pid;
     uint32_t tid;
+    uint32_t source;
     size_t first;  // of its branches
     size_t count;
   };

@@ -42,10 +42,11 @@ void CloseIfStillFile(UniqueFd* fd, dev_t device, ino_t inode) {
   delete fd;
 }
 
-void CopyMemory(RuntimeAddress start, uint64_t size, uint64_t offset, ModuleRecord* module) {
+void CopyMemory(pid_t pid, RuntimeAddress start, uint64_t size, uint64_t offset,
+                ModuleRecord* module) {
   CodeChunk chunk{offset, {}};
   chunk.bytes.resize(std::min(size, kMaxEmbeddedBytes));
-  chunk.bytes.resize(ReadProcessMemory(0, start, chunk.bytes));
+  chunk.bytes.resize(ReadProcessMemory(pid, start, chunk.bytes));
   if (!chunk.bytes.empty()) module->chunks.push_back(std::move(chunk));
 }
 
@@ -55,8 +56,8 @@ void SortChunks(ModuleRecord* module) {
 }
 
 // The read-only mappings of the module, which together are the loaded part of its file.
-void CopyFromMemory(RuntimeAddress header, ModuleRecord* module) {
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+void CopyFromMemory(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid);
   if (!mappings.ok()) return;
   const auto is_header = [header](const Mapping& mapping) { return mapping.start == header; };
   auto first = std::find_if(mappings->begin(), mappings->end(), is_header);
@@ -65,7 +66,7 @@ void CopyFromMemory(RuntimeAddress header, ModuleRecord* module) {
     const bool same_file = mapping->inode == first->inode && mapping->path == first->path;
     if (!same_file || (mapping->start != header && mapping->offset.value == 0)) break;
     if (mapping->readable && !mapping->writable) {
-      CopyMemory(mapping->start, mapping->size(), mapping->offset.value, module);
+      CopyMemory(pid, mapping->start, mapping->size(), mapping->offset.value, module);
     }
   }
   SortChunks(module);
@@ -73,8 +74,8 @@ void CopyFromMemory(RuntimeAddress header, ModuleRecord* module) {
 
 }  // namespace
 
-void PinOrCopyModule(RuntimeAddress header, ModuleRecord* module) {
-  if (module->build_id.empty()) module->build_id = ReadBuildIdInMemory(0, header);
+void PinOrCopyModule(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
+  if (module->build_id.empty()) module->build_id = ReadBuildIdInMemory(pid, header);
   UniqueFd fd = OpenPath(*module);
   if (fd.valid() && IsModule(fd.get(), *module)) {
     struct stat status;
@@ -91,19 +92,19 @@ void PinOrCopyModule(RuntimeAddress header, ModuleRecord* module) {
         });
     return;
   }
-  CopyFromMemory(header, module);
+  CopyFromMemory(pid, header, module);
 }
 
-void CopyMapping(RuntimeAddress start, ModuleRecord* module) {
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+void CopyMapping(pid_t pid, RuntimeAddress start, ModuleRecord* module) {
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid);
   if (!mappings.ok()) return;
   for (const Mapping& mapping : *mappings) {
-    if (mapping.start == start) CopyMemory(mapping.start, mapping.size(), 0, module);
+    if (mapping.start == start) CopyMemory(pid, mapping.start, mapping.size(), 0, module);
   }
 }
 
-void CopyPage(RuntimeAddress page, ModuleRecord* module) {
-  CopyMemory(page, kPageBytes, page.value, module);
+void CopyPage(pid_t pid, RuntimeAddress page, ModuleRecord* module) {
+  CopyMemory(pid, page, kPageBytes, page.value, module);
 }
 
 bool PathLeadsToModule(const ModuleRecord& module) {

@@ -18,9 +18,10 @@ bool IsFilePath(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("//");
 }
 
-std::string ThreadNameNow(uint32_t tid) {
+std::string ThreadNameNow(pid_t pid, uint32_t tid) {
+  const std::string process = pid == 0 ? "self" : std::to_string(pid);
   StatusOr<std::string> name =
-      ReadTextFile("/proc/self/task/" + std::to_string(tid) + "/comm", 4096);
+      ReadTextFile("/proc/" + process + "/task/" + std::to_string(tid) + "/comm", 4096);
   if (!name.ok()) return "";
   if (name->ends_with('\n')) name->pop_back();
   return *std::move(name);
@@ -28,26 +29,30 @@ std::string ThreadNameNow(uint32_t tid) {
 
 }  // namespace
 
-uint32_t Recorder::AddSource(SourceRecord source) {
-  FoldBranches();
+std::vector<uint32_t> Recorder::AddSources(std::vector<SourceRecord> sources) {
+  current_sources_.clear();
+  for (SourceRecord& source : sources) current_sources_.push_back(IndexOf(std::move(source)));
+  return current_sources_;
+}
+
+uint32_t Recorder::IndexOf(SourceRecord source) {
   for (uint32_t i = 0; i < data_.sources.size(); ++i) {
     SourceRecord& known = data_.sources[i];
-    if (known.kind == source.kind && known.event == source.event && known.period == source.period &&
+    if (known.kind == source.kind && known.event == source.event &&
+        known.event_name == source.event_name && known.period == source.period &&
         known.frequency_hz == source.frequency_hz && known.period_mode == source.period_mode &&
         known.include_kernel == source.include_kernel) {
-      current_source_ = i;
       source_states_[i].finished_runs = known.trace;
       return i;
     }
   }
   data_.sources.push_back(std::move(source));
   source_states_.emplace_back();
-  current_source_ = static_cast<uint32_t>(data_.sources.size() - 1);
-  return current_source_;
+  return static_cast<uint32_t>(data_.sources.size() - 1);
 }
 
 void Recorder::AddCurrentMappings(uint64_t time_ns) {
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
+  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
   if (!mappings.ok()) return;
   RuntimeAddress header;
   std::pair<uint64_t, std::string> header_file;
@@ -145,7 +150,7 @@ uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
   if (added) {
     auto name = thread_names_.find(tid);
     data_.threads.push_back(
-        {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(tid)});
+        {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
   }
   return place->second;
 }
@@ -165,6 +170,7 @@ void Recorder::Settle(uint64_t complete_ns) {
 
 void Recorder::Count(const IpSample& sample) {
   ++samples_;
+  const uint32_t source = current_sources_[sample.source];
   uint32_t module;
   uint64_t offset;
   if (sample.in_kernel) {
@@ -173,15 +179,14 @@ void Recorder::Count(const IpSample& sample) {
   } else {
     auto placement = address_space_.Find(sample.ip, sample.time_ns);
     if (!placement) {
-      ++data_.sources[current_source_].unmapped;
+      ++data_.sources[source].unmapped;
       return;
     }
     module = placement->module;
     offset = placement->OffsetOf(sample.ip).value;
     CaptureCode(module, sample.ip);
   }
-  ip_table_.Count({current_source_, ThreadFor(sample.pid, sample.tid), module, offset},
-                  sample.period);
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, offset}, sample.period);
 }
 
 void Recorder::CaptureCode(uint32_t module, RuntimeAddress address) {
@@ -196,9 +201,9 @@ void Recorder::Identify(uint32_t module) {
   module_states_[module].identified = true;
   ModuleRecord& record = data_.modules[module];
   if (record.kind == ModuleKind::kVdso) {
-    CopyMapping(module_states_[module].header, &record);
+    CopyMapping(pid_, module_states_[module].header, &record);
   } else {
-    PinOrCopyModule(module_states_[module].header, &record);
+    PinOrCopyModule(pid_, module_states_[module].header, &record);
   }
 }
 
@@ -206,7 +211,7 @@ void Recorder::CaptureAround(uint32_t module, RuntimeAddress address) {
   const uint64_t page = address.value / kPageBytes;
   for (uint64_t neighbour : {page - 1, page, page + 1}) {
     if (captured_pages_.insert(neighbour).second) {
-      CopyPage(RuntimeAddress{neighbour * kPageBytes}, &data_.modules[module]);
+      CopyPage(pid_, RuntimeAddress{neighbour * kPageBytes}, &data_.modules[module]);
     }
   }
 }
@@ -235,6 +240,6 @@ ProfileData Recorder::Snapshot() {
   return snapshot;
 }
 
-void Recorder::Clear() { *this = Recorder(); }
+void Recorder::Clear() { *this = Recorder(pid_); }
 
 }  // namespace hbbp

@@ -1,6 +1,8 @@
-// Recorder: turns the samples of the calling process into ProfileData.
+// Recorder: turns the samples of a process, while it runs, into ProfileData.
 #ifndef HBBP_LIB_PROFILE_RECORDER_H_
 #define HBBP_LIB_PROFILE_RECORDER_H_
+
+#include <sys/types.h>
 
 #include <cstdint>
 #include <map>
@@ -8,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "profile/address_space.h"
@@ -23,8 +26,13 @@ namespace hbbp {
 // One thread at a time.
 class Recorder : public SampleSink {
  public:
-  // Samples of one backend belong to `source` from here on; returns its index.
-  uint32_t AddSource(SourceRecord source);
+  // 0: of the calling process.
+  explicit Recorder(pid_t pid = 0) : pid_(pid) {}
+
+  // What a backend that was started tells belongs to these sources from here on. All have been
+  // settled that the one before it told. Returns their indices.
+  std::vector<uint32_t> AddSources(std::vector<SourceRecord> sources);
+  uint32_t AddSource(SourceRecord source) { return AddSources({std::move(source)}).front(); }
   SourceRecord& source(uint32_t index) { return data_.sources[index]; }
 
   // Notes what is mapped now, as mapped at `time_ns`.
@@ -38,11 +46,15 @@ class Recorder : public SampleSink {
   // may still be in another CPU's buffer.
   void OnSample(const IpSample& sample) override { waiting_.push_back(sample); }
   void OnBurst(const BurstSample& burst) override { bursts_.Add(burst); }
-  void OnTraceStatistics(const TraceStatistics& statistics) override;
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
   void OnMapping(MappingEvent mapping) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
-  void OnLost(uint64_t samples) override { data_.sources[current_source_].lost += samples; }
-  void OnThrottled() override { ++data_.sources[current_source_].throttled; }
+  void OnLost(uint32_t source, uint64_t samples) override {
+    data_.sources[current_sources_[source]].lost += samples;
+  }
+  void OnThrottled(uint32_t source) override {
+    ++data_.sources[current_sources_[source]].throttled;
+  }
 
   // Counts the waiting samples and bursts taken up to `complete_ns`: everything mapped before is
   // known.
@@ -70,6 +82,7 @@ class Recorder : public SampleSink {
     uint64_t short_bursts = 0;  // fewer than two branches: no stream
   };
 
+  uint32_t IndexOf(SourceRecord source);
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
@@ -84,8 +97,9 @@ class Recorder : public SampleSink {
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);
 
+  pid_t pid_;
   ProfileData data_;
-  uint32_t current_source_ = 0;
+  std::vector<uint32_t> current_sources_;  // by the number that the backend gives them
   AddressSpace address_space_;
   std::vector<ModuleState> module_states_;
   std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t> modules_;
@@ -101,7 +115,8 @@ class Recorder : public SampleSink {
   // [table_start_ns_, table_end_ns_), between two mappings that replaced another. What was counted
   // is then folded into data_.branches, whose first part is sorted.
   BurstQueue bursts_;
-  BranchTable table_;
+  BranchTable table_;  // of one source
+  uint32_t table_source_ = 0;
   std::vector<uint64_t> replacements_ns_;  // sorted, each once
   uint64_t table_start_ns_ = 0;
   uint64_t table_end_ns_ = UINT64_MAX;

@@ -14,21 +14,27 @@ constexpr size_t kFewBranches = 16384;
 
 }  // namespace
 
-void Recorder::OnTraceStatistics(const TraceStatistics& statistics) {
-  TraceStatistics sum = source_states_[current_source_].finished_runs;
+void Recorder::OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) {
+  const uint32_t index = current_sources_[source];
+  TraceStatistics sum = source_states_[index].finished_runs;
   AddTraceStatistics(statistics, &sum);
-  data_.sources[current_source_].trace = std::move(sum);
+  data_.sources[index].trace = std::move(sum);
 }
 
 void Recorder::CountBurst(const BurstSample& burst) {
+  const uint32_t source = current_sources_[burst.source];
   if (ignored_threads_.contains(burst.tid)) {
-    ++source_states_[current_source_].worker_bursts;
+    ++source_states_[source].worker_bursts;
     return;
   }
   ++samples_;
   const size_t replicate = ReplicateOf(burst_number_++);
-  if (burst.branches.size() < 2) ++source_states_[current_source_].short_bursts;
+  if (burst.branches.size() < 2) ++source_states_[source].short_bursts;
   if (burst.branches.empty()) return;
+  if (source != table_source_) {
+    FoldBranches();
+    table_source_ = source;
+  }
   if (burst.time_ns < table_start_ns_ || burst.time_ns >= table_end_ns_) {
     FoldBranches();
     EnterPeriodOf(burst.time_ns);
@@ -84,8 +90,8 @@ CodeLocation Recorder::Locate(uint64_t address) const {
 void Recorder::FoldBranches() {
   if (table_.entries().empty()) return;
   for (const BranchTable::Entry& entry : table_.entries()) {
-    data_.branches.push_back(BranchCountOf(entry, current_source_,
-                                           [this](uint64_t address) { return Locate(address); }));
+    data_.branches.push_back(
+        BranchCountOf(entry, table_source_, [this](uint64_t address) { return Locate(address); }));
   }
   table_.Clear();
   table_last_ns_ = 0;

@@ -13,7 +13,15 @@
 namespace hbbp {
 
 // The values of these enums are those of include/hbbp/samples.h and profile.h; capi/ asserts it.
-enum class SourceKind : int32_t { kNone = 0, kEbs = 1, kLbr = 2, kIbs = 3, kSwbt = 4, kTruth = 5 };
+enum class SourceKind : int32_t {
+  kNone = 0,
+  kEbs = 1,
+  kLbr = 2,
+  kIbs = 3,
+  kSwbt = 4,
+  kTruth = 5,
+  kAuto = 6,  // of requests only
+};
 enum class EventKind : int32_t {
   kAuto = 0,
   kTaskClock = 1,
@@ -48,6 +56,7 @@ struct IpSample {
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   uint64_t period = 0;   // occurrences of the event that it stands for
   bool in_kernel = false;
+  uint32_t source = 0;  // which of its backend's
 };
 
 struct TakenBranchSample {
@@ -63,6 +72,7 @@ struct BurstSample {
   uint64_t time_ns = 0;                         // CLOCK_MONOTONIC
   uint64_t period = 0;                          // occurrences of the event that it stands for
   std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
+  uint32_t source = 0;                          // which of its backend's
 };
 
 // What software branch tracing did, besides its bursts. Sums since the backend was started.
@@ -99,12 +109,12 @@ class SampleSink {
   virtual ~SampleSink() = default;
   virtual void OnSample(const IpSample& sample) = 0;
   virtual void OnBurst(const BurstSample& burst) = 0;
-  // Replaces what was told before.
-  virtual void OnTraceStatistics(const TraceStatistics& statistics) = 0;
+  // Replaces what was told before. `source` is one of the backend's, as in samples.
+  virtual void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) = 0;
   virtual void OnMapping(MappingEvent mapping) = 0;
   virtual void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) = 0;
-  virtual void OnLost(uint64_t samples) = 0;
-  virtual void OnThrottled() = 0;
+  virtual void OnLost(uint32_t source, uint64_t samples) = 0;
+  virtual void OnThrottled(uint32_t source) = 0;
 };
 
 }  // namespace hbbp

@@ -11,8 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include "perf/branch_stack_bursts.h"
 #include "perf/perf_data_reader.h"
-#include "session/branch_stack_bursts.h"
 #include "session/ibs_sums.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"

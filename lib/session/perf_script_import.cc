@@ -15,9 +15,9 @@
 #include "base/unique_fd.h"
 #include "image/elf_file.h"
 #include "image/segments.h"
+#include "perf/branch_stack_bursts.h"
 #include "perf/perf_script_line.h"
 #include "profile/importer.h"
-#include "session/branch_stack_bursts.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_import.h"
 

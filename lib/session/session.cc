@@ -49,8 +49,10 @@ void WakeAllWaiters(const std::atomic<uint32_t>& word) {
   ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-std::string CommandLine() {
-  StatusOr<std::string> arguments = ReadTextFile("/proc/thread-self/cmdline", 1 << 20);
+// Empty of a process that has ended.
+std::string CommandLine(pid_t pid) {
+  const std::string process = pid == 0 ? "thread-self" : std::to_string(pid);
+  StatusOr<std::string> arguments = ReadTextFile("/proc/" + process + "/cmdline", 1 << 20);
   if (!arguments.ok()) return "";
   std::string command = *std::move(arguments);
   while (command.ends_with('\0')) command.pop_back();
@@ -86,8 +88,8 @@ std::string KernelName() {
 
 }  // namespace
 
-Session::Session(std::unique_ptr<Backend> backend, SourceKind kind, const SessionSettings& settings)
-    : kind_(kind), settings_(settings), backend_(std::move(backend)) {
+Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
+    : settings_(settings), backend_(std::move(backend)), recorder_(settings.backend.pid) {
   ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
@@ -140,11 +142,12 @@ ProfileData Session::Snapshot() {
 ProfileData Session::SnapshotLocked() {
   if (running_) DrainLocked();
   ProfileData snapshot = recorder_.Snapshot();
-  snapshot.pid = static_cast<uint32_t>(::getpid());
+  const pid_t pid = settings_.backend.pid;
+  snapshot.pid = static_cast<uint32_t>(pid != 0 ? pid : ::getpid());
   snapshot.start_time_ns = first_start_realtime_ns_;
   snapshot.duration_ns =
       finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
-  snapshot.command = CommandLine();
+  snapshot.command = pid != 0 ? command_of_other_ : CommandLine(0);
   snapshot.host = KernelName();
   return snapshot;
 }
@@ -155,9 +158,9 @@ SessionInfo Session::Info() {
   SessionInfo info;
   info.running = running_;
   info.samples = recorder_.samples();
-  if (ever_started_) {
-    info.lost = recorder_.source(source_).lost;
-    info.throttled = recorder_.source(source_).throttled;
+  for (const uint32_t source : sources_) {
+    info.lost += recorder_.source(source).lost;
+    info.throttled += recorder_.source(source).throttled;
   }
   info.duration_ns = finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   return info;
@@ -170,6 +173,14 @@ void Session::DrainLocked() {
   }
   backend_->Drain(&recorder_);
   recorder_.Settle(complete_ns);
+  NoteCommandOfOther();
+}
+
+// It may exec, and is gone when it has ended.
+void Session::NoteCommandOfOther() {
+  if (settings_.backend.pid == 0) return;
+  std::string command = CommandLine(settings_.backend.pid);
+  if (!command.empty()) command_of_other_ = std::move(command);
 }
 
 Status Session::StartWorker() {
@@ -293,15 +304,20 @@ Status Session::Attach() {
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, ::gettid(), &choice));
-  SourceRecord source;
-  source.kind = kind_;
-  source.event = choice.event;
-  source.period_mode = settings_.backend.period_mode;
-  source.include_kernel = settings_.backend.include_kernel;
-  source.period = choice.period;
-  source.frequency_hz = settings_.backend.frequency_hz;
-  source.note = choice.note;
-  source_ = recorder_.AddSource(std::move(source));
+  std::vector<SourceRecord> sources;
+  for (SourceChoice& chosen : choice.sources) {
+    SourceRecord source;
+    source.kind = chosen.kind;
+    source.event = chosen.event;
+    source.event_name = std::move(chosen.event_name);
+    source.period_mode = settings_.backend.period_mode;
+    source.include_kernel = settings_.backend.include_kernel;
+    source.period = chosen.period;
+    source.frequency_hz = chosen.frequency_hz;
+    source.note = std::move(chosen.note);
+    sources.push_back(std::move(source));
+  }
+  sources_ = recorder_.AddSources(std::move(sources));
   // The events already tell of what is mapped from now on.
   recorder_.AddCurrentMappings(begin_ns);
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
@@ -322,6 +338,7 @@ void Session::ForgetInChild() {
   checkpoints_done_ = checkpoints_asked_.load();
   running_ = false;
   ever_started_ = false;
+  sources_.clear();
   finished_runs_ns_ = 0;
 }
 

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <vector>
 
 #include "backends/backend.h"
 #include "base/status.h"
@@ -49,7 +51,7 @@ class Session {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
   // so that little is lost if the process is killed.
-  Session(std::unique_ptr<Backend> backend, SourceKind kind, const SessionSettings& settings);
+  Session(std::unique_ptr<Backend> backend, const SessionSettings& settings);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -78,11 +80,11 @@ class Session {
   Status StartWorker();
   void StopWorker();
   void DrainLocked();
+  void NoteCommandOfOther();
   void EndRunLocked();
   ProfileData SnapshotLocked();
   void ForgetInChild();
 
-  const SourceKind kind_;
   const SessionSettings settings_;
 
   std::mutex control_;  // start, stop and the worker's life
@@ -103,8 +105,9 @@ class Session {
   bool running_ = false;
   std::unique_ptr<Backend> backend_;
   Recorder recorder_;
-  uint32_t source_ = 0;
+  std::vector<uint32_t> sources_;  // of the last run
   bool ever_started_ = false;
+  std::string command_of_other_;  // if another process is observed
   uint64_t first_start_realtime_ns_ = 0;
   uint64_t run_start_ns_ = 0;
   uint64_t finished_runs_ns_ = 0;

@@ -82,7 +82,7 @@ class RecordErrorsTest(record_support.RecordTest):
             self.refused_record(*option)
 
     def test_more_sources_than_one(self):
-        self.assertIn('one source at a time', self.refused_record('--source', 'ebs,swbt'))
+        self.assertIn('ebs,swbt', self.refused_record('--source', 'ebs,swbt'))
 
     def test_options_of_another_source(self):
         self.assertIn('--burst', self.refused_record('--burst', '16'))
@@ -105,8 +105,8 @@ class RecordErrorsTest(record_support.RecordTest):
         tool = folder / 'hbbp'
         (folder / 'preload').mkdir(parents=True)
         shutil.copy(record_support.TOOL, tool)
-        preload = pathlib.Path(record_support.TOOL).parent / 'preload' / 'libhbbp-preload.so'
-        shutil.copy(preload, folder / 'preload')
+        for library in pathlib.Path(record_support.TOOL).parent.glob('preload/*.so'):
+            shutil.copy(library, folder / 'preload')
         result = subprocess.run([tool, 'record', '-o', self.file, 'true'], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
         self.assertEqual(result.returncode, 2)
@@ -138,6 +138,36 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('setuid', result.stderr)
         self.assert_no_parts()
 
+    def test_branch_records_without_pmu(self):
+        if any(row['name'] == 'branch_stack' and row['state'] == 'supported'
+               for row in self.rows('doctor')):
+            self.skipTest('this machine has branch records')
+        message = self.refused_record('-o', self.file, '--source', 'lbr')
+        self.assertIn('branch stacks', message)
+
+    def test_the_best_source_says_what_was_not_to_be_had(self):
+        result = self.run_tool('record', '-o', self.file, program('ends'), 'return', '300', '3')
+        self.assertEqual(result.returncode, 3, result)
+        sources = self.info()['sources']
+        self.assertGreater(sources[0]['samples'], 0)
+        if sources[-1]['kind'] != 'lbr':
+            self.assertEqual(sources[0]['kind'], 'swbt')
+            self.assertIn('no lbr: perf_event_open', sources[0]['note'])
+
+    def test_outside_and_process_do_not_go_with_everything(self):
+        for option in (('--pid', '1', '--', 'true'), ('--pid', '1', '--outside'),
+                       ('--pid', '1', '--source', 'swbt'), ('--pid', '4294967296')):
+            result = self.run_tool('record', '-o', self.file, *option)
+            self.assertEqual(result.returncode, 2, result)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result)
+        self.refused_record('--outside', '--source', 'swbt')
+
+    def test_process_that_is_not_there(self):
+        ended = subprocess.Popen(['true'])
+        ended.wait()
+        self.assertIn(f'process {ended.pid}', self.refused('record', '-o', self.file, '--pid',
+                                                           ended.pid))
+
     def test_child_without_profile_is_told(self):
         result = self.record('sh', '-c', f'"{program("ends_static")}" return 1000; exit 4',
                              status=4)
@@ -145,7 +175,8 @@ class RecordErrorsTest(record_support.RecordTest):
 
     def run_without_perf(self, error_number):
         result = subprocess.run([program('refuse_perf'), str(error_number), record_support.TOOL,
-                                 'record', '-o', self.file, 'touch', self.marker], text=True,
+                                 'record', '--source', 'ebs', '-o', self.file, 'touch',
+                                 self.marker], text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
         if result.returncode == 77:
             self.skipTest('no seccomp filters')

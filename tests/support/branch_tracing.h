@@ -30,14 +30,14 @@ struct BranchSink : SampleSink {
   void OnSample(const IpSample&) override {}
   void OnMapping(MappingEvent) override {}
   void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
-  void OnLost(uint64_t) override {}
-  void OnThrottled() override {}
+  void OnLost(uint32_t, uint64_t) override {}
+  void OnThrottled(uint32_t) override {}
   void OnBurst(const BurstSample& burst) override {
     bursts.emplace_back(burst.tid, std::vector(burst.branches.begin(), burst.branches.end()));
     burst_times_ns.push_back(burst.time_ns);
     periods.push_back(burst.period);
   }
-  void OnTraceStatistics(const TraceStatistics& told) override { statistics = told; }
+  void OnTraceStatistics(uint32_t, const TraceStatistics& told) override { statistics = told; }
 
   uint64_t CounterOf(const std::string& name) const {
     for (const auto& [counter, value] : statistics.counters) {

@@ -42,8 +42,10 @@ void WriteError(const std::string& path, const Status& status) {
                             {reinterpret_cast<const uint8_t*>(message.data()), message.size()});
 }
 
-bool MayBeMissing(EventKind event) {
-  return event == EventKind::kInstructions || event == EventKind::kCycles;
+// Hardware that was asked for by name.
+bool MayBeMissing(SourceKind source, EventKind event) {
+  return source == SourceKind::kLbr || event == EventKind::kInstructions ||
+         event == EventKind::kCycles;
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ ImageProfile::ImageProfile(std::string folder, std::string name, const ImageSett
       }()),
       owner_(::getpid()) {
   if (std::unique_ptr<Backend> backend = MakeBackend(settings_.source)) {
-    session_ = std::make_unique<Session>(std::move(backend), settings_.source, settings_.session);
+    session_ = std::make_unique<Session>(std::move(backend), settings_.session);
   }
 }
 
@@ -71,11 +73,12 @@ Status ImageProfile::StartSession() {
                       static_cast<int>(settings_.source));
   }
   // Software branch tracing knows ways without perf events.
-  if (settings_.source == SourceKind::kEbs) {
+  if (settings_.source == SourceKind::kEbs || settings_.source == SourceKind::kLbr) {
     HBBP_RETURN_IF_ERROR(CheckPermission(settings_.session.backend));
   }
-  return MayBeMissing(settings_.session.backend.event) ? session_->Start()
-                                                       : session_->StartInBackground();
+  return MayBeMissing(settings_.source, settings_.session.backend.event)
+             ? session_->Start()
+             : session_->StartInBackground();
 }
 
 void ImageProfile::Start() {

@@ -12,7 +12,8 @@ inline constexpr char kFolderVariable[] = "HBBP_PRELOAD_FOLDER";
 inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";
 
 // Numbers as in hbbp_session_options, and when to stop, of CLOCK_MONOTONIC (0: never):
-// "event period-mode period frequency kernel deadline source trace-mode burst".
+// "event period-mode period frequency kernel deadline source trace-mode burst branch-period
+// expected-seconds".
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
 inline constexpr char kProfileSuffix[] = ".hbbp";

@@ -36,10 +36,10 @@ ImageSettings SettingsFromEnvironment() {
   const char* text = std::getenv(kSessionVariable);
   int event = 0, period_mode = 0, kernel = 0, source = 0, trace_mode = 0;
   unsigned burst = 0;
-  unsigned long long period = 0, frequency = 0, deadline = 0;
-  if (text == nullptr ||
-      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u", &event, &period_mode, &period,
-                  &frequency, &kernel, &deadline, &source, &trace_mode, &burst) != 9) {
+  unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
+  if (text == nullptr || std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu", &event,
+                                     &period_mode, &period, &frequency, &kernel, &deadline, &source,
+                                     &trace_mode, &burst, &branch_period, &expected) != 11) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -47,7 +47,9 @@ ImageSettings SettingsFromEnvironment() {
   backend.event = static_cast<EventKind>(event);
   backend.period_mode = static_cast<PeriodMode>(period_mode);
   backend.period = period;
+  backend.branch_period = branch_period;
   backend.frequency_hz = frequency;
+  backend.expected_seconds = expected;
   backend.include_kernel = kernel != 0;
   backend.trace_mode = static_cast<TraceMode>(trace_mode);
   backend.burst_branches = burst;

@@ -33,7 +33,9 @@ void SetHandler(int signal_number, void (*handler)(int)) {
 void Exec(const std::vector<std::string>& words, const Environment& environment,
           const std::string& pid_variable) {
   for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-  ::setenv(pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
+  if (!pid_variable.empty()) {
+    ::setenv(pid_variable.c_str(), std::to_string(::getpid()).c_str(), 1);
+  }
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
@@ -43,7 +45,12 @@ void Exec(const std::vector<std::string>& words, const Environment& environment,
 }  // namespace
 
 StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
-                                const Environment& environment, const std::string& pid_variable) {
+                                const Environment& environment, const std::string& pid_variable,
+                                const LaunchHooks& hooks) {
+  // The child waits for a byte of this one.
+  int go_ends[2];
+  if (::pipe2(go_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  UniqueFd go_reader(go_ends[0]), go_writer(go_ends[1]);
   // Carries the errno of a failed exec; a successful one closes it.
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
@@ -51,6 +58,9 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   const pid_t pid = ::fork();
   if (pid < 0) return ErrnoStatus(errno, "fork");
   if (pid == 0) {
+    go_writer.Reset();
+    char go = 0;
+    if (::read(go_reader.get(), &go, 1) != 1) ::_exit(127);
     Exec(words, environment, pid_variable);
     const int error_number = errno;
     (void)!::write(failure_writer.get(), &error_number, sizeof(error_number));
@@ -64,13 +74,18 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   // A reader of the summary that goes away must not leave parts behind.
   SetHandler(SIGPIPE, SIG_IGN);
   failure_writer.Reset();
+  const Status ready = hooks.before_it_runs ? hooks.before_it_runs(pid) : OkStatus();
+  if (ready.ok()) (void)!::write(go_writer.get(), "g", 1);
+  go_writer.Reset();
   int exec_error = 0;
   const ssize_t got = ::read(failure_reader.get(), &exec_error, sizeof(exec_error));
+  if (hooks.while_it_runs && ready.ok()) hooks.while_it_runs(pid);
   int wait_status = 0;
   rusage usage = {};
   while (::wait4(pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
   }
   program_pid = 0;
+  HBBP_RETURN_IF_ERROR(ready);
   if (got == sizeof(exec_error)) {
     return ErrnoStatus(exec_error, "cannot start " + words[0]);
   }

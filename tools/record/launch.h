@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,12 +23,19 @@ struct ProgramEnd {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// For somebody who looks at the program from outside. Both get its process id.
+struct LaunchHooks {
+  std::function<Status(pid_t)> before_it_runs;  // if it fails, the program never will
+  std::function<void(pid_t)> while_it_runs;     // before its end is waited for
+};
+
 // Starts `words[0]`, looked up in PATH, and waits for it. `environment` is set on top of the own;
-// `pid_variable` gets the program's process id. SIGINT and SIGQUIT of the terminal are the
-// program's business; SIGTERM and SIGHUP are passed on to it.
-// Error: the program cannot be started; the message names it.
+// `pid_variable`, unless it is empty, gets the program's process id. SIGINT and SIGQUIT of the
+// terminal are the program's business; SIGTERM and SIGHUP are passed on to it. Error: the program
+// cannot be started; the message names it.
 StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
-                                const Environment& environment, const std::string& pid_variable);
+                                const Environment& environment, const std::string& pid_variable,
+                                const LaunchHooks& hooks = {});
 
 }  // namespace hbbp::tools
 

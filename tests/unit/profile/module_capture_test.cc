@@ -73,7 +73,7 @@ TEST_CASE("a file that is still there is pinned, not copied") {
     const LoadedLibrary library(path);
     REQUIRE(library.ok());
     Mapped mapped = FindMapped(path);
-    PinOrCopyModule(mapped.header, &mapped.record);
+    PinOrCopyModule(0, mapped.header, &mapped.record);
     CHECK(mapped.record.build_id == BuildIdOf(path));
     CHECK(mapped.record.build_id.empty() == (flags == kWithoutBuildId));
     CHECK(mapped.record.pinned_file != nullptr);
@@ -102,7 +102,7 @@ TEST_CASE("a file that was deleted or replaced before its first sample is copied
       } else {
         std::filesystem::remove(path);
       }
-      PinOrCopyModule(mapped.header, &mapped.record);
+      PinOrCopyModule(0, mapped.header, &mapped.record);
       CHECK(mapped.record.build_id == build_id);
       CHECK(mapped.record.pinned_file == nullptr);
       CHECK(HoldsCode(mapped.record, work));
@@ -126,7 +126,7 @@ TEST_CASE("a file that was deleted or replaced after its first sample is embedde
       const LoadedLibrary library(path);
       REQUIRE(library.ok());
       Mapped mapped = FindMapped(path);
-      PinOrCopyModule(mapped.header, &mapped.record);
+      PinOrCopyModule(0, mapped.header, &mapped.record);
       REQUIRE(mapped.record.pinned_file != nullptr);
       if (replaced) {
         std::filesystem::rename(folder.File("new.so"), path);
@@ -150,7 +150,7 @@ TEST_CASE("a pinned descriptor that the program has taken over is not trusted") 
   const LoadedLibrary library(path);
   REQUIRE(library.ok());
   Mapped mapped = FindMapped(path);
-  PinOrCopyModule(mapped.header, &mapped.record);
+  PinOrCopyModule(0, mapped.header, &mapped.record);
   REQUIRE(mapped.record.pinned_file != nullptr);
   const UniqueFd other(::open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
   REQUIRE(::dup2(other.get(), mapped.record.pinned_file->get()) >= 0);
@@ -162,11 +162,11 @@ TEST_CASE("a pinned descriptor that the program has taken over is not trusted") 
 TEST_CASE("a header that is not mapped any more gives no code and no crash") {
   ModuleRecord record;
   record.path = "/nonexistent/lib.so";
-  PinOrCopyModule(RuntimeAddress{0x1000}, &record);
+  PinOrCopyModule(0, RuntimeAddress{0x1000}, &record);
   CHECK(record.build_id.empty());
   CHECK(record.pinned_file == nullptr);
   CHECK(record.chunks.empty());
-  PinOrCopyModule(RuntimeAddress{UINT64_MAX - 100}, &record);
+  PinOrCopyModule(0, RuntimeAddress{UINT64_MAX - 100}, &record);
   CHECK(record.chunks.empty());
 }
 
@@ -190,9 +190,9 @@ TEST_CASE("a page is copied as far as it is readable, under its address") {
   REQUIRE(::mprotect(pages + kPage, kPage, PROT_NONE) == 0);
   ModuleRecord record;
   const auto address = reinterpret_cast<uint64_t>(pages);
-  CopyPage(RuntimeAddress{address + kPage}, &record);
+  CopyPage(0, RuntimeAddress{address + kPage}, &record);
   CHECK(record.chunks.empty());
-  CopyPage(RuntimeAddress{address}, &record);
+  CopyPage(0, RuntimeAddress{address}, &record);
   REQUIRE(record.chunks.size() == 1);
   CHECK(record.chunks[0].offset == address);
   REQUIRE(record.chunks[0].bytes.size() == kPage);

@@ -178,15 +178,15 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
 TEST_CASE("lost and throttled samples belong to the source that runs") {
   Recorder recorder;
   CHECK(recorder.AddSource(Source(100)) == 0);
-  recorder.OnLost(5);
-  recorder.OnThrottled();
+  recorder.OnLost(0, 5);
+  recorder.OnThrottled(0);
   CHECK(recorder.AddSource(Source(200)) == 1);
-  recorder.OnLost(7);
+  recorder.OnLost(0, 7);
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(SampleAt(0x10000, 1));
   recorder.Settle(1);
   CHECK(recorder.AddSource(Source(100)) == 0);
-  recorder.OnLost(1);
+  recorder.OnLost(0, 1);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.sources.size() == 2);
   CHECK(data.sources[0].lost == 6);

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "backends/ebs.h"
+#include "backends/perf_backend.h"
 #include "profile/module_capture.h"
 #include "profile/profile_file.h"
 #include "profile/resolved_profile.h"
@@ -39,7 +39,7 @@ SessionSettings Settings(uint64_t period_ns = kMs / 2) {
 }
 
 std::unique_ptr<Session> MakeSession(const SessionSettings& settings = Settings()) {
-  return std::make_unique<Session>(std::make_unique<EbsBackend>(), SourceKind::kEbs, settings);
+  return std::make_unique<Session>(std::make_unique<PerfBackend>(SourceKind::kEbs), settings);
 }
 
 uint64_t SamplesOfThread(const ProfileData& data, pid_t tid) {
@@ -120,7 +120,7 @@ class BusyBackend : public Backend {
 TEST_CASE("two sessions run at once, and neither counts a worker of the other") {
   const auto first = MakeSession();
   HBBP_START_OR_SKIP(*first);
-  Session busy(std::make_unique<BusyBackend>(), SourceKind::kEbs, {});
+  Session busy(std::make_unique<BusyBackend>(), {});
   REQUIRE(busy.Start().ok());
   const auto second = MakeSession();
   REQUIRE(second->Start().ok());

@@ -34,6 +34,7 @@ struct Log {
 };
 
 struct Plan {
+  SourceKind kind = SourceKind::kEbs;
   Status start_status;
   std::function<void()> on_start = [] {};
   std::function<void(SampleSink*)> on_drain = [](SampleSink*) {};
@@ -55,9 +56,12 @@ class FakeBackend : public Backend {
       if (::sigismember(&blocked, signal) != 1) log_->signals_blocked = false;
     }
     plan_.on_start();
-    choice->event = EventKind::kTaskClock;
-    choice->period = config.period;
-    choice->note = "a note";
+    SourceChoice source;
+    source.kind = plan_.kind;
+    source.event = EventKind::kTaskClock;
+    source.period = config.period;
+    source.note = "a note";
+    choice->sources = {std::move(source)};
     is_open_ = plan_.start_status.ok();
     return plan_.start_status;
   }
@@ -69,8 +73,8 @@ class FakeBackend : public Backend {
     sample.tid = 1;
     sample.period = 100;
     sink->OnSample(sample);
-    sink->OnLost(2);
-    sink->OnThrottled();
+    sink->OnLost(0, 2);
+    sink->OnThrottled(0);
     plan_.on_drain(sink);
   }
   void Disable() override { ++log_->disables; }
@@ -105,8 +109,7 @@ class Observer : public SessionObserver {
 
 std::unique_ptr<Session> MakeSession(Log* log, Plan plan = {},
                                      const SessionSettings& settings = {}) {
-  return std::make_unique<Session>(std::make_unique<FakeBackend>(log, std::move(plan)),
-                                   SourceKind::kEbs, settings);
+  return std::make_unique<Session>(std::make_unique<FakeBackend>(log, std::move(plan)), settings);
 }
 
 void WaitUntil(const std::function<bool()>& condition) {
@@ -469,6 +472,7 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
   std::atomic<uint64_t> bursts{0};
   std::atomic<uint64_t> bursts_of_run{0};
   Plan plan;
+  plan.kind = SourceKind::kSwbt;
   plan.on_start = [&] { bursts_of_run = 0; };
   plan.on_drain = [&](SampleSink* sink) {
     DeliverBurst(sink, 77);
@@ -478,10 +482,10 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
     statistics.mode = "lookahead";
     statistics.rung = "a rung";
     statistics.bursts = ++bursts_of_run;
-    sink->OnTraceStatistics(statistics);
+    sink->OnTraceStatistics(0, statistics);
   };
-  auto session = std::make_unique<Session>(std::make_unique<FakeBackend>(&log, plan),
-                                           SourceKind::kSwbt, SessionSettings());
+  auto session =
+      std::make_unique<Session>(std::make_unique<FakeBackend>(&log, plan), SessionSettings());
   for (int run = 0; run < 2; ++run) {
     REQUIRE(session->Start().ok());
     WaitUntil([&] { return bursts_of_run >= 3; });

@@ -1,4 +1,4 @@
-#include "session/branch_stack_bursts.h"
+#include "perf/branch_stack_bursts.h"
 
 namespace hbbp {
 

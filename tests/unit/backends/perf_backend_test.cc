@@ -1,4 +1,4 @@
-#include "backends/ebs.h"
+#include "backends/perf_backend.h"
 
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -29,11 +29,11 @@ constexpr uint64_t kMs = 1'000'000;
 struct Collected : SampleSink {
   void OnSample(const IpSample& sample) override { samples.push_back(sample); }
   void OnBurst(const BurstSample&) override {}
-  void OnTraceStatistics(const TraceStatistics&) override {}
+  void OnTraceStatistics(uint32_t, const TraceStatistics&) override {}
   void OnMapping(MappingEvent mapping) override { mappings.push_back(std::move(mapping)); }
   void OnThreadName(uint32_t, uint32_t tid, const std::string& name) override { names[tid] = name; }
-  void OnLost(uint64_t count) override { lost += count; }
-  void OnThrottled() override {}
+  void OnLost(uint32_t, uint64_t count) override { lost += count; }
+  void OnThrottled(uint32_t) override {}
 
   uint64_t SamplesOf(pid_t tid) const {
     return static_cast<uint64_t>(std::count_if(
@@ -92,7 +92,7 @@ BackendConfig ClockConfig(uint64_t period_ns, PeriodMode mode = PeriodMode::kFix
   return config;
 }
 
-void Finish(EbsBackend* backend, Collected* collected) {
+void Finish(PerfBackend* backend, Collected* collected) {
   backend->Disable();
   backend->Drain(collected);
   backend->Close();
@@ -109,12 +109,12 @@ void Finish(EbsBackend* backend, Collected* collected) {
   } while (false)
 
 TEST_CASE("a busy loop is sampled where it is, as the thread that it is") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
-  CHECK(choice.event == EventKind::kTaskClock);
-  CHECK(choice.period == kMs);
+  CHECK(choice.sources.at(0).event == EventKind::kTaskClock);
+  CHECK(choice.sources.at(0).period == kMs);
   const uint64_t spent_ns = Spin(200 * kMs);
   Finish(&backend, &collected);
   CHECK(collected.lost == 0);
@@ -135,12 +135,13 @@ TEST_CASE("a busy loop is sampled where it is, as the thread that it is") {
 void ThreadsBeforeAndAfterStart(bool per_thread) {
   Worker before;
   (void)before.tid();
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   if (per_thread) backend.PreferOneEventPerThread();
   BackendChoice choice;
   Collected collected;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
-  CHECK((choice.note.find("one event per thread") != std::string::npos) == per_thread);
+  const std::string& note = choice.sources.at(0).note;
+  CHECK((note.find("one event per thread") != std::string::npos) == per_thread);
   Worker after;
   const pid_t after_tid = after.tid();
   // This is where the strategy without inheritance finds the new thread.
@@ -166,7 +167,7 @@ TEST_CASE("with one event per thread, new threads are found while draining") {
 }
 
 TEST_CASE("with one event per thread, what ended threads left is delivered and their events go") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   backend.PreferOneEventPerThread();
   BackendChoice choice;
   Collected collected;
@@ -195,7 +196,7 @@ struct StormResult {
 // Starts a backend while another thread starts threads, which then work.
 StormResult StartInStorm() {
   constexpr size_t kMaxThreads = 40;
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   StormResult result;
@@ -247,7 +248,7 @@ TEST_CASE("the excluded thread is never sampled, whatever the strategy") {
     Worker excluded;
     Worker included;
     const pid_t excluded_tid = excluded.tid();
-    EbsBackend backend;
+    PerfBackend backend(SourceKind::kEbs);
     if (per_thread) backend.PreferOneEventPerThread();
     BackendChoice choice;
     Collected collected;
@@ -281,11 +282,11 @@ TEST_CASE("every way to choose periods adds up to the CPU time") {
   };
   for (const Mode& mode : modes) {
     CAPTURE(mode.config.period_mode, mode.config.frequency_hz);
-    EbsBackend backend;
+    PerfBackend backend(SourceKind::kEbs);
     BackendChoice choice;
     Collected collected;
     HBBP_START_OR_SKIP(backend, mode.config, 0, &choice);
-    CHECK(choice.period == mode.told);
+    CHECK(choice.sources.at(0).period == mode.told);
     uint64_t spent_ns = 0;
     for (int round = 0; round < 10; ++round) {
       spent_ns += Spin(20 * kMs);
@@ -315,7 +316,7 @@ double Median(std::vector<uint64_t>* values) {
 TEST_CASE("random periods vary from drain to drain and are right on average") {
   constexpr uint64_t kPeriod = kMs / 2;
   for (int session = 0; session < 4; ++session) {
-    EbsBackend backend;
+    PerfBackend backend(SourceKind::kEbs);
     BackendChoice choice;
     Collected all;
     HBBP_START_OR_SKIP(backend, ClockConfig(kPeriod, PeriodMode::kRandom), 0, &choice);
@@ -344,7 +345,7 @@ TEST_CASE("random periods vary from drain to drain and are right on average") {
 }
 
 TEST_CASE("the clock of the CPU can be asked for") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   BackendConfig config = ClockConfig(kMs);
@@ -352,26 +353,26 @@ TEST_CASE("the clock of the CPU can be asked for") {
   HBBP_START_OR_SKIP(backend, config, 0, &choice);
   Spin(20 * kMs);
   Finish(&backend, &collected);
-  CHECK(choice.event == EventKind::kCpuClock);
+  CHECK(choice.sources.at(0).event == EventKind::kCpuClock);
   CHECK(collected.SamplesOf(::gettid()) > 0);
 }
 
 TEST_CASE("without a choice of event the best one is taken, and what was wrong with it is told") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   HBBP_START_OR_SKIP(backend, BackendConfig(), 0, &choice);
   backend.Close();
-  CHECK(choice.period > 0);
-  if (choice.event == EventKind::kInstructions) {
-    CHECK(choice.note.empty());
+  CHECK(choice.sources.at(0).period > 0);
+  if (choice.sources.at(0).event == EventKind::kInstructions) {
+    CHECK(choice.sources.at(0).note.empty());
   } else {
-    CHECK(choice.event == EventKind::kTaskClock);
-    CHECK(choice.note.starts_with("task-clock instead of instructions: "));
+    CHECK(choice.sources.at(0).event == EventKind::kTaskClock);
+    CHECK(choice.sources.at(0).note.starts_with("task-clock instead of "));
   }
 }
 
 TEST_CASE("a start that fails leaves nothing open and says why") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   BackendConfig config;
   config.event = EventKind::kCycles;
@@ -390,7 +391,7 @@ TEST_CASE(
     "disabling stops, draining empties, closing leaves nothing open, and all may be repeated") {
   for (bool per_thread : {false, true}) {
     CAPTURE(per_thread);
-    EbsBackend backend;
+    PerfBackend backend(SourceKind::kEbs);
     if (per_thread) backend.PreferOneEventPerThread();
     const size_t fds = OpenFds();
     for (int run = 0; run < 3; ++run) {
@@ -415,7 +416,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a descriptor that the program has taken over is left to it") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
   int theirs = -1;
@@ -442,7 +443,7 @@ TEST_CASE("a library that is loaded during the run is told of") {
   if (!RunCommand("cc -shared -fPIC -Wl,--build-id -o " + library + " " + source)) {
     HBBP_SKIP("there is no compiler");
   }
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
@@ -462,7 +463,7 @@ TEST_CASE("a library that is loaded during the run is told of") {
 }
 
 TEST_CASE("a thread that is named during the run is told of") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
@@ -477,7 +478,7 @@ TEST_CASE("a thread that is named during the run is told of") {
 }
 
 TEST_CASE("a child process is not sampled") {
-  EbsBackend backend;
+  PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs / 2), 0, &choice);
@@ -493,7 +494,7 @@ TEST_CASE("a child process is not sampled") {
 TEST_CASE("the shorter the period, the more often the buffers must be emptied") {
   int last_ms = 1000;
   for (uint64_t period : {uint64_t{10'000'000}, uint64_t{100'000}, uint64_t{20'000}}) {
-    EbsBackend backend;
+    PerfBackend backend(SourceKind::kEbs);
     BackendChoice choice;
     BackendConfig config = ClockConfig(period);
     config.buffer_bytes = 64 * 1024;

@@ -1,13 +1,12 @@
 // Branch stacks of hardware, as bursts of consecutive taken branches.
-#ifndef HBBP_LIB_SESSION_BRANCH_STACK_BURSTS_H_
-#define HBBP_LIB_SESSION_BRANCH_STACK_BURSTS_H_
+#ifndef HBBP_LIB_PERF_BRANCH_STACK_BURSTS_H_
+#define HBBP_LIB_PERF_BRANCH_STACK_BURSTS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "estimate/stream_estimator.h"
 #include "perf/branch_stack.h"
 #include "perf/perf_script_line.h"
 #include "samples/samples.h"
@@ -44,7 +43,8 @@ class BranchStackBursts {
     EndPart();
     size_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
-    const double weight = StreamWeight(period, streams + 1);
+    const double weight =
+        streams == 0 ? 0 : static_cast<double>(period) / static_cast<double>(streams);
     for (const Part& part : parts_) {
       visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), weight);
     }
@@ -68,4 +68,4 @@ class BranchStackBursts {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_SESSION_BRANCH_STACK_BURSTS_H_
+#endif  // HBBP_LIB_PERF_BRANCH_STACK_BURSTS_H_

@@ -1,0 +1,36 @@
+// AutoBackend: the first of several sources that this machine has.
+#ifndef HBBP_LIB_BACKENDS_AUTO_BACKEND_H_
+#define HBBP_LIB_BACKENDS_AUTO_BACKEND_H_
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+
+namespace hbbp {
+
+// The note of what was taken says why nothing better was.
+class AutoBackend : public Backend {
+ public:
+  // Best first; at least one.
+  explicit AutoBackend(std::vector<std::unique_ptr<Backend>> candidates)
+      : candidates_(std::move(candidates)), chosen_(candidates_.front().get()) {}
+
+  const char* name() const override { return chosen_->name(); }
+  // The error is that of the last candidate.
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
+  void Drain(SampleSink* sink) override { chosen_->Drain(sink); }
+  void Disable() override { chosen_->Disable(); }
+  void Close() override { chosen_->Close(); }
+  void ForgetInChild() override { chosen_->ForgetInChild(); }
+  int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
+
+ private:
+  const std::vector<std::unique_ptr<Backend>> candidates_;
+  Backend* chosen_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_AUTO_BACKEND_H_

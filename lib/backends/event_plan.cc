@@ -1,0 +1,312 @@
+#include "backends/event_plan.h"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "perf/perf_event.h"
+#include "samples/period.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kDefaultClockPeriodNs = 10'000'000;
+// The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.
+constexpr uint64_t kShortestClockPeriodNs = 10'007;
+
+// By expected run time, the paper's Table 4.
+struct HardwarePeriods {
+  uint64_t shorter_than_s;
+  uint64_t events;
+  uint64_t taken_branches;
+};
+constexpr HardwarePeriods kSeconds = {30, 1'000'037, 100'003};
+constexpr HardwarePeriods kAMinuteOrTwo = {180, 10'000'019, 1'000'037};
+constexpr HardwarePeriods kMinutes = {UINT64_MAX, 100'000'007, 10'000'019};
+
+const HardwarePeriods& PeriodsFor(uint64_t expected_s) {
+  if (expected_s == 0) return kAMinuteOrTwo;
+  for (const HardwarePeriods* periods : {&kSeconds, &kAMinuteOrTwo}) {
+    if (expected_s < periods->shorter_than_s) return *periods;
+  }
+  return kMinutes;
+}
+
+// What may be opened as one event of the plan.
+struct Candidate {
+  EventKind kind;
+  CpuEvent event;
+};
+
+CpuEvent Generic(const char* name, uint32_t type, uint64_t config) {
+  return {name, {{type, config, {}}}};
+}
+
+Candidate TaskClock() {
+  return {EventKind::kTaskClock,
+          Generic("task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK)};
+}
+Candidate CpuClock() {
+  return {EventKind::kCpuClock, Generic("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK)};
+}
+Candidate Cycles() {
+  return {EventKind::kCycles, Generic("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES)};
+}
+Candidate GenericInstructions() {
+  return {EventKind::kInstructions,
+          Generic("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)};
+}
+
+bool IsHardware(EventKind kind) { return UnitOf(kind) != Unit::kNanoseconds; }
+
+perf_event_attr BaseAttr(const PmuEvent& event, bool include_kernel) {
+  perf_event_attr attr = MakePerfEventAttr(event.type, event.config);
+  attr.sample_type = kPlannedSampleType;
+  attr.exclude_kernel = include_kernel ? 0 : 1;
+  attr.exclude_hv = 1;
+  attr.inherit = 1;
+  attr.sample_id_all = 1;
+  attr.watermark = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_MONOTONIC;
+  return attr;
+}
+
+void ObserveProcess(perf_event_attr* attr) {
+  attr->mmap = 1;
+  attr->mmap2 = 1;
+  attr->comm = 1;
+  attr->task = 1;
+}
+
+// Does the kernel take all variants so?
+int TryAll(const std::vector<PlannedEvent::Variant>& variants) {
+  for (const PlannedEvent::Variant& variant : variants) {
+    const int cpu = variant.cpus.empty() ? -1 : variant.cpus.front();
+    const UniqueFd probe(RawPerfEventOpen(variant.attr, 0, cpu));
+    if (!probe.valid()) return errno;
+  }
+  return 0;
+}
+
+// Finds the options of old and new kernels and PMUs with which the event can be opened; errno of
+// the last attempt if there are none.
+int FindOptions(int most_precise_ip, PlannedEvent* event) {
+  int error_number = 0;
+  for (int precise_ip = most_precise_ip; precise_ip >= 0; --precise_ip) {
+    for (const bool is_modern : {true, false}) {
+      for (PlannedEvent::Variant& variant : event->variants) {
+        variant.attr.precise_ip = static_cast<unsigned>(precise_ip) & 3;
+        variant.attr.build_id = is_modern && variant.attr.mmap2 != 0;
+        variant.attr.inherit_thread = is_modern;
+      }
+      error_number = TryAll(event->variants);
+      if (error_number == 0) return 0;
+    }
+  }
+  return error_number;
+}
+
+void SetPeriod(const BackendConfig& config, uint64_t period, PlannedEvent* event) {
+  const EventKind kind = event->choice.event;
+  if (config.period_mode == PeriodMode::kPrime) period = LargestPrimeUpTo(period);
+  if (!IsHardware(kind)) period = std::max(period, kShortestClockPeriodNs);
+  event->choice.period = period;
+  // Clocks go on reporting the period that they were opened with, which must then be the mean.
+  if (config.period_mode == PeriodMode::kRandom) event->random_period = period;
+  for (PlannedEvent::Variant& variant : event->variants) {
+    variant.attr.freq = 0;
+    variant.attr.sample_period = period;
+  }
+}
+
+void SetFrequency(uint64_t frequency_hz, PlannedEvent* event) {
+  event->choice.frequency_hz = frequency_hz;
+  for (PlannedEvent::Variant& variant : event->variants) {
+    variant.attr.freq = 1;
+    variant.attr.sample_freq = frequency_hz;
+  }
+}
+
+PlannedEvent Plan(SourceKind kind, const Candidate& candidate, const BackendConfig& config) {
+  PlannedEvent event;
+  event.choice.kind = kind;
+  event.choice.event = candidate.kind;
+  for (const PmuEvent& pmu : candidate.event.pmus) {
+    event.variants.push_back({BaseAttr(pmu, config.include_kernel), pmu.cpus});
+  }
+  return event;
+}
+
+// As perf spells it: "INST_RETIRED.PREC_DIST:upp".
+std::string NameOf(const Candidate& candidate, const PlannedEvent& event) {
+  const perf_event_attr& attr = event.variants.front().attr;
+  std::string name = candidate.event.name;
+  if (attr.exclude_kernel || attr.precise_ip != 0) name += ":";
+  if (attr.exclude_kernel) name += "u";
+  name.append(attr.precise_ip, 'p');
+  return name;
+}
+
+// "instructions: EOPNOTSUPP", for those that were not to be had.
+class Refusals {
+ public:
+  void Add(const std::string& what, int error_number) {
+    if (!text_.empty()) text_ += ", ";
+    text_ += what + ": " + ErrnoName(error_number);
+    last_ = error_number;
+    last_name_ = what;
+  }
+  bool empty() const { return text_.empty(); }
+  const std::string& text() const { return text_; }
+  Status ToStatus() const { return PerfEventOpenStatus(last_, last_name_); }
+
+ private:
+  static std::string ErrnoName(int error_number) {
+    const char* name = strerrorname_np(error_number);
+    return name != nullptr ? name : std::to_string(error_number);
+  }
+
+  std::string text_;
+  int last_ = 0;
+  std::string last_name_;
+};
+
+std::vector<Candidate> EbsCandidates(EventKind wanted, const CpuEvents& cpu) {
+  const Candidate of_cpu = {EventKind::kInstructions, cpu.instructions};
+  std::vector<Candidate> candidates;
+  switch (wanted) {
+    case EventKind::kCpuClock:
+      return {CpuClock()};
+    case EventKind::kTaskClock:
+      return {TaskClock()};
+    case EventKind::kCycles:
+      return {Cycles()};
+    default:
+      if (!cpu.are_generic) candidates.push_back(of_cpu);
+      candidates.push_back(GenericInstructions());
+      if (wanted == EventKind::kAuto) candidates.push_back(TaskClock());
+      return candidates;
+  }
+}
+
+StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu) {
+  constexpr int kMostPrecise = 3;
+  Refusals refusals;
+  for (const Candidate& candidate : EbsCandidates(config.event, cpu)) {
+    PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
+    for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
+    const bool is_hardware = IsHardware(candidate.kind);
+    if (config.frequency_hz != 0) {
+      SetFrequency(config.frequency_hz, &event);
+    } else {
+      const uint64_t usual =
+          is_hardware ? PeriodsFor(config.expected_seconds).events : kDefaultClockPeriodNs;
+      SetPeriod(config, config.period != 0 ? config.period : usual, &event);
+    }
+    const int error_number = FindOptions(is_hardware ? kMostPrecise : 0, &event);
+    if (error_number != 0) {
+      refusals.Add(candidate.event.name, error_number);
+      continue;
+    }
+    if (is_hardware) {
+      event.choice.event_name = NameOf(candidate, event);
+      if (event.variants.front().attr.precise_ip == 0) {
+        event.choice.note = "no precise events here, so samples lie behind what they are of";
+      }
+    }
+    if (!refusals.empty()) {
+      if (!event.choice.note.empty()) event.choice.note += "; ";
+      event.choice.note += candidate.event.name + " instead of " + refusals.text();
+    }
+    return event;
+  }
+  return refusals.ToStatus();
+}
+
+std::vector<Candidate> StackCandidates(const CpuEvents& cpu) {
+  // The kernel's own event counts branches that are not taken too, so its periods have no unit.
+  std::vector<Candidate> candidates;
+  if (!cpu.are_generic) candidates.push_back({EventKind::kTakenBranches, cpu.taken_branches});
+  candidates.push_back({EventKind::kOther, Generic("branches", PERF_TYPE_HARDWARE,
+                                                   PERF_COUNT_HW_BRANCH_INSTRUCTIONS)});
+  candidates.push_back(Cycles());
+  return candidates;
+}
+
+uint64_t StackPeriod(const BackendConfig& config, EventKind kind) {
+  if (config.branch_period != 0) return config.branch_period;
+  const HardwarePeriods& usual = PeriodsFor(config.expected_seconds);
+  return kind == EventKind::kCycles ? usual.events : usual.taken_branches;
+}
+
+StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEvents& cpu) {
+  Refusals refusals;
+  for (const Candidate& candidate : StackCandidates(cpu)) {
+    PlannedEvent event = Plan(SourceKind::kLbr, candidate, config);
+    for (PlannedEvent::Variant& variant : event.variants) {
+      variant.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+      variant.attr.branch_sample_type =
+          PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER |
+          (config.include_kernel ? static_cast<uint64_t>(PERF_SAMPLE_BRANCH_KERNEL) : 0);
+    }
+    // Branch sampling of AMD's Zen 3 (BRS) takes periods only.
+    const bool may_have_frequency = config.frequency_hz != 0 && !cpu.has_branch_sampling;
+    int error_number = 0;
+    if (may_have_frequency) {
+      SetFrequency(config.frequency_hz, &event);
+    } else {
+      SetPeriod(config, StackPeriod(config, candidate.kind), &event);
+    }
+    error_number = FindOptions(0, &event);
+    if (error_number != 0) {
+      refusals.Add(candidate.event.name + " with branch stacks", error_number);
+      continue;
+    }
+    event.choice.event_name = NameOf(candidate, event);
+    if (cpu.has_branch_sampling) {
+      event.choice.note = "BRS instead of LBR, which this processor does not have: 16 branches";
+      if (config.frequency_hz != 0) event.choice.note += ", a period instead of a frequency";
+    }
+    if (!refusals.empty()) {
+      if (!event.choice.note.empty()) event.choice.note += "; ";
+      event.choice.note += candidate.event.name + " instead of " + refusals.text();
+    }
+    return event;
+  }
+  return refusals.ToStatus();
+}
+
+}  // namespace
+
+StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu) {
+  EventPlan plan;
+  HBBP_ASSIGN_OR_RETURN(PlannedEvent pointers, PlanInstructionPointers(config, cpu));
+  plan.events.push_back(std::move(pointers));
+  return plan;
+}
+
+StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
+  HBBP_ASSIGN_OR_RETURN(PlannedEvent stacks, PlanBranchStacks(config, cpu));
+  HBBP_ASSIGN_OR_RETURN(EventPlan plan, PlanEbs(config, cpu));
+  plan.events.push_back(std::move(stacks));
+  return plan;
+}
+
+StatusOr<EventPlan> PlanObservation() {
+  PlannedEvent event;
+  event.variants.push_back(
+      {BaseAttr({PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, {}}, /*include_kernel=*/false), {}});
+  ObserveProcess(&event.variants.front().attr);
+  const int error_number = FindOptions(0, &event);
+  if (error_number != 0) return PerfEventOpenStatus(error_number, "dummy");
+  EventPlan plan;
+  plan.events.push_back(std::move(event));
+  return plan;
+}
+
+}  // namespace hbbp

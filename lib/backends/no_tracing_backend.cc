@@ -1,0 +1,8 @@
+// For programs that shall not carry software branch tracing.
+#include "backends/tracing_backend.h"
+
+namespace hbbp {
+
+std::unique_ptr<Backend> MakeTracingBackend() { return nullptr; }
+
+}  // namespace hbbp

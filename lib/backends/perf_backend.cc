@@ -1,0 +1,379 @@
+#include "backends/perf_backend.h"
+
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <utility>
+
+#include "backends/threads.h"
+#include "base/cpu_list.h"
+#include "perf/perf_event.h"
+#include "perf/records.h"
+
+namespace hbbp {
+namespace {
+
+constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
+constexpr RecordFormat kStackFormat = {.sample_type =
+                                           kPlannedSampleType | PERF_SAMPLE_BRANCH_STACK};
+
+constexpr size_t kDefaultRingBytes = 256 * 1024;
+constexpr size_t kPerThreadRingBytes = 32 * 1024;
+
+// More descriptors than this for one session would crowd out the host's own.
+uint64_t DescriptorBudget() {
+  rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
+  return std::max<uint64_t>(64, std::min<uint64_t>(limit.rlim_cur / 4, 8192));
+}
+
+bool Contains(const std::vector<int>& cpus, int cpu) {
+  return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
+}
+
+void AppendNote(const char* note, std::string* notes) {
+  if (!notes->empty()) *notes += "; ";
+  *notes += note;
+}
+
+}  // namespace
+
+StatusOr<EventPlan> PerfBackend::MakePlan(const BackendConfig& config) const {
+  switch (kind_) {
+    case SourceKind::kNone:
+      return PlanObservation();
+    case SourceKind::kLbr:
+      return PlanLbr(config, cpu_);
+    default:
+      return PlanEbs(config, cpu_);
+  }
+}
+
+Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  target_ = config.pid;
+  pid_ = target_ != 0 ? target_ : ::getpid();
+  bursts_ = BranchStackBursts();
+  excluded_ = excluded;
+  HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
+  HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+  per_thread_ =
+      force_per_thread_ || threads.size() * cpus_.size() * plan_.events.size() > DescriptorBudget();
+  ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : kDefaultRingBytes;
+  if (per_thread_) ring_bytes_ = std::min(ring_bytes_, kPerThreadRingBytes);
+  for (PlannedEvent& planned : plan_.events) {
+    for (PlannedEvent::Variant& variant : planned.variants) {
+      // Nobody waits for the ring: it is drained by time.
+      variant.attr.wakeup_watermark = UINT32_MAX;
+      if (!per_thread_) continue;
+      variant.attr.inherit = 0;
+      variant.attr.inherit_thread = 0;
+    }
+    if (per_thread_) {
+      AppendNote(
+          "one event per thread, because threads times CPUs exceed the descriptors; the first "
+          "100 ms of a new thread may be missed",
+          &planned.choice.note);
+    }
+  }
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
+  drain_interval_ms_ = ChooseDrainInterval();
+  const Status status = AttachProcess();
+  if (!status.ok()) {
+    Close();
+    return status;
+  }
+  RedrawPeriods();
+  for (const PlannedEvent& planned : plan_.events) choice->sources.push_back(planned.choice);
+  return status;
+}
+
+// A thread that starts meanwhile inherits all events of its parent, some of them or none, according
+// to how far its parent had got, and nothing tells which. So it gets events of its own, and
+// IsDuplicate sorts the samples out.
+Status PerfBackend::AttachProcess() {
+  constexpr int kMaxRounds = 20;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+    bool found = false;
+    for (pid_t tid : threads) {
+      if (tid == excluded_ || !attached_.insert(tid).second) continue;
+      found = true;
+      HBBP_RETURN_IF_ERROR(AttachThread(tid));
+    }
+    if (!found) break;
+    if (round > 0 && !per_thread_) may_see_twice_ = true;
+  }
+  if (events_.empty()) {
+    return MakeStatus(StatusCode::kInternal, "no thread of the process could be attached to");
+  }
+  return OkStatus();
+}
+
+Status PerfBackend::AttachThread(pid_t tid) {
+  if (per_thread_) return AttachThreadOnCpu(tid, -1);
+  for (int cpu : cpus_) HBBP_RETURN_IF_ERROR(AttachThreadOnCpu(tid, cpu));
+  return OkStatus();
+}
+
+Status PerfBackend::AttachThreadOnCpu(pid_t tid, int cpu) {
+  for (size_t i = 0; i < plan_.events.size(); ++i) {
+    for (const PlannedEvent::Variant& variant : plan_.events[i].variants) {
+      const bool is_of_this_cpu = cpu < 0 || variant.cpus.empty() || Contains(variant.cpus, cpu);
+      if (is_of_this_cpu) HBBP_RETURN_IF_ERROR(Open(variant, i, tid, cpu));
+    }
+  }
+  return OkStatus();
+}
+
+Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, pid_t tid, int cpu) {
+  UniqueFd fd(RawPerfEventOpen(variant.attr, tid, cpu));
+  if (!fd.valid()) {
+    const bool thread_ended = errno == ESRCH;
+    const bool cpu_went_offline = errno == ENODEV && cpu >= 0;
+    if (thread_ended || cpu_went_offline) return OkStatus();
+    const SourceChoice& choice = plan_.events[planned].choice;
+    return PerfEventOpenStatus(
+        errno, choice.event_name.empty() ? EventName(choice.event) : choice.event_name);
+  }
+  HBBP_RETURN_IF_ERROR(ShareRing(fd.get(), tid, cpu));
+  uint64_t id = 0;
+  if (plan_.events.size() > 1) {
+    if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0) {
+      return ErrnoStatus(errno, "PERF_EVENT_IOC_ID");
+    }
+    planned_by_id_[id] = planned;
+  }
+  events_.push_back({tid, cpu, planned, id, std::move(fd)});
+  return OkStatus();
+}
+
+// All events of a CPU, or else of a thread, write to one ring.
+Status PerfBackend::ShareRing(int fd, pid_t tid, int cpu) {
+  const auto shared = std::find_if(rings_.begin(), rings_.end(), [&](const Ring& ring) {
+    return cpu >= 0 ? ring.cpu == cpu : ring.tid == tid;
+  });
+  if (shared != rings_.end()) {
+    if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, shared->fd) != 0) {
+      return ErrnoStatus(errno, "PERF_EVENT_IOC_SET_OUTPUT");
+    }
+    return OkStatus();
+  }
+  HBBP_ASSIGN_OR_RETURN(RingBuffer buffer, RingBuffer::Map(fd, ring_bytes_));
+  rings_.push_back({cpu, tid, fd, std::move(buffer)});
+  return OkStatus();
+}
+
+void PerfBackend::Drain(SampleSink* sink) {
+  for (Ring& ring : rings_) {
+    ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
+  }
+  if (per_thread_ && has_new_threads_) {
+    // A thread that cannot be attached to is missed, as the session's note says it may be.
+    (void)AttachNewThreads();
+  }
+  RedrawPeriods();
+  TellLosses(sink);
+}
+
+void PerfBackend::TellLosses(SampleSink* sink) {
+  const BranchStackLosses& losses = bursts_.losses();
+  TraceStatistics told;
+  if (losses.empty != 0) told.counters.emplace_back("empty-entries", losses.empty);
+  if (losses.speculative != 0) {
+    told.counters.emplace_back("speculative-entries", losses.speculative);
+  }
+  for (uint32_t i = 0; i < plan_.events.size(); ++i) {
+    if (plan_.events[i].HasStack()) sink->OnTraceStatistics(i, told);
+  }
+}
+
+// Those that a new thread inherited have the id of the one that they were inherited from.
+size_t PerfBackend::PlannedEventOf(uint64_t id) const {
+  if (planned_by_id_.empty()) return 0;
+  const auto found = planned_by_id_.find(id);
+  return found != planned_by_id_.end() ? found->second : plan_.events.size();
+}
+
+uint32_t PerfBackend::SourceOf(uint64_t id) const {
+  const size_t planned = PlannedEventOf(id);
+  return planned < plan_.events.size() ? static_cast<uint32_t>(planned) : 0;
+}
+
+// All events of one kind that a thread has on a CPU count the same, so the samples of one are
+// enough.
+bool PerfBackend::IsDuplicate(int cpu, size_t planned, const SampleHead& sample) {
+  if (!may_see_twice_) return false;
+  return deciding_events_.try_emplace({sample.tid, cpu, planned}, sample.id).first->second !=
+         sample.id;
+}
+
+void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
+  const auto head = ParseSampleHead(record, kPlannedSampleType);
+  if (!head || static_cast<pid_t>(head->pid) != pid_) return;
+  const size_t planned = PlannedEventOf(head->id);
+  if (planned >= plan_.events.size() || IsDuplicate(cpu, planned, *head)) return;
+  if (plan_.events[planned].HasStack()) {
+    DeliverStack(*head, planned, record, sink);
+    return;
+  }
+  const bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  sink->OnSample({RuntimeAddress{head->ip}, head->pid, head->tid, head->time, head->period,
+                  in_kernel, static_cast<uint32_t>(planned)});
+}
+
+void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
+                               std::span<const uint8_t> record, SampleSink* sink) {
+  if (!ParseSample(record, kStackFormat, &sample_)) return;
+  BurstSample burst;
+  burst.pid = head.pid;
+  burst.tid = head.tid;
+  burst.time_ns = head.time;
+  burst.source = static_cast<uint32_t>(planned);
+  bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight) {
+    // The parts of a stack that is cut share its period.
+    burst.period = static_cast<uint64_t>(weight * static_cast<double>(branches.size() - 1) + 0.5);
+    burst.branches = branches;
+    sink->OnBurst(burst);
+  });
+}
+
+void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
+  switch (HeaderOf(record).type) {
+    case PERF_RECORD_SAMPLE:
+      DeliverSample(cpu, record, sink);
+      break;
+    case PERF_RECORD_MMAP2:
+      if (auto map = ParseMmap(record, kRecordFormat)) {
+        if (static_cast<pid_t>(map->pid) != pid_) return;
+        MappingEvent event;
+        event.start = RuntimeAddress{map->address};
+        event.end = RuntimeAddress{map->address + map->size};
+        event.offset = FileOffset{map->file_offset};
+        event.device = map->device;
+        event.inode = map->inode;
+        event.build_id = std::move(map->build_id);
+        event.path = std::move(map->path);
+        event.time_ns = map->sample_id.time;
+        sink->OnMapping(std::move(event));
+      }
+      break;
+    case PERF_RECORD_COMM:
+      if (auto comm = ParseComm(record, kRecordFormat)) {
+        if (static_cast<pid_t>(comm->pid) != pid_) return;
+        sink->OnThreadName(comm->pid, comm->tid, comm->name);
+      }
+      break;
+    case PERF_RECORD_FORK:
+      if (auto fork = ParseTask(record, kRecordFormat)) {
+        if (static_cast<pid_t>(fork->pid) != pid_) return;
+        has_new_threads_ = sees_new_threads_ = true;
+        // Its number may have been that of an older thread.
+        deciding_events_.erase(deciding_events_.lower_bound({fork->tid, INT_MIN, 0}),
+                               deciding_events_.lower_bound({fork->tid + 1, INT_MIN, 0}));
+      }
+      break;
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+      if (auto lost = ParseLost(record, kRecordFormat)) {
+        sink->OnLost(SourceOf(lost->id != 0 ? lost->id : lost->sample_id.id), lost->count);
+      }
+      break;
+    case PERF_RECORD_THROTTLE:
+      if (auto throttle = ParseThrottle(record, kRecordFormat)) {
+        sink->OnThrottled(SourceOf(throttle->id));
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+Status PerfBackend::AttachNewThreads() {
+  has_new_threads_ = false;
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+  const auto ended = [&threads](pid_t tid) {
+    return !std::binary_search(threads.begin(), threads.end(), tid);
+  };
+  // What an ended thread left in its ring is delivered by one more Drain before it is closed.
+  std::erase_if(rings_, [&](const Ring& ring) {
+    return std::any_of(events_.begin(), events_.end(),
+                       [&](const Event& event) { return event.tid == ring.tid && event.ended; });
+  });
+  for (const Event& event : events_) {
+    if (event.ended) planned_by_id_.erase(event.id);
+  }
+  std::erase_if(events_, [](const Event& event) { return event.ended; });
+  for (Event& event : events_) event.ended = ended(event.tid);
+  std::erase_if(attached_, ended);
+  for (pid_t tid : threads) {
+    if (tid == excluded_ || !attached_.insert(tid).second) continue;
+    HBBP_RETURN_IF_ERROR(AttachThread(tid));
+  }
+  return OkStatus();
+}
+
+void PerfBackend::RedrawPeriods() {
+  for (const Event& event : events_) {
+    const uint64_t mean = plan_.events[event.planned].random_period;
+    if (mean == 0) continue;
+    uint64_t period = draw_.Next(mean);
+    ::ioctl(event.fd.get(), PERF_EVENT_IOC_PERIOD, &period);
+  }
+}
+
+void PerfBackend::Disable() {
+  for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void PerfBackend::Close() {
+  rings_.clear();
+  for (Event& event : events_) {
+    if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
+  }
+  events_.clear();
+  attached_.clear();
+  planned_by_id_.clear();
+  has_new_threads_ = false;
+  may_see_twice_ = false;
+  deciding_events_.clear();
+}
+
+void PerfBackend::ForgetInChild() {
+  for (Ring& ring : rings_) ring.buffer.Forget();
+  Close();
+}
+
+// A quarter of a ring must not fill up in between.
+int PerfBackend::ChooseDrainInterval() const {
+  constexpr double kMaxIntervalMs = 100;
+  constexpr double kSampleBytes = 56;
+  constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
+  constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
+  constexpr double kFastestBranchesPerMs = 5e6;
+  if (kind_ == SourceKind::kNone) return static_cast<int>(kMaxIntervalMs);
+  double bytes_per_ms = 0;
+  for (const PlannedEvent& planned : plan_.events) {
+    const SourceChoice& choice = planned.choice;
+    const double events_per_ms = UnitOf(choice.event) == Unit::kNanoseconds ? 1e6
+                                 : UnitOf(choice.event) == Unit::kTakenBranches
+                                     ? kFastestBranchesPerMs
+                                     : kFastestEventsPerMs;
+    const double samples_per_ms = choice.period == 0
+                                      ? static_cast<double>(choice.frequency_hz) / 1000
+                                      : events_per_ms / static_cast<double>(choice.period);
+    bytes_per_ms += samples_per_ms * (kSampleBytes + (planned.HasStack() ? kStackBytes : 0));
+  }
+  const double interval_ms = static_cast<double>(ring_bytes_) / 4 / bytes_per_ms;
+  return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));
+}
+
+}  // namespace hbbp

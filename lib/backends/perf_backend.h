@@ -1,0 +1,113 @@
+// Sampling by perf events: EBS, or EBS and LBR at once, of every thread of the process.
+//
+// How threads are followed depends on their number. Normally each thread has its events per CPU,
+// which new threads inherit at no cost; all events of a CPU share one ring. Where that takes too
+// many descriptors (hundreds of threads on many CPUs), each thread has its events once and one
+// small ring, and new threads are found while draining, so their first moments are missed.
+#ifndef HBBP_LIB_BACKENDS_PERF_BACKEND_H_
+#define HBBP_LIB_BACKENDS_PERF_BACKEND_H_
+
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/event_plan.h"
+#include "base/unique_fd.h"
+#include "perf/branch_stack_bursts.h"
+#include "perf/cpu_events.h"
+#include "perf/ring_buffer.h"
+#include "perf/sample_record.h"
+#include "samples/period.h"
+
+namespace hbbp {
+
+class PerfBackend : public Backend {
+ public:
+  // kEbs; kLbr, which is EBS as well; kNone: takes no samples, Drain tells only of mappings, names
+  // and new threads.
+  explicit PerfBackend(SourceKind kind, CpuEvents cpu = EventsOf(ThisCpu()))
+      : kind_(kind), cpu_(std::move(cpu)) {}
+
+  const char* name() const override { return kind_ == SourceKind::kLbr ? "lbr" : "ebs"; }
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
+  void Drain(SampleSink* sink) override;
+  void Disable() override;
+  void Close() override;
+  void ForgetInChild() override;
+  int DrainIntervalMs() const override { return drain_interval_ms_; }
+
+  // Were there threads born since the last call?
+  bool TakeNewThreads() { return std::exchange(sees_new_threads_, false); }
+
+  // For tests: as if descriptors were so short that each thread can have events only once.
+  void PreferOneEventPerThread() { force_per_thread_ = true; }
+
+ private:
+  // An open event: of one thread on one CPU, or on every CPU (cpu -1).
+  struct Event {
+    pid_t tid;
+    int cpu;
+    size_t planned;  // index in plan_.events
+    uint64_t id;     // of its samples; 0 if there is one planned event only
+    UniqueFd fd;
+    bool ended = false;
+  };
+  struct Ring {
+    int cpu;    // -1: of one thread
+    pid_t tid;  // of the thread whose event it was mapped from
+    int fd;     // of that event, which outlives the ring
+    RingBuffer buffer;
+  };
+
+  StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
+  Status AttachProcess();
+  Status AttachThread(pid_t tid);
+  Status AttachThreadOnCpu(pid_t tid, int cpu);
+  Status Open(const PlannedEvent::Variant& variant, size_t planned, pid_t tid, int cpu);
+  Status ShareRing(int fd, pid_t tid, int cpu);
+  Status AttachNewThreads();
+  void Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink);
+  void DeliverSample(int cpu, std::span<const uint8_t> record, SampleSink* sink);
+  void DeliverStack(const SampleHead& head, size_t planned, std::span<const uint8_t> record,
+                    SampleSink* sink);
+  void TellLosses(SampleSink* sink);
+  size_t PlannedEventOf(uint64_t id) const;
+  uint32_t SourceOf(uint64_t id) const;
+  bool IsDuplicate(int cpu, size_t planned, const SampleHead& sample);
+  void RedrawPeriods();
+  int ChooseDrainInterval() const;
+
+  const SourceKind kind_;
+  const CpuEvents cpu_;
+  bool sees_new_threads_ = false;
+  bool force_per_thread_ = false;
+  bool per_thread_ = false;
+  EventPlan plan_;
+  PeriodDraw draw_{1};
+  pid_t target_ = 0;  // 0: the calling process
+  pid_t pid_ = 0;     // the same, in its own words
+  pid_t excluded_ = 0;
+  size_t ring_bytes_ = 0;
+  int drain_interval_ms_ = 1;
+  std::vector<int> cpus_;
+  std::set<pid_t> attached_;
+  std::vector<Event> events_;
+  std::vector<Ring> rings_;
+  std::map<uint64_t, size_t> planned_by_id_;  // if there are several planned events
+  bool has_new_threads_ = false;              // FORK records told of some since the last look
+  bool may_see_twice_ = false;  // some threads may have events of their own and inherited ones
+  // By thread, CPU and planned event: the id of the event whose samples are delivered.
+  std::map<std::tuple<uint32_t, int, size_t>, uint64_t> deciding_events_;
+  BranchStackBursts bursts_;
+  SampleRecord sample_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_PERF_BACKEND_H_

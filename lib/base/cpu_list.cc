@@ -1,0 +1,43 @@
+#include "base/cpu_list.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+
+#include "base/files.h"
+
+namespace hbbp {
+
+StatusOr<std::vector<int>> ListOnlineCpus() {
+  HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile("/sys/devices/system/cpu/online"));
+  StatusOr<std::vector<int>> cpus = ParseCpuList(text);
+  if (!cpus.ok()) return cpus.status().Annotate("/sys/devices/system/cpu/online");
+  return cpus;
+}
+
+StatusOr<std::vector<int>> ParseCpuList(std::string_view text) {
+  constexpr int kMaxCpus = 1 << 16;
+  const Status bad = MakeStatus(StatusCode::kBadFormat, "\"%.*s\" is no list of CPUs",
+                                static_cast<int>(std::min<size_t>(text.size(), 100)), text.data());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
+  std::vector<int> cpus;
+  const char* position = text.data();
+  const char* const end = text.data() + text.size();
+  while (position != end) {
+    int first = 0;
+    auto parsed = std::from_chars(position, end, first);
+    if (parsed.ec != std::errc() || first < 0 || first >= kMaxCpus) return bad;
+    int last = first;
+    if (parsed.ptr != end && *parsed.ptr == '-') {
+      parsed = std::from_chars(parsed.ptr + 1, end, last);
+      if (parsed.ec != std::errc() || last < first || last >= kMaxCpus) return bad;
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    position = parsed.ptr;
+    if (position == end) break;
+    if (*position != ',' || ++position == end) return bad;
+  }
+  return cpus;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,119 @@
+"""hbbp record from outside: of processes that run already, and of programs that nothing can be loaded
+into."""
+import os
+import signal
+import subprocess
+import time
+
+import record_support
+from record_support import PERIOD_NS, program, reported
+
+
+class RecordOutsideTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        why = record_support.why_not_permitted()
+        if why:
+            self.skipTest(why)
+
+    def outside(self, *command, options=(), status=0):
+        result = self.run_tool('record', '--outside', '--source', 'ebs', '-c', PERIOD_NS, *options,
+                               '-o', self.file, '--', *command)
+        self.assertEqual(result.returncode, status, result)
+        return result
+
+    def busiest(self):
+        modules = [module for module in self.info()['modules'] if module['samples']]
+        return max(modules, key=lambda module: module['samples'])
+
+    def functions(self):
+        return [row['function'] for row in self.rows('blocks', self.file)]
+
+    def test_command(self):
+        result = self.outside(program('ends'), 'return', 300, 5, status=5)
+        (pid, worked), = reported(result.stdout).items()
+        info = self.info()
+        self.assertEqual(info['pid'], pid)
+        self.assertTrue(info['command'].endswith('ends return 300 5'), info['command'])
+        self.assert_close(self.milliseconds(), worked)
+        self.assertEqual(os.path.basename(self.busiest()['name']), 'ends')
+        self.assertIn('Work', ' '.join(self.functions()))
+
+    def test_nothing_is_loaded_into_it(self):
+        result = self.outside('sh', '-c', 'cat /proc/$$/maps; echo "[$LD_PRELOAD]"')
+        self.assertNotIn('hbbp', result.stdout)
+        self.assertIn('[]', result.stdout)
+
+    def test_static_program(self):
+        result = self.outside(program('ends_static'), 'return', 300)
+        self.assert_close(self.milliseconds(), sum(reported(result.stdout).values()))
+        self.assertEqual(os.path.basename(self.busiest()['name']), 'ends_static')
+        self.assertIn('Work', ' '.join(self.functions()))
+
+    def test_threads_of_it(self):
+        worked = reported(self.outside(program('threads'), 'shares', 100).stdout)
+        info = self.info()
+        del worked[info['pid']]
+        samples = {thread['tid']: thread['samples'] for thread in info['thread_list']}
+        self.assertEqual(len(worked), 3)
+        for tid, milliseconds in worked.items():
+            self.assert_close(samples[tid], milliseconds)
+
+    def test_program_that_is_not_there(self):
+        result = self.run_tool('record', '--outside', '-o', self.file, '--', './no-such-program')
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('no-such-program', result.stderr)
+        self.assertFalse(self.file.exists())
+
+    def test_duration_of_a_command(self):
+        result = self.outside(program('ends'), 'return', 900, options=('--duration', '0.3'))
+        self.assertGreater(sum(reported(result.stdout).values()), 800)
+        self.assertLess(self.milliseconds(), 500)
+        self.assertGreater(self.milliseconds(), 100)
+
+    # A process that runs ------------------------------------------------------------------------
+
+    def worker(self, milliseconds):
+        process = subprocess.Popen([program('ends'), 'return', str(milliseconds)],
+                                   stdout=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        time.sleep(0.1)
+        return process
+
+    def observe(self, process, *options):
+        return ('record', '--source', 'ebs', '-c', PERIOD_NS, '-o', self.file, '--pid', process.pid,
+                *options)
+
+    def test_process_for_a_while(self):
+        process = self.worker(20_000)
+        result = self.run_tool(*self.observe(process, '--duration', '0.5'))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn(f'process {process.pid}', result.stderr)
+        self.assertIsNone(process.poll())
+        self.assertGreater(self.milliseconds(), 150)
+        self.assertLess(self.milliseconds(), 700)
+        self.assertIn('Work', ' '.join(self.functions()))
+
+    def test_process_to_its_end(self):
+        process = self.worker(700)
+        result = self.run_tool(*self.observe(process))
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(process.wait(), 0)
+        self.assertGreater(self.milliseconds(), 200)
+
+    def test_interrupt_ends_the_profile_and_not_the_process(self):
+        process = self.worker(20_000)
+        tool = subprocess.Popen([record_support.TOOL, *map(str, self.observe(process))],
+                                stderr=subprocess.PIPE, text=True)
+        time.sleep(0.7)
+        tool.send_signal(signal.SIGINT)
+        _, err = tool.communicate(timeout=20)
+        self.assertEqual(tool.returncode, 0, err)
+        self.assertIsNone(process.poll())
+        self.assertGreater(self.milliseconds(), 100)
+
+
+if __name__ == '__main__':
+    record_support.main(RecordOutsideTest)

@@ -1,0 +1,64 @@
+// PerfStandIn: a PMU for the calling process, where there is none.
+//
+// It stands in front of the functions syscall, ioctl and mmap of libc, so that what is tested runs
+// as it does elsewhere. An event that it accepts is in truth a dummy event of the kernel, hence
+// threads and CPUs must exist; its ring is shared memory, into which a test writes records.
+//
+//   PerfStandIn pmu([](const perf_event_attr& attr) { return attr.precise_ip > 2 ? EOPNOTSUPP : 0;
+//   });
+//   ... open events ...
+//   pmu.Write(pmu.events().front(), PerfRecordBuilder(type).Id(pmu.events().front().id).Sample());
+#ifndef HBBP_TESTS_SUPPORT_PERF_STAND_IN_H_
+#define HBBP_TESTS_SUPPORT_PERF_STAND_IN_H_
+
+#include <linux/perf_event.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace hbbp {
+
+class PerfStandIn {
+ public:
+  // The kernel's answer to perf_event_open: 0, or an errno. Nothing: ask the kernel itself.
+  using Answer = std::function<std::optional<int>(const perf_event_attr&)>;
+
+  struct Event {
+    perf_event_attr attr;
+    pid_t tid = 0;
+    int cpu = 0;
+    uint64_t id = 0;
+    bool is_enabled = true;
+    uint64_t period = 0;
+    uint64_t ring = 0;  // id of the event that its records go to; 0: none is mapped yet
+  };
+
+  // One at a time.
+  explicit PerfStandIn(Answer answer);
+  ~PerfStandIn();
+  PerfStandIn(const PerfStandIn&) = delete;
+  PerfStandIn& operator=(const PerfStandIn&) = delete;
+
+  // Those that were ever accepted, in that order.
+  std::vector<Event> events() const;
+  // What was asked for, whatever the answer.
+  std::vector<perf_event_attr> asked() const;
+
+  // As the kernel does: a record that has no room is lost, and the next one that has comes behind a
+  // record that says how many were. False if it was lost.
+  bool Write(const Event& event, std::span<const uint8_t> record);
+
+  struct Impl;
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_TESTS_SUPPORT_PERF_STAND_IN_H_

@@ -1,0 +1,553 @@
+// Hardware events, start to stop, against a stand-in for the PMU.
+#include <linux/perf_event.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/backend.h"
+#include "backends/event_plan.h"
+#include "backends/perf_backend.h"
+#include "base/clock.h"
+#include "base/cpu_list.h"
+#include "profile/recorder.h"
+#include "session/session.h"
+#include "support/catch.h"
+#include "support/perf_record_builder.h"
+#include "support/perf_stand_in.h"
+
+namespace hbbp {
+namespace {
+
+const CpuEvents kSkylake = EventsOf({"GenuineIntel", 6, 0x55}, "/nonexistent");
+
+bool IsHardware(const perf_event_attr& attr) {
+  return attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_RAW;
+}
+bool HasStack(const perf_event_attr& attr) {
+  return (attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0;
+}
+
+// A PMU that refuses what `refuse` gives an errno for.
+PerfStandIn::Answer Pmu(std::function<int(const perf_event_attr&)> refuse) {
+  return [refuse](const perf_event_attr& attr) -> std::optional<int> {
+    if (!IsHardware(attr)) return std::nullopt;
+    return refuse(attr);
+  };
+}
+PerfStandIn::Answer WholePmu() {
+  return Pmu([](const perf_event_attr&) { return 0; });
+}
+
+struct Told : SampleSink {
+  void OnSample(const IpSample& sample) override { samples.push_back(sample); }
+  void OnBurst(const BurstSample& burst) override {
+    bursts.push_back(burst);
+    branches.emplace_back(burst.branches.begin(), burst.branches.end());
+  }
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& told) override {
+    counters_of = source;
+    counters = told.counters;
+  }
+  void OnMapping(MappingEvent) override {}
+  void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
+  void OnLost(uint32_t source, uint64_t count) override { lost.at(source) += count; }
+  void OnThrottled(uint32_t source) override { ++throttled.at(source); }
+
+  std::vector<IpSample> samples;
+  std::vector<BurstSample> bursts;
+  std::vector<std::vector<TakenBranchSample>> branches;
+  std::vector<uint64_t> lost = {0, 0}, throttled = {0, 0};
+  uint32_t counters_of = UINT32_MAX;
+  std::vector<std::pair<std::string, uint64_t>> counters;
+};
+
+// Records of one event of the stand-in, in the name of this thread.
+class Play {
+ public:
+  Play(PerfStandIn* pmu, const PerfStandIn::Event& event) : pmu_(pmu), event_(event) {}
+
+  PerfRecordBuilder Record() const {
+    PerfRecordBuilder record(RecordFormat{.sample_type = event_.attr.sample_type});
+    record.Pid(static_cast<uint32_t>(::getpid())).Tid(static_cast<uint32_t>(::gettid()));
+    record.Time(ClockNs(CLOCK_MONOTONIC)).Id(event_.id).Period(event_.attr.sample_period);
+    return record;
+  }
+  bool Sample(uint64_t ip) { return pmu_->Write(event_, Record().Ip(ip).Sample()); }
+  bool Stack(std::vector<BranchEntry> newest_first) {
+    return pmu_->Write(event_, Record().Branches(std::move(newest_first), 0, {}).Sample());
+  }
+  bool Write(std::vector<uint8_t> record) { return pmu_->Write(event_, record); }
+
+ private:
+  PerfStandIn* pmu_;
+  PerfStandIn::Event event_;
+};
+
+BranchEntry Branch(uint64_t from, uint64_t to, bool is_speculative = false) {
+  BranchEntry entry;
+  entry.from = from;
+  entry.to = to;
+  entry.speculation = is_speculative ? 1 : 0;
+  return entry;
+}
+
+// Of this thread on one CPU.
+PerfStandIn::Event EventOf(const PerfStandIn& pmu, bool has_stack) {
+  for (const PerfStandIn::Event& event : pmu.events()) {
+    if (event.ring != 0 && event.tid == ::gettid() && HasStack(event.attr) == has_stack) {
+      return event;
+    }
+  }
+  FAIL("no such event was opened");
+  return {};
+}
+
+TEST_CASE("two events are sampled at once, each for what it is good for") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  REQUIRE(choice.sources.size() == 2);
+  CHECK(choice.sources[0].kind == SourceKind::kEbs);
+  CHECK(choice.sources[0].event == EventKind::kInstructions);
+  CHECK(choice.sources[0].event_name == "INST_RETIRED.PREC_DIST:uppp");
+  CHECK(choice.sources[0].period == 10'000'019);
+  CHECK(choice.sources[1].kind == SourceKind::kLbr);
+  CHECK(choice.sources[1].event == EventKind::kTakenBranches);
+  CHECK(choice.sources[1].event_name == "BR_INST_RETIRED.NEAR_TAKEN:u");
+  CHECK(choice.sources[1].period == 1'000'037);
+
+  const PerfStandIn::Event ip_event = EventOf(pmu, false), stack_event = EventOf(pmu, true);
+  CHECK(ip_event.attr.config == 0x01c0);
+  CHECK(stack_event.attr.config == 0x20c4);
+  CHECK(stack_event.attr.branch_sample_type == (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER));
+  CHECK(ip_event.attr.exclude_kernel == 1);
+  CHECK(ip_event.attr.mmap2 == 1);
+  CHECK(stack_event.attr.mmap2 == 0);
+  const size_t cpus = ListOnlineCpus()->size();
+  const auto events = pmu.events();
+  CHECK(static_cast<size_t>(
+            std::count_if(events.begin(), events.end(), [](const PerfStandIn::Event& event) {
+              return event.ring != 0 && event.tid == ::gettid();
+            })) == 2 * cpus);
+
+  Play ips(&pmu, ip_event), stacks(&pmu, stack_event);
+  REQUIRE(ips.Sample(0x1000));
+  REQUIRE(stacks.Stack({Branch(30, 300), Branch(20, 200), Branch(10, 100)}));
+  REQUIRE(ips.Sample(0x2000));
+  Told told;
+  backend.Drain(&told);
+  REQUIRE(told.samples.size() == 2);
+  CHECK(told.samples[1].ip.value == 0x2000);
+  CHECK(told.samples[1].source == 0);
+  CHECK(told.samples[1].period == 10'000'019);
+  REQUIRE(told.bursts.size() == 1);
+  CHECK(told.bursts[0].source == 1);
+  CHECK(told.bursts[0].period == 1'000'037);
+  REQUIRE(told.branches[0].size() == 3);
+  CHECK(told.branches[0][0].from.value == 10);
+  CHECK(told.branches[0][2].to.value == 300);
+
+  backend.Disable();
+  for (const PerfStandIn::Event& event : pmu.events()) {
+    if (event.ring != 0) CHECK_FALSE(event.is_enabled);
+  }
+  backend.Close();
+}
+
+TEST_CASE("entries that are no branches cut a stack, and its parts share its period") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  Play stacks(&pmu, EventOf(pmu, true));
+  REQUIRE(stacks.Stack({Branch(6, 60), Branch(5, 50), Branch(9, 90, true), Branch(4, 40),
+                        Branch(3, 30), Branch(2, 20), Branch(0, 0)}));
+  Told told;
+  backend.Drain(&told);
+  REQUIRE(told.bursts.size() == 2);
+  CHECK(told.branches[0].size() == 3);
+  CHECK(told.branches[1].size() == 2);
+  CHECK(told.bursts[0].period + told.bursts[1].period == 1'000'037);
+  CHECK(told.bursts[0].period == 666'691);
+  CHECK(told.counters_of == 1);
+  CHECK(told.counters == std::vector<std::pair<std::string, uint64_t>>{{"empty-entries", 1},
+                                                                       {"speculative-entries", 1}});
+  backend.Close();
+}
+
+TEST_CASE("samples of others are left out") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  Play ips(&pmu, EventOf(pmu, false));
+  const auto other_process = static_cast<uint32_t>(::getpid() + 1);
+  REQUIRE(ips.Write(ips.Record().Pid(other_process).Ip(1).Sample()));
+  REQUIRE(ips.Write(ips.Record().Id(UINT64_MAX).Ip(2).Sample()));
+  REQUIRE(ips.Write(ips.Record().Ip(3).Misc(PERF_RECORD_MISC_KERNEL).Sample()));
+  Told told;
+  backend.Drain(&told);
+  REQUIRE(told.samples.size() == 1);
+  CHECK(told.samples[0].ip.value == 3);
+  CHECK(told.samples[0].in_kernel);
+  backend.Close();
+}
+
+TEST_CASE("what is lost and throttled is told by source") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendConfig config;
+  config.buffer_bytes = 4096;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  Play ips(&pmu, EventOf(pmu, false)), stacks(&pmu, EventOf(pmu, true));
+  uint64_t written = 0, lost = 0;
+  for (int i = 0; i < 100; ++i) ++(ips.Sample(0x1000) ? written : lost);
+  REQUIRE(lost > 0);
+  Told told;
+  backend.Drain(&told);
+  CHECK(told.samples.size() == written);
+  CHECK(told.lost[0] == 0);
+  REQUIRE(ips.Sample(0x1000));
+  REQUIRE(stacks.Write(stacks.Record().Throttle()));
+  REQUIRE(stacks.Write(stacks.Record().LostSamples(5)));
+  backend.Drain(&told);
+  CHECK(told.lost == std::vector<uint64_t>{lost, 5});
+  CHECK(told.throttled == std::vector<uint64_t>{0, 1});
+  backend.Close();
+}
+
+TEST_CASE("rings wrap around anywhere") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendConfig config;
+  config.buffer_bytes = 4096;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  Play ips(&pmu, EventOf(pmu, false)), stacks(&pmu, EventOf(pmu, true));
+  Told told;
+  for (uint64_t i = 0; i < 500; ++i) {
+    REQUIRE(ips.Sample(i));
+    REQUIRE(stacks.Stack(std::vector<BranchEntry>(i % 32 + 2, Branch(i, i + 1))));
+    backend.Drain(&told);
+  }
+  REQUIRE(told.samples.size() == 500);
+  REQUIRE(told.bursts.size() == 500);
+  for (uint64_t i = 0; i < 500; ++i) {
+    CHECK(told.samples[i].ip.value == i);
+    REQUIRE(told.branches[i].size() == i % 32 + 2);
+    CHECK(told.branches[i].front().from.value == i);
+    CHECK(told.branches[i].back().to.value == i + 1);
+  }
+  backend.Close();
+}
+
+TEST_CASE("periods follow from how long the program will run") {
+  struct Row {
+    uint64_t seconds, events, taken_branches;
+  };
+  for (const Row& row : {Row{5, 1'000'037, 100'003}, Row{90, 10'000'019, 1'000'037},
+                         Row{0, 10'000'019, 1'000'037}, Row{3600, 100'000'007, 10'000'019}}) {
+    PerfStandIn pmu(WholePmu());
+    BackendConfig config;
+    config.expected_seconds = row.seconds;
+    const auto plan = PlanLbr(config, kSkylake);
+    REQUIRE(plan.ok());
+    CHECK(plan->events[0].choice.period == row.events);
+    CHECK(plan->events[1].choice.period == row.taken_branches);
+  }
+}
+
+TEST_CASE("periods may be asked for, by number, mode and frequency") {
+  PerfStandIn pmu(WholePmu());
+  BackendConfig config;
+  config.period = 2'000'000;
+  config.branch_period = 50'000;
+  config.period_mode = PeriodMode::kFixed;
+  auto plan = PlanLbr(config, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].choice.period == 2'000'000);
+  CHECK(plan->events[1].choice.period == 50'000);
+  config.period_mode = PeriodMode::kPrime;
+  plan = PlanLbr(config, kSkylake);
+  CHECK(plan->events[0].choice.period == 1'999'993);
+  CHECK(plan->events[1].choice.period == 49'999);
+  config = {};
+  config.frequency_hz = 997;
+  plan = PlanLbr(config, kSkylake);
+  for (const PlannedEvent& event : plan->events) {
+    CHECK(event.choice.period == 0);
+    CHECK(event.choice.frequency_hz == 997);
+    CHECK(event.variants[0].attr.freq == 1);
+  }
+}
+
+TEST_CASE("random periods are drawn for both events") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendConfig config;
+  config.period_mode = PeriodMode::kRandom;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  std::set<uint64_t> drawn[2];
+  Told told;
+  for (int i = 0; i < 20; ++i) {
+    backend.Drain(&told);
+    for (const bool has_stack : {false, true}) {
+      const uint64_t mean = has_stack ? 1'000'037 : 10'000'019;
+      const uint64_t period = EventOf(pmu, has_stack).period;
+      CHECK(period >= mean - mean / 8);
+      CHECK(period <= mean + mean / 8);
+      drawn[has_stack].insert(period);
+    }
+  }
+  CHECK(drawn[0].size() > 15);
+  CHECK(drawn[1].size() > 15);
+  backend.Close();
+}
+
+TEST_CASE("each CPU of a hybrid processor has the events of its PMU") {
+  const std::vector<int> cpus = *ListOnlineCpus();
+  if (cpus.size() < 2) HBBP_SKIP("needs two CPUs");
+  CpuEvents hybrid;
+  hybrid.instructions = {"INST", {{PERF_TYPE_RAW, 1, {cpus[0]}}, {PERF_TYPE_RAW, 2, {cpus[1]}}}};
+  hybrid.taken_branches = {"TAKEN", {{PERF_TYPE_RAW, 3, {cpus[0]}}, {PERF_TYPE_RAW, 4, {cpus[1]}}}};
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, hybrid);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  for (const PerfStandIn::Event& event : pmu.events()) {
+    if (event.ring == 0) continue;
+    const bool is_first_pmu = event.attr.config == 1 || event.attr.config == 3;
+    CHECK((event.cpu == cpus[0]) == is_first_pmu);
+  }
+  backend.Close();
+}
+
+// Fallbacks ---------------------------------------------------------------------------------------
+
+TEST_CASE("precision is had as far as the PMU has it, and its lack is told") {
+  for (const unsigned most_precise : {3u, 2u, 1u, 0u}) {
+    PerfStandIn pmu(Pmu([most_precise](const perf_event_attr& attr) {
+      return attr.precise_ip > most_precise ? EOPNOTSUPP : 0;
+    }));
+    const auto plan = PlanEbs({}, kSkylake);
+    REQUIRE(plan.ok());
+    const SourceChoice& choice = plan->events[0].choice;
+    CHECK(plan->events[0].variants[0].attr.precise_ip == most_precise);
+    CHECK(choice.event_name == "INST_RETIRED.PREC_DIST:u" + std::string(most_precise, 'p'));
+    CHECK((choice.note == "no precise events here, so samples lie behind what they are of") ==
+          (most_precise == 0));
+  }
+}
+
+TEST_CASE("instructions by the vendor's name, then by the kernel's, then time") {
+  PerfStandIn generic(
+      Pmu([](const perf_event_attr& attr) { return attr.type == PERF_TYPE_RAW ? EINVAL : 0; }));
+  auto plan = PlanEbs({}, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].choice.event == EventKind::kInstructions);
+  CHECK(plan->events[0].choice.event_name == "instructions:uppp");
+  CHECK(plan->events[0].choice.note == "instructions instead of INST_RETIRED.PREC_DIST: EINVAL");
+}
+
+TEST_CASE("without a PMU there is time") {
+  PerfStandIn none(Pmu([](const perf_event_attr&) { return ENOENT; }));
+  BackendConfig config;
+  const auto plan = PlanEbs(config, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].choice.event == EventKind::kTaskClock);
+  CHECK(plan->events[0].choice.note ==
+        "task-clock instead of INST_RETIRED.PREC_DIST: ENOENT, instructions: ENOENT");
+  config.event = EventKind::kInstructions;
+  const Status status = PlanEbs(config, kSkylake).status();
+  CHECK(status.code() == StatusCode::kUnsupported);
+  CHECK(status.message().starts_with("perf_event_open(instructions): ENOENT"));
+}
+
+TEST_CASE("kernels that lack options of an event are asked without them") {
+  PerfStandIn old_kernel(Pmu([](const perf_event_attr& attr) {
+    return attr.inherit_thread || attr.build_id ? EINVAL : 0;
+  }));
+  const auto plan = PlanLbr({}, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].variants[0].attr.inherit_thread == 0);
+  CHECK(plan->events[0].variants[0].attr.precise_ip == 3);
+}
+
+TEST_CASE("branch stacks of the best event that has them") {
+  const auto refuse_up_to = [](int step) {
+    return Pmu([step](const perf_event_attr& attr) {
+      if (!HasStack(attr)) return 0;
+      const bool is_refused = (step >= 1 && attr.type == PERF_TYPE_RAW) ||
+                              (step >= 2 && attr.config == PERF_COUNT_HW_BRANCH_INSTRUCTIONS) ||
+                              step >= 3;
+      return is_refused ? EOPNOTSUPP : 0;
+    });
+  };
+  const EventKind events[] = {EventKind::kTakenBranches, EventKind::kOther, EventKind::kCycles};
+  const char* const notes[] = {
+      "", "branches instead of BR_INST_RETIRED.NEAR_TAKEN with branch stacks: EOPNOTSUPP",
+      "cycles instead of BR_INST_RETIRED.NEAR_TAKEN with branch stacks: EOPNOTSUPP, branches with "
+      "branch stacks: EOPNOTSUPP"};
+  for (int step = 0; step < 3; ++step) {
+    PerfStandIn pmu(refuse_up_to(step));
+    const auto plan = PlanLbr({}, kSkylake);
+    REQUIRE(plan.ok());
+    CHECK(plan->events[1].choice.event == events[step]);
+    CHECK(plan->events[1].choice.note == notes[step]);
+  }
+  PerfStandIn pmu(refuse_up_to(3));
+  const Status status = PlanLbr({}, kSkylake).status();
+  CHECK(status.code() == StatusCode::kUnsupported);
+  CHECK(status.message().starts_with("perf_event_open(cycles with branch stacks): EOPNOTSUPP"));
+}
+
+TEST_CASE("the branch sampling of Zen 3 takes no frequency") {
+  CpuEvents zen3 = EventsOf({"AuthenticAMD", 0x19, 0x01}, "/nonexistent");
+  zen3.has_branch_sampling = true;
+  PerfStandIn pmu(Pmu([](const perf_event_attr& attr) {
+    if (!HasStack(attr)) return attr.precise_ip != 0 ? EOPNOTSUPP : 0;
+    const bool is_possible =
+        attr.config == 0xc4 && !attr.freq && attr.precise_ip == 0 && attr.sample_period >= 16;
+    return is_possible ? 0 : EINVAL;
+  }));
+  BackendConfig config;
+  config.frequency_hz = 1000;
+  const auto plan = PlanLbr(config, zen3);
+  REQUIRE(plan.ok());
+  const SourceChoice& stacks = plan->events[1].choice;
+  CHECK(stacks.event_name == "ex_ret_brn_tkn:u");
+  CHECK(stacks.period == 1'000'037);
+  CHECK(stacks.note ==
+        "BRS instead of LBR, which this processor does not have: 16 branches, a period instead of "
+        "a frequency");
+  CHECK(plan->events[0].choice.frequency_hz == 1000);
+}
+
+TEST_CASE("permission that is refused is told with what to do") {
+  PerfStandIn pmu([](const perf_event_attr&) { return EACCES; });
+  const Status status = PlanLbr({}, kSkylake).status();
+  CHECK(status.code() == StatusCode::kPermission);
+  CHECK(status.message().find("perf_event_paranoid") != std::string::npos);
+}
+
+TEST_CASE("descriptors that run out in the middle leave nothing open") {
+  int left = 5;
+  PerfStandIn pmu(Pmu([&left](const perf_event_attr&) { return left-- > 0 ? 0 : EMFILE; }));
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendChoice choice;
+  const Status status = backend.Start({}, 0, &choice);
+  CHECK(status.code() == StatusCode::kBusy);
+  CHECK(status.message().find("ulimit -n") != std::string::npos);
+  left = 1'000'000;
+  CHECK(backend.Start({}, 0, &choice).ok());
+  backend.Close();
+}
+
+TEST_CASE("the best source that this machine has is taken, and why not a better one is told") {
+  const auto start = [](SourceKind wanted, PerfStandIn::Answer answer) {
+    PerfStandIn pmu(std::move(answer));
+    const std::unique_ptr<Backend> backend = MakeBackend(wanted);
+    BackendChoice choice;
+    const Status status = backend->Start({}, 0, &choice);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    backend->Disable();
+    backend->Close();
+    return choice.sources;
+  };
+  const PerfStandIn::Answer no_stacks =
+      Pmu([](const perf_event_attr& attr) { return HasStack(attr) ? EOPNOTSUPP : 0; });
+  const PerfStandIn::Answer no_pmu = Pmu([](const perf_event_attr&) { return ENOENT; });
+
+  auto sources = start(SourceKind::kAuto, WholePmu());
+  REQUIRE(sources.size() == 2);
+  CHECK(sources[1].kind == SourceKind::kLbr);
+  CHECK(sources[0].note.empty());
+
+  sources = start(SourceKind::kAuto, no_pmu);
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].kind == SourceKind::kSwbt);
+  CHECK(sources[0].note.find("no lbr: perf_event_open(cycles with branch stacks): ENOENT") !=
+        std::string::npos);
+
+  sources = start(SourceKind::kNone, no_stacks);
+  REQUIRE(sources.size() == 1);
+  CHECK(sources[0].kind == SourceKind::kEbs);
+  CHECK(sources[0].event == EventKind::kInstructions);
+  CHECK(sources[0].note.find("no lbr: ") != std::string::npos);
+
+  sources = start(SourceKind::kNone, no_pmu);
+  CHECK(sources[0].event == EventKind::kTaskClock);
+}
+
+// A whole session ---------------------------------------------------------------------------------
+
+extern "C" void HardwareTestLoop();
+asm(R"(
+  .text
+  .globl HardwareTestLoop
+  .type HardwareTestLoop, @function
+HardwareTestLoop:
+  mov $10, %ecx
+1:
+  dec %ecx
+  jnz 1b
+  ret
+  .size HardwareTestLoop, . - HardwareTestLoop
+)");
+
+TEST_CASE("a session counts samples and stacks of the two sources, run after run") {
+  PerfStandIn pmu(WholePmu());
+  Session session(std::make_unique<PerfBackend>(SourceKind::kLbr, kSkylake), {});
+  const auto start = reinterpret_cast<uint64_t>(&HardwareTestLoop);
+  const uint64_t loop = start + 5, branch = loop + 2;
+  for (int run = 1; run <= 2; ++run) {
+    REQUIRE(session.Start().ok());
+    const auto events = pmu.events();
+    // Those of this run are the last ones.
+    const auto last = [&events](bool has_stack) {
+      return *std::find_if(events.rbegin(), events.rend(), [has_stack](const auto& event) {
+        return event.ring != 0 && HasStack(event.attr) == has_stack;
+      });
+    };
+    Play ips(&pmu, last(false)), stacks(&pmu, last(true));
+    for (int i = 0; i < 10; ++i) REQUIRE(ips.Sample(loop));
+    for (int i = 0; i < 4; ++i) {
+      REQUIRE(stacks.Stack(std::vector<BranchEntry>(5, Branch(branch, loop))));
+    }
+    REQUIRE(session.Stop().ok());
+    const ProfileData data = session.Snapshot();
+    REQUIRE(data.sources.size() == 2);
+    CHECK(data.sources[0].kind == SourceKind::kEbs);
+    CHECK(data.sources[1].kind == SourceKind::kLbr);
+    CHECK(data.sources[1].event_name == "BR_INST_RETIRED.NEAR_TAKEN:u");
+    REQUIRE(data.counts.size() == 1);
+    CHECK(data.counts[0].source == 0);
+    CHECK(data.counts[0].samples == 10u * static_cast<unsigned>(run));
+    // One with the stream that follows it, and the last of each stack.
+    REQUIRE(data.branches.size() == 2);
+    double weights = 0;
+    uint64_t number = 0;
+    for (const BranchCount& count : data.branches) {
+      CHECK(count.source == 1);
+      weights += count.weights;
+      number += count.number;
+    }
+    CHECK(number == 20u * static_cast<unsigned>(run));
+    CHECK(std::abs(weights - 4.0 * run * 1'000'037) < 1);
+    CHECK(session.Info().samples == 14u * static_cast<unsigned>(run));
+  }
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,164 @@
+#include "record/record_options.h"
+
+#include <cstdlib>
+
+#include "base/files.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+struct Named {
+  const char* name;
+  int32_t value;
+};
+// Branch records never come alone.
+constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO},
+                              {"ebs", HBBP_SOURCE_EBS},
+                              {"lbr", HBBP_SOURCE_LBR},
+                              {"ebs,lbr", HBBP_SOURCE_LBR},
+                              {"swbt", HBBP_SOURCE_SWBT}};
+constexpr Named kTraceModes[] = {{"lookahead", HBBP_TRACE_LOOKAHEAD},
+                                 {"breakpoint", HBBP_TRACE_BREAKPOINT},
+                                 {"verify", HBBP_TRACE_VERIFY}};
+constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
+                             {"task-clock", HBBP_EVENT_TASK_CLOCK},
+                             {"cpu-clock", HBBP_EVENT_CPU_CLOCK},
+                             {"instructions", HBBP_EVENT_INSTRUCTIONS},
+                             {"cycles", HBBP_EVENT_CYCLES}};
+constexpr Named kModes[] = {
+    {"prime", HBBP_PERIOD_PRIME}, {"fixed", HBBP_PERIOD_FIXED}, {"random", HBBP_PERIOD_RANDOM}};
+
+template <size_t size>
+std::vector<std::string> NamesOf(const Named (&list)[size]) {
+  std::vector<std::string> names;
+  for (const Named& named : list) names.push_back(named.name);
+  return names;
+}
+
+template <size_t size>
+int32_t ValueOf(const Named (&list)[size], const std::string& name) {
+  for (const Named& named : list) {
+    if (name == named.name) return named.value;
+  }
+  return 0;
+}
+// The kernel's answer to a higher frequency is EINVAL, whatever else may be wrong.
+Status CheckFrequency(uint64_t frequency_hz) {
+  constexpr char kLimit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
+  StatusOr<std::string> text = ReadTextFile(kLimit);
+  if (!text.ok()) return OkStatus();
+  const uint64_t most_hz = std::strtoull(text->c_str(), nullptr, 10);
+  if (frequency_hz <= most_hz) return OkStatus();
+  return MakeStatus(
+      StatusCode::kInvalidArgument, "--freq %llu: kernel.perf_event_max_sample_rate allows %llu",
+      static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
+}
+
+Status CheckTraceOptions(const RecordOptions& record) {
+  const bool is_swbt = ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT;
+  if (!is_swbt && (record.burst != 0 || !record.trace_mode.empty())) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt only",
+                      record.burst != 0 ? "--burst" : "--mode");
+  }
+  if (record.burst > HBBP_MAX_BURST_BRANCHES) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--burst %llu: at most %d branches",
+                      static_cast<unsigned long long>(record.burst), HBBP_MAX_BURST_BRANCHES);
+  }
+  return OkStatus();
+}
+
+Status CheckTarget(const RecordOptions& record) {
+  const bool has_command = !record.command.empty();
+  if (record.pid != 0 && (has_command || record.is_outside)) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--pid: give a process or a command, not both");
+  }
+  if (record.pid == 0 && !record.is_outside) return OkStatus();
+  if (ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "--source swbt works inside the program only, not with %s",
+                      record.pid != 0 ? "--pid" : "--outside");
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = ValueOf(kSources, record.source);
+  options.trace_mode = ValueOf(kTraceModes, record.trace_mode);
+  options.burst_branches = static_cast<uint32_t>(record.burst);
+  options.event = ValueOf(kEvents, record.event);
+  options.period_mode = ValueOf(kModes, record.period_mode);
+  options.period = record.period;
+  options.branch_period = record.branch_period;
+  options.frequency_hz = record.frequency_hz;
+  options.expected_seconds = record.expected_seconds;
+  options.include_kernel = record.kernel ? 1 : 0;
+  options.pid = record.pid;
+  return options;
+}
+
+std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* record) {
+  Options options("record", "Profile a program and the processes that it starts");
+  options.Value("-o,--output", &record->output, "FILE", "where the profile goes (hbbp.data)");
+  options.Choice("--source", &record->source, NamesOf(kSources),
+                 "what observes the program: samples of its instruction pointer (ebs), these and "
+                 "the branch records of the hardware (lbr), software branch tracing (swbt); auto: "
+                 "lbr where there is a PMU that has it, else swbt");
+  options.Choice("-e,--event", &record->event, NamesOf(kEvents),
+                 "what a sampling period counts; auto: instructions where there is a PMU, else "
+                 "task-clock");
+  options.Value("-c,--period", &record->period, "N",
+                "occurrences of the event between samples (ns for clocks)");
+  options.Value("--branch-period", &record->branch_period, "N",
+                "lbr: taken branches between branch stacks");
+  options.Value("--expect", &record->expected_seconds, "S",
+                "how long the program will run, for the periods of hardware events");
+  options.Value("-F,--freq", &record->frequency_hz, "HZ",
+                "samples a second of CPU time, instead of a period");
+  options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
+                 "how periods avoid to resonate with loops");
+  options.Value("--burst", &record->burst, "N",
+                "swbt: taken branches that a sample records, up to 65536");
+  options.Choice("--mode", &record->trace_mode, NamesOf(kTraceModes),
+                 "swbt: how branches are resolved: interpreted ahead (lookahead), by breakpoints, "
+                 "or both and compared (verify)");
+  options.Value("--duration", &record->duration_s, "S",
+                "stop profiling after S seconds; the program goes on to its end");
+  options.Flag("--kernel", &record->kernel, "count kernel code too");
+  options.Flag("--per-thread", &record->per_thread, "list the threads in the summary");
+  options.Value("-p,--pid", &record->pid, "PID",
+                "profile a process that runs, to its end, --duration or Ctrl-C");
+  options.Flag(
+      "--outside", &record->is_outside,
+      "observe CMD from outside: nothing is loaded into it, so it may be static or setuid; "
+      "not its children");
+  options.Command(&record->command, "CMD ARG...", "the program to profile", &record->pid);
+  options.Footer(
+      "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
+      "The exit status is that of CMD; 2 if it could not be profiled.");
+  return options.Parse(argc, argv);
+}
+Status CheckRecordOptions(const RecordOptions& record) {
+  HBBP_RETURN_IF_ERROR(CheckTraceOptions(record));
+  if (record.period != 0 && record.frequency_hz != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--period and --freq: give one, not both");
+  }
+  if (!(record.duration_s >= 0 && record.duration_s < 1e9)) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--duration: not a number of seconds");
+  }
+  HBBP_RETURN_IF_ERROR(CheckFrequency(record.frequency_hz));
+  HBBP_RETURN_IF_ERROR(CheckTarget(record));
+  // The library says what else is wrong.
+  const hbbp_session_options options = SessionOptionsOf(record);
+  hbbp_session* session = nullptr;
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_session_create(&options, &session, &error) != HBBP_OK) return ToStatus(error);
+  hbbp_session_destroy(session);
+  return OkStatus();
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,45 @@
+// The options of hbbp record.
+#ifndef HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
+#define HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
+
+#include <hbbp/hbbp.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp::tools {
+
+struct RecordOptions {
+  std::string output = "hbbp.data";
+  std::string source = "auto";
+  std::string event = "auto";
+  std::string period_mode = "prime";
+  std::string trace_mode;  // empty: not asked for
+  uint64_t burst = 0;
+  uint64_t period = 0;
+  uint64_t branch_period = 0;
+  uint64_t frequency_hz = 0;
+  uint64_t expected_seconds = 0;
+  double duration_s = 0;
+  bool kernel = false;
+  bool per_thread = false;
+  uint64_t pid = 0;         // of a process that runs; 0: `command` is run
+  bool is_outside = false;  // `command` is observed from outside
+  std::vector<std::string> command;
+};
+
+// As Options::Parse.
+std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* record);
+
+// Do they go together, and does this machine have what they ask for?
+Status CheckRecordOptions(const RecordOptions& record);
+
+hbbp_session_options SessionOptionsOf(const RecordOptions& record);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_

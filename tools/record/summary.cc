@@ -1,0 +1,203 @@
+#include "record/summary.h"
+
+#include <hbbp/hbbp.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <string_view>
+
+#include "command.h"
+#include "format.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kName[] = "record";
+
+std::string JoinedCommand(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  constexpr size_t kMaxShown = 60;
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return text;
+}
+
+std::string Plural(size_t count, const char* one, const char* many) {
+  return FormatCount(static_cast<uint64_t>(count)) + " " + (count == 1 ? one : many);
+}
+
+void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << text << '\n'; }
+
+const char* SamplesName(hbbp_source source) {
+  switch (source) {
+    case HBBP_SOURCE_SWBT:
+      return " bursts of ";
+    case HBBP_SOURCE_LBR:
+      return " branch stacks of ";
+    default:
+      return " samples of ";
+  }
+}
+
+std::string DescribeSources(const std::vector<SourceView>& sources) {
+  std::string text;
+  for (const SourceView& source : sources) {
+    if (!text.empty()) text += "; ";
+    const bool is_swbt = source.source == HBBP_SOURCE_SWBT;
+    text += FormatCount(source.samples) + SamplesName(source.source) + EventNameOf(source);
+    if (source.frequency_hz != 0) {
+      text += " at " + FormatCount(source.frequency_hz) + " Hz";
+    } else if (source.unit == HBBP_UNIT_NANOSECONDS) {
+      text += ", one each " + FormatDuration(source.period);
+    } else {
+      text += ", one each " + FormatCount(source.period);
+    }
+    if (is_swbt) {
+      text += ", " + FormatCount(source.taken_branches) + " taken branches, " +
+              FormatCount(source.breakpoints) + " breakpoints (" + source.mode + ")";
+    }
+    text += "; lost " + FormatCount(source.lost) + ", throttled " + FormatCount(source.throttled) +
+            ", unmapped " + FormatCount(source.unmapped);
+  }
+  return text;
+}
+
+std::string DescribeModules(std::vector<hbbp_module> modules) {
+  constexpr size_t kShown = 4;
+  uint64_t total = 0;
+  for (const hbbp_module& module : modules) total += module.samples;
+  if (total == 0) return "no samples: it ran too briefly, or mostly waited";
+  std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    if (a.samples != b.samples) return a.samples > b.samples;
+    return std::string_view(a.path) < std::string_view(b.path);
+  });
+  std::string text = "busiest modules:";
+  for (size_t i = 0; i < modules.size() && i < kShown && modules[i].samples > 0; ++i) {
+    text += std::string(i == 0 ? " " : ", ") + std::string(BaseName(modules[i].path)) + " " +
+            FormatShare(static_cast<double>(modules[i].samples) / static_cast<double>(total));
+  }
+  return text;
+}
+
+// That of the program, unless it left all the work to its children, as shells and compilers do.
+StatusOr<std::string> ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
+  const ProcessProfile* busiest = &stored.front();
+  uint64_t most_samples = 0;
+  HBBP_INIT(hbbp_error, error);
+  for (const ProcessProfile& process : stored) {
+    HBBP_INIT(hbbp_profile_info, info);
+    if (hbbp_profile_get_info(process.profile.get(), &info, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+    if (info.samples > most_samples) {
+      busiest = &process;
+      most_samples = info.samples;
+    }
+    if (stored.front().pid == process.pid && most_samples > 0) break;
+  }
+  return busiest->path;
+}
+
+uint64_t CounterOf(const SourceView& source, std::string_view name) {
+  for (const hbbp_counter& counter : source.counters) {
+    if (counter.name == name) return counter.value;
+  }
+  return 0;
+}
+
+// As far as a profile tells: nothing if its period does not count time, or is not known.
+std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
+  uint64_t time_ns = 0;
+  for (const SourceView& source : sources) {
+    if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
+    // Of branch tracing, not every sample becomes a burst.
+    const uint64_t samples = std::max(source.samples, CounterOf(source, "samples"));
+    time_ns += (samples + source.lost) * source.period;
+  }
+  return time_ns;
+}
+
+// What ran unseen must not go unnoticed.
+Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
+                          const std::vector<ProcessProfile>& stored) {
+  if (record.duration_s > 0) return OkStatus();
+  uint64_t profiled_ns = 0;
+  for (const ProcessProfile& process : stored) {
+    HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(process.profile.get()));
+    const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
+    if (!time_ns) return OkStatus();
+    profiled_ns += *time_ns;
+  }
+  // What a killed program loses was said already.
+  const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
+  if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) {
+    return OkStatus();
+  }
+  Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
+                  FormatDuration(end.user_time_ns) +
+                  " of user CPU time; the rest ran in processes that are too brief or did not "
+                  "load libhbbp-preload.so (static, 32-bit, setuid, or without LD_PRELOAD)");
+  return OkStatus();
+}
+
+void NoteDebugRegisters(const std::vector<SourceView>& sources) {
+  uint64_t refused = 0;
+  for (const SourceView& source : sources) refused += CounterOf(source, "no-debug-register");
+  if (refused == 0) return;
+  Note(kName, FormatCount(refused) +
+                  " bursts ended early or not even began, because the program or a debugger had "
+                  "taken all debug registers");
+}
+
+}  // namespace
+
+Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
+                          const std::vector<ProcessProfile>& stored) {
+  const hbbp_profile* root = stored.front().profile.get();
+  HBBP_INIT(hbbp_profile_info, info);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_profile_get_info(root, &info, &error) != HBBP_OK) return ToStatus(error);
+  HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(root));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
+  std::string ended = end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
+                                            ", so its last second or more may be missing"
+                                      : "exit status " + std::to_string(end.exit_status);
+  if (record.pid != 0) ended = "process " + std::to_string(record.pid);
+  const std::string command = record.pid != 0 ? info.command : JoinedCommand(record.command);
+  PrintLine(command + ": " + ended + ", " + FormatDuration(info.duration_ns) + ", " +
+            Plural(threads.size(), "thread", "threads") + " with samples, " +
+            Plural(stored.size() - 1, "child process", "child processes"));
+  PrintLine(DescribeSources(sources));
+  PrintLine(DescribeModules(modules));
+  NoteDebugRegisters(sources);
+  std::error_code ignored;
+  PrintLine("wrote " + record.output + " (" +
+            FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
+  HBBP_ASSIGN_OR_RETURN(const std::string next, ProfileToLookAt(stored));
+  PrintLine("next: hbbp mix " + next);
+  if (record.per_thread) {
+    for (const hbbp_thread& thread : threads) {
+      PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
+                FormatCount(thread.samples) + " samples");
+    }
+  }
+  for (auto child = stored.begin() + 1; child != stored.end(); ++child) {
+    if (hbbp_profile_get_info(child->profile.get(), &info, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
+              FormatCount(info.samples) + " samples, wrote " + child->path);
+  }
+  return record.pid != 0 ? OkStatus() : NoteUnprofiledTime(record, end, stored);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,21 @@
+// What hbbp record says at the end.
+#ifndef HBBP_TOOLS_RECORD_SUMMARY_H_
+#define HBBP_TOOLS_RECORD_SUMMARY_H_
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "record/collect.h"
+#include "record/launch.h"
+#include "record/record_options.h"
+
+namespace hbbp::tools {
+
+// `stored` has the program's own profile first.
+Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
+                          const std::vector<ProcessProfile>& stored);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_RECORD_SUMMARY_H_
