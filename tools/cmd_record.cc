@@ -71,9 +71,11 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         options.period, options.frequency_hz, static_cast<uint64_t>(options.include_kernel),
         DeadlineNs(record.duration_s), static_cast<uint64_t>(options.source),
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
-        options.branch_period, options.expected_seconds}) {
+        options.branch_period, options.expected_seconds, options.event_type,
+        options.event_config}) {
     session += std::to_string(number) + " ";
   }
+  if (options.event_name != nullptr) session += options.event_name;
   return {{"LD_PRELOAD", preload},
           {preload::kFolderVariable, folder},
           {preload::kSessionVariable, session}};
@@ -130,7 +132,8 @@ int RecordOutside(const RecordOptions& record) {
 int RunRecord(int argc, char** argv) {
   RecordOptions record;
   if (std::optional<int> status = ParseRecordOptions(argc, argv, &record)) return *status;
-  const Status status = CheckRecordOptions(record);
+  Status status = FindEventOf(&record);
+  if (status.ok()) status = CheckRecordOptions(record);
   if (!status.ok()) return Fail(kName, status.message());
   return record.pid != 0 || record.is_outside ? RecordOutside(record) : RecordInside(record);
 }

@@ -2,6 +2,7 @@
 #ifndef HBBP_CAPABILITIES_H_
 #define HBBP_CAPABILITIES_H_
 
+#include "samples.h"
 #include "status.h"
 
 HBBP_EXTERN_C_BEGIN
@@ -43,6 +44,20 @@ HBBP_API size_t hbbp_capabilities_count(const hbbp_capabilities *capabilities);
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1. */
 HBBP_API hbbp_status hbbp_capabilities_at(const hbbp_capabilities *capabilities, size_t index,
                                           hbbp_capability *capability, hbbp_error *error);
+
+/* An event of the kernel or the PMU, for hbbp_session_options. */
+typedef struct hbbp_event_code {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_event event;     /* what it counts, or HBBP_EVENT_OTHER */
+  uint64_t type;        /* as in perf_event_attr */
+  uint64_t config;
+} hbbp_event_code;
+
+/* By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
+ * "perf::page-faults"); libpfm4 is loaded when a name first needs it.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (this processor has no such
+ * event), HBBP_ERROR_UNSUPPORTED (libpfm4 is not there). Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_event_find(const char *name, hbbp_event_code *code, hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

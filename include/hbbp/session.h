@@ -47,6 +47,11 @@ typedef struct hbbp_session_options {
   uint64_t pid; /* 0: the calling process; else another one, which the caller may trace (ptrace) and
                    whose children are not followed. It need not exist to the end. Not with
                    HBBP_SOURCE_SWBT, and HBBP_SOURCE_AUTO does without it */
+  /* Any event of the kernel or the PMU, for the samples of HBBP_SOURCE_EBS and HBBP_SOURCE_LBR;
+     `event` says what it counts, as hbbp_event_find does, which knows codes: */
+  const char *event_name; /* copied; shown in the profile. NULL: `event` says it all */
+  uint64_t event_type;    /* as in perf_event_attr */
+  uint64_t event_config;
 } hbbp_session_options;
 
 /* What a session is doing right now. */

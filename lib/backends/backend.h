@@ -24,6 +24,10 @@ enum class TraceMode : int32_t {
 struct BackendConfig {
   pid_t pid = 0;  // of another process; 0: the calling one
   EventKind event = EventKind::kAuto;
+  // Of kOther, and of any kind that this is the code of; no name: the usual event of that kind.
+  std::string event_name;
+  uint32_t event_type = 0;  // as in perf_event_attr
+  uint64_t event_config = 0;
   PeriodMode period_mode = PeriodMode::kPrime;
   uint64_t period = 0;         // 0: the default of the event
   uint64_t branch_period = 0;  // taken branches between branch stacks; 0: the default

@@ -18,6 +18,9 @@ constexpr uint64_t kDefaultClockPeriodNs = 10'000'000;
 // The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.
 constexpr uint64_t kShortestClockPeriodNs = 10'007;
 
+// Of events that may be frequent or rare.
+constexpr uint64_t kFrequencyOfOtherHz = 997;
+
 // By expected run time, the paper's Table 4.
 struct HardwarePeriods {
   uint64_t shorter_than_s;
@@ -61,7 +64,7 @@ Candidate GenericInstructions() {
           Generic("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS)};
 }
 
-bool IsHardware(EventKind kind) { return UnitOf(kind) != Unit::kNanoseconds; }
+bool IsClock(EventKind kind) { return UnitOf(kind) == Unit::kNanoseconds; }
 
 perf_event_attr BaseAttr(const PmuEvent& event, bool include_kernel) {
   perf_event_attr attr = MakePerfEventAttr(event.type, event.config);
@@ -114,7 +117,7 @@ int FindOptions(int most_precise_ip, PlannedEvent* event) {
 void SetPeriod(const BackendConfig& config, uint64_t period, PlannedEvent* event) {
   const EventKind kind = event->choice.event;
   if (config.period_mode == PeriodMode::kPrime) period = LargestPrimeUpTo(period);
-  if (!IsHardware(kind)) period = std::max(period, kShortestClockPeriodNs);
+  if (IsClock(kind)) period = std::max(period, kShortestClockPeriodNs);
   event->choice.period = period;
   // Clocks go on reporting the period that they were opened with, which must then be the mean.
   if (config.period_mode == PeriodMode::kRandom) event->random_period = period;
@@ -176,7 +179,11 @@ class Refusals {
   std::string last_name_;
 };
 
-std::vector<Candidate> EbsCandidates(EventKind wanted, const CpuEvents& cpu) {
+std::vector<Candidate> EbsCandidates(const BackendConfig& config, const CpuEvents& cpu) {
+  if (!config.event_name.empty()) {
+    return {{config.event, {config.event_name, {{config.event_type, config.event_config, {}}}}}};
+  }
+  const EventKind wanted = config.event;
   const Candidate of_cpu = {EventKind::kInstructions, cpu.instructions};
   std::vector<Candidate> candidates;
   switch (wanted) {
@@ -197,15 +204,18 @@ std::vector<Candidate> EbsCandidates(EventKind wanted, const CpuEvents& cpu) {
 StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu) {
   constexpr int kMostPrecise = 3;
   Refusals refusals;
-  for (const Candidate& candidate : EbsCandidates(config.event, cpu)) {
+  for (const Candidate& candidate : EbsCandidates(config, cpu)) {
     PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
-    const bool is_hardware = IsHardware(candidate.kind);
+    const bool is_hardware = candidate.event.pmus.front().type != PERF_TYPE_SOFTWARE;
+    const bool has_no_usual_period = candidate.kind == EventKind::kOther;
     if (config.frequency_hz != 0) {
       SetFrequency(config.frequency_hz, &event);
+    } else if (has_no_usual_period && config.period == 0) {
+      SetFrequency(kFrequencyOfOtherHz, &event);
     } else {
-      const uint64_t usual =
-          is_hardware ? PeriodsFor(config.expected_seconds).events : kDefaultClockPeriodNs;
+      const uint64_t usual = IsClock(candidate.kind) ? kDefaultClockPeriodNs
+                                                     : PeriodsFor(config.expected_seconds).events;
       SetPeriod(config, config.period != 0 ? config.period : usual, &event);
     }
     const int error_number = FindOptions(is_hardware ? kMostPrecise : 0, &event);
@@ -213,9 +223,9 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
       refusals.Add(candidate.event.name, error_number);
       continue;
     }
-    if (is_hardware) {
+    if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);
-      if (event.variants.front().attr.precise_ip == 0) {
+      if (is_hardware && event.variants.front().attr.precise_ip == 0) {
         event.choice.note = "no precise events here, so samples lie behind what they are of";
       }
     }

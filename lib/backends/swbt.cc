@@ -129,7 +129,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     // Without it mappings are looked for each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
     BackendChoice ignored;
-    if (!observer_->Start({.event = EventKind::kTaskClock}, excluded, &ignored).ok()) {
+    if (!observer_->Start(BackendConfig(), excluded, &ignored).ok()) {
       observer_.reset();
     }
   }

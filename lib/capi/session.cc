@@ -72,13 +72,32 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
   return OkStatus();
 }
 
+Status CheckNamedEvent(const hbbp_session_options& options) {
+  if (*options.event_name == '\0') return OutOfRange("event_name", "a name, or NULL");
+  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_OTHER) {
+    return OutOfRange("event", "a HBBP_EVENT_ value");
+  }
+  if (options.event_type > UINT32_MAX) return OutOfRange("event_type", "below 2^32");
+  if (options.source == HBBP_SOURCE_SWBT) {
+    return OutOfRange("event_name", "NULL with HBBP_SOURCE_SWBT, which samples by clocks");
+  }
+  return OkStatus();
+}
+
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
   const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
   if (!is_live && options.source != HBBP_SOURCE_AUTO) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
-  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_CYCLES) {
-    return OutOfRange("event", "a HBBP_EVENT_ value");
+  if (options.event_name == nullptr) {
+    if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_CYCLES) {
+      return OutOfRange("event", "a HBBP_EVENT_ value of an option");
+    }
+  } else {
+    HBBP_RETURN_IF_ERROR(CheckNamedEvent(options));
+    config->event_name = options.event_name;
+    config->event_type = static_cast<uint32_t>(options.event_type);
+    config->event_config = options.event_config;
   }
   if (options.period_mode < HBBP_PERIOD_PRIME || options.period_mode > HBBP_PERIOD_RANDOM) {
     return OutOfRange("period_mode", "a HBBP_PERIOD_ value");
@@ -107,6 +126,8 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   }
   config->pid = static_cast<pid_t>(options.pid);
   config->event = static_cast<hbbp::EventKind>(options.event);
+  const bool is_any = options.event_name != nullptr && options.event == HBBP_EVENT_AUTO;
+  if (is_any) config->event = hbbp::EventKind::kOther;
   config->period_mode = static_cast<hbbp::PeriodMode>(options.period_mode);
   config->period = options.period;
   config->branch_period = options.branch_period;

@@ -138,6 +138,26 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('setuid', result.stderr)
         self.assert_no_parts()
 
+    def test_event_that_nobody_knows(self):
+        self.assertIn('no_such_event', self.refused_record('-e', 'no_such_event'))
+
+    def test_events_by_name(self):
+        result = self.run_tool('record', '--source', 'ebs', '-e', 'perf::page-faults', '-c', '1',
+                               '-o', self.file, program('ends'), 'return', '50')
+        if 'libpfm4' in result.stderr:
+            self.skipTest(result.stderr)
+        self.assertEqual(result.returncode, 0, result)
+        source, = self.info()['sources']
+        self.assertEqual(source['event_name'], 'perf::page-faults:u')
+        self.assertEqual(source['unit'], 'events')
+        self.assertGreater(source['samples'], 0)
+        clock = self.run_tool('record', '--source', 'ebs', '-e', 'perf::task-clock', '-c', '1000000',
+                              '-o', self.file, program('ends'), 'return', '200')
+        self.assertEqual(clock.returncode, 0, clock)
+        source, = self.info()['sources']
+        self.assertEqual(source['unit'], 'nanoseconds')
+        self.assertGreater(source['samples'], 100)
+
     def test_branch_records_without_pmu(self):
         if any(row['name'] == 'branch_stack' and row['state'] == 'supported'
                for row in self.rows('doctor')):

@@ -1,6 +1,8 @@
 #include "record/record_options.h"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/files.h"
 #include "options.h"
@@ -35,6 +37,12 @@ std::vector<std::string> NamesOf(const Named (&list)[size]) {
   std::vector<std::string> names;
   for (const Named& named : list) names.push_back(named.name);
   return names;
+}
+
+template <size_t size>
+bool IsIn(const Named (&list)[size], const std::string& name) {
+  return std::any_of(std::begin(list), std::end(list),
+                     [&name](const Named& named) { return name == named.name; });
 }
 
 template <size_t size>
@@ -90,7 +98,14 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.source = ValueOf(kSources, record.source);
   options.trace_mode = ValueOf(kTraceModes, record.trace_mode);
   options.burst_branches = static_cast<uint32_t>(record.burst);
-  options.event = ValueOf(kEvents, record.event);
+  if (IsIn(kEvents, record.event)) {
+    options.event = ValueOf(kEvents, record.event);
+  } else {
+    options.event = record.event_code.event;
+    options.event_name = record.event.c_str();
+    options.event_type = record.event_code.type;
+    options.event_config = record.event_code.config;
+  }
   options.period_mode = ValueOf(kModes, record.period_mode);
   options.period = record.period;
   options.branch_period = record.branch_period;
@@ -108,9 +123,11 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                  "what observes the program: samples of its instruction pointer (ebs), these and "
                  "the branch records of the hardware (lbr), software branch tracing (swbt); auto: "
                  "lbr where there is a PMU that has it, else swbt");
-  options.Choice("-e,--event", &record->event, NamesOf(kEvents),
-                 "what a sampling period counts; auto: instructions where there is a PMU, else "
-                 "task-clock");
+  options.Value(
+      "-e,--event", &record->event, "EVENT",
+      "what a sampling period counts: task-clock, cpu-clock, instructions, cycles, a code "
+      "(r20c4) or a name of libpfm4; auto: instructions where there is a PMU, else "
+      "task-clock");
   options.Value("-c,--period", &record->period, "N",
                 "occurrences of the event between samples (ns for clocks)");
   options.Value("--branch-period", &record->branch_period, "N",
@@ -142,6 +159,18 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "The exit status is that of CMD; 2 if it could not be profiled.");
   return options.Parse(argc, argv);
 }
+Status FindEventOf(RecordOptions* record) {
+  if (IsIn(kEvents, record->event)) return OkStatus();
+  if (record->event.find_first_of(" \t\n") != std::string::npos || record->event.size() > 200) {
+    return MakeStatus(StatusCode::kInvalidArgument, "--event: not a name");
+  }
+  HBBP_INIT(hbbp_event_code, code);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_event_find(record->event.c_str(), &code, &error) != HBBP_OK) return ToStatus(error);
+  record->event_code = code;
+  return OkStatus();
+}
+
 Status CheckRecordOptions(const RecordOptions& record) {
   HBBP_RETURN_IF_ERROR(CheckTraceOptions(record));
   if (record.period != 0 && record.frequency_hz != 0) {

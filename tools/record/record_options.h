@@ -17,6 +17,7 @@ struct RecordOptions {
   std::string output = "hbbp.data";
   std::string source = "auto";
   std::string event = "auto";
+  hbbp_event_code event_code = {};  // if `event` is none of hbbp_event
   std::string period_mode = "prime";
   std::string trace_mode;  // empty: not asked for
   uint64_t burst = 0;
@@ -35,9 +36,13 @@ struct RecordOptions {
 // As Options::Parse.
 std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* record);
 
+// The code of an event that has no name of hbbp's own.
+Status FindEventOf(RecordOptions* record);
+
 // Do they go together, and does this machine have what they ask for?
 Status CheckRecordOptions(const RecordOptions& record);
 
+// Points into `record`.
 hbbp_session_options SessionOptionsOf(const RecordOptions& record);
 
 }  // namespace hbbp::tools

@@ -1,0 +1,101 @@
+#include "perf/event_name.h"
+
+#include <dlfcn.h>
+#include <linux/perf_event.h>
+
+#include <charconv>
+#include <cstring>
+#include <optional>
+
+#if __has_include(<perfmon/pfmlib_perf_event.h>)
+#include <perfmon/pfmlib_perf_event.h>
+#define HBBP_KNOWS_LIBPFM 1
+#else
+#define HBBP_KNOWS_LIBPFM 0
+#endif
+
+namespace hbbp {
+namespace {
+
+std::optional<EventCode> ParseRawCode(const std::string& name) {
+  if (name.size() < 2 || name[0] != 'r') return std::nullopt;
+  EventCode code = {PERF_TYPE_RAW, 0};
+  const char* const end = name.data() + name.size();
+  const auto parsed = std::from_chars(name.data() + 1, end, code.config, 16);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return code;
+}
+
+Status Unavailable(const std::string& name, const std::string& why) {
+  return MakeStatus(StatusCode::kUnsupported,
+                    "event %s: its name needs libpfm4, %s; install it, or give the code of the "
+                    "event, such as r20c4",
+                    name.c_str(), why.c_str());
+}
+
+#if HBBP_KNOWS_LIBPFM
+
+struct Libpfm {
+  decltype(&pfm_initialize) initialize = nullptr;
+  decltype(&pfm_get_os_event_encoding) encode = nullptr;
+  decltype(&pfm_strerror) describe = nullptr;
+  std::string problem;  // empty: it can be used
+};
+
+template <typename Function>
+bool FindFunction(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(::dlsym(library, name));
+  return *function != nullptr;
+}
+
+Libpfm LoadLibpfm() {
+  Libpfm pfm;
+  void* const library = ::dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    pfm.problem = "which cannot be loaded (" + std::string(::dlerror()) + ")";
+    return pfm;
+  }
+  const bool has_all = FindFunction(library, "pfm_initialize", &pfm.initialize) &&
+                       FindFunction(library, "pfm_get_os_event_encoding", &pfm.encode) &&
+                       FindFunction(library, "pfm_strerror", &pfm.describe);
+  if (!has_all) {
+    pfm.problem = "which lacks functions";
+  } else if (const int error = pfm.initialize(); error != PFM_SUCCESS) {
+    pfm.problem = "which does not start (" + std::string(pfm.describe(error)) + ")";
+  }
+  return pfm;
+}
+
+StatusOr<EventCode> AskLibpfm(const std::string& name) {
+  static const Libpfm pfm = LoadLibpfm();
+  if (!pfm.problem.empty()) return Unavailable(name, pfm.problem);
+  perf_event_attr attr;
+  std::memset(&attr, 0, sizeof(attr));
+  pfm_perf_encode_arg_t request;
+  std::memset(&request, 0, sizeof(request));
+  request.size = sizeof(request);
+  request.attr = &attr;
+  const int error = pfm.encode(name.c_str(), PFM_PLM3, PFM_OS_PERF_EVENT, &request);
+  if (error != PFM_SUCCESS) {
+    return MakeStatus(StatusCode::kNotFound, "event %s: libpfm4 says \"%s\" for this processor",
+                      name.c_str(), pfm.describe(error));
+  }
+  return EventCode{attr.type, attr.config};
+}
+
+#else
+
+StatusOr<EventCode> AskLibpfm(const std::string& name) {
+  return Unavailable(name, "and this library was built without its header");
+}
+
+#endif
+
+}  // namespace
+
+StatusOr<EventCode> FindEvent(const std::string& name) {
+  if (const auto code = ParseRawCode(name)) return *code;
+  return AskLibpfm(name);
+}
+
+}  // namespace hbbp
