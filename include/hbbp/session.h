@@ -20,7 +20,7 @@ HBBP_EXTERN_C_BEGIN
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
   hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
-                           HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine has it, else EBS;
+                           HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine has it, else EBS;
                            HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers, else EBS.
                            The notes of the profile's sources say what was not to be had and why */
   hbbp_event event;

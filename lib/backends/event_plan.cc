@@ -307,6 +307,52 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
   return plan;
 }
 
+StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
+  constexpr uint64_t kCountDispatchedOps = 1 << 19;
+  constexpr uint64_t kPeriodMultiple = 16;
+  constexpr uint64_t kFilterInSoftware = 1;
+  if (cpu.ibs_op_type == 0) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "no PMU ibs_op in sysfs; IBS needs an AMD processor, family 10h or newer, "
+                      "outside a virtual machine");
+  }
+  const Candidate ops = {EventKind::kOther,
+                         {"ibs_op/cnt_ctl=1/", {{cpu.ibs_op_type, kCountDispatchedOps, {}}}}};
+  PlannedEvent event = Plan(SourceKind::kIbs, ops, config);
+  perf_event_attr& attr = event.variants.front().attr;
+  ObserveProcess(&attr);
+  attr.sample_type |= PERF_SAMPLE_RAW;
+  if (config.frequency_hz != 0) {
+    SetFrequency(config.frequency_hz, &event);
+  } else {
+    // The hardware draws the lowest bits itself, so a prime would be of no use.
+    const uint64_t period =
+        config.period != 0 ? config.period : PeriodsFor(config.expected_seconds).events;
+    event.choice.period = attr.sample_period =
+        std::max(period / kPeriodMultiple, uint64_t{1}) * kPeriodMultiple;
+  }
+  int error_number = FindOptions(0, &event);
+  if (error_number == EINVAL && attr.exclude_kernel != 0) {
+    attr.config2 = kFilterInSoftware;
+    error_number = FindOptions(0, &event);
+  }
+  if (error_number == EINVAL && attr.exclude_kernel != 0) {
+    attr.config2 = 0;
+    attr.exclude_kernel = attr.exclude_hv = 0;
+    event.drops_kernel = true;
+    error_number = FindOptions(0, &event);
+  }
+  if (error_number != 0) return PerfEventOpenStatus(error_number, ops.event.name);
+  event.choice.event_name = ops.event.name;
+  if (event.drops_kernel) {
+    event.choice.note =
+        "IBS of this kernel cannot leave the kernel out, so its samples are dropped";
+  }
+  EventPlan plan;
+  plan.events.push_back(std::move(event));
+  return plan;
+}
+
 StatusOr<EventPlan> PlanObservation() {
   PlannedEvent event;
   event.variants.push_back(

@@ -27,6 +27,8 @@ struct PlannedEvent {
   SourceChoice choice;
   std::vector<Variant> variants;
   uint64_t random_period = 0;  // the mean; 0: periods do not change
+  // Samples of the kernel are dropped, because the PMU cannot leave them out.
+  bool drops_kernel = false;
 
   bool HasStack() const { return HasStreams(choice.kind); }
 };
@@ -47,6 +49,9 @@ StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu);
 // (Nowak et al., "Low-Overhead Dynamic Instruction Mix Generation using Hybrid Basic Block
 // Profiling", V.A).
 StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu);
+
+// One op in a period of dispatched ones, with what happened to it (AMD).
+StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu);
 
 // Mappings, names and new threads, no samples.
 StatusOr<EventPlan> PlanObservation();

@@ -18,6 +18,7 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
   switch (kind) {
     case SourceKind::kEbs:
     case SourceKind::kLbr:
+    case SourceKind::kIbs:
       return std::make_unique<PerfBackend>(kind);
     case SourceKind::kSwbt:
       return MakeTracingBackend();

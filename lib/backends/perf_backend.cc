@@ -44,12 +44,25 @@ void AppendNote(const char* note, std::string* notes) {
 
 }  // namespace
 
+const char* PerfBackend::name() const {
+  switch (kind_) {
+    case SourceKind::kLbr:
+      return "lbr";
+    case SourceKind::kIbs:
+      return "ibs";
+    default:
+      return "ebs";
+  }
+}
+
 StatusOr<EventPlan> PerfBackend::MakePlan(const BackendConfig& config) const {
   switch (kind_) {
     case SourceKind::kNone:
       return PlanObservation();
     case SourceKind::kLbr:
       return PlanLbr(config, cpu_);
+    case SourceKind::kIbs:
+      return PlanIbs(config, cpu_);
     default:
       return PlanEbs(config, cpu_);
   }
@@ -226,6 +239,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
     return;
   }
   const bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  if (in_kernel && plan_.events[planned].drops_kernel) return;
   sink->OnSample({RuntimeAddress{head->ip}, head->pid, head->tid, head->time, head->period,
                   in_kernel, static_cast<uint32_t>(planned)});
 }

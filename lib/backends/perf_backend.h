@@ -29,12 +29,12 @@ namespace hbbp {
 
 class PerfBackend : public Backend {
  public:
-  // kEbs; kLbr, which is EBS as well; kNone: takes no samples, Drain tells only of mappings, names
-  // and new threads.
+  // kEbs; kLbr, which is EBS as well; kIbs; kNone: takes no samples, Drain tells only of mappings,
+  // names and new threads.
   explicit PerfBackend(SourceKind kind, CpuEvents cpu = EventsOf(ThisCpu()))
       : kind_(kind), cpu_(std::move(cpu)) {}
 
-  const char* name() const override { return kind_ == SourceKind::kLbr ? "lbr" : "ebs"; }
+  const char* name() const override;
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
   void Drain(SampleSink* sink) override;
   void Disable() override;

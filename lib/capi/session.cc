@@ -158,7 +158,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     if (backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
                         "hbbp_session_options.source: libhbbp %s has no live source %d; it has "
-                        "HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_SWBT and HBBP_SOURCE_AUTO",
+                        "HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_IBS, HBBP_SOURCE_SWBT and HBBP_SOURCE_AUTO",
                         HBBP_VERSION_STRING, full.source);
     }
     *session = new hbbp_session(std::move(backend), settings);

@@ -81,13 +81,20 @@ const Core* CoreOf(const CpuIdentity& cpu) {
   return model != std::end(kIntelModels) ? model->core : nullptr;
 }
 
+std::optional<uint32_t> TypeOfPmu(const std::string& folder) {
+  const StatusOr<std::string> text = ReadTextFile(folder + "/type");
+  if (!text.ok()) return std::nullopt;
+  uint32_t type = 0;
+  const auto parsed = std::from_chars(text->data(), text->data() + text->size(), type);
+  return parsed.ec == std::errc() ? std::optional(type) : std::nullopt;
+}
+
 std::optional<PmuEvent> PmuAt(const std::string& folder) {
-  const StatusOr<std::string> type_text = ReadTextFile(folder + "/type");
+  const std::optional<uint32_t> type = TypeOfPmu(folder);
   const StatusOr<std::string> cpus_text = ReadTextFile(folder + "/cpus");
-  if (!type_text.ok() || !cpus_text.ok()) return std::nullopt;
+  if (!type || !cpus_text.ok()) return std::nullopt;
   PmuEvent pmu;
-  const char* const end = type_text->data() + type_text->size();
-  if (std::from_chars(type_text->data(), end, pmu.type).ec != std::errc()) return std::nullopt;
+  pmu.type = *type;
   StatusOr<std::vector<int>> cpus = ParseCpuList(*cpus_text);
   if (!cpus.ok() || cpus->empty()) return std::nullopt;
   pmu.cpus = *std::move(cpus);
@@ -143,6 +150,7 @@ CpuEvents EventsOf(const CpuIdentity& cpu, const std::string& sysfs) {
   const PmuEvent of_all_cpus = {PERF_TYPE_RAW, 0, {}};
   Add(core->instructions, of_all_cpus, &events.instructions);
   Add(core->taken_branches, of_all_cpus, &events.taken_branches);
+  events.ibs_op_type = TypeOfPmu(sysfs + "/ibs_op").value_or(0);
   events.has_branch_sampling = ReadTextFile(sysfs + "/cpu/events/branch-brs").ok();
   return events;
 }

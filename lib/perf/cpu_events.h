@@ -37,6 +37,8 @@ struct CpuEvents {
   bool are_generic = false;
   // Branch stacks are those of AMD's BRS (Zen 3), which has restrictions that LBR has not.
   bool has_branch_sampling = false;
+  // Of perf_event_attr; 0: there is no such PMU.
+  uint32_t ibs_op_type = 0;
 };
 
 // Of a processor with no entry in the tables, the kernel's own: "instructions", and "branches",

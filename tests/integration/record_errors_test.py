@@ -165,6 +165,13 @@ class RecordErrorsTest(record_support.RecordTest):
         message = self.refused_record('-o', self.file, '--source', 'lbr')
         self.assertIn('branch stacks', message)
 
+    def test_ops_without_ibs(self):
+        if any(row['name'] == 'ibs_op' and row['state'] == 'supported'
+               for row in self.rows('doctor')):
+            self.skipTest('this machine has IBS')
+        message = self.refused_record('-o', self.file, '--source', 'ibs')
+        self.assertIn('ibs_op', message)
+
     def test_the_best_source_says_what_was_not_to_be_had(self):
         result = self.run_tool('record', '-o', self.file, program('ends'), 'return', '300', '3')
         self.assertEqual(result.returncode, 3, result)

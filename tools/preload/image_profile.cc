@@ -44,7 +44,7 @@ void WriteError(const std::string& path, const Status& status) {
 
 // Hardware that was asked for by name.
 bool MayBeMissing(SourceKind source, EventKind event) {
-  return source == SourceKind::kLbr || event == EventKind::kInstructions ||
+  return source == SourceKind::kLbr || source == SourceKind::kIbs || event == EventKind::kInstructions ||
          event == EventKind::kCycles;
 }
 

@@ -16,11 +16,9 @@ struct Named {
   int32_t value;
 };
 // Branch records never come alone.
-constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO},
-                              {"ebs", HBBP_SOURCE_EBS},
-                              {"lbr", HBBP_SOURCE_LBR},
-                              {"ebs,lbr", HBBP_SOURCE_LBR},
-                              {"swbt", HBBP_SOURCE_SWBT}};
+constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO}, {"ebs", HBBP_SOURCE_EBS},
+                              {"lbr", HBBP_SOURCE_LBR},   {"ebs,lbr", HBBP_SOURCE_LBR},
+                              {"ibs", HBBP_SOURCE_IBS},   {"swbt", HBBP_SOURCE_SWBT}};
 constexpr Named kTraceModes[] = {{"lookahead", HBBP_TRACE_LOOKAHEAD},
                                  {"breakpoint", HBBP_TRACE_BREAKPOINT},
                                  {"verify", HBBP_TRACE_VERIFY}};
@@ -121,7 +119,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Value("-o,--output", &record->output, "FILE", "where the profile goes (hbbp.data)");
   options.Choice("--source", &record->source, NamesOf(kSources),
                  "what observes the program: samples of its instruction pointer (ebs), these and "
-                 "the branch records of the hardware (lbr), software branch tracing (swbt); auto: "
+                 "the branch records of the hardware (lbr), ops of AMD (ibs), software branch "
+                 "tracing (swbt); auto: "
                  "lbr where there is a PMU that has it, else swbt");
   options.Value(
       "-e,--event", &record->event, "EVENT",

@@ -433,6 +433,38 @@ TEST_CASE("the branch sampling of Zen 3 takes no frequency") {
   CHECK(plan->events[0].choice.frequency_hz == 1000);
 }
 
+TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
+  CpuEvents amd = EventsOf({"AuthenticAMD", 0x19, 0x11}, "/nonexistent");
+  CHECK(PlanIbs({}, amd).status().message().starts_with("no PMU ibs_op in sysfs"));
+  amd.ibs_op_type = 11;
+  enum Kernel { kFiltersItself, kFiltersIfAsked, kCannotFilter };
+  for (const Kernel kernel : {kFiltersItself, kFiltersIfAsked, kCannotFilter}) {
+    PerfStandIn pmu([kernel](const perf_event_attr& attr) -> std::optional<int> {
+      if (attr.type != 11) return std::nullopt;
+      if (attr.sample_period % 16 != 0 || attr.precise_ip != 0) return EINVAL;
+      if (attr.exclude_kernel == 0 || kernel == kFiltersItself) return 0;
+      return kernel == kFiltersIfAsked && attr.config2 == 1 ? 0 : EINVAL;
+    });
+    PerfBackend backend(SourceKind::kIbs, amd);
+    BackendChoice choice;
+    REQUIRE(backend.Start({}, 0, &choice).ok());
+    CHECK(choice.sources.at(0).kind == SourceKind::kIbs);
+    CHECK(choice.sources[0].period == 10'000'016);
+    const PerfStandIn::Event event = EventOf(pmu, false);
+    CHECK(event.attr.config == 1 << 19);
+    Play ops(&pmu, event);
+    REQUIRE(ops.Write(ops.Record().Ip(0x1000).Raw({1, 2, 3, 4}).Sample()));
+    REQUIRE(ops.Write(
+        ops.Record().Ip(0x2000).Raw({1, 2, 3, 4}).Misc(PERF_RECORD_MISC_KERNEL).Sample()));
+    Told told;
+    backend.Drain(&told);
+    CHECK(told.samples.size() == (kernel == kCannotFilter ? 1 : 2));
+    CHECK(told.samples[0].ip.value == 0x1000);
+    CHECK(told.samples[0].period == 10'000'016);
+    backend.Close();
+  }
+}
+
 TEST_CASE("permission that is refused is told with what to do") {
   PerfStandIn pmu([](const perf_event_attr&) { return EACCES; });
   const Status status = PlanLbr({}, kSkylake).status();
