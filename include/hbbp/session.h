@@ -20,8 +20,9 @@ HBBP_EXTERN_C_BEGIN
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
   hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
-                           HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine has it, else EBS;
-                           HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal handlers, else EBS.
+                           HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
+                           has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
+                           handlers, else EBS.
                            The notes of the profile's sources say what was not to be had and why */
   hbbp_event event;
   hbbp_period_mode period_mode;
@@ -68,8 +69,7 @@ typedef struct hbbp_session hbbp_session;
 
 /* `options` may be NULL: all defaults. Opens nothing yet.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
- * which), HBBP_ERROR_VERSION (an option that this library does not know),
- * HBBP_ERROR_UNSUPPORTED (a source that this library does not have), HBBP_ERROR_NO_MEMORY.
+ * which), HBBP_ERROR_VERSION (an option that this library does not know), HBBP_ERROR_NO_MEMORY.
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
                                          hbbp_session **session, hbbp_error *error);

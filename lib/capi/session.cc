@@ -154,14 +154,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     }
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
-    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
-    if (backend == nullptr) {
-      return MakeStatus(StatusCode::kUnsupported,
-                        "hbbp_session_options.source: libhbbp %s has no live source %d; it has "
-                        "HBBP_SOURCE_EBS, HBBP_SOURCE_LBR, HBBP_SOURCE_IBS, HBBP_SOURCE_SWBT and HBBP_SOURCE_AUTO",
-                        HBBP_VERSION_STRING, full.source);
-    }
-    *session = new hbbp_session(std::move(backend), settings);
+    const hbbp::SourceKind kind{full.source};
+    *session = new hbbp_session(hbbp::MakeBackend(kind), settings);
     return OkStatus();
   });
 }

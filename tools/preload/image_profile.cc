@@ -44,8 +44,8 @@ void WriteError(const std::string& path, const Status& status) {
 
 // Hardware that was asked for by name.
 bool MayBeMissing(SourceKind source, EventKind event) {
-  return source == SourceKind::kLbr || source == SourceKind::kIbs || event == EventKind::kInstructions ||
-         event == EventKind::kCycles;
+  const bool is_hardware = source == SourceKind::kLbr || source == SourceKind::kIbs;
+  return is_hardware || event == EventKind::kInstructions || event == EventKind::kCycles;
 }
 
 }  // namespace
