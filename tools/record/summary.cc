@@ -148,6 +148,21 @@ Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   return OkStatus();
 }
 
+// A newcomer's first program is short.
+void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& sources) {
+  constexpr uint64_t kFew = 200;
+  constexpr uint64_t kShorter = 10;
+  for (const SourceView& source : sources) {
+    const bool is_clock = source.unit == HBBP_UNIT_NANOSECONDS && source.period > kShorter;
+    const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
+    if (source.source != HBBP_SOURCE_SWBT || !is_clock || was_asked_for) continue;
+    if (source.samples >= kFew) continue;
+    Note(kName, "so few bursts leave large standard errors; -c " +
+                    std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
+                    std::to_string(kShorter) + " times as many, at that many times the cost");
+  }
+}
+
 void NoteDebugRegisters(const std::vector<SourceView>& sources) {
   uint64_t refused = 0;
   for (const SourceView& source : sources) refused += CounterOf(source, "no-debug-register");
@@ -179,6 +194,7 @@ Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   PrintLine(DescribeSources(sources));
   PrintLine(DescribeModules(modules));
   NoteDebugRegisters(sources);
+  NoteFewBursts(record, sources);
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
