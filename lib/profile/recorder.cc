@@ -138,6 +138,10 @@ uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
     ModuleRecord record;
     record.kind = kind;
     record.path = path;
+    if (kind == ModuleKind::kKernel) {
+      record.kernel = DescribeRunningKernel();
+      record.build_id = RunningKernelBuildId();
+    }
     data_.modules.push_back(std::move(record));
     module_states_.push_back({});
   }

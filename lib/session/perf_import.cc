@@ -120,6 +120,7 @@ class PerfImport : public PerfDataVisitor {
     for (const PerfDataHeader::FileBuildId& file : reader_.header().build_ids) {
       importer_.SetBuildId(file.path, file.build_id);
     }
+    importer_.SetKernelRelease(reader_.header().os_release);
     // An event without samples is told of, too.
     for (const PerfEvent& event : reader_.events()) SourcesOf(event);
     for (const auto& [event, sources] : sources_) Complete(event, sources);
