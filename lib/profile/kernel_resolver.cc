@@ -330,7 +330,9 @@ void CaptureKernel(const ResolvedModule& module, const std::vector<uint64_t>& of
     done = *function;
     const std::string name = code.FunctionName(address);
     const bool is_one_function = done.end - done.start <= kMaxCapturedFunction;
-    if (is_one_function && !name.empty()) AddRange({done, name}, &record->kernel.functions);
+    // A kernel module as a whole, "[nvme]", is known already.
+    const bool is_named = !name.empty() && !name.starts_with('[');
+    if (is_one_function && is_named) AddRange({done, name}, &record->kernel.functions);
     if (!is_one_function) {
       // Some pages of it.
       const ModuleAddress page{offset & ~(kPageBytes - 1)};
