@@ -269,9 +269,9 @@ std::string ToText(const Contents& contents) {
   }
   for (const hbbp_module& module : sampled) {
     if (module.patched_bytes == 0) continue;
-    modules.AddSummary(FormatCount(module.patched_bytes) +
-                       " bytes of the sampled functions of " + module.path +
-                       " were rewritten since its vmlinux was linked; counted is what was in memory");
+    modules.AddSummary(
+        FormatCount(module.patched_bytes) + " bytes of the sampled functions of " + module.path +
+        " were rewritten since its vmlinux was linked; counted is what was in memory");
   }
   if (sampled.size() < contents.modules.size()) {
     modules.AddSummary(std::to_string(contents.modules.size() - sampled.size()) +

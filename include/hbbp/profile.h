@@ -53,9 +53,9 @@ typedef struct hbbp_module {
   hbbp_module_code code;
   uint32_t build_id_size; /* bytes; 0 if there is none */
   const uint8_t *build_id;
-  const char *path;    /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
-  const char *problem; /* why the code is missing, one line; else empty */
-  uint64_t samples;    /* EBS: in it; SWBT: taken branches into it */
+  const char *path;       /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
+  const char *problem;    /* why the code is missing, one line; else empty */
+  uint64_t samples;       /* EBS: in it; SWBT: taken branches into it */
   uint64_t patched_bytes; /* of a kernel whose vmlinux is there too: bytes of the functions with
                              samples that the kernel had rewritten in memory */
 } hbbp_module;
@@ -65,8 +65,8 @@ typedef struct hbbp_module {
 typedef struct hbbp_kernel_files {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;
-  const char *vmlinux;  /* the static kernel, an ELF file with symbols */
-  const char *kcore;    /* its memory, a file of the ELF core format: a copy of /proc/kcore, a dump */
+  const char *vmlinux; /* the static kernel, an ELF file with symbols */
+  const char *kcore; /* its memory, a file of the ELF core format: a copy of /proc/kcore, a dump */
   const char *kallsyms; /* its symbols, a copy of /proc/kallsyms or a System.map */
 } hbbp_kernel_files;
 
@@ -204,10 +204,9 @@ HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile *profile, const hbbp_k
                                              hbbp_error *error);
 
 /* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
- * generated code, deleted files, memory of the kernel) is stored with the counts, as are the names of
- * kernel functions.
- * Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder).
- * Any thread. Since 0.1. */
+ * generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
+ * of kernel functions. Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such
+ * folder). Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *path,
                                        hbbp_error *error);
 

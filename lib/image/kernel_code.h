@@ -1,5 +1,5 @@
-// KernelCode: a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address that
-// the kernel runs at.
+// KernelCode: a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
+// that the kernel runs at.
 //
 // Code comes from what was captured when it ran, else from a core file, else from the static
 // vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was noted
@@ -72,9 +72,9 @@ class KernelCode : public ModuleCode {
   KernelMemory memory_;
 };
 
-// Where `live` differs from `file`, which has the same code linked `slide` bytes lower. What differs
-// because an absolute address (32 or 64 bits) or a distance to something fixed was relocated does
-// not count.
+// Where `live` differs from `file`, which has the same code linked `slide` bytes lower. What
+// differs because an absolute address (32 or 64 bits) or a distance to something fixed was
+// relocated does not count.
 uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_t> file,
                            uint64_t slide);
 

@@ -34,10 +34,11 @@ Status OpenStatus(int error_number, const std::string& path) {
   const Status status = ErrnoStatus(error_number, path);
   if (path != kLiveKernelCore) return status;
   if (status.code() == StatusCode::kNotFound) {
-    return MakeStatus(StatusCode::kNotFound,
-                      "%s: this kernel does not have it (CONFIG_PROC_KCORE), or this container does "
-                      "not; give a vmlinux or a core file",
-                      path.c_str());
+    return MakeStatus(
+        StatusCode::kNotFound,
+        "%s: this kernel does not have it (CONFIG_PROC_KCORE), or this container does "
+        "not; give a vmlinux or a core file",
+        path.c_str());
   }
   if (status.code() != StatusCode::kPermission) return status;
   StatusOr<std::string> lockdown = ReadTextFile("/sys/kernel/security/lockdown", 4096);
@@ -107,10 +108,11 @@ Status KernelCore::Load() {
   }
   if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
       header.e_machine != EM_X86_64 || header.e_type != ET_CORE) {
-    return MakeStatus(StatusCode::kBadFormat,
-                      "an ELF file of type %u for machine %u, but no core file of an x86-64 kernel; "
-                      "a static kernel is a vmlinux",
-                      unsigned{header.e_type}, unsigned{header.e_machine});
+    return MakeStatus(
+        StatusCode::kBadFormat,
+        "an ELF file of type %u for machine %u, but no core file of an x86-64 kernel; "
+        "a static kernel is a vmlinux",
+        unsigned{header.e_type}, unsigned{header.e_machine});
   }
   if (header.e_phentsize != sizeof(Elf64_Phdr)) {
     return MakeStatus(StatusCode::kBadFormat, "program headers of %u bytes at byte 54, not %zu",
@@ -227,8 +229,9 @@ void KernelCore::ReadNotes(uint64_t offset, uint64_t size) {
     if (!cursor.ReadBytes(header.n_descsz, &description)) break;
     align();
     constexpr std::string_view kVmcoreInfo = "VMCOREINFO";
-    const bool is_vmcoreinfo = name.size() >= kVmcoreInfo.size() &&
-                               std::memcmp(name.data(), kVmcoreInfo.data(), kVmcoreInfo.size()) == 0;
+    const bool is_vmcoreinfo =
+        name.size() >= kVmcoreInfo.size() &&
+        std::memcmp(name.data(), kVmcoreInfo.data(), kVmcoreInfo.size()) == 0;
     if (!is_vmcoreinfo) continue;
     ReadVmcoreInfo({reinterpret_cast<const char*>(description.data()), description.size()});
   }
@@ -247,8 +250,7 @@ void KernelCore::ReadVmcoreInfo(std::string_view text) {
   build_id_ = BytesOfHex(value_of("BUILD-ID="));
   const std::string_view stext = value_of("SYMBOL(_stext)=");
   uint64_t address = 0;
-  const auto [end, error] =
-      std::from_chars(stext.data(), stext.data() + stext.size(), address, 16);
+  const auto [end, error] = std::from_chars(stext.data(), stext.data() + stext.size(), address, 16);
   if (error == std::errc() && address >= kKernelHalf) stext_ = ModuleAddress{address};
 }
 

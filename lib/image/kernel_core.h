@@ -64,8 +64,8 @@ class KernelCore {
 
   const UniqueFd fd_;
   const std::string name_;
-  uint64_t file_size_ = 0;          // UINT64_MAX if it is not known
-  std::vector<Segment> segments_;   // by address, without overlaps
+  uint64_t file_size_ = 0;         // UINT64_MAX if it is not known
+  std::vector<Segment> segments_;  // by address, without overlaps
   uint64_t truncated_segments_ = 0;
   uint64_t note_bytes_ = 0;  // read so far
   std::string problem_;

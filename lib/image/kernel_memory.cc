@@ -84,8 +84,8 @@ std::span<const uint8_t> KernelMemory::At(ModuleAddress address, size_t size) co
   Window* const window = WindowAt(address.value / kWindowStep);
   if (window == nullptr) return {};
   const uint64_t start = address.value - window->start;
-  const uint64_t end =
-      std::min({kWindowBytes, start + std::min<uint64_t>(size, kWindowBytes), kCodeEnd - window->start});
+  const uint64_t end = std::min(
+      {kWindowBytes, start + std::min<uint64_t>(size, kWindowBytes), kCodeEnd - window->start});
   uint64_t at = start;
   while (at < end) {
     const uint64_t page = at / kPageBytes;

@@ -55,9 +55,7 @@ uint8_t RankOfType(char type) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Read() {
-  return Open("/proc/kallsyms");
-}
+StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Read() { return Open("/proc/kallsyms"); }
 
 StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Open(const std::string& path) {
   HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxKallsymsBytes));

@@ -1,4 +1,5 @@
-// KernelSymbols: the functions of a kernel and its modules, as /proc/kallsyms or System.map has them.
+// KernelSymbols: the functions of a kernel and its modules, as /proc/kallsyms or System.map has
+// them.
 #ifndef HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 #define HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 

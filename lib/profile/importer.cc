@@ -116,6 +116,10 @@ void Importer::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
   if (known != threads_.end()) data_.threads[known->second].name = name;
 }
 
+void Importer::AddKernelFunction(NamedRange function) {
+  AddRange(std::move(function), &data_.modules[kKernelModule].kernel.functions);
+}
+
 void Importer::SetKernelRelease(const std::string& release) {
   data_.modules[kKernelModule].kernel.release = release;
 }

@@ -29,8 +29,8 @@ std::string RunningBootId();
 std::vector<uint8_t> RunningKernelBuildId();
 KernelRecord DescribeRunningKernel();
 
-// perf records for the kernel and each kernel module where it was; for the kernel also the address of
-// a symbol, as the offset of the mapping: "[kernel.kallsyms]_text".
+// perf records for the kernel and each kernel module where it was; for the kernel also the address
+// of a symbol, as the offset of the mapping: "[kernel.kallsyms]_text".
 void NoteKernelMapping(const MappingEvent& mapping, KernelRecord* kernel);
 
 // Puts it at its place, unless it overlaps one that is there.

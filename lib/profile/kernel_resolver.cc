@@ -79,12 +79,11 @@ Status CheckCore(const KernelCore& core, const std::string& path, const ModuleRe
                       "%s: of a kernel with build ID %s, but %s was profiled", path.c_str(),
                       BuildIdText(core.build_id()).c_str(), BuildIdText(record.build_id).c_str());
   }
-  const bool is_comparable =
-      record.kernel.reference_symbol == "_stext" && core.stext().has_value();
+  const bool is_comparable = record.kernel.reference_symbol == "_stext" && core.stext().has_value();
   if (is_comparable && core.stext()->value != record.kernel.reference_address) {
     return MakeStatus(StatusCode::kMismatch,
-                      "%s: of another boot, with _stext at 0x%" PRIx64
-                      ", which was at 0x%" PRIx64 " when the profile was made",
+                      "%s: of another boot, with _stext at 0x%" PRIx64 ", which was at 0x%" PRIx64
+                      " when the profile was made",
                       path.c_str(), core.stext()->value, record.kernel.reference_address);
   }
   return OkStatus();
@@ -253,7 +252,8 @@ class Resolver {
     switch (StateOf()) {
       case CodeState::kFile:
         add("code as the static vmlinux has it: what the kernel rewrote in memory (alternatives, "
-            "trace points, static calls) is not seen, nor are kernel modules; a core file has both");
+            "trace points, static calls) is not seen, nor are kernel modules; a core file has "
+            "both");
         break;
       case CodeState::kMissing:
         if (!core_status_.ok()) add(core_status_.message());
@@ -267,9 +267,7 @@ class Resolver {
     return problem;
   }
 
-  void Note(const Status& status) {
-    problem_ += (problem_.empty() ? "" : "; ") + status.message();
-  }
+  void Note(const Status& status) { problem_ += (problem_.empty() ? "" : "; ") + status.message(); }
 
   const ModuleRecord& record_;
   const KernelFiles& files_;

@@ -122,8 +122,8 @@ ProfileData ResolvedProfile::DataToStore() const {
 
 Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
   std::lock_guard lock(mutex_);
-  const bool is_resolved =
-      std::any_of(modules_.begin(), modules_.end(), [](const auto& state) { return state != nullptr; });
+  const bool is_resolved = std::any_of(modules_.begin(), modules_.end(),
+                                       [](const auto& state) { return state != nullptr; });
   if (is_resolved) {
     return MakeStatus(StatusCode::kInvalidState,
                       "the code of this profile was sought before; name the files first");
@@ -314,8 +314,8 @@ void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, IndexRange counts, I
   if (contributions.empty()) return;
 
   // Functions stay in order of address, so those that have blocks may move.
-  std::vector<FunctionRecord> with_blocks(functions_.begin() + static_cast<ptrdiff_t>(first_function),
-                                          functions_.end());
+  std::vector<FunctionRecord> with_blocks(
+      functions_.begin() + static_cast<ptrdiff_t>(first_function), functions_.end());
   functions_.resize(first_function);
   std::vector<uint32_t> moved_to(with_blocks.size());
   auto unnamed = contributions.begin();

@@ -90,8 +90,8 @@ class ResolvedProfile {
   ProfileData DataToStore() const;
 
   // kMismatch if none of the kernels that have samples is the one that a file is of, kInvalidState
-  // if code was sought before, and the errors of OpenKernelFiles. Not while another thread uses this
-  // object.
+  // if code was sought before, and the errors of OpenKernelFiles. Not while another thread uses
+  // this object.
   Status SetKernelFiles(const KernelFilePaths& paths);
 
   // IP samples and bursts.

@@ -105,6 +105,12 @@ class PerfImport : public PerfDataVisitor {
     importer_.AddThread(fork.parent_pid, fork.parent_tid, fork.pid, fork.tid);
   }
 
+  void OnKsymbol(const KsymbolRecord& symbol) override {
+    if (symbol.is_removed || symbol.name.empty()) return;
+    const ModuleAddress start{symbol.address};
+    importer_.AddKernelFunction({{start, start + symbol.size}, symbol.name});
+  }
+
   void OnLost(const LostRecord& lost) override {
     const size_t event = IndexOfEvent(lost.id != 0 ? lost.id : lost.sample_id.id);
     // At its end perf tells the sums of events, which the ring buffers have told of before.

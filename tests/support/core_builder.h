@@ -77,7 +77,8 @@ class CoreBuilder {
   void Write(const std::string& path) const {
     const std::vector<uint8_t> file = Take();
     std::ofstream(path, std::ios::binary)
-        .write(reinterpret_cast<const char*>(file.data()), static_cast<std::streamsize>(file.size()));
+        .write(reinterpret_cast<const char*>(file.data()),
+               static_cast<std::streamsize>(file.size()));
   }
 
  private:
@@ -102,8 +103,8 @@ class CoreBuilder {
     std::vector<uint8_t> notes;
     if (vmcoreinfo_.empty()) return notes;
     const auto add = [&notes](const std::string& name, uint32_t type, const std::string& content) {
-      Put(Elf64_Nhdr{static_cast<uint32_t>(name.size() + 1),
-                     static_cast<uint32_t>(content.size()), type},
+      Put(Elf64_Nhdr{static_cast<uint32_t>(name.size() + 1), static_cast<uint32_t>(content.size()),
+                     type},
           &notes);
       for (const std::string& text : {name + '\0', content}) {
         notes.insert(notes.end(), text.begin(), text.end());

@@ -66,17 +66,18 @@ __x86_return_thunk:
   .size __x86_return_thunk, . - __x86_return_thunk
   .section .note.GNU-stack, "", @progbits
 )";
-  return RunCommand("cc -static -nostdlib -Wl,-z,noseparate-code,-Ttext=0xffffffff81000000,-e,_text,"
-                    "--build-id=0x" +
-                    build_id + " -o " + path + " " + source);
+  return RunCommand(
+      "cc -static -nostdlib -Wl,-z,noseparate-code,-Ttext=0xffffffff81000000,-e,_text,"
+      "--build-id=0x" +
+      build_id + " -o " + path + " " + source);
 }
 
 // What the trace point is in memory.
 inline std::vector<uint8_t> TinyKernelText() {
-  std::vector<uint8_t> text = {0xb9, 5,    0,    0,    0,                 // mov
-                               0xe8, 0x16, 0,    0,    0,                 // call traced
-                               0xff, 0xc9, 0x75, 0xfc,                    // dec, jnz
-                               0xe9, 0x1d, 0,    0,    0};                // jmp
+  std::vector<uint8_t> text = {0xb9, 5,    0,    0,    0,   // mov
+                               0xe8, 0x16, 0,    0,    0,   // call traced
+                               0xff, 0xc9, 0x75, 0xfc,      // dec, jnz
+                               0xe9, 0x1d, 0,    0,    0};  // jmp
   text.resize(kTraced, 0xcc);
   for (const uint8_t byte : {0x31, 0xc0, 0xc3}) text.push_back(byte);
   text.resize(48, 0xcc);
@@ -96,7 +97,8 @@ inline std::string TinyKallsyms(uint64_t start = kTinyKernelStart, bool with_mod
   std::string text;
   const auto add = [&text](uint64_t address, const char* rest) {
     char line[128];
-    std::snprintf(line, sizeof(line), "%016llx %s\n", static_cast<unsigned long long>(address), rest);
+    std::snprintf(line, sizeof(line), "%016llx %s\n", static_cast<unsigned long long>(address),
+                  rest);
     text += line;
   };
   add(start, "T _text");

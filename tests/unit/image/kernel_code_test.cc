@@ -15,7 +15,8 @@ constexpr uint64_t kStart = kTinyKernelStart;
 
 std::vector<uint8_t> Bytes(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
-std::shared_ptr<const KernelCore> CoreIn(const TemporaryFolder& folder, const CoreBuilder& builder) {
+std::shared_ptr<const KernelCore> CoreIn(const TemporaryFolder& folder,
+                                         const CoreBuilder& builder) {
   builder.Write(folder.File("core"));
   auto core = KernelCore::Open(folder.File("core"));
   REQUIRE(core.ok());
@@ -62,7 +63,8 @@ TEST_CASE("memory of the kernel is put over its static file") {
     CHECK(Bytes(code.CodeAt({kStart + kTracePoint}, 5)) == call);
     CHECK(code.IsLive({kStart}));
     CHECK(code.PatchedBytes({{kStart}, {kStart + 19}}) == 3);
-    CHECK(Bytes(code.CodeAt({kTinyKernelModule}, 9)) == std::vector<uint8_t>{0x31, 0xc0, 0xc3, 0xcc});
+    CHECK(Bytes(code.CodeAt({kTinyKernelModule}, 9)) ==
+          std::vector<uint8_t>{0x31, 0xc0, 0xc3, 0xcc});
     // Not what the kernel maps for its data.
     CHECK(code.CodeAt({0xffff888000000000}, 9).empty());
   }

@@ -47,7 +47,8 @@ TEST_CASE("memory of a kernel in a core file") {
   CHECK(ReadFrom(**core, kText, 2) == std::vector<uint8_t>{1, 2});
   CHECK(ReadFrom(**core, kText + 1, 100) == std::vector<uint8_t>{2, 3, 4});
   CHECK(ReadFrom(**core, kModules + 2, 1) == std::vector<uint8_t>{7});
-  for (const uint64_t outside : {kText - 1, kText + 4, kModules + 3, uint64_t{0x400000}, UINT64_MAX}) {
+  for (const uint64_t outside :
+       {kText - 1, kText + 4, kModules + 3, uint64_t{0x400000}, UINT64_MAX}) {
     CHECK(ReadFrom(**core, outside, 8).empty());
     CHECK_FALSE((*core)->SegmentAround({outside}).has_value());
   }
@@ -139,15 +140,18 @@ TEST_CASE("what is no core file of a kernel is refused with the reason") {
     return core.status().message();
   };
   using Catch::Matchers::Contains;
-  CHECK_THAT(message_of([](auto* header, auto*) { header->e_ident[0] = 0; }), Contains("not an ELF"));
-  CHECK_THAT(message_of([](auto* header, auto*) { header->e_type = ET_EXEC; }), Contains("vmlinux"));
+  CHECK_THAT(message_of([](auto* header, auto*) { header->e_ident[0] = 0; }),
+             Contains("not an ELF"));
+  CHECK_THAT(message_of([](auto* header, auto*) { header->e_type = ET_EXEC; }),
+             Contains("vmlinux"));
   CHECK_THAT(message_of([](auto* header, auto*) { header->e_machine = EM_AARCH64; }),
              Contains("x86-64"));
   CHECK_THAT(message_of([](auto* header, auto*) { header->e_phentsize = 1; }), Contains("byte 54"));
   CHECK_THAT(message_of([](auto* header, auto*) { header->e_phoff = INT64_MAX; }),
              Contains("program headers at byte"));
   CHECK_THAT(message_of([](auto* header, auto*) { header->e_phnum = 4; }), Contains("truncated"));
-  CHECK_THAT(message_of([](auto* header, auto*) { header->e_phnum = 0; }), Contains("none of its 0"));
+  CHECK_THAT(message_of([](auto* header, auto*) { header->e_phnum = 0; }),
+             Contains("none of its 0"));
   CHECK_THAT(message_of([](auto* header, auto*) {
                header->e_phnum = PN_XNUM;
                header->e_shoff = 1 << 20;
@@ -164,8 +168,8 @@ TEST_CASE("what is no core file of a kernel is refused with the reason") {
 }
 
 TEST_CASE("segments that overlap: the lower one counts") {
-  const auto core = FromBytes(
-      CoreBuilder().AddMemory(kText + 1, {9, 9}).AddMemory(kText, {1, 2, 3}).Take());
+  const auto core =
+      FromBytes(CoreBuilder().AddMemory(kText + 1, {9, 9}).AddMemory(kText, {1, 2, 3}).Take());
   REQUIRE(core.ok());
   CHECK((*core)->segment_count() == 1);
   CHECK(ReadFrom(**core, kText, 8) == std::vector<uint8_t>{1, 2, 3});

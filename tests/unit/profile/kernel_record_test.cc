@@ -34,10 +34,9 @@ TEST_CASE("the kernel's mappings in recordings say where it and its modules were
     CHECK(kernel.modules == std::vector{Range(0xffffffffb4200000, 0xffffffffb5000000, "[kernel]")});
   }
   SECTION("of Linux 3, from 0 on and over its modules") {
-    NoteKernelMapping(
-        Mapping(0, 0xffffffffff000000, 0xffffffffb4200000, "[kernel.kallsyms]_text"), &kernel);
-    CHECK(kernel.modules ==
-          std::vector{Range(uint64_t{1} << 63, 0xffffffffff000000, "[kernel]")});
+    NoteKernelMapping(Mapping(0, 0xffffffffff000000, 0xffffffffb4200000, "[kernel.kallsyms]_text"),
+                      &kernel);
+    CHECK(kernel.modules == std::vector{Range(uint64_t{1} << 63, 0xffffffffff000000, "[kernel]")});
   }
   const uint64_t start = kernel.modules[0].range.start.value;
   NoteKernelMapping(Mapping(0xffffffffc0100000, 0xffffffffc0108000, 0,
@@ -68,13 +67,15 @@ TEST_CASE("ranges are kept by address and without overlaps") {
   AddRange(Range(30, 40, "d"), &ranges);
   AddRange(Range(20, 30, "c"), &ranges);
   AddRange(Range(0, 10, "a"), &ranges);
-  for (const auto& [start, end] : {std::pair(5, 6), {15, 25}, {0, 100}, {39, 41}, {50, 50}, {60, 5}}) {
+  for (const auto& [start, end] :
+       {std::pair(5, 6), {15, 25}, {0, 100}, {39, 41}, {50, 50}, {60, 5}}) {
     AddRange(Range(static_cast<uint64_t>(start), static_cast<uint64_t>(end), "no"), &ranges);
   }
-  CHECK(ranges == std::vector{Range(0, 10, "a"), Range(10, 20, "b"), Range(20, 30, "c"),
-                              Range(30, 40, "d")});
-  std::vector<NamedRange> unsorted = {Range(5, 9, "kept"), Range(8, 8, "empty"), Range(0, 4, "first"),
-                                      Range(8, 10, "overlaps"), Range(7, 6, "backwards")};
+  CHECK(ranges ==
+        std::vector{Range(0, 10, "a"), Range(10, 20, "b"), Range(20, 30, "c"), Range(30, 40, "d")});
+  std::vector<NamedRange> unsorted = {Range(5, 9, "kept"), Range(8, 8, "empty"),
+                                      Range(0, 4, "first"), Range(8, 10, "overlaps"),
+                                      Range(7, 6, "backwards")};
   NormalizeRanges(&unsorted);
   CHECK(unsorted == std::vector{Range(0, 4, "first"), Range(5, 9, "kept")});
 }
@@ -102,7 +103,8 @@ TEST_CASE("kernels of one boot are added up, those of several are not") {
   const ProfileData* const same[] = {&one, &two};
   const auto merged = kernels(MergeProfiles(same));
   REQUIRE(merged.size() == 1);
-  CHECK(merged[0].functions == std::vector{Range(1000, 1010, "first"), Range(2000, 2010, "second")});
+  CHECK(merged[0].functions ==
+        std::vector{Range(1000, 1010, "first"), Range(2000, 2010, "second")});
   const ProfileData moved = ProfileOfKernel("boot", 3000, "moved");
   const ProfileData later = ProfileOfKernel("later", 1000, "later");
   const ProfileData* const different[] = {&one, &moved, &later};

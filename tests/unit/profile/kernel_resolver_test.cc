@@ -126,9 +126,8 @@ TEST_CASE("functions with and without code stand in order") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   ProfileData data = TinyKernelProfile();
-  data.modules[0].kernel.modules = {
-      {{{kStart - 4096}, {kStart}}, "[before]"},
-      {{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
+  data.modules[0].kernel.modules = {{{{kStart - 4096}, {kStart}}, "[before]"},
+                                    {{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
   data.counts.push_back(MakeCount(0, 0, 0, kStart - 10, 7, kPeriod));
   ResolvedProfile profile(data);
   REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", ""}).ok());
