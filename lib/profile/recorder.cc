@@ -178,7 +178,7 @@ void Recorder::Count(const IpSample& sample) {
   uint32_t module;
   uint64_t offset;
   if (sample.in_kernel) {
-    module = SpecialModule(ModuleKind::kKernel, kRunningKernel);
+    module = KernelModule();
     offset = sample.ip.value;
   } else {
     auto placement = address_space_.Find(sample.ip, sample.time_ns);
