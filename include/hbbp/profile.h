@@ -199,7 +199,8 @@ HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile,
  * other. A profile without kernel samples takes no notice.
  * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION (the message says which), HBBP_ERROR_IO,
  * HBBP_ERROR_BAD_FORMAT for a file; HBBP_ERROR_MISMATCH (a file is of another kernel or boot),
- * HBBP_ERROR_INVALID_STATE (code was sought before), HBBP_ERROR_INVALID_ARGUMENT. Since 0.1. */
+ * HBBP_ERROR_INVALID_STATE (code was sought before, if only to save the profile),
+ * HBBP_ERROR_INVALID_ARGUMENT. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile *profile, const hbbp_kernel_files *files,
                                              hbbp_error *error);
 

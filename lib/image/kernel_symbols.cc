@@ -97,7 +97,12 @@ Status KernelSymbols::ParseText() {
 }
 
 bool KernelSymbols::IsBetter(const Function& a, const Function& b) {
-  return a.rank != b.rank ? a.rank > b.rank : IsBetterName(a.name, b.name);
+  if (a.rank != b.rank) return a.rank > b.rank;
+  // Second names for what runs before the kernel is where it was linked.
+  constexpr std::string_view kEarly = "__pi_";
+  const bool a_is_early = a.name.starts_with(kEarly);
+  if (a_is_early != b.name.starts_with(kEarly)) return !a_is_early;
+  return IsBetterName(a.name, b.name);
 }
 
 ModuleAddress KernelSymbols::EndOf(const Function& function) const {

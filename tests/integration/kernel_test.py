@@ -206,6 +206,29 @@ class KernelTest(record_support.RecordTest):
             self.import_it(recording=recording)
             self.assertEqual(self.functions('--where', 'module=[kernel.kallsyms]'), dict(expected))
 
+    @needs_root
+    def test_a_recording_of_the_running_kernel_as_perf_names_it(self):
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        result = subprocess.run(['perf', 'record', '-e', 'cpu-clock', '-c', '1000000', '-o',
+                                 self.recording, program('system_calls'), '700'],
+                                capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest(result.stderr)
+        script = subprocess.run(['perf', 'script', '-i', self.recording, '-F', 'ip,sym,dso'],
+                                capture_output=True, text=True, check=True)
+        words = [line.split() for line in script.stdout.splitlines()]
+        expected = collections.Counter(line[1] for line in words
+                                       if line and line[-1] == '([kernel.kallsyms])')
+        if '[unknown]' in expected:
+            self.skipTest('perf knows no symbols of this kernel either')
+        self.import_it()
+        found = self.functions('--where', 'module=[kernel.kallsyms]')
+        self.assertEqual(sum(found.values()), 1e6 * sum(expected.values()))
+        # But for one of several names of a place.
+        agreed = sum(min(found.get(name, 0), 1e6 * count) for name, count in expected.items())
+        self.assertGreater(agreed, 0.95 * sum(found.values()))
+
     def record_system_calls(self, milliseconds):
         result = self.run_tool('record', '--kernel', '-e', 'cpu-clock', '-c', 1_000_000, '-o',
                                self.file, '--', program('system_calls'), milliseconds)

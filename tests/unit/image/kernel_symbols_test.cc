@@ -15,6 +15,7 @@ constexpr char kText[] =
     "ffffffff81000100 t __write_impl\n"
     "ffffffff81000100 W weak_write\n"
     "ffffffff81000180 D some_data\n"
+    "ffffffff81000200 T __pi_last_of_kernel\n"
     "ffffffff81000200 T last_of_kernel\n"
     "ffffffffc0001010 t helper\t[module_b]\n"
     "ffffffffc0001000 T entry\t[module_b]\n"
