@@ -188,6 +188,11 @@ std::optional<ModuleAddress> ElfImage::AddressOfSymbol(std::string_view name) co
 
 bool ElfImage::HasSymbols() const { return !state_->Symbols().symbols().empty(); }
 
+bool ElfImage::HasCode() const {
+  const std::vector<ElfSection>& sections = state_->file->sections();
+  return sections.empty() || std::ranges::any_of(sections, &ElfSection::IsCode);
+}
+
 std::optional<ModuleAddress> ElfImage::CodeStart() const {
   const std::vector<CodeRegion>& regions = state_->regions.all();
   return regions.empty() ? std::nullopt : std::optional(regions.front().range.start);

@@ -48,6 +48,8 @@ class ElfImage : public ModuleCode {
   std::optional<ModuleAddress> AddressOfSymbol(std::string_view name) const;
   // Does it, or its separate debug file, name functions?
   bool HasSymbols() const;
+  // False for a separate debug file, which has the headers of code that it does not have.
+  bool HasCode() const;
   // The start of the first executable segment.
   std::optional<ModuleAddress> CodeStart() const;
 

@@ -14,6 +14,8 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+// Of the addresses that a kernel may be loaded at.
+constexpr uint64_t kKernelAlignment = uint64_t{2} << 20;
 // Functions have some kilobytes; more is what a kernel that tells nothing has.
 constexpr uint64_t kMaxCapturedFunction = uint64_t{256} << 10;
 constexpr uint64_t kMaxCapturedBytes = uint64_t{64} << 20;
@@ -79,12 +81,17 @@ Status CheckCore(const KernelCore& core, const std::string& path, const ModuleRe
                       "%s: of a kernel with build ID %s, but %s was profiled", path.c_str(),
                       BuildIdText(core.build_id()).c_str(), BuildIdText(record.build_id).c_str());
   }
-  const bool is_comparable = record.kernel.reference_symbol == "_stext" && core.stext().has_value();
-  if (is_comparable && core.stext()->value != record.kernel.reference_address) {
-    return MakeStatus(StatusCode::kMismatch,
-                      "%s: of another boot, with _stext at 0x%" PRIx64 ", which was at 0x%" PRIx64
-                      " when the profile was made",
-                      path.c_str(), core.stext()->value, record.kernel.reference_address);
+  const KernelRecord& kernel = record.kernel;
+  if (core.stext().has_value() && kernel.reference_address != 0) {
+    // A kernel begins with _text, and _stext is on the same large page.
+    const uint64_t most = kernel.reference_symbol == "_stext" ? 0 : kKernelAlignment - 1;
+    if (core.stext()->value - kernel.reference_address > most) {
+      return MakeStatus(StatusCode::kMismatch,
+                        "%s: of another boot, with _stext at 0x%" PRIx64
+                        ", but %s was at 0x%" PRIx64 " when the profile was made",
+                        path.c_str(), core.stext()->value, kernel.reference_symbol.c_str(),
+                        kernel.reference_address);
+    }
   }
   return OkStatus();
 }
@@ -109,14 +116,14 @@ std::optional<ModuleAddress> AddressIn(const ElfImage& vmlinux, const std::strin
   return vmlinux.CodeStart();
 }
 
-std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record) {
+std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const std::string& root) {
   if (record.build_id.empty()) return nullptr;
   const std::string id = BuildIdText(record.build_id);
   const std::string& release = record.kernel.release;
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" +
                                     id.substr(2) + ".debug"};
   // A release is part of a path only if it is no path itself.
-  if (!release.empty() && release.find('/') == std::string::npos) {
+  if (!release.empty() && release[0] != '.' && release.find('/') == std::string::npos) {
     for (const auto& [before, after] : {std::pair("/usr/lib/debug/boot/vmlinux-", ""),
                                         {"/usr/lib/debug/lib/modules/", "/vmlinux"},
                                         {"/lib/modules/", "/build/vmlinux"},
@@ -126,8 +133,9 @@ std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record) {
     }
   }
   for (const std::string& path : paths) {
-    StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
-    if (image.ok() && std::ranges::equal((*image)->build_id(), record.build_id)) {
+    StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(root + path);
+    if (image.ok() && (*image)->HasCode() &&
+        std::ranges::equal((*image)->build_id(), record.build_id)) {
       return *std::move(image);
     }
   }
@@ -216,7 +224,7 @@ class Resolver {
     std::shared_ptr<const ElfImage> vmlinux = files_.vmlinux;
     const std::string path = vmlinux == nullptr ? "vmlinux" : files_.paths.vmlinux;
     if (vmlinux == nullptr) {
-      vmlinux = FindVmlinux(record_);
+      vmlinux = FindVmlinux(record_, files_.paths.root);
       if (vmlinux == nullptr) return;
     } else if (const Status status = CheckVmlinux(*vmlinux, path, record_); !status.ok()) {
       return Note(status);
@@ -278,13 +286,31 @@ class Resolver {
   std::string problem_;
 };
 
+StatusOr<std::shared_ptr<const ElfImage>> OpenVmlinux(const std::string& path) {
+  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path);
+  if (!image.ok() && image.status().code() == StatusCode::kBadFormat) {
+    return MakeStatus(
+        StatusCode::kBadFormat,
+        "%s; a vmlinuz is compressed, the vmlinux comes with the debug symbols of the "
+        "kernel",
+        image.status().message().c_str());
+  }
+  if (!image.ok()) return image.status();
+  if (!(*image)->HasCode()) {
+    return MakeStatus(StatusCode::kBadFormat,
+                      "%s: only the symbols of a kernel, without its code; give the vmlinux",
+                      path.c_str());
+  }
+  return std::shared_ptr<const ElfImage>(*std::move(image));
+}
+
 }  // namespace
 
 StatusOr<KernelFiles> OpenKernelFiles(const KernelFilePaths& paths) {
   KernelFiles files;
   files.paths = paths;
   if (!paths.vmlinux.empty()) {
-    HBBP_ASSIGN_OR_RETURN(files.vmlinux, ElfImage::Open(paths.vmlinux));
+    HBBP_ASSIGN_OR_RETURN(files.vmlinux, OpenVmlinux(paths.vmlinux));
   }
   if (!paths.core.empty()) {
     HBBP_ASSIGN_OR_RETURN(files.core, KernelCore::Open(paths.core));

@@ -1,6 +1,7 @@
 #include "profile/kernel_resolver.h"
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -82,7 +83,7 @@ TEST_CASE("kernel code from memory over the static file") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), files.kallsyms()}).ok());
+  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), files.kallsyms(), ""}).ok());
   // The trace point is a call, which ends the first block after two instructions.
   const auto& blocks = profile.blocks();
   REQUIRE(blocks.size() == 5);
@@ -112,7 +113,7 @@ TEST_CASE("kernel code from the static file alone is what was linked, without mo
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", ""}).ok());
+  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
   CHECK(profile.CodeStateOf(0) == CodeState::kFile);
   CHECK(profile.ProblemOf(0).find("rewrote") != std::string::npos);
   CHECK(profile.PatchedBytesOf(0) == 0);
@@ -130,7 +131,7 @@ TEST_CASE("functions with and without code stand in order") {
                                     {{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
   data.counts.push_back(MakeCount(0, 0, 0, kStart - 10, 7, kPeriod));
   ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", ""}).ok());
+  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
   const auto& functions = profile.functions();
   REQUIRE(functions.size() == 4);
   std::string names;
@@ -152,7 +153,7 @@ TEST_CASE("functions of a kernel whose code is not there, by its symbols") {
   TinyKernelFiles files;
   (void)files.Build();
   ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({"", "", files.kallsyms()}).ok());
+  REQUIRE(profile.SetKernelFiles({"", "", files.kallsyms(), ""}).ok());
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
   CHECK(profile.CodeStateOf(0) == CodeState::kMissing);
@@ -165,7 +166,7 @@ TEST_CASE("symbols of the kernel as it was linked serve where it was loaded") {
   const TemporaryFolder folder;
   folder.Write("System.map", TinyKallsyms(kTinyKernelLinked, false));
   ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({"", "", folder.File("System.map")}).ok());
+  REQUIRE(profile.SetKernelFiles({"", "", folder.File("System.map"), ""}).ok());
   CHECK(SamplesByFunction(profile) ==
         std::map<std::string, uint64_t>{{"sys_work", 13}, {"traced", 3}});
 }
@@ -186,6 +187,35 @@ TEST_CASE("the kernel of another machine has nothing of the one that runs here")
   }
 }
 
+TEST_CASE("a static file in one of the usual places is found by its build ID") {
+  const TemporaryFolder folder;
+  const std::string built = folder.File("built");
+  if (!BuildTinyVmlinux(built)) HBBP_SKIP("there is no compiler");
+  ProfileData data = TinyKernelProfile();
+  data.modules[0].kernel.release = "6.1.0";
+  KernelFilePaths paths;
+  paths.root = folder.File("root");
+  for (const char* place :
+       {"/usr/lib/debug/.build-id/ab/ababab.debug", "/usr/lib/debug/boot/vmlinux-6.1.0",
+        "/usr/lib/debug/lib/modules/6.1.0/vmlinux", "/lib/modules/6.1.0/build/vmlinux",
+        "/boot/vmlinux-6.1.0"}) {
+    CAPTURE(place);
+    const std::filesystem::path path = paths.root + place;
+    std::filesystem::create_directories(path.parent_path());
+    std::filesystem::copy_file(built, path);
+    ResolvedProfile profile(data);
+    REQUIRE(profile.SetKernelFiles(paths).ok());
+    CHECK(profile.CodeStateOf(0) == CodeState::kFile);
+    std::filesystem::remove(path);
+    // Of another kernel of that release.
+    REQUIRE(BuildTinyVmlinux(path, "cdcdcdcd"));
+    ResolvedProfile other(data);
+    REQUIRE(other.SetKernelFiles(paths).ok());
+    CHECK(other.CodeStateOf(0) == CodeState::kMissing);
+    std::filesystem::remove(path);
+  }
+}
+
 TEST_CASE("files of other kernels and boots are refused") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
@@ -199,26 +229,37 @@ TEST_CASE("files of other kernels and boots are refused") {
   using Catch::Matchers::Contains;
   const std::string other = files.folder().File("other");
   REQUIRE(BuildTinyVmlinux(other, "cdcdcdcd"));
-  CHECK_THAT(refused(data, {other, "", ""}), Contains("cdcdcdcd") && Contains("abababab"));
+  CHECK_THAT(refused(data, {other, "", "", ""}), Contains("cdcdcdcd") && Contains("abababab"));
   CoreBuilder core = TinyKernelCore();
   core.SetVmcoreInfo("BUILD-ID=00112233\n").Write(other);
-  CHECK_THAT(refused(data, {"", other, ""}), Contains("00112233") && Contains("abababab"));
+  CHECK_THAT(refused(data, {"", other, "", ""}), Contains("00112233") && Contains("abababab"));
   core.SetVmcoreInfo("BUILD-ID=abababab\nSYMBOL(_stext)=ffffffff82000000\n").Write(other);
   ProfileData by_stext = data;
   by_stext.modules[0].kernel.reference_symbol = "_stext";
-  CHECK_THAT(refused(by_stext, {"", other, ""}), Contains("another boot"));
+  CHECK_THAT(refused(by_stext, {"", other, "", ""}), Contains("another boot"));
+  CHECK_THAT(refused(data, {"", other, "", ""}), Contains("another boot"));
+  core.SetVmcoreInfo("SYMBOL(_stext)=ffffffff83c00190\n").Write(other);
+  CHECK_THAT(refused(by_stext, {"", other, "", ""}), Contains("another boot"));
+  CHECK(ResolvedProfile(data).SetKernelFiles({"", other, "", ""}).ok());
   files.folder().Write("other", TinyKallsyms(kStart + 16));
-  CHECK_THAT(refused(data, {"", "", other}), Contains("_text"));
+  CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
   files.folder().Write("other", "ffffffff81000000 T none\n");
-  CHECK_THAT(refused(data, {"", "", other}), Contains("_text"));
+  CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
   ResolvedProfile profile(data);
-  CHECK(profile.SetKernelFiles({"/nonexistent", "", ""}).code() == StatusCode::kNotFound);
-  CHECK(profile.SetKernelFiles({"", files.vmlinux(), ""}).code() == StatusCode::kBadFormat);
-  CHECK(profile.SetKernelFiles({"", "", files.vmlinux()}).code() == StatusCode::kBadFormat);
+  CHECK(profile.SetKernelFiles({"/nonexistent", "", "", ""}).code() == StatusCode::kNotFound);
+  files.folder().Write("other", "compressed");
+  const Status compressed = profile.SetKernelFiles({other, "", "", ""});
+  CHECK(compressed.code() == StatusCode::kBadFormat);
+  CHECK_THAT(compressed.message(), Contains("vmlinuz"));
+  if (RunCommand("objcopy --only-keep-debug " + files.vmlinux() + " " + other)) {
+    CHECK_THAT(profile.SetKernelFiles({other, "", "", ""}).message(), Contains("without its code"));
+  }
+  CHECK(profile.SetKernelFiles({"", files.vmlinux(), "", ""}).code() == StatusCode::kBadFormat);
+  CHECK(profile.SetKernelFiles({"", "", files.vmlinux(), ""}).code() == StatusCode::kBadFormat);
   (void)profile.blocks();
   CHECK(profile.SetKernelFiles({}).code() == StatusCode::kInvalidState);
   // A profile without kernel samples has no use for them.
-  CHECK(ResolvedProfile(ProfileData()).SetKernelFiles({files.vmlinux(), "", ""}).ok());
+  CHECK(ResolvedProfile(ProfileData()).SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
 }
 
 TEST_CASE("a core file says where the kernel was if the recording does not") {
@@ -229,12 +270,12 @@ TEST_CASE("a core file says where the kernel was if the recording does not") {
   data.modules[0].kernel = {};
   data.modules[0].build_id.clear();
   ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), ""}).ok());
+  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), "", ""}).ok());
   CHECK(profile.PatchedBytesOf(0) == 3);
   CHECK(SamplesByFunction(profile).at("sys_work") == 13);
   // A vmlinux alone does not.
   ResolvedProfile unknown(data);
-  REQUIRE(unknown.SetKernelFiles({files.vmlinux(), "", ""}).ok());
+  REQUIRE(unknown.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
   CHECK(unknown.blocks().empty());
   CHECK(unknown.ProblemOf(0).find("where the kernel was loaded") != std::string::npos);
 }
@@ -250,7 +291,7 @@ TEST_CASE("what is stored of a kernel serves without its files") {
     return *data;
   };
   SECTION("memory and symbols") {
-    const ProfileData data = stored_with({"", files.core(), files.kallsyms()});
+    const ProfileData data = stored_with({"", files.core(), files.kallsyms(), ""});
     const ResolvedProfile profile(data);
     CHECK(profile.CodeStateOf(0) == CodeState::kProfile);
     CHECK(profile.UnexplainedOfSource(0) == 0);
@@ -264,15 +305,15 @@ TEST_CASE("what is stored of a kernel serves without its files") {
     CHECK(MergeProfiles(twice).modules[0].chunks.size() == data.modules[0].chunks.size());
   }
   SECTION("symbols alone") {
-    const ProfileData data = stored_with({"", "", files.kallsyms()});
+    const ProfileData data = stored_with({"", "", files.kallsyms(), ""});
     CHECK(data.modules[0].chunks.empty());
     CHECK(SamplesByFunction(ResolvedProfile(data)).at("traced") == 3);
   }
   SECTION("a static file is not stored, as it is not what ran") {
-    CHECK(stored_with({files.vmlinux(), "", ""}).modules[0].chunks.empty());
+    CHECK(stored_with({files.vmlinux(), "", "", ""}).modules[0].chunks.empty());
   }
   SECTION("memory without symbols") {
-    const ProfileData data = stored_with({"", files.core(), ""});
+    const ProfileData data = stored_with({"", files.core(), "", ""});
     CHECK(ResolvedProfile(data).UnexplainedOfSource(0) == 0);
     CHECK(data.modules[0].kernel.functions.empty());
   }
