@@ -201,7 +201,8 @@ class Resolver {
                         parts_.core->problem().c_str()));
       }
     } else if (is_running_) {
-      StatusOr<std::shared_ptr<const KernelCore>> core = KernelCore::Open(kLiveKernelCore);
+      StatusOr<std::shared_ptr<const KernelCore>> core =
+          KernelCore::Open(files_.paths.root + kLiveKernelCore);
       if (!core.ok()) {
         core_status_ = core.status();
         return;

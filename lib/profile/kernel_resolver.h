@@ -21,7 +21,7 @@ struct KernelFilePaths {
   std::string vmlinux;
   std::string core;
   std::string symbols;
-  std::string root;  // has the usual places of a vmlinux; empty: "/"
+  std::string root;  // below it are /proc/kcore and the usual places of a vmlinux; empty: "/"
 };
 
 // Files that somebody named.

@@ -216,6 +216,32 @@ TEST_CASE("a static file in one of the usual places is found by its build ID") {
   }
 }
 
+TEST_CASE("memory of the kernel that runs is read now and stored for later") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.File("proc"));
+  TinyKernelCore().Write(folder.File("proc/kcore"));
+  ProfileData data = TinyKernelProfile();
+  data.modules[0].path = kRunningKernel;
+  data.modules[0].kernel = DescribeRunningKernel();
+  if (data.modules[0].kernel.boot_id.empty()) HBBP_SKIP("no /proc here");
+  KernelFilePaths paths;
+  paths.root = folder.File("");
+  ResolvedProfile profile(data);
+  REQUIRE(profile.SetKernelFiles(paths).ok());
+  CHECK(profile.CodeStateOf(0) == CodeState::kCore);
+  CHECK(profile.UnexplainedOfSource(0) == 0);
+  const ProfileData stored = profile.DataToStore();
+  CHECK(stored.modules[0].chunks.size() == 2);
+  const ResolvedProfile later(stored);
+  CHECK(later.CodeStateOf(0) == CodeState::kProfile);
+  CHECK(Mnemonics(later) == Mnemonics(profile));
+  // After a boot, or on another machine, it is another kernel.
+  data.modules[0].kernel.boot_id = "another";
+  ResolvedProfile other(data);
+  REQUIRE(other.SetKernelFiles(paths).ok());
+  CHECK(other.UnexplainedOfSource(0) == 20);
+}
+
 TEST_CASE("files of other kernels and boots are refused") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
