@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "format.h"
+#include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -66,6 +67,8 @@ int RunBlocks(int argc, char** argv) {
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
   options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  KernelOptions kernel;
+  kernel.AddTo(&options);
   options.Footer(
       "share: of all instructions that were executed. std. error: one sigma of count.\n"
       "length: instructions in the block.");
@@ -75,6 +78,8 @@ int RunBlocks(int argc, char** argv) {
   if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
   const StatusOr<ProfileHandle> profile = LoadProfiles(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
+  const Status found = kernel.Apply(profile->get());
+  if (!found.ok()) return Fail(kName, found.message());
   const StatusOr<Table> table = Listing(profile->get(), top);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);

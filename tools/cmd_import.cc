@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "format.h"
+#include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
 
@@ -100,6 +101,8 @@ int RunImport(int argc, char** argv) {
                  "a file that is elsewhere here; may be repeated");
   options.Value("--binary", &binary, "FILE",
                 "for text without mappings: the file whose addresses it has");
+  KernelOptions kernel;
+  kernel.AddTo(&options);
   options.Footer(
       "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
       "hbbp info tells what was found, lost, and could not be explained.");
@@ -120,6 +123,8 @@ int RunImport(int argc, char** argv) {
     profile = Import(recordings.front(), how);
   }
   if (!profile.ok()) return Fail(kName, profile.status().message());
+  const Status found = kernel.Apply(profile->get());
+  if (!found.ok()) return Fail(kName, found.message());
   HBBP_INIT(hbbp_error, error);
   if (hbbp_profile_save(profile->get(), output.c_str(), &error) != HBBP_OK) {
     return Fail(kName, error.message);

@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "format.h"
+#include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
 #include "table.h"
@@ -27,10 +28,11 @@ struct Contents {
   std::vector<hbbp_module> modules;
 };
 
-StatusOr<Contents> ReadContents(const std::string& file) {
+StatusOr<Contents> ReadContents(const std::string& file, const KernelOptions& kernel) {
   Contents contents;
   contents.file = file;
   HBBP_ASSIGN_OR_RETURN(contents.profile, LoadProfile(file));
+  HBBP_RETURN_IF_ERROR(kernel.Apply(contents.profile.get()));
   const hbbp_profile* profile = contents.profile.get();
   HBBP_INIT(hbbp_error, error);
   contents.info.struct_size = sizeof(hbbp_profile_info);
@@ -106,6 +108,7 @@ Json ToJson(const Contents& contents) {
                                {"kind", ModuleKindName(module.kind)},
                                {"samples", module.samples},
                                {"code", CodeName(module.code)},
+                               {"patched_bytes", module.patched_bytes},
                                {"problem", module.problem}});
   }
   return json;
@@ -264,6 +267,12 @@ std::string ToText(const Contents& contents) {
     modules.AddRow(
         {module.samples, CodeName(module.code), BuildId(module), module.path, module.problem});
   }
+  for (const hbbp_module& module : sampled) {
+    if (module.patched_bytes == 0) continue;
+    modules.AddSummary(
+        FormatCount(module.patched_bytes) + " bytes of the sampled functions of " + module.path +
+        " were rewritten since its vmlinux was linked; counted is what was in memory");
+  }
   if (sampled.size() < contents.modules.size()) {
     modules.AddSummary(std::to_string(contents.modules.size() - sampled.size()) +
                        " more modules have no samples");
@@ -281,11 +290,13 @@ int RunInfo(int argc, char** argv) {
   options.Positionals("FILE", &paths, 1, Options::kAny, "profiles; each is shown");
   options.Choice("--format", &format, FormatNames(),
                  "how to print (table); csv has a row for each source");
+  KernelOptions kernel;
+  kernel.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   std::vector<Contents> files;
   for (const std::string& path : paths) {
-    StatusOr<Contents> contents = ReadContents(path);
+    StatusOr<Contents> contents = ReadContents(path, kernel);
     if (!contents.ok()) return Fail(kName, contents.status().message());
     files.push_back(*std::move(contents));
   }

@@ -236,6 +236,8 @@ const char* CodeName(hbbp_module_code code) {
       return "missing";
     case HBBP_MODULE_CODE_MISMATCH:
       return "mismatch";
+    case HBBP_MODULE_CODE_CORE:
+      return "core";
     case HBBP_MODULE_CODE_NOT_SOUGHT:
       return "not sought";
     default:

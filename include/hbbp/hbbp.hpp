@@ -110,6 +110,14 @@ class profile {
     return profile(handle);
   }
 
+  // Before anything that needs code; see hbbp_profile_set_kernel.
+  void set_kernel(hbbp_kernel_files files) {
+    files.struct_size = sizeof(files);
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_set_kernel(handle_.get(), &files, failure);
+    });
+  }
+
   void save(const std::string& path) const {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_profile_save(get(), path.c_str(), failure); });

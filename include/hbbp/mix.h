@@ -29,7 +29,8 @@ typedef struct hbbp_mix_row {
 typedef struct hbbp_mix hbbp_mix;
 
 /* The mix of a whole profile, rows sorted by instructions, most first. `keys` 0 means
- * HBBP_MIX_BY_MNEMONIC. The mix does not need the profile afterwards.
+ * HBBP_MIX_BY_MNEMONIC. Without mnemonics, kernel functions whose code is missing count by their
+ * samples; they have no mnemonics. The mix does not need the profile afterwards.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile *profile, hbbp_mix_keys keys,

@@ -39,11 +39,12 @@ enum {
 /* How the code of a module was found when blocks were asked for. */
 typedef int32_t hbbp_module_code;
 enum {
-  HBBP_MODULE_CODE_FILE = 0,      /* in its file, whose build ID is the one that ran */
-  HBBP_MODULE_CODE_PROFILE = 1,   /* stored in the profile */
-  HBBP_MODULE_CODE_MISSING = 2,   /* not found: its samples are unexplained */
-  HBBP_MODULE_CODE_MISMATCH = 3,  /* its file was replaced by another one since: as MISSING */
-  HBBP_MODULE_CODE_NOT_SOUGHT = 4 /* it has no samples */
+  HBBP_MODULE_CODE_FILE = 0,       /* in its file, whose build ID is the one that ran */
+  HBBP_MODULE_CODE_PROFILE = 1,    /* stored in the profile */
+  HBBP_MODULE_CODE_MISSING = 2,    /* not found: its samples are unexplained */
+  HBBP_MODULE_CODE_MISMATCH = 3,   /* its file was replaced by another one since: as MISSING */
+  HBBP_MODULE_CODE_NOT_SOUGHT = 4, /* it has no samples */
+  HBBP_MODULE_CODE_CORE = 5 /* of a kernel: in /proc/kcore or a core file, else in its vmlinux */
 };
 
 typedef struct hbbp_module {
@@ -52,10 +53,22 @@ typedef struct hbbp_module {
   hbbp_module_code code;
   uint32_t build_id_size; /* bytes; 0 if there is none */
   const uint8_t *build_id;
-  const char *path;    /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
-  const char *problem; /* why the code is missing, one line; else empty */
-  uint64_t samples;    /* EBS: in it; SWBT: taken branches into it */
+  const char *path;       /* as mapped: "/usr/bin/lua5.4", "[vdso]", "[kernel]" */
+  const char *problem;    /* why the code is missing, one line; else empty */
+  uint64_t samples;       /* EBS: in it; SWBT: taken branches into it */
+  uint64_t patched_bytes; /* of a kernel whose vmlinux is there too: bytes of the functions with
+                             samples that the kernel had rewritten in memory */
 } hbbp_module;
+
+/* Files of the kernel that was profiled. What is NULL is looked for where it usually is, and taken
+ * only if it is of that kernel (and boot, as far as it matters). */
+typedef struct hbbp_kernel_files {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;
+  const char *vmlinux; /* the static kernel, an ELF file with symbols */
+  const char *kcore; /* its memory, a file of the ELF core format: a copy of /proc/kcore, a dump */
+  const char *kallsyms; /* its symbols, a copy of /proc/kallsyms or a System.map */
+} hbbp_kernel_files;
 
 typedef struct hbbp_thread {
   uint32_t struct_size; /* set by the caller */
@@ -181,10 +194,20 @@ typedef struct hbbp_profile_info {
  * HBBP_ERROR_VERSION (made by a newer library). Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile, hbbp_error *error);
 
+/* Names files of the kernel that was profiled, which may be of another machine. To be called before
+ * anything that needs code, and while no other thread uses the profile; several calls replace each
+ * other. A profile without kernel samples takes no notice.
+ * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION (the message says which), HBBP_ERROR_IO,
+ * HBBP_ERROR_BAD_FORMAT for a file; HBBP_ERROR_MISMATCH (a file is of another kernel or boot),
+ * HBBP_ERROR_INVALID_STATE (code was sought before, if only to save the profile),
+ * HBBP_ERROR_INVALID_ARGUMENT. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile *profile, const hbbp_kernel_files *files,
+                                             hbbp_error *error);
+
 /* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
- * generated code, deleted files) is stored with the counts.
- * Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder).
- * Any thread. Since 0.1. */
+ * generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
+ * of kernel functions. Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such
+ * folder). Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *path,
                                        hbbp_error *error);
 
@@ -245,7 +268,8 @@ HBBP_API hbbp_status hbbp_profile_module_at(const hbbp_profile *profile, size_t 
 HBBP_API size_t hbbp_profile_block_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_block_at(const hbbp_profile *profile, size_t index,
                                            hbbp_block *block, hbbp_error *error);
-/* In order of module and address; every function that has a block with a count. */
+/* In order of module and address; every function that has a block with a count, and those of a
+ * kernel that have samples. */
 HBBP_API size_t hbbp_profile_function_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile *profile, size_t index,
                                               hbbp_function *function, hbbp_error *error);

@@ -29,6 +29,7 @@ static_assert(static_cast<int>(CodeState::kFile) == HBBP_MODULE_CODE_FILE);
 static_assert(static_cast<int>(CodeState::kProfile) == HBBP_MODULE_CODE_PROFILE);
 static_assert(static_cast<int>(CodeState::kMissing) == HBBP_MODULE_CODE_MISSING);
 static_assert(static_cast<int>(CodeState::kMismatch) == HBBP_MODULE_CODE_MISMATCH);
+static_assert(static_cast<int>(CodeState::kCore) == HBBP_MODULE_CODE_CORE);
 static_assert(hbbp::kNoAddress.value == HBBP_NO_ADDRESS);
 static_assert(static_cast<int>(hbbp::Unit::kInstructions) == HBBP_UNIT_INSTRUCTIONS);
 static_assert(static_cast<int>(hbbp::Unit::kNanoseconds) == HBBP_UNIT_NANOSECONDS);
@@ -100,12 +101,27 @@ HBBP_API hbbp_status hbbp_profile_load(const char* path, hbbp_profile** profile,
   });
 }
 
+HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile* profile, const hbbp_kernel_files* files,
+                                             hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_set_kernel", "profile");
+    if (files == nullptr) return NullArgument("hbbp_profile_set_kernel", "files");
+    hbbp_kernel_files full;
+    HBBP_RETURN_IF_ERROR(ReadInput(files, "hbbp_kernel_files", &full));
+    hbbp::KernelFilePaths paths;
+    if (full.vmlinux != nullptr) paths.vmlinux = full.vmlinux;
+    if (full.kcore != nullptr) paths.core = full.kcore;
+    if (full.kallsyms != nullptr) paths.symbols = full.kallsyms;
+    return profile->resolved.SetKernelFiles(paths);
+  });
+}
+
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
                                        hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
     if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
-    ProfileData data = profile->resolved.data();
+    ProfileData data = profile->resolved.DataToStore();
     for (size_t i = 0; i < data.modules.size(); ++i) {
       if (profile->resolved.SamplesOfModule(static_cast<uint32_t>(i)) > 0) {
         EmbedIfUnreachable(&data.modules[i]);
@@ -290,6 +306,9 @@ HBBP_API hbbp_status hbbp_profile_module_at(const hbbp_profile* profile, size_t 
         full->samples = resolved.SamplesOfModule(number);
         full->code = HBBP_MODULE_CODE_NOT_SOUGHT;
         full->problem = "";
+        if (full->samples > 0 && record.kind == ModuleKind::kKernel) {
+          full->patched_bytes = resolved.PatchedBytesOf(number);
+        }
         if (full->samples > 0) {
           full->code = static_cast<hbbp_module_code>(resolved.CodeStateOf(number));
           full->problem = resolved.ProblemOf(number).c_str();

@@ -91,6 +91,21 @@ std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout) 
   return {};
 }
 
+std::vector<uint8_t> ReadBuildIdInNotes(std::span<const uint8_t> notes) {
+  const std::span<const uint8_t> build_id = FindInNotes(notes, 4);
+  return {build_id.begin(), build_id.end()};
+}
+
+std::string BuildIdText(std::span<const uint8_t> build_id) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const uint8_t byte : build_id) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text.empty() ? "none" : text;
+}
+
 std::vector<uint8_t> ReadBuildIdOfFd(int fd) {
   return ReadBuildId(
       [fd](uint64_t position, std::span<uint8_t> buffer) {

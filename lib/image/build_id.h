@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/address.h"
@@ -28,6 +29,12 @@ std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout);
 
 // The file position of `fd` is neither used nor moved.
 std::vector<uint8_t> ReadBuildIdOfFd(int fd);
+
+// Of notes as an ELF file or /sys/kernel/notes has them.
+std::vector<uint8_t> ReadBuildIdInNotes(std::span<const uint8_t> notes);
+
+// In hexadecimal, as readelf prints it; "none" if there is none.
+std::string BuildIdText(std::span<const uint8_t> build_id);
 
 // `header` is the start of the mapping of file offset 0. `pid` 0: the calling process.
 std::vector<uint8_t> ReadBuildIdInMemory(pid_t pid, RuntimeAddress header);

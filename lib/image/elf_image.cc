@@ -179,6 +179,25 @@ std::optional<FileOffset> ElfImage::OffsetOfAddress(ModuleAddress address) const
   return state_->segments.OffsetOfAddress(address);
 }
 
+std::optional<ModuleAddress> ElfImage::AddressOfSymbol(std::string_view name) const {
+  (void)state_->Symbols();
+  std::optional<ModuleAddress> address = FindSymbol(*state_->file, name);
+  if (!address && state_->debug_file != nullptr) address = FindSymbol(*state_->debug_file, name);
+  return address;
+}
+
+bool ElfImage::HasSymbols() const { return !state_->Symbols().symbols().empty(); }
+
+bool ElfImage::HasCode() const {
+  const std::vector<ElfSection>& sections = state_->file->sections();
+  return sections.empty() || std::ranges::any_of(sections, &ElfSection::IsCode);
+}
+
+std::optional<ModuleAddress> ElfImage::CodeStart() const {
+  const std::vector<CodeRegion>& regions = state_->regions.all();
+  return regions.empty() ? std::nullopt : std::optional(regions.front().range.start);
+}
+
 std::vector<AddressRange> ElfImage::AllFunctions() const {
   std::vector<ModuleAddress> inside;
   for (const AddressRange& range : state_->eh_frame.All()) inside.push_back(range.start);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/address.h"
@@ -42,6 +43,15 @@ class ElfImage : public ModuleCode {
   // By program headers. Nothing outside every PT_LOAD.
   std::optional<ModuleAddress> AddressOfOffset(FileOffset offset) const;
   std::optional<FileOffset> OffsetOfAddress(ModuleAddress address) const;
+
+  // Of a symbol of any kind, in the file or its separate debug file.
+  std::optional<ModuleAddress> AddressOfSymbol(std::string_view name) const;
+  // Does it, or its separate debug file, name functions?
+  bool HasSymbols() const;
+  // False for a separate debug file, which has the headers of code that it does not have.
+  bool HasCode() const;
+  // The start of the first executable segment.
+  std::optional<ModuleAddress> CodeStart() const;
 
   // Every function that a symbol table or the unwind table gives, sorted by start, no overlaps.
   std::vector<AddressRange> AllFunctions() const;

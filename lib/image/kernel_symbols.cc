@@ -55,8 +55,9 @@ uint8_t RankOfType(char type) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Read() {
-  const std::string path = "/proc/kallsyms";
+StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Read() { return Open("/proc/kallsyms"); }
+
+StatusOr<std::unique_ptr<KernelSymbols>> KernelSymbols::Open(const std::string& path) {
   HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxKallsymsBytes));
   StatusOr<std::unique_ptr<KernelSymbols>> symbols = Parse(std::move(text));
   if (!symbols.ok()) return symbols.status().Annotate(path);
@@ -96,7 +97,12 @@ Status KernelSymbols::ParseText() {
 }
 
 bool KernelSymbols::IsBetter(const Function& a, const Function& b) {
-  return a.rank != b.rank ? a.rank > b.rank : IsBetterName(a.name, b.name);
+  if (a.rank != b.rank) return a.rank > b.rank;
+  // Second names for what runs before the kernel is where it was linked.
+  constexpr std::string_view kEarly = "__pi_";
+  const bool a_is_early = a.name.starts_with(kEarly);
+  if (a_is_early != b.name.starts_with(kEarly)) return !a_is_early;
+  return IsBetterName(a.name, b.name);
 }
 
 ModuleAddress KernelSymbols::EndOf(const Function& function) const {
@@ -129,6 +135,20 @@ std::optional<AddressRange> KernelSymbols::FunctionAround(ModuleAddress address)
 std::string KernelSymbols::FunctionName(ModuleAddress address) const {
   const Function* function = Find(address);
   return function == nullptr ? std::string() : std::string(function->name);
+}
+
+std::optional<ModuleAddress> KernelSymbols::AddressOf(std::string_view name) const {
+  const std::string wanted = " " + std::string(name);
+  for (size_t at = text_.find(wanted); at != std::string::npos; at = text_.find(wanted, at + 1)) {
+    const size_t start = text_.rfind('\n', at) + 1;  // npos + 1 is 0
+    const size_t end = std::min(text_.find('\n', at), text_.size());
+    Line line;
+    const auto whole = std::string_view(text_).substr(start, end - start);
+    if (ParseLine(whole, &line) && line.name == name && line.module.empty()) {
+      return ModuleAddress{line.address};
+    }
+  }
+  return std::nullopt;
 }
 
 std::string KernelSymbols::KernelModule(ModuleAddress address) const {

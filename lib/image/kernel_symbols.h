@@ -1,4 +1,5 @@
-// KernelSymbols: the functions of the running kernel and its modules, from /proc/kallsyms.
+// KernelSymbols: the functions of a kernel and its modules, as /proc/kallsyms or System.map has
+// them.
 #ifndef HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 #define HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 
@@ -21,6 +22,8 @@ class KernelSymbols : public ModuleCode {
   // kPermission if the kernel hides its addresses (kernel.kptr_restrict), kNotFound or kIo if
   // /proc/kallsyms cannot be read, kBadFormat as below.
   static StatusOr<std::unique_ptr<KernelSymbols>> Read();
+  // A copy of that file, or a System.map; kNotFound, kPermission or kIo as well.
+  static StatusOr<std::unique_ptr<KernelSymbols>> Open(const std::string& path);
   // `text` has the format of /proc/kallsyms. kBadFormat with the number of the line that has
   // not; kPermission if every address in it is zero.
   static StatusOr<std::unique_ptr<KernelSymbols>> Parse(std::string text);
@@ -30,6 +33,9 @@ class KernelSymbols : public ModuleCode {
   // A symbol ends where the next one starts; the last one of a module, with the next page.
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
   std::string FunctionName(ModuleAddress address) const override;
+
+  // Of a symbol of the kernel itself, of any kind.
+  std::optional<ModuleAddress> AddressOf(std::string_view name) const;
 
   // The kernel module that has the function around `address`: empty for the kernel itself, or
   // where no function is.

@@ -26,6 +26,22 @@ uint8_t RankOfBinding(unsigned binding) {
 
 }  // namespace
 
+std::optional<ModuleAddress> FindSymbol(const ElfFile& file, std::string_view name) {
+  for (uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
+    const ElfSection* section = file.FindSectionOfType(type);
+    if (section == nullptr) continue;
+    std::span<const uint8_t> names = file.LinkedSectionBytes(*section);
+    ByteCursor cursor(file.SectionBytes(*section));
+    Elf64_Sym entry;
+    while (cursor.Read(&entry)) {
+      if (entry.st_shndx != SHN_UNDEF && StringAt(names, entry.st_name) == name) {
+        return ModuleAddress{entry.st_value};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 void SymbolTable::Add(const ElfFile& file) {
   for (uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
     const ElfSection* section = file.FindSectionOfType(type);

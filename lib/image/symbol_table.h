@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct Symbol {
   bool is_function = false;
   bool is_old_version = false;
 };
+
+// The address of the first defined symbol of that name, of any kind.
+std::optional<ModuleAddress> FindSymbol(const ElfFile& file, std::string_view name);
 
 class SymbolTable {
  public:

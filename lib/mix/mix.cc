@@ -103,6 +103,20 @@ MnemonicCounts CountMnemonics(const ResolvedProfile& profile, const BlockRecord&
   return counts;
 }
 
+// Samples of a kernel whose functions are known and whose code is not.
+void AddSamplesWithoutBlocks(const ResolvedProfile& profile, const MixKeys& keys,
+                             absl::flat_hash_map<RowKey, RowSum>* sums) {
+  for (const Contribution& contribution : profile.contributions()) {
+    if (contribution.function == kNoIndex) continue;
+    const uint32_t module = profile.functions()[contribution.function].module;
+    RowSum& sum = (*sums)[{Mnemonic::kInvalid, keys.module ? module : kNoIndex,
+                           keys.function ? contribution.function : kNoIndex,
+                           keys.thread ? contribution.thread : kNoIndex}];
+    sum.instructions += contribution.period_sum;
+    sum.variance += contribution.period_squares;
+  }
+}
+
 }  // namespace
 
 Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
@@ -129,6 +143,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
       sum.variance += error * error;
     }
   }
+  if (!keys.mnemonic) AddSamplesWithoutBlocks(profile, keys, &sums);
   Mix mix;
   mix.rows.reserve(sums.size());
   for (const auto& [key, sum] : sums) {

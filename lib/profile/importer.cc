@@ -69,7 +69,14 @@ Importer::Process& Importer::ProcessFor(uint32_t pid) {
 
 void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
   // Code of the kernel is one module, by its addresses.
-  if (pid == kKernelPid) return;
+  if (pid == kKernelPid) {
+    ModuleRecord& kernel = data_.modules[kKernelModule];
+    NoteKernelMapping(mapping, &kernel.kernel);
+    if (mapping.path.starts_with(kRecordedKernel) && kernel.build_id.empty()) {
+      kernel.build_id = mapping.build_id;
+    }
+    return;
+  }
   Process& process = ProcessFor(pid);
   const bool is_shared = process.space.use_count() > 1;
   if (is_shared) intervals_ += process.space->intervals();
@@ -107,6 +114,14 @@ void Importer::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
   thread_names_[{pid, tid}] = name;
   const auto known = threads_.find({pid, tid});
   if (known != threads_.end()) data_.threads[known->second].name = name;
+}
+
+void Importer::AddKernelFunction(NamedRange function) {
+  AddRange(std::move(function), &data_.modules[kKernelModule].kernel.functions);
+}
+
+void Importer::SetKernelRelease(const std::string& release) {
+  data_.modules[kKernelModule].kernel.release = release;
 }
 
 void Importer::SetBuildId(const std::string& path, std::vector<uint8_t> build_id) {

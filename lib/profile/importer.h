@@ -49,6 +49,9 @@ class Importer {
   // What `pid` had is gone.
   void AddExec(uint32_t pid);
   void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
+  // Generated code of the kernel (BPF), which kallsyms and core files of later do not have.
+  void AddKernelFunction(NamedRange function);
+  void SetKernelRelease(const std::string& release);
   // For mappings of that path that have none.
   void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
 

@@ -6,22 +6,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "image/build_id.h"
 #include "image/elf_image.h"
-#include "image/kernel_symbols.h"
 #include "image/memory_code.h"
+#include "profile/kernel_resolver.h"
 
 namespace hbbp {
 namespace {
-
-std::string Hex(std::span<const uint8_t> bytes) {
-  std::string text;
-  for (uint8_t byte : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text.empty() ? "none" : text;
-}
 
 ResolvedModule Found(CodeState state, std::unique_ptr<ModuleCode> code, bool offsets_are_of_file) {
   ResolvedModule module;
@@ -87,8 +78,8 @@ ResolvedModule ResolveFromPath(const ModuleRecord& record) {
   }
   if (!MayBeModule(**image, record)) {
     return Missing(CodeState::kMismatch,
-                   record.path + ": build ID " + Hex((*image)->build_id()) + ", but " +
-                       Hex(record.build_id) +
+                   record.path + ": build ID " + BuildIdText((*image)->build_id()) + ", but " +
+                       BuildIdText(record.build_id) +
                        " was profiled; the file was replaced: profile again, or put the old one "
                        "back");
   }
@@ -127,20 +118,6 @@ ResolvedModule ResolveAnonymous(const ModuleRecord& record) {
   return Found(CodeState::kProfile, std::move(code), false);
 }
 
-ResolvedModule ResolveKernel(const ModuleRecord& record) {
-  if (record.path != kRunningKernel) {
-    return Missing(CodeState::kMissing,
-                   "the kernel of a recording, whose symbols and code are not known here");
-  }
-  StatusOr<std::unique_ptr<KernelSymbols>> symbols = KernelSymbols::Read();
-  if (!symbols.ok()) return Missing(CodeState::kMissing, symbols.status().message());
-  ResolvedModule module = Found(CodeState::kMissing, *std::move(symbols), false);
-  module.problem =
-      "the code of the running kernel is not readable here: functions are known, "
-      "blocks are not";
-  return module;
-}
-
 }  // namespace
 
 std::optional<ModuleAddress> ResolvedModule::AddressOf(uint64_t offset) const {
@@ -148,7 +125,9 @@ std::optional<ModuleAddress> ResolvedModule::AddressOf(uint64_t offset) const {
   return static_cast<const ElfImage&>(*code).AddressOfOffset(FileOffset{offset});
 }
 
-ResolvedModule ResolveModule(const ModuleRecord& record) {
+ResolvedModule ResolveModule(const ModuleRecord& record) { return ResolveModule(record, {}); }
+
+ResolvedModule ResolveModule(const ModuleRecord& record, const KernelFiles& kernel_files) {
   switch (record.kind) {
     case ModuleKind::kFile:
       return ResolveFile(record);
@@ -158,7 +137,7 @@ ResolvedModule ResolveModule(const ModuleRecord& record) {
     case ModuleKind::kAnonymous:
       return ResolveAnonymous(record);
     case ModuleKind::kKernel:
-      return ResolveKernel(record);
+      return ResolveKernel(record, kernel_files);
   }
   return Missing(CodeState::kMissing, "a kind of module that this library does not know");
 }

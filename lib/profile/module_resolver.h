@@ -12,7 +12,10 @@
 namespace hbbp {
 
 // The values are those of hbbp_module_code; capi/ asserts it.
-enum class CodeState : int32_t { kFile = 0, kProfile = 1, kMissing = 2, kMismatch = 3 };
+enum class CodeState : int32_t { kFile = 0, kProfile = 1, kMissing = 2, kMismatch = 3, kCore = 5 };
+
+class KernelCode;
+struct KernelFiles;
 
 struct ResolvedModule {
   CodeState state = CodeState::kMissing;
@@ -23,9 +26,15 @@ struct ResolvedModule {
   std::optional<ModuleAddress> AddressOf(uint64_t offset) const;
 
   bool offsets_are_of_file = false;
+
+  // Of a kernel: `code` as what it is, and where a symbol of it was (see KernelRecord).
+  const KernelCode* kernel = nullptr;
+  std::string kernel_reference_symbol;
+  uint64_t kernel_reference_address = 0;
 };
 
 ResolvedModule ResolveModule(const ModuleRecord& record);
+ResolvedModule ResolveModule(const ModuleRecord& record, const KernelFiles& kernel_files);
 
 }  // namespace hbbp
 

@@ -12,6 +12,7 @@
 
 #include "base/unique_fd.h"
 #include "estimate/stream_estimator.h"
+#include "profile/kernel_record.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -34,12 +35,13 @@ struct ModuleRecord {
   std::vector<uint8_t> build_id;
   uint64_t device = 0;  // of the mapped file; 0 if unknown
   uint64_t inode = 0;
-  // For kFile and kVdso the image of the file, for kAnonymous the memory around samples; where
-  // the file at `path` cannot serve. By rising offset.
+  // For kFile and kVdso the image of the file, for kAnonymous and kKernel the memory around
+  // samples; where the file at `path` cannot serve. By rising offset.
   std::vector<CodeChunk> chunks;
   // The file, held open since its first sample, as long as the profiled process lives. It may
   // have been deleted or replaced since. Not stored.
   std::shared_ptr<const UniqueFd> pinned_file;
+  KernelRecord kernel;  // of kKernel
 };
 
 struct ThreadRecord {

@@ -225,6 +225,45 @@ Status ReadThreads(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) 
   return reader.status();
 }
 
+void WriteRanges(const std::vector<NamedRange>& ranges, Writer* writer) {
+  writer->Put<uint64_t>(ranges.size());
+  for (const NamedRange& range : ranges) {
+    writer->Put(range.range.start.value);
+    writer->Put(range.range.end.value);
+    writer->PutString(range.name);
+  }
+}
+
+void WriteKernel(const KernelRecord& kernel, Writer* writer) {
+  for (const std::string* text : {&kernel.boot_id, &kernel.release, &kernel.reference_symbol}) {
+    writer->PutString(*text);
+  }
+  writer->Put(kernel.reference_address);
+  WriteRanges(kernel.functions, writer);
+  WriteRanges(kernel.modules, writer);
+}
+
+std::vector<NamedRange> ReadRanges(Reader* reader) {
+  std::vector<NamedRange> ranges(reader->GetCount(3 * sizeof(uint64_t)));
+  for (NamedRange& range : ranges) {
+    range.range.start.value = reader->Get<uint64_t>();
+    range.range.end.value = reader->Get<uint64_t>();
+    range.name = reader->GetString();
+  }
+  return ranges;
+}
+
+KernelRecord ReadKernel(Reader* reader) {
+  KernelRecord kernel;
+  for (std::string* text : {&kernel.boot_id, &kernel.release, &kernel.reference_symbol}) {
+    *text = reader->GetString();
+  }
+  kernel.reference_address = reader->Get<uint64_t>();
+  kernel.functions = ReadRanges(reader);
+  kernel.modules = ReadRanges(reader);
+  return kernel;
+}
+
 std::vector<uint8_t> WriteModules(const ProfileData& data) {
   Writer writer;
   writer.Put<uint64_t>(data.modules.size());
@@ -239,11 +278,12 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
       writer.Put(chunk.offset);
       writer.PutBytes(chunk.bytes);
     }
+    if (module.kind == ModuleKind::kKernel) WriteKernel(module.kernel, &writer);
   }
   return writer.Take();
 }
 
-Status ReadModules(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   constexpr size_t kSmallest = sizeof(uint32_t) + 5 * sizeof(uint64_t);
   Reader reader(bytes, "modules");
   data->modules.resize(reader.GetCount(kSmallest));
@@ -258,6 +298,7 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) 
       chunk.offset = reader.Get<uint64_t>();
       chunk.bytes = reader.GetBytes();
     }
+    if (version >= 2 && module.kind == ModuleKind::kKernel) module.kernel = ReadKernel(&reader);
   }
   return reader.status();
 }
@@ -383,7 +424,7 @@ constexpr std::array<SectionFormat, 6> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 3, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, 1, "modules", WriteModules, ReadModules},
+    {SectionType::kModules, 2, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 1, "branches", WriteBranches, ReadBranches},
 }};

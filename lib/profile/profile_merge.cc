@@ -36,8 +36,11 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
     case ModuleKind::kAnonymous:
       return {module.kind, {}, module.path, pid, 0};
     case ModuleKind::kVdso:
-    case ModuleKind::kKernel:
       return {module.kind, module.build_id, module.path, 0, 0};
+    case ModuleKind::kKernel:
+      // From boot to boot it is at other addresses.
+      return {module.kind, module.build_id, module.path + module.kernel.boot_id,
+              module.kernel.reference_address, 0};
     case ModuleKind::kFile:
       break;
   }
@@ -97,7 +100,9 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
     for (const ModuleRecord& module : profile->modules) {
       auto [index, added] = modules.Add(KeyOf(module, profile->pid), module);
       module_of.push_back(index);
-      if (!added) AddChunks(module, &merged.modules[index]);
+      if (added) continue;
+      AddChunks(module, &merged.modules[index]);
+      MergeKernel(module.kernel, &merged.modules[index].kernel);
     }
     for (IpCount count : profile->counts) {
       count.source = source_of[count.source];

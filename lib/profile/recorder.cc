@@ -138,6 +138,10 @@ uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
     ModuleRecord record;
     record.kind = kind;
     record.path = path;
+    if (kind == ModuleKind::kKernel) {
+      record.kernel = DescribeRunningKernel();
+      record.build_id = RunningKernelBuildId();
+    }
     data_.modules.push_back(std::move(record));
     module_states_.push_back({});
   }
@@ -174,7 +178,7 @@ void Recorder::Count(const IpSample& sample) {
   uint32_t module;
   uint64_t offset;
   if (sample.in_kernel) {
-    module = SpecialModule(ModuleKind::kKernel, kRunningKernel);
+    module = KernelModule();
     offset = sample.ip.value;
   } else {
     auto placement = address_space_.Find(sample.ip, sample.time_ns);

@@ -85,6 +85,7 @@ class Recorder : public SampleSink {
   uint32_t IndexOf(SourceRecord source);
   uint32_t ModuleFor(const MappingEvent& mapping);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
+  uint32_t KernelModule() { return SpecialModule(ModuleKind::kKernel, kRunningKernel); }
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   void Count(const IpSample& sample);
   void CountBurst(const BurstSample& burst);
@@ -92,7 +93,7 @@ class Recorder : public SampleSink {
   void EnterPeriodOf(uint64_t time_ns);
   void CapturePage(uint64_t address, uint64_t time_ns);
   void CaptureCode(uint32_t module, RuntimeAddress address);
-  CodeLocation Locate(uint64_t address) const;
+  CodeLocation Locate(uint64_t address);
   void FoldBranches();
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);

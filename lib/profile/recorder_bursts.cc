@@ -8,6 +8,7 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
+constexpr uint64_t kKernelHalf = uint64_t{1} << 63;
 constexpr size_t kCapturedLately = 1024;  // a power of two
 // Sorting waits until so many branches, or half of what is sorted, came behind those.
 constexpr size_t kFewBranches = 16384;
@@ -81,7 +82,8 @@ void Recorder::EnterPeriodOf(uint64_t time_ns) {
   table_end_ns_ = next == replacements_ns_.end() ? UINT64_MAX : *next;
 }
 
-CodeLocation Recorder::Locate(uint64_t address) const {
+CodeLocation Recorder::Locate(uint64_t address) {
+  if (address >= kKernelHalf) return {KernelModule(), address};
   const auto placement = address_space_.Find({address}, table_last_ns_);
   if (!placement) return {kNoModule, address};
   return {placement->module, placement->OffsetOf({address}).value};

@@ -10,6 +10,7 @@
 
 #include "estimate/ebs_estimator.h"
 #include "estimate/source_choice.h"
+#include "image/kernel_code.h"
 
 namespace hbbp {
 namespace {
@@ -82,6 +83,63 @@ const std::string& ResolvedProfile::ProblemOf(uint32_t module) const {
   return OpenModule(module)->resolved.problem;
 }
 
+uint64_t ResolvedProfile::PatchedBytesOf(uint32_t module) const {
+  Resolve();
+  std::lock_guard lock(mutex_);
+  const KernelCode* kernel = OpenModule(module)->resolved.kernel;
+  uint64_t patched = 0;
+  for (const FunctionRecord& function : functions_) {
+    if (kernel != nullptr && function.module == module) {
+      patched += kernel->PatchedBytes(function.range);
+    }
+  }
+  return patched;
+}
+
+std::vector<uint64_t> ResolvedProfile::SampledOffsets(uint32_t module) const {
+  std::vector<uint64_t> offsets;
+  for (const IpCount& count : data_.counts) {
+    if (count.module == module) offsets.push_back(count.offset);
+  }
+  for (const BranchCount& branch : data_.branches) {
+    if (branch.from_module == module) offsets.push_back(branch.from);
+    if (branch.to_module == module) offsets.push_back(branch.to);
+  }
+  std::sort(offsets.begin(), offsets.end());
+  offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
+  return offsets;
+}
+
+ProfileData ResolvedProfile::DataToStore() const {
+  ProfileData data = data_;
+  std::lock_guard lock(mutex_);
+  for (uint32_t i = 0; i < data.modules.size(); ++i) {
+    if (data.modules[i].kind != ModuleKind::kKernel || module_samples_[i] == 0) continue;
+    CaptureKernel(OpenModule(i)->resolved, SampledOffsets(i), &data.modules[i]);
+  }
+  return data;
+}
+
+Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
+  std::lock_guard lock(mutex_);
+  const bool is_resolved = std::any_of(modules_.begin(), modules_.end(),
+                                       [](const auto& state) { return state != nullptr; });
+  if (is_resolved) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "the code of this profile was sought before; name the files first");
+  }
+  HBBP_ASSIGN_OR_RETURN(KernelFiles files, OpenKernelFiles(paths));
+  Status status = OkStatus();
+  for (size_t i = 0; i < data_.modules.size(); ++i) {
+    if (data_.modules[i].kind != ModuleKind::kKernel || module_samples_[i] == 0) continue;
+    status = CheckKernelFiles(files, data_.modules[i]);
+    if (status.ok()) break;
+  }
+  HBBP_RETURN_IF_ERROR(status);
+  kernel_files_ = std::move(files);
+  return OkStatus();
+}
+
 const std::vector<BlockRecord>& ResolvedProfile::blocks() const {
   Resolve();
   return blocks_;
@@ -126,8 +184,12 @@ void ResolvedProfile::ResolveOnce() const {
       ++branches.end;
     }
     if (counts.empty() && branches.empty()) continue;
+    const size_t first_block = blocks_.size();
+    const size_t first_function = functions_.size();
     ResolveModuleBlocks(module, counts, branches);
-    if (data_.modules[module].kind == ModuleKind::kKernel) AddFunctionsOfKernel(module, counts);
+    if (modules_[module]->resolved.kernel != nullptr) {
+      AddFunctionsOfKernel(module, counts, {first_block, blocks_.size()}, first_function);
+    }
   }
   ResolveBranches();
 }
@@ -136,7 +198,7 @@ ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const
   std::unique_ptr<ModuleState>& state = modules_[module];
   if (state == nullptr) {
     state = std::make_unique<ModuleState>();
-    state->resolved = ResolveModule(data_.modules[module]);
+    state->resolved = ResolveModule(data_.modules[module], kernel_files_);
     if (state->resolved.code != nullptr) {
       state->blocks = std::make_unique<BlockMap>(state->resolved.code.get());
     }
@@ -149,7 +211,7 @@ void ResolvedProfile::ResolveModuleBlocks(uint32_t module, IndexRange counts,
   ModuleState* state = OpenModule(module);
   for (size_t i = counts.first; i < counts.end; ++i) {
     const IpCount& count = data_.counts[i];
-    contributions_[i] = {kNoIndex,      count.thread,     count.source,
+    contributions_[i] = {kNoIndex,      count.thread,     count.source,        kNoIndex,
                          count.samples, count.period_sum, count.period_squares};
   }
   const BlockObservations observations =
@@ -234,14 +296,47 @@ void ResolvedProfile::AddToFunction(const Contribution& contribution, FunctionRe
       std::hypot(function->standard_error, std::sqrt(contribution.period_squares));
 }
 
-// Kernel code cannot be read, so there are no blocks, but samples still name functions.
-void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, IndexRange counts) const {
+// Where the code of a kernel cannot be read there are no blocks, but samples still name functions.
+void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, IndexRange counts, IndexRange blocks,
+                                           size_t first_function) const {
   ModuleState* state = OpenModule(module);
-  if (state->resolved.code == nullptr) return;
+  const ModuleCode& code = *state->resolved.code;
+  std::map<ModuleAddress, std::vector<size_t>> contributions;  // by start of their function
   for (size_t i = counts.first; i < counts.end; ++i) {
     const ModuleAddress address{data_.counts[i].offset};
-    if (!state->resolved.code->FunctionAround(address)) continue;
-    AddToFunction(contributions_[i], &functions_[FunctionFor(module, address)]);
+    const auto function = code.FunctionAround(address);
+    if (contributions_[i].block != kNoIndex || !function) continue;
+    // Another source counts what is in a block.
+    const auto block = state->blocks->Find(address);
+    if (block && block->instruction_count != 0) continue;
+    contributions[function->start].push_back(i);
+  }
+  if (contributions.empty()) return;
+
+  // Functions stay in order of address, so those that have blocks may move.
+  std::vector<FunctionRecord> with_blocks(
+      functions_.begin() + static_cast<ptrdiff_t>(first_function), functions_.end());
+  functions_.resize(first_function);
+  std::vector<uint32_t> moved_to(with_blocks.size());
+  auto unnamed = contributions.begin();
+  const auto add_up_to = [&](ModuleAddress end) {
+    for (; unnamed != contributions.end() && unnamed->first < end; ++unnamed) {
+      const uint32_t function = FunctionFor(module, unnamed->first);
+      for (const size_t i : unnamed->second) {
+        contributions_[i].function = function;
+        AddToFunction(contributions_[i], &functions_[function]);
+      }
+    }
+  };
+  for (size_t i = 0; i < with_blocks.size(); ++i) {
+    add_up_to(with_blocks[i].range.start);
+    moved_to[i] = static_cast<uint32_t>(functions_.size());
+    functions_.push_back(std::move(with_blocks[i]));
+    add_up_to(functions_.back().range.end);
+  }
+  add_up_to({UINT64_MAX});
+  for (size_t i = blocks.first; i < blocks.end; ++i) {
+    blocks_[i].function = moved_to[blocks_[i].function - first_function];
   }
 }
 

@@ -17,6 +17,7 @@
 #include "estimate/stream_estimator.h"
 #include "isa/decoder.h"
 #include "profile/block_observations.h"
+#include "profile/kernel_resolver.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
 
@@ -49,6 +50,7 @@ struct Contribution {
   uint32_t block = kNoIndex;  // kNoIndex: unexplained, or another source counts the block
   uint32_t thread = 0;
   uint32_t source = 0;
+  uint32_t function = kNoIndex;  // of unexplained samples of a kernel, if it is known
   uint64_t samples = 0;
   double period_sum = 0;
   double period_squares = 0;
@@ -84,6 +86,14 @@ class ResolvedProfile {
   ~ResolvedProfile();
 
   const ProfileData& data() const { return data_; }
+  // The same with what is known now, and may not be later, of the code of kernels.
+  ProfileData DataToStore() const;
+
+  // kMismatch if none of the kernels that have samples is the one that a file is of, kInvalidState
+  // if code was sought before, and the errors of OpenKernelFiles. Not while another thread uses
+  // this object.
+  Status SetKernelFiles(const KernelFilePaths& paths);
+
   // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
   uint64_t SamplesOfThread(uint32_t thread) const { return thread_samples_[thread]; }
@@ -100,6 +110,8 @@ class ResolvedProfile {
   uint64_t SupersededOfSource(uint32_t source) const;
   CodeState CodeStateOf(uint32_t module) const;
   const std::string& ProblemOf(uint32_t module) const;
+  // Of a kernel: bytes of the functions with samples in which memory differed from vmlinux.
+  uint64_t PatchedBytesOf(uint32_t module) const;
   const std::vector<BlockRecord>& blocks() const;        // by module and address
   const std::vector<FunctionRecord>& functions() const;  // by module and address
   const std::vector<Contribution>& contributions() const;
@@ -129,7 +141,9 @@ class ResolvedProfile {
   void CountSamples(const ObservedBlock& observed, BlockRecord* record) const;
   void CountStreams(const ObservedBlock& observed, BlockRecord* record) const;
   static void AddToFunction(const Contribution& contribution, FunctionRecord* function);
-  void AddFunctionsOfKernel(uint32_t module, IndexRange counts) const;
+  void AddFunctionsOfKernel(uint32_t module, IndexRange counts, IndexRange blocks,
+                            size_t first_function) const;
+  std::vector<uint64_t> SampledOffsets(uint32_t module) const;
   void ResolveBranches() const;
   ModuleAddress AddressIn(uint32_t module, uint64_t offset) const;
   uint32_t FunctionFor(uint32_t module, ModuleAddress address) const;
@@ -137,6 +151,7 @@ class ResolvedProfile {
   bool DecodeAt(const ModuleState& state, ModuleAddress address, Instruction* instruction) const;
 
   const ProfileData data_;
+  KernelFiles kernel_files_;
   std::vector<uint64_t> source_samples_;
   std::vector<uint64_t> thread_samples_;
   std::vector<uint64_t> module_samples_;

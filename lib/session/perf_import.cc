@@ -105,6 +105,12 @@ class PerfImport : public PerfDataVisitor {
     importer_.AddThread(fork.parent_pid, fork.parent_tid, fork.pid, fork.tid);
   }
 
+  void OnKsymbol(const KsymbolRecord& symbol) override {
+    if (symbol.is_removed || symbol.name.empty()) return;
+    const ModuleAddress start{symbol.address};
+    importer_.AddKernelFunction({{start, start + symbol.size}, symbol.name});
+  }
+
   void OnLost(const LostRecord& lost) override {
     const size_t event = IndexOfEvent(lost.id != 0 ? lost.id : lost.sample_id.id);
     // At its end perf tells the sums of events, which the ring buffers have told of before.
@@ -120,6 +126,7 @@ class PerfImport : public PerfDataVisitor {
     for (const PerfDataHeader::FileBuildId& file : reader_.header().build_ids) {
       importer_.SetBuildId(file.path, file.build_id);
     }
+    importer_.SetKernelRelease(reader_.header().os_release);
     // An event without samples is told of, too.
     for (const PerfEvent& event : reader_.events()) SourcesOf(event);
     for (const auto& [event, sources] : sources_) Complete(event, sources);

@@ -182,6 +182,16 @@ static void test_null(void) {
   hbbp_moved_file moved = {"/bin/a", NULL};
   import_options.moved_files = &moved;
   CHECK_REFUSES("moved_files[0]", hbbp_profile_import("/none", &import_options, &out, &error));
+  HBBP_INIT(hbbp_kernel_files, kernel_files);
+  CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
+  CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
+  kernel_files.struct_size = 1;
+  CHECK_REFUSES("struct_size", hbbp_profile_set_kernel(empty, &kernel_files, &error));
+  kernel_files.struct_size = sizeof kernel_files;
+  CHECK_OK(hbbp_profile_set_kernel(empty, &kernel_files, &error));
+  kernel_files.kcore = "/nonexistent/kcore";
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "/nonexistent/kcore",
+              hbbp_profile_set_kernel(empty, &kernel_files, &error));
   CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
   CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
   const hbbp_profile *const parts[2] = {empty, NULL};

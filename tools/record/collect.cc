@@ -62,9 +62,19 @@ fs::path WithoutLinks(const fs::path& path) {
   return error ? path : real;
 }
 
+// Saving stores what is known here of the code of the kernel.
+bool HasKernelSamples(const hbbp_profile* profile) {
+  for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
+    HBBP_INIT(hbbp_source_info, source);
+    const hbbp_status status = hbbp_profile_source_at(profile, i, &source, nullptr);
+    if (status == HBBP_OK && source.include_kernel != 0 && source.samples != 0) return true;
+  }
+  return false;
+}
+
 // Puts the parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
-  if (parts.profiles.size() == 1) {
+  if (parts.profiles.size() == 1 && !HasKernelSamples(profile)) {
     const fs::path target = WithoutLinks(path);
     if (std::rename(parts.profiles[0].c_str(), target.c_str()) != 0) {
       return ErrnoStatus(errno, path);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "support/catch.h"
+#include "support/temporary_folder.h"
 
 namespace hbbp {
 namespace {
@@ -14,6 +15,7 @@ constexpr char kText[] =
     "ffffffff81000100 t __write_impl\n"
     "ffffffff81000100 W weak_write\n"
     "ffffffff81000180 D some_data\n"
+    "ffffffff81000200 T __pi_last_of_kernel\n"
     "ffffffff81000200 T last_of_kernel\n"
     "ffffffffc0001010 t helper\t[module_b]\n"
     "ffffffffc0001000 T entry\t[module_b]\n"
@@ -36,6 +38,26 @@ TEST_CASE("kernel symbols") {
   CHECK(kernel.KernelModule({0xffffffffc0000001}) == "module_a");
   CHECK(kernel.CodeAt({0xffffffff81000000}, 16).empty());
   CHECK(kernel.DataAt({0xffffffff81000000}, 16).empty());
+}
+
+TEST_CASE("the address of a kernel symbol of any kind") {
+  StatusOr<std::unique_ptr<KernelSymbols>> symbols = KernelSymbols::Parse(kText);
+  REQUIRE(symbols.ok());
+  CHECK((*symbols)->AddressOf("_text") == ModuleAddress{0xffffffff81000000});
+  CHECK((*symbols)->AddressOf("some_data") == ModuleAddress{0xffffffff81000180});
+  // Neither a part of a name nor a symbol of a module.
+  for (const char* none : {"", "text", "_tex", "startup", "helper", "only"}) {
+    CAPTURE(none);
+    CHECK_FALSE((*symbols)->AddressOf(none).has_value());
+  }
+}
+
+TEST_CASE("kernel symbols of a file") {
+  const TemporaryFolder folder;
+  CHECK(KernelSymbols::Open(folder.Write("kallsyms", kText)).ok());
+  CHECK(KernelSymbols::Open(folder.File("none")).status().code() == StatusCode::kNotFound);
+  const auto bad = KernelSymbols::Open(folder.Write("bad", "x"));
+  CHECK(bad.status().message().starts_with(folder.File("bad")));
 }
 
 TEST_CASE("the last function before a gap does not fill the gap") {

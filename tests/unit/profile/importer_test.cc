@@ -66,6 +66,29 @@ TEST_CASE("samples are counted by their place in the file") {
   CHECK(data.sources[source].unmapped == 1);
 }
 
+TEST_CASE("of the kernel is known where it was and what perf told of its functions") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  constexpr uint64_t kText = 0xffffffff92000000;
+  MappingEvent kernel = MappingOf("[kernel.kallsyms]_text", kText, kText + 0x1000000, kText);
+  kernel.build_id = {1, 2, 3};
+  importer.AddMapping(Importer::kKernelPid, kernel);
+  const NamedRange function = {{{0xffffffffc0100000}, {0xffffffffc0100040}}, "bpf_prog_1"};
+  importer.AddKernelFunction(function);
+  importer.SetKernelRelease("6.1.0");
+  importer.AddSample(source, SampleAt(kText + 16));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].offset == kText + 16);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.kind == ModuleKind::kKernel);
+  CHECK(module.build_id == kernel.build_id);
+  CHECK(module.kernel.release == "6.1.0");
+  CHECK(module.kernel.reference_symbol == "_text");
+  CHECK(module.kernel.reference_address == kText);
+  CHECK(module.kernel.functions == std::vector{function});
+}
+
 TEST_CASE("one address is different files in different processes") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);

@@ -120,6 +120,7 @@ TEST_CASE("modules that are no files") {
   record.kind = static_cast<ModuleKind>(77);
   CHECK(ResolveModule(record).state == CodeState::kMissing);
   record.kind = ModuleKind::kKernel;
+  record.chunks.clear();
   CHECK(ResolveModule(record).state == CodeState::kMissing);
   CHECK_FALSE(ResolveModule(record).problem.empty());
 }

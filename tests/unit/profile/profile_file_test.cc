@@ -104,7 +104,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kBranchesSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    newer_section.SetSectionVersion(type, type == kSourcesSection ? 4 : 2);
+    newer_section.SetSectionVersion(type, type == kSourcesSection ? 4 : 3);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
 }

@@ -70,6 +70,26 @@ BranchCount Expected(uint32_t from_module, uint64_t from, uint32_t to_module, ui
 
 const std::vector<TakenBranchSample> kLoop(5, {{0x10050}, {0x10040}});
 
+TEST_CASE("branches in the kernel are in its module, by their addresses") {
+  constexpr uint64_t kText = 0xffffffff81000000;
+  Recorder recorder;
+  recorder.AddSource(Source(1000));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  AddBurst(&recorder,
+           {{{0x10010}, {kText}}, {{kText + 64}, {kText + 16}}, {{kText + 32}, {0x10020}}}, 20);
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.modules.size() == 2);
+  CHECK(data.modules[1].kind == ModuleKind::kKernel);
+  CHECK(data.modules[1].kernel == DescribeRunningKernel());
+  const size_t first = ReplicateOf(0);
+  CHECK(Describe(data.branches) ==
+        Describe(std::vector{
+            Expected(1, kText + 32, 0, 0x3020, kNoStream, 1, 0),
+            Expected(0, 0x3010, 1, kText, kText + 64, 1, 500, {{first, 500}}),
+            Expected(1, kText + 64, 1, kText + 16, kText + 32, 1, 500, {{first, 500}})}));
+}
+
 TEST_CASE("bursts are counted by branch and stream in the file, with weights and replicates") {
   Recorder recorder;
   recorder.AddSource(Source(1000));

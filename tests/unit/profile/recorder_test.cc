@@ -171,6 +171,9 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
   REQUIRE(data.modules.size() == 1);
   CHECK(data.modules[0].kind == ModuleKind::kKernel);
   CHECK(data.modules[0].path == "[kernel]");
+  // So that it is not taken for the kernel of another boot or machine.
+  CHECK(data.modules[0].kernel == DescribeRunningKernel());
+  CHECK(data.modules[0].build_id == RunningKernelBuildId());
   REQUIRE(data.counts.size() == 1);
   CHECK(data.counts[0].offset == 0xffffffff81000010);
 }

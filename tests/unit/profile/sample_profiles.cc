@@ -116,6 +116,12 @@ ProfileData FullProfile() {
   data.modules[2].chunks = {{0x7000, {0x90, 0xc3}}, {0x9000, {0xcc}}};
   data.modules[3].kind = ModuleKind::kKernel;
   data.modules[3].path = "[kernel]";
+  data.modules[3].kernel = {"boot",
+                            "6.1.0",
+                            "_text",
+                            0xffffffff81000000,
+                            {{{{0xffffffff81000000}, {0xffffffff81000010}}, "startup"}},
+                            {{{{0xffffffffc0000000}, {0xffffffffc0004000}}, "[module]"}}};
   data.counts = {
       MakeCount(0, 0, 0, 0x1000, 3, 4'999'999),
       MakeCount(0, 0, 1, 0x1000, 1, 4'999'999),
@@ -188,6 +194,15 @@ std::string Describe(const ProfileData& data) {
     for (const CodeChunk& chunk : module.chunks) {
       out << " chunk " << chunk.offset << ' ';
       Put(out, chunk.bytes);
+    }
+    const KernelRecord& kernel = module.kernel;
+    out << " kernel " << kernel.boot_id << ' ' << kernel.release << ' ' << kernel.reference_symbol
+        << ' ' << kernel.reference_address;
+    for (const auto* ranges : {&kernel.functions, &kernel.modules}) {
+      for (const auto& [range, name] : *ranges) {
+        out << ' ' << range.start.value << '-' << range.end.value << ' ' << name;
+      }
+      out << " |";
     }
     out << '\n';
   }

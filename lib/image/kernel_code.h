@@ -1,0 +1,83 @@
+// KernelCode: a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
+// that the kernel runs at.
+//
+// Code comes from what was captured when it ran, else from a core file, else from the static
+// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was noted
+// when it ran; where nothing tells, a kernel module or a segment counts as one function. Text of
+// kernel modules is in memory only: a .ko file is not linked before it is loaded.
+#ifndef HBBP_LIB_IMAGE_KERNEL_CODE_H_
+#define HBBP_LIB_IMAGE_KERNEL_CODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "image/elf_image.h"
+#include "image/kernel_core.h"
+#include "image/kernel_memory.h"
+#include "image/kernel_symbols.h"
+#include "image/memory_code.h"
+#include "image/module_code.h"
+#include "image/named_range.h"
+
+namespace hbbp {
+
+// What is there of a kernel; anything may be missing. A slide is what a run-time address is
+// greater than the one that the file has, modulo 2^64.
+struct KernelParts {
+  std::shared_ptr<const KernelSymbols> symbols;
+  uint64_t symbols_slide = 0;
+  std::shared_ptr<const KernelCore> core;
+  std::shared_ptr<const ElfImage> vmlinux;
+  uint64_t vmlinux_slide = 0;
+  std::vector<NamedRange> functions;  // noted when it ran; by address, without overlaps
+  std::vector<NamedRange> modules;    // where kernel modules, and the kernel, were loaded; likewise
+  MemoryCode captured;
+};
+
+// Not thread-safe.
+class KernelCode : public ModuleCode {
+ public:
+  explicit KernelCode(KernelParts parts);
+
+  std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
+  std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;
+  std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
+  // "nvme_irq [nvme]" in kernel modules, as kallsyms has it; "[nvme]" if only the module is known.
+  std::string FunctionName(ModuleAddress address) const override;
+
+  // Is the byte at `address` what was in memory, and not what a static file has?
+  bool IsLive(ModuleAddress address) const;
+
+  // Bytes of `range` in which memory differs from vmlinux, except where an address was relocated.
+  uint64_t PatchedBytes(const AddressRange& range) const;
+
+ private:
+  // Who knows of the function around an address.
+  struct Found {
+    AddressRange range;
+    std::string name;
+  };
+  std::optional<Found> FindIn(const std::vector<NamedRange>& ranges, ModuleAddress address) const;
+  std::optional<Found> FindInVmlinux(ModuleAddress address) const;
+  std::optional<Found> FindInSymbols(ModuleAddress address) const;
+  std::optional<Found> FindSegment(ModuleAddress address) const;
+  std::optional<Found> Find(ModuleAddress address) const;
+
+  const KernelParts parts_;
+  const bool vmlinux_has_symbols_;
+  KernelMemory memory_;
+};
+
+// Where `live` differs from `file`, which has the same code linked `slide` bytes lower. What
+// differs because an absolute address (32 or 64 bits) or a distance to something fixed was
+// relocated does not count.
+uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_t> file,
+                           uint64_t slide);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_KERNEL_CODE_H_

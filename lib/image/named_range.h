@@ -1,0 +1,20 @@
+// NamedRange: addresses and what is there.
+#ifndef HBBP_LIB_IMAGE_NAMED_RANGE_H_
+#define HBBP_LIB_IMAGE_NAMED_RANGE_H_
+
+#include <string>
+
+#include "image/module_code.h"
+
+namespace hbbp {
+
+struct NamedRange {
+  AddressRange range;
+  std::string name;
+
+  bool operator==(const NamedRange&) const = default;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_NAMED_RANGE_H_

@@ -1,0 +1,264 @@
+"""Kernel samples: of a kernel made here, of recordings, and of the kernel that runs."""
+import collections
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import unittest
+
+import import_test
+import record_support
+from record_support import needs_root, program
+
+LINKED = 0xffffffff81000000
+START = 0xffffffff83c00000
+MODULE = 0xffffffffc0801000
+KERNEL = 1  # PERF_RECORD_MISC_KERNEL
+NO_PID = 0xffffffff
+PERIOD = 1000
+
+SOURCE = '''
+  .text
+  .globl _text, _stext, sys_work, traced, __x86_return_thunk
+_text:
+_stext:
+  .type sys_work, @function
+sys_work:
+  movl $5, %ecx
+trace_point:
+  .byte 0x0f, 0x1f, 0x44, 0x00, 0x00
+loop:
+  decl %ecx
+  jnz loop
+  .byte 0xe9
+  .long __x86_return_thunk - . - 4
+  .size sys_work, . - sys_work
+  .balign 32, 0xcc
+  .type traced, @function
+traced:
+  xorl %eax, %eax
+  ret
+  .size traced, . - traced
+  .balign 16, 0xcc
+  .type __x86_return_thunk, @function
+__x86_return_thunk:
+  ret
+  int3
+  .size __x86_return_thunk, . - __x86_return_thunk
+  .section .note.GNU-stack, "", @progbits
+'''
+TRACE_POINT, LOOP, TRACED = 5, 10, 32
+
+
+def core_file(*segments):
+    """ELF core format: (address, bytes) each."""
+    offset = 64 + 56 * len(segments)
+    headers, memory = b'', b''
+    for address, content in segments:
+        headers += struct.pack('<IIQQQQQQ', 1, 7, offset + len(memory), address, 0, len(content),
+                               len(content), 4096)
+        memory += content
+    header = struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\x02\x01\x01', 4, 62, 1, 0, 64, 0, 0, 64, 56,
+                         len(segments), 0, 0, 0)
+    return header + headers + memory
+
+
+def kernel_mapping(start, size, reference, name):
+    text = name.encode() + b'\0'
+    text += b'\0' * (-len(text) % 8)
+    return import_test.record(1, KERNEL, struct.pack('<IIQQQ', NO_PID, 0, start, size, reference) +
+                              text + struct.pack('<IIQ', NO_PID, 0, 0))
+
+
+def kernel_sample(ip, time):
+    return import_test.record(9, KERNEL, struct.pack('<QIIQQQ', ip, 7, 7, time, PERIOD, 0))
+
+
+class KernelTest(record_support.RecordTest):
+
+    def setUp(self):
+        super().setUp()
+        self.vmlinux, self.core = self.folder / 'vmlinux', self.folder / 'core'
+        self.kallsyms, self.recording = self.folder / 'kallsyms', self.folder / 'perf.data'
+        self.kallsyms.write_text(''.join(
+            f'{address:016x} {rest}\n' for address, rest in
+            [(START, 'T _text'), (START, 'T sys_work'), (START + TRACED, 'T traced'),
+             (START + 48, 'T __x86_return_thunk'), (START + 64, 'T _etext'),
+             (MODULE, 't tiny_irq\t[tiny]'), (MODULE + 3, 't tiny_exit\t[tiny]')]))
+        places = [START] * 2 + [START + LOOP] * 10 + [START + TRACED] * 3 + [MODULE] * 4
+        self.recording.write_bytes(import_test.recording(
+            kernel_mapping(START, 1 << 20, START, '[kernel.kallsyms]_text'),
+            kernel_mapping(MODULE, 4096, 0, '/lib/modules/6.1/kernel/drivers/tiny.ko'),
+            *(kernel_sample(place, time + 1) for time, place in enumerate(places))))
+
+    def build_kernel(self):
+        """The static kernel, and its memory, in which the trace point is a call."""
+        source = self.folder / 'kernel.s'
+        source.write_text(SOURCE)
+        try:
+            subprocess.run(['cc', '-static', '-nostdlib', f'-Wl,-Ttext={LINKED:#x},-e,_text', '-o',
+                            self.vmlinux, source], check=True, capture_output=True)
+            text = self.folder / 'text'
+            subprocess.run(['objcopy', '-O', 'binary', '-j', '.text', self.vmlinux, text], check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.skipTest(f'no kernel can be built here: {error}')
+        memory = bytearray(text.read_bytes())
+        distance = TRACED - (TRACE_POINT + 5)
+        memory[TRACE_POINT:TRACE_POINT + 5] = b'\xe8' + struct.pack('<i', distance)
+        self.core.write_bytes(core_file((START, bytes(memory)), (MODULE, b'\x31\xc0\xc3\xcc')))
+
+    def import_it(self, *options, recording=None):
+        result = self.run_tool('import', '-o', self.file, *options, recording or self.recording)
+        self.assertEqual(result.returncode, 0, result)
+
+    def kernel_module(self, *options):
+        result = self.run_tool('info', '--format', 'json', *options, self.file)
+        self.assertEqual(result.returncode, 0, result)
+        module, = [module for module in record_support.json.loads(result.stdout)['modules']
+                   if module['kind'] == 'kernel' and module['samples']]
+        return module
+
+    def mnemonics(self, *options):
+        return {row['mnemonic']: row['instructions'] for row in self.rows('mix', self.file, *options)}
+
+    def functions(self, *options):
+        return {row['function']: row['instructions']
+                for row in self.rows('mix', self.file, '--by', 'function', *options)}
+
+    def test_memory_of_the_kernel_over_its_static_file(self):
+        self.build_kernel()
+        self.import_it()
+        files = ('--vmlinux', self.vmlinux, '--kcore', self.core, '--kallsyms', self.kallsyms)
+        module = self.kernel_module(*files)
+        self.assertEqual((module['code'], module['patched_bytes'], module['problem']), ('core', 3, ''))
+        self.assertEqual(self.mnemonics(*files), {'mov': 1000, 'call': 1000, 'dec': 5000, 'jne': 5000,
+                                                  'xor': 3500, 'ret': 3500})
+        blocks = {int(row['start'], 16): row for row in self.rows('blocks', self.file, *files)}
+        self.assertEqual(sorted(blocks), [START, START + LOOP, START + TRACED, MODULE])
+        self.assertEqual(blocks[START + LOOP]['count'], 5000)
+        self.assertEqual(blocks[MODULE]['function'], 'tiny_irq [tiny]')
+
+    def test_static_file_alone(self):
+        self.build_kernel()
+        self.import_it()
+        module = self.kernel_module('--vmlinux', self.vmlinux)
+        self.assertEqual((module['code'], module['patched_bytes']), ('file', 0))
+        self.assertIn('rewrote', module['problem'])
+        found = self.mnemonics('--vmlinux', self.vmlinux)
+        self.assertEqual((found['nop'], found.get('call')), (1000, None))
+        # A file of a kernel module cannot be used, but its name is known.
+        self.assertEqual(self.functions('--vmlinux', self.vmlinux),
+                         {'sys_work': 12000, 'traced': 3000, '[tiny]': 4000})
+
+    def test_without_any_file_the_note_says_what_is_missing(self):
+        self.import_it()
+        module = self.kernel_module()
+        self.assertEqual(module['code'], 'missing')
+        for name in ('kallsyms', 'vmlinux', 'kcore'):
+            self.assertIn(name, module['problem'])
+        self.assertEqual(self.mnemonics(), {})
+        self.assertEqual(self.functions(), {'[kernel]': 15000, '[tiny]': 4000})
+        self.assertEqual(self.functions('--kallsyms', self.kallsyms),
+                         {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
+
+    def test_an_imported_profile_keeps_code_and_names(self):
+        self.build_kernel()
+        self.import_it('--kcore', self.core, '--kallsyms', self.kallsyms)
+        for file in (self.vmlinux, self.core, self.kallsyms):
+            file.unlink()
+        self.assertEqual(self.kernel_module()['code'], 'profile')
+        self.assertEqual(self.mnemonics()['call'], 1000)
+        self.assertEqual(self.functions(),
+                         {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
+
+    def test_files_that_are_none_are_refused(self):
+        self.build_kernel()
+        self.import_it()
+        for option, file in (('--vmlinux', self.core), ('--kcore', self.vmlinux),
+                             ('--kallsyms', self.core), ('--kcore', self.folder / 'none')):
+            for command in ('info', 'mix', 'blocks'):
+                self.assertIn(str(file), self.refused(command, self.file, option, file))
+        self.core.write_bytes(self.core.read_bytes()[:100])
+        self.assertIn('truncated', self.refused('mix', self.file, '--kcore', self.core))
+        self.kallsyms.write_text(f'{START + 16:016x} T _text\n')
+        self.assertIn('_text', self.refused('mix', self.file, '--kallsyms', self.kallsyms))
+
+    def test_recorded_kernel_samples_as_perf_names_them(self):
+        """Sums of periods by kernel and kernel module; perf knows no functions there either."""
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        for name in ('hw_and_sw-3.4', 'piped.target-3.4', 'remmap-3.2', 'callgraph_and_branch-3.8'):
+            recording = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / f'quipper/perf.data.{name}'
+            if not recording.is_file():
+                self.skipTest('no recordings (HBBP_TEST_DATA)')
+            script = subprocess.run(['perf', 'script', '-i', recording, '-G', '-F',
+                                     'period,ip,sym,dso'], capture_output=True, text=True, check=True)
+            expected = collections.Counter()
+            for line in script.stdout.splitlines():
+                words = line.split()
+                dso = words[-1].strip('()') if words else ''
+                if dso == '[kernel.kallsyms]':
+                    expected['[kernel]'] += int(words[0])
+                elif dso.endswith('.ko'):
+                    expected[f'[{pathlib.PurePath(dso).stem}]'] += int(words[0])
+            self.assertTrue(expected)
+            self.import_it(recording=recording)
+            self.assertEqual(self.functions('--where', 'module=[kernel.kallsyms]'), dict(expected))
+
+    @needs_root
+    def test_a_recording_of_the_running_kernel_as_perf_names_it(self):
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        result = subprocess.run(['perf', 'record', '-e', 'cpu-clock', '-c', '1000000', '-o',
+                                 self.recording, program('system_calls'), '700'],
+                                capture_output=True, text=True)
+        if result.returncode != 0:
+            self.skipTest(result.stderr)
+        script = subprocess.run(['perf', 'script', '-i', self.recording, '-F', 'ip,sym,dso'],
+                                capture_output=True, text=True, check=True)
+        words = [line.split() for line in script.stdout.splitlines()]
+        expected = collections.Counter(line[1] for line in words
+                                       if line and line[-1] == '([kernel.kallsyms])')
+        if '[unknown]' in expected:
+            self.skipTest('perf knows no symbols of this kernel either')
+        self.import_it()
+        found = self.functions('--where', 'module=[kernel.kallsyms]')
+        self.assertEqual(sum(found.values()), 1e6 * sum(expected.values()))
+        # But for one of several names of a place.
+        agreed = sum(min(found.get(name, 0), 1e6 * count) for name, count in expected.items())
+        self.assertGreater(agreed, 0.95 * sum(found.values()))
+
+    def record_system_calls(self, milliseconds):
+        result = self.run_tool('record', '--kernel', '-e', 'cpu-clock', '-c', 1_000_000, '-o',
+                               self.file, '--', program('system_calls'), milliseconds)
+        self.assertEqual(result.returncode, 0, result)
+        return [int(word) for word in result.stdout.split()]
+
+    @needs_root
+    def test_share_of_the_kernel(self):
+        _, user, system = self.record_system_calls(3000)
+        rows = {row['module']: row['share'] for row in self.rows('mix', self.file, '--by', 'module')}
+        # The kernel's own figures come from 250 ticks a second, or as many as it was built for.
+        self.assertAlmostEqual(rows['[kernel]'], system / (user + system), delta=0.08)
+
+    @needs_root
+    def test_functions_of_the_running_kernel(self):
+        self.record_system_calls(500)
+        symbols = pathlib.Path('/proc/kallsyms').read_text()
+        if symbols.startswith('0000000000000000 ') and ' _text\n' in symbols[:100]:
+            self.skipTest('the kernel hides its symbols')
+        kernel = self.functions('--where', 'module=[kernel]')
+        named = {line.split()[2] for line in symbols.splitlines()}
+        self.assertGreater(len(kernel), 2)
+        self.assertEqual([name for name in kernel if name not in named and '[' not in name], [])
+        self.assertTrue(any('read' in name for name in list(kernel)[:5]), kernel)
+        # They are in the profile, for when it is looked at elsewhere.
+        content = self.file.read_bytes()
+        for name in kernel:
+            self.assertIn(name.encode(), content)
+        self.assertEqual(len(self.kernel_module()['build_id']), 40)
+
+
+if __name__ == '__main__':
+    record_support.main(KernelTest)
