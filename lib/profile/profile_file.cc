@@ -238,12 +238,13 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
     for (const CodeChunk& chunk : module.chunks) {
       writer.Put(chunk.offset);
       writer.PutBytes(chunk.bytes);
+      writer.PutString(chunk.name);
     }
   }
   return writer.Take();
 }
 
-Status ReadModules(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   constexpr size_t kSmallest = sizeof(uint32_t) + 5 * sizeof(uint64_t);
   Reader reader(bytes, "modules");
   data->modules.resize(reader.GetCount(kSmallest));
@@ -257,6 +258,7 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) 
     for (CodeChunk& chunk : module.chunks) {
       chunk.offset = reader.Get<uint64_t>();
       chunk.bytes = reader.GetBytes();
+      if (version >= 2) chunk.name = reader.GetString();
     }
   }
   return reader.status();
@@ -383,7 +385,7 @@ constexpr std::array<SectionFormat, 6> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 3, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, 1, "modules", WriteModules, ReadModules},
+    {SectionType::kModules, 2, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 1, "branches", WriteBranches, ReadBranches},
 }};
