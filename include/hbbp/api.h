@@ -8,6 +8,7 @@
  * 3. Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct);
  *    HBBP_INIT does that and zeroes the rest. Structs grow only at their end. An input whose
  *    unknown tail is not zero is refused (HBBP_ERROR_VERSION); an output is cut or zero-filled.
+ *    Structs that only come in arrays have no struct_size: an argument says it for all of them.
  * 4. Functions that can fail return hbbp_status. No C++ exception ever leaves the library.
  * 5. A `const` handle may be used by any number of threads at once. Other handles by one thread
  *    at a time unless a function says otherwise.

@@ -10,6 +10,7 @@
 #define HBBP_HBBP_HPP_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -208,8 +209,69 @@ class session {
   }
   hbbp_session* get() const noexcept { return handle_.get(); }
 
+ protected:
+  // Takes over a handle.
+  explicit session(hbbp_session* handle) : handle_(handle, &hbbp_session_destroy) {}
+
  private:
   std::unique_ptr<hbbp_session, void (*)(hbbp_session*)> handle_;
+};
+
+// A session of what the host observes itself (feed.h). start and stop always throw.
+class fed_session : public session {
+ public:
+  fed_session() : fed_session(detail::sized<hbbp_feed_options>()) {}
+  explicit fed_session(const hbbp_feed_options& options) : session(create(options)) {}
+
+  std::uint32_t add_source(const hbbp_feed_source& source) {
+    std::uint32_t index = 0;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_add_fed_source(get(), &source, &index, failure);
+    });
+    return index;
+  }
+  void add_ids(std::uint32_t source, const std::vector<std::uint64_t>& perf_ids) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_add_fed_ids(get(), source, perf_ids.data(), perf_ids.size(), failure);
+    });
+  }
+  // Returns how many of the bytes are whole records; feed the rest again with what follows.
+  std::size_t feed_perf_records(const void* records, std::size_t bytes) {
+    std::size_t consumed = 0;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_feed_perf_records(get(), records, bytes, &consumed, failure);
+    });
+    return consumed;
+  }
+  void feed(std::uint32_t source, const hbbp_feed_sample* samples, std::size_t count) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_feed_samples(get(), source, samples, count, sizeof(*samples), failure);
+    });
+  }
+  void feed(std::uint32_t source, const std::vector<hbbp_feed_sample>& samples) {
+    feed(source, samples.data(), samples.size());
+  }
+  void feed(const hbbp_feed_event* events, std::size_t count) {
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_feed_events(get(), events, count, sizeof(*events), failure);
+    });
+  }
+  void feed(const std::vector<hbbp_feed_event>& events) { feed(events.data(), events.size()); }
+  void finish_round() {
+    detail::check([&](hbbp_error* failure) { return hbbp_session_feed_round(get(), failure); });
+  }
+  void flush(std::uint64_t up_to_ns = HBBP_FEED_ALL) {
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_feed_flush(get(), up_to_ns, failure); });
+  }
+
+ private:
+  static hbbp_session* create(const hbbp_feed_options& options) {
+    hbbp_session* handle = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_create_fed(&options, &handle, failure); });
+    return handle;
+  }
 };
 
 }  // namespace hbbp

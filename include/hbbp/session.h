@@ -1,4 +1,4 @@
-/* session.h: profile the calling process.
+/* session.h: profile the calling process. (Of what the host observes itself: feed.h.)
  *
  *   hbbp_session *session;
  *   hbbp_session_create(NULL, &session, NULL);
@@ -62,7 +62,11 @@ typedef struct hbbp_session_info {
   uint64_t samples;     /* collected so far; bursts, with HBBP_SOURCE_SWBT */
   uint64_t lost;        /* samples that the kernel had no room for */
   uint64_t throttled;   /* times that the kernel held sampling back */
-  uint64_t duration_ns; /* between start and stop, or until now; all runs together */
+  uint64_t duration_ns; /* between start and stop, or until now; all runs together. If the session
+                           is fed: between the first and the last sample that was counted */
+  /* Of a session that is fed, else 0: */
+  uint64_t waiting; /* records and samples that wait for the end of a round */
+  uint64_t dropped; /* records that could not be used */
 } hbbp_session_info;
 
 typedef struct hbbp_session hbbp_session;
@@ -81,18 +85,18 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  * Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
  * may be started again; its counts go on.
  * In a child made by fork the session is stopped and holds no samples.
- * Errors: HBBP_ERROR_INVALID_STATE (running), HBBP_ERROR_PERMISSION (perf_event_open refused; the
- * message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here), HBBP_ERROR_BUSY (out
- * of descriptors, memory locks or counters). Since 0.1. */
+ * Errors: HBBP_ERROR_INVALID_STATE (running, or fed), HBBP_ERROR_PERMISSION (perf_event_open
+ * refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here),
+ * HBBP_ERROR_BUSY (out of descriptors, memory locks or counters). Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
 
 /* Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
- * left. Errors: HBBP_ERROR_INVALID_STATE (not running). Since 0.1. */
+ * left. Errors: HBBP_ERROR_INVALID_STATE (not running, or fed). Since 0.1. */
 HBBP_API hbbp_status hbbp_session_stop(hbbp_session *session, hbbp_error *error);
 
 /* All that was counted so far, as an immutable profile. Allowed while the session runs, which
- * goes on undisturbed, from any thread. Cheap: blocks are found when the profile is first asked
- * for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1. */
+ * goes on undisturbed, from any thread. If it is fed: all that does not wait. Cheap: blocks are
+ * found when the profile is first asked for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, hbbp_profile **profile,
                                            hbbp_error *error);
 

@@ -3,14 +3,14 @@
 #include <utility>
 
 #include "capi/boundary.h"
+#include "capi/import_files.h"
 #include "capi/profile_handle.h"
 #include "session/perf_import.h"
 
-using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::PerfImportOptions;
 using hbbp::Status;
-using hbbp::StatusCode;
+using hbbp::capi::FilesOf;
 using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
 using hbbp::capi::ReadInput;
@@ -18,19 +18,9 @@ using hbbp::capi::ReadInput;
 namespace {
 
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
-  if (given.root != nullptr) options->files.root = given.root;
   if (given.binary != nullptr) options->binary = given.binary;
-  if (given.moved_files == nullptr && given.moved_file_count != 0) {
-    return NullArgument("hbbp_profile_import", "moved_files");
-  }
-  for (uint32_t i = 0; i < given.moved_file_count; ++i) {
-    const hbbp_moved_file& file = given.moved_files[i];
-    if (file.recorded == nullptr || file.here == nullptr) {
-      return MakeStatus(StatusCode::kInvalidArgument,
-                        "hbbp_profile_import: moved_files[%u] has a NULL path", i);
-    }
-    options->files.files[file.recorded] = file.here;
-  }
+  HBBP_RETURN_IF_ERROR(FilesOf("hbbp_profile_import", given.root, given.moved_files,
+                               given.moved_file_count, &options->files));
   if (given.progress != nullptr) {
     options->progress = [given](uint64_t done, uint64_t all) {
       given.progress(done, all, given.user_data);

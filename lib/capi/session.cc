@@ -1,5 +1,3 @@
-#include "session/session.h"
-
 #include <hbbp/session.h>
 
 #include <memory>
@@ -9,7 +7,7 @@
 #include "backends/backend.h"
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
-#include "profile/profile_merge.h"
+#include "capi/session_handle.h"
 
 using hbbp::BackendConfig;
 using hbbp::MakeStatus;
@@ -39,13 +37,6 @@ static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAH
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
 
-struct hbbp_session {
-  hbbp_session(std::unique_ptr<hbbp::Backend> backend, const hbbp::SessionSettings& settings)
-      : session(std::move(backend), settings) {}
-
-  hbbp::Session session;
-};
-
 namespace {
 
 constexpr uint32_t kMaxBufferBytes = 1u << 30;
@@ -54,6 +45,11 @@ constexpr uint64_t kMaxFrequencyHz = 1'000'000;
 Status OutOfRange(const char* option, const char* range) {
   return MakeStatus(StatusCode::kInvalidArgument, "hbbp_session_options.%s: must be %s", option,
                     range);
+}
+
+Status NothingToRun(const char* function) {
+  return MakeStatus(StatusCode::kInvalidState,
+                    "%s: a session that is fed has nothing to start or stop; feed it", function);
 }
 
 Status CheckTraceOptions(const hbbp_session_options& options) {
@@ -155,7 +151,7 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     hbbp::SessionSettings settings;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     const hbbp::SourceKind kind{full.source};
-    *session = new hbbp_session(hbbp::MakeBackend(kind), settings);
+    *session = new hbbp_session(std::make_unique<hbbp::Session>(hbbp::MakeBackend(kind), settings));
     return OkStatus();
   });
 }
@@ -165,14 +161,16 @@ HBBP_API void hbbp_session_destroy(hbbp_session* session) { delete session; }
 HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_start", "session");
-    return session->session.Start();
+    if (session->live == nullptr) return NothingToRun("hbbp_session_start");
+    return session->live->Start();
   });
 }
 
 HBBP_API hbbp_status hbbp_session_stop(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_stop", "session");
-    return session->session.Stop();
+    if (session->live == nullptr) return NothingToRun("hbbp_session_stop");
+    return session->live->Stop();
   });
 }
 
@@ -181,7 +179,8 @@ HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, hbbp_profile**
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_snapshot", "session");
     if (profile == nullptr) return NullArgument("hbbp_session_snapshot", "profile");
-    *profile = new hbbp_profile(session->session.Snapshot());
+    *profile = new hbbp_profile(session->live != nullptr ? session->live->Snapshot()
+                                                         : session->fed->Snapshot());
     return OkStatus();
   });
 }
@@ -191,13 +190,16 @@ HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_i
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_get_info", "session");
     if (info == nullptr) return NullArgument("hbbp_session_get_info", "info");
-    const hbbp::SessionInfo now = session->session.Info();
+    const hbbp::SessionInfo now =
+        session->live != nullptr ? session->live->Info() : session->fed->Info();
     HBBP_INIT(hbbp_session_info, full);
     full.running = now.running ? 1 : 0;
     full.samples = now.samples;
     full.lost = now.lost;
     full.throttled = now.throttled;
     full.duration_ns = now.duration_ns;
+    full.waiting = now.waiting;
+    full.dropped = now.dropped;
     return WriteOutput(full, "hbbp_session_info", info);
   });
 }

@@ -1,12 +1,32 @@
 #include "image/memory_code.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace hbbp {
 
-void MemoryCode::Add(ModuleAddress start, std::span<const uint8_t> bytes) {
+void MemoryCode::Add(ModuleAddress start, std::span<const uint8_t> bytes, std::string name) {
   if (bytes.empty() || start.value + bytes.size() < start.value) return;
+  AddToRegions(start, bytes);
+  if (name.empty()) return;
+  const ModuleAddress end = start + bytes.size();
+  const auto next = functions_.lower_bound(start);
+  const bool overlaps = (next != functions_.end() && next->first < end) ||
+                        (next != functions_.begin() && std::prev(next)->second.end > start);
+  if (!overlaps) functions_.emplace_hint(next, start, Function{end, std::move(name)});
+}
+
+void MemoryCode::AddToRegions(ModuleAddress start, std::span<const uint8_t> bytes) {
+  if (!regions_.empty() && regions_.rbegin()->first <= start) {
+    auto& [last_start, last] = *regions_.rbegin();
+    const uint64_t offset = start - last_start;
+    if (offset <= last.size()) {
+      const uint64_t known = std::min<uint64_t>(last.size() - offset, bytes.size());
+      last.insert(last.end(), bytes.begin() + static_cast<std::ptrdiff_t>(known), bytes.end());
+      return;
+    }
+  }
   // Everything that touches the new piece becomes one region with it.
   ModuleAddress region_start = start;
   ModuleAddress region_end = start + bytes.size();
@@ -43,12 +63,26 @@ std::span<const uint8_t> MemoryCode::DataAt(ModuleAddress address, size_t size) 
 }
 
 std::optional<AddressRange> MemoryCode::FunctionAround(ModuleAddress address) const {
-  auto next = regions_.upper_bound(address);
-  if (next == regions_.begin()) return std::nullopt;
-  const auto& [start, bytes] = *std::prev(next);
-  const AddressRange range{start, start + bytes.size()};
+  const auto next_region = regions_.upper_bound(address);
+  if (next_region == regions_.begin()) return std::nullopt;
+  const auto& [start, bytes] = *std::prev(next_region);
+  AddressRange range{start, start + bytes.size()};
   if (!range.Contains(address)) return std::nullopt;
+  const auto next = functions_.upper_bound(address);
+  if (next != functions_.begin()) {
+    const auto& [function_start, function] = *std::prev(next);
+    if (address < function.end) return AddressRange{function_start, function.end};
+    range.start = std::max(range.start, function.end);
+  }
+  if (next != functions_.end()) range.end = std::min(range.end, next->first);
   return range;
+}
+
+std::string MemoryCode::FunctionName(ModuleAddress address) const {
+  const auto next = functions_.upper_bound(address);
+  if (next == functions_.begin()) return {};
+  const Function& function = std::prev(next)->second;
+  return address < function.end ? function.name : std::string();
 }
 
 }  // namespace hbbp

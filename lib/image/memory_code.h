@@ -11,20 +11,28 @@
 
 namespace hbbp {
 
-// Addresses are those of the process. Nothing is known of functions but that they do not reach
-// over a gap between pieces.
+// Addresses are those of the process. A piece with a name is a function. Of other code nothing is
+// known but that functions do not reach over a gap between pieces, or into one with a name.
 class MemoryCode : public ModuleCode {
  public:
-  // Where pieces overlap, the one added first is kept.
-  void Add(ModuleAddress start, std::span<const uint8_t> bytes);
+  // Where pieces overlap, the one added first is kept. Fast if they come by rising address.
+  void Add(ModuleAddress start, std::span<const uint8_t> bytes, std::string name = {});
 
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
-  std::string FunctionName(ModuleAddress) const override { return {}; }
+  std::string FunctionName(ModuleAddress address) const override;
 
  private:
+  struct Function {
+    ModuleAddress end;
+    std::string name;
+  };
+
+  void AddToRegions(ModuleAddress start, std::span<const uint8_t> bytes);
+
   std::map<ModuleAddress, std::vector<uint8_t>> regions_;  // by start; with gaps between them
+  std::map<ModuleAddress, Function> functions_;            // by start; no overlaps
 };
 
 }  // namespace hbbp

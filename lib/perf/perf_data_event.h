@@ -46,6 +46,7 @@ class EventTable {
  public:
   explicit EventTable(ByteOrder order) : order_(order) {}
 
+  ByteOrder order() const { return order_; }
   const std::deque<PerfEvent>& events() const { return events_; }
 
   // Events stay where they are.

@@ -108,14 +108,6 @@ Status PerfDataReader::BadFormat(uint64_t offset, const std::string& what) const
                     static_cast<unsigned long long>(offset), what.c_str());
 }
 
-void PerfDataReader::AddProblem(uint64_t offset, uint64_t dropped_bytes, std::string what) {
-  summary_.dropped_bytes += dropped_bytes;
-  ++summary_.problem_count;
-  if (summary_.problems.size() < PerfDataSummary::kMaxProblems) {
-    summary_.problems.push_back({offset, dropped_bytes, std::move(what)});
-  }
-}
-
 // As much of it as the file has.
 StatusOr<std::vector<uint8_t>> PerfDataReader::ReadSection(Section section) {
   const uint64_t file_size = source_->size().value_or(0);
@@ -153,7 +145,7 @@ Status PerfDataReader::ReadFileHeader(uint64_t header_size) {
     summary_.is_unfinished = true;
     data_.size = present;
   } else if (data_.size > present) {
-    AddProblem(file_size, data_.size - present, "the file is cut off within its records");
+    summary_.AddProblem(file_size, data_.size - present, "the file is cut off within its records");
     data_.size = present;
   } else if (header.size() == kHeaderBytes) {
     ReadFeatures(FeaturesIn(header.data() + kOldHeaderBytes, order_));
@@ -181,7 +173,8 @@ Status PerfDataReader::ReadAttrs(Section attrs, uint64_t entry_size) {
     HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> id_bytes, ReadSection(readable));
     room_for_ids -= id_bytes.size();
     if (id_bytes.size() != ids.size) {
-      AddProblem(ids.offset, ids.size - id_bytes.size(), "ids of an event are not in the file");
+      summary_.AddProblem(ids.offset, ids.size - id_bytes.size(),
+                          "ids of an event are not in the file");
     }
     const U64View words(id_bytes, order_);
     events_.Add(*attr, std::vector<uint64_t>(words.begin(), words.end()));
@@ -203,7 +196,7 @@ void PerfDataReader::ReadFeatures(std::vector<uint32_t> features) {
   const Section table = {data_.offset + data_.size, kSectionBytes * features.size()};
   const StatusOr<std::vector<uint8_t>> sections = ReadSection(table);
   if (!sections.ok() || sections->size() != table.size) {
-    AddProblem(table.offset, 0, "the file is cut off within its features");
+    summary_.AddProblem(table.offset, 0, "the file is cut off within its features");
     return;
   }
   for (size_t i = 0; i < features.size(); ++i) {
@@ -213,7 +206,8 @@ void PerfDataReader::ReadFeatures(std::vector<uint32_t> features) {
     const StatusOr<std::vector<uint8_t>> bytes = ReadSection(section);
     const bool is_whole = bytes.ok() && bytes->size() == section.size;
     if (!is_whole || !ParseFeature(feature, *bytes, order_, &header_, &events_)) {
-      AddProblem(section.offset, 0, "feature " + std::to_string(features[i]) + " is cut off");
+      summary_.AddProblem(section.offset, 0,
+                          "feature " + std::to_string(features[i]) + " is cut off");
     }
   }
 }

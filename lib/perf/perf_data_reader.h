@@ -25,19 +25,11 @@
 #include "perf/perf_data_header.h"
 #include "perf/perf_data_summary.h"
 #include "perf/perf_data_visitor.h"
+#include "perf/record_delivery.h"
 
 namespace hbbp {
 
-struct PerfDataOptions {
-  enum class Order {
-    // As perf does: records wait for those of other CPUs until the rounds in the recording, or its
-    // end, say that none with an earlier time can come. Records without a time do not wait.
-    kByTime,
-    kAsWritten,
-  };
-  Order order = Order::kByTime;
-  // Of waiting records. Where there are more, the earlier half is delivered.
-  uint64_t max_waiting_bytes = 256 << 20;
+struct PerfDataOptions : DeliveryOptions {
   // Called now and then with the bytes read so far and all there are; 0: not known.
   std::function<void(uint64_t done, uint64_t all)> progress;
 };
@@ -54,8 +46,8 @@ class PerfDataReader {
   // What is known so far: all of it after Read; before, of a recording that came by a pipe,
   // nothing.
   const std::deque<PerfEvent>& events() const { return events_.events(); }
-  // The index of the event that the kernel calls `id`.
-  std::optional<size_t> IndexOfId(uint64_t id) const { return events_.IndexOfId(id); }
+  // The same, by what the kernel calls them.
+  const EventTable& event_table() const { return events_; }
   const PerfDataHeader& header() const { return header_; }
   ByteOrder byte_order() const { return order_; }
 
@@ -74,7 +66,6 @@ class PerfDataReader {
       : source_(std::move(source)), name_(std::move(name)), order_(order), events_(order) {}
 
   Status BadFormat(uint64_t offset, const std::string& what) const;
-  void AddProblem(uint64_t offset, uint64_t dropped_bytes, std::string what);
   StatusOr<std::vector<uint8_t>> ReadSection(Section section);
   Section SectionAt(const uint8_t* bytes) const;
 

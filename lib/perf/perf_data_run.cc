@@ -7,15 +7,12 @@
 #include "perf/oversized_block.h"
 #include "perf/perf_abi.h"
 #include "perf/record_cursor.h"
-#include "perf/records.h"
 
 namespace hbbp {
 namespace {
 
 constexpr size_t kHeaderBytes = sizeof(perf_event_header);
 constexpr uint64_t kReportEvery = 4 << 20;
-// The perf command gives this time to some of the records that it makes itself.
-constexpr uint64_t kNoTime = std::numeric_limits<uint64_t>::max();
 
 constexpr uint64_t RoundUpTo8(uint64_t size) { return (size + 7) & ~uint64_t{7}; }
 
@@ -24,11 +21,12 @@ constexpr uint64_t RoundUpTo8(uint64_t size) { return (size + 7) & ~uint64_t{7};
 PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
                          const PerfDataOptions& options)
     : reader_(*reader),
-      visitor_(*visitor),
       options_(options),
       order_(reader->order_),
+      delivery_(&reader->events_, visitor, &reader->summary_),
       window_(reader->source_.get(), reader->data_.offset,
               reader->data_.offset + reader->data_.size) {
+  delivery_.options = options;
   const uint64_t file_size = reader->source_->size().value_or(0);
   all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
 }
@@ -38,17 +36,16 @@ void PerfDataRun::ReadAll() {
     if (window_.position() >= next_report_) ReportProgress();
   }
   if (!window_.status().ok()) {
-    reader_.AddProblem(window_.position(), all_bytes_ - std::min(all_bytes_, window_.position()),
-                       window_.status().message());
+    reader_.summary_.AddProblem(window_.position(),
+                                all_bytes_ - std::min(all_bytes_, window_.position()),
+                                window_.status().message());
   }
   if (!decompressed_.empty()) {
-    reader_.AddProblem(window_.position(), decompressed_.size(),
-                       "the compressed records end within a record");
+    reader_.summary_.AddProblem(window_.position(), decompressed_.size(),
+                                "the compressed records end within a record");
     ++reader_.summary_.dropped_records;
   }
-  queue_.FlushAll([this](std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
-    DeliverInOrder(record, entry);
-  });
+  delivery_.FlushUpTo(std::numeric_limits<uint64_t>::max());
   PerfDataSummary& summary = reader_.summary_;
   for (uint32_t type = 0; type < kCountedTypes; ++type) {
     if (counts_[type] != 0) summary.records[type] = counts_[type];
@@ -65,7 +62,7 @@ void PerfDataRun::ReportProgress() {
 
 void PerfDataRun::DropRest(uint64_t offset, std::string what) {
   ++reader_.summary_.dropped_records;
-  reader_.AddProblem(offset, window_.SkipRest(), std::move(what));
+  reader_.summary_.AddProblem(offset, window_.SkipRest(), std::move(what));
 }
 
 bool PerfDataRun::ReadRecord() {
@@ -99,7 +96,7 @@ bool PerfDataRun::ReadRecord() {
   if (trailing == 0) return true;
   const uint64_t skipped = window_.Skip(trailing);
   if (skipped == trailing) return true;
-  reader_.AddProblem(
+  reader_.summary_.AddProblem(
       offset, skipped,
       "the recording ends within what follows its record " + PerfRecordName(header.type));
   return false;
@@ -146,7 +143,7 @@ void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
     ++reader_.summary_.records[type];
   }
   if (type < kPerfFirstUserRecord) {
-    OnKernelRecord(record, type, offset);
+    delivery_.Take(record, offset);
   } else {
     OnUserRecord(record, type, offset);
   }
@@ -155,99 +152,7 @@ void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
 void PerfDataRun::Skip(uint32_t type) { ++reader_.summary_.skipped_records[type]; }
 
 void PerfDataRun::DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why) {
-  ++reader_.summary_.dropped_records;
-  reader_.AddProblem(offset, record.size(),
-                     PerfRecordName(HeaderOf(record, order_).type) + " record " + why);
-}
-
-void PerfDataRun::OnKernelRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset) {
-  const bool is_sample = type == PERF_RECORD_SAMPLE;
-  const PerfEvent* event =
-      is_sample ? reader_.events_.OfSample(record) : reader_.events_.OfOther(record);
-  if (event == nullptr) {
-    DropRecord(record, offset, "of an event that the recording does not describe");
-    return;
-  }
-  if (options_.order == PerfDataOptions::Order::kByTime) {
-    const uint64_t time = is_sample ? SampleTime(record, *event) : TrailingTime(record, *event);
-    if (time != 0 && time != kNoTime) {
-      queue_.Push(record, time, event, offset);
-      if (queue_.bytes() > options_.max_waiting_bytes) {
-        queue_.Flush(queue_.MedianTime(),
-                     [this](std::span<const uint8_t> waiting, const RecordQueue::Entry& entry) {
-                       DeliverInOrder(waiting, entry);
-                     });
-      }
-      return;
-    }
-  }
-  Deliver(record, *event, offset);
-}
-
-void PerfDataRun::OnRoundFinished() {
-  queue_.Flush(round_limit_,
-               [this](std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
-                 DeliverInOrder(record, entry);
-               });
-  round_limit_ = queue_.latest();
-}
-
-void PerfDataRun::DeliverInOrder(std::span<const uint8_t> record, const RecordQueue::Entry& entry) {
-  if (entry.time < last_time_) ++reader_.summary_.late_records;
-  last_time_ = std::max(last_time_, entry.time);
-  Deliver(record, *entry.event, entry.offset);
-}
-
-void PerfDataRun::Deliver(std::span<const uint8_t> record, const PerfEvent& event,
-                          uint64_t offset) {
-  const uint32_t type = HeaderOf(record, order_).type;
-  if (!Visit(record, type, event)) DropRecord(record, offset, "is too short for its fields");
-}
-
-bool PerfDataRun::Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event) {
-  const auto visit = [this](const auto& parsed, auto on_record) {
-    if (!parsed.has_value()) return false;
-    (visitor_.*on_record)(*parsed);
-    return true;
-  };
-  const RecordFormat& format = event.format;
-  switch (type) {
-    case PERF_RECORD_SAMPLE:
-      if (!ParseSample(record, format, &sample_)) return false;
-      visitor_.OnSample(event, sample_);
-      return true;
-    case PERF_RECORD_MMAP:
-    case PERF_RECORD_MMAP2:
-      return visit(ParseMmap(record, format), &PerfDataVisitor::OnMmap);
-    case PERF_RECORD_COMM:
-      return visit(ParseComm(record, format), &PerfDataVisitor::OnComm);
-    case PERF_RECORD_FORK:
-      return visit(ParseTask(record, format), &PerfDataVisitor::OnFork);
-    case PERF_RECORD_EXIT:
-      return visit(ParseTask(record, format), &PerfDataVisitor::OnExit);
-    case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES:
-      return visit(ParseLost(record, format), &PerfDataVisitor::OnLost);
-    case PERF_RECORD_THROTTLE:
-    case PERF_RECORD_UNTHROTTLE:
-      return visit(ParseThrottle(record, format), &PerfDataVisitor::OnThrottle);
-    case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-      return visit(ParseSwitch(record, format), &PerfDataVisitor::OnSwitch);
-    case PERF_RECORD_NAMESPACES:
-      return visit(ParseNamespaces(record, format), &PerfDataVisitor::OnNamespaces);
-    case PERF_RECORD_KSYMBOL:
-      return visit(ParseKsymbol(record, format), &PerfDataVisitor::OnKsymbol);
-    case PERF_RECORD_BPF_EVENT:
-      return visit(ParseBpfEvent(record, format), &PerfDataVisitor::OnBpfEvent);
-    case PERF_RECORD_CGROUP:
-      return visit(ParseCgroup(record, format), &PerfDataVisitor::OnCgroup);
-    case PERF_RECORD_TEXT_POKE:
-      return visit(ParseTextPoke(record, format), &PerfDataVisitor::OnTextPoke);
-    default:
-      Skip(type);
-      return true;
-  }
+  delivery_.Drop(record, offset, why);
 }
 
 void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset) {
@@ -268,7 +173,7 @@ void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, u
       return;
     }
     case kPerfFinishedRound:
-      return OnRoundFinished();
+      return delivery_.FinishRound();
     case kPerfEventUpdate:
       return OnEventUpdate(record, offset);
     case kPerfHeaderFeature:
@@ -339,7 +244,8 @@ void PerfDataRun::OnCompressed2(std::span<const uint8_t> record, uint64_t offset
 void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) {
   if (is_decompressing_) {
     ++reader_.summary_.dropped_records;
-    return reader_.AddProblem(offset, block.size(), "compressed records within compressed ones");
+    return reader_.summary_.AddProblem(offset, block.size(),
+                                       "compressed records within compressed ones");
   }
   if (!zstd_.has_value()) zstd_.emplace();
   is_decompressing_ = true;
@@ -351,7 +257,8 @@ void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) 
   if (error == nullptr) return;
   decompressed_.clear();
   ++reader_.summary_.dropped_records;
-  reader_.AddProblem(offset, block.size(), std::string("compressed records: zstd: ") + error);
+  reader_.summary_.AddProblem(offset, block.size(),
+                              std::string("compressed records: zstd: ") + error);
 }
 
 void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset) {
@@ -361,7 +268,8 @@ void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset
     const perf_event_header header = HeaderOf(rest, order_);
     if (header.size < kHeaderBytes || header.type > kMaxType) {
       ++reader_.summary_.dropped_records;
-      reader_.AddProblem(offset, rest.size(), "compressed records: a size that makes no sense");
+      reader_.summary_.AddProblem(offset, rest.size(),
+                                  "compressed records: a size that makes no sense");
       decompressed_.clear();
       is_stream_broken_ = true;
       return;

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "perf/perf_data_reader.h"
-#include "perf/record_queue.h"
-#include "perf/sample_record.h"
+#include "perf/record_delivery.h"
 #include "perf/source_window.h"
 #include "perf/zstd_stream.h"
 
@@ -36,7 +35,6 @@ class PerfDataRun {
 
   // A whole record, at `offset` of the recording.
   void OnRecord(std::span<const uint8_t> record, uint64_t offset);
-  void OnKernelRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
   void OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
   void OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset);
   void OnEventUpdate(std::span<const uint8_t> record, uint64_t offset);
@@ -44,30 +42,21 @@ class PerfDataRun {
   void OnCompressed2(std::span<const uint8_t> record, uint64_t offset);
   void OnCompressed(std::span<const uint8_t> block, uint64_t offset);
   void OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset);
-  void OnRoundFinished();
   void Skip(uint32_t type);
   void DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why);
-
-  void Deliver(std::span<const uint8_t> record, const PerfEvent& event, uint64_t offset);
-  void DeliverInOrder(std::span<const uint8_t> record, const RecordQueue::Entry& entry);
-  bool Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event);
 
   // What follows a record of this type, beyond the size in its header.
   uint64_t TrailingBytes(std::span<const uint8_t> record, uint32_t type) const;
 
   PerfDataReader& reader_;
-  PerfDataVisitor& visitor_;
   const PerfDataOptions& options_;
   const ByteOrder order_;
+  RecordDelivery delivery_;
   SourceWindow window_;
   uint64_t all_bytes_ = 0;
   uint64_t next_report_ = 0;
 
   std::array<uint64_t, kCountedTypes> counts_ = {};
-  SampleRecord sample_;
-  RecordQueue queue_;
-  uint64_t round_limit_ = 0;  // the latest time when the round before ended
-  uint64_t last_time_ = 0;
 
   std::optional<ZstdStream> zstd_;
   std::vector<uint8_t> decompressed_;  // whose last record is not complete

@@ -1,6 +1,7 @@
 #include "perf/perf_data_summary.h"
 
 #include <iterator>
+#include <utility>
 
 #include "perf/perf_abi.h"
 
@@ -55,6 +56,12 @@ constexpr const char* kUserNames[] = {"HEADER_ATTR",
                                       "SCHEDSTAT_DOMAIN"};
 
 }  // namespace
+
+void PerfDataSummary::AddProblem(uint64_t offset, uint64_t dropped, std::string what) {
+  dropped_bytes += dropped;
+  ++problem_count;
+  if (problems.size() < kMaxProblems) problems.push_back({offset, dropped, std::move(what)});
+}
 
 std::string PerfRecordName(uint32_t type) {
   if (type > 0 && type < std::size(kKernelNames)) return kKernelNames[type];

@@ -33,6 +33,8 @@ struct PerfDataSummary {
   // perf was killed before it wrote how long the recording is and what machine it is from.
   bool is_unfinished = false;
 
+  void AddProblem(uint64_t offset, uint64_t dropped_bytes, std::string what);
+
   uint64_t RecordsOf(uint32_t type) const {
     const auto found = records.find(type);
     return found == records.end() ? 0 : found->second;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -25,6 +24,7 @@ class RecordQueue {
   void Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
             uint64_t offset);
 
+  size_t size() const { return entries_.size(); }
   size_t bytes() const { return bytes_.size() + entries_.size() * sizeof(Entry); }
   // The latest time of all records so far.
   uint64_t latest() const { return latest_; }
@@ -42,10 +42,6 @@ class RecordQueue {
       visit(std::span<const uint8_t>(bytes_.data() + entry.position, entry.size), entry);
     }
     Drop(count);
-  }
-  template <typename Visitor>
-  void FlushAll(Visitor&& visit) {
-    Flush(std::numeric_limits<uint64_t>::max(), visit);
   }
 
  private:

@@ -40,7 +40,7 @@ void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
 }
 
 size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
-                         Placement placement) {
+                         Placement placement, const std::function<bool(const Placement&)>& stays) {
   if (end <= start) return 0;
   size_t added = 0;
   SplitAt(start);
@@ -52,8 +52,11 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
       const RuntimeAddress gap_end = next == intervals_.end() ? end : std::min(end, next->first);
       next = intervals_.emplace_hint(next, position, Interval{gap_end, {}});
     }
-    AddLayer(time_ns, placement, &next->second.layers);
-    ++added;
+    const Placement* before = stays ? PlacementAt(next->second, time_ns) : nullptr;
+    if (before == nullptr || !stays(*before)) {
+      AddLayer(time_ns, placement, &next->second.layers);
+      ++added;
+    }
     position = next->second.end;
     ++next;
   }
@@ -79,10 +82,17 @@ std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress 
   if (next == intervals_.begin()) return std::nullopt;
   const auto& [start, interval] = *std::prev(next);
   if (interval.end <= address) return std::nullopt;
+  const Placement* placement = PlacementAt(interval, time_ns);
+  if (placement == nullptr) return std::nullopt;
+  return PlacedRange{start, interval.end, *placement};
+}
+
+const AddressSpace::Placement* AddressSpace::PlacementAt(const Interval& interval,
+                                                         uint64_t time_ns) {
   for (auto layer = interval.layers.rbegin(); layer != interval.layers.rend(); ++layer) {
-    if (layer->time_ns <= time_ns) return PlacedRange{start, interval.end, layer->placement};
+    if (layer->time_ns <= time_ns) return &layer->placement;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address,

@@ -3,6 +3,7 @@
 #define HBBP_LIB_PROFILE_ADDRESS_SPACE_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <vector>
@@ -28,8 +29,10 @@ class AddressSpace {
     bool operator==(const Placement&) const = default;
   };
 
-  // Returns how many intervals it was put into.
-  size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement);
+  // Returns how many intervals it was put into. Where `stays`, given what was there at that time,
+  // is true, nothing changes.
+  size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
+             const std::function<bool(const Placement&)>& stays = {});
   size_t intervals() const { return intervals_.size(); }
 
   // Does a part of [start, end) hold something else, or did it ever?
@@ -58,6 +61,7 @@ class AddressSpace {
     std::vector<Layer> layers;  // by time, oldest first
   };
 
+  static const Placement* PlacementAt(const Interval& interval, uint64_t time_ns);
   static void AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
 
   // Makes `address` the bound of an interval if it lies inside one.

@@ -29,7 +29,9 @@ BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t source, Loca
   branch.to = to.offset;
   if (entry.end != BranchTable::kNoEnd) {
     const CodeLocation end = locate(entry.end);
-    branch.stream_end = end.module == to.module ? end.offset : kStreamLeavesModule;
+    // No branch is in the last bytes of the address space, which are marks here.
+    const bool has_end = end.module == to.module && end.offset < kStreamLeavesModule;
+    branch.stream_end = has_end ? end.offset : kStreamLeavesModule;
   }
   branch.number = entry.number;
   branch.weights = entry.weights;

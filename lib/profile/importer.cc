@@ -1,6 +1,8 @@
 #include "profile/importer.h"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
 
 #include "profile/branch_count_of.h"
 
@@ -50,7 +52,7 @@ std::string LastPartOf(const std::string& path) { return path.substr(path.rfind(
 Importer::Importer(ImportOptions options) : options_(std::move(options)) {
   ModuleRecord kernel;
   kernel.kind = ModuleKind::kKernel;
-  kernel.path = kRecordedKernel;
+  kernel.path = options_.is_this_machine ? kRunningKernel : kRecordedKernel;
   data_.modules.push_back(std::move(kernel));
   recorded_paths_.push_back(data_.modules.back().path);
 }
@@ -63,8 +65,43 @@ uint32_t Importer::AddSource(SourceRecord source) {
 
 Importer::Process& Importer::ProcessFor(uint32_t pid) {
   Process& process = processes_[pid];
-  if (process.space == nullptr) process.space = std::make_shared<AddressSpace>();
+  if (process.space == nullptr) process.space = std::make_shared<CountedSpace>();
   return process;
+}
+
+Importer::Process* Importer::ProcessToMapInto(uint32_t pid) {
+  Process& process = ProcessFor(pid);
+  const bool is_shared = process.space.use_count() > 1;
+  const uint64_t copied = is_shared ? process.space->intervals() : 0;
+  if (intervals_ + copied >= kMostIntervals) {
+    ++dropped_mappings_;
+    return nullptr;
+  }
+  if (is_shared) {
+    process.space = std::make_shared<CountedSpace>(*process.space);
+    process.space->counted = copied;
+    intervals_ += copied;
+  }
+  return &process;
+}
+
+void Importer::Map(const MappingEvent& mapping, uint32_t module, bool is_code_replaced,
+                   Process* process) {
+  const bool has_offsets = data_.modules[module].kind != ModuleKind::kAnonymous;
+  const FileOffset offset = has_offsets ? mapping.offset : FileOffset{mapping.start.value};
+  std::function<bool(const AddressSpace::Placement&)> stays;
+  if (!is_code_replaced) {
+    stays = [this](const AddressSpace::Placement& placement) {
+      const ModuleRecord& record = data_.modules[placement.module];
+      return record.kind == ModuleKind::kAnonymous && !record.chunks.empty();
+    };
+  }
+  const uint64_t added = process->space->Add(mapping.start, mapping.end, mapping.time_ns,
+                                             {module, mapping.start, offset}, stays);
+  process->space->counted += added;
+  intervals_ += added;
+  process->newest_mapping_ns = std::max(process->newest_mapping_ns, mapping.time_ns);
+  ++generation_;
 }
 
 void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
@@ -77,26 +114,45 @@ void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
     }
     return;
   }
-  Process& process = ProcessFor(pid);
-  const bool is_shared = process.space.use_count() > 1;
-  if (is_shared) intervals_ += process.space->intervals();
-  if (intervals_ >= kMostIntervals) {
-    ++dropped_mappings_;
-    return;
-  }
+  Process* const process = ProcessToMapInto(pid);
+  if (process == nullptr) return;
   const uint32_t module = ModuleFor(pid, mapping);
-  if (is_shared) process.space = std::make_shared<AddressSpace>(*process.space);
-  const bool has_offsets = data_.modules[module].kind != ModuleKind::kAnonymous;
-  const FileOffset offset = has_offsets ? mapping.offset : FileOffset{mapping.start.value};
-  intervals_ += process.space->Add(mapping.start, mapping.end, mapping.time_ns,
-                                   {module, mapping.start, offset});
-  process.newest_mapping_ns = std::max(process.newest_mapping_ns, mapping.time_ns);
-  ++generation_;
+  // The kernel tells of generated code as of any memory, again whenever its protection changes, and
+  // does not know what it is.
+  const bool is_file = data_.modules[module].kind != ModuleKind::kAnonymous;
+  Map(mapping, module, is_file, process);
+}
+
+void Importer::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
+                       std::span<const uint8_t> bytes, const std::string& name, uint64_t time_ns) {
+  Process* const process = ProcessToMapInto(pid);
+  if (process == nullptr) return;
+  MappingEvent mapping;
+  mapping.start = address;
+  mapping.end = address + size;
+  mapping.time_ns = time_ns;
+  std::optional<uint32_t> module;
+  if (!bytes.empty()) {
+    module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
+    recorded_paths_.resize(data_.modules.size());
+    if (!module) ++dropped_code_;
+  }
+  Map(mapping, module ? *module : ModuleFor(pid, mapping), true, process);
+}
+
+void Importer::Forget(Process* process) {
+  if (process->space != nullptr && process->space.use_count() == 1) {
+    intervals_ -= process->space->counted;
+  }
+  process->space = nullptr;
 }
 
 void Importer::AddFork(uint32_t parent, uint32_t child) {
   if (parent == child) return;
-  processes_[child] = ProcessFor(parent);
+  const Process copy = ProcessFor(parent);
+  Process& process = processes_[child];
+  Forget(&process);
+  process = copy;
   ++generation_;
 }
 
@@ -106,7 +162,10 @@ void Importer::AddThread(uint32_t parent, uint32_t parent_tid, uint32_t pid, uin
 }
 
 void Importer::AddExec(uint32_t pid) {
-  processes_.erase(pid);
+  const auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  Forget(&process->second);
+  processes_.erase(process);
   ++generation_;
 }
 
@@ -213,21 +272,32 @@ void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight
       [](const BranchTable::Entry&) {}, repeats);
 }
 
-ProfileData Importer::Finish() {
-  ip_table_.AppendTo(&data_.counts);
+void Importer::AddCountsTo(ProfileData* data) const {
+  ip_table_.AppendTo(&data->counts);
   for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
     for (const BranchTable::Entry& entry : branch_tables_[source].entries()) {
-      data_.branches.push_back(BranchCountOf(entry, source, LocationOf));
+      data->branches.push_back(BranchCountOf(entry, source, LocationOf));
     }
   }
-  Normalize(&data_.counts);
-  Normalize(&data_.branches);
-  for (size_t i = 0; i < data_.modules.size(); ++i) {
+  Normalize(&data->counts);
+  Normalize(&data->branches);
+  for (size_t i = 0; i < data->modules.size(); ++i) {
+    ModuleRecord& module = data->modules[i];
     const auto build_id = build_ids_.find(recorded_paths_[i]);
-    if (data_.modules[i].build_id.empty() && build_id != build_ids_.end()) {
-      data_.modules[i].build_id = build_id->second;
-    }
+    if (module.build_id.empty() && build_id != build_ids_.end()) module.build_id = build_id->second;
+    std::sort(module.chunks.begin(), module.chunks.end(),
+              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
   }
+}
+
+ProfileData Importer::Snapshot() const {
+  ProfileData data = data_;
+  AddCountsTo(&data);
+  return data;
+}
+
+ProfileData Importer::Finish() {
+  AddCountsTo(&data_);
   return std::move(data_);
 }
 

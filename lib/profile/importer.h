@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -15,6 +16,7 @@
 
 #include "profile/address_space.h"
 #include "profile/branch_table.h"
+#include "profile/generated_code.h"
 #include "profile/ip_table.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
@@ -26,6 +28,8 @@ struct ImportOptions {
   std::string root;
   // Path of a file when it was recorded, or its last part -> the file here.
   std::map<std::string, std::string> files;
+  // It is this machine, and its kernel the one that runs.
+  bool is_this_machine = false;
 };
 
 // One thread at a time. What happened is told in the order of time, as far as it is known; times
@@ -46,7 +50,11 @@ class Importer {
   void AddFork(uint32_t parent, uint32_t child);
   // A thread, of the same process or a new one, has the name of the one that made it.
   void AddThread(uint32_t parent, uint32_t parent_tid, uint32_t pid, uint32_t tid);
-  // What `pid` had is gone.
+  // Code that `pid` generated, from this time on; `name` of a function, or empty. Without bytes
+  // its samples are counted by address only.
+  void AddCode(uint32_t pid, RuntimeAddress address, uint64_t size, std::span<const uint8_t> bytes,
+               const std::string& name, uint64_t time_ns);
+  // What `pid` had is gone: it has become another program, or has ended.
   void AddExec(uint32_t pid);
   void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
   // Generated code of the kernel (BPF), which kallsyms and core files of later do not have.
@@ -62,14 +70,21 @@ class Importer {
   void AddBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats = 1);
   // Of mappings that were left out: a recording can ask for more memory than there is.
   uint64_t dropped_mappings() const { return dropped_mappings_; }
+  // Of pieces of code that were counted by address only, because there were too many.
+  uint64_t dropped_code() const { return dropped_code_; }
 
-  // All that was told, sorted. Nothing may be added after.
+  // All that was told so far, sorted.
+  ProfileData Snapshot() const;
+  // The same, but nothing may be added after.
   ProfileData Finish();
 
  private:
+  struct CountedSpace : AddressSpace {
+    uint64_t counted = 0;  // of intervals_, what it is the reason for
+  };
   struct Process {
     // Shared with the parent until one of the two maps something.
-    std::shared_ptr<AddressSpace> space;
+    std::shared_ptr<CountedSpace> space;
     uint64_t newest_mapping_ns = 0;
   };
   // Where addresses of a process are, for samples that are newer than all of its mappings.
@@ -82,10 +97,15 @@ class Importer {
   };
 
   Process& ProcessFor(uint32_t pid);
+  // Nothing if there is no room for more.
+  Process* ProcessToMapInto(uint32_t pid);
+  void Map(const MappingEvent& mapping, uint32_t module, bool is_code_replaced, Process* process);
+  void Forget(Process* process);
   uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   std::string LocalPath(const std::string& path) const;
   uint64_t PlaceOf(const Process& process, uint64_t address, uint64_t time_ns);
+  void AddCountsTo(ProfileData* data) const;
 
   const ImportOptions options_;
   ProfileData data_;
@@ -94,9 +114,11 @@ class Importer {
   std::vector<Found> found_lately_;  // by page
   uint64_t intervals_ = 0;           // of all address spaces, at most
   uint64_t dropped_mappings_ = 0;
+  uint64_t dropped_code_ = 0;
   std::map<std::tuple<ModuleKind, std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t>
       modules_;
   std::vector<std::string> recorded_paths_;  // by module
+  GeneratedCode generated_code_;
   std::map<std::string, std::vector<uint8_t>> build_ids_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;

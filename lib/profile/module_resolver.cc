@@ -110,7 +110,7 @@ ResolvedModule ResolveFile(const ModuleRecord& record) {
 ResolvedModule ResolveAnonymous(const ModuleRecord& record) {
   auto code = std::make_unique<MemoryCode>();
   for (const CodeChunk& chunk : record.chunks) {
-    code->Add(ModuleAddress{chunk.offset}, chunk.bytes);
+    code->Add(ModuleAddress{chunk.offset}, chunk.bytes, chunk.name);
   }
   if (record.chunks.empty()) {
     return Missing(CodeState::kMissing, "generated code was gone before it could be copied");

@@ -27,6 +27,7 @@ inline constexpr char kRecordedKernel[] = "[kernel.kallsyms]";
 struct CodeChunk {
   uint64_t offset;  // as IpCount::offset
   std::vector<uint8_t> bytes;
+  std::string name = {};  // of generated code that is known to be a function; else empty
 };
 
 struct ModuleRecord {
@@ -35,8 +36,8 @@ struct ModuleRecord {
   std::vector<uint8_t> build_id;
   uint64_t device = 0;  // of the mapped file; 0 if unknown
   uint64_t inode = 0;
-  // For kFile and kVdso the image of the file, for kAnonymous and kKernel the memory around
-  // samples; where the file at `path` cannot serve. By rising offset.
+  // For kFile and kVdso the image of the file, for kAnonymous and kKernel the memory around samples
+  // or the code that was fed; where the file at `path` cannot serve. By rising offset.
   std::vector<CodeChunk> chunks;
   // The file, held open since its first sample, as long as the profiled process lives. It may
   // have been deleted or replaced since. Not stored.

@@ -277,6 +277,7 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
     for (const CodeChunk& chunk : module.chunks) {
       writer.Put(chunk.offset);
       writer.PutBytes(chunk.bytes);
+      writer.PutString(chunk.name);
     }
     if (module.kind == ModuleKind::kKernel) WriteKernel(module.kernel, &writer);
   }
@@ -297,6 +298,7 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     for (CodeChunk& chunk : module.chunks) {
       chunk.offset = reader.Get<uint64_t>();
       chunk.bytes = reader.GetBytes();
+      if (version >= 2) chunk.name = reader.GetString();
     }
     if (version >= 2 && module.kind == ModuleKind::kKernel) module.kernel = ReadKernel(&reader);
   }

@@ -1,9 +1,4 @@
 // ImportRecording: what perf recorded, as a profile.
-//
-// An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
-// make a source of their own (EBS), unless it counts taken branches: where those retire says
-// nothing of where instructions do (Nowak et al., "Hybrid Basic Block Profiling", section V.A,
-// which samples two events at once for that).
 #ifndef HBBP_LIB_SESSION_PERF_IMPORT_H_
 #define HBBP_LIB_SESSION_PERF_IMPORT_H_
 

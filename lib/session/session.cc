@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "session/session_registry.h"
+#include "session/kernel_name.h"
 
 namespace hbbp {
 namespace {
@@ -78,12 +77,6 @@ size_t ThreadLocalBytes() {
   ::dl_iterate_phdr(add, &total);
   known = total;
   return total;
-}
-
-std::string KernelName() {
-  utsname name;
-  if (::uname(&name) != 0) return "";
-  return std::string(name.sysname) + " " + name.release + " " + name.machine;
 }
 
 }  // namespace
@@ -325,6 +318,16 @@ Status Session::Attach() {
   ever_started_ = true;
   running_ = true;
   return OkStatus();
+}
+
+void Session::LockForFork() {
+  control_.lock();
+  data_.lock();
+}
+
+void Session::UnlockAfterFork() {
+  data_.unlock();
+  control_.unlock();
 }
 
 void Session::ForgetInChild() {

@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "profile/profile_data.h"
 #include "profile/recorder.h"
+#include "session/session_registry.h"
 
 namespace hbbp {
 
@@ -26,6 +27,8 @@ struct SessionInfo {
   uint64_t lost = 0;
   uint64_t throttled = 0;
   uint64_t duration_ns = 0;
+  uint64_t waiting = 0;  // fed, but not counted yet, as what was earlier may be to come
+  uint64_t dropped = 0;  // fed, but of no use
 };
 
 // Called from the worker.
@@ -47,12 +50,12 @@ struct SessionSettings {
 // All functions may be called from any thread, at once.
 //
 // Lock order: the registry of sessions, control_, data_, the registry's list of workers.
-class Session {
+class Session : private ForkParticipant {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
   // so that little is lost if the process is killed.
   Session(std::unique_ptr<Backend> backend, const SessionSettings& settings);
-  ~Session();
+  ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -70,8 +73,6 @@ class Session {
   bool CheckpointNow(int timeout_ms);
 
  private:
-  friend class SessionRegistry;
-
   static void* WorkerMain(void* session);
   void RunWorker();
   void Work();
@@ -83,7 +84,9 @@ class Session {
   void NoteCommandOfOther();
   void EndRunLocked();
   ProfileData SnapshotLocked();
-  void ForgetInChild();
+  void LockForFork() override;
+  void UnlockAfterFork() override;
+  void ForgetInChild() override;
 
   const SessionSettings settings_;
 

@@ -7,7 +7,6 @@
 
 #include "backends/threads.h"
 #include "base/files.h"
-#include "session/session.h"
 
 namespace hbbp {
 namespace {
@@ -38,12 +37,12 @@ SessionRegistry::SessionRegistry() {
   ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
 
-void SessionRegistry::Add(Session* session) {
+void SessionRegistry::Add(ForkParticipant* session) {
   std::lock_guard lock(mutex_);
   sessions_.push_back(session);
 }
 
-void SessionRegistry::Remove(Session* session) {
+void SessionRegistry::Remove(ForkParticipant* session) {
   std::lock_guard lock(mutex_);
   std::erase(sessions_, session);
 }
@@ -72,27 +71,21 @@ bool SessionRegistry::ProgramHasEnded() {
 void SessionRegistry::BeforeFork() {
   SessionRegistry& registry = Get();
   registry.mutex_.lock();
-  for (Session* session : registry.sessions_) {
-    session->control_.lock();
-    session->data_.lock();
-  }
+  for (ForkParticipant* session : registry.sessions_) session->LockForFork();
   registry.workers_mutex_.lock();
 }
 
 void SessionRegistry::AfterForkInParent() {
   SessionRegistry& registry = Get();
   registry.workers_mutex_.unlock();
-  for (Session* session : registry.sessions_) {
-    session->data_.unlock();
-    session->control_.unlock();
-  }
+  for (ForkParticipant* session : registry.sessions_) session->UnlockAfterFork();
   registry.mutex_.unlock();
 }
 
 void SessionRegistry::AfterForkInChild() {
   SessionRegistry& registry = Get();
   registry.workers_.clear();
-  for (Session* session : registry.sessions_) session->ForgetInChild();
+  for (ForkParticipant* session : registry.sessions_) session->ForgetInChild();
   AfterForkInParent();
 }
 

@@ -13,14 +13,22 @@
 
 namespace hbbp {
 
-class Session;
+// What has locks of its own, which no thread that fork leaves behind may hold in the child.
+class ForkParticipant {
+ public:
+  virtual ~ForkParticipant() = default;
+  virtual void LockForFork() = 0;
+  virtual void UnlockAfterFork() = 0;
+  // In the child, locked.
+  virtual void ForgetInChild() = 0;
+};
 
 class SessionRegistry {
  public:
   static SessionRegistry& Get();
 
-  void Add(Session* session);
-  void Remove(Session* session);
+  void Add(ForkParticipant* session);
+  void Remove(ForkParticipant* session);
 
   // Thread ids of workers, also of ended ones, whose samples may still be waiting.
   void AddWorker(pid_t tid);
@@ -38,7 +46,7 @@ class SessionRegistry {
   static void AfterForkInChild();
 
   std::mutex mutex_;
-  std::vector<Session*> sessions_;
+  std::vector<ForkParticipant*> sessions_;
   std::mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
   std::vector<pid_t> workers_;
 };

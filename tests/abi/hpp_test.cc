@@ -93,6 +93,43 @@ void TestLists(const hbbp::profile& profile) {
   CHECK(in_rows == mix.total());
 }
 
+void TestFedSession() {
+  hbbp::fed_session session;
+  CHECK(StatusOf([&] { session.start(); }) == HBBP_ERROR_INVALID_STATE);
+  CHECK(StatusOf([&] { session.feed_perf_records("", 0); }) == HBBP_ERROR_INVALID_STATE);
+  auto source = hbbp::detail::sized<hbbp_feed_source>();
+  CHECK(StatusOf([&] { session.add_source(source); }) == HBBP_ERROR_INVALID_ARGUMENT);
+  source.kind = HBBP_SOURCE_LBR;
+  source.event = HBBP_EVENT_TAKEN_BRANCHES;
+  const std::uint32_t index = session.add_source(source);
+  CHECK(StatusOf([&] { session.add_ids(index, {1}); }) == HBBP_ERROR_INVALID_ARGUMENT);
+  const std::uint8_t code[] = {0x90, 0xeb, 0xfd};  // a loop
+  hbbp_feed_event event = {};
+  event.kind = HBBP_FEED_CODE;
+  event.address = 0x7000;
+  event.size = sizeof(code);
+  event.code = code;
+  event.time_ns = 1;
+  session.feed(std::vector<hbbp_feed_event>{event});
+  const std::vector<hbbp_branch_entry> stack(11, {0x7001, 0x7000, 0});
+  hbbp_feed_sample sample = {};
+  sample.time_ns = 2;
+  sample.period = 100;
+  sample.branches = stack.data();
+  sample.branch_count = 11;
+  session.feed(index, {sample});
+  CHECK(session.info().waiting == 2);
+  session.finish_round();
+  session.finish_round();
+  CHECK(session.info().waiting == 0);
+  session.flush();
+  hbbp::fed_session moved = std::move(session);
+  const std::vector<hbbp_block> blocks = moved.snapshot().blocks();
+  CHECK(blocks.size() == 1);
+  CHECK(blocks.at(0).source == HBBP_SOURCE_LBR);
+  CHECK(std::abs(blocks.at(0).count - 100) < 1e-9);
+}
+
 int TestSession(const std::string& folder) {
   auto options = hbbp::detail::sized<hbbp_session_options>();
   options.event = HBBP_EVENT_TASK_CLOCK;
@@ -131,6 +168,7 @@ int main() {
     return 1;
   }
   TestErrors(folder);
+  TestFedSession();
   const int skipped = TestSession(folder);
   CHECK(rmdir(folder.c_str()) == 0);
   return failures != 0 ? 1 : skipped;

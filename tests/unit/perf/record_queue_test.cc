@@ -44,7 +44,7 @@ TEST_CASE("records leave the queue by time, those of one time in their order") {
     queue.Flush(queue.MedianTime(), flushed);
     CHECK(flushed.stamps.size() > 125);
     CHECK(queue.latest() == expected.back().first);
-    queue.FlushAll(flushed);
+    queue.Flush(UINT64_MAX, flushed);
     CHECK(flushed.stamps == expected);
     CHECK(flushed.is_whole);
     CHECK(queue.bytes() == 0);
@@ -65,7 +65,7 @@ TEST_CASE("runs of many processors are merged") {
                      [](const Stamp& a, const Stamp& b) { return a.first < b.first; });
     Flushed flushed;
     queue.Flush(20, flushed);
-    queue.FlushAll(flushed);
+    queue.Flush(UINT64_MAX, flushed);
     CHECK(flushed.stamps == expected);
   }
 }
@@ -73,7 +73,7 @@ TEST_CASE("runs of many processors are merged") {
 TEST_CASE("an empty queue") {
   RecordQueue queue;
   Flushed flushed;
-  queue.FlushAll(flushed);
+  queue.Flush(UINT64_MAX, flushed);
   CHECK(flushed.stamps.empty());
   CHECK(queue.MedianTime() == 0);
 }

@@ -1,5 +1,6 @@
 #include "profile/importer.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -194,6 +195,19 @@ TEST_CASE("a stream that ends in another module leaves its own") {
   CHECK(first.stream_end == kStreamLeavesModule);
 }
 
+TEST_CASE("a branch at the very last address is no mark") {
+  for (const uint64_t last : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2}) {
+    Importer importer;
+    const uint32_t source = AddEbs(&importer);
+    const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
+    importer.AddBurst(source, BurstOf(branches), 1);
+    const ProfileData data = importer.Finish();
+    REQUIRE(data.branches.size() == 2);
+    const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };
+    CHECK(std::count_if(data.branches.begin(), data.branches.end(), has_stream) == 1);
+  }
+}
+
 TEST_CASE("generated code of two processes is not mixed up") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
@@ -250,6 +264,119 @@ TEST_CASE("a storm of forks and mappings is bounded") {
     importer.AddMapping(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1));
   }
   CHECK(importer.dropped_mappings() > 200);
+}
+
+TEST_CASE("processes that ended leave room for others") {
+  Importer importer;
+  for (uint32_t pid = 1; pid < 3000; ++pid) {
+    importer.AddFork(0, pid);
+    for (uint64_t i = 0; i < 2000; ++i) {
+      importer.AddMapping(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+    }
+    importer.AddExec(pid);
+  }
+  CHECK(importer.dropped_mappings() == 0);
+}
+
+TEST_CASE("a snapshot has what was told so far, and ends nothing") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddSample(source, SampleAt(0x400000));
+  for (int i = 0; i < 2; ++i) {
+    const ProfileData early = importer.Snapshot();
+    REQUIRE(early.counts.size() == 1);
+    CHECK(early.counts[0].samples == 1);
+  }
+  importer.AddSample(source, SampleAt(0x400000));
+  const ProfileData late = importer.Finish();
+  REQUIRE(late.counts.size() == 1);
+  CHECK(late.counts[0].samples == 2);
+}
+
+using Bytes = std::vector<uint8_t>;
+
+TEST_CASE("code that took the place of other code is not mixed up with it") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xc3};
+  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 10);
+  importer.AddCode(kPid, {0x8000}, old_code.size(), old_code, "elsewhere", 10);
+  importer.AddCode(kPid, {0x7001}, new_code.size(), new_code, "new", 20);
+  importer.AddSample(source, SampleAt(0x7001, kPid, 15));
+  importer.AddSample(source, SampleAt(0x7001, kPid, 25));
+  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
+  importer.AddSample(source, SampleAt(0x8000, kPid, 25));
+  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 30);
+  importer.AddSample(source, SampleAt(0x7001, kPid, 35));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 4);
+  const ModuleRecord& first = data.modules[data.counts[0].module];
+  const ModuleRecord& second = data.modules[data.counts[3].module];
+  CHECK(first.path == "[generated code of 100]");
+  CHECK(second.path == "[generated code of 100, layer 2]");
+  REQUIRE(first.chunks.size() == 2);
+  CHECK(first.chunks[0].bytes == old_code);
+  CHECK(first.chunks[0].name == "old");
+  CHECK(first.chunks[1].name == "elsewhere");
+  REQUIRE(second.chunks.size() == 1);
+  CHECK(second.chunks[0].bytes == new_code);
+  CHECK(second.chunks[0].name == "new");
+  CHECK(data.counts[0].offset == 0x7000);
+  CHECK(data.counts[1].offset == 0x7001);
+  CHECK(data.counts[1].samples == 2);  // before the new code, and after the old came back
+  CHECK(data.counts[2].offset == 0x8000);
+  CHECK(data.counts[3].offset == 0x7001);
+  CHECK(data.counts[3].samples == 1);
+}
+
+TEST_CASE("the memory that code was generated into does not hide it when it is made executable") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes code = {0x90, 0xc3};
+  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 5));
+  importer.AddCode(kPid, {0x7100}, code.size(), code, "", 10);
+  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 20));
+  importer.AddSample(source, SampleAt(0x7100, kPid, 30));
+  importer.AddSample(source, SampleAt(0x7200, kPid, 30));
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40));
+  importer.AddSample(source, SampleAt(0x7100, kPid, 50));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 3);
+  CHECK(PathOf(data, data.counts[0]) == "//anon");
+  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[2]) == "/bin/a");
+}
+
+TEST_CASE("code of which there is too much is counted by address") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  for (uint64_t i = 0; i < GeneratedCode::kMostLayers + 3; ++i) {
+    importer.AddCode(kPid, {0x7000}, 2,
+                     Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "", 10 + i);
+  }
+  importer.AddSample(source, SampleAt(0x7000, kPid, 10'000));
+  CHECK(importer.dropped_code() == 3);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.modules[data.counts[0].module].chunks.empty());
+}
+
+TEST_CASE("a child runs its parent's generated code, and generates its own") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes code = {0x90, 0xc3}, code_of_child = {0xcc, 0xc3};
+  importer.AddCode(kPid, {0x7000}, code.size(), code, "", 10);
+  importer.AddFork(kPid, 200);
+  importer.AddCode(200, {0x7000}, code_of_child.size(), code_of_child, "", 20);
+  importer.AddSample(source, SampleAt(0x7000, 200, 15));
+  importer.AddSample(source, SampleAt(0x7000, 200, 25));
+  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 3);
+  CHECK(PathOf(data, data.counts[0]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[2]) == "[generated code of 200]");
 }
 
 TEST_CASE("threads have the names that they had last") {

@@ -17,6 +17,7 @@ namespace hbbp {
 namespace {
 
 constexpr uint32_t kSourcesSection = 2;
+constexpr uint32_t kModulesSection = 4;
 constexpr uint32_t kCountsSection = 5;
 constexpr uint32_t kBranchesSection = 6;
 
@@ -104,7 +105,8 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kBranchesSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    newer_section.SetSectionVersion(type, type == kSourcesSection ? 4 : 3);
+    const uint32_t newest = type == kSourcesSection ? 3 : type == kModulesSection ? 2 : 1;
+    newer_section.SetSectionVersion(type, newest + 1);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
 }
@@ -245,6 +247,22 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kEventNameBytes = 8;
   sources.erase(sources.end() - kEventNameBytes, sources.end());
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("modules of version 1, whose code has no names, are read") {
+  ProfileData data = FullProfile();
+  data.modules.resize(1);
+  data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
+  data.counts.clear();
+  data.branches.clear();
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kModulesSection, 1);
+  std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
+  constexpr size_t kNameBytes = 8;
+  modules.erase(modules.end() - kNameBytes, modules.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));

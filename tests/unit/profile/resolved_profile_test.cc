@@ -221,6 +221,25 @@ TEST_CASE("generated code that was stored explains its samples") {
   CHECK(profile.functions()[0].name == "0x7000");
 }
 
+TEST_CASE("generated functions with names are told apart though they touch") {
+  ProfileData data = FullProfile();
+  data.branches.clear();
+  data.modules[2].chunks = {{0x7000, {0x90, 0x90, 0xc3}, "first"},
+                            {0x7003, {0x90, 0xc3}, "second"},
+                            {0x7005, {0x90, 0xc3}}};
+  data.counts = {MakeCount(2, 0, 0, 0x7000, 3, 1000), MakeCount(2, 0, 0, 0x7004, 2, 1000),
+                 MakeCount(2, 0, 0, 0x7005, 1, 1000)};
+  const ResolvedProfile profile(data);
+  REQUIRE(profile.functions().size() == 3);
+  CHECK(profile.functions()[0].name == "first");
+  CHECK(profile.functions()[0].range.end == ModuleAddress{0x7003});
+  CHECK(profile.functions()[1].name == "second");
+  CHECK(profile.functions()[2].name == "0x7005");
+  REQUIRE(profile.blocks().size() == 3);
+  CHECK(profile.blocks()[1].block.start == ModuleAddress{0x7003});
+  CHECK(profile.blocks()[1].block.instruction_count == 2);
+}
+
 TEST_CASE("an empty profile has nothing") {
   const ResolvedProfile profile{ProfileData()};
   CHECK(profile.blocks().empty());

@@ -113,7 +113,7 @@ ProfileData FullProfile() {
   data.modules[1].chunks = {{0, {0x7f, 'E', 'L', 'F'}}};
   data.modules[2].kind = ModuleKind::kAnonymous;
   data.modules[2].path = "[anonymous]";
-  data.modules[2].chunks = {{0x7000, {0x90, 0xc3}}, {0x9000, {0xcc}}};
+  data.modules[2].chunks = {{0x7000, {0x90, 0xc3}}, {0x9000, {0xcc}, "trap"}};
   data.modules[3].kind = ModuleKind::kKernel;
   data.modules[3].path = "[kernel]";
   data.modules[3].kernel = {"boot",
@@ -194,6 +194,7 @@ std::string Describe(const ProfileData& data) {
     for (const CodeChunk& chunk : module.chunks) {
       out << " chunk " << chunk.offset << ' ';
       Put(out, chunk.bytes);
+      out << ' ' << chunk.name;
     }
     const KernelRecord& kernel = module.kernel;
     out << " kernel " << kernel.boot_id << ' ' << kernel.release << ' ' << kernel.reference_symbol

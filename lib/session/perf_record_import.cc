@@ -1,19 +1,12 @@
-#include "session/perf_import.h"
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "session/perf_record_import.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
-#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "perf/branch_stack_bursts.h"
-#include "perf/perf_data_reader.h"
-#include "session/ibs_sums.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
 
@@ -22,12 +15,6 @@ namespace {
 
 constexpr uint32_t kProtectionExec = 4;  // PROT_EXEC of Linux
 constexpr size_t kToldProblems = 3;
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
@@ -41,10 +28,10 @@ bool HasWholeBranchStacks(const PerfEvent& event) {
          ((kinds & PERF_SAMPLE_BRANCH_ANY) != 0 || event.attr.branch_sample_type == 0);
 }
 
-class PerfImport : public PerfDataVisitor {
+class PerfImport : public PerfRecordImport {
  public:
-  PerfImport(const PerfDataReader& reader, ImportOptions files)
-      : reader_(reader), importer_(std::move(files)) {}
+  PerfImport(const EventTable& events, const PerfDataHeader& header, Importer* importer)
+      : events_(events), header_(header), importer_(*importer) {}
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     const uint16_t mode = CpuMode(sample.misc);
@@ -70,7 +57,7 @@ class PerfImport : public PerfDataVisitor {
       importer_.AddSample(*sources.ebs, ip);
     }
     if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
-      ibs_[event.index].Add(sources.ibs, sample.raw, reader_.byte_order());
+      ibs_[event.index].Add(sources.ibs, sample.raw, events_.order());
     }
     if (!sources.lbr) {
       if (!sample.branches.empty()) ++filtered_stacks_[event.index];
@@ -122,31 +109,41 @@ class PerfImport : public PerfDataVisitor {
     if (throttle.is_throttled) ++throttled_[IndexOfEvent(throttle.id)];
   }
 
-  ProfileData Finish(const PerfDataSummary& summary) {
-    for (const PerfDataHeader::FileBuildId& file : reader_.header().build_ids) {
-      importer_.SetBuildId(file.path, file.build_id);
+  void AddSourcesOf(const PerfEvent& event) override { SourcesOf(event); }
+
+  void AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) override {
+    EventSources& sources = sources_[event.index];
+    sources.ibs = ibs;
+    (source.kind == SourceKind::kLbr ? sources.lbr : sources.ebs) = importer_.AddSource(source);
+  }
+
+  void AddLost(const PerfEvent& event, uint64_t samples) override { lost_[event.index] += samples; }
+  void AddThrottled(const PerfEvent& event) override { ++throttled_[event.index]; }
+
+  Totals totals() const override {
+    Totals totals;
+    totals.first_time_ns = first_time_ns_;
+    totals.last_time_ns = last_time_ns_;
+    for (const auto& [event, sources] : sources_) {
+      totals.lost += LostOf(event);
+      totals.throttled += NumberOf(throttled_, event);
     }
-    importer_.SetKernelRelease(reader_.header().os_release);
-    // An event without samples is told of, too.
-    for (const PerfEvent& event : reader_.events()) SourcesOf(event);
-    for (const auto& [event, sources] : sources_) Complete(event, sources);
+    return totals;
+  }
+
+  void Complete(const PerfDataSummary& summary, ProfileData* data) const override {
+    for (const auto& [event, sources] : sources_) CompleteSources(event, sources, data);
     if (!sources_.empty()) {
       const EventSources& first = sources_.begin()->second;
-      importer_.source(first.ebs ? *first.ebs : *first.lbr).note = NoteOf(summary);
+      data->sources[first.ebs ? *first.ebs : *first.lbr].note = NoteOf(summary);
     }
-    ProfileData data = importer_.Finish();
-    const PerfDataHeader& header = reader_.header();
-    data.command = Join(header.command_line);
-    data.host = header.os_release.empty() ? header.hostname
-                                          : "Linux " + header.os_release + " " + header.hostname;
-    data.duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
+    data->duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
     const bool is_one_process =
-        !data.threads.empty() &&
-        std::all_of(data.threads.begin(), data.threads.end(), [&](const ThreadRecord& thread) {
-          return thread.pid == data.threads.front().pid;
+        !data->threads.empty() &&
+        std::all_of(data->threads.begin(), data->threads.end(), [&](const ThreadRecord& thread) {
+          return thread.pid == data->threads.front().pid;
         });
-    if (is_one_process) data.pid = data.threads.front().pid;
-    return data;
+    if (is_one_process) data->pid = data->threads.front().pid;
   }
 
  private:
@@ -161,7 +158,7 @@ class PerfImport : public PerfDataVisitor {
     const auto [place, added] = sources_.try_emplace(event.index);
     if (!added) return place->second;
     SourceRecord source;
-    source.event = KindOfPerfEvent(event.attr, event.name, reader_.header().cpu_id);
+    source.event = KindOfPerfEvent(event.attr, event.name, header_.cpu_id);
     source.event_name = event.name;
     source.period_mode = PeriodMode::kFixed;
     source.include_kernel = !event.attr.exclude_kernel;
@@ -181,7 +178,7 @@ class PerfImport : public PerfDataVisitor {
     return place->second;
   }
 
-  size_t IndexOfEvent(uint64_t id) const { return reader_.IndexOfId(id).value_or(0); }
+  size_t IndexOfEvent(uint64_t id) const { return events_.IndexOfId(id).value_or(0); }
 
   void NoteTime(uint64_t time_ns) {
     if (time_ns == 0 || time_ns == kNoTime) return;
@@ -189,22 +186,33 @@ class PerfImport : public PerfDataVisitor {
     last_time_ns_ = std::max(last_time_ns_, time_ns);
   }
 
-  void Complete(size_t event, const EventSources& sources) {
+  static uint64_t NumberOf(const std::map<size_t, uint64_t>& numbers, size_t event) {
+    const auto found = numbers.find(event);
+    return found == numbers.end() ? 0 : found->second;
+  }
+
+  uint64_t LostOf(size_t event) const {
+    return std::max(NumberOf(lost_, event), NumberOf(lost_in_all_, event));
+  }
+
+  void CompleteSources(size_t event, const EventSources& sources, ProfileData* data) const {
     for (const auto& index : {sources.ebs, sources.lbr}) {
       if (!index) continue;
-      SourceRecord& source = importer_.source(*index);
-      source.lost = std::max(lost_[event], lost_in_all_[event]);
-      source.throttled = throttled_[event];
+      SourceRecord& source = data->sources[*index];
+      source.lost = LostOf(event);
+      source.throttled = NumberOf(throttled_, event);
       auto& counters = source.trace.counters;
       const auto count = [&counters](const char* name, uint64_t number) {
         if (number != 0) counters.emplace_back(name, number);
       };
-      count("guest-samples", guest_samples_[event]);
-      count("filtered-branch-stacks", filtered_stacks_[event]);
-      if (index == sources.ebs) ibs_[event].AppendTo(&counters);
-      if (index != sources.lbr) continue;
-      count("empty-entries", bursts_[event].losses().empty);
-      count("speculative-entries", bursts_[event].losses().speculative);
+      count("guest-samples", NumberOf(guest_samples_, event));
+      count("filtered-branch-stacks", NumberOf(filtered_stacks_, event));
+      const auto ibs = ibs_.find(event);
+      if (index == sources.ebs && ibs != ibs_.end()) ibs->second.AppendTo(&counters);
+      const auto bursts = bursts_.find(event);
+      if (index != sources.lbr || bursts == bursts_.end()) continue;
+      count("empty-entries", bursts->second.losses().empty);
+      count("speculative-entries", bursts->second.losses().speculative);
     }
   }
 
@@ -225,14 +233,22 @@ class PerfImport : public PerfDataVisitor {
       add(std::to_string(importer_.dropped_mappings()) +
           " mappings left out, more than any machine has");
     }
+    if (importer_.dropped_code() != 0) {
+      add("there is code of " + std::to_string(importer_.dropped_code()) +
+          " pieces more than can be kept; samples in them are counted by address");
+    }
+    if (summary.late_records != 0) {
+      add(std::to_string(summary.late_records) + " records came after later ones");
+    }
     if (summary.dropped_records != 0) {
       add(std::to_string(summary.dropped_records) + " records could not be read");
     }
     return note;
   }
 
-  const PerfDataReader& reader_;
-  Importer importer_;
+  const EventTable& events_;
+  const PerfDataHeader& header_;
+  Importer& importer_;
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
@@ -245,44 +261,12 @@ class PerfImport : public PerfDataVisitor {
   uint64_t last_time_ns_ = 0;
 };
 
-// A pipe cannot be looked into; text is in files.
-StatusOr<bool> IsPerfData(const std::string& path) {
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
-  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
-  char start[8] = {};
-  HBBP_ASSIGN_OR_RETURN(const size_t size,
-                        source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));
-  const std::string_view magic(start, size);
-  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"}) {
-    if (magic == known) return true;
-  }
-  return false;
-}
-
-StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
-  if (path != "-") return PerfDataReader::Open(path);
-  constexpr char kName[] = "standard input";
-  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
-  if (!input.valid()) return ErrnoStatus(errno, kName);
-  return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
-}
-
 }  // namespace
 
-StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
-  if (path == "-") return ImportPerfData(path, options);
-  HBBP_ASSIGN_OR_RETURN(const bool is_perf_data, IsPerfData(path));
-  return is_perf_data ? ImportPerfData(path, options) : ImportPerfScript(path, options);
-}
-
-StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
-  PerfImport import(*reader, options.files);
-  PerfDataOptions how;
-  how.progress = options.progress;
-  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(&import, how));
-  return import.Finish(summary);
+std::unique_ptr<PerfRecordImport> PerfRecordImport::Create(const EventTable* events,
+                                                           const PerfDataHeader* header,
+                                                           Importer* importer) {
+  return std::make_unique<PerfImport>(*events, *header, importer);
 }
 
 }  // namespace hbbp

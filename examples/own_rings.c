@@ -1,0 +1,129 @@
+/* A profiler that has perf events and ring buffers of its own, and leaves the rest to the library:
+ * where does work() spend its time? */
+#define _GNU_SOURCE /* for syscall */
+#include <hbbp/hbbp.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { RING_BYTES = 1 << 18 };
+
+static struct perf_event_mmap_page *ring;
+
+static int open_event(struct perf_event_attr *attr) {
+  memset(attr, 0, sizeof(*attr));
+  attr->size = sizeof(*attr);
+  attr->type = PERF_TYPE_SOFTWARE;
+  attr->config = PERF_COUNT_SW_TASK_CLOCK;
+  attr->sample_period = 1000000; /* ns */
+  attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  attr->exclude_kernel = 1;
+  attr->disabled = 1;
+  attr->mmap = 1; /* tell of libraries that are loaded later */
+  attr->mmap2 = 1;
+  attr->sample_id_all = 1;
+  const int event = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+  if (event < 0) {
+    perror("perf_event_open");
+    exit(1);
+  }
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  ring = mmap(NULL, page + RING_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, event, 0);
+  if (ring == MAP_FAILED) {
+    perror("mmap of the ring");
+    exit(1);
+  }
+  return event;
+}
+
+/* What was mapped before there was an event: the kernel tells only of what comes. */
+static void feed_maps(hbbp_session *session) {
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[4352];
+  while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+    unsigned long start, end, offset;
+    char mode[5], path[4097] = "";
+    if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %4096[^\n]", &start, &end, mode, &offset, path) < 4 ||
+        mode[2] != 'x') {
+      continue;
+    }
+    const hbbp_feed_event mapping = {.kind = HBBP_FEED_MAPPING,
+                                     .pid = (uint32_t)getpid(),
+                                     .address = start,
+                                     .size = end - start,
+                                     .file_offset = offset,
+                                     .name = path};
+    hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), NULL);
+  }
+  if (maps != NULL) fclose(maps);
+}
+
+/* Hands over what is in the ring; records that go around its end are put together. */
+static void feed_ring(hbbp_session *session) {
+  static char records[RING_BYTES];
+  const char *data = (const char *)ring + ring->data_offset;
+  const uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+  const size_t bytes = (size_t)(head - ring->data_tail);
+  const size_t begin = (size_t)ring->data_tail % RING_BYTES;
+  const size_t first = bytes < RING_BYTES - begin ? bytes : RING_BYTES - begin;
+  memcpy(records, data + begin, first);
+  memcpy(records + first, data, bytes - first);
+  __atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_session_feed_perf_records(session, records, bytes, NULL, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+  }
+}
+
+__attribute__((noinline)) static unsigned work(unsigned state) {
+  for (int i = 0; i < 30000000; i++) state = state * 1664525 + 1013904223;
+  return state;
+}
+
+int main(void) {
+  struct perf_event_attr attr;
+  const int event = open_event(&attr);
+  hbbp_session *session = NULL;
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = HBBP_FEED_AS_FED; /* of one ring */
+  HBBP_INIT(hbbp_feed_source, source);
+  source.perf_attr = &attr;
+  source.perf_attr_size = sizeof(attr);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_session_create_fed(&options, &session, &error) ||
+      hbbp_session_add_fed_source(session, &source, NULL, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
+  feed_maps(session);
+  unsigned sum = 0;
+  for (int i = 0; i < 20; i++) {
+    ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+    sum = work(sum);
+    ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
+    feed_ring(session);
+  }
+
+  hbbp_profile *profile = NULL;
+  hbbp_session_snapshot(session, &profile, NULL);
+  HBBP_INIT(hbbp_profile_info, info);
+  hbbp_profile_get_info(profile, &info, NULL);
+  printf("sum = %u, %llu samples\n", sum, (unsigned long long)info.samples);
+  for (size_t i = 0; i < hbbp_profile_block_count(profile); i++) {
+    HBBP_INIT(hbbp_block, block);
+    HBBP_INIT(hbbp_function, function);
+    hbbp_profile_block_at(profile, i, &block, NULL);
+    hbbp_profile_function_at(profile, block.function, &function, NULL);
+    printf("%6.1f %% in %s, block 0x%llx of %u instructions\n",
+           100.0 * (double)block.samples / (double)info.samples, function.name,
+           (unsigned long long)block.start, block.instruction_count);
+  }
+  hbbp_profile_destroy(profile);
+  hbbp_session_destroy(session);
+  return 0;
+}

@@ -1,0 +1,244 @@
+/* feed.h: a profile of what the host observes itself.
+ *
+ * A host that has perf events of its own, a profiler for instance, hands over what they give. The
+ * library then starts no thread, no signal handler and no event. Three ways, which may be mixed:
+ * raw records of perf, as they lie in a ring buffer; samples that the host has decoded (instruction
+ * pointers, branch stacks, registers of IBS); and events, which say what is mapped where, which
+ * processes come and go, and what code a JIT has generated.
+ *
+ *   hbbp_session *session;
+ *   hbbp_session_create_fed(NULL, &session, NULL);
+ *   HBBP_INIT(hbbp_feed_source, source);
+ *   source.perf_attr = &attr;
+ *   source.perf_attr_size = sizeof(attr);
+ *   hbbp_session_add_fed_source(session, &source, NULL, NULL);
+ *   for (each time) {
+ *     for (each ring) hbbp_session_feed_perf_records(session, records, bytes, &consumed, NULL);
+ *     hbbp_session_feed_round(session, NULL);
+ *   }
+ *   hbbp_session_feed_flush(session, HBBP_FEED_ALL, NULL);
+ *   hbbp_session_snapshot(session, &profile, NULL);
+ *
+ * Such a session has _snapshot, _get_info and _destroy as any other; _start and _stop give
+ * HBBP_ERROR_INVALID_STATE. All functions that take a session may be called by any thread, also
+ * several at once. Sessions have nothing in common.
+ *
+ * Time. Samples are found in the mappings that there were at their time, so all times must be of
+ * one clock (attr.use_clockid, and the same for decoded samples). Records of one CPU come in order;
+ * those of several do not. What is fed therefore waits until everything earlier must have come,
+ * which the host says with _feed_round or _feed_flush; what has waited is not counted before. What
+ * has time 0 (not known) does not wait, nor does anything with HBBP_FEED_AS_FED, which also saves a
+ * copy: for hosts with a single ring, or that sort themselves.
+ */
+#ifndef HBBP_FEED_H_
+#define HBBP_FEED_H_
+
+#include "import.h"
+#include "samples.h"
+#include "session.h"
+#include "status.h"
+
+HBBP_EXTERN_C_BEGIN
+
+typedef int32_t hbbp_feed_order;
+enum {
+  HBBP_FEED_BY_TIME = 0, /* sorted within rounds */
+  HBBP_FEED_AS_FED = 1   /* in the order of calls, at once */
+};
+
+/* Fields that are 0 or NULL have their defaults. */
+typedef struct hbbp_feed_options {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_feed_order order;
+  uint64_t max_waiting_bytes; /* of what waits; beyond it the earlier half is counted, round or not.
+                                 0: the default, 64 MiB */
+  const char *command;        /* for hbbp_profile_info. Default: empty */
+  const char *host;   /* for hbbp_profile_info: the machine that what is fed is of. Default: this
+                         one, whose kernel, processor and PMUs are then those of the records */
+  const char *cpu_id; /* the processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
+                         It tells what raw events count. Default: not known */
+  const char *root;   /* where files are here, as in hbbp_import_options; so the next two */
+  const hbbp_moved_file *moved_files;
+  size_t moved_file_count;
+} hbbp_feed_options;
+
+/* Which of its two kinds of records HBBP_SOURCE_IBS has. */
+typedef int32_t hbbp_ibs_kind;
+enum {
+  HBBP_IBS_NONE = 0,
+  HBBP_IBS_OP = 1,   /* IBS_OP_CTL, IBS_OP_RIP, IBS_OP_DATA, ... */
+  HBBP_IBS_FETCH = 2 /* IBS_FETCH_CTL, IBS_FETCH_LINADDR, ... */
+};
+
+/* What samples come from. With `perf_attr` they are those in raw records, and one event can make
+ * two sources of the profile, of instruction pointers and of branch stacks (hbbp_profile_import
+ * says when). Without, they are decoded ones, and it is one source of the profile. */
+typedef struct hbbp_feed_source {
+  uint32_t struct_size; /* set by the caller */
+  /* Of raw records: */
+  uint32_t perf_attr_size;  /* bytes at perf_attr */
+  const void *perf_attr;    /* the struct perf_event_attr of any version, as it was opened */
+  const uint64_t *perf_ids; /* what the kernel calls the event (PERF_EVENT_IOC_ID), one for each
+                               descriptor. Needed where several events share a ring, whose
+                               sample_type must then have PERF_SAMPLE_IDENTIFIER or _ID */
+  size_t perf_id_count;
+  const char *event_name; /* "br_inst_retired.near_taken", "ibs_op//": tells what an event counts
+                             whose type and config do not, as those of PMUs of another machine. Also
+                             of decoded samples. Default: made of the others */
+  /* Of decoded samples; 0 with perf_attr, which says it: */
+  hbbp_source kind;        /* HBBP_SOURCE_EBS, _LBR or _IBS */
+  hbbp_event event;        /* what a period counts; not AUTO. Its unit is hbbp_source_info.unit */
+  hbbp_ibs_kind ibs;       /* of HBBP_SOURCE_IBS */
+  uint32_t include_kernel; /* 1: samples of the kernel were asked for */
+  uint64_t period;         /* for samples without one */
+  uint64_t frequency_hz;   /* instead of a period: samples have their own */
+} hbbp_feed_source;
+
+/* A taken branch, as struct perf_branch_entry of Linux, so that the kernel's array can be handed
+ * over as it lies. The flags are its bit-fields, the first at bit 0; 0 if nothing is known. Of
+ * fixed size. */
+typedef struct hbbp_branch_entry {
+  uint64_t from; /* of the branch instruction; 0 with `to` 0: no entry, the stack is cut here */
+  uint64_t to;
+  uint64_t flags;
+} hbbp_branch_entry;
+
+/* In hbbp_branch_entry.flags: the branch was on a path that was not taken after all
+ * (PERF_BR_SPEC_WRONG_PATH). It is left out, and the stack is cut there. */
+#define HBBP_BRANCH_WRONG_PATH (UINT64_C(1) << 24)
+
+#define HBBP_MAX_FED_BRANCHES 65536
+#define HBBP_MAX_IBS_REGISTERS 32
+
+/* A decoded sample. Branches and registers are refused with a source of another kind. What it
+ * points to is read during the call. */
+typedef struct hbbp_feed_sample {
+  uint64_t time_ns; /* 0: not known */
+  uint64_t ip;      /* EBS and IBS */
+  uint64_t period;  /* occurrences of the event that it stands for; 0: the source's */
+  uint32_t pid;
+  uint32_t tid;
+  const hbbp_branch_entry *branches; /* LBR: all of the stack, the newest branch first */
+  uint32_t branch_count;             /* at most HBBP_MAX_FED_BRANCHES */
+  uint32_t ibs_register_count;       /* at most HBBP_MAX_IBS_REGISTERS */
+  const uint64_t *ibs_registers;     /* IBS: raw, in the order of their numbers, as in the kernel's
+                                        raw data; NULL: the ip is all that is known */
+  uint32_t ibs_capabilities;         /* the word in front of them there */
+  uint32_t reserved;                 /* 0 */
+} hbbp_feed_sample;
+
+/* Values of hbbp_feed_event.kind, and the fields that each uses beside pid and time_ns. */
+typedef int32_t hbbp_feed_event_kind;
+enum {
+  HBBP_FEED_MAPPING = 1,     /* executable memory appeared: address, size; of a file also name (its
+                                path), file_offset, and if known device, inode, build_id. It
+                                replaces what was there */
+  HBBP_FEED_CODE = 2,        /* the process has generated code: address, size, and if known code
+                                (size bytes) and name (of the function that it is). It replaces what
+                                was there, whose samples stay its own; freed code need not be told.
+                                Without code samples are counted, but not in blocks */
+  HBBP_FEED_EXEC = 3,        /* another program, nothing is mapped; if known name, of thread tid */
+  HBBP_FEED_FORK = 4,        /* tid of pid was made by parent_tid of parent_pid: a process with its
+                                mappings, or, if the pids are the same, a thread */
+  HBBP_FEED_EXIT = 5,        /* the process, not only a thread, has ended */
+  HBBP_FEED_THREAD_NAME = 6, /* tid, name */
+  HBBP_FEED_BUILD_ID = 7,    /* build_id of the file called name, for its mappings without one */
+  HBBP_FEED_LOST = 8,        /* `count` samples of `source` were lost */
+  HBBP_FEED_THROTTLED = 9    /* sampling for `source` was held back once */
+};
+
+/* `pid` of mappings of the kernel. */
+#define HBBP_FEED_KERNEL_PID UINT32_MAX
+
+/* Something that happened. Fields that its kind does not use are not looked at. What it points to
+ * is read during the call. */
+typedef struct hbbp_feed_event {
+  hbbp_feed_event_kind kind;
+  uint32_t pid;
+  uint32_t tid;
+  uint32_t parent_pid;
+  uint32_t parent_tid;
+  uint32_t source;
+  uint64_t time_ns; /* 0: since ever, of mappings and code; of others: not known */
+  uint64_t address;
+  uint64_t size; /* bytes */
+  uint64_t file_offset;
+  uint64_t device; /* makedev */
+  uint64_t inode;
+  uint64_t count;
+  const char *name;
+  const uint8_t *build_id;
+  const uint8_t *code;
+  uint32_t build_id_size; /* bytes, at most 64 */
+  uint32_t reserved;      /* 0 */
+} hbbp_feed_event;
+
+/* For hbbp_session_feed_flush. */
+#define HBBP_FEED_ALL UINT64_MAX
+
+/* `options` may be NULL: all defaults. In a child made by fork, the session has what it had.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
+ * which), HBBP_ERROR_VERSION (an option that this library does not know), HBBP_ERROR_NO_MEMORY.
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_session_create_fed(const hbbp_feed_options *options,
+                                             hbbp_session **session, hbbp_error *error);
+
+/* `index`, which may be NULL, gets its number, by which the functions below call it: 0 for the
+ * first. Sources may be added at any time.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (which field, and why), HBBP_ERROR_VERSION,
+ * HBBP_ERROR_INVALID_STATE (the session is not a fed one; so below), HBBP_ERROR_NO_MEMORY.
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_session_add_fed_source(hbbp_session *session,
+                                                 const hbbp_feed_source *source, uint32_t *index,
+                                                 hbbp_error *error);
+
+/* More perf_ids of a source, as when a new thread or CPU gets an event. Must come before its
+ * records. Errors: HBBP_ERROR_INVALID_ARGUMENT (no such source; one without perf_attr; NULL).
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_session_add_fed_ids(hbbp_session *session, uint32_t index,
+                                              const uint64_t *perf_ids, size_t perf_id_count,
+                                              hbbp_error *error);
+
+/* `bytes` bytes of whole records one after the other, in the byte order of this machine, of all
+ * sources with a perf_attr: SAMPLE, MMAP, MMAP2, COMM, FORK, LOST, THROTTLE, ...; others are
+ * skipped. A record that goes around the end of its ring has to be put together first. `consumed`,
+ * which may be NULL, gets the bytes of whole records; a rest is the beginning of a record, to be
+ * fed again with what follows. Records of no known event, or too short for their fields, are
+ * dropped: hbbp_session_info.dropped counts them and hbbp_source_info.note tells of the first.
+ * Errors: HBBP_ERROR_BAD_FORMAT (where a record should begin there is none; the message has the
+ * offset, as has `consumed`; what came before was taken), HBBP_ERROR_INVALID_STATE (no source has a
+ * perf_attr), HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NO_MEMORY. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_feed_perf_records(hbbp_session *session, const void *records,
+                                                    size_t bytes, size_t *consumed,
+                                                    hbbp_error *error);
+
+/* `count` decoded samples of the source `index`, sample_size = sizeof(hbbp_feed_sample) apart as
+ * the caller knows it. All are taken, or none.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (which sample, and why; a sample_size that no version has),
+ * HBBP_ERROR_VERSION (fields that this library does not know are not 0), HBBP_ERROR_NO_MEMORY.
+ * Since 0.1. */
+HBBP_API hbbp_status hbbp_session_feed_samples(hbbp_session *session, uint32_t index,
+                                               const hbbp_feed_sample *samples, size_t count,
+                                               size_t sample_size, hbbp_error *error);
+
+/* `count` events, event_size = sizeof(hbbp_feed_event) apart as the caller knows it. All are taken,
+ * or none. Errors: as hbbp_session_feed_samples. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_feed_events(hbbp_session *session, const hbbp_feed_event *events,
+                                              size_t count, size_t event_size, hbbp_error *error);
+
+/* Every ring was emptied once since the last round. Counts what had come by the end of the round
+ * before that: what is in a ring now is later than anything that was in another one then. Records
+ * PERF_RECORD_FINISHED_ROUND, which perf writes, do the same.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1. */
+HBBP_API hbbp_status hbbp_session_feed_round(hbbp_session *session, hbbp_error *error);
+
+/* Everything that happened up to `up_to_ns` was fed: counts what waits up to there. HBBP_FEED_ALL
+ * at the end. What comes later with an earlier time is counted all the same, but in what is mapped
+ * then; hbbp_source_info.note says how often that was.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1. */
+HBBP_API hbbp_status hbbp_session_feed_flush(hbbp_session *session, uint64_t up_to_ns,
+                                             hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_FEED_H_ */

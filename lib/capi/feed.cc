@@ -1,0 +1,390 @@
+#include <hbbp/feed.h>
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "capi/boundary.h"
+#include "capi/import_files.h"
+#include "capi/session_handle.h"
+#include "perf/branch_stack.h"
+#include "session/fed_session.h"
+
+using hbbp::FedEvent;
+using hbbp::FedEventKind;
+using hbbp::FedSample;
+using hbbp::FedSession;
+using hbbp::MakeStatus;
+using hbbp::OkStatus;
+using hbbp::SourceKind;
+using hbbp::Status;
+using hbbp::StatusCode;
+using hbbp::StatusOr;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
+
+static_assert(sizeof(hbbp_branch_entry) == hbbp::BranchStack::kEntryBytes);
+static_assert(static_cast<int>(hbbp::IbsKind::kNone) == HBBP_IBS_NONE);
+static_assert(static_cast<int>(hbbp::IbsKind::kOp) == HBBP_IBS_OP);
+static_assert(static_cast<int>(hbbp::IbsKind::kFetch) == HBBP_IBS_FETCH);
+static_assert(static_cast<int>(FedEventKind::kMapping) == HBBP_FEED_MAPPING);
+static_assert(static_cast<int>(FedEventKind::kCode) == HBBP_FEED_CODE);
+static_assert(static_cast<int>(FedEventKind::kExec) == HBBP_FEED_EXEC);
+static_assert(static_cast<int>(FedEventKind::kFork) == HBBP_FEED_FORK);
+static_assert(static_cast<int>(FedEventKind::kExit) == HBBP_FEED_EXIT);
+static_assert(static_cast<int>(FedEventKind::kThreadName) == HBBP_FEED_THREAD_NAME);
+static_assert(static_cast<int>(FedEventKind::kBuildId) == HBBP_FEED_BUILD_ID);
+static_assert(static_cast<int>(FedEventKind::kLost) == HBBP_FEED_LOST);
+static_assert(static_cast<int>(FedEventKind::kThrottled) == HBBP_FEED_THROTTLED);
+static_assert(HBBP_FEED_KERNEL_PID == hbbp::Importer::kKernelPid);
+
+namespace {
+
+// What the first version had.
+constexpr size_t kSmallestSample = 64;
+constexpr size_t kSmallestEvent = 112;
+static_assert(sizeof(hbbp_feed_sample) == kSmallestSample);
+static_assert(sizeof(hbbp_feed_event) == kSmallestEvent);
+
+constexpr size_t kLongestName = 4096;
+constexpr uint32_t kLongestBuildId = 64;
+constexpr uint64_t kLargestCode = 256 << 20;
+
+Status BadField(const char* what, const char* must) {
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: must be %s", what, must);
+}
+
+StatusOr<FedSession*> FedOf(const char* function, hbbp_session* session) {
+  if (session == nullptr) return NullArgument(function, "session");
+  if (session->fed == nullptr) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "%s: this session samples by itself; feed one that hbbp_session_create_fed "
+                      "made",
+                      function);
+  }
+  return session->fed.get();
+}
+
+Status CheckElements(const char* function, const char* name, const void* elements, size_t count,
+                     size_t size, size_t smallest) {
+  if (elements == nullptr && count != 0) return NullArgument(function, name);
+  if (size >= smallest && size <= 4096) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument,
+                    "%s: %zu as the size of an element of %s, which has at least %zu bytes",
+                    function, size, name, smallest);
+}
+
+// The elements of an array whose elements may be larger than this library knows them.
+template <typename Element>
+class Elements {
+ public:
+  Elements(const Element* first, size_t size)
+      : first_(reinterpret_cast<const unsigned char*>(first)), size_(size) {}
+
+  Element operator[](size_t index) const {
+    Element element;
+    std::memcpy(&element, first_ + index * size_, sizeof(element));
+    return element;
+  }
+  bool HasUnknownField(size_t index) const {
+    for (size_t i = sizeof(Element); i < size_; ++i) {
+      if (first_[index * size_ + i] != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  const unsigned char* first_;
+  size_t size_;
+};
+
+Status UnknownField(const char* function, const char* name, size_t index) {
+  return MakeStatus(StatusCode::kVersion,
+                    "%s: %s[%zu] has a field that libhbbp %s does not know; use a newer library or "
+                    "leave the field 0",
+                    function, name, index, HBBP_VERSION_STRING);
+}
+
+Status BadElement(const char* function, const char* name, size_t index, const char* what) {
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: %s[%zu].%s", function, name, index, what);
+}
+
+// Null, or what is wrong.
+const char* ProblemOf(const hbbp_feed_sample& sample, SourceKind kind) {
+  if (sample.reserved != 0) return "reserved: must be 0";
+  if (sample.branch_count != 0) {
+    if (kind != SourceKind::kLbr) return "branch_count: must be 0 for a source of another kind";
+    if (sample.branches == nullptr) return "branches: is NULL";
+    if (sample.branch_count > HBBP_MAX_FED_BRANCHES) return "branch_count: must be at most 65536";
+  }
+  if (sample.ibs_register_count != 0) {
+    if (kind != SourceKind::kIbs) return "ibs_register_count: must be 0 for another kind of source";
+    if (sample.ibs_registers == nullptr) return "ibs_registers: is NULL";
+    if (sample.ibs_register_count > HBBP_MAX_IBS_REGISTERS) {
+      return "ibs_register_count: must be at most 32";
+    }
+  }
+  return nullptr;
+}
+
+const char* ProblemOf(const hbbp_feed_event& event, size_t source_count) {
+  if (event.reserved != 0) return "reserved: must be 0";
+  if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_THROTTLED) {
+    return "kind: must be a HBBP_FEED_ value";
+  }
+  if (event.name != nullptr && ::strnlen(event.name, kLongestName + 1) > kLongestName) {
+    return "name: is longer than 4096 bytes";
+  }
+  if (event.build_id_size > kLongestBuildId) return "build_id_size: must be at most 64";
+  if (event.build_id_size != 0 && event.build_id == nullptr) return "build_id: is NULL";
+  switch (event.kind) {
+    case HBBP_FEED_MAPPING:
+    case HBBP_FEED_CODE:
+      if (event.size == 0 || event.size > UINT64_MAX - event.address) {
+        return "size: must be at least 1, and reach no farther than the last address";
+      }
+      if (event.kind == HBBP_FEED_CODE && event.code != nullptr && event.size > kLargestCode) {
+        return "size: must be at most 256 MiB of code";
+      }
+      return nullptr;
+    case HBBP_FEED_THREAD_NAME:
+    case HBBP_FEED_BUILD_ID:
+      return event.name == nullptr ? "name: is NULL" : nullptr;
+    case HBBP_FEED_LOST:
+    case HBBP_FEED_THROTTLED:
+      return event.source >= source_count ? "source: there is none of this number" : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+FedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
+  FedSample sample;
+  sample.pid = given.pid;
+  sample.tid = given.tid;
+  sample.time_ns = given.time_ns;
+  sample.ip = given.ip;
+  sample.period = given.period;
+  if (given.branch_count != 0) {
+    sample.branches = {reinterpret_cast<const uint8_t*>(given.branches),
+                       given.branch_count * sizeof(hbbp_branch_entry)};
+  }
+  if (given.ibs_register_count != 0) {
+    const size_t register_bytes = given.ibs_register_count * sizeof(uint64_t);
+    ibs->resize(sizeof(given.ibs_capabilities) + register_bytes);
+    std::memcpy(ibs->data(), &given.ibs_capabilities, sizeof(given.ibs_capabilities));
+    std::memcpy(ibs->data() + sizeof(given.ibs_capabilities), given.ibs_registers, register_bytes);
+    sample.ibs = *ibs;
+  }
+  return sample;
+}
+
+FedEvent EventOf(const hbbp_feed_event& given) {
+  FedEvent event;
+  event.kind = static_cast<FedEventKind>(given.kind);
+  event.pid = given.pid;
+  event.tid = given.tid;
+  event.parent_pid = given.parent_pid;
+  event.parent_tid = given.parent_tid;
+  event.source = given.source;
+  event.time_ns = given.time_ns;
+  event.address = given.address;
+  event.size = given.size;
+  event.file_offset = given.file_offset;
+  event.device = given.device;
+  event.inode = given.inode;
+  event.count = given.count;
+  if (given.name != nullptr) event.name = given.name;
+  event.build_id = {given.build_id, given.build_id_size};
+  if (given.kind == HBBP_FEED_CODE && given.code != nullptr) {
+    event.code = {given.code, given.size};
+  }
+  return event;
+}
+
+Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
+  if (given.order != HBBP_FEED_BY_TIME && given.order != HBBP_FEED_AS_FED) {
+    return BadField("hbbp_feed_options.order", "a hbbp_feed_order");
+  }
+  if (given.order == HBBP_FEED_AS_FED) {
+    options->delivery.order = hbbp::DeliveryOptions::Order::kAsWritten;
+  }
+  constexpr uint64_t kDefaultWaitingBytes = 64 << 20;
+  options->delivery.max_waiting_bytes =
+      given.max_waiting_bytes != 0 ? given.max_waiting_bytes : kDefaultWaitingBytes;
+  if (given.cpu_id != nullptr) options->cpu_id = given.cpu_id;
+  if (!options->cpu_id.empty() && (given.host == nullptr || *given.host == '\0')) {
+    return BadField("hbbp_feed_options.cpu_id", "NULL without a host, which is this machine");
+  }
+  if (given.command != nullptr) options->command = given.command;
+  if (given.host != nullptr) options->host = given.host;
+  return FilesOf("hbbp_session_create_fed", given.root, given.moved_files, given.moved_file_count,
+                 &options->files);
+}
+
+Status AddRecordSource(const hbbp_feed_source& source, FedSession* session, uint32_t* index) {
+  if (source.kind != 0 || source.event != 0 || source.ibs != 0 || source.include_kernel != 0 ||
+      source.period != 0 || source.frequency_hz != 0) {
+    return BadField("hbbp_feed_source.kind, event, ibs, include_kernel, period and frequency_hz",
+                    "0 with a perf_attr, which says them");
+  }
+  if (source.perf_ids == nullptr && source.perf_id_count != 0) {
+    return BadField("hbbp_feed_source.perf_id_count", "0 if perf_ids is NULL");
+  }
+  const auto* attr = static_cast<const uint8_t*>(source.perf_attr);
+  HBBP_ASSIGN_OR_RETURN(
+      *index, session->AddRecordSource({attr, source.perf_attr_size},
+                                       {source.perf_ids, source.perf_ids + source.perf_id_count},
+                                       source.event_name != nullptr ? source.event_name : ""));
+  return OkStatus();
+}
+
+Status AddSampleSource(const hbbp_feed_source& source, FedSession* session, uint32_t* index) {
+  if (source.kind < HBBP_SOURCE_EBS || source.kind > HBBP_SOURCE_IBS) {
+    return BadField("hbbp_feed_source.kind",
+                    "HBBP_SOURCE_EBS, _LBR or _IBS, or perf_attr be set for raw records");
+  }
+  if (source.event <= HBBP_EVENT_AUTO || source.event > HBBP_EVENT_OTHER) {
+    return BadField("hbbp_feed_source.event", "a HBBP_EVENT_ value other than AUTO");
+  }
+  const bool is_ibs = source.kind == HBBP_SOURCE_IBS;
+  if (is_ibs ? source.ibs != HBBP_IBS_OP && source.ibs != HBBP_IBS_FETCH
+             : source.ibs != HBBP_IBS_NONE) {
+    return BadField("hbbp_feed_source.ibs",
+                    "HBBP_IBS_OP or HBBP_IBS_FETCH for HBBP_SOURCE_IBS, else 0");
+  }
+  if (source.include_kernel > 1) return BadField("hbbp_feed_source.include_kernel", "0 or 1");
+  if (source.period != 0 && source.frequency_hz != 0) {
+    return BadField("hbbp_feed_source.period", "0 with a frequency_hz");
+  }
+  if (source.perf_id_count != 0) return BadField("hbbp_feed_source.perf_id_count", "0");
+  hbbp::SourceRecord record;
+  record.kind = static_cast<SourceKind>(source.kind);
+  record.event = static_cast<hbbp::EventKind>(source.event);
+  record.period_mode = hbbp::PeriodMode::kFixed;
+  record.period = source.period;
+  record.frequency_hz = source.frequency_hz;
+  record.include_kernel = source.include_kernel != 0;
+  if (source.event_name != nullptr) record.event_name = source.event_name;
+  *index = session->AddSampleSource(record, static_cast<hbbp::IbsKind>(source.ibs));
+  return OkStatus();
+}
+
+}  // namespace
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_session_create_fed(const hbbp_feed_options* options,
+                                             hbbp_session** session, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (session == nullptr) return NullArgument("hbbp_session_create_fed", "session");
+    HBBP_INIT(hbbp_feed_options, full);
+    if (options != nullptr) {
+      HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_feed_options", &full));
+    }
+    hbbp::FeedOptions chosen;
+    HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
+    *session = new hbbp_session(std::make_unique<FedSession>(chosen));
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_add_fed_source(hbbp_session* session,
+                                                 const hbbp_feed_source* source, uint32_t* index,
+                                                 hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_add_fed_source", session));
+    if (source == nullptr) return NullArgument("hbbp_session_add_fed_source", "source");
+    hbbp_feed_source full;
+    HBBP_RETURN_IF_ERROR(ReadInput(source, "hbbp_feed_source", &full));
+    uint32_t added = 0;
+    HBBP_RETURN_IF_ERROR(full.perf_attr != nullptr ? AddRecordSource(full, fed, &added)
+                                                   : AddSampleSource(full, fed, &added));
+    if (index != nullptr) *index = added;
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_add_fed_ids(hbbp_session* session, uint32_t index,
+                                              const uint64_t* perf_ids, size_t perf_id_count,
+                                              hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_add_fed_ids", session));
+    if (perf_ids == nullptr) return NullArgument("hbbp_session_add_fed_ids", "perf_ids");
+    return fed->AddIds(index, {perf_ids, perf_id_count}).Annotate("hbbp_session_add_fed_ids");
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_feed_perf_records(hbbp_session* session, const void* records,
+                                                    size_t bytes, size_t* consumed,
+                                                    hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    constexpr char kName[] = "hbbp_session_feed_perf_records";
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    if (records == nullptr && bytes != 0) return NullArgument(kName, "records");
+    size_t taken = 0;
+    const Status status = fed->FeedRecords({static_cast<const uint8_t*>(records), bytes}, &taken);
+    if (consumed != nullptr) *consumed = taken;
+    return status.Annotate(kName);
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_feed_samples(hbbp_session* session, uint32_t index,
+                                               const hbbp_feed_sample* samples, size_t count,
+                                               size_t sample_size, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    constexpr char kName[] = "hbbp_session_feed_samples";
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    HBBP_RETURN_IF_ERROR(
+        CheckElements(kName, "samples", samples, count, sample_size, kSmallestSample));
+    const SourceKind kind = fed->KindOfSource(index);
+    const Elements<hbbp_feed_sample> all(samples, sample_size);
+    for (size_t i = 0; i < count; ++i) {
+      if (all.HasUnknownField(i)) return UnknownField(kName, "samples", i);
+      const char* problem = ProblemOf(all[i], kind);
+      if (problem != nullptr) return BadElement(kName, "samples", i, problem);
+    }
+    std::vector<uint8_t> ibs;
+    return fed->FeedSamples(index, count, [&](size_t i) { return SampleOf(all[i], &ibs); })
+        .Annotate(kName);
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_feed_events(hbbp_session* session, const hbbp_feed_event* events,
+                                              size_t count, size_t event_size, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    constexpr char kName[] = "hbbp_session_feed_events";
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    HBBP_RETURN_IF_ERROR(CheckElements(kName, "events", events, count, event_size, kSmallestEvent));
+    const size_t sources = fed->source_count();
+    const Elements<hbbp_feed_event> all(events, event_size);
+    for (size_t i = 0; i < count; ++i) {
+      if (all.HasUnknownField(i)) return UnknownField(kName, "events", i);
+      const char* problem = ProblemOf(all[i], sources);
+      if (problem != nullptr) return BadElement(kName, "events", i, problem);
+    }
+    fed->FeedEvents(count, [&](size_t i) { return EventOf(all[i]); });
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_feed_round(hbbp_session* session, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_feed_round", session));
+    fed->FinishRound();
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_session_feed_flush(hbbp_session* session, uint64_t up_to_ns,
+                                             hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_feed_flush", session));
+    fed->FlushUpTo(up_to_ns);
+    return OkStatus();
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,129 @@
+// FedSession: a profile of what a host observes with events of its own and hands over.
+//
+// Nothing of ours runs: no thread, no handler, no event. Records of perf go the way that those of a
+// recording go (perf_data_import.cc); samples and events that the host has decoded join them where
+// records would be parsed.
+#ifndef HBBP_LIB_SESSION_FED_SESSION_H_
+#define HBBP_LIB_SESSION_FED_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "perf/perf_data_event.h"
+#include "perf/perf_data_header.h"
+#include "perf/record_delivery.h"
+#include "profile/importer.h"
+#include "session/fed_item.h"
+#include "session/perf_record_import.h"
+#include "session/session.h"
+#include "session/session_registry.h"
+
+namespace hbbp {
+
+struct FeedOptions {
+  ImportOptions files;
+  DeliveryOptions delivery;
+  std::string host;    // empty: this machine
+  std::string cpu_id;  // of another machine, as perf spells it
+  std::string command;
+};
+
+// All functions may be called from any thread, at once. Sources are called by their number, in the
+// order in which they were added.
+class FedSession : private ForkParticipant {
+ public:
+  explicit FedSession(const FeedOptions& options);
+  ~FedSession() override;
+  FedSession(const FedSession&) = delete;
+  FedSession& operator=(const FedSession&) = delete;
+
+  // Of records: `attr` in the layout of any kernel; `ids` by which the kernel tells the event from
+  // others in a ring.
+  StatusOr<uint32_t> AddRecordSource(std::span<const uint8_t> attr, std::vector<uint64_t> ids,
+                                     std::string name);
+  Status AddIds(uint32_t source, std::span<const uint64_t> ids);
+  // Of decoded samples, of one kind.
+  uint32_t AddSampleSource(const SourceRecord& source, IbsKind ibs);
+
+  // Whole records, as in a ring buffer. `consumed` is where a record begins that is not whole, or,
+  // after an error, where what is no record begins.
+  Status FeedRecords(std::span<const uint8_t> bytes, size_t* consumed);
+
+  // at(i) gives each of `count` FedSamples, or FedEvents.
+  template <typename At>
+  Status FeedSamples(uint32_t source, size_t count, At&& at) {
+    std::lock_guard lock(mutex_);
+    HBBP_RETURN_IF_ERROR(CheckSampleSource(source));
+    for (size_t i = 0; i < count; ++i) {
+      FedSample sample = at(i);
+      sample.source = source;
+      ++samples_;
+      Take(sample);
+    }
+    return OkStatus();
+  }
+  template <typename At>
+  void FeedEvents(size_t count, At&& at) {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < count; ++i) Take(at(i));
+  }
+  // Of a source that AddSampleSource made; kNone of others.
+  SourceKind KindOfSource(uint32_t source) const;
+  size_t source_count() const;
+
+  void FinishRound();
+  // Everything up to `time_ns` was fed.
+  void FlushUpTo(uint64_t time_ns);
+
+  // What is complete.
+  ProfileData Snapshot() const;
+  SessionInfo Info() const;
+
+ private:
+  struct Source {
+    const PerfEvent* event = nullptr;
+    SourceKind kind = SourceKind::kNone;  // of decoded samples
+  };
+
+  void LockForFork() override { mutex_.lock(); }
+  void UnlockAfterFork() override { mutex_.unlock(); }
+  // What the host knows of, its child knows of as well.
+  void ForgetInChild() override {}
+
+  Status CheckSource(uint32_t source) const;
+  Status CheckSampleSource(uint32_t source) const;
+  bool is_this_machine() const { return options_.host.empty(); }
+  void TakeRecord(std::span<const uint8_t> record, uint64_t offset);
+  template <typename Item>
+  void Take(const Item& item);
+  void Deliver(const FedSample& sample);
+  void Deliver(const FedEvent& event);
+
+  const FeedOptions options_;
+  const uint64_t start_time_ns_;
+  PerfDataHeader header_;
+
+  mutable std::mutex mutex_;  // all below
+  EventTable events_;
+  std::deque<PerfEvent> sample_events_;  // of decoded samples
+  std::vector<Source> sources_;
+  Importer importer_;
+  std::unique_ptr<PerfRecordImport> import_;
+  PerfDataSummary summary_;
+  RecordDelivery delivery_;
+  std::vector<uint8_t> packed_;
+  bool knows_pmus_ = false;
+  uint64_t samples_ = 0;
+  uint64_t fed_bytes_ = 0;  // of records
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_FED_SESSION_H_

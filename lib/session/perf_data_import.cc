@@ -1,0 +1,78 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "perf/perf_data_reader.h"
+#include "profile/importer.h"
+#include "session/perf_import.h"
+#include "session/perf_record_import.h"
+
+namespace hbbp {
+namespace {
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+// A pipe cannot be looked into; text is in files.
+StatusOr<bool> IsPerfData(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
+  char start[8] = {};
+  HBBP_ASSIGN_OR_RETURN(const size_t size,
+                        source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));
+  const std::string_view magic(start, size);
+  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"}) {
+    if (magic == known) return true;
+  }
+  return false;
+}
+
+StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
+  if (path != "-") return PerfDataReader::Open(path);
+  constexpr char kName[] = "standard input";
+  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!input.valid()) return ErrnoStatus(errno, kName);
+  return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
+}
+
+}  // namespace
+
+StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
+  if (path == "-") return ImportPerfData(path, options);
+  HBBP_ASSIGN_OR_RETURN(const bool is_perf_data, IsPerfData(path));
+  return is_perf_data ? ImportPerfData(path, options) : ImportPerfScript(path, options);
+}
+
+StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
+  Importer importer(options.files);
+  const PerfDataHeader& header = reader->header();
+  const auto import = PerfRecordImport::Create(&reader->event_table(), &header, &importer);
+  PerfDataOptions how;
+  how.progress = options.progress;
+  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
+  for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
+    importer.SetBuildId(file.path, file.build_id);
+  }
+  importer.SetKernelRelease(header.os_release);
+  for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
+  ProfileData data = importer.Finish();
+  import->Complete(summary, &data);
+  data.command = Join(header.command_line);
+  data.host = header.os_release.empty() ? header.hostname
+                                        : "Linux " + header.os_release + " " + header.hostname;
+  return data;
+}
+
+}  // namespace hbbp

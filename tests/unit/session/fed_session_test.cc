@@ -1,0 +1,587 @@
+#include "session/fed_session.h"
+
+#include <linux/perf_event.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "perf/perf_abi.h"
+#include "perf/perf_event.h"
+#include "session/kernel_name.h"
+#include "session/pmu_types.h"
+#include "support/catch.h"
+#include "support/perf_record_builder.h"
+#include "support/temporary_folder.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kPid = 100;
+constexpr uint64_t kIp = 0x400010;
+
+using Bytes = std::vector<uint8_t>;
+
+perf_event_attr Attr(uint64_t config = PERF_COUNT_HW_INSTRUCTIONS) {
+  perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_HARDWARE, config);
+  attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                     PERF_SAMPLE_PERIOD;
+  attr.sample_id_all = 1;
+  attr.sample_period = 1000;
+  return attr;
+}
+
+uint32_t AddSource(FedSession* session, const perf_event_attr& attr,
+                   const std::vector<uint64_t>& ids = {1}, const std::string& name = "") {
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&attr);
+  const StatusOr<uint32_t> source = session->AddRecordSource({bytes, sizeof(attr)}, ids, name);
+  REQUIRE(source.ok());
+  return *source;
+}
+
+// Of an event with the attr above.
+PerfRecordBuilder Record(uint64_t time, uint32_t pid = kPid, uint64_t id = 1) {
+  PerfRecordBuilder record(Attr().sample_type);
+  record.Pid(pid).Tid(pid).Time(time).Id(id).Period(1000);
+  return record;
+}
+Bytes Sample(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid, uint64_t id = 1) {
+  return Record(time, pid, id).Ip(ip).Sample();
+}
+Bytes Mapping(uint64_t time, const std::string& path, uint32_t pid = kPid) {
+  return Record(time, pid).Mmap2(0x400000, 0x1000, 0, 0, 0, 0, path);
+}
+
+Bytes Join(const std::vector<Bytes>& records) {
+  Bytes all;
+  for (const Bytes& record : records) all.insert(all.end(), record.begin(), record.end());
+  return all;
+}
+
+// All records are whole.
+void Feed(FedSession* session, const std::vector<Bytes>& records) {
+  const Bytes bytes = Join(records);
+  size_t consumed = 0;
+  REQUIRE(session->FeedRecords(bytes, &consumed).ok());
+  REQUIRE(consumed == bytes.size());
+}
+
+uint64_t SamplesIn(const ProfileData& data, const std::string& path) {
+  uint64_t samples = 0;
+  for (const IpCount& count : data.counts) {
+    if (data.modules[count.module].path == path) samples += count.samples;
+  }
+  return samples;
+}
+
+FeedOptions AsFed() {
+  FeedOptions options;
+  options.delivery.order = DeliveryOptions::Order::kAsWritten;
+  return options;
+}
+
+TEST_CASE("nothing is counted before what was earlier must have come") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  // Of two CPUs, whose rings are emptied one after the other.
+  Feed(&session, {Sample(20), Sample(40)});
+  CHECK(session.Info().waiting == 2);
+  CHECK(session.Info().samples == 2);
+  Feed(&session, {Mapping(10, "/bin/a"), Mapping(30, "/bin/b")});
+  session.FinishRound();
+  const ProfileData early = session.Snapshot();
+  CHECK(early.counts.empty());
+  CHECK(early.sources[0].note.find("4 records") == 0);
+  Feed(&session, {Sample(50)});
+  session.FinishRound();
+  const ProfileData data = session.Snapshot();
+  CHECK(SamplesIn(data, "/bin/a") == 1);
+  CHECK(SamplesIn(data, "/bin/b") == 1);
+  CHECK(session.Info().waiting == 1);
+  session.FlushUpTo(UINT64_MAX);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/b") == 2);
+  CHECK(session.Snapshot().sources[0].note.empty());
+  CHECK(session.Info().duration_ns == 30);
+  CHECK(session.Snapshot().pid == kPid);
+}
+
+TEST_CASE("the host may say up to when it has fed everything") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  Feed(&session, {Sample(20), Sample(40), Mapping(10, "/bin/a")});
+  session.FlushUpTo(30);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
+  CHECK(session.Info().waiting == 1);
+  Feed(&session, {Sample(15)});
+  session.FlushUpTo(UINT64_MAX);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 3);
+  CHECK(session.Snapshot().sources[0].note == "1 records came after later ones");
+}
+
+TEST_CASE("records of rounds that perf writes end rounds") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  const Bytes round = PerfRecordBuilder(uint64_t{0}).Misc(0).Other(kPerfFinishedRound, {});
+  Feed(&session, {Mapping(10, "/bin/a"), Sample(20), round, round});
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
+}
+
+TEST_CASE("what waits is bounded") {
+  FeedOptions options;
+  options.delivery.max_waiting_bytes = 10'000;
+  FedSession session(options);
+  AddSource(&session, Attr());
+  Feed(&session, {Mapping(1, "/bin/a")});
+  for (uint64_t time = 2; time < 10'000; ++time) Feed(&session, {Sample(time)});
+  CHECK(session.Info().waiting < 150);
+  session.FlushUpTo(UINT64_MAX);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 9'998);
+}
+
+TEST_CASE("in the order of calls everything is counted at once") {
+  FedSession session(AsFed());
+  AddSource(&session, Attr());
+  Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
+  Feed(&session, {Sample(30)});
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2);
+  CHECK(session.Info().waiting == 0);
+}
+
+TEST_CASE("a record that is not whole is left, wherever the batch ends") {
+  const Bytes all = Join({Mapping(10, "/bin/a"), Sample(20), Sample(30)});
+  for (size_t cut = 0; cut <= all.size(); ++cut) {
+    FedSession session(AsFed());
+    AddSource(&session, Attr());
+    size_t first = 0, second = 0;
+    REQUIRE(session.FeedRecords({all.data(), cut}, &first).ok());
+    CHECK(first <= cut);
+    REQUIRE(session.FeedRecords({all.data() + first, all.size() - first}, &second).ok());
+    CHECK(first + second == all.size());
+    CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2);
+  }
+}
+
+TEST_CASE("where no record begins, the offset is told and what came before is kept") {
+  FedSession session(AsFed());
+  AddSource(&session, Attr());
+  Bytes bytes = Join({Mapping(10, "/bin/a"), Sample(20)});
+  const size_t good = bytes.size();
+  bytes.resize(good + 24);  // a size of 0
+  size_t consumed = 0;
+  const Status status = session.FeedRecords(bytes, &consumed);
+  CHECK(status.code() == StatusCode::kBadFormat);
+  CHECK(status.message().find("byte " + std::to_string(good)) != std::string::npos);
+  CHECK(consumed == good);
+  CHECK(session.Info().dropped == 1);
+  const ProfileData data = session.Snapshot();
+  CHECK(SamplesIn(data, "/bin/a") == 1);
+  CHECK(data.sources[0].note.find("at byte " + std::to_string(good)) != std::string::npos);
+  Feed(&session, {Sample(30)});
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2);
+}
+
+TEST_CASE("records too short for their fields are dropped and counted") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  Bytes record = Sample(20);
+  record.resize(32);
+  record[6] = 32;  // the size
+  Feed(&session, {Mapping(10, "/bin/a"), record, Sample(30)});
+  session.FlushUpTo(UINT64_MAX);
+  CHECK(session.Info().dropped == 1);
+  const ProfileData data = session.Snapshot();
+  CHECK(SamplesIn(data, "/bin/a") == 1);
+  CHECK(data.sources[0].note.find("SAMPLE record is too short") != std::string::npos);
+}
+
+TEST_CASE("any bytes are taken or refused") {
+  std::mt19937 random(1);
+  const Bytes good = Join({Mapping(10, "/bin/a"), Sample(20), Record(30).Comm("name"),
+                           Record(40).Fork(1, 1), Record(50).Exit(1, 1), Sample(60)});
+  for (int i = 0; i < 20'000; ++i) {
+    FeedOptions options;
+    options.delivery.max_waiting_bytes = 200;
+    FedSession session(options);
+    AddSource(&session, Attr());
+    Bytes bytes = good;
+    for (int j = 0; j < 3; ++j) bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
+    size_t consumed = 0;
+    const Status status = session.FeedRecords(bytes, &consumed);
+    CHECK(consumed <= bytes.size());
+    CHECK((status.ok() || status.code() == StatusCode::kBadFormat));
+    session.FlushUpTo(UINT64_MAX);
+    CHECK(session.Snapshot().sources.size() == 1);
+  }
+}
+
+TEST_CASE("two events of one ring are told apart by their ids, also by later ones") {
+  FedSession session(AsFed());
+  AddSource(&session, Attr(), {1, 2});
+  const uint32_t cycles = AddSource(&session, Attr(PERF_COUNT_HW_CPU_CYCLES), {3});
+  Feed(&session, {Mapping(10, "/bin/a"), Sample(20, kIp, kPid, 2), Sample(30, kIp, kPid, 3),
+                  Sample(40, kIp, kPid, 3), Sample(50, kIp, kPid, 4)});
+  CHECK(session.Info().dropped == 1);
+  REQUIRE(session.AddIds(cycles, std::vector<uint64_t>{4}).ok());
+  Feed(&session, {Sample(60, kIp, kPid, 4), Record(70, kPid, 3).Lost(5)});
+  const ProfileData data = session.Snapshot();
+  REQUIRE(data.sources.size() == 2);
+  CHECK(data.sources[0].event == EventKind::kInstructions);
+  CHECK(data.sources[1].event == EventKind::kCycles);
+  REQUIRE(data.counts.size() == 2);
+  CHECK(data.counts[0].samples == 1);
+  CHECK(data.counts[1].samples == 3);
+  CHECK(data.sources[0].lost == 0);
+  CHECK(data.sources[1].lost == 5);
+  CHECK(session.Info().lost == 5);
+}
+
+TEST_CASE("events that no id tells apart are told of") {
+  FedSession session(AsFed());
+  perf_event_attr attr = Attr();
+  attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_IDENTIFIER);
+  AddSource(&session, attr, {});
+  CHECK(session.Snapshot().sources[0].note.empty());
+  AddSource(&session, attr, {}, "other");
+  CHECK(session.Snapshot().sources[0].note.find("other has no sample id") != std::string::npos);
+}
+
+TEST_CASE("fork and exec change what addresses mean from their time on") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  constexpr uint32_t kChild = 200;
+  Feed(&session, {Sample(30, kIp, kChild), Sample(50, kIp, kChild), Sample(70, kIp, kChild)});
+  PerfRecordBuilder exec = Record(40, kChild);
+  exec.Misc(PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC);
+  Feed(&session, {Mapping(10, "/bin/a"), Record(20, kChild).Fork(kPid, kPid), exec.Comm("new"),
+                  Mapping(60, "/bin/b", kChild)});
+  session.FlushUpTo(UINT64_MAX);
+  const ProfileData data = session.Snapshot();
+  CHECK(SamplesIn(data, "/bin/a") == 1);
+  CHECK(SamplesIn(data, "/bin/b") == 1);
+  CHECK(data.sources[0].unmapped == 1);
+  REQUIRE(data.threads.size() == 1);
+  CHECK(data.threads[0].name == "new");
+}
+
+SourceRecord SourceOf(SourceKind kind) {
+  SourceRecord source;
+  source.kind = kind;
+  source.event = EventKind::kInstructions;
+  source.period = 500;
+  source.event_name = "mine";
+  return source;
+}
+
+FedEvent EventOf(FedEventKind kind, uint64_t time, uint32_t pid = kPid) {
+  FedEvent event;
+  event.kind = kind;
+  event.pid = event.tid = pid;
+  event.time_ns = time;
+  return event;
+}
+FedEvent MappingEventOf(uint64_t time, const char* path, uint32_t pid = kPid) {
+  FedEvent event = EventOf(FedEventKind::kMapping, time, pid);
+  event.address = 0x400000;
+  event.size = 0x1000;
+  event.name = path;
+  return event;
+}
+FedSample SampleOf(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid) {
+  FedSample sample;
+  sample.pid = sample.tid = pid;
+  sample.time_ns = time;
+  sample.ip = ip;
+  return sample;
+}
+void FeedEvents(FedSession* session, const std::vector<FedEvent>& events) {
+  session->FeedEvents(events.size(), [&](size_t i) { return events[i]; });
+}
+void FeedSamples(FedSession* session, uint32_t source, const std::vector<FedSample>& samples) {
+  REQUIRE(session->FeedSamples(source, samples.size(), [&](size_t i) { return samples[i]; }).ok());
+}
+
+TEST_CASE("decoded samples and events are sorted among records") {
+  FedSession session({});
+  AddSource(&session, Attr());
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  FeedSamples(&session, mine, {SampleOf(20), SampleOf(40), SampleOf(60)});
+  Feed(&session, {Sample(21), Mapping(30, "/bin/b")});
+  FeedEvents(&session, {MappingEventOf(10, "/bin/a"), EventOf(FedEventKind::kExit, 50)});
+  session.FlushUpTo(UINT64_MAX);
+  const ProfileData data = session.Snapshot();
+  REQUIRE(data.sources.size() == 2);
+  CHECK(data.sources[1].event_name == "mine");
+  CHECK(SamplesIn(data, "/bin/a") == 2);
+  CHECK(SamplesIn(data, "/bin/b") == 1);
+  CHECK(data.sources[1].unmapped == 1);
+  for (const IpCount& count : data.counts) {
+    CHECK(count.period_sum == (count.source == 1 ? 500.0 : 1000.0) * double(count.samples));
+  }
+}
+
+TEST_CASE("what has no time does not wait") {
+  FedSession session({});
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  FeedEvents(&session, {MappingEventOf(0, "/bin/a")});
+  FeedSamples(&session, mine, {SampleOf(0)});
+  CHECK(session.Info().waiting == 0);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
+}
+
+Bytes Stack(const std::vector<std::array<uint64_t, 3>>& entries) {
+  Bytes bytes(entries.size() * 24);
+  std::memcpy(bytes.data(), entries.data(), bytes.size());
+  return bytes;
+}
+
+TEST_CASE("decoded branch stacks are counted as those of records") {
+  for (const bool waits : {false, true}) {
+    FedSession session(waits ? FeedOptions() : AsFed());
+    const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kLbr), IbsKind::kNone);
+    FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+    constexpr uint64_t kWrongPath = 1 << 24;
+    const Bytes stack = Stack({{0x400050, 0x400010, 0},
+                               {0x400040, 0x400020, 0},
+                               {0x400099, 0x400098, kWrongPath},
+                               {0x400030, 0x400000, 0},
+                               {0x400060, 0x400030, 0}});
+    FedSample sample = SampleOf(20);
+    sample.branches = stack;
+    sample.period = 600;
+    FeedSamples(&session, mine, {sample});
+    session.FlushUpTo(UINT64_MAX);
+    const ProfileData data = session.Snapshot();
+    REQUIRE(data.branches.size() == 4);
+    double weights = 0;
+    for (const BranchCount& branch : data.branches) weights += branch.weights;
+    CHECK(weights == Approx(600));
+    REQUIRE(data.sources[0].trace.counters.size() == 1);
+    CHECK(data.sources[0].trace.counters[0] ==
+          std::pair<std::string, uint64_t>("speculative-entries", 1));
+  }
+}
+
+TEST_CASE("registers of IBS are decoded, in either order") {
+  for (const bool waits : {false, true}) {
+    FedSession session(waits ? FeedOptions() : AsFed());
+    const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
+    FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+    // The second example in the README of the recordings: a store.
+    const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, 0, 0};
+    Bytes raw(4 + sizeof(registers));
+    std::memcpy(raw.data() + 4, registers, sizeof(registers));
+    FedSample sample = SampleOf(20);
+    sample.ibs = raw;
+    FeedSamples(&session, mine, {sample, SampleOf(21)});
+    session.FlushUpTo(UINT64_MAX);
+    const ProfileData data = session.Snapshot();
+    CHECK(SamplesIn(data, "/bin/a") == 2);
+    const auto& counters = data.sources[0].trace.counters;
+    const auto has = [&](const std::string& part) {
+      return std::any_of(counters.begin(), counters.end(), [&](const auto& counter) {
+        return counter.first.find(part) != std::string::npos && counter.second == 1;
+      });
+    };
+    CHECK(has("store"));
+    CHECK_FALSE(has("undecodable"));
+  }
+}
+
+TEST_CASE("generated code has the samples of its time") {
+  FedSession session({});
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xcc, 0xc3};
+  const auto code = [](uint64_t time, const Bytes& bytes, const char* name) {
+    FedEvent event = EventOf(FedEventKind::kCode, time);
+    event.address = 0x7000;
+    event.size = bytes.size();
+    event.code = bytes;
+    event.name = name;
+    return event;
+  };
+  FeedSamples(&session, mine, {SampleOf(15, 0x7000), SampleOf(25, 0x7000), SampleOf(26, 0x7000)});
+  FeedEvents(&session, {code(20, new_code, "new"), code(10, old_code, "old")});
+  session.FlushUpTo(UINT64_MAX);
+  const ProfileData data = session.Snapshot();
+  REQUIRE(data.counts.size() == 2);
+  const auto name_of = [&](const IpCount& count) {
+    return data.modules[count.module].chunks.at(0).name;
+  };
+  CHECK(name_of(data.counts[0]) == "old");
+  CHECK(data.counts[0].samples == 1);
+  CHECK(name_of(data.counts[1]) == "new");
+  CHECK(data.counts[1].samples == 2);
+}
+
+TEST_CASE("events tell names, build IDs, losses and throttling") {
+  FedSession session({});
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  FedEvent name = EventOf(FedEventKind::kThreadName, 5);
+  name.name = "worker";
+  const Bytes id = {1, 2, 3};
+  FedEvent build_id = EventOf(FedEventKind::kBuildId, 0);
+  build_id.name = "/bin/a";
+  build_id.build_id = id;
+  FedEvent lost = EventOf(FedEventKind::kLost, 30);
+  lost.source = mine;
+  lost.count = 7;
+  FedEvent throttled = EventOf(FedEventKind::kThrottled, 30);
+  throttled.source = mine;
+  FedEvent fork = EventOf(FedEventKind::kFork, 12, 200);
+  fork.parent_pid = fork.parent_tid = kPid;
+  FedEvent exec = EventOf(FedEventKind::kExec, 20, 200);
+  exec.name = "child";
+  FeedEvents(&session, {build_id, name, MappingEventOf(10, "/bin/a"), lost, throttled, fork, exec});
+  FeedSamples(&session, mine, {SampleOf(11), SampleOf(15, kIp, 200), SampleOf(25, kIp, 200)});
+  session.FlushUpTo(UINT64_MAX);
+  const ProfileData data = session.Snapshot();
+  CHECK(SamplesIn(data, "/bin/a") == 2);
+  CHECK(data.modules[data.counts[0].module].build_id == id);
+  CHECK(data.sources[0].lost == 7);
+  CHECK(data.sources[0].throttled == 1);
+  CHECK(data.sources[0].unmapped == 1);
+  REQUIRE(data.threads.size() == 2);
+  CHECK(data.threads[0].name == "worker");
+  CHECK(data.threads[1].name == "child");
+}
+
+TEST_CASE("sources are what they were added as") {
+  FedSession session({});
+  size_t consumed = 0;
+  CHECK(session.FeedRecords(Sample(1), &consumed).code() == StatusCode::kInvalidState);
+  CHECK(session.AddRecordSource(Bytes(63), {}, "").status().code() == StatusCode::kInvalidArgument);
+  const uint32_t records = AddSource(&session, Attr());
+  const uint32_t samples = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  CHECK(session.FeedSamples(records, 0, [](size_t) { return FedSample(); }).code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(session.FeedSamples(7, 0, [](size_t) { return FedSample(); }).code() ==
+        StatusCode::kInvalidArgument);
+  CHECK(session.AddIds(samples, {}).code() == StatusCode::kInvalidArgument);
+  CHECK(session.AddIds(7, {}).code() == StatusCode::kInvalidArgument);
+  CHECK(session.KindOfSource(records) == SourceKind::kNone);
+  CHECK(session.KindOfSource(samples) == SourceKind::kEbs);
+  CHECK(session.source_count() == 2);
+}
+
+TEST_CASE("of this machine the kernel is the running one and PMUs are known, of others not") {
+  const auto pmus = PmuTypes();
+  const auto dynamic = std::find_if(pmus.begin(), pmus.end(),
+                                    [](const auto& pmu) { return pmu.first >= PERF_TYPE_MAX; });
+  if (dynamic == pmus.end()) HBBP_SKIP("no PMU has a type of its own here");
+  perf_event_attr attr = Attr(2);
+  attr.type = dynamic->first;
+  FeedOptions other;
+  other.host = "other";
+  for (const bool is_other : {false, true}) {
+    FedSession session(is_other ? other : FeedOptions());
+    AddSource(&session, attr);
+    Feed(&session, {Sample(10, 0xffffffff81000000)});
+    session.FlushUpTo(UINT64_MAX);
+    const ProfileData data = session.Snapshot();
+    CHECK(SamplesIn(data, is_other ? kRecordedKernel : kRunningKernel) == 1);
+    CHECK((data.sources[0].event_name == dynamic->second + "/config=0x2/") == !is_other);
+    CHECK(data.host == (is_other ? "other" : KernelName()));
+  }
+}
+
+TEST_CASE("types of PMUs are read from where the kernel lists them") {
+  const TemporaryFolder folder;
+  for (const auto& [pmu, type] : {std::pair("ibs_op", "11\n"), {"odd", "x\n"}, {"cpu", "4\n"}}) {
+    std::filesystem::create_directory(folder.File(pmu));
+    std::ofstream(folder.File(std::string(pmu) + "/type")) << type;
+  }
+  auto types = PmuTypes(folder.File(""));
+  std::sort(types.begin(), types.end());
+  CHECK(types == std::vector<std::pair<uint32_t, std::string>>{{4, "cpu"}, {11, "ibs_op"}});
+  CHECK(PmuTypes(folder.File("none")).empty());
+}
+
+TEST_CASE("attrs of any size are taken") {
+  for (const size_t size : {64u, 72u, 112u, 128u, 136u, 200u}) {
+    Bytes bytes(size);
+    perf_event_attr attr = Attr();
+    attr.size = static_cast<uint32_t>(size);
+    std::memcpy(bytes.data(), &attr, std::min(size, sizeof(attr)));
+    FedSession session(AsFed());
+    REQUIRE(session.AddRecordSource(bytes, {1}, "").ok());
+    Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+    CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
+  }
+}
+
+TEST_CASE("threads feed at once while others take snapshots") {
+  constexpr uint64_t kThreads = 4, kSamples = 2'000;
+  FedSession session({});
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  AddSource(&session, Attr());
+  Feed(&session, {Mapping(1, "/bin/a")});
+  std::atomic<bool> ended = false;
+  std::atomic<int> failures = 0;
+  std::thread observer([&] {
+    uint64_t before = 0;
+    while (!ended) {
+      const uint64_t samples = SamplesIn(session.Snapshot(), "/bin/a");
+      if (samples < before || samples > 2 * kThreads * kSamples) ++failures;
+      before = samples;
+      session.FinishRound();
+      (void)session.Info();
+    }
+  });
+  std::vector<std::thread> feeders;
+  for (uint64_t thread = 0; thread < kThreads; ++thread) {
+    feeders.emplace_back([&, thread] {
+      for (uint64_t i = 0; i < kSamples; ++i) {
+        const uint64_t time = 10 + i * kThreads + thread;
+        size_t consumed = 0;
+        const FedSample sample = SampleOf(time);
+        const bool fed = session.FeedRecords(Sample(time), &consumed).ok() &&
+                         session.FeedSamples(mine, 1, [&](size_t) { return sample; }).ok();
+        if (!fed) ++failures;
+      }
+    });
+  }
+  for (std::thread& feeder : feeders) feeder.join();
+  ended = true;
+  observer.join();
+  session.FlushUpTo(UINT64_MAX);
+  CHECK(failures == 0);
+  CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2 * kThreads * kSamples);
+}
+
+TEST_CASE("a child of fork goes on with what there was, whoever was feeding") {
+  FedSession session(AsFed());
+  AddSource(&session, Attr());
+  Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+  std::atomic<bool> ended = false;
+  std::thread feeder([&] {
+    size_t consumed = 0;
+    while (!ended) (void)session.FeedRecords(Sample(30), &consumed);
+  });
+  for (int i = 0; i < 20; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      size_t consumed = 0;
+      const uint64_t before = SamplesIn(session.Snapshot(), "/bin/a");
+      const bool fed = session.FeedRecords(Sample(40), &consumed).ok();
+      ::_exit(fed && SamplesIn(session.Snapshot(), "/bin/a") == before + 1 ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    CHECK(status == 0);
+  }
+  ended = true;
+  feeder.join();
+}
+
+}  // namespace
+}  // namespace hbbp
