@@ -226,6 +226,17 @@ const char* PeriodModeName(hbbp_period_mode mode) {
   }
 }
 
+const char* EbsMethodName(hbbp_ebs_method method) {
+  switch (method) {
+    case HBBP_EBS_PLAIN:
+      return "plain";
+    case HBBP_EBS_IP_PLUS_ONE:
+      return "ip+1";
+    default:
+      return "unknown";
+  }
+}
+
 const char* CodeName(hbbp_module_code code) {
   switch (code) {
     case HBBP_MODULE_CODE_FILE:

@@ -75,6 +75,15 @@ enum {
   HBBP_UNIT_EVENTS = 4          /* as NANOSECONDS */
 };
 
+/* Which instruction a sample counts for. */
+typedef int32_t hbbp_ebs_method;
+enum {
+  HBBP_EBS_AUTO = 0,       /* IP_PLUS_ONE for precise events with branch stacks, else PLAIN */
+  HBBP_EBS_PLAIN = 1,      /* the one at its instruction pointer */
+  HBBP_EBS_IP_PLUS_ONE = 2 /* the one that was executed before that, as far as the newest branch of
+                              the sample tells; not where the sample says that its IP is exact */
+};
+
 typedef struct hbbp_source_info {
   uint32_t struct_size; /* set by the caller */
   hbbp_source source;
@@ -103,6 +112,11 @@ typedef struct hbbp_source_info {
                        them, with "; " in between */
   const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */
   const char *event_name; /* of an imported source, as its recording spells it; else empty */
+  /* How instruction pointers came about: */
+  uint32_t precise_ip;        /* of its perf_event_attr: 0 (any skid) to 3 (none) */
+  hbbp_ebs_method ebs_method; /* HBBP_EBS_PLAIN or HBBP_EBS_IP_PLUS_ONE */
+  uint64_t smallest_period;   /* of the samples of an imported source; 0: it has none */
+  uint64_t largest_period;
 } hbbp_source_info;
 
 /* A number and what it counts. */

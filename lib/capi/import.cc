@@ -6,6 +6,7 @@
 #include "capi/profile_handle.h"
 #include "session/perf_import.h"
 
+using hbbp::EbsMethod;
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::PerfImportOptions;
@@ -14,6 +15,10 @@ using hbbp::StatusCode;
 using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
 using hbbp::capi::ReadInput;
+
+static_assert(static_cast<int>(EbsMethod::kAuto) == HBBP_EBS_AUTO);
+static_assert(static_cast<int>(EbsMethod::kPlain) == HBBP_EBS_PLAIN);
+static_assert(static_cast<int>(EbsMethod::kIpPlusOne) == HBBP_EBS_IP_PLUS_ONE);
 
 namespace {
 
@@ -31,6 +36,12 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
     }
     options->files.files[file.recorded] = file.here;
   }
+  if (given.ebs_method < HBBP_EBS_AUTO || given.ebs_method > HBBP_EBS_IP_PLUS_ONE) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "hbbp_profile_import: ebs_method is %d; use one of HBBP_EBS_*",
+                      given.ebs_method);
+  }
+  options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
   if (given.progress != nullptr) {
     options->progress = [given](uint64_t done, uint64_t all) {
       given.progress(done, all, given.user_data);

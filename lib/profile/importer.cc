@@ -180,7 +180,8 @@ void Importer::AddSample(uint32_t source, const IpSample& sample) {
     ++data_.sources[source].unmapped;
     return;
   }
-  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), location.module, location.offset},
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), location.module, location.offset,
+                   sample.position},
                   sample.period);
 }
 

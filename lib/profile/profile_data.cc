@@ -9,7 +9,7 @@ namespace hbbp {
 namespace {
 
 auto KeyOf(const IpCount& count) {
-  return std::tie(count.module, count.offset, count.source, count.thread);
+  return std::tie(count.module, count.offset, count.position, count.source, count.thread);
 }
 
 auto KeyOf(const BranchCount& branch) {

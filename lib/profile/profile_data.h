@@ -59,8 +59,13 @@ struct SourceRecord {
   uint64_t throttled = 0;
   uint64_t unmapped = 0;  // IP samples; branches to nowhere are among ProfileData::branches
   std::string note;
-  std::string event_name;  // of an imported source, as its recording spells it
-  TraceStatistics trace;   // of software branch tracing; counters of any source
+  std::string event_name;                    // of an imported source, as its recording spells it
+  TraceStatistics trace;                     // of software branch tracing; counters of any source
+  uint32_t precise_ip = 0;                   // of its perf_event_attr: 0 any skid, ..., 3 none
+  EbsMethod ebs_method = EbsMethod::kPlain;  // never kAuto
+  // Of the samples of an imported source; 0 without any.
+  uint64_t smallest_period = 0;
+  uint64_t largest_period = 0;
 };
 
 // Samples at one address, of one thread, from one source.
@@ -68,7 +73,7 @@ struct IpCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
   uint32_t thread = 0;
   uint32_t module = 0;
-  uint32_t reserved = 0;
+  IpPosition position = IpPosition::kAt;
   // In the file for kFile, in the image for kVdso, the runtime address otherwise.
   uint64_t offset = 0;
   uint64_t samples = 0;
@@ -110,7 +115,7 @@ struct ProfileData {
   std::vector<SourceRecord> sources;
   std::vector<ThreadRecord> threads;
   std::vector<ModuleRecord> modules;
-  std::vector<IpCount> counts;  // sorted by module, offset, source, thread; no two alike
+  std::vector<IpCount> counts;  // sorted by module, offset, position, source, thread
   // Sorted by to_module, to, stream_end, from_module, from, source, thread; no two alike.
   std::vector<BranchCount> branches;
 };

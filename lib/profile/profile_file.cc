@@ -161,6 +161,10 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
     writer.PutString(source.note);
     WriteTraceStatistics(source.trace, &writer);
     writer.PutString(source.event_name);
+    writer.Put(source.precise_ip);
+    writer.Put(static_cast<int32_t>(source.ebs_method));
+    writer.Put(source.smallest_period);
+    writer.Put(source.largest_period);
   }
   return writer.Take();
 }
@@ -199,6 +203,11 @@ Status ReadSources(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     source.note = reader.GetString();
     if (version >= 2) source.trace = ReadTraceStatistics(&reader);
     if (version >= 3) source.event_name = reader.GetString();
+    if (version < 4) continue;
+    source.precise_ip = reader.Get<uint32_t>();
+    source.ebs_method = static_cast<EbsMethod>(reader.Get<int32_t>());
+    source.smallest_period = reader.Get<uint64_t>();
+    source.largest_period = reader.Get<uint64_t>();
   }
   return reader.status();
 }
@@ -269,10 +278,13 @@ std::vector<uint8_t> WriteCounts(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadCounts(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadCounts(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   Reader reader(bytes, "counts");
   data->counts.resize(reader.GetCount(sizeof(IpCount)));
-  for (IpCount& count : data->counts) count = reader.Get<IpCount>();
+  for (IpCount& count : data->counts) {
+    count = reader.Get<IpCount>();
+    if (version < 2) count.position = IpPosition::kAt;
+  }
   return reader.status();
 }
 
@@ -367,6 +379,10 @@ Status CheckCounts(const ProfileData& data) {
     const bool plausible = count.period_sum >= 0 && count.period_squares >= 0 &&
                            count.period_sum < 1e300 && count.period_squares < 1e300;
     if (!plausible) return MakeStatus(StatusCode::kBadFormat, "a count is not a number");
+    if (count.position > IpPosition::kAfter) {
+      return MakeStatus(StatusCode::kBadFormat, "a count has an unknown position %u",
+                        static_cast<unsigned>(count.position));
+    }
   }
   return OkStatus();
 }
@@ -381,10 +397,10 @@ struct SectionFormat {
 
 constexpr std::array<SectionFormat, 6> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
-    {SectionType::kSources, 3, "sources", WriteSources, ReadSources},
+    {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
     {SectionType::kModules, 1, "modules", WriteModules, ReadModules},
-    {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},
+    {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 1, "branches", WriteBranches, ReadBranches},
 }};
 

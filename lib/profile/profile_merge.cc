@@ -27,8 +27,8 @@ class Index {
 };
 
 using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
-using SourceKey =
-    std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t, std::string>;
+using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t,
+                             std::string, uint32_t, EbsMethod>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 
 ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
@@ -46,8 +46,17 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
 }
 
 SourceKey KeyOf(const SourceRecord& source) {
-  return {source.kind,   source.event,        source.period_mode, source.include_kernel,
-          source.period, source.frequency_hz, source.event_name};
+  return {source.kind,           source.event,      source.period_mode,
+          source.include_kernel, source.period,     source.frequency_hz,
+          source.event_name,     source.precise_ip, source.ebs_method};
+}
+
+void AddPeriods(const SourceRecord& from, SourceRecord* to) {
+  if (from.largest_period == 0) return;
+  to->smallest_period = to->largest_period == 0
+                            ? from.smallest_period
+                            : std::min(to->smallest_period, from.smallest_period);
+  to->largest_period = std::max(to->largest_period, from.largest_period);
 }
 
 void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
@@ -89,6 +98,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       merged.sources[index].lost += source.lost;
       merged.sources[index].throttled += source.throttled;
       merged.sources[index].unmapped += source.unmapped;
+      AddPeriods(source, &merged.sources[index]);
       AddTraceStatistics(source.trace, &merged.sources[index].trace);
     }
     for (const ThreadRecord& thread : profile->threads) {

@@ -49,6 +49,15 @@ constexpr bool HasStreams(SourceKind source) {
 const char* EventName(EventKind event);
 Unit UnitOf(EventKind event);
 
+// Where the sampled instruction is.
+enum class IpPosition : uint32_t {
+  kAt = 0,     // it starts at the address
+  kAfter = 1,  // it ends there: control ran on from it
+};
+
+// How instruction pointers of IP samples were taken; see session/ip_correction.h.
+enum class EbsMethod : int32_t { kAuto = 0, kPlain = 1, kIpPlusOne = 2 };
+
 struct IpSample {
   RuntimeAddress ip;
   uint32_t pid = 0;
@@ -57,6 +66,7 @@ struct IpSample {
   uint64_t period = 0;   // occurrences of the event that it stands for
   bool in_kernel = false;
   uint32_t source = 0;  // which of its backend's
+  IpPosition position = IpPosition::kAt;
 };
 
 struct TakenBranchSample {

@@ -14,8 +14,10 @@
 #include "perf/branch_stack_bursts.h"
 #include "perf/perf_data_reader.h"
 #include "session/ibs_sums.h"
+#include "session/ip_correction.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
+#include "session/recorded_periods.h"
 
 namespace hbbp {
 namespace {
@@ -43,8 +45,8 @@ bool HasWholeBranchStacks(const PerfEvent& event) {
 
 class PerfImport : public PerfDataVisitor {
  public:
-  PerfImport(const PerfDataReader& reader, ImportOptions files)
-      : reader_(reader), importer_(std::move(files)) {}
+  PerfImport(const PerfDataReader& reader, const PerfImportOptions& options)
+      : reader_(reader), importer_(options.files), ebs_method_(options.ebs_method) {}
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     const uint16_t mode = CpuMode(sample.misc);
@@ -59,9 +61,16 @@ class PerfImport : public PerfDataVisitor {
     const uint64_t period = has_period        ? sample.period
                             : event.attr.freq ? 1
                                               : event.attr.sample_period;
+    periods_[event.index].Add(period);
     if (sources.ebs) {
       IpSample ip;
-      ip.ip = {sample.ip};
+      const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
+      const IpOrigin origin =
+          sources.ebs_method == EbsMethod::kIpPlusOne
+              ? corrections_[event.index].Correct(sample.ip, is_exact, sample.branches)
+              : IpOrigin{sample.ip};
+      ip.ip = {origin.ip};
+      ip.position = origin.position;
       ip.pid = sample.pid;
       ip.tid = sample.tid;
       ip.time_ns = sample.time;
@@ -146,6 +155,7 @@ class PerfImport : public PerfDataVisitor {
   // Of an event. IBS samples have instruction pointers as those of EBS.
   struct EventSources {
     IbsKind ibs = IbsKind::kNone;
+    EbsMethod ebs_method = EbsMethod::kPlain;
     std::optional<uint32_t> ebs;
     std::optional<uint32_t> lbr;
   };
@@ -156,7 +166,7 @@ class PerfImport : public PerfDataVisitor {
     SourceRecord source;
     source.event = KindOfPerfEvent(event.attr, event.name, reader_.header().cpu_id);
     source.event_name = event.name;
-    source.period_mode = PeriodMode::kFixed;
+    source.precise_ip = event.attr.precise_ip;
     source.include_kernel = !event.attr.exclude_kernel;
     (event.attr.freq ? source.frequency_hz : source.period) =
         event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
@@ -165,7 +175,13 @@ class PerfImport : public PerfDataVisitor {
       place->second.ibs = IbsKindOf(event.name);
       const bool is_ibs = place->second.ibs != IbsKind::kNone;
       source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
+      if (!is_ibs) {
+        place->second.ebs_method =
+            ChooseEbsMethod(ebs_method_, event.attr.precise_ip, has_branches);
+      }
+      source.ebs_method = place->second.ebs_method;
       place->second.ebs = importer_.AddSource(source);
+      source.ebs_method = EbsMethod::kPlain;
     }
     if (has_branches) {
       source.kind = SourceKind::kLbr;
@@ -188,13 +204,19 @@ class PerfImport : public PerfDataVisitor {
       SourceRecord& source = importer_.source(*index);
       source.lost = std::max(lost_[event], lost_in_all_[event]);
       source.throttled = throttled_[event];
+      source.smallest_period = periods_[event].smallest();
+      source.largest_period = periods_[event].largest();
+      source.period_mode = periods_[event].ModeOf(source.period);
       auto& counters = source.trace.counters;
       const auto count = [&counters](const char* name, uint64_t number) {
         if (number != 0) counters.emplace_back(name, number);
       };
       count("guest-samples", guest_samples_[event]);
       count("filtered-branch-stacks", filtered_stacks_[event]);
-      if (index == sources.ebs) ibs_[event].AppendTo(&counters);
+      if (index == sources.ebs) {
+        ibs_[event].AppendTo(&counters);
+        corrections_[event].AppendTo(&counters);
+      }
       if (index != sources.lbr) continue;
       count("empty-entries", bursts_[event].losses().empty);
       count("speculative-entries", bursts_[event].losses().speculative);
@@ -226,9 +248,12 @@ class PerfImport : public PerfDataVisitor {
 
   const PerfDataReader& reader_;
   Importer importer_;
+  const EbsMethod ebs_method_;
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
+  std::map<size_t, IpCorrection> corrections_;
+  std::map<size_t, RecordedPeriods> periods_;
   std::map<size_t, uint64_t> lost_;
   std::map<size_t, uint64_t> lost_in_all_;
   std::map<size_t, uint64_t> throttled_;
@@ -271,7 +296,7 @@ StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportO
 
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
-  PerfImport import(*reader, options.files);
+  PerfImport import(*reader, options);
   PerfDataOptions how;
   how.progress = options.progress;
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(&import, how));

@@ -182,6 +182,9 @@ static void test_null(void) {
   hbbp_moved_file moved = {"/bin/a", NULL};
   import_options.moved_files = &moved;
   CHECK_REFUSES("moved_files[0]", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.moved_file_count = 0;
+  import_options.ebs_method = 3;
+  CHECK_REFUSES("ebs_method", hbbp_profile_import("/none", &import_options, &out, &error));
   CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
   CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
   const hbbp_profile *const parts[2] = {empty, NULL};

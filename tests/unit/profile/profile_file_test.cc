@@ -104,7 +104,8 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kBranchesSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    newer_section.SetSectionVersion(type, type == kSourcesSection ? 4 : 2);
+    const uint32_t version = type == kSourcesSection ? 5 : type == kCountsSection ? 3 : 2;
+    newer_section.SetSectionVersion(type, version);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
 }
@@ -216,6 +217,9 @@ TEST_CASE("all replicates come back") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
+// What version 4 of the sources added to each.
+constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
+
 // As the first version of the library wrote it: no branches, nothing of tracing.
 TEST_CASE("a file of version 1 is read") {
   ProfileData data = FullProfile();
@@ -228,7 +232,7 @@ TEST_CASE("a file of version 1 is read") {
   bytes.SetSectionVersion(kSourcesSection, 1);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kTraceBytes = 11 * 8, kEventNameBytes = 8;
-  sources.erase(sources.end() - kTraceBytes - kEventNameBytes, sources.end());
+  sources.erase(sources.end() - kTraceBytes - kEventNameBytes - kIpBytes, sources.end());
   bytes.RemoveSection(kBranchesSection);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
@@ -244,10 +248,34 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   bytes.SetSectionVersion(kSourcesSection, 2);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kEventNameBytes = 8;
-  sources.erase(sources.end() - kEventNameBytes, sources.end());
+  sources.erase(sources.end() - kEventNameBytes - kIpBytes, sources.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("sources of version 3 and counts of version 1, without positions, are read") {
+  ProfileData data = FullProfile();
+  data.sources.resize(1);
+  data.counts.resize(1);
+  data.branches.clear();
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kSourcesSection, 3);
+  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
+  sources.erase(sources.end() - kIpBytes, sources.end());
+  bytes.SetSectionVersion(kCountsSection, 1);
+  constexpr size_t kPositionOffset = 8 + 3 * 4;
+  bytes.Section(kCountsSection)[kPositionOffset] = 1;
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("a count at an unknown position is refused") {
+  ProfileBytes bytes(FullProfile());
+  constexpr size_t kPositionOffset = 8 + 3 * 4;
+  bytes.Section(kCountsSection)[kPositionOffset] = 2;
+  CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
 }
 
 TEST_CASE("counts and branches that were stored out of order are sorted") {

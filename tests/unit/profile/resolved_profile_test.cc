@@ -53,6 +53,32 @@ TEST_CASE("samples become block counts with standard errors") {
   CHECK(twice.estimate.count == Approx(1000 / 3.0));
 }
 
+TEST_CASE("a sample of the instruction before its address is in the block of that") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.counts = {
+      MakeCount(0, 0, 0, work, 1, kTinyPeriod),                    // nothing is before it
+      MakeCount(0, 0, 0, work + kTinyLoop, 2, kTinyPeriod),        // falls in from the entry
+      MakeCount(0, 0, 0, work + kTinyLoop + 2, 4, kTinyPeriod),    // inside the loop
+      MakeCount(0, 0, 0, work + kTinyReturn, 8, kTinyPeriod),      // jnz was not taken
+      MakeCount(0, 0, 0, work + kTinyTwice, 16, kTinyPeriod),      // behind a return
+      MakeCount(0, 0, 0, work + kTinyTwice + 2, 32, kTinyPeriod),  // inside
+  };
+  const auto samples_by_block = [&] {
+    std::vector<uint64_t> samples;
+    for (const BlockRecord& block : ResolvedProfile(data).blocks()) {
+      samples.push_back(block.samples);
+    }
+    return samples;
+  };
+  CHECK(samples_by_block() == std::vector<uint64_t>{1, 2 + 4, 8, 16 + 32});
+  for (IpCount& count : data.counts) count.position = IpPosition::kAfter;
+  CHECK(samples_by_block() == std::vector<uint64_t>{1 + 2, 4 + 8, 16 + 32});
+}
+
 TEST_CASE("functions have names, bounds and the instructions of their blocks") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");

@@ -77,7 +77,11 @@ ProfileData FullProfile() {
        15,
        "",
        "ibs_op//",
-       {}},
+       {},
+       3,
+       EbsMethod::kIpPlusOne,
+       990,
+       1010},
       {SourceKind::kSwbt,
        EventKind::kTaskClock,
        PeriodMode::kFixed,
@@ -124,6 +128,7 @@ ProfileData FullProfile() {
       MakeCount(2, 0, 1, 0x7000, 7, 4'999'999),
       MakeCount(3, 1, 1, 0xffffffff81000000, 1, 1'000'000'007),
   };
+  data.counts[3].position = IpPosition::kAfter;
   data.branches = {
       MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 3, 1'000'000),
       MakeBranch(2, 1, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000),
@@ -155,8 +160,8 @@ std::string Describe(const std::vector<IpCount>& counts) {
   out.precision(17);
   for (const IpCount& count : counts) {
     out << "count " << count.module << ' ' << count.source << ' ' << count.thread << ' '
-        << count.offset << ' ' << count.samples << ' ' << count.period_sum << ' '
-        << count.period_squares << '\n';
+        << count.offset << ' ' << static_cast<int>(count.position) << ' ' << count.samples << ' '
+        << count.period_sum << ' ' << count.period_squares << '\n';
   }
   return out.str();
 }
@@ -176,7 +181,8 @@ std::string Describe(const ProfileData& data) {
         << trace.lookahead_instructions << ' ' << trace.decoded_instructions << ' '
         << trace.handler_ns << ' ' << trace.verified_branches << ' ' << trace.disagreements;
     for (const auto& [name, number] : trace.counters) out << ' ' << name << '=' << number;
-    out << '\n';
+    out << " ip " << source.precise_ip << ' ' << static_cast<int>(source.ebs_method) << " periods "
+        << source.smallest_period << ' ' << source.largest_period << '\n';
   }
   for (const ThreadRecord& thread : data.threads) {
     out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';
