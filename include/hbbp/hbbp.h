@@ -7,6 +7,7 @@
 
 #include "api.h"
 #include "capabilities.h"
+#include "ibs.h"
 #include "import.h"
 #include "mix.h"
 #include "profile.h"

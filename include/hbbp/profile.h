@@ -72,7 +72,9 @@ enum {
   HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor */
   HBBP_UNIT_CYCLES = 2,         /* as NANOSECONDS */
   HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
-  HBBP_UNIT_EVENTS = 4          /* as NANOSECONDS */
+  HBBP_UNIT_EVENTS = 4,         /* as NANOSECONDS */
+  HBBP_UNIT_UOPS = 5            /* a period counts dispatched micro-operations: block counts are
+                                   absolute, as far as those of each instruction can be told */
 };
 
 /* Which instruction a sample counts for. */
@@ -139,7 +141,21 @@ typedef struct hbbp_branch {
   uint64_t samples; /* times that it was observed */
   double count;     /* executions, on the scale of hbbp_block.count; 0 if it was only ever the last
                        branch of a burst, which no stream follows */
+  /* Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+   * if each place in a stack were as likely. */
+  uint64_t oldest;
+  double oldest_expected;
 } hbbp_branch;
+
+/* hbbp_block.flags */
+enum {
+  /* A branch of the block was the oldest entry of branch stacks far more often than that can be by
+   * chance: bias_ratio >= HBBP_BIAS_RATIO and bias_chance <= HBBP_BIAS_CHANCE. Its count by LBR is
+   * suspect. Other thresholds: compare the two fields with them. */
+  HBBP_BLOCK_BIASED = 1
+};
+#define HBBP_BIAS_RATIO 2.0
+#define HBBP_BIAS_CHANCE 1e-6
 
 typedef struct hbbp_block {
   uint32_t struct_size; /* set by the caller */
@@ -147,13 +163,16 @@ typedef struct hbbp_block {
   uint64_t start;       /* address in the module */
   uint64_t end;         /* exclusive */
   uint32_t instruction_count;
-  uint32_t function;  /* index of its function; HBBP_NO_INDEX for a block found by
-                         hbbp_profile_find_block in a function without samples */
-  hbbp_source source; /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
-  uint32_t reserved;
+  uint32_t function;     /* index of its function; HBBP_NO_INDEX for a block found by
+                            hbbp_profile_find_block in a function without samples */
+  hbbp_source source;    /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
+  uint32_t flags;        /* HBBP_BLOCK_* */
   double count;          /* executions */
   double standard_error; /* of count */
   uint64_t samples;      /* that the count rests on; SWBT: streams across it */
+  double bias_ratio;  /* how often its branches were the oldest of their branch stacks, by how often
+                         they would have been if each place were as likely; 0: in no stack */
+  double bias_chance; /* of that or more, at most, if each place is as likely; 1: not more */
 } hbbp_block;
 
 typedef struct hbbp_function {

@@ -31,6 +31,7 @@ static_assert(static_cast<int>(hbbp::EventKind::kInstructions) == HBBP_EVENT_INS
 static_assert(static_cast<int>(hbbp::EventKind::kCycles) == HBBP_EVENT_CYCLES);
 static_assert(static_cast<int>(hbbp::EventKind::kTakenBranches) == HBBP_EVENT_TAKEN_BRANCHES);
 static_assert(static_cast<int>(hbbp::EventKind::kOther) == HBBP_EVENT_OTHER);
+static_assert(static_cast<int>(hbbp::EventKind::kUops) == HBBP_EVENT_UOPS);
 static_assert(static_cast<int>(hbbp::PeriodMode::kPrime) == HBBP_PERIOD_PRIME);
 static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
 static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);

@@ -89,6 +89,10 @@ inline constexpr uint64_t kNoStream = UINT64_MAX;
 // BranchCount::stream_end where the next branch was in another module than the target.
 inline constexpr uint64_t kStreamLeavesModule = UINT64_MAX - 1;
 
+// BranchCount::stream_end where what follows of a branch stack was left out, but there is more of
+// it.
+inline constexpr uint64_t kStreamCut = UINT64_MAX - 2;
+
 // A taken branch, of one thread, from one source, and the stream of code that followed it.
 struct BranchCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
@@ -102,8 +106,42 @@ struct BranchCount {
   uint64_t number = 0;
   double weights = 0;  // sum of StreamWeight; 0 without a stream
   ReplicateSums replicates;
+  // Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+  // if every place in a stack were as likely.
+  uint64_t oldest = 0;
+  double oldest_expected = 0;
 
-  bool HasStream() const { return stream_end != kNoStream; }
+  bool HasStream() const { return stream_end != kNoStream && stream_end != kStreamCut; }
+};
+
+// What IBS samples of one instruction, thread and source were, by one event (perf/ibs_events.h).
+struct IbsCount {
+  uint32_t source = 0;  // indices of the vectors of ProfileData
+  uint32_t thread = 0;
+  uint32_t module = 0;
+  uint32_t event = 0;   // of ibs_names
+  uint64_t offset = 0;  // as IpCount::offset
+  uint64_t sum = 0;     // of samples, or of cycles
+};
+
+// IBS samples of one thread and source whose latency was in a bucket (profile/ibs_buckets.h).
+struct IbsBucket {
+  uint32_t source = 0;
+  uint32_t thread = 0;
+  uint32_t latency = 0;  // of ibs_names
+  uint32_t bucket = 0;
+  uint64_t samples = 0;
+};
+
+// Accesses of one thread to one cache line, by IBS samples of one source.
+struct IbsLine {
+  uint32_t source = 0;
+  uint32_t thread = 0;
+  uint64_t address = 0;  // of its first byte, in the memory of the process
+  uint64_t loads = 0;
+  uint64_t stores = 0;
+  uint64_t misses = 0;  // of the L1 data cache
+  uint64_t miss_cycles = 0;
 };
 
 struct ProfileData {
@@ -118,12 +156,20 @@ struct ProfileData {
   std::vector<IpCount> counts;  // sorted by module, offset, position, source, thread
   // Sorted by to_module, to, stream_end, from_module, from, source, thread; no two alike.
   std::vector<BranchCount> branches;
+  std::vector<std::string> ibs_names;  // no two alike
+  std::vector<IbsCount> ibs_counts;    // sorted by module, offset, event, source, thread
+  std::vector<IbsBucket> ibs_buckets;  // sorted by latency, bucket, source, thread
+  std::vector<IbsLine> ibs_lines;      // sorted by address, source, thread
 };
 
 // Sorts `counts` and adds up those that agree in everything but their numbers.
 void Normalize(std::vector<IpCount>* counts);
 // The same; takes time for what was added behind those that are sorted.
 void Normalize(std::vector<BranchCount>* branches);
+
+void Normalize(std::vector<IbsCount>* counts);
+void Normalize(std::vector<IbsBucket>* buckets);
+void Normalize(std::vector<IbsLine>* lines);
 
 // Numbers add up, counters by name; modes and rungs that differ are listed one after the other.
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum);

@@ -80,6 +80,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
   Index<SourceRecord, SourceKey> sources(&merged.sources);
   Index<ThreadRecord, ThreadKey> threads(&merged.threads);
   Index<ModuleRecord, ModuleKey> modules(&merged.modules);
+  Index<std::string, std::string> names(&merged.ibs_names);
   for (const ProfileData* profile : profiles) {
     const bool first = profile == profiles.front();
     merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
@@ -123,9 +124,34 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       }
       merged.branches.push_back(branch);
     }
+    std::vector<uint32_t> name_of;
+    for (const std::string& name : profile->ibs_names) {
+      name_of.push_back(names.Add(name, name).first);
+    }
+    for (IbsCount count : profile->ibs_counts) {
+      count.source = source_of[count.source];
+      count.thread = thread_of[count.thread];
+      count.module = module_of[count.module];
+      count.event = name_of[count.event];
+      merged.ibs_counts.push_back(count);
+    }
+    for (IbsBucket bucket : profile->ibs_buckets) {
+      bucket.source = source_of[bucket.source];
+      bucket.thread = thread_of[bucket.thread];
+      bucket.latency = name_of[bucket.latency];
+      merged.ibs_buckets.push_back(bucket);
+    }
+    for (IbsLine line : profile->ibs_lines) {
+      line.source = source_of[line.source];
+      line.thread = thread_of[line.thread];
+      merged.ibs_lines.push_back(line);
+    }
   }
   Normalize(&merged.counts);
   Normalize(&merged.branches);
+  Normalize(&merged.ibs_counts);
+  Normalize(&merged.ibs_buckets);
+  Normalize(&merged.ibs_lines);
   return merged;
 }
 
@@ -140,13 +166,16 @@ std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
     index_of[i] = static_cast<uint32_t>(selected.threads.size());
     selected.threads.push_back(data.threads[i]);
   }
-  std::erase_if(selected.counts,
-                [&](const IpCount& count) { return !is_selected(data.threads[count.thread]); });
-  for (IpCount& count : selected.counts) count.thread = index_of[count.thread];
-  std::erase_if(selected.branches, [&](const BranchCount& branch) {
-    return !is_selected(data.threads[branch.thread]);
-  });
-  for (BranchCount& branch : selected.branches) branch.thread = index_of[branch.thread];
+  const auto select = [&](auto* list) {
+    std::erase_if(*list,
+                  [&](const auto& element) { return !is_selected(data.threads[element.thread]); });
+    for (auto& element : *list) element.thread = index_of[element.thread];
+  };
+  select(&selected.counts);
+  select(&selected.branches);
+  select(&selected.ibs_counts);
+  select(&selected.ibs_buckets);
+  select(&selected.ibs_lines);
   return selected;
 }
 

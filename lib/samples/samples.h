@@ -30,6 +30,7 @@ enum class EventKind : int32_t {
   kCycles = 4,
   kTakenBranches = 5,
   kOther = 6,  // SourceRecord::event_name says which
+  kUops = 7,   // dispatched, as AMD's IBS counts them
 };
 enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2 };
 enum class Unit : int32_t {
@@ -37,7 +38,8 @@ enum class Unit : int32_t {
   kNanoseconds = 1,
   kCycles = 2,
   kTakenBranches = 3,
-  kEvents = 4
+  kEvents = 4,
+  kUops = 5
 };
 
 // Do its samples have consecutive taken branches?
@@ -74,6 +76,14 @@ struct TakenBranchSample {
   RuntimeAddress to;
 };
 
+// Which part of the branch stack of a sample a burst is.
+struct StackPart {
+  uint32_t entries = 0;     // of the stack, without those that are empty; 0: of no such stack
+  bool has_oldest = false;  // the first branch is the oldest of them
+  // Something after the last branch was left out, and more bursts of the stack follow.
+  bool is_continued = false;
+};
+
 // Consecutive taken branches of one thread. N branches make N - 1 streams: the code from the target
 // of one to the source of the next.
 struct BurstSample {
@@ -83,6 +93,7 @@ struct BurstSample {
   uint64_t period = 0;                          // occurrences of the event that it stands for
   std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
   uint32_t source = 0;                          // which of its backend's
+  StackPart stack;
 };
 
 // What software branch tracing did, besides its bursts. Sums since the backend was started.

@@ -13,6 +13,7 @@
 
 #include "perf/branch_stack_bursts.h"
 #include "perf/perf_data_reader.h"
+#include "session/ibs_attribution.h"
 #include "session/ibs_sums.h"
 #include "session/ip_correction.h"
 #include "session/mmap_mapping.h"
@@ -76,23 +77,25 @@ class PerfImport : public PerfDataVisitor {
       ip.time_ns = sample.time;
       ip.period = period;
       ip.in_kernel = mode == PERF_RECORD_MISC_KERNEL;
-      importer_.AddSample(*sources.ebs, ip);
-    }
-    if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
-      ibs_[event.index].Add(sources.ibs, sample.raw, reader_.byte_order());
+      const auto place = importer_.AddSample(*sources.ebs, ip);
+      if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
+        AddIbs(event, sources, place, sample.raw);
+      }
     }
     if (!sources.lbr) {
       if (!sample.branches.empty()) ++filtered_stacks_[event.index];
       return;
     }
-    bursts_[event.index].Visit(sample.branches, period, [&](auto branches, double weight) {
-      BurstSample burst;
-      burst.pid = sample.pid;
-      burst.tid = sample.tid;
-      burst.time_ns = sample.time;
-      burst.branches = branches;
-      importer_.AddBurst(*sources.lbr, burst, weight);
-    });
+    bursts_[event.index].Visit(sample.branches, period,
+                               [&](auto branches, double weight, StackPart part) {
+                                 BurstSample burst;
+                                 burst.stack = part;
+                                 burst.pid = sample.pid;
+                                 burst.tid = sample.tid;
+                                 burst.time_ns = sample.time;
+                                 burst.branches = branches;
+                                 importer_.AddBurst(*sources.lbr, burst, weight);
+                               });
   }
 
   void OnMmap(const MmapRecord& mmap) override {
@@ -137,6 +140,7 @@ class PerfImport : public PerfDataVisitor {
       importer_.source(first.ebs ? *first.ebs : *first.lbr).note = NoteOf(summary);
     }
     ProfileData data = importer_.Finish();
+    ibs_attribution_.MoveTo(&data);
     const PerfDataHeader& header = reader_.header();
     data.command = Join(header.command_line);
     data.host = header.os_release.empty() ? header.hostname
@@ -190,6 +194,21 @@ class PerfImport : public PerfDataVisitor {
     return place->second;
   }
 
+  void AddIbs(const PerfEvent& event, const EventSources& sources,
+              const std::optional<Importer::SamplePlace>& place, std::span<const uint8_t> raw) {
+    IbsSums& sums = ibs_[event.index];
+    const auto add = [&](const auto& decoded) {
+      if (!decoded) return sums.AddUndecodable();
+      sums.Add(*decoded);
+      if (place) ibs_attribution_.Add(*sources.ebs, *place, *decoded);
+    };
+    if (sources.ibs == IbsKind::kOp) {
+      add(DecodeIbsOp(raw, reader_.byte_order()));
+    } else {
+      add(DecodeIbsFetch(raw, reader_.byte_order()));
+    }
+  }
+
   size_t IndexOfEvent(uint64_t id) const { return reader_.IndexOfId(id).value_or(0); }
 
   void NoteTime(uint64_t time_ns) {
@@ -215,11 +234,11 @@ class PerfImport : public PerfDataVisitor {
       count("filtered-branch-stacks", filtered_stacks_[event]);
       if (index == sources.ebs) {
         ibs_[event].AppendTo(&counters);
+        ibs_attribution_.AppendLosses(*index, &counters);
         corrections_[event].AppendTo(&counters);
       }
       if (index != sources.lbr) continue;
-      count("empty-entries", bursts_[event].losses().empty);
-      count("speculative-entries", bursts_[event].losses().speculative);
+      bursts_[event].losses().AppendTo(&counters);
     }
   }
 
@@ -252,6 +271,7 @@ class PerfImport : public PerfDataVisitor {
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
+  IbsAttribution ibs_attribution_;
   std::map<size_t, IpCorrection> corrections_;
   std::map<size_t, RecordedPeriods> periods_;
   std::map<size_t, uint64_t> lost_;

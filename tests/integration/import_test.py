@@ -1,4 +1,5 @@
 """hbbp import: recordings made here, so that every number is known, and some of real hardware."""
+import json
 import os
 import pathlib
 import shutil
@@ -186,6 +187,33 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(sum(reasons.values()), lbr['unexplained'])
         # Duplicated newest entries make streams that run backwards or past a branch.
         self.assertEqual(reasons['backwards'] + reasons['passes-branch'], 1048)
+
+    def test_blocks_are_biased_beyond_thresholds(self):
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
+
+        def biased(*thresholds):
+            result = self.run_tool('blocks', '--format', 'json', self.file, *thresholds)
+            listing = json.loads(result.stdout)
+            rows = [row for row in listing['rows'] if row['bias'] == 'biased']
+            self.assertEqual(listing['biased_blocks'], len(rows))
+            return [row['start'] for row in rows]
+        self.assertEqual(biased(), [])
+        self.assertEqual(biased('--bias-ratio', 1.4), ['0x1225', '0x1270'])
+        self.assertEqual(biased('--bias-ratio', 1.2, '--bias-chance', 1e-4),
+                         ['0x1225', '0x1270', '0x12c9'])
+        self.assertEqual(biased('--bias-ratio', 1.2, '--bias-chance', 1e-20), ['0x1270'])
+
+    def test_streams_from_the_kernel_to_user_code_are_left_out(self):
+        kernel = 0xffffffff81000000
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x1000, '/opt/server'),
+            sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010), (0x400030, 0x400020),
+                                           (0x400040, kernel), (0x400030, 0x400010)])))
+        self.import_it(self.recording)
+        lbr = self.info()['sources'][1]
+        self.assertEqual((lbr['samples'], lbr['counters']), (1, {'kernel-crossing-streams': 1}))
 
     def test_samples_of_ibs_are_counted_for_what_they_were(self):
         self.import_it(self.data('ibs/zen4_genoa.ibs.perf.data'))

@@ -137,7 +137,31 @@ ProfileData FullProfile() {
       MakeBranch(2, 0, 0, 0x1040, 2, 0x7000, kNoStream, 2, 1'000'000),
       MakeBranch(2, 0, 0, 0x1050, kNoModule, 0xbeef0000, 0xbeef0010, 1, 1'000'000),
   };
+  data.branches[1].oldest = 4;
+  data.branches[1].oldest_expected = 0.3125;
+  data.branches[4].oldest_expected = 0.125;
+  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire"};
+  data.ibs_counts = {{1, 0, 0, 0, 0x1000, 2}, {1, 1, 0, 1, 0x1000, 3}, {1, 1, 3, 0, 0x2000, 5}};
+  data.ibs_buckets = {{1, 0, 2, 7, 11}, {1, 1, 2, 59, 1}};
+  data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4}, {1, 1, 0x7fff0040, 5, 6, 7, 8}};
   return data;
+}
+
+std::string DescribeIbs(const ProfileData& data) {
+  std::ostringstream out;
+  for (const IbsCount& count : data.ibs_counts) {
+    out << "ibs " << data.ibs_names[count.event] << ' ' << count.source << ' ' << count.thread
+        << ' ' << count.module << ' ' << count.offset << ' ' << count.sum << '\n';
+  }
+  for (const IbsBucket& bucket : data.ibs_buckets) {
+    out << "latency " << data.ibs_names[bucket.latency] << ' ' << bucket.source << ' '
+        << bucket.thread << ' ' << bucket.bucket << ' ' << bucket.samples << '\n';
+  }
+  for (const IbsLine& line : data.ibs_lines) {
+    out << "line " << line.source << ' ' << line.thread << ' ' << line.address << ' ' << line.loads
+        << ' ' << line.stores << ' ' << line.misses << ' ' << line.miss_cycles << '\n';
+  }
+  return out.str();
 }
 
 std::string Describe(const std::vector<BranchCount>& branches) {
@@ -146,7 +170,8 @@ std::string Describe(const std::vector<BranchCount>& branches) {
   for (const BranchCount& branch : branches) {
     out << "branch " << branch.source << ' ' << branch.thread << ' ' << branch.from_module << ' '
         << branch.from << ' ' << branch.to_module << ' ' << branch.to << ' ' << branch.stream_end
-        << ' ' << branch.number << ' ' << branch.weights;
+        << ' ' << branch.number << ' ' << branch.weights << " oldest " << branch.oldest << ' '
+        << branch.oldest_expected;
     for (size_t i = 0; i < kReplicates; ++i) {
       if (branch.replicates.sums[i] != 0) out << ' ' << i << ':' << branch.replicates.sums[i];
     }
@@ -197,7 +222,7 @@ std::string Describe(const ProfileData& data) {
     }
     out << '\n';
   }
-  return out.str() + Describe(data.counts) + Describe(data.branches);
+  return out.str() + Describe(data.counts) + Describe(data.branches) + DescribeIbs(data);
 }
 
 }  // namespace hbbp
