@@ -223,6 +223,7 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
       refusals.Add(candidate.event.name, error_number);
       continue;
     }
+    event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);
       if (is_hardware && event.variants.front().attr.precise_ip == 0) {

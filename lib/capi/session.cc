@@ -75,7 +75,7 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
 
 Status CheckNamedEvent(const hbbp_session_options& options) {
   if (*options.event_name == '\0') return OutOfRange("event_name", "a name, or NULL");
-  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_OTHER) {
+  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_UOPS) {
     return OutOfRange("event", "a HBBP_EVENT_ value");
   }
   if (options.event_type > UINT32_MAX) return OutOfRange("event_type", "below 2^32");

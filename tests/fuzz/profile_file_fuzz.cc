@@ -55,6 +55,13 @@ void CheckProfile(ProfileData data) {
     if (branch.HasStream() && branch.to_module != hbbp::kNoModule) streams += branch.number;
   }
   if (streams == 0) Require(samples == 0);
+  uint64_t ibs = 0;
+  for (const hbbp::IbsSumRecord& sum : profile.ibs_sums()) {
+    Require(sum.function == hbbp::kNoIndex || sum.function < profile.functions().size());
+    ibs += sum.sum;
+  }
+  for (const hbbp::IbsCount& count : profile.data().ibs_counts) ibs -= count.sum;
+  Require(ibs == 0);
   uint64_t taken = 0;
   for (const hbbp::TakenBranchRecord& branch : profile.branches()) taken += branch.observed;
   for (const hbbp::BranchCount& branch : profile.data().branches) taken -= branch.number;
