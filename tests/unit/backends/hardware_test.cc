@@ -450,6 +450,7 @@ TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
     BackendChoice choice;
     REQUIRE(backend.Start({}, 0, &choice).ok());
     CHECK(choice.sources.at(0).kind == SourceKind::kIbs);
+    CHECK(choice.sources.at(0).event == EventKind::kUops);
     CHECK(choice.sources[0].period == 10'000'016);
     const PerfStandIn::Event event = EventOf(pmu, false);
     CHECK(event.attr.config == 1 << 19);
