@@ -1,6 +1,8 @@
 // hbbp blocks: how often each basic block ran.
 #include <algorithm>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "command.h"
 #include "format.h"
@@ -17,7 +19,18 @@ constexpr uint64_t kTableRows = 20;
 
 double Instructions(const hbbp_block& block) { return block.count * block.instruction_count; }
 
-StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t rows) {
+struct BiasThresholds {
+  double ratio = HBBP_BIAS_RATIO;
+  double chance = HBBP_BIAS_CHANCE;
+};
+
+bool IsBiased(const hbbp_block& block, const BiasThresholds& thresholds) {
+  return block.bias_ratio > 0 && block.bias_ratio >= thresholds.ratio &&
+         block.bias_chance <= thresholds.chance;
+}
+
+StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t rows,
+                        const BiasThresholds& thresholds, bool is_for_people) {
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
   HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
   HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(profile));
@@ -29,24 +42,51 @@ StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t rows) {
            std::tuple(-Instructions(b), b.module, b.start);
   });
 
-  Table table({{"module", "module", Column::kPath},
-               {"start", "start", Column::kAddress},
-               {"end", "end", Column::kAddress},
-               {"instructions", "length", Column::kCount},
-               {"count", "count", Column::kCount},
-               {"standard_error", "std. error", Column::kError},
-               {"share", "share", Column::kShare},
-               {"source", "source"},
-               {"function", "function"}});
+  std::vector<Column> columns = {{"module", "module", Column::kPath},
+                                 {"start", "start", Column::kAddress},
+                                 {"end", "end", Column::kAddress},
+                                 {"instructions", "length", Column::kCount},
+                                 {"count", "count", Column::kCount},
+                                 {"standard_error", "std. error", Column::kError},
+                                 {"share", "share", Column::kShare},
+                                 {"source", "source"},
+                                 {"bias", "bias"},
+                                 {"function", "function"}};
+  if (!is_for_people) {
+    columns.push_back({"bias_ratio", "", Column::kCount});
+    columns.push_back({"bias_chance", "", Column::kCount});
+  }
+  Table table(std::move(columns));
   for (size_t i = 0; i < std::min<uint64_t>(rows, blocks.size()); ++i) {
     const hbbp_block& block = blocks[i];
     Cell module;
     if (block.module < modules.size()) module = modules[block.module].path;
     Cell function;
     if (block.function < functions.size()) function = Demangle(functions[block.function].name);
-    table.AddRow({module, block.start, block.end, uint64_t{block.instruction_count}, block.count,
-                  block.standard_error, total > 0 ? Instructions(block) / total : 0,
-                  SourceName(block.source), function});
+    std::vector<Cell> row = {module,
+                             block.start,
+                             block.end,
+                             uint64_t{block.instruction_count},
+                             block.count,
+                             block.standard_error,
+                             total > 0 ? Instructions(block) / total : 0,
+                             SourceName(block.source),
+                             IsBiased(block, thresholds) ? "biased" : "",
+                             function};
+    if (!is_for_people) {
+      row.emplace_back(block.bias_ratio);
+      row.emplace_back(block.bias_chance);
+    }
+    table.AddRow(std::move(row));
+  }
+  const auto biased = std::count_if(blocks.begin(), blocks.end(), [&](const hbbp_block& block) {
+    return IsBiased(block, thresholds);
+  });
+  table.AddField("biased_blocks", static_cast<uint64_t>(biased));
+  if (biased != 0) {
+    table.AddNote(FormatCount(static_cast<uint64_t>(biased)) +
+                  " blocks are biased: the oldest entry of branch stacks is one of their branches "
+                  "too often, so that counts by lbr are suspect there");
   }
   table.AddField("total_instructions", total);
   table.AddField("blocks", uint64_t{blocks.size()});
@@ -63,9 +103,16 @@ int RunBlocks(int argc, char** argv) {
   std::vector<std::string> files;
   uint64_t top = 0;
   std::string format = "table";
+  BiasThresholds thresholds;
   Options options(kName, "List basic blocks by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
   options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
+  options.Value(
+      "--bias-ratio", &thresholds.ratio, "R",
+      "a block is biased if its branches are the oldest of their branch stacks R times as "
+      "often as expected (2)");
+  options.Value("--bias-chance", &thresholds.chance, "P",
+                "and if that is no more likely by chance than P (1e-6)");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   KernelOptions kernel;
   kernel.AddTo(&options);
@@ -80,7 +127,7 @@ int RunBlocks(int argc, char** argv) {
   if (!profile.ok()) return Fail(kName, profile.status().message());
   const Status found = kernel.Apply(profile->get());
   if (!found.ok()) return Fail(kName, found.message());
-  const StatusOr<Table> table = Listing(profile->get(), top);
+  const StatusOr<Table> table = Listing(profile->get(), top, thresholds, printed == Format::kTable);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);
 }

@@ -63,6 +63,13 @@ StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* word
   return files;
 }
 
+hbbp_ebs_method EbsMethodFromName(const std::string& name) {
+  for (const hbbp_ebs_method method : {HBBP_EBS_PLAIN, HBBP_EBS_IP_PLUS_ONE}) {
+    if (name == EbsMethodName(method)) return method;
+  }
+  return HBBP_EBS_AUTO;
+}
+
 Status Report(const hbbp_profile* profile, const std::string& output) {
   HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(profile));
   for (const SourceView& source : sources) {
@@ -91,6 +98,7 @@ int RunImport(int argc, char** argv) {
   std::vector<std::string> recordings, moved;
   std::string output = "hbbp.out";
   std::string root, binary;
+  std::string ebs_method = "auto";
   Options options(kName, "Make a profile of a recording of perf");
   options.Positionals(
       "FILE", &recordings, 1, 1,
@@ -103,7 +111,11 @@ int RunImport(int argc, char** argv) {
                 "for text without mappings: the file whose addresses it has");
   KernelOptions kernel;
   kernel.AddTo(&options);
+  options.Choice("--ebs-method", &ebs_method, {"auto", "plain", "ip+1"},
+                 "which instruction a sample with a branch stack counts for (auto)");
   options.Footer(
+      "--ebs-method: plain takes the instruction at the IP, ip+1 the one that was executed before\n"
+      "it, auto the latter for precise events (PEBS) alone.\n"
       "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
       "hbbp info tells what was found, lost, and could not be explained.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
@@ -120,6 +132,7 @@ int RunImport(int argc, char** argv) {
     how.moved_file_count = static_cast<uint32_t>(files->size());
     how.progress = &ProgressBar::Update;
     how.user_data = &bar;
+    how.ebs_method = EbsMethodFromName(ebs_method);
     profile = Import(recordings.front(), how);
   }
   if (!profile.ok()) return Fail(kName, profile.status().message());

@@ -79,6 +79,10 @@ Json ToJson(const SourceView& source) {
           {"rung", source.rung},
           {"counters", ToJson(source.counters)},
           {"event_name", source.event_name},
+          {"precise_ip", source.precise_ip},
+          {"ebs_method", EbsMethodName(source.ebs_method)},
+          {"smallest_period", source.smallest_period},
+          {"largest_period", source.largest_period},
           {"note", source.note}};
 }
 
@@ -220,6 +224,14 @@ const char* SamplesName(hbbp_source source) {
   }
 }
 
+// ", precise IP (2), corrected for IP+1"
+std::string IpText(const SourceView& source) {
+  std::string text;
+  if (source.precise_ip != 0) text += ", precise IP (" + std::to_string(source.precise_ip) + ")";
+  if (source.ebs_method == HBBP_EBS_IP_PLUS_ONE) text += ", corrected for IP+1";
+  return text;
+}
+
 std::string SourceText(const SourceView& source) {
   std::string text = std::string(SourceName(source.source)) + " of " + EventNameOf(source);
   if (source.period != 0) {
@@ -228,6 +240,11 @@ std::string SourceText(const SourceView& source) {
   } else {
     text += ", " + FormatCount(source.frequency_hz) + " samples a second";
   }
+  if (source.smallest_period != source.largest_period) {
+    text += ", periods " + FormatCount(source.smallest_period) + " to " +
+            FormatCount(source.largest_period);
+  }
+  text += IpText(source);
   if (source.include_kernel != 0) text += ", kernel included";
   text += ": " + FormatCount(source.samples) + SamplesName(source.source) +
           FormatCount(source.lost) + " lost, throttled " + FormatCount(source.throttled) +

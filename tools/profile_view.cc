@@ -187,6 +187,8 @@ const char* EventName(hbbp_event event) {
       return "taken-branches";
     case HBBP_EVENT_OTHER:
       return "other";
+    case HBBP_EVENT_UOPS:
+      return "uops";
     default:
       return "unknown";
   }
@@ -208,6 +210,8 @@ const char* UnitName(hbbp_unit unit) {
       return "taken-branches";
     case HBBP_UNIT_EVENTS:
       return "events";
+    case HBBP_UNIT_UOPS:
+      return "uops";
     default:
       return "unknown";
   }
@@ -221,6 +225,17 @@ const char* PeriodModeName(hbbp_period_mode mode) {
       return "fixed";
     case HBBP_PERIOD_RANDOM:
       return "random";
+    default:
+      return "unknown";
+  }
+}
+
+const char* EbsMethodName(hbbp_ebs_method method) {
+  switch (method) {
+    case HBBP_EBS_PLAIN:
+      return "plain";
+    case HBBP_EBS_IP_PLUS_ONE:
+      return "ip+1";
     default:
       return "unknown";
   }
@@ -270,7 +285,8 @@ std::string UnitOf(const std::vector<SourceView>& sources) {
 
 bool IsUpToFactor(const std::vector<SourceView>& sources) {
   return std::any_of(sources.begin(), sources.end(), [](const SourceView& source) {
-    return source.unit != HBBP_UNIT_INSTRUCTIONS && source.unit != HBBP_UNIT_TAKEN_BRANCHES;
+    return source.unit != HBBP_UNIT_INSTRUCTIONS && source.unit != HBBP_UNIT_TAKEN_BRANCHES &&
+           source.unit != HBBP_UNIT_UOPS;
   });
 }
 

@@ -58,6 +58,7 @@ const char* EventName(hbbp_event event);
 const char* EventNameOf(const SourceView& source);  // "task-clock"
 const char* UnitName(hbbp_unit unit);               // "instructions"
 const char* PeriodModeName(hbbp_period_mode mode);  // "prime"
+const char* EbsMethodName(hbbp_ebs_method method);  // "ip+1"
 const char* CodeName(hbbp_module_code code);        // "file"
 const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 

@@ -8,6 +8,7 @@
 #include "api.h"
 #include "capabilities.h"
 #include "feed.h"
+#include "ibs.h"
 #include "import.h"
 #include "mix.h"
 #include "profile.h"

@@ -73,6 +73,21 @@ std::vector<Struct> read_list(const Handle* handle, std::size_t count,
   return list;
 }
 
+// All elements of a list that is copied at once.
+template <typename Struct, typename Handle>
+std::vector<Struct> copy_list(const Handle* handle, std::size_t count,
+                              hbbp_status (*copy)(const Handle*, std::size_t, std::size_t,
+                                                  std::size_t, Struct*, std::size_t*,
+                                                  hbbp_error*)) {
+  std::vector<Struct> list(count);
+  std::size_t copied = 0;
+  check([&](hbbp_error* failure) {
+    return copy(handle, 0, list.size(), sizeof(Struct), list.data(), &copied, failure);
+  });
+  list.resize(copied);
+  return list;
+}
+
 }  // namespace detail
 
 class mix {
@@ -156,14 +171,18 @@ class profile {
     return detail::read_list(get(), hbbp_profile_branch_count(get()), &hbbp_profile_branch_at);
   }
   std::vector<hbbp_block> blocks() const {
-    std::vector<hbbp_block> blocks(hbbp_profile_block_count(get()));
-    std::size_t copied = 0;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_copy_blocks(get(), 0, blocks.size(), sizeof(hbbp_block), blocks.data(),
-                                      &copied, failure);
-    });
-    blocks.resize(copied);
-    return blocks;
+    return detail::copy_list(get(), hbbp_profile_block_count(get()), &hbbp_profile_copy_blocks);
+  }
+  std::vector<hbbp_ibs_sum> ibs_sums() const {
+    return detail::copy_list(get(), hbbp_profile_ibs_sum_count(get()), &hbbp_profile_copy_ibs_sums);
+  }
+  std::vector<hbbp_ibs_bucket> ibs_buckets() const {
+    return detail::copy_list(get(), hbbp_profile_ibs_bucket_count(get()),
+                             &hbbp_profile_copy_ibs_buckets);
+  }
+  std::vector<hbbp_ibs_line> ibs_lines() const {
+    return detail::copy_list(get(), hbbp_profile_ibs_line_count(get()),
+                             &hbbp_profile_copy_ibs_lines);
   }
 
   mix instruction_mix(hbbp_mix_keys keys = HBBP_MIX_BY_MNEMONIC) const {

@@ -25,6 +25,8 @@ typedef struct hbbp_import_options {
   void *user_data;    /* given to progress */
   const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
                          has */
+  hbbp_ebs_method ebs_method; /* of samples that come with branch stacks */
+  uint32_t reserved;          /* 0 */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose

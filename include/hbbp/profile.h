@@ -85,7 +85,18 @@ enum {
   HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor */
   HBBP_UNIT_CYCLES = 2,         /* as NANOSECONDS */
   HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
-  HBBP_UNIT_EVENTS = 4          /* as NANOSECONDS */
+  HBBP_UNIT_EVENTS = 4,         /* as NANOSECONDS */
+  HBBP_UNIT_UOPS = 5            /* a period counts dispatched micro-operations: block counts are
+                                   absolute, as far as those of each instruction can be told */
+};
+
+/* Which instruction a sample counts for. */
+typedef int32_t hbbp_ebs_method;
+enum {
+  HBBP_EBS_AUTO = 0,       /* IP_PLUS_ONE for precise events with branch stacks, else PLAIN */
+  HBBP_EBS_PLAIN = 1,      /* the one at its instruction pointer */
+  HBBP_EBS_IP_PLUS_ONE = 2 /* the one that was executed before that, as far as the newest branch of
+                              the sample tells; not where the sample says that its IP is exact */
 };
 
 typedef struct hbbp_source_info {
@@ -116,6 +127,11 @@ typedef struct hbbp_source_info {
                        them, with "; " in between */
   const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */
   const char *event_name; /* of an imported source, as its recording spells it; else empty */
+  /* How instruction pointers came about: */
+  uint32_t precise_ip;        /* of its perf_event_attr: 0 (any skid) to 3 (none) */
+  hbbp_ebs_method ebs_method; /* HBBP_EBS_PLAIN or HBBP_EBS_IP_PLUS_ONE */
+  uint64_t smallest_period;   /* of the samples of an imported source; 0: it has none */
+  uint64_t largest_period;
 } hbbp_source_info;
 
 /* A number and what it counts. */
@@ -138,7 +154,21 @@ typedef struct hbbp_branch {
   uint64_t samples; /* times that it was observed */
   double count;     /* executions, on the scale of hbbp_block.count; 0 if it was only ever the last
                        branch of a burst, which no stream follows */
+  /* Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+   * if each place in a stack were as likely. */
+  uint64_t oldest;
+  double oldest_expected;
 } hbbp_branch;
+
+/* hbbp_block.flags */
+enum {
+  /* A branch of the block was the oldest entry of branch stacks far more often than that can be by
+   * chance: bias_ratio >= HBBP_BIAS_RATIO and bias_chance <= HBBP_BIAS_CHANCE. Its count by LBR is
+   * suspect. Other thresholds: compare the two fields with them. */
+  HBBP_BLOCK_BIASED = 1
+};
+#define HBBP_BIAS_RATIO 2.0
+#define HBBP_BIAS_CHANCE 1e-6
 
 typedef struct hbbp_block {
   uint32_t struct_size; /* set by the caller */
@@ -146,13 +176,16 @@ typedef struct hbbp_block {
   uint64_t start;       /* address in the module */
   uint64_t end;         /* exclusive */
   uint32_t instruction_count;
-  uint32_t function;  /* index of its function; HBBP_NO_INDEX for a block found by
-                         hbbp_profile_find_block in a function without samples */
-  hbbp_source source; /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
-  uint32_t reserved;
+  uint32_t function;     /* index of its function; HBBP_NO_INDEX for a block found by
+                            hbbp_profile_find_block in a function without samples */
+  hbbp_source source;    /* whose count was used; HBBP_SOURCE_NONE if it was never seen */
+  uint32_t flags;        /* HBBP_BLOCK_* */
   double count;          /* executions */
   double standard_error; /* of count */
   uint64_t samples;      /* that the count rests on; SWBT: streams across it */
+  double bias_ratio;  /* how often its branches were the oldest of their branch stacks, by how often
+                         they would have been if each place were as likely; 0: in no stack */
+  double bias_chance; /* of that or more, at most, if each place is as likely; 1: not more */
 } hbbp_block;
 
 typedef struct hbbp_function {

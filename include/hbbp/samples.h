@@ -25,8 +25,9 @@ enum {
   HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
   HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */
   HBBP_EVENT_CYCLES = 4,
-  HBBP_EVENT_TAKEN_BRANCHES = 5, /* of sources, not of options, as the next one */
-  HBBP_EVENT_OTHER = 6           /* hbbp_source_info::event_name says which */
+  HBBP_EVENT_TAKEN_BRANCHES = 5, /* of sources, not of options, as the next two */
+  HBBP_EVENT_OTHER = 6,          /* hbbp_source_info::event_name says which */
+  HBBP_EVENT_UOPS = 7            /* dispatched, as IBS of AMD counts them */
 };
 
 typedef int32_t hbbp_period_mode;

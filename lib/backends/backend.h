@@ -50,6 +50,7 @@ struct SourceChoice {
   uint64_t period = 0;        // 0: by frequency
   uint64_t frequency_hz = 0;  // 0: by period
   std::string note;           // what was not to be had, and what is limited
+  uint32_t precise_ip = 0;    // of its perf_event_attr
 };
 
 // What a started backend really does. Samples name their source by its index.

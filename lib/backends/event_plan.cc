@@ -223,6 +223,7 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
       refusals.Add(candidate.event.name, error_number);
       continue;
     }
+    event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);
       if (is_hardware && event.variants.front().attr.precise_ip == 0) {
@@ -316,7 +317,7 @@ StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
                       "no PMU ibs_op in sysfs; IBS needs an AMD processor, family 10h or newer, "
                       "outside a virtual machine");
   }
-  const Candidate ops = {EventKind::kOther,
+  const Candidate ops = {EventKind::kUops,
                          {"ibs_op/cnt_ctl=1/", {{cpu.ibs_op_type, kCountDispatchedOps, {}}}}};
   PlannedEvent event = Plan(SourceKind::kIbs, ops, config);
   perf_event_attr& attr = event.variants.front().attr;

@@ -198,12 +198,8 @@ void PerfBackend::Drain(SampleSink* sink) {
 }
 
 void PerfBackend::TellLosses(SampleSink* sink) {
-  const BranchStackLosses& losses = bursts_.losses();
   TraceStatistics told;
-  if (losses.empty != 0) told.counters.emplace_back("empty-entries", losses.empty);
-  if (losses.speculative != 0) {
-    told.counters.emplace_back("speculative-entries", losses.speculative);
-  }
+  bursts_.losses().AppendTo(&told.counters);
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     if (plan_.events[i].HasStack()) sink->OnTraceStatistics(i, told);
   }
@@ -252,7 +248,8 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   burst.tid = head.tid;
   burst.time_ns = head.time;
   burst.source = static_cast<uint32_t>(planned);
-  bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight) {
+  bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight, StackPart part) {
+    burst.stack = part;
     // The parts of a stack that is cut share its period.
     burst.period = static_cast<uint64_t>(weight * static_cast<double>(branches.size() - 1) + 0.5);
     burst.branches = branches;

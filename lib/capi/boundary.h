@@ -90,6 +90,38 @@ Status WriteOutput(const Struct& full, const char* name, Struct* output) {
   return OkStatus();
 }
 
+// What messages call the arguments of a function that copies a list.
+struct ListNames {
+  const char* function;
+  const char* type;
+  const char* output;
+  const char* size;
+};
+
+// Elements [first, first + count) of a list into an array of the caller's structs of `size` bytes.
+// make(i) gives element i.
+template <typename Struct, typename Make>
+Status CopyList(const ListNames& names, size_t list_size, size_t first, size_t count, size_t size,
+                Struct* output, size_t* copied, Make&& make) {
+  const char* const function = names.function;
+  if (output == nullptr && count > 0) return NullArgument(function, names.output);
+  if (copied == nullptr) return NullArgument(function, "copied");
+  constexpr size_t kLargestStruct = 4096;
+  if (size < 2 * sizeof(uint32_t) || size > kLargestStruct || size % alignof(Struct) != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s: %s is %zu; pass sizeof(%s)", function,
+                      names.size, size, names.type);
+  }
+  *copied = std::min(count, first < list_size ? list_size - first : 0);
+  auto* position = reinterpret_cast<unsigned char*>(output);
+  for (size_t i = 0; i < *copied; ++i, position += size) {
+    const auto struct_size = static_cast<uint32_t>(size);
+    std::memcpy(position, &struct_size, sizeof(struct_size));
+    HBBP_RETURN_IF_ERROR(
+        WriteOutput(make(first + i), names.type, reinterpret_cast<Struct*>(position)));
+  }
+  return OkStatus();
+}
+
 }  // namespace hbbp::capi
 
 #endif  // HBBP_LIB_CAPI_BOUNDARY_H_

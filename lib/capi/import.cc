@@ -7,6 +7,8 @@
 #include "capi/profile_handle.h"
 #include "session/perf_import.h"
 
+using hbbp::EbsMethod;
+using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::PerfImportOptions;
 using hbbp::Status;
@@ -15,12 +17,22 @@ using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
 using hbbp::capi::ReadInput;
 
+static_assert(static_cast<int>(EbsMethod::kAuto) == HBBP_EBS_AUTO);
+static_assert(static_cast<int>(EbsMethod::kPlain) == HBBP_EBS_PLAIN);
+static_assert(static_cast<int>(EbsMethod::kIpPlusOne) == HBBP_EBS_IP_PLUS_ONE);
+
 namespace {
 
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   if (given.binary != nullptr) options->binary = given.binary;
   HBBP_RETURN_IF_ERROR(FilesOf("hbbp_profile_import", given.root, given.moved_files,
                                given.moved_file_count, &options->files));
+  if (given.ebs_method < HBBP_EBS_AUTO || given.ebs_method > HBBP_EBS_IP_PLUS_ONE) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "hbbp_profile_import: ebs_method is %d; use one of HBBP_EBS_*",
+                      given.ebs_method);
+  }
+  options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
   if (given.progress != nullptr) {
     options->progress = [given](uint64_t done, uint64_t all) {
       given.progress(done, all, given.user_data);

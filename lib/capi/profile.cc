@@ -30,6 +30,9 @@ static_assert(static_cast<int>(CodeState::kProfile) == HBBP_MODULE_CODE_PROFILE)
 static_assert(static_cast<int>(CodeState::kMissing) == HBBP_MODULE_CODE_MISSING);
 static_assert(static_cast<int>(CodeState::kMismatch) == HBBP_MODULE_CODE_MISMATCH);
 static_assert(static_cast<int>(CodeState::kCore) == HBBP_MODULE_CODE_CORE);
+static_assert(static_cast<int>(hbbp::Unit::kUops) == HBBP_UNIT_UOPS);
+static_assert(hbbp::BiasRule().ratio == HBBP_BIAS_RATIO);
+static_assert(hbbp::BiasRule().chance == HBBP_BIAS_CHANCE);
 static_assert(hbbp::kNoAddress.value == HBBP_NO_ADDRESS);
 static_assert(static_cast<int>(hbbp::Unit::kInstructions) == HBBP_UNIT_INSTRUCTIONS);
 static_assert(static_cast<int>(hbbp::Unit::kNanoseconds) == HBBP_UNIT_NANOSECONDS);
@@ -50,6 +53,11 @@ hbbp_block BlockOf(const BlockRecord& record) {
   block.count = record.estimate.count;
   block.standard_error = record.estimate.standard_error;
   block.samples = record.samples;
+  block.flags = IsSuspect(record.bias) ? HBBP_BLOCK_BIASED : 0;
+  if (record.bias.expected > 0) {
+    block.bias_ratio = static_cast<double>(record.bias.oldest) / record.bias.expected;
+  }
+  block.bias_chance = ChanceOf(record.bias);
   return block;
 }
 
@@ -222,6 +230,10 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->mode = record.trace.mode.c_str();
         full->rung = record.trace.rung.c_str();
         full->event_name = record.event_name.c_str();
+        full->precise_ip = record.precise_ip;
+        full->ebs_method = static_cast<hbbp_ebs_method>(record.ebs_method);
+        full->smallest_period = record.smallest_period;
+        full->largest_period = record.largest_period;
       });
 }
 
@@ -374,6 +386,8 @@ HBBP_API hbbp_status hbbp_profile_branch_at(const hbbp_profile* profile, size_t 
         full->to_module = record.to_module;
         full->samples = record.observed;
         full->count = record.count;
+        full->oldest = record.bias.oldest;
+        full->oldest_expected = record.bias.expected;
       });
 }
 
@@ -382,26 +396,10 @@ HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile* profile, size_
                                               size_t* copied, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_copy_blocks", "profile");
-    if (blocks == nullptr && count > 0) return NullArgument("hbbp_profile_copy_blocks", "blocks");
-    if (copied == nullptr) return NullArgument("hbbp_profile_copy_blocks", "copied");
-    constexpr size_t kLargestStruct = 4096;
-    if (block_size < 2 * sizeof(uint32_t) || block_size > kLargestStruct ||
-        block_size % alignof(hbbp_block) != 0) {
-      return MakeStatus(StatusCode::kInvalidArgument,
-                        "hbbp_profile_copy_blocks: block_size is %zu; pass sizeof(hbbp_block)",
-                        block_size);
-    }
     const std::vector<BlockRecord>& all = profile->resolved.blocks();
-    const size_t available = first < all.size() ? all.size() - first : 0;
-    *copied = std::min(count, available);
-    auto* position = reinterpret_cast<unsigned char*>(blocks);
-    for (size_t i = 0; i < *copied; ++i, position += block_size) {
-      const auto size = static_cast<uint32_t>(block_size);
-      std::memcpy(position, &size, sizeof(size));
-      HBBP_RETURN_IF_ERROR(WriteOutput(BlockOf(all[first + i]), "hbbp_block",
-                                       reinterpret_cast<hbbp_block*>(position)));
-    }
-    return OkStatus();
+    return CopyList({"hbbp_profile_copy_blocks", "hbbp_block", "blocks", "block_size"}, all.size(),
+                    first, count, block_size, blocks, copied,
+                    [&](size_t index) { return BlockOf(all[index]); });
   });
 }
 

@@ -29,6 +29,7 @@ static_assert(static_cast<int>(hbbp::EventKind::kInstructions) == HBBP_EVENT_INS
 static_assert(static_cast<int>(hbbp::EventKind::kCycles) == HBBP_EVENT_CYCLES);
 static_assert(static_cast<int>(hbbp::EventKind::kTakenBranches) == HBBP_EVENT_TAKEN_BRANCHES);
 static_assert(static_cast<int>(hbbp::EventKind::kOther) == HBBP_EVENT_OTHER);
+static_assert(static_cast<int>(hbbp::EventKind::kUops) == HBBP_EVENT_UOPS);
 static_assert(static_cast<int>(hbbp::PeriodMode::kPrime) == HBBP_PERIOD_PRIME);
 static_assert(static_cast<int>(hbbp::PeriodMode::kFixed) == HBBP_PERIOD_FIXED);
 static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM);
@@ -70,7 +71,7 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
 
 Status CheckNamedEvent(const hbbp_session_options& options) {
   if (*options.event_name == '\0') return OutOfRange("event_name", "a name, or NULL");
-  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_OTHER) {
+  if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_UOPS) {
     return OutOfRange("event", "a HBBP_EVENT_ value");
   }
   if (options.event_type > UINT32_MAX) return OutOfRange("event_type", "below 2^32");

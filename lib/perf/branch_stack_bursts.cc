@@ -1,15 +1,52 @@
 #include "perf/branch_stack_bursts.h"
 
 namespace hbbp {
+namespace {
 
-void BranchStackBursts::Add(const TakenBranchSample& branch, bool is_speculative) {
-  const bool is_empty = branch.from.value == 0 && branch.to.value == 0;
-  if (!is_empty && !is_speculative) {
-    branches_.push_back(branch);
+constexpr bool IsKernelAddress(RuntimeAddress address) { return address.value >> 63 != 0; }
+
+}  // namespace
+
+void BranchStackLosses::AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const {
+  const auto add = [counters](const char* name, uint64_t number) {
+    if (number != 0) counters->emplace_back(name, number);
+  };
+  add("empty-entries", empty);
+  add("half-empty-entries", half_empty);
+  add("speculative-entries", speculative);
+  add("transaction-aborts", aborts);
+  add("kernel-crossing-streams", crossing_streams);
+}
+
+// Where an entry that is no branch is counted; nullptr for a branch.
+uint64_t* BranchStackBursts::LossOf(const TakenBranchSample& branch, bool is_speculative,
+                                    bool is_abort) {
+  if (is_speculative) return &losses_.speculative;
+  if (branch.from.value == 0 || branch.to.value == 0) return &losses_.half_empty;
+  if (is_abort) return &losses_.aborts;
+  return nullptr;
+}
+
+void BranchStackBursts::Add(const TakenBranchSample& branch, bool is_speculative, bool is_abort) {
+  if (branch.from.value == 0 && branch.to.value == 0) {
+    ++losses_.empty;
+    EndPart();
     return;
   }
-  ++(is_empty ? losses_.empty : losses_.speculative);
-  EndPart();
+  ++entries_;
+  if (uint64_t* const loss = LossOf(branch, is_speculative, is_abort)) {
+    ++*loss;
+    EndPart();
+    return;
+  }
+  if (entries_ == 1) oldest_is_kept_ = true;
+  const size_t part = parts_.empty() ? 0 : parts_.back().end;
+  const bool has_stream = part != branches_.size();
+  if (has_stream && IsKernelAddress(branches_.back().to) != IsKernelAddress(branch.from)) {
+    ++losses_.crossing_streams;
+    EndPart();
+  }
+  branches_.push_back(branch);
 }
 
 void BranchStackBursts::EndPart() {

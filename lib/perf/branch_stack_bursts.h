@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "perf/branch_stack.h"
@@ -17,6 +19,14 @@ namespace hbbp {
 struct BranchStackLosses {
   uint64_t empty = 0;        // 0 to 0: the stack was not full, or an entry was filtered
   uint64_t speculative = 0;  // on a path that was not taken after all
+  uint64_t half_empty = 0;   // no source or no target
+  uint64_t aborts = 0;  // of transactions: not by a branch, and what came before did not happen
+  // Streams that would begin in user code and end in the kernel or the other way round: the branch
+  // in between is missing.
+  uint64_t crossing_streams = 0;
+
+  // Those that are not 0.
+  void AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const;
 };
 
 inline bool IsSpeculative(const BranchEntry& entry) {
@@ -24,29 +34,40 @@ inline bool IsSpeculative(const BranchEntry& entry) {
   return entry.speculation == kWrongPath;
 }
 inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
+inline bool IsAbort(const BranchEntry& entry) { return entry.aborted; }
+inline bool IsAbort(const BranchWord&) { return false; }
 
 // Cuts stacks at entries that are no branches which happened, since what follows one did not follow
 // the one before it.
 class BranchStackBursts {
  public:
-  // Calls visit(std::span<const TakenBranchSample> branches, double weight) for each part of
-  // `stack`, oldest branch first. All streams of all parts have the weight period / streams. A
-  // Stack has size() and entries, newest first, with `from`, `to` and a function IsSpeculative.
+  // Calls visit(std::span<const TakenBranchSample> branches, double weight, StackPart part) for
+  // each part of `stack`, oldest branch first. All streams of all parts have the weight period /
+  // streams. A Stack has size() and entries, newest first, with `from`, `to` and functions
+  // IsSpeculative and IsAbort.
   template <typename Stack, typename Visitor>
   void Visit(const Stack& stack, uint64_t period, Visitor&& visit) {
     branches_.clear();
     parts_.clear();
+    entries_ = 0;
+    oldest_is_kept_ = false;
     for (size_t i = stack.size(); i-- > 0;) {
       const auto& entry = stack[i];
-      Add({{entry.from}, {entry.to}}, IsSpeculative(entry));
+      Add({{entry.from}, {entry.to}}, IsSpeculative(entry), IsAbort(entry));
     }
     EndPart();
+    // A stack whose oldest entry was left out says nothing of which are the oldest.
+    const uint32_t entries = oldest_is_kept_ ? entries_ : 0;
     size_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
     const double weight =
         streams == 0 ? 0 : static_cast<double>(period) / static_cast<double>(streams);
     for (const Part& part : parts_) {
-      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), weight);
+      const StackPart place = {.entries = entries,
+                               .has_oldest = entries != 0 && part.first == 0,
+                               .is_continued = part.end != branches_.size()};
+      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), weight,
+            place);
     }
   }
 
@@ -58,11 +79,14 @@ class BranchStackBursts {
     size_t size() const { return end - first; }
   };
 
-  void Add(const TakenBranchSample& branch, bool is_speculative);
+  void Add(const TakenBranchSample& branch, bool is_speculative, bool is_abort);
+  uint64_t* LossOf(const TakenBranchSample& branch, bool is_speculative, bool is_abort);
   void EndPart();
 
   std::vector<TakenBranchSample> branches_;
   std::vector<Part> parts_;  // none is empty
+  uint32_t entries_ = 0;     // of the stack, without empty ones
+  bool oldest_is_kept_ = false;
   BranchStackLosses losses_;
 };
 

@@ -164,6 +164,7 @@ std::optional<BranchWord> ParseBranchWord(std::string_view word) {
 }
 
 std::optional<SampleLine> ParseSampleLine(std::string_view line) {
+  if (line.starts_with("//") || line.starts_with('#')) return std::nullopt;
   SampleLine sample;
   std::string_view rest = line;
   std::vector<std::string_view> words;

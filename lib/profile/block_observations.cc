@@ -28,6 +28,11 @@ UnexplainedReason ReasonOf(StreamFault fault) {
   return UnexplainedReason::kNoCode;
 }
 
+// What is called comes back by a taken branch.
+bool RunsOn(BranchKind kind) {
+  return FallsThrough(kind) && kind != BranchKind::kCall && kind != BranchKind::kIndirectCall;
+}
+
 // Gathers the observations of one module.
 class Observer {
  public:
@@ -107,9 +112,19 @@ class Observer {
     }
   }
 
+  // The instruction that ends at the start of a block is in the block before, if control can have
+  // come from there without a taken branch.
+  std::optional<Block> BlockOf(ModuleAddress address, IpPosition position) const {
+    const std::optional<Block> block = map_->Find(address);
+    const bool is_inside = block && block->start < address;
+    if (position == IpPosition::kAt || is_inside || address.value == 0) return block;
+    const std::optional<Block> before = map_->Find(address - 1);
+    return before && before->end == address && RunsOn(before->terminator) ? before : block;
+  }
+
   void Add(const Sample& sample) {
     const IpCount& count = data_.counts[sample.index];
-    const std::optional<Block> block = map_->Find(sample.address);
+    const std::optional<Block> block = BlockOf(sample.address, count.position);
     if (!block || block->instruction_count == 0) {
       const bool has_code = !module_.code->CodeAt(sample.address, 1).empty();
       CannotExplain(count.source,

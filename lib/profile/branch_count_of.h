@@ -27,15 +27,19 @@ BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t source, Loca
   branch.from = from.offset;
   branch.to_module = to.module;
   branch.to = to.offset;
-  if (entry.end != BranchTable::kNoEnd) {
+  if (entry.end == BranchTable::kCutEnd) {
+    branch.stream_end = kStreamCut;
+  } else if (entry.end != BranchTable::kNoEnd) {
     const CodeLocation end = locate(entry.end);
     // No branch is in the last bytes of the address space, which are marks here.
-    const bool has_end = end.module == to.module && end.offset < kStreamLeavesModule;
+    const bool has_end = end.module == to.module && end.offset < kStreamCut;
     branch.stream_end = has_end ? end.offset : kStreamLeavesModule;
   }
   branch.number = entry.number;
   branch.weights = entry.weights;
   branch.replicates = entry.replicates;
+  branch.oldest = entry.oldest;
+  branch.oldest_expected = entry.oldest_expected;
   return branch;
 }
 

@@ -68,14 +68,16 @@ BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t f
 }
 
 void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                        size_t replicate, uint32_t repeats) {
+                        size_t replicate, StackPart stack, uint32_t repeats) {
   Reserve(branches.size());
+  const double expected = stack.entries == 0 ? 0 : static_cast<double>(repeats) / stack.entries;
   const auto replicate_weight = static_cast<float>(weight);
+  const uint64_t last_end = stack.is_continued ? kCutEnd : kNoEnd;
   uint64_t hashes[kLookAhead];
   for (size_t first = 0; first < branches.size(); first += kLookAhead) {
     const size_t count = std::min(kLookAhead, branches.size() - first);
     const auto end_of = [&](size_t i) {
-      return i + 1 < branches.size() ? branches[i + 1].from.value : kNoEnd;
+      return i + 1 < branches.size() ? branches[i + 1].from.value : last_end;
     };
     for (size_t i = 0; i < count; ++i) {
       const TakenBranchSample& branch = branches[first + i];
@@ -87,7 +89,9 @@ void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> bran
       const uint64_t end = end_of(first + i);
       Entry& entry = Find(hashes[i], thread, branch.from.value, branch.to.value, end);
       entry.number += repeats;
-      if (end == kNoEnd) continue;
+      entry.oldest_expected += expected;
+      if (first + i == 0 && stack.has_oldest) entry.oldest += repeats;
+      if (end >= kCutEnd) continue;
       entry.weights += weight;
       entry.replicates.sums[replicate] += replicate_weight;
     }

@@ -25,18 +25,22 @@ class BranchTable {
     uint32_t thread = 0;
     uint64_t number = 0;
     double weights = 0;
+    uint64_t oldest = 0;
+    double oldest_expected = 0;
     alignas(64) ReplicateSums replicates;
   };
   // The last branch of a burst has no stream behind it.
   static constexpr uint64_t kNoEnd = UINT64_MAX;
+  // Nor has the last of a burst that is continued.
+  static constexpr uint64_t kCutEnd = UINT64_MAX - 1;
 
-  // `weight` is that of each stream, `repeats` how often the same burst was seen. Calls
-  // on_new(entry) for every entry that was not there.
+  // `weight` is that of each stream, `stack` where they are from, `repeats` how often the same
+  // burst was seen. Calls on_new(entry) for every entry that was not there.
   template <typename OnNew>
   void CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                  size_t replicate, OnNew&& on_new, uint32_t repeats = 1) {
+                  size_t replicate, OnNew&& on_new, StackPart stack = {}, uint32_t repeats = 1) {
     const size_t known = entries_.size();
-    Count(thread, branches, weight * repeats, replicate, repeats);
+    Count(thread, branches, weight * repeats, replicate, stack, repeats);
     for (size_t i = known; i < entries_.size(); ++i) on_new(entries_[i]);
   }
 
@@ -48,7 +52,7 @@ class BranchTable {
   using Slot = uint64_t;
 
   void Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-             size_t replicate, uint32_t repeats);
+             size_t replicate, StackPart stack, uint32_t repeats);
   Entry& Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to, uint64_t end);
   void Reserve(size_t more);
 

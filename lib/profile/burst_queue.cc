@@ -7,7 +7,7 @@ namespace hbbp {
 
 void BurstQueue::Add(const BurstSample& burst) {
   waiting_.push_back({burst.time_ns, burst.period, burst.pid, burst.tid, burst.source,
-                      branches_.size(), burst.branches.size()});
+                      branches_.size(), burst.branches.size(), burst.stack});
   branches_.insert(branches_.end(), burst.branches.begin(), burst.branches.end());
 }
 
@@ -19,6 +19,7 @@ BurstSample BurstQueue::BurstAt(size_t index) const {
   burst.time_ns = waiting.time_ns;
   burst.period = waiting.period;
   burst.source = waiting.source;
+  burst.stack = waiting.stack;
   burst.branches = std::span(branches_).subspan(waiting.first, waiting.count);
   return burst;
 }

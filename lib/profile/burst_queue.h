@@ -37,6 +37,7 @@ class BurstQueue {
     uint32_t source;
     size_t first;  // of its branches
     size_t count;
+    StackPart stack;
   };
 
   BurstSample BurstAt(size_t index) const;

@@ -247,15 +247,17 @@ uint64_t Importer::PlaceOf(const Process& process, uint64_t address, uint64_t ti
   return address + distance;
 }
 
-void Importer::AddSample(uint32_t source, const IpSample& sample) {
+std::optional<Importer::SamplePlace> Importer::AddSample(uint32_t source, const IpSample& sample) {
   const CodeLocation location =
       LocationOf(PlaceOf(ProcessFor(sample.pid), sample.ip.value, sample.time_ns));
   if (location.module == kNoModule) {
     ++data_.sources[source].unmapped;
-    return;
+    return std::nullopt;
   }
-  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), location.module, location.offset},
+  const SamplePlace place = {ThreadFor(sample.pid, sample.tid), location.module, location.offset};
+  ip_table_.Count({source, place.thread, place.module, place.offset, sample.position},
                   sample.period);
+  return place;
 }
 
 void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight,
@@ -269,7 +271,7 @@ void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight
   }
   branch_tables_[source].CountBurst(
       ThreadFor(burst.pid, burst.tid), placed_, weight, ReplicateOf(burst_number_++),
-      [](const BranchTable::Entry&) {}, repeats);
+      [](const BranchTable::Entry&) {}, burst.stack, repeats);
 }
 
 void Importer::AddCountsTo(ProfileData* data) const {

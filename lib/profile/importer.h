@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -63,7 +64,12 @@ class Importer {
   // For mappings of that path that have none.
   void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
 
-  void AddSample(uint32_t source, const IpSample& sample);
+  // Where the sample is; nothing if it is unmapped.
+  struct SamplePlace {
+    uint32_t thread, module;
+    uint64_t offset;  // as IpCount::offset
+  };
+  std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
   // Consecutive taken branches; one without a stream counts its branches only.
   // `weight` is that of each of its streams (StreamWeight; burst.period is not looked at),
   // `repeats` how often the same was seen.

@@ -25,6 +25,7 @@ void IpTable::AppendTo(std::vector<IpCount>* counts) const {
     count.thread = key.thread;
     count.module = key.module;
     count.offset = key.offset;
+    count.position = key.position;
     count.samples = sum.samples;
     count.period_sum = sum.period_sum;
     count.period_squares = sum.period_squares;

@@ -16,6 +16,7 @@ class IpTable {
   struct Key {
     uint32_t source, thread, module;
     uint64_t offset;
+    IpPosition position = IpPosition::kAt;
     bool operator==(const Key&) const = default;
   };
 

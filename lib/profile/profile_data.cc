@@ -9,12 +9,54 @@ namespace hbbp {
 namespace {
 
 auto KeyOf(const IpCount& count) {
-  return std::tie(count.module, count.offset, count.source, count.thread);
+  return std::tie(count.module, count.offset, count.position, count.source, count.thread);
 }
 
 auto KeyOf(const BranchCount& branch) {
   return std::tie(branch.to_module, branch.to, branch.stream_end, branch.from_module, branch.from,
                   branch.source, branch.thread);
+}
+
+auto KeyOf(const IbsCount& count) {
+  return std::tie(count.module, count.offset, count.event, count.source, count.thread);
+}
+
+auto KeyOf(const IbsBucket& bucket) {
+  return std::tie(bucket.latency, bucket.bucket, bucket.source, bucket.thread);
+}
+
+auto KeyOf(const IbsLine& line) { return std::tie(line.address, line.source, line.thread); }
+
+void AddTo(IpCount* sum, const IpCount& more) {
+  sum->samples += more.samples;
+  sum->period_sum += more.period_sum;
+  sum->period_squares += more.period_squares;
+}
+
+void AddTo(IbsCount* sum, const IbsCount& more) { sum->sum += more.sum; }
+
+void AddTo(IbsBucket* sum, const IbsBucket& more) { sum->samples += more.samples; }
+
+void AddTo(IbsLine* sum, const IbsLine& more) {
+  sum->loads += more.loads;
+  sum->stores += more.stores;
+  sum->misses += more.misses;
+  sum->miss_cycles += more.miss_cycles;
+}
+
+template <typename Counted>
+void SortAndAdd(std::vector<Counted>* counts) {
+  std::sort(counts->begin(), counts->end(),
+            [](const Counted& a, const Counted& b) { return KeyOf(a) < KeyOf(b); });
+  size_t kept = 0;
+  for (const Counted& count : *counts) {
+    if (kept > 0 && KeyOf((*counts)[kept - 1]) == KeyOf(count)) {
+      AddTo(&(*counts)[kept - 1], count);
+    } else {
+      (*counts)[kept++] = count;
+    }
+  }
+  counts->resize(kept);
 }
 
 bool IsBefore(const BranchCount& a, const BranchCount& b) { return KeyOf(a) < KeyOf(b); }
@@ -29,22 +71,10 @@ void Join(const std::string& more, std::string* list) {
 
 }  // namespace
 
-void Normalize(std::vector<IpCount>* counts) {
-  std::sort(counts->begin(), counts->end(),
-            [](const IpCount& a, const IpCount& b) { return KeyOf(a) < KeyOf(b); });
-  size_t kept = 0;
-  for (const IpCount& count : *counts) {
-    if (kept > 0 && KeyOf((*counts)[kept - 1]) == KeyOf(count)) {
-      IpCount& sum = (*counts)[kept - 1];
-      sum.samples += count.samples;
-      sum.period_sum += count.period_sum;
-      sum.period_squares += count.period_squares;
-    } else {
-      (*counts)[kept++] = count;
-    }
-  }
-  counts->resize(kept);
-}
+void Normalize(std::vector<IpCount>* counts) { SortAndAdd(counts); }
+void Normalize(std::vector<IbsCount>* counts) { SortAndAdd(counts); }
+void Normalize(std::vector<IbsBucket>* buckets) { SortAndAdd(buckets); }
+void Normalize(std::vector<IbsLine>* lines) { SortAndAdd(lines); }
 
 void Normalize(std::vector<BranchCount>* branches) {
   const auto tail = std::is_sorted_until(branches->begin(), branches->end(), IsBefore);
@@ -62,6 +92,8 @@ void Normalize(std::vector<BranchCount>* branches) {
     if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
       BranchCount& sum = (*branches)[kept - 1];
       sum.number += branch.number;
+      sum.oldest += branch.oldest;
+      sum.oldest_expected += branch.oldest_expected;
       sum.weights += branch.weights;
       sum.replicates.Add(branch.replicates);
     } else {

@@ -62,8 +62,13 @@ struct SourceRecord {
   uint64_t throttled = 0;
   uint64_t unmapped = 0;  // IP samples; branches to nowhere are among ProfileData::branches
   std::string note;
-  std::string event_name;  // of an imported source, as its recording spells it
-  TraceStatistics trace;   // of software branch tracing; counters of any source
+  std::string event_name;                    // of an imported source, as its recording spells it
+  TraceStatistics trace;                     // of software branch tracing; counters of any source
+  uint32_t precise_ip = 0;                   // of its perf_event_attr: 0 any skid, ..., 3 none
+  EbsMethod ebs_method = EbsMethod::kPlain;  // never kAuto
+  // Of the samples of an imported source; 0 without any.
+  uint64_t smallest_period = 0;
+  uint64_t largest_period = 0;
 };
 
 // Samples at one address, of one thread, from one source.
@@ -71,7 +76,7 @@ struct IpCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
   uint32_t thread = 0;
   uint32_t module = 0;
-  uint32_t reserved = 0;
+  IpPosition position = IpPosition::kAt;
   // In the file for kFile, in the image for kVdso, the runtime address otherwise.
   uint64_t offset = 0;
   uint64_t samples = 0;
@@ -87,6 +92,10 @@ inline constexpr uint64_t kNoStream = UINT64_MAX;
 // BranchCount::stream_end where the next branch was in another module than the target.
 inline constexpr uint64_t kStreamLeavesModule = UINT64_MAX - 1;
 
+// BranchCount::stream_end where what follows of a branch stack was left out, but there is more of
+// it.
+inline constexpr uint64_t kStreamCut = UINT64_MAX - 2;
+
 // A taken branch, of one thread, from one source, and the stream of code that followed it.
 struct BranchCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
@@ -100,8 +109,42 @@ struct BranchCount {
   uint64_t number = 0;
   double weights = 0;  // sum of StreamWeight; 0 without a stream
   ReplicateSums replicates;
+  // Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+  // if every place in a stack were as likely.
+  uint64_t oldest = 0;
+  double oldest_expected = 0;
 
-  bool HasStream() const { return stream_end != kNoStream; }
+  bool HasStream() const { return stream_end != kNoStream && stream_end != kStreamCut; }
+};
+
+// What IBS samples of one instruction, thread and source were, by one event (perf/ibs_events.h).
+struct IbsCount {
+  uint32_t source = 0;  // indices of the vectors of ProfileData
+  uint32_t thread = 0;
+  uint32_t module = 0;
+  uint32_t event = 0;   // of ibs_names
+  uint64_t offset = 0;  // as IpCount::offset
+  uint64_t sum = 0;     // of samples, or of cycles
+};
+
+// IBS samples of one thread and source whose latency was in a bucket (profile/ibs_buckets.h).
+struct IbsBucket {
+  uint32_t source = 0;
+  uint32_t thread = 0;
+  uint32_t latency = 0;  // of ibs_names
+  uint32_t bucket = 0;
+  uint64_t samples = 0;
+};
+
+// Accesses of one thread to one cache line, by IBS samples of one source.
+struct IbsLine {
+  uint32_t source = 0;
+  uint32_t thread = 0;
+  uint64_t address = 0;  // of its first byte, in the memory of the process
+  uint64_t loads = 0;
+  uint64_t stores = 0;
+  uint64_t misses = 0;  // of the L1 data cache
+  uint64_t miss_cycles = 0;
 };
 
 struct ProfileData {
@@ -113,15 +156,23 @@ struct ProfileData {
   std::vector<SourceRecord> sources;
   std::vector<ThreadRecord> threads;
   std::vector<ModuleRecord> modules;
-  std::vector<IpCount> counts;  // sorted by module, offset, source, thread; no two alike
+  std::vector<IpCount> counts;  // sorted by module, offset, position, source, thread
   // Sorted by to_module, to, stream_end, from_module, from, source, thread; no two alike.
   std::vector<BranchCount> branches;
+  std::vector<std::string> ibs_names;  // no two alike
+  std::vector<IbsCount> ibs_counts;    // sorted by module, offset, event, source, thread
+  std::vector<IbsBucket> ibs_buckets;  // sorted by latency, bucket, source, thread
+  std::vector<IbsLine> ibs_lines;      // sorted by address, source, thread
 };
 
 // Sorts `counts` and adds up those that agree in everything but their numbers.
 void Normalize(std::vector<IpCount>* counts);
 // The same; takes time for what was added behind those that are sorted.
 void Normalize(std::vector<BranchCount>* branches);
+
+void Normalize(std::vector<IbsCount>* counts);
+void Normalize(std::vector<IbsBucket>* buckets);
+void Normalize(std::vector<IbsLine>* lines);
 
 // Numbers add up, counters by name; modes and rungs that differ are listed one after the other.
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum);

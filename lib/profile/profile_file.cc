@@ -10,9 +10,14 @@
 
 #include "base/byte_cursor.h"
 #include "base/files.h"
+#include "profile/ibs_section.h"
+#include "profile/section_io.h"
 
 namespace hbbp {
 namespace {
+
+using Writer = SectionWriter;
+using Reader = SectionReader;
 
 static_assert(std::endian::native == std::endian::little, "the file format is little-endian");
 
@@ -28,6 +33,7 @@ enum class SectionType : uint32_t {
   kModules = 4,
   kCounts = 5,
   kBranches = 6,
+  kIbs = 7,
 };
 
 struct Header {
@@ -49,66 +55,6 @@ struct SectionEntry {
 uint64_t Checksum(std::span<const uint8_t> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
-
-class Writer {
- public:
-  template <typename T>
-  void Put(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    const auto* first = reinterpret_cast<const uint8_t*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof(value));
-  }
-  void PutBytes(std::span<const uint8_t> bytes) {
-    Put<uint64_t>(bytes.size());
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
-  }
-  void PutString(std::string_view text) {
-    PutBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-  }
-  std::vector<uint8_t> Take() { return std::move(bytes_); }
-
- private:
-  std::vector<uint8_t> bytes_;
-};
-
-// Reads what Writer wrote; the first failure sticks.
-class Reader {
- public:
-  Reader(std::span<const uint8_t> bytes, const char* section) : cursor_(bytes), section_(section) {}
-
-  template <typename T>
-  T Get() {
-    T value{};
-    if (ok_ && !cursor_.Read(&value)) ok_ = false;
-    return value;
-  }
-  std::vector<uint8_t> GetBytes() {
-    std::span<const uint8_t> bytes;
-    const uint64_t size = Get<uint64_t>();
-    if (ok_ && !cursor_.ReadBytes(size, &bytes)) ok_ = false;
-    return {bytes.begin(), bytes.end()};
-  }
-  std::string GetString() {
-    std::vector<uint8_t> bytes = GetBytes();
-    return {bytes.begin(), bytes.end()};
-  }
-  // A number of elements of at least `element_size` bytes each; 0 if so many cannot follow.
-  uint64_t GetCount(size_t element_size) {
-    const uint64_t count = Get<uint64_t>();
-    if (count > cursor_.remaining() / element_size) ok_ = false;
-    return ok_ ? count : 0;
-  }
-  Status status() const {
-    if (ok_ && cursor_.remaining() == 0) return OkStatus();
-    return MakeStatus(StatusCode::kBadFormat, "the %s section is damaged at byte %zu", section_,
-                      cursor_.position());
-  }
-
- private:
-  ByteCursor cursor_;
-  const char* section_;
-  bool ok_ = true;
-};
 
 std::vector<uint8_t> WriteInfo(const ProfileData& data) {
   Writer writer;
@@ -161,6 +107,10 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
     writer.PutString(source.note);
     WriteTraceStatistics(source.trace, &writer);
     writer.PutString(source.event_name);
+    writer.Put(source.precise_ip);
+    writer.Put(static_cast<int32_t>(source.ebs_method));
+    writer.Put(source.smallest_period);
+    writer.Put(source.largest_period);
   }
   return writer.Take();
 }
@@ -199,6 +149,11 @@ Status ReadSources(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     source.note = reader.GetString();
     if (version >= 2) source.trace = ReadTraceStatistics(&reader);
     if (version >= 3) source.event_name = reader.GetString();
+    if (version < 4) continue;
+    source.precise_ip = reader.Get<uint32_t>();
+    source.ebs_method = static_cast<EbsMethod>(reader.Get<int32_t>());
+    source.smallest_period = reader.Get<uint64_t>();
+    source.largest_period = reader.Get<uint64_t>();
   }
   return reader.status();
 }
@@ -312,17 +267,23 @@ std::vector<uint8_t> WriteCounts(const ProfileData& data) {
   return writer.Take();
 }
 
-Status ReadCounts(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadCounts(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   Reader reader(bytes, "counts");
   data->counts.resize(reader.GetCount(sizeof(IpCount)));
-  for (IpCount& count : data->counts) count = reader.Get<IpCount>();
+  for (IpCount& count : data->counts) {
+    count = reader.Get<IpCount>();
+    if (version < 2) count.position = IpPosition::kAt;
+  }
   return reader.status();
 }
+
+// Set in the mask of replicates: how often the branch was the oldest of its stack follows them.
+constexpr uint32_t kHasOldest = uint32_t{1} << 31;
+static_assert(kReplicates < 31);
 
 // Most branches are in one or two bursts, so that most replicates are 0 and left out: the bits of
 // a mask say which are there.
 std::vector<uint8_t> WriteBranches(const ProfileData& data) {
-  static_assert(kReplicates <= 32);
   Writer writer;
   writer.Put<uint64_t>(data.branches.size());
   for (const BranchCount& branch : data.branches) {
@@ -339,15 +300,19 @@ std::vector<uint8_t> WriteBranches(const ProfileData& data) {
     for (size_t i = 0; i < kReplicates; ++i) {
       if (branch.replicates.sums[i] != 0) mask |= 1u << i;
     }
+    if (branch.oldest_expected != 0) mask |= kHasOldest;
     writer.Put(mask);
     for (const float sum : branch.replicates.sums) {
       if (sum != 0) writer.Put(sum);
     }
+    if (branch.oldest_expected == 0) continue;
+    writer.Put(branch.oldest);
+    writer.Put(branch.oldest_expected);
   }
   return writer.Take();
 }
 
-Status ReadBranches(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
+Status ReadBranches(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   constexpr size_t kSmallest = 5 * sizeof(uint32_t) + 5 * sizeof(uint64_t);
   Reader reader(bytes, "branches");
   data->branches.resize(reader.GetCount(kSmallest));
@@ -362,13 +327,17 @@ Status ReadBranches(std::span<const uint8_t> bytes, uint32_t, ProfileData* data)
     branch.number = reader.Get<uint64_t>();
     branch.weights = reader.Get<double>();
     const auto mask = reader.Get<uint32_t>();
-    if (mask >> kReplicates != 0) {
+    const bool has_oldest = version >= 2 && (mask & kHasOldest) != 0;
+    if ((has_oldest ? mask - kHasOldest : mask) >> kReplicates != 0) {
       return MakeStatus(StatusCode::kBadFormat, "a branch has more than %zu replicates",
                         kReplicates);
     }
     for (size_t i = 0; i < kReplicates; ++i) {
       if ((mask >> i & 1) != 0) branch.replicates.sums[i] = reader.Get<float>();
     }
+    if (!has_oldest) continue;
+    branch.oldest = reader.Get<uint64_t>();
+    branch.oldest_expected = reader.Get<double>();
   }
   return reader.status();
 }
@@ -393,8 +362,11 @@ Status CheckBranches(const ProfileData& data) {
       plausible = plausible && is_plausible(replicate);
       sum += static_cast<double>(replicate);
     }
+    plausible = plausible && branch.oldest <= branch.number && branch.oldest_expected >= 0 &&
+                branch.oldest_expected < kMost;
     if (!plausible || !is_plausible(sum)) {
-      return MakeStatus(StatusCode::kBadFormat, "the weight of a branch is not possible");
+      return MakeStatus(StatusCode::kBadFormat,
+                        "the weight or the place of a branch is not possible");
     }
   }
   return OkStatus();
@@ -410,6 +382,10 @@ Status CheckCounts(const ProfileData& data) {
     const bool plausible = count.period_sum >= 0 && count.period_squares >= 0 &&
                            count.period_sum < 1e300 && count.period_squares < 1e300;
     if (!plausible) return MakeStatus(StatusCode::kBadFormat, "a count is not a number");
+    if (count.position > IpPosition::kAfter) {
+      return MakeStatus(StatusCode::kBadFormat, "a count has an unknown position %u",
+                        static_cast<unsigned>(count.position));
+    }
   }
   return OkStatus();
 }
@@ -422,13 +398,14 @@ struct SectionFormat {
   Status (*read)(std::span<const uint8_t>, uint32_t version, ProfileData*);
 };
 
-constexpr std::array<SectionFormat, 6> kSections = {{
+constexpr std::array<SectionFormat, 7> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
-    {SectionType::kSources, 3, "sources", WriteSources, ReadSources},
+    {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
     {SectionType::kModules, 2, "modules", WriteModules, ReadModules},
-    {SectionType::kCounts, 1, "counts", WriteCounts, ReadCounts},
-    {SectionType::kBranches, 1, "branches", WriteBranches, ReadBranches},
+    {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
+    {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
+    {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},
 }};
 
 }  // namespace
@@ -518,8 +495,12 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
   }
   HBBP_RETURN_IF_ERROR(CheckCounts(data));
   HBBP_RETURN_IF_ERROR(CheckBranches(data));
+  HBBP_RETURN_IF_ERROR(CheckIbs(data));
   Normalize(&data.counts);
   Normalize(&data.branches);
+  Normalize(&data.ibs_counts);
+  Normalize(&data.ibs_buckets);
+  Normalize(&data.ibs_lines);
   return data;
 }
 

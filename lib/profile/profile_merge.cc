@@ -27,8 +27,8 @@ class Index {
 };
 
 using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
-using SourceKey =
-    std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t, std::string>;
+using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t,
+                             std::string, uint32_t, EbsMethod>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 
 ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
@@ -49,8 +49,17 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
 }
 
 SourceKey KeyOf(const SourceRecord& source) {
-  return {source.kind,   source.event,        source.period_mode, source.include_kernel,
-          source.period, source.frequency_hz, source.event_name};
+  return {source.kind,           source.event,      source.period_mode,
+          source.include_kernel, source.period,     source.frequency_hz,
+          source.event_name,     source.precise_ip, source.ebs_method};
+}
+
+void AddPeriods(const SourceRecord& from, SourceRecord* to) {
+  if (from.largest_period == 0) return;
+  to->smallest_period = to->largest_period == 0
+                            ? from.smallest_period
+                            : std::min(to->smallest_period, from.smallest_period);
+  to->largest_period = std::max(to->largest_period, from.largest_period);
 }
 
 void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
@@ -74,6 +83,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
   Index<SourceRecord, SourceKey> sources(&merged.sources);
   Index<ThreadRecord, ThreadKey> threads(&merged.threads);
   Index<ModuleRecord, ModuleKey> modules(&merged.modules);
+  Index<std::string, std::string> names(&merged.ibs_names);
   for (const ProfileData* profile : profiles) {
     const bool first = profile == profiles.front();
     merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
@@ -92,6 +102,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       merged.sources[index].lost += source.lost;
       merged.sources[index].throttled += source.throttled;
       merged.sources[index].unmapped += source.unmapped;
+      AddPeriods(source, &merged.sources[index]);
       AddTraceStatistics(source.trace, &merged.sources[index].trace);
     }
     for (const ThreadRecord& thread : profile->threads) {
@@ -118,9 +129,34 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       }
       merged.branches.push_back(branch);
     }
+    std::vector<uint32_t> name_of;
+    for (const std::string& name : profile->ibs_names) {
+      name_of.push_back(names.Add(name, name).first);
+    }
+    for (IbsCount count : profile->ibs_counts) {
+      count.source = source_of[count.source];
+      count.thread = thread_of[count.thread];
+      count.module = module_of[count.module];
+      count.event = name_of[count.event];
+      merged.ibs_counts.push_back(count);
+    }
+    for (IbsBucket bucket : profile->ibs_buckets) {
+      bucket.source = source_of[bucket.source];
+      bucket.thread = thread_of[bucket.thread];
+      bucket.latency = name_of[bucket.latency];
+      merged.ibs_buckets.push_back(bucket);
+    }
+    for (IbsLine line : profile->ibs_lines) {
+      line.source = source_of[line.source];
+      line.thread = thread_of[line.thread];
+      merged.ibs_lines.push_back(line);
+    }
   }
   Normalize(&merged.counts);
   Normalize(&merged.branches);
+  Normalize(&merged.ibs_counts);
+  Normalize(&merged.ibs_buckets);
+  Normalize(&merged.ibs_lines);
   return merged;
 }
 
@@ -135,13 +171,16 @@ std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
     index_of[i] = static_cast<uint32_t>(selected.threads.size());
     selected.threads.push_back(data.threads[i]);
   }
-  std::erase_if(selected.counts,
-                [&](const IpCount& count) { return !is_selected(data.threads[count.thread]); });
-  for (IpCount& count : selected.counts) count.thread = index_of[count.thread];
-  std::erase_if(selected.branches, [&](const BranchCount& branch) {
-    return !is_selected(data.threads[branch.thread]);
-  });
-  for (BranchCount& branch : selected.branches) branch.thread = index_of[branch.thread];
+  const auto select = [&](auto* list) {
+    std::erase_if(*list,
+                  [&](const auto& element) { return !is_selected(data.threads[element.thread]); });
+    for (auto& element : *list) element.thread = index_of[element.thread];
+  };
+  select(&selected.counts);
+  select(&selected.branches);
+  select(&selected.ibs_counts);
+  select(&selected.ibs_buckets);
+  select(&selected.ibs_lines);
   return selected;
 }
 

@@ -190,7 +190,8 @@ void Recorder::Count(const IpSample& sample) {
     offset = placement->OffsetOf(sample.ip).value;
     CaptureCode(module, sample.ip);
   }
-  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, offset}, sample.period);
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, offset, sample.position},
+                  sample.period);
 }
 
 void Recorder::CaptureCode(uint32_t module, RuntimeAddress address) {

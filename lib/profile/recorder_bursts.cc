@@ -41,12 +41,14 @@ void Recorder::CountBurst(const BurstSample& burst) {
     EnterPeriodOf(burst.time_ns);
   }
   table_last_ns_ = std::max(table_last_ns_, burst.time_ns);
-  table_.CountBurst(ThreadFor(burst.pid, burst.tid), burst.branches,
-                    StreamWeight(burst.period, burst.branches.size()), replicate,
-                    [&](const BranchTable::Entry& entry) {
-                      CapturePage(entry.from, burst.time_ns);
-                      CapturePage(entry.to, burst.time_ns);
-                    });
+  table_.CountBurst(
+      ThreadFor(burst.pid, burst.tid), burst.branches,
+      StreamWeight(burst.period, burst.branches.size()), replicate,
+      [&](const BranchTable::Entry& entry) {
+        CapturePage(entry.from, burst.time_ns);
+        CapturePage(entry.to, burst.time_ns);
+      },
+      burst.stack);
 }
 
 // Code must be captured while it is there, not when counts are folded.

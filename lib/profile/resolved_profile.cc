@@ -44,7 +44,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
     unmapped_[i] += data_.sources[i].unmapped;
   }
   for (const BranchCount& branch : data_.branches) {
-    if (!branch.HasStream()) {
+    if (branch.stream_end == kNoStream) {
       source_samples_[branch.source] += branch.number;
       thread_samples_[branch.thread] += branch.number;
     }
@@ -165,6 +165,11 @@ const std::vector<TakenBranchRecord>& ResolvedProfile::branches() const {
   return branches_;
 }
 
+const std::vector<IbsSumRecord>& ResolvedProfile::ibs_sums() const {
+  Resolve();
+  return ibs_sums_;
+}
+
 void ResolvedProfile::Resolve() const {
   std::call_once(resolve_once_, [this] { ResolveOnce(); });
 }
@@ -192,6 +197,7 @@ void ResolvedProfile::ResolveOnce() const {
     }
   }
   ResolveBranches();
+  ResolveIbs();
 }
 
 ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const {
@@ -265,9 +271,17 @@ void ResolvedProfile::AddBlock(uint32_t module, const ObservedBlock& observed, S
 // `record` becomes the next of blocks_.
 void ResolvedProfile::CountSamples(const ObservedBlock& observed, BlockRecord* record) const {
   double period_sum = 0, period_squares = 0;
+  double scale = 0;
   for (const size_t i : observed.counts) {
     Contribution& contribution = contributions_[i];
     contribution.block = static_cast<uint32_t>(blocks_.size());
+    if (data_.sources[contribution.source].event == EventKind::kUops) {
+      // From here on a sample stands for instructions, as those of other sources do, so that a
+      // block of l instructions and u uops is counted P s / u times and not P s / l.
+      if (scale == 0) scale = InstructionsPerUop(record->module, record->block);
+      contribution.period_sum *= scale;
+      contribution.period_squares *= scale * scale;
+    }
     record->source = data_.sources[contribution.source].kind;
     record->samples += contribution.samples;
     period_sum += contribution.period_sum;
@@ -359,6 +373,7 @@ void ResolvedProfile::ResolveBranches() const {
     record.to = AddressIn(branch.to_module, branch.to);
     record.observed = branch.number;
     record.count = branch.weights;
+    record.bias = {branch.oldest, branch.oldest_expected};
     all.push_back(record);
   }
   const auto key_of = [](const TakenBranchRecord& record) {
@@ -374,6 +389,26 @@ void ResolvedProfile::ResolveBranches() const {
     }
     branches_.back().observed += record.observed;
     branches_.back().count += record.count;
+    branches_.back().bias.Add(record.bias);
+  }
+  AddBiasToBlocks();
+}
+
+void ResolvedProfile::AddBiasToBlocks() const {
+  const auto starts_after = [](const std::pair<uint32_t, uint64_t>& key,
+                               const BlockRecord& record) {
+    return key < std::pair(record.module, record.block.start.value);
+  };
+  for (const TakenBranchRecord& branch : branches_) {
+    if (branch.bias.expected == 0 || branch.from == kNoAddress) continue;
+    const auto next =
+        std::upper_bound(blocks_.begin(), blocks_.end(),
+                         std::pair(branch.from_module, branch.from.value), starts_after);
+    if (next == blocks_.begin()) continue;
+    BlockRecord& record = *std::prev(next);
+    const bool is_inside =
+        record.module == branch.from_module && record.block.Contains(branch.from);
+    if (is_inside) record.bias.Add(branch.bias);
   }
 }
 
@@ -415,17 +450,20 @@ StatusOr<BlockRecord> ResolvedProfile::FindBlock(uint32_t module, ModuleAddress 
   BlockRecord record;
   record.module = module;
   record.block = *block;
-  const auto function_before = [](const FunctionRecord& function,
-                                  const std::pair<uint32_t, uint64_t>& key) {
+  record.function = FunctionAround(module, block->start);
+  return record;
+}
+
+// One of functions(), or kNoIndex.
+uint32_t ResolvedProfile::FunctionAround(uint32_t module, ModuleAddress address) const {
+  const auto before = [](const FunctionRecord& function, const std::pair<uint32_t, uint64_t>& key) {
     return std::pair(function.module, function.range.end.value) <= key;
   };
-  auto function = std::lower_bound(functions_.begin(), functions_.end(),
-                                   std::pair(module, block->start.value), function_before);
-  if (function != functions_.end() && function->module == module &&
-      function->range.Contains(block->start)) {
-    record.function = static_cast<uint32_t>(function - functions_.begin());
-  }
-  return record;
+  const auto function = std::lower_bound(functions_.begin(), functions_.end(),
+                                         std::pair(module, address.value), before);
+  const bool is_inside = function != functions_.end() && function->module == module &&
+                         function->range.Contains(address);
+  return is_inside ? static_cast<uint32_t>(function - functions_.begin()) : kNoIndex;
 }
 
 bool ResolvedProfile::DecodeAt(const ModuleState& state, ModuleAddress address,

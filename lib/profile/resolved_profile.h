@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "blocks/block_map.h"
+#include "estimate/branch_bias.h"
 #include "estimate/count_estimate.h"
 #include "estimate/stream_estimator.h"
 #include "isa/decoder.h"
@@ -34,6 +35,7 @@ struct BlockRecord {
   // Of the source: IP samples in the block, streams across it.
   uint64_t samples = 0;
   ReplicateSums replicates;  // of the count, if streams gave it; see stream_estimator.h
+  BranchBias bias;           // of the branches in it
 };
 
 struct FunctionRecord {
@@ -77,6 +79,16 @@ struct TakenBranchRecord {
   // Executions, on the scale of block counts. The last branch of a burst adds nothing, so that each
   // burst adds as much as its streams do.
   double count = 0;
+  BranchBias bias;
+};
+
+// What IBS samples of one instruction were by one event, by all threads and sources.
+struct IbsSumRecord {
+  uint32_t module = 0;
+  uint32_t function = kNoIndex;
+  ModuleAddress address = kNoAddress;  // run-time address in the kernel and in generated code
+  uint32_t event = 0;                  // of ProfileData::ibs_names
+  uint64_t sum = 0;
 };
 
 // Const functions may be called from any thread. The first that needs code finds all blocks.
@@ -117,6 +129,8 @@ class ResolvedProfile {
   const std::vector<Contribution>& contributions() const;
   const std::vector<StreamContribution>& stream_contributions() const;
   const std::vector<TakenBranchRecord>& branches() const;  // by source, then by target
+  // By module, address and event.
+  const std::vector<IbsSumRecord>& ibs_sums() const;
 
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
@@ -145,6 +159,10 @@ class ResolvedProfile {
                             size_t first_function) const;
   std::vector<uint64_t> SampledOffsets(uint32_t module) const;
   void ResolveBranches() const;
+  void AddBiasToBlocks() const;
+  void ResolveIbs() const;
+  uint32_t FunctionAround(uint32_t module, ModuleAddress address) const;
+  double InstructionsPerUop(uint32_t module, const Block& block) const;
   ModuleAddress AddressIn(uint32_t module, uint64_t offset) const;
   uint32_t FunctionFor(uint32_t module, ModuleAddress address) const;
   ModuleState* OpenModule(uint32_t module) const;
@@ -165,6 +183,7 @@ class ResolvedProfile {
   mutable std::vector<Contribution> contributions_;
   mutable std::vector<StreamContribution> stream_contributions_;
   mutable std::vector<TakenBranchRecord> branches_;
+  mutable std::vector<IbsSumRecord> ibs_sums_;
 
   mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;

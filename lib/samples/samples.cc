@@ -18,6 +18,8 @@ const char* EventName(EventKind event) {
       return "taken-branches";
     case EventKind::kOther:
       return "other";
+    case EventKind::kUops:
+      return "uops";
   }
   return "unknown";
 }
@@ -32,6 +34,8 @@ Unit UnitOf(EventKind event) {
       return Unit::kTakenBranches;
     case EventKind::kOther:
       return Unit::kEvents;
+    case EventKind::kUops:
+      return Unit::kUops;
     default:
       return Unit::kNanoseconds;
   }

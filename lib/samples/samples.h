@@ -30,6 +30,7 @@ enum class EventKind : int32_t {
   kCycles = 4,
   kTakenBranches = 5,
   kOther = 6,  // SourceRecord::event_name says which
+  kUops = 7,   // dispatched, as AMD's IBS counts them
 };
 enum class PeriodMode : int32_t { kPrime = 0, kFixed = 1, kRandom = 2 };
 enum class Unit : int32_t {
@@ -37,7 +38,8 @@ enum class Unit : int32_t {
   kNanoseconds = 1,
   kCycles = 2,
   kTakenBranches = 3,
-  kEvents = 4
+  kEvents = 4,
+  kUops = 5
 };
 
 // Do its samples have consecutive taken branches?
@@ -49,6 +51,15 @@ constexpr bool HasStreams(SourceKind source) {
 const char* EventName(EventKind event);
 Unit UnitOf(EventKind event);
 
+// Where the sampled instruction is.
+enum class IpPosition : uint32_t {
+  kAt = 0,     // it starts at the address
+  kAfter = 1,  // it ends there: control ran on from it
+};
+
+// How instruction pointers of IP samples were taken; see session/ip_correction.h.
+enum class EbsMethod : int32_t { kAuto = 0, kPlain = 1, kIpPlusOne = 2 };
+
 struct IpSample {
   RuntimeAddress ip;
   uint32_t pid = 0;
@@ -57,11 +68,20 @@ struct IpSample {
   uint64_t period = 0;   // occurrences of the event that it stands for
   bool in_kernel = false;
   uint32_t source = 0;  // which of its backend's
+  IpPosition position = IpPosition::kAt;
 };
 
 struct TakenBranchSample {
   RuntimeAddress from;  // of the branch instruction
   RuntimeAddress to;
+};
+
+// Which part of the branch stack of a sample a burst is.
+struct StackPart {
+  uint32_t entries = 0;     // of the stack, without those that are empty; 0: of no such stack
+  bool has_oldest = false;  // the first branch is the oldest of them
+  // Something after the last branch was left out, and more bursts of the stack follow.
+  bool is_continued = false;
 };
 
 // Consecutive taken branches of one thread. N branches make N - 1 streams: the code from the target
@@ -73,6 +93,7 @@ struct BurstSample {
   uint64_t period = 0;                          // occurrences of the event that it stands for
   std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
   uint32_t source = 0;                          // which of its backend's
+  StackPart stack;
 };
 
 // What software branch tracing did, besides its bursts. Sums since the backend was started.

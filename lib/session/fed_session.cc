@@ -40,7 +40,7 @@ FedSession::FedSession(const FeedOptions& options)
       start_time_ns_(ClockNs(CLOCK_REALTIME)),
       events_(ByteOrder::kNative),
       importer_(FilesOf(options)),
-      import_(PerfRecordImport::Create(&events_, &header_, &importer_)),
+      import_(PerfRecordImport::Create(&events_, &header_, &importer_, EbsMethod::kAuto)),
       delivery_(&events_, import_.get(), &summary_) {
   header_.cpu_id = is_this_machine() ? IdOfThisCpu() : options.cpu_id;
   delivery_.options = options.delivery;

@@ -14,14 +14,14 @@ void IbsSums::AddValues(std::span<const IbsEvent<Sample>> events, const Sample& 
   for (size_t i = 0; i < events.size(); ++i) sums_[i] += events[i].value(sample);
 }
 
-void IbsSums::Add(IbsKind kind, std::span<const uint8_t> raw, ByteOrder order) {
-  kind_ = kind;
-  if (kind == IbsKind::kOp) {
-    if (const auto op = DecodeIbsOp(raw, order)) return AddValues(IbsOpEvents(), *op);
-  } else {
-    if (const auto fetch = DecodeIbsFetch(raw, order)) return AddValues(IbsFetchEvents(), *fetch);
-  }
-  ++undecodable_;
+void IbsSums::Add(const IbsOp& op) {
+  kind_ = IbsKind::kOp;
+  AddValues(IbsOpEvents(), op);
+}
+
+void IbsSums::Add(const IbsFetch& fetch) {
+  kind_ = IbsKind::kFetch;
+  AddValues(IbsFetchEvents(), fetch);
 }
 
 template <typename Sample>

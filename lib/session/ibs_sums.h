@@ -20,7 +20,9 @@ IbsKind IbsKindOf(const std::string& event_name);
 
 class IbsSums {
  public:
-  void Add(IbsKind kind, std::span<const uint8_t> raw, ByteOrder order);
+  void Add(const IbsOp& op);
+  void Add(const IbsFetch& fetch);
+  void AddUndecodable() { ++undecodable_; }
   // Those that are not 0.
   void AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const;
 

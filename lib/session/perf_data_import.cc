@@ -58,7 +58,8 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
   Importer importer(options.files);
   const PerfDataHeader& header = reader->header();
-  const auto import = PerfRecordImport::Create(&reader->event_table(), &header, &importer);
+  const auto import =
+      PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
   PerfDataOptions how;
   how.progress = options.progress;
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));

@@ -86,6 +86,10 @@ EventKind KindOfPerfEvent(const perf_event_attr& attr, std::string_view name,
       return is_amd ? KindOfCode(kAmdEvents, attr.config) : KindOfCode(kIntelEvents, attr.config);
     }
     default:
+      if (name.starts_with("ibs_op")) {
+        constexpr uint64_t kCountsUops = uint64_t{1} << 19;  // cnt_ctl
+        return (attr.config & kCountsUops) != 0 ? EventKind::kUops : EventKind::kCycles;
+      }
       return KindOfName(name);
   }
 }

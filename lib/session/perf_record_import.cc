@@ -7,8 +7,11 @@
 #include <utility>
 
 #include "perf/branch_stack_bursts.h"
+#include "session/ibs_attribution.h"
+#include "session/ip_correction.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
+#include "session/recorded_periods.h"
 
 namespace hbbp {
 namespace {
@@ -30,8 +33,9 @@ bool HasWholeBranchStacks(const PerfEvent& event) {
 
 class PerfImport : public PerfRecordImport {
  public:
-  PerfImport(const EventTable& events, const PerfDataHeader& header, Importer* importer)
-      : events_(events), header_(header), importer_(*importer) {}
+  PerfImport(const EventTable& events, const PerfDataHeader& header, Importer* importer,
+             EbsMethod ebs_method)
+      : events_(events), header_(header), importer_(*importer), ebs_method_(ebs_method) {}
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     const uint16_t mode = CpuMode(sample.misc);
@@ -46,31 +50,40 @@ class PerfImport : public PerfRecordImport {
     const uint64_t period = has_period        ? sample.period
                             : event.attr.freq ? 1
                                               : event.attr.sample_period;
+    periods_[event.index].Add(period);
     if (sources.ebs) {
       IpSample ip;
-      ip.ip = {sample.ip};
+      const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
+      const IpOrigin origin =
+          sources.ebs_method == EbsMethod::kIpPlusOne
+              ? corrections_[event.index].Correct(sample.ip, is_exact, sample.branches)
+              : IpOrigin{sample.ip};
+      ip.ip = {origin.ip};
+      ip.position = origin.position;
       ip.pid = sample.pid;
       ip.tid = sample.tid;
       ip.time_ns = sample.time;
       ip.period = period;
       ip.in_kernel = mode == PERF_RECORD_MISC_KERNEL;
-      importer_.AddSample(*sources.ebs, ip);
-    }
-    if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
-      ibs_[event.index].Add(sources.ibs, sample.raw, events_.order());
+      const auto place = importer_.AddSample(*sources.ebs, ip);
+      if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
+        AddIbs(event, sources, place, sample.raw);
+      }
     }
     if (!sources.lbr) {
       if (!sample.branches.empty()) ++filtered_stacks_[event.index];
       return;
     }
-    bursts_[event.index].Visit(sample.branches, period, [&](auto branches, double weight) {
-      BurstSample burst;
-      burst.pid = sample.pid;
-      burst.tid = sample.tid;
-      burst.time_ns = sample.time;
-      burst.branches = branches;
-      importer_.AddBurst(*sources.lbr, burst, weight);
-    });
+    bursts_[event.index].Visit(sample.branches, period,
+                               [&](auto branches, double weight, StackPart part) {
+                                 BurstSample burst;
+                                 burst.stack = part;
+                                 burst.pid = sample.pid;
+                                 burst.tid = sample.tid;
+                                 burst.time_ns = sample.time;
+                                 burst.branches = branches;
+                                 importer_.AddBurst(*sources.lbr, burst, weight);
+                               });
   }
 
   void OnMmap(const MmapRecord& mmap) override {
@@ -138,6 +151,7 @@ class PerfImport : public PerfRecordImport {
       data->sources[first.ebs ? *first.ebs : *first.lbr].note = NoteOf(summary);
     }
     data->duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
+    ibs_attribution_.CopyTo(data);
     const bool is_one_process =
         !data->threads.empty() &&
         std::all_of(data->threads.begin(), data->threads.end(), [&](const ThreadRecord& thread) {
@@ -150,6 +164,7 @@ class PerfImport : public PerfRecordImport {
   // Of an event. IBS samples have instruction pointers as those of EBS.
   struct EventSources {
     IbsKind ibs = IbsKind::kNone;
+    EbsMethod ebs_method = EbsMethod::kPlain;
     std::optional<uint32_t> ebs;
     std::optional<uint32_t> lbr;
   };
@@ -160,7 +175,7 @@ class PerfImport : public PerfRecordImport {
     SourceRecord source;
     source.event = KindOfPerfEvent(event.attr, event.name, header_.cpu_id);
     source.event_name = event.name;
-    source.period_mode = PeriodMode::kFixed;
+    source.precise_ip = event.attr.precise_ip;
     source.include_kernel = !event.attr.exclude_kernel;
     (event.attr.freq ? source.frequency_hz : source.period) =
         event.attr.freq ? event.attr.sample_freq : event.attr.sample_period;
@@ -169,13 +184,34 @@ class PerfImport : public PerfRecordImport {
       place->second.ibs = IbsKindOf(event.name);
       const bool is_ibs = place->second.ibs != IbsKind::kNone;
       source.kind = is_ibs ? SourceKind::kIbs : SourceKind::kEbs;
+      if (!is_ibs) {
+        place->second.ebs_method =
+            ChooseEbsMethod(ebs_method_, event.attr.precise_ip, has_branches);
+      }
+      source.ebs_method = place->second.ebs_method;
       place->second.ebs = importer_.AddSource(source);
+      source.ebs_method = EbsMethod::kPlain;
     }
     if (has_branches) {
       source.kind = SourceKind::kLbr;
       place->second.lbr = importer_.AddSource(source);
     }
     return place->second;
+  }
+
+  void AddIbs(const PerfEvent& event, const EventSources& sources,
+              const std::optional<Importer::SamplePlace>& place, std::span<const uint8_t> raw) {
+    IbsSums& sums = ibs_[event.index];
+    const auto add = [&](const auto& decoded) {
+      if (!decoded) return sums.AddUndecodable();
+      sums.Add(*decoded);
+      if (place) ibs_attribution_.Add(*sources.ebs, *place, *decoded);
+    };
+    if (sources.ibs == IbsKind::kOp) {
+      add(DecodeIbsOp(raw, events_.order()));
+    } else {
+      add(DecodeIbsFetch(raw, events_.order()));
+    }
   }
 
   size_t IndexOfEvent(uint64_t id) const { return events_.IndexOfId(id).value_or(0); }
@@ -201,18 +237,26 @@ class PerfImport : public PerfRecordImport {
       SourceRecord& source = data->sources[*index];
       source.lost = LostOf(event);
       source.throttled = NumberOf(throttled_, event);
+      if (const auto periods = periods_.find(event); periods != periods_.end()) {
+        source.smallest_period = periods->second.smallest();
+        source.largest_period = periods->second.largest();
+        source.period_mode = periods->second.ModeOf(source.period);
+      }
       auto& counters = source.trace.counters;
       const auto count = [&counters](const char* name, uint64_t number) {
         if (number != 0) counters.emplace_back(name, number);
       };
       count("guest-samples", NumberOf(guest_samples_, event));
       count("filtered-branch-stacks", NumberOf(filtered_stacks_, event));
-      const auto ibs = ibs_.find(event);
-      if (index == sources.ebs && ibs != ibs_.end()) ibs->second.AppendTo(&counters);
+      if (index == sources.ebs) {
+        if (const auto ibs = ibs_.find(event); ibs != ibs_.end()) ibs->second.AppendTo(&counters);
+        ibs_attribution_.AppendLosses(*index, &counters);
+        const auto correction = corrections_.find(event);
+        if (correction != corrections_.end()) correction->second.AppendTo(&counters);
+      }
       const auto bursts = bursts_.find(event);
       if (index != sources.lbr || bursts == bursts_.end()) continue;
-      count("empty-entries", bursts->second.losses().empty);
-      count("speculative-entries", bursts->second.losses().speculative);
+      bursts->second.losses().AppendTo(&counters);
     }
   }
 
@@ -249,9 +293,13 @@ class PerfImport : public PerfRecordImport {
   const EventTable& events_;
   const PerfDataHeader& header_;
   Importer& importer_;
+  const EbsMethod ebs_method_;
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
+  IbsAttribution ibs_attribution_;
+  std::map<size_t, IpCorrection> corrections_;
+  std::map<size_t, RecordedPeriods> periods_;
   std::map<size_t, uint64_t> lost_;
   std::map<size_t, uint64_t> lost_in_all_;
   std::map<size_t, uint64_t> throttled_;
@@ -265,8 +313,9 @@ class PerfImport : public PerfRecordImport {
 
 std::unique_ptr<PerfRecordImport> PerfRecordImport::Create(const EventTable* events,
                                                            const PerfDataHeader* header,
-                                                           Importer* importer) {
-  return std::make_unique<PerfImport>(*events, *header, importer);
+                                                           Importer* importer,
+                                                           EbsMethod ebs_method) {
+  return std::make_unique<PerfImport>(*events, *header, importer, ebs_method);
 }
 
 }  // namespace hbbp

@@ -32,7 +32,8 @@ class PerfRecordImport : public PerfDataVisitor {
 
   // All must outlive it; `header` tells what machine the records are of.
   static std::unique_ptr<PerfRecordImport> Create(const EventTable* events,
-                                                  const PerfDataHeader* header, Importer* importer);
+                                                  const PerfDataHeader* header, Importer* importer,
+                                                  EbsMethod ebs_method);
 
   // The sources of an event, also if it never has samples.
   virtual void AddSourcesOf(const PerfEvent& event) = 0;

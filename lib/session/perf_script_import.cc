@@ -63,9 +63,7 @@ class PerfScriptImport {
     SourceRecord& source = importer_.source(source_);
     source.event_name = event_;
     auto& counters = source.trace.counters;
-    if (bursts_.losses().speculative != 0) {
-      counters.emplace_back("speculative-entries", bursts_.losses().speculative);
-    }
+    bursts_.losses().AppendTo(&counters);
     if (other_lines_ != 0) counters.emplace_back("other-lines", other_lines_);
     return importer_.Finish();
   }
@@ -118,7 +116,8 @@ class PerfScriptImport {
     BurstSample burst;
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
-    bursts_.Visit(sample.branches, 1, [&](auto branches, double weight) {
+    bursts_.Visit(sample.branches, 1, [&](auto branches, double weight, StackPart part) {
+      burst.stack = part;
       burst.branches = branches;
       importer_.AddBurst(source_, burst, weight, repeats);
     });

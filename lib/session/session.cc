@@ -308,6 +308,7 @@ Status Session::Attach() {
     source.period = chosen.period;
     source.frequency_hz = chosen.frequency_hz;
     source.note = std::move(chosen.note);
+    source.precise_ip = chosen.precise_ip;
     sources.push_back(std::move(source));
   }
   sources_ = recorder_.AddSources(std::move(sources));

@@ -182,6 +182,9 @@ static void test_null(void) {
   hbbp_moved_file moved = {"/bin/a", NULL};
   import_options.moved_files = &moved;
   CHECK_REFUSES("moved_files[0]", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.moved_file_count = 0;
+  import_options.ebs_method = 3;
+  CHECK_REFUSES("ebs_method", hbbp_profile_import("/none", &import_options, &out, &error));
   HBBP_INIT(hbbp_kernel_files, kernel_files);
   CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
   CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
@@ -227,6 +230,28 @@ static void test_null(void) {
                 hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), NULL, &copied, &error));
   CHECK_REFUSES("copied",
                 hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), &block, NULL, &error));
+  hbbp_ibs_sum sum;
+  hbbp_ibs_bucket bucket;
+  hbbp_ibs_line line;
+  CHECK_REFUSES("profile",
+                hbbp_profile_copy_ibs_sums(NULL, 0, 1, sizeof(sum), &sum, &copied, &error));
+  CHECK_REFUSES("sums",
+                hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), NULL, &copied, &error));
+  CHECK_REFUSES("size", hbbp_profile_copy_ibs_sums(empty, 0, 1, 4, &sum, &copied, &error));
+  CHECK_REFUSES("copied", hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), &sum, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_copy_ibs_buckets(NULL, 0, 1, sizeof(bucket), &bucket,
+                                                         &copied, &error));
+  CHECK_REFUSES("buckets",
+                hbbp_profile_copy_ibs_buckets(empty, 0, 1, sizeof(bucket), NULL, &copied, &error));
+  CHECK_REFUSES("profile",
+                hbbp_profile_copy_ibs_lines(NULL, 0, 1, sizeof(line), &line, &copied, &error));
+  CHECK_REFUSES("lines",
+                hbbp_profile_copy_ibs_lines(empty, 0, 1, sizeof(line), NULL, &copied, &error));
+  CHECK_OK(hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), &sum, &copied, &error));
+  CHECK(copied == 0);
+  CHECK(hbbp_profile_ibs_sum_count(NULL) == 0 && hbbp_profile_ibs_sum_count(empty) == 0);
+  CHECK(hbbp_profile_ibs_bucket_count(NULL) == 0 && hbbp_profile_ibs_bucket_count(empty) == 0);
+  CHECK(hbbp_profile_ibs_line_count(NULL) == 0 && hbbp_profile_ibs_line_count(empty) == 0);
   CHECK_REFUSES("profile", hbbp_profile_find_block(NULL, 0, 0, &block, &error));
   CHECK_REFUSES("block", hbbp_profile_find_block(empty, 0, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_decode(NULL, 0, 0, NULL, &error));

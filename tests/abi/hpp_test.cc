@@ -61,6 +61,9 @@ void TestErrors(const std::string& folder) {
   hbbp::session never_started;
   const hbbp::profile empty = never_started.snapshot();
   CHECK(empty.blocks().empty());
+  CHECK(empty.ibs_sums().empty());
+  CHECK(empty.ibs_buckets().empty());
+  CHECK(empty.ibs_lines().empty());
   CHECK(empty.instruction_mix().rows().empty());
   CHECK(StatusOf([&] { empty.save(folder + "/none/profile"); }) == HBBP_ERROR_NOT_FOUND);
   CHECK(StatusOf([&] { empty.instruction_mix(1u << 20); }) == HBBP_ERROR_INVALID_ARGUMENT);

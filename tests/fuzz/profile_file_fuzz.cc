@@ -60,6 +60,13 @@ void CheckProfile(ProfileData data) {
   const StatusOr<ProfileData> to_store =
       hbbp::ParseProfile(hbbp::SerializeProfile(profile.DataToStore()));
   Require(to_store.ok());
+  uint64_t ibs = 0;
+  for (const hbbp::IbsSumRecord& sum : profile.ibs_sums()) {
+    Require(sum.function == hbbp::kNoIndex || sum.function < profile.functions().size());
+    ibs += sum.sum;
+  }
+  for (const hbbp::IbsCount& count : profile.data().ibs_counts) ibs -= count.sum;
+  Require(ibs == 0);
   uint64_t taken = 0;
   for (const hbbp::TakenBranchRecord& branch : profile.branches()) taken += branch.observed;
   for (const hbbp::BranchCount& branch : profile.data().branches) taken -= branch.number;

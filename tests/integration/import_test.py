@@ -1,4 +1,5 @@
 """hbbp import: recordings made here, so that every number is known, and some of real hardware."""
+import json
 import os
 import pathlib
 import shutil
@@ -13,6 +14,7 @@ ATTR_BYTES = 112
 IP, TID, TIME, PERIOD, BRANCH_STACK = 1 << 0, 1 << 1, 1 << 2, 1 << 8, 1 << 11
 ANY_BRANCH, ANY_CALL = 1 << 3, 1 << 4
 USER = 2
+EXACT_IP = 1 << 14
 
 
 def record(kind, misc, payload):
@@ -26,17 +28,18 @@ def mapping(pid, start, size, path):
                   name + struct.pack('<IIQ', pid, pid, 1))
 
 
-def sample(ip, pid, time, period, branches):
+def sample(ip, pid, time, period, branches, misc=USER):
     stack = b''.join(struct.pack('<QQQ', source, target, 0) for source, target in branches)
-    return record(9, USER, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
+    return record(9, misc, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
 
 
-def recording(*records, branch_kinds=ANY_BRANCH):
+def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0):
     """As perf record writes it: one event, instructions, with branch stacks."""
     sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
     sample_id_all = 1 << 18
-    attr = struct.pack('<IIQQQQQIIQQQ', 0, ATTR_BYTES, 1, 1000, sample_type, 0, sample_id_all, 0, 0,
-                       0, 0, branch_kinds)
+    flags = sample_id_all | precise_ip << 15
+    attr = struct.pack('<IIQQQQQIIQQQ', 0, ATTR_BYTES, 1, period, sample_type, 0, flags, 0, 0, 0, 0,
+                       branch_kinds)
     attr = attr.ljust(ATTR_BYTES, b'\0') + struct.pack('<QQ', 0, 0)
     data = b''.join(records)
     header = b'PERFILE2' + struct.pack('<9Q', HEADER_BYTES, len(attr), HEADER_BYTES, len(attr),
@@ -91,6 +94,40 @@ class ImportTest(record_support.RecordTest):
         source, = self.info()['sources']
         self.assertEqual((source['kind'], source['samples']), ('ebs', 1))
         self.assertEqual(source['counters'], {'filtered-branch-stacks': 1})
+
+    def test_precise_samples_are_of_the_instruction_before(self):
+        stack = [(0x400030, 0x400010)]
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x1000, '/opt/server'),
+            sample(0x400010, 7, 10, 1009, stack), sample(0x400018, 7, 20, 1009, stack),
+            sample(0x400010, 7, 30, 1009, stack, USER | EXACT_IP), sample(0x400010, 7, 40, 1009, []),
+            period=1009, precise_ip=1))
+        corrected = {'ip-moved-to-branch': 1, 'ip-moved-before': 1, 'ip-exact': 1, 'ip-kept': 1}
+        for words, method, counters in [([], 'ip+1', corrected), (['ip+1'], 'ip+1', corrected),
+                                        (['plain'], 'plain', {})]:
+            self.import_it(self.recording, *(f'--ebs-method={word}' for word in words))
+            ebs, lbr = self.info()['sources']
+            self.assertEqual((ebs['ebs_method'], ebs['counters']), (method, counters))
+            self.assertEqual((ebs['precise_ip'], ebs['period_mode']), (1, 'prime'))
+            self.assertEqual((lbr['ebs_method'], lbr['smallest_period']), ('plain', 1009))
+
+    def test_how_periods_were_chosen(self):
+        def mode(*periods):
+            self.recording.write_bytes(recording(
+                *(sample(0x400010, 7, 10 + i, period, []) for i, period in enumerate(periods))))
+            self.import_it(self.recording)
+            source = self.info()['sources'][0]
+            return source['period_mode'], source['smallest_period'], source['largest_period']
+        self.assertEqual(mode(1000, 1000), ('fixed', 1000, 1000))
+        self.assertEqual(mode(1010, 993, 1000), ('random', 993, 1010))
+
+    def test_real_precise_samples_are_exact(self):
+        """Recorded with cycles:ppp: whatever is wanted, nothing is to be corrected."""
+        recorded = self.data('quipper/perf.data.branch-4.14')
+        self.import_it(recorded, '--ebs-method', 'ip+1')
+        ebs = self.info()['sources'][0]
+        self.assertEqual(ebs['precise_ip'], 3)
+        self.assertEqual(ebs['counters'].get('ip-exact'), ebs['samples'])
 
     def test_named_pipe(self):
         pipe = self.folder / 'pipe'
@@ -150,6 +187,33 @@ class ImportTest(record_support.RecordTest):
         self.assertEqual(sum(reasons.values()), lbr['unexplained'])
         # Duplicated newest entries make streams that run backwards or past a branch.
         self.assertEqual(reasons['backwards'] + reasons['passes-branch'], 1048)
+
+    def test_blocks_are_biased_beyond_thresholds(self):
+        recorded = self.data('autofdo/propeller_sample.perfdata')
+        binary = recorded.with_name('propeller_sample.bin')
+        self.import_it(recorded, '--file', f'propeller_sample.bin={binary}')
+
+        def biased(*thresholds):
+            result = self.run_tool('blocks', '--format', 'json', self.file, *thresholds)
+            listing = json.loads(result.stdout)
+            rows = [row for row in listing['rows'] if row['bias'] == 'biased']
+            self.assertEqual(listing['biased_blocks'], len(rows))
+            return [row['start'] for row in rows]
+        self.assertEqual(biased(), [])
+        self.assertEqual(biased('--bias-ratio', 1.4), ['0x1225', '0x1270'])
+        self.assertEqual(biased('--bias-ratio', 1.2, '--bias-chance', 1e-4),
+                         ['0x1225', '0x1270', '0x12c9'])
+        self.assertEqual(biased('--bias-ratio', 1.2, '--bias-chance', 1e-20), ['0x1270'])
+
+    def test_streams_from_the_kernel_to_user_code_are_left_out(self):
+        kernel = 0xffffffff81000000
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x1000, '/opt/server'),
+            sample(0x400010, 7, 10, 1000, [(0x400030, 0x400010), (0x400030, 0x400020),
+                                           (0x400040, kernel), (0x400030, 0x400010)])))
+        self.import_it(self.recording)
+        lbr = self.info()['sources'][1]
+        self.assertEqual((lbr['samples'], lbr['counters']), (1, {'kernel-crossing-streams': 1}))
 
     def test_samples_of_ibs_are_counted_for_what_they_were(self):
         self.import_it(self.data('ibs/zen4_genoa.ibs.perf.data'))

@@ -236,7 +236,7 @@ TEST_CASE("rings wrap around anywhere") {
   Told told;
   for (uint64_t i = 0; i < 500; ++i) {
     REQUIRE(ips.Sample(i));
-    REQUIRE(stacks.Stack(std::vector<BranchEntry>(i % 32 + 2, Branch(i, i + 1))));
+    REQUIRE(stacks.Stack(std::vector<BranchEntry>(i % 32 + 2, Branch(i + 1, i + 2))));
     backend.Drain(&told);
   }
   REQUIRE(told.samples.size() == 500);
@@ -244,8 +244,8 @@ TEST_CASE("rings wrap around anywhere") {
   for (uint64_t i = 0; i < 500; ++i) {
     CHECK(told.samples[i].ip.value == i);
     REQUIRE(told.branches[i].size() == i % 32 + 2);
-    CHECK(told.branches[i].front().from.value == i);
-    CHECK(told.branches[i].back().to.value == i + 1);
+    CHECK(told.branches[i].front().from.value == i + 1);
+    CHECK(told.branches[i].back().to.value == i + 2);
   }
   backend.Close();
 }
@@ -344,6 +344,7 @@ TEST_CASE("precision is had as far as the PMU has it, and its lack is told") {
     const SourceChoice& choice = plan->events[0].choice;
     CHECK(plan->events[0].variants[0].attr.precise_ip == most_precise);
     CHECK(choice.event_name == "INST_RETIRED.PREC_DIST:u" + std::string(most_precise, 'p'));
+    CHECK(choice.precise_ip == most_precise);
     CHECK((choice.note == "no precise events here, so samples lie behind what they are of") ==
           (most_precise == 0));
   }
@@ -449,6 +450,7 @@ TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
     BackendChoice choice;
     REQUIRE(backend.Start({}, 0, &choice).ok());
     CHECK(choice.sources.at(0).kind == SourceKind::kIbs);
+    CHECK(choice.sources.at(0).event == EventKind::kUops);
     CHECK(choice.sources[0].period == 10'000'016);
     const PerfStandIn::Event event = EventOf(pmu, false);
     CHECK(event.attr.config == 1 << 19);
@@ -561,6 +563,7 @@ TEST_CASE("a session counts samples and stacks of the two sources, run after run
     const ProfileData data = session.Snapshot();
     REQUIRE(data.sources.size() == 2);
     CHECK(data.sources[0].kind == SourceKind::kEbs);
+    CHECK(data.sources[0].precise_ip == 3);
     CHECK(data.sources[1].kind == SourceKind::kLbr);
     CHECK(data.sources[1].event_name == "BR_INST_RETIRED.NEAR_TAKEN:u");
     REQUIRE(data.counts.size() == 1);
@@ -569,13 +572,19 @@ TEST_CASE("a session counts samples and stacks of the two sources, run after run
     // One with the stream that follows it, and the last of each stack.
     REQUIRE(data.branches.size() == 2);
     double weights = 0;
-    uint64_t number = 0;
+    uint64_t number = 0, oldest = 0;
+    double oldest_expected = 0;
     for (const BranchCount& count : data.branches) {
       CHECK(count.source == 1);
+      oldest += count.oldest;
+      oldest_expected += count.oldest_expected;
       weights += count.weights;
       number += count.number;
     }
     CHECK(number == 20u * static_cast<unsigned>(run));
+    // Of five that are alike, one is the oldest.
+    CHECK(oldest == 4u * static_cast<unsigned>(run));
+    CHECK(oldest_expected == Approx(4.0 * run));
     CHECK(std::abs(weights - 4.0 * run * 1'000'037) < 1);
     CHECK(session.Info().samples == 14u * static_cast<unsigned>(run));
   }

@@ -22,14 +22,16 @@ struct Part {
 
 // `entries` newest first, as the kernel has them.
 std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
-                          BranchStackLosses* losses = nullptr) {
+                          BranchStackLosses* losses = nullptr,
+                          std::vector<StackPart>* stacks = nullptr) {
   std::vector<uint8_t> bytes(entries.size() * sizeof(Entry));
   if (!entries.empty()) std::memcpy(bytes.data(), entries.data(), bytes.size());
   const BranchStack stack(bytes, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
   BranchStackBursts bursts;
   std::vector<Part> parts;
-  bursts.Visit(stack, period, [&parts](auto branches, double weight) {
+  bursts.Visit(stack, period, [&](auto branches, double weight, StackPart place) {
     Part part = {{}, weight};
+    if (stacks != nullptr) stacks->push_back(place);
     for (const TakenBranchSample& branch : branches) part.sources.push_back(branch.from.value);
     parts.push_back(part);
   });
@@ -56,6 +58,61 @@ TEST_CASE("what lies on both sides of a branch that did not happen is not one st
               300, &losses);
   CHECK(parts == std::vector<Part>{{{1, 2}, 100}, {{3, 4, 5}, 100}});
   CHECK(losses.speculative == 1);
+}
+
+constexpr uint64_t kKernel = 0xffffffff81000000;
+constexpr uint64_t kAborted = uint64_t{1} << 3;
+
+TEST_CASE("no stream begins in the kernel and ends in user code") {
+  BranchStackLosses losses;
+  std::vector<StackPart> stacks;
+  const auto parts = PartsOf({{5, 50, 0},
+                              {4, 40, 0},
+                              {3, kKernel, 0},  // a system call, whose return is not there
+                              {2, 20, 0},
+                              {1, 10, 0}},
+                             300, &losses, &stacks);
+  CHECK(parts == std::vector<Part>{{{1, 2, 3}, 100}, {{4, 5}, 100}});
+  CHECK(losses.crossing_streams == 1);
+  CHECK(stacks[0].is_continued);
+  CHECK_FALSE(stacks[1].is_continued);
+}
+
+TEST_CASE("a way into the kernel and back that is all there cuts nothing") {
+  BranchStackLosses losses;
+  const auto parts = PartsOf(
+      {{5, 50, 0}, {kKernel + 9, 4, 0}, {kKernel + 2, kKernel + 8, 0}, {3, kKernel, 0}, {1, 10, 0}},
+      100, &losses);
+  CHECK(parts.size() == 1);
+  CHECK(losses.crossing_streams == 0);
+}
+
+TEST_CASE("entries without source or target and aborts of transactions are no branches") {
+  BranchStackLosses losses;
+  const auto parts = PartsOf(
+      {{5, 50, 0}, {4, 40, 0}, {9, 90, kAborted}, {0, 30, 0}, {2, 0, 0}, {1, 10, 0}}, 100, &losses);
+  CHECK(parts == std::vector<Part>{{{1}, 100}, {{4, 5}, 100}});
+  CHECK(losses.half_empty == 2);
+  CHECK(losses.aborts == 1);
+}
+
+TEST_CASE("the oldest entry of a stack is told") {
+  std::vector<StackPart> stacks;
+  PartsOf({{4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {1, 10, 0}, {0, 0, 0}}, 1, nullptr,
+          &stacks);
+  REQUIRE(stacks.size() == 2);
+  CHECK(stacks[0].entries == 4);
+  CHECK(stacks[0].has_oldest);
+  CHECK(stacks[1].entries == 4);
+  CHECK_FALSE(stacks[1].has_oldest);
+}
+
+TEST_CASE("a stack whose oldest entry was left out tells nothing of the oldest") {
+  std::vector<StackPart> stacks;
+  PartsOf({{2, 20, 0}, {1, 10, 0}, {9, 90, kWrongPath}}, 1, nullptr, &stacks);
+  REQUIRE(stacks.size() == 1);
+  CHECK(stacks[0].entries == 0);
+  CHECK_FALSE(stacks[0].has_oldest);
 }
 
 TEST_CASE("a period of one event is shared as well") {

@@ -79,7 +79,8 @@ TEST_CASE("samples are told by their looks") {
   CHECK(sample->branches.size() == 1);
 
   CHECK(ParseSampleLine("\t  40062f")->ip == 0x40062f);
-  for (const char* line : {"", "   ", "// a comment", "; another one", "no sample at all"}) {
+  for (const char* line : {"", "   ", "// a comment", "// 0x40062f/0x4005b0/P/-/-/0 in one",
+                           "# ip: 40062f", "; another one", "no sample at all"}) {
     CHECK(!ParseSampleLine(line));
   }
 }

@@ -56,6 +56,39 @@ TEST_CASE("what repeats adds up; another thread, source, target or end is anothe
   CHECK(table.entries()[1].number == 3);
 }
 
+TEST_CASE("the last branch of a burst that is continued has an end of its own kind") {
+  BranchTable table;
+  const Branches branches = {{{1}, {10}}, {{12}, {20}}};
+  const StackPart continued = {.entries = 8, .has_oldest = true, .is_continued = true};
+  table.CountBurst(
+      7, branches, 1, 0, [](const BranchTable::Entry&) {}, continued);
+  CHECK(table.entries()[1].end == BranchTable::kCutEnd);
+  CHECK(table.entries()[1].weights == 0);
+}
+
+TEST_CASE("it is counted how often a branch is the oldest of its stack, and should be") {
+  BranchTable table;
+  const Branches branches = {{{1}, {10}}, {{12}, {20}}, {{1}, {10}}, {{12}, {20}}};
+  const auto count = [&](StackPart stack, uint32_t repeats) {
+    table.CountBurst(
+        7, branches, 1, 0, [](const BranchTable::Entry&) {}, stack, repeats);
+  };
+  count({8, true}, 1);
+  count({8, false}, 1);
+  count({4, true}, 3);
+  count({}, 1);
+  uint64_t oldest_first = 0, oldest_second = 0;
+  double expected_first = 0, expected_second = 0;
+  for (const BranchTable::Entry& entry : table.entries()) {
+    (entry.from == 1 ? oldest_first : oldest_second) += entry.oldest;
+    (entry.from == 1 ? expected_first : expected_second) += entry.oldest_expected;
+  }
+  CHECK(oldest_first == 1 + 3);
+  CHECK(oldest_second == 0);
+  CHECK(expected_first == Approx(2 * (1 / 8.0 + 1 / 8.0 + 3 / 4.0)));
+  CHECK(expected_second == Approx(expected_first));
+}
+
 TEST_CASE("many different branches are counted as a map counts them") {
   using Key = std::tuple<uint32_t, uint64_t, uint64_t, uint64_t>;
   std::map<Key, uint64_t> expected;

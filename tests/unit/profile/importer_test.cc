@@ -90,6 +90,25 @@ TEST_CASE("of the kernel is known where it was and what perf told of its functio
   CHECK(module.kernel.functions == std::vector{function});
 }
 
+TEST_CASE("a sample of the instruction before its address is counted apart from one at it") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000));
+  IpSample sample = SampleAt(0x400010);
+  const auto place = importer.AddSample(source, sample);
+  REQUIRE(place.has_value());
+  CHECK(place->offset == 0x1010);
+  CHECK_FALSE(importer.AddSample(source, SampleAt(0x999999)).has_value());
+  sample.position = IpPosition::kAfter;
+  importer.AddSample(source, sample);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(data.counts[0].position == IpPosition::kAt);
+  CHECK(data.counts[1].position == IpPosition::kAfter);
+  CHECK(data.counts[1].offset == 0x1010);
+  CHECK(data.modules[place->module].path == "/bin/a");
+}
+
 TEST_CASE("one address is different files in different processes") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);

@@ -20,6 +20,7 @@ constexpr uint32_t kSourcesSection = 2;
 constexpr uint32_t kModulesSection = 4;
 constexpr uint32_t kCountsSection = 5;
 constexpr uint32_t kBranchesSection = 6;
+constexpr uint32_t kIbsSection = 7;
 
 StatusCode CodeOf(std::span<const uint8_t> bytes) { return ParseProfile(bytes).status().code(); }
 
@@ -102,11 +103,11 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   ProfileBytes newer_file(FullProfile());
   newer_file.SetVersion(3);
   CHECK(CodeOf(newer_file.Take()) == StatusCode::kVersion);
-  for (uint32_t type = 1; type <= kBranchesSection; ++type) {
+  for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    const uint32_t newest = type == kSourcesSection ? 3 : type == kModulesSection ? 2 : 1;
-    newer_section.SetSectionVersion(type, newest + 1);
+    constexpr uint32_t kNewer[] = {0, 2, 5, 2, 3, 3, 3, 2};
+    newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
 }
@@ -120,7 +121,7 @@ TEST_CASE("a section that this library does not know is skipped") {
 }
 
 TEST_CASE("counts of elements that cannot be there are refused before memory is taken") {
-  for (uint32_t type = 2; type <= kBranchesSection; ++type) {
+  for (uint32_t type = 2; type <= kIbsSection; ++type) {
     for (uint64_t count : {uint64_t{1} << 40, UINT64_MAX, UINT64_MAX / 44, UINT64_MAX / 16}) {
       CAPTURE(type, count);
       ProfileBytes bytes(FullProfile());
@@ -131,7 +132,7 @@ TEST_CASE("counts of elements that cannot be there are refused before memory is 
 }
 
 TEST_CASE("bytes that are left over at the end of a section are refused") {
-  for (uint32_t type = 1; type <= kBranchesSection; ++type) {
+  for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes bytes(FullProfile());
     bytes.Section(type).push_back(0);
@@ -218,10 +219,21 @@ TEST_CASE("all replicates come back") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
+void ClearIbs(ProfileData* data) {
+  data->ibs_names.clear();
+  data->ibs_counts.clear();
+  data->ibs_buckets.clear();
+  data->ibs_lines.clear();
+}
+
+// What version 4 of the sources added to each.
+constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
+
 // As the first version of the library wrote it: no branches, nothing of tracing.
 TEST_CASE("a file of version 1 is read") {
   ProfileData data = FullProfile();
   data.branches.clear();
+  ClearIbs(&data);
   for (SourceRecord& source : data.sources) source.trace = {};
   data.sources.resize(1);
   data.counts.resize(1);
@@ -230,8 +242,9 @@ TEST_CASE("a file of version 1 is read") {
   bytes.SetSectionVersion(kSourcesSection, 1);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kTraceBytes = 11 * 8, kEventNameBytes = 8;
-  sources.erase(sources.end() - kTraceBytes - kEventNameBytes, sources.end());
+  sources.erase(sources.end() - kTraceBytes - kEventNameBytes - kIpBytes, sources.end());
   bytes.RemoveSection(kBranchesSection);
+  bytes.RemoveSection(kIbsSection);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
@@ -242,11 +255,12 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   data.sources.resize(1);
   data.counts.resize(1);
   data.branches.clear();
+  ClearIbs(&data);
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kSourcesSection, 2);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kEventNameBytes = 8;
-  sources.erase(sources.end() - kEventNameBytes, sources.end());
+  sources.erase(sources.end() - kEventNameBytes - kIpBytes, sources.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
@@ -266,6 +280,61 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("sources of version 3 and counts of version 1, without positions, are read") {
+  ProfileData data = FullProfile();
+  data.sources.resize(1);
+  data.counts.resize(1);
+  data.branches.clear();
+  ClearIbs(&data);
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kSourcesSection, 3);
+  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
+  sources.erase(sources.end() - kIpBytes, sources.end());
+  bytes.SetSectionVersion(kCountsSection, 1);
+  constexpr size_t kPositionOffset = 8 + 3 * 4;
+  bytes.Section(kCountsSection)[kPositionOffset] = 1;
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("branches of version 1, without places in their stacks, are read") {
+  ProfileData data = FullProfile();
+  for (BranchCount& branch : data.branches) branch.oldest = 0, branch.oldest_expected = 0;
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kBranchesSection, 1);
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("a branch that is the oldest more often than it is there is refused") {
+  ProfileData data = FullProfile();
+  data.branches[1].oldest = data.branches[1].number + 1;
+  CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
+}
+
+TEST_CASE("what IBS counted of things that are not in the file is refused") {
+  const auto code_of = [](auto&& change) {
+    ProfileData data = FullProfile();
+    change(&data);
+    return CodeOf(SerializeProfile(data));
+  };
+  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].source = 3; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].module = 4; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_counts[0].event = 3; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].latency = 3; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_buckets[0].bucket = 60; }) == StatusCode::kBadFormat);
+  CHECK(code_of([](ProfileData* d) { d->ibs_lines[0].thread = 2; }) == StatusCode::kBadFormat);
+}
+
+TEST_CASE("a count at an unknown position is refused") {
+  ProfileBytes bytes(FullProfile());
+  constexpr size_t kPositionOffset = 8 + 3 * 4;
+  bytes.Section(kCountsSection)[kPositionOffset] = 2;
+  CHECK(CodeOf(bytes.Take()) == StatusCode::kBadFormat);
 }
 
 TEST_CASE("counts and branches that were stored out of order are sorted") {

@@ -65,12 +65,21 @@ TEST_CASE("a profile merged with itself has twice the counts and the same lists"
   for (BranchCount& branch : expected.branches) {
     branch.number *= 2;
     branch.weights *= 2;
+    branch.oldest *= 2;
+    branch.oldest_expected *= 2;
     for (float& sum : branch.replicates.sums) sum *= 2;
   }
   for (IpCount& count : expected.counts) {
     count.samples *= 2;
     count.period_sum *= 2;
     count.period_squares *= 2;
+  }
+  for (IbsCount& count : expected.ibs_counts) count.sum *= 2;
+  for (IbsBucket& bucket : expected.ibs_buckets) bucket.samples *= 2;
+  for (IbsLine& line : expected.ibs_lines) {
+    for (uint64_t* number : {&line.loads, &line.stores, &line.misses, &line.miss_cycles}) {
+      *number *= 2;
+    }
   }
   CHECK(Describe(merged) == Describe(expected));
 }
@@ -196,6 +205,21 @@ TEST_CASE("lists in another order are matched, not their positions") {
     count.thread = 1 - count.thread;
     if (count.module == 0 || count.module == 2) count.module = 2 - count.module;
   }
+  const auto move = [](auto* element) {
+    element->source = 1 - element->source;
+    element->thread = 1 - element->thread;
+  };
+  std::swap(other.ibs_names[0], other.ibs_names[2]);
+  for (IbsCount& count : other.ibs_counts) {
+    move(&count);
+    if (count.module == 0 || count.module == 2) count.module = 2 - count.module;
+    if (count.event == 0 || count.event == 2) count.event = 2 - count.event;
+  }
+  for (IbsBucket& bucket : other.ibs_buckets) {
+    move(&bucket);
+    bucket.latency = 2 - bucket.latency;
+  }
+  for (IbsLine& line : other.ibs_lines) move(&line);
   const ProfileData merged = Merge({FullProfile(), other});
   const ProfileData expected = Merge({FullProfile(), FullProfile()});
   CHECK(Describe(merged) == Describe(expected));
@@ -212,6 +236,11 @@ TEST_CASE("one thread's part of a profile") {
       MakeCount(3, 1, 0, 0xffffffff81000000, 1, 1'000'000'007),
   };
   expected.branches = {MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000)};
+  expected.branches[0].oldest = 4;
+  expected.branches[0].oldest_expected = 0.3125;
+  expected.ibs_counts = {{1, 0, 0, 1, 0x1000, 3}, {1, 0, 3, 0, 0x2000, 5}};
+  expected.ibs_buckets = {{1, 0, 2, 59, 1}};
+  expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8}};
   CHECK(Describe(*selected) == Describe(expected));
   CHECK_FALSE(SelectThread(FullProfile(), 4321).has_value());
 }
@@ -221,6 +250,7 @@ TEST_CASE("the parts of all threads add up to the whole") {
   const ProfileData sum = Merge({*SelectThread(whole, 1234), *SelectThread(whole, 1235)});
   CHECK(Describe(sum.counts) == Describe(whole.counts));
   CHECK(Describe(sum.branches) == Describe(whole.branches));
+  CHECK(DescribeIbs(sum) == DescribeIbs(whole));
 }
 
 TEST_CASE("modes and rungs that differ are listed, each once; counters add up by name") {

@@ -1,5 +1,6 @@
 #include "profile/resolved_profile.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -51,6 +52,110 @@ TEST_CASE("samples become block counts with standard errors") {
   CHECK(twice.block.start - entry.block.start == kTinyTwice);
   CHECK(twice.block.instruction_count == 3);
   CHECK(twice.estimate.count == Approx(1000 / 3.0));
+}
+
+TEST_CASE("a sample of the instruction before its address is in the block of that") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.counts = {
+      MakeCount(0, 0, 0, work, 1, kTinyPeriod),                    // nothing is before it
+      MakeCount(0, 0, 0, work + kTinyLoop, 2, kTinyPeriod),        // falls in from the entry
+      MakeCount(0, 0, 0, work + kTinyLoop + 2, 4, kTinyPeriod),    // inside the loop
+      MakeCount(0, 0, 0, work + kTinyReturn, 8, kTinyPeriod),      // jnz was not taken
+      MakeCount(0, 0, 0, work + kTinyTwice, 16, kTinyPeriod),      // behind a return
+      MakeCount(0, 0, 0, work + kTinyTwice + 2, 32, kTinyPeriod),  // inside
+  };
+  const auto samples_by_block = [&] {
+    std::vector<uint64_t> samples;
+    for (const BlockRecord& block : ResolvedProfile(data).blocks()) {
+      samples.push_back(block.samples);
+    }
+    return samples;
+  };
+  CHECK(samples_by_block() == std::vector<uint64_t>{1, 2 + 4, 8, 16 + 32});
+  for (IpCount& count : data.counts) count.position = IpPosition::kAfter;
+  CHECK(samples_by_block() == std::vector<uint64_t>{1 + 2, 4 + 8, 16 + 32});
+}
+
+TEST_CASE("samples of uops count blocks by their uops") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  // Two instructions, three uops.
+  const std::string source = folder.Write("rmw.s", R"(
+    .globl f
+    .type f, @function
+  f: addl %eax, (%rsp)
+    ret
+    .size f, . - f
+    .section .note.GNU-stack, "", @progbits)");
+  if (!RunCommand("cc -shared -nostdlib -Wl,--build-id -o " + path + " " + source)) {
+    HBBP_SKIP("there is no compiler");
+  }
+  const std::vector<uint8_t> file = BytesOfFile(path);
+  const uint8_t code[] = {0x01, 0x04, 0x24, 0xc3};
+  const auto offset = static_cast<uint64_t>(
+      std::search(file.begin(), file.end(), std::begin(code), std::end(code)) - file.begin());
+  ProfileData data = TinyProfile(path);
+  data.counts = {MakeCount(0, 0, 0, offset, 9, kTinyPeriod)};
+  CHECK(ResolvedProfile(data).blocks().at(0).estimate.count == Approx(9000 / 2.0));
+  data.sources[0].event = EventKind::kUops;
+  const ResolvedProfile profile(data);
+  CHECK(profile.blocks().at(0).estimate.count == Approx(9000 / 3.0));
+  CHECK(profile.blocks().at(0).estimate.standard_error == Approx(3000 / 3.0));
+  CHECK(profile.functions().at(0).instructions == Approx(2 * 9000 / 3.0));
+}
+
+TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  const uint64_t work = TinyWorkOffset(path);
+  data.modules.resize(3);
+  data.modules[1].kind = ModuleKind::kKernel;
+  data.modules[2].path = "/nonexistent";
+  data.ibs_names = {"op-loads", "op-stores"};
+  data.ibs_counts = {{0, 0, 0, 0, work, 1}, {0, 1, 0, 0, work, 2},  {1, 0, 0, 0, work, 4},
+                     {0, 0, 0, 1, work, 8}, {0, 0, 1, 0, 0xff, 16}, {0, 0, 2, 0, 0x10, 32},
+                     {0, 0, 2, 0, 0x20, 64}};
+  const ResolvedProfile profile(data);
+  const std::vector<IbsSumRecord>& sums = profile.ibs_sums();
+  REQUIRE(sums.size() == 4);
+  CHECK(sums[0].address == profile.functions()[0].range.start);
+  CHECK(sums[0].function == 0);
+  CHECK(sums[0].event == 0);
+  CHECK(sums[0].sum == 7);
+  CHECK(sums[1].event == 1);
+  CHECK(sums[1].sum == 8);
+  CHECK(sums[2].address.value == 0xff);
+  CHECK(sums[2].function == kNoIndex);
+  CHECK(sums[3].address == kNoAddress);
+  CHECK(sums[3].sum == 32 + 64);
+}
+
+TEST_CASE("a block is biased as the branches in it are") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  for (SourceRecord& source : data.sources) source.kind = SourceKind::kLbr;
+  data.counts.clear();
+  const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
+  // Two sources of one loop, and an entry from elsewhere.
+  data.branches = {MakeBranch(0, 0, kNoModule, 1, 0, loop, loop + 4, 9, 1),
+                   MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1),
+                   MakeBranch(1, 0, 0, loop + 4, 0, loop, loop + 4, 50, 1)};
+  data.branches[0].oldest_expected = 0.5;
+  data.branches[1].oldest = 30, data.branches[1].oldest_expected = 6;
+  data.branches[2].oldest = 10, data.branches[2].oldest_expected = 3;
+  const ResolvedProfile profile(data);
+  REQUIRE(profile.blocks().size() == 1);
+  CHECK(profile.blocks()[0].bias.oldest == 40);
+  CHECK(profile.blocks()[0].bias.expected == 9);
+  CHECK(profile.branches().back().bias.oldest + profile.branches().front().bias.oldest == 40);
 }
 
 TEST_CASE("functions have names, bounds and the instructions of their blocks") {

@@ -77,7 +77,11 @@ ProfileData FullProfile() {
        15,
        "",
        "ibs_op//",
-       {}},
+       {},
+       3,
+       EbsMethod::kIpPlusOne,
+       990,
+       1010},
       {SourceKind::kSwbt,
        EventKind::kTaskClock,
        PeriodMode::kFixed,
@@ -130,6 +134,7 @@ ProfileData FullProfile() {
       MakeCount(2, 0, 1, 0x7000, 7, 4'999'999),
       MakeCount(3, 1, 1, 0xffffffff81000000, 1, 1'000'000'007),
   };
+  data.counts[3].position = IpPosition::kAfter;
   data.branches = {
       MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 3, 1'000'000),
       MakeBranch(2, 1, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000),
@@ -138,7 +143,31 @@ ProfileData FullProfile() {
       MakeBranch(2, 0, 0, 0x1040, 2, 0x7000, kNoStream, 2, 1'000'000),
       MakeBranch(2, 0, 0, 0x1050, kNoModule, 0xbeef0000, 0xbeef0010, 1, 1'000'000),
   };
+  data.branches[1].oldest = 4;
+  data.branches[1].oldest_expected = 0.3125;
+  data.branches[4].oldest_expected = 0.125;
+  data.ibs_names = {"op-samples", "op-dc-misses", "tag-to-retire"};
+  data.ibs_counts = {{1, 0, 0, 0, 0x1000, 2}, {1, 1, 0, 1, 0x1000, 3}, {1, 1, 3, 0, 0x2000, 5}};
+  data.ibs_buckets = {{1, 0, 2, 7, 11}, {1, 1, 2, 59, 1}};
+  data.ibs_lines = {{1, 0, 0x7fff0040, 1, 2, 3, 4}, {1, 1, 0x7fff0040, 5, 6, 7, 8}};
   return data;
+}
+
+std::string DescribeIbs(const ProfileData& data) {
+  std::ostringstream out;
+  for (const IbsCount& count : data.ibs_counts) {
+    out << "ibs " << data.ibs_names[count.event] << ' ' << count.source << ' ' << count.thread
+        << ' ' << count.module << ' ' << count.offset << ' ' << count.sum << '\n';
+  }
+  for (const IbsBucket& bucket : data.ibs_buckets) {
+    out << "latency " << data.ibs_names[bucket.latency] << ' ' << bucket.source << ' '
+        << bucket.thread << ' ' << bucket.bucket << ' ' << bucket.samples << '\n';
+  }
+  for (const IbsLine& line : data.ibs_lines) {
+    out << "line " << line.source << ' ' << line.thread << ' ' << line.address << ' ' << line.loads
+        << ' ' << line.stores << ' ' << line.misses << ' ' << line.miss_cycles << '\n';
+  }
+  return out.str();
 }
 
 std::string Describe(const std::vector<BranchCount>& branches) {
@@ -147,7 +176,8 @@ std::string Describe(const std::vector<BranchCount>& branches) {
   for (const BranchCount& branch : branches) {
     out << "branch " << branch.source << ' ' << branch.thread << ' ' << branch.from_module << ' '
         << branch.from << ' ' << branch.to_module << ' ' << branch.to << ' ' << branch.stream_end
-        << ' ' << branch.number << ' ' << branch.weights;
+        << ' ' << branch.number << ' ' << branch.weights << " oldest " << branch.oldest << ' '
+        << branch.oldest_expected;
     for (size_t i = 0; i < kReplicates; ++i) {
       if (branch.replicates.sums[i] != 0) out << ' ' << i << ':' << branch.replicates.sums[i];
     }
@@ -161,8 +191,8 @@ std::string Describe(const std::vector<IpCount>& counts) {
   out.precision(17);
   for (const IpCount& count : counts) {
     out << "count " << count.module << ' ' << count.source << ' ' << count.thread << ' '
-        << count.offset << ' ' << count.samples << ' ' << count.period_sum << ' '
-        << count.period_squares << '\n';
+        << count.offset << ' ' << static_cast<int>(count.position) << ' ' << count.samples << ' '
+        << count.period_sum << ' ' << count.period_squares << '\n';
   }
   return out.str();
 }
@@ -182,7 +212,8 @@ std::string Describe(const ProfileData& data) {
         << trace.lookahead_instructions << ' ' << trace.decoded_instructions << ' '
         << trace.handler_ns << ' ' << trace.verified_branches << ' ' << trace.disagreements;
     for (const auto& [name, number] : trace.counters) out << ' ' << name << '=' << number;
-    out << '\n';
+    out << " ip " << source.precise_ip << ' ' << static_cast<int>(source.ebs_method) << " periods "
+        << source.smallest_period << ' ' << source.largest_period << '\n';
   }
   for (const ThreadRecord& thread : data.threads) {
     out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';
@@ -207,7 +238,7 @@ std::string Describe(const ProfileData& data) {
     }
     out << '\n';
   }
-  return out.str() + Describe(data.counts) + Describe(data.branches);
+  return out.str() + Describe(data.counts) + Describe(data.branches) + DescribeIbs(data);
 }
 
 }  // namespace hbbp

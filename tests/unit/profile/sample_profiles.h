@@ -22,6 +22,7 @@ BranchCount MakeBranch(uint32_t source, uint32_t thread, uint32_t from_module, u
 // Every field has a value of its own; every kind of module occurs.
 ProfileData FullProfile();
 
+std::string DescribeIbs(const ProfileData& data);
 // Everything that a profile file keeps.
 std::string Describe(const ProfileData& data);
 std::string Describe(const std::vector<IpCount>& counts);

@@ -22,6 +22,12 @@ TEST_CASE("generic events are known by their numbers, on hybrid processors too")
   CHECK(KindOf(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS) == EventKind::kOther);
 }
 
+TEST_CASE("IBS counts cycles or dispatched ops") {
+  CHECK(KindOf(11, 0, "ibs_op//") == EventKind::kCycles);
+  CHECK(KindOf(11, uint64_t{1} << 19, "ibs_op/cnt_ctl=1/") == EventKind::kUops);
+  CHECK(KindOf(10, uint64_t{1} << 19, "ibs_fetch//") == EventKind::kOther);
+}
+
 TEST_CASE("all branches are not the taken ones") {
   CHECK(KindOf(PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branches") ==
         EventKind::kOther);
@@ -44,7 +50,6 @@ TEST_CASE("codes without a name mean what the processor's maker says") {
 TEST_CASE("events of other PMUs are known by their names") {
   CHECK(KindOf(10, 0, "cpu_atom/instructions/") == EventKind::kInstructions);
   CHECK(KindOf(10, 0, "cpu_core/cycles:ppp/") == EventKind::kCycles);
-  CHECK(KindOf(10, 0, "ibs_op//") == EventKind::kOther);
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_CASE("branch stacks of Westmere have the ranges that AutoFDO finds") {
   uint64_t stacks = 0;
   std::set<std::pair<uint64_t, uint64_t>> ranges;
   for (const BranchCount& branch : data.branches) {
-    if (!branch.HasStream()) stacks += branch.number;
+    if (branch.stream_end == kNoStream) stacks += branch.number;
     const bool is_range =
         branch.to_module == module && branch.HasStream() && branch.stream_end < kStreamLeavesModule;
     if (is_range) ranges.insert({branch.to, branch.stream_end});

@@ -1,0 +1,84 @@
+/* ibs.h: what instruction-based sampling (IBS) of AMD tells of single instructions.
+ *
+ * Each sample is one fetch or one op with all that happened to it. It is counted for every event
+ * that it was, of those that AMD derives from IBS ("op-dc-misses"; docs/import.md): events whose
+ * names end in "-cycles" add up cycles, all others count samples. To get occurrences, multiply
+ * samples by the period of the source.
+ *
+ * Lists are read by their length and a function that copies a part of them, as
+ * hbbp_profile_copy_blocks does: `size` is sizeof of the struct, *copied is how many there were,
+ * fewer than `count` at the end of the list. Strings live as long as the profile. Sums are by all
+ * threads and sources together (lines: by thread and source); hbbp_profile_select_thread gives
+ * those of one thread. A profile without IBS has empty lists.
+ *
+ * Every _count gives 0 for NULL. Errors of the others: HBBP_ERROR_INVALID_ARGUMENT (NULL, a wrong
+ * size). Any thread. Since 0.1.
+ */
+#ifndef HBBP_IBS_H_
+#define HBBP_IBS_H_
+
+#include "profile.h"
+
+HBBP_EXTERN_C_BEGIN
+
+/* An event of one instruction. */
+typedef struct hbbp_ibs_sum {
+  uint32_t struct_size; /* set by hbbp_profile_copy_ibs_sums */
+  uint32_t module;      /* index of its module */
+  uint32_t function;    /* index of its function, or HBBP_NO_INDEX */
+  uint32_t reserved;
+  const char *event; /* "op-dc-misses" */
+  uint64_t address;  /* in the module; run-time address in the kernel and in generated code;
+                        HBBP_NO_ADDRESS: of all instructions of a module whose code is missing */
+  uint64_t sum;      /* of samples or cycles, never 0 */
+} hbbp_ibs_sum;
+
+/* Samples whose latency was in [first_cycles, end_cycles). Buckets are log-linear: four to each
+ * power of two. */
+typedef struct hbbp_ibs_bucket {
+  uint32_t struct_size; /* set by hbbp_profile_copy_ibs_buckets */
+  uint32_t reserved;
+  const char *latency; /* "tag-to-retire", "completion-to-retire", "dc-miss", "dtlb-refill",
+                          "fetch", "itlb-refill" */
+  uint64_t first_cycles;
+  uint64_t end_cycles;
+  uint64_t samples; /* never 0 */
+} hbbp_ibs_bucket;
+
+/* Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
+ * some tens of thousands of them; the counter "ibs-accesses-dropped" of the source tells of others.
+ */
+typedef struct hbbp_ibs_line {
+  uint32_t struct_size; /* set by hbbp_profile_copy_ibs_lines */
+  uint32_t pid;
+  uint32_t tid;
+  uint32_t reserved;
+  uint64_t address; /* of the first byte, in the memory of the process */
+  uint64_t loads;   /* samples, as the next two */
+  uint64_t stores;
+  uint64_t misses;      /* of the L1 data cache */
+  uint64_t miss_cycles; /* of loads */
+} hbbp_ibs_line;
+
+/* By module and address. As for blocks, the first call reads the code of the modules. */
+HBBP_API size_t hbbp_profile_ibs_sum_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile *profile, size_t first,
+                                                size_t count, size_t size, hbbp_ibs_sum *sums,
+                                                size_t *copied, hbbp_error *error);
+
+/* By latency and cycles. */
+HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile *profile, size_t first,
+                                                   size_t count, size_t size,
+                                                   hbbp_ibs_bucket *buckets, size_t *copied,
+                                                   hbbp_error *error);
+
+/* By address. */
+HBBP_API size_t hbbp_profile_ibs_line_count(const hbbp_profile *profile);
+HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile *profile, size_t first,
+                                                 size_t count, size_t size, hbbp_ibs_line *lines,
+                                                 size_t *copied, hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_IBS_H_ */

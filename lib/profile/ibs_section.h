@@ -1,0 +1,28 @@
+// The section of a profile file that has what IBS samples were.
+//
+//   u64 count of names, then each: string
+//   u64 count of sums, then each: u32 source, u32 thread, u32 module, u32 name, u64 offset, u64 sum
+//   u64 count of buckets, then each: u32 source, u32 thread, u32 name, u32 bucket, u64 samples
+//   u64 count of lines, then each: u32 source, u32 thread, u64 address, u64 loads, u64 stores,
+//   u64 misses, u64 miss cycles
+#ifndef HBBP_LIB_PROFILE_IBS_SECTION_H_
+#define HBBP_LIB_PROFILE_IBS_SECTION_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+std::vector<uint8_t> WriteIbs(const ProfileData& data);
+Status ReadIbs(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data);
+
+// Of a profile whose sections were all read.
+Status CheckIbs(const ProfileData& data);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_IBS_SECTION_H_
