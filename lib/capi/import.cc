@@ -12,6 +12,7 @@ using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::PerfImportOptions;
 using hbbp::Status;
+using hbbp::StatusCode;
 using hbbp::capi::FilesOf;
 using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;

@@ -48,18 +48,20 @@ class Profile:
         cursor = parts[COUNTS]
         self.counts = {}
         for _ in cursor.each():
-            source, thread, module, _, offset, *sums = cursor.get('IIIIQQdd')
-            self.counts[self.names[source], threads[thread], modules[module], offset] = sums
+            source, thread, module, position, offset, *sums = cursor.get('IIIIQQdd')
+            key = (self.names[source], threads[thread], modules[module], position, offset)
+            self.counts[key] = sums
         cursor = parts[BRANCHES]
         self.branches = {}
         for _ in cursor.each():
             source, thread, start_module, end_module, *rest, number, weights, mask = cursor.get(
                 'IIIIQQQQdI')
-            replicates = [cursor.get('f') for i in range(32) if mask >> i & 1]
+            replicates = [cursor.get('f') for i in range(31) if mask >> i & 1]
+            oldest = cursor.get('Qd') if mask >> 31 else None
             key = (self.names[source], threads[thread], *rest,
                    *(None if module == NO_MODULE else modules[module]
                      for module in (start_module, end_module)))
-            self.branches[key] = (number, weights, mask, replicates)
+            self.branches[key] = (number, weights, mask, replicates, oldest)
 
     def read_sources(self, cursor):
         self.sources, self.names, self.notes = {}, [], []
@@ -69,10 +71,11 @@ class Profile:
             tracing = (cursor.bytes(), cursor.bytes(), cursor.get('8Q'))
             counters = [(cursor.bytes(), cursor.get('Q')) for _ in cursor.each()]
             event = cursor.bytes()
+            ip = cursor.get('IiQQ')
             name = (numbers[0], event, sum(known[:2] == (numbers[0], event)
                                            for known in self.names))
             self.names.append(name)
-            self.sources[name] = (numbers, tracing, counters)
+            self.sources[name] = (numbers, tracing, counters, ip)
 
     @staticmethod
     def read_modules(cursor):

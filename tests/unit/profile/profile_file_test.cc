@@ -272,6 +272,7 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
   data.counts.clear();
   data.branches.clear();
+  ClearIbs(&data);
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kModulesSection, 1);
   std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
