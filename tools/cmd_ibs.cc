@@ -119,11 +119,14 @@ StatusOr<Table> EventTable(const hbbp_profile* profile, const Wanted& wanted) {
     const auto& [module, function, address] = rows[i].first;
     std::vector<Cell> cells(1);
     if (module < modules.size()) cells[0] = modules[module].path;
-    if (by_instruction) cells.push_back(address == HBBP_NO_ADDRESS ? Cell() : Cell(address));
+    if (by_instruction) {
+      cells.emplace_back();
+      if (address != HBBP_NO_ADDRESS) cells.back() = uint64_t{address};
+    }
     for (const uint64_t value : rows[i].second) cells.emplace_back(value);
     if (by_function) {
-      cells.push_back(function < functions.size() ? Cell(Demangle(functions[function].name))
-                                                  : Cell());
+      cells.emplace_back();
+      if (function < functions.size()) cells.back() = Demangle(functions[function].name);
     }
     table.AddRow(std::move(cells));
   }
