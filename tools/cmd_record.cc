@@ -71,8 +71,8 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         options.period, options.frequency_hz, static_cast<uint64_t>(options.include_kernel),
         DeadlineNs(record.duration_s), static_cast<uint64_t>(options.source),
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
-        options.branch_period, options.expected_seconds, options.event_type,
-        options.event_config}) {
+        options.branch_period, options.expected_seconds, options.event_type, options.event_config,
+        static_cast<uint64_t>(options.ebs_method)}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;

@@ -53,6 +53,9 @@ typedef struct hbbp_session_options {
   const char *event_name; /* copied; shown in the profile. NULL: `event` says it all */
   uint64_t event_type;    /* as in perf_event_attr */
   uint64_t event_config;
+  hbbp_ebs_method ebs_method; /* HBBP_EBS_IP_PLUS_ONE takes a branch stack with every sample of
+                                 HBBP_SOURCE_EBS and HBBP_SOURCE_LBR; HBBP_EBS_AUTO is PLAIN */
+  uint32_t reserved;          /* 0 */
 } hbbp_session_options;
 
 /* What a session is doing right now. */

@@ -34,6 +34,8 @@ struct BackendConfig {
   uint64_t frequency_hz = 0;   // instead of a period
   // How long the program will run, for the default periods of hardware events; 0: not known.
   uint64_t expected_seconds = 0;
+  // kIpPlusOne takes a branch stack with every sample; kAuto is kPlain.
+  EbsMethod ebs_method = EbsMethod::kAuto;
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
   // Software branch tracing:
@@ -51,6 +53,7 @@ struct SourceChoice {
   uint64_t frequency_hz = 0;  // 0: by period
   std::string note;           // what was not to be had, and what is limited
   uint32_t precise_ip = 0;    // of its perf_event_attr
+  EbsMethod ebs_method = EbsMethod::kPlain;
 };
 
 // What a started backend really does. Samples name their source by its index.

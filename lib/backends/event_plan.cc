@@ -201,6 +201,27 @@ std::vector<Candidate> EbsCandidates(const BackendConfig& config, const CpuEvent
   }
 }
 
+uint64_t StackKinds(const BackendConfig& config) {
+  const uint64_t kernel = config.include_kernel ? PERF_SAMPLE_BRANCH_KERNEL : 0;
+  return PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER | kernel;
+}
+
+void TakeStacks(const BackendConfig& config, PlannedEvent* event) {
+  event->choice.ebs_method = EbsMethod::kIpPlusOne;
+  for (PlannedEvent::Variant& variant : event->variants) {
+    variant.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
+    variant.attr.branch_sample_type = StackKinds(config);
+  }
+}
+
+void LeaveStacks(PlannedEvent* event) {
+  event->choice.ebs_method = EbsMethod::kPlain;
+  for (PlannedEvent::Variant& variant : event->variants) {
+    variant.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_BRANCH_STACK);
+    variant.attr.branch_sample_type = 0;
+  }
+}
+
 StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu) {
   constexpr int kMostPrecise = 3;
   Refusals refusals;
@@ -218,7 +239,13 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
                                                      : PeriodsFor(config.expected_seconds).events;
       SetPeriod(config, config.period != 0 ? config.period : usual, &event);
     }
-    const int error_number = FindOptions(is_hardware ? kMostPrecise : 0, &event);
+    if (is_hardware && config.ebs_method == EbsMethod::kIpPlusOne) TakeStacks(config, &event);
+    const int most_precise = is_hardware ? kMostPrecise : 0;
+    int error_number = FindOptions(most_precise, &event);
+    if (error_number != 0 && event.choice.ebs_method == EbsMethod::kIpPlusOne) {
+      LeaveStacks(&event);
+      error_number = FindOptions(most_precise, &event);
+    }
     if (error_number != 0) {
       refusals.Add(candidate.event.name, error_number);
       continue;
@@ -229,6 +256,11 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
       if (is_hardware && event.variants.front().attr.precise_ip == 0) {
         event.choice.note = "no precise events here, so samples lie behind what they are of";
       }
+    }
+    if (config.ebs_method == EbsMethod::kIpPlusOne &&
+        event.choice.ebs_method == EbsMethod::kPlain) {
+      if (!event.choice.note.empty()) event.choice.note += "; ";
+      event.choice.note += "no branch stacks with these samples, so nothing is corrected for IP+1";
     }
     if (!refusals.empty()) {
       if (!event.choice.note.empty()) event.choice.note += "; ";
@@ -261,9 +293,7 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
     PlannedEvent event = Plan(SourceKind::kLbr, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) {
       variant.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-      variant.attr.branch_sample_type =
-          PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER |
-          (config.include_kernel ? static_cast<uint64_t>(PERF_SAMPLE_BRANCH_KERNEL) : 0);
+      variant.attr.branch_sample_type = StackKinds(config);
     }
     // Branch sampling of AMD's Zen 3 (BRS) takes periods only.
     const bool may_have_frequency = config.frequency_hz != 0 && !cpu.has_branch_sampling;

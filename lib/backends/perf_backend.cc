@@ -72,6 +72,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   target_ = config.pid;
   pid_ = target_ != 0 ? target_ : ::getpid();
   bursts_ = BranchStackBursts();
+  correction_ = IpCorrection();
   excluded_ = excluded;
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
@@ -198,10 +199,16 @@ void PerfBackend::Drain(SampleSink* sink) {
 }
 
 void PerfBackend::TellLosses(SampleSink* sink) {
-  TraceStatistics told;
-  bursts_.losses().AppendTo(&told.counters);
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
-    if (plan_.events[i].HasStack()) sink->OnTraceStatistics(i, told);
+    TraceStatistics told;
+    if (plan_.events[i].HasStack()) {
+      bursts_.losses().AppendTo(&told.counters);
+    } else if (plan_.events[i].choice.ebs_method == EbsMethod::kIpPlusOne) {
+      correction_.AppendTo(&told.counters);
+    } else {
+      continue;
+    }
+    sink->OnTraceStatistics(i, told);
   }
 }
 
@@ -236,8 +243,14 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
   }
   const bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   if (in_kernel && plan_.events[planned].drops_kernel) return;
-  sink->OnSample({RuntimeAddress{head->ip}, head->pid, head->tid, head->time, head->period,
-                  in_kernel, static_cast<uint32_t>(planned)});
+  IpOrigin origin = {head->ip};
+  if (plan_.events[planned].choice.ebs_method == EbsMethod::kIpPlusOne &&
+      ParseSample(record, kStackFormat, &sample_)) {
+    const bool is_exact = (head->misc & PERF_RECORD_MISC_EXACT_IP) != 0;
+    origin = correction_.Correct(head->ip, is_exact, sample_.branches);
+  }
+  sink->OnSample({RuntimeAddress{origin.ip}, head->pid, head->tid, head->time, head->period,
+                  in_kernel, static_cast<uint32_t>(planned), origin.position});
 }
 
 void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
@@ -381,7 +394,8 @@ int PerfBackend::ChooseDrainInterval() const {
     const double samples_per_ms = choice.period == 0
                                       ? static_cast<double>(choice.frequency_hz) / 1000
                                       : events_per_ms / static_cast<double>(choice.period);
-    bytes_per_ms += samples_per_ms * (kSampleBytes + (planned.HasStack() ? kStackBytes : 0));
+    const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;
+    bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0));
   }
   const double interval_ms = static_cast<double>(ring_bytes_) / 4 / bytes_per_ms;
   return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxIntervalMs));

@@ -21,6 +21,7 @@
 #include "base/unique_fd.h"
 #include "perf/branch_stack_bursts.h"
 #include "perf/cpu_events.h"
+#include "perf/ip_correction.h"
 #include "perf/ring_buffer.h"
 #include "perf/sample_record.h"
 #include "samples/period.h"
@@ -105,6 +106,7 @@ class PerfBackend : public Backend {
   // By thread, CPU and planned event: the id of the event whose samples are delivered.
   std::map<std::tuple<uint32_t, int, size_t>, uint64_t> deciding_events_;
   BranchStackBursts bursts_;
+  IpCorrection correction_;
   SampleRecord sample_;
 };
 

@@ -99,6 +99,9 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   if (options.period_mode < HBBP_PERIOD_PRIME || options.period_mode > HBBP_PERIOD_RANDOM) {
     return OutOfRange("period_mode", "a HBBP_PERIOD_ value");
   }
+  if (options.ebs_method < HBBP_EBS_AUTO || options.ebs_method > HBBP_EBS_IP_PLUS_ONE) {
+    return OutOfRange("ebs_method", "a HBBP_EBS_ value");
+  }
   if (options.period != 0 && options.frequency_hz != 0) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "hbbp_session_options: set period or frequency_hz, not both");
@@ -129,6 +132,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   config->period = options.period;
   config->branch_period = options.branch_period;
   config->frequency_hz = options.frequency_hz;
+  config->ebs_method = static_cast<hbbp::EbsMethod>(options.ebs_method);
   config->expected_seconds = options.expected_seconds;
   config->include_kernel = options.include_kernel != 0;
   config->buffer_bytes = options.buffer_bytes;

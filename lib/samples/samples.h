@@ -57,7 +57,7 @@ enum class IpPosition : uint32_t {
   kAfter = 1,  // it ends there: control ran on from it
 };
 
-// How instruction pointers of IP samples were taken; see session/ip_correction.h.
+// How instruction pointers of IP samples were taken; see perf/ip_correction.h.
 enum class EbsMethod : int32_t { kAuto = 0, kPlain = 1, kIpPlusOne = 2 };
 
 struct IpSample {

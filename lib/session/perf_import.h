@@ -16,7 +16,7 @@ struct PerfImportOptions {
   ImportOptions files;
   // For text without mappings: the one file whose addresses it has; empty: none.
   std::string binary;
-  // Of instruction pointers that come with branch stacks; see session/ip_correction.h.
+  // Of instruction pointers that come with branch stacks; see perf/ip_correction.h.
   EbsMethod ebs_method = EbsMethod::kAuto;
   // Bytes done, and all of them; 0: not known.
   std::function<void(uint64_t done, uint64_t all)> progress;

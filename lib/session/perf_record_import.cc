@@ -8,7 +8,7 @@
 
 #include "perf/branch_stack_bursts.h"
 #include "session/ibs_attribution.h"
-#include "session/ip_correction.h"
+#include "perf/ip_correction.h"
 #include "session/mmap_mapping.h"
 #include "session/perf_event_kind.h"
 #include "session/recorded_periods.h"

@@ -309,6 +309,7 @@ Status Session::Attach() {
     source.frequency_hz = chosen.frequency_hz;
     source.note = std::move(chosen.note);
     source.precise_ip = chosen.precise_ip;
+    source.ebs_method = chosen.ebs_method;
     sources.push_back(std::move(source));
   }
   sources_ = recorder_.AddSources(std::move(sources));

@@ -138,6 +138,15 @@ class RecordErrorsTest(record_support.RecordTest):
         self.assertIn('setuid', result.stderr)
         self.assert_no_parts()
 
+    def test_methods_of_samples(self):
+        result = self.run_tool('record', '--source', 'ebs', '--ebs-method', 'ip+1', '-o', self.file,
+                               program('ends'), 'return', '100')
+        self.assertEqual(result.returncode, 0, result)
+        source, = self.info()['sources']
+        self.assertEqual(source['ebs_method'],
+                         'plain' if source['event'] == 'task-clock' else 'ip+1')
+        self.refused_record('--ebs-method', 'guess')
+
     def test_event_that_nobody_knows(self):
         self.assertIn('no_such_event', self.refused_record('-e', 'no_such_event'))
 

@@ -30,6 +30,8 @@ constexpr Named kEvents[] = {{"auto", HBBP_EVENT_AUTO},
 constexpr Named kModes[] = {
     {"prime", HBBP_PERIOD_PRIME}, {"fixed", HBBP_PERIOD_FIXED}, {"random", HBBP_PERIOD_RANDOM}};
 
+constexpr Named kMethods[] = {{"plain", HBBP_EBS_PLAIN}, {"ip+1", HBBP_EBS_IP_PLUS_ONE}};
+
 template <size_t size>
 std::vector<std::string> NamesOf(const Named (&list)[size]) {
   std::vector<std::string> names;
@@ -110,6 +112,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.frequency_hz = record.frequency_hz;
   options.expected_seconds = record.expected_seconds;
   options.include_kernel = record.kernel ? 1 : 0;
+  options.ebs_method = ValueOf(kMethods, record.ebs_method);
   options.pid = record.pid;
   return options;
 }
@@ -137,6 +140,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                 "samples a second of CPU time, instead of a period");
   options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
                  "how periods avoid to resonate with loops");
+  options.Choice("--ebs-method", &record->ebs_method, NamesOf(kMethods),
+                 "ebs: which instruction a sample counts for: that at its address (plain), or the "
+                 "one that was executed before, by the newest branch record (ip+1)");
   options.Value("--burst", &record->burst, "N",
                 "swbt: taken branches that a sample records, up to 65536");
   options.Choice("--mode", &record->trace_mode, NamesOf(kTraceModes),

@@ -19,6 +19,7 @@ struct RecordOptions {
   std::string event = "auto";
   hbbp_event_code event_code = {};  // if `event` is none of hbbp_event
   std::string period_mode = "prime";
+  std::string ebs_method = "plain";
   std::string trace_mode;  // empty: not asked for
   uint64_t burst = 0;
   uint64_t period = 0;

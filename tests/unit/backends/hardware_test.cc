@@ -183,6 +183,53 @@ TEST_CASE("entries that are no branches cut a stack, and its parts share its per
   backend.Close();
 }
 
+TEST_CASE("samples are corrected for IP+1 by their newest branch, if that is asked for") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendConfig config;
+  config.ebs_method = EbsMethod::kIpPlusOne;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  CHECK(choice.sources.at(0).ebs_method == EbsMethod::kIpPlusOne);
+  CHECK(choice.sources.at(1).ebs_method == EbsMethod::kPlain);
+  const auto events = pmu.events();
+  const auto event = std::find_if(events.begin(), events.end(), [](const auto& candidate) {
+    return candidate.ring != 0 && candidate.attr.config == 0x01c0;
+  });
+  REQUIRE(event != events.end());
+  REQUIRE(HasStack(event->attr));
+  Play ips(&pmu, *event);
+  const std::vector<BranchEntry> stack = {Branch(0x50, 0x1000), Branch(0x40, 0x30)};
+  REQUIRE(ips.Write(ips.Record().Ip(0x1000).Branches(stack, 0, {}).Sample()));
+  REQUIRE(ips.Write(ips.Record().Ip(0x1010).Branches(stack, 0, {}).Sample()));
+  REQUIRE(ips.Write(ips.Record()
+                        .Ip(0x1020)
+                        .Misc(PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP)
+                        .Branches(stack, 0, {})
+                        .Sample()));
+  Told told;
+  backend.Drain(&told);
+  CHECK(told.bursts.empty());
+  REQUIRE(told.samples.size() == 3);
+  CHECK(told.samples[0].ip.value == 0x50);
+  CHECK(told.samples[1].ip.value == 0x1010);
+  CHECK(told.samples[1].position == IpPosition::kAfter);
+  CHECK(told.samples[2].ip.value == 0x1020);
+  CHECK(told.samples[2].position == IpPosition::kAt);
+  backend.Close();
+}
+
+TEST_CASE("without branch stacks nothing is corrected, and that is told") {
+  PerfStandIn pmu(Pmu([](const perf_event_attr& attr) { return HasStack(attr) ? EOPNOTSUPP : 0; }));
+  BackendConfig config;
+  config.ebs_method = EbsMethod::kIpPlusOne;
+  const auto plan = PlanEbs(config, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].choice.ebs_method == EbsMethod::kPlain);
+  CHECK(plan->events[0].choice.note ==
+        "no branch stacks with these samples, so nothing is corrected for IP+1");
+}
+
 TEST_CASE("samples of others are left out") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);

@@ -9,8 +9,8 @@
 //   else                                     the stack is of another moment; the IP stays
 // An imprecise sample has an IP any number of instructions later; nothing is corrected there
 // unless asked for.
-#ifndef HBBP_LIB_SESSION_IP_CORRECTION_H_
-#define HBBP_LIB_SESSION_IP_CORRECTION_H_
+#ifndef HBBP_LIB_PERF_IP_CORRECTION_H_
+#define HBBP_LIB_PERF_IP_CORRECTION_H_
 
 #include <cstdint>
 #include <string>
@@ -63,4 +63,4 @@ class IpCorrection {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_SESSION_IP_CORRECTION_H_
+#endif  // HBBP_LIB_PERF_IP_CORRECTION_H_

@@ -1,4 +1,4 @@
-#include "session/ip_correction.h"
+#include "perf/ip_correction.h"
 
 namespace hbbp {
 namespace {
