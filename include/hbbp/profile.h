@@ -126,7 +126,8 @@ typedef struct hbbp_source_info {
   const char *mode; /* "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
                        them, with "; " in between */
   const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */
-  const char *event_name; /* of an imported source, as its recording spells it; else empty */
+  const char *event_name; /* where `event` does not say it all: as the recording, the vendor or
+                             libpfm4 spells it, with perf's modifiers; else empty */
   /* How instruction pointers came about: */
   uint32_t precise_ip;        /* of its perf_event_attr: 0 (any skid) to 3 (none) */
   hbbp_ebs_method ebs_method; /* HBBP_EBS_PLAIN or HBBP_EBS_IP_PLUS_ONE */
