@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cmath>
 #include <utility>
 
 #include "backends/threads.h"
@@ -100,7 +101,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
   drain_interval_ms_ = ChooseDrainInterval();
-  const Status status = AttachProcess();
+  Status status = AttachProcess();
   if (!status.ok()) {
     Close();
     return status;
@@ -264,7 +265,8 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight, StackPart part) {
     burst.stack = part;
     // The parts of a stack that is cut share its period.
-    burst.period = static_cast<uint64_t>(weight * static_cast<double>(branches.size() - 1) + 0.5);
+    burst.period =
+        static_cast<uint64_t>(std::llround(weight * static_cast<double>(branches.size() - 1)));
     burst.branches = branches;
     sink->OnBurst(burst);
   });

@@ -137,7 +137,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   LookAtMappings();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
-  const Status status = AttachThreads();
+  Status status = AttachThreads();
   drain_interval_ms_ = ChooseDrainInterval(unit);
   choice->sources = {std::move(source)};
   if (!status.ok()) {
@@ -249,7 +249,7 @@ int SwbtBackend::ChooseDrainInterval(Unit unit) const {
   const double events_per_ms = unit == Unit::kNanoseconds ? 1e6 : kFastestEventsPerMs;
   const double period_ms = static_cast<double>(period_) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  const double interval_ms = trace::Tracer::kBufferedBursts / 2 * period_ms / cpus;
+  const double interval_ms = trace::Tracer::kBufferedBursts / 2.0 * period_ms / cpus;
   return static_cast<int>(std::clamp(interval_ms, 1.0, kLongestDrainIntervalMs));
 }
 
@@ -276,7 +276,7 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
   for (pid_t tid : alive) {
     if (tid == excluded_ || samplers_.contains(tid)) continue;
     ++*found;
-    const Status status = AttachThread(tid);
+    Status status = AttachThread(tid);
     const bool has_ended = status.code() == StatusCode::kNotFound;
     if (status.ok() || has_ended) continue;
     // Threads that are born later are missed if they must be; the first ones are what a session is
@@ -357,7 +357,7 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = period_ * view.periods * StreamsOf(segment) / streams;
+    burst.period = period_ * view.periods * StreamsOf(segment) / std::max<uint64_t>(streams, 1);
     burst.branches = segment;
     sink->OnBurst(burst);
   }

@@ -31,7 +31,7 @@ constexpr uint64_t kMaxNoteBytes = uint64_t{4} << 20;
 constexpr size_t kMaxBuildIdBytes = 64;
 
 Status OpenStatus(int error_number, const std::string& path) {
-  const Status status = ErrnoStatus(error_number, path);
+  Status status = ErrnoStatus(error_number, path);
   if (path != kLiveKernelCore) return status;
   if (status.code() == StatusCode::kNotFound) {
     return MakeStatus(

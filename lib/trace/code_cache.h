@@ -27,6 +27,9 @@ struct ForbiddenRange {
 
 class CodeCache {
  public:
+  CodeCache(const CodeCache&) = delete;
+  CodeCache& operator=(const CodeCache&) = delete;
+
   // `region` may be nullptr. nullptr if there is no memory. Not async-signal-safe, as Destroy.
   static CodeCache* Create(size_t bytes, NativeRegion* region);
   static void Destroy(CodeCache* cache);
@@ -77,9 +80,6 @@ class CodeCache {
 
   CodeCache() = default;
   ~CodeCache() = default;
-  CodeCache(const CodeCache&) = delete;
-  CodeCache& operator=(const CodeCache&) = delete;
-
   void FindVdso();
   BlockRef Allocate(size_t bytes);
 
