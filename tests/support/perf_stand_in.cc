@@ -72,7 +72,7 @@ struct PerfStandIn::Impl {
 
   std::optional<long> Open(const perf_event_attr& attr, pid_t tid, int cpu, long flags);
   std::optional<int> Control(int fd, unsigned long request, long argument);
-  void* Map(int fd, size_t bytes);
+  void* Map(int fd, size_t bytes, int protection);
   static bool Append(Ring* ring, std::span<const uint8_t> record);
 };
 
@@ -158,7 +158,7 @@ std::optional<int> PerfStandIn::Impl::Control(int fd, unsigned long request, lon
   }
 }
 
-void* PerfStandIn::Impl::Map(int fd, size_t bytes) {
+void* PerfStandIn::Impl::Map(int fd, size_t bytes, int protection) {
   std::lock_guard lock(mutex);
   Event* const event = Find(fd);
   if (event == nullptr) return nullptr;
@@ -180,6 +180,7 @@ void* PerfStandIn::Impl::Map(int fd, size_t bytes) {
   ring.page->data_offset = kPageBytes;
   ring.page->data_size = data_bytes;
   event->ring = event->id;
+  event->is_overwritten = (protection & PROT_WRITE) == 0;
   rings[event->id] = ring;
   return asked_for;
 }
@@ -254,7 +255,7 @@ int ioctl(int fd, unsigned long request, ...) noexcept {
 void* mmap(void* address, size_t size, int protection, int flags, int fd, off_t offset) noexcept {
   hbbp::PerfStandIn::Impl* const stand_in = hbbp::current.load();
   if (stand_in != nullptr && fd >= 0) {
-    if (void* const ring = stand_in->Map(fd, size)) return ring;
+    if (void* const ring = stand_in->Map(fd, size, protection)) return ring;
   }
   return hbbp::KernelMmap(address, size, protection, flags, fd, offset);
 }

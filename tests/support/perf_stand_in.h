@@ -36,6 +36,8 @@ class PerfStandIn {
     bool is_enabled = true;
     uint64_t period = 0;
     uint64_t ring = 0;  // id of the event that its records go to; 0: none is mapped yet
+    // Its ring was mapped from it for reading only, so the kernel would overwrite it.
+    bool is_overwritten = false;
   };
 
   // One at a time.

@@ -272,6 +272,33 @@ TEST_CASE("what is lost and throttled is told by source") {
   backend.Close();
 }
 
+TEST_CASE("rings are drained by time: they wake nobody, and the kernel overwrites nothing") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kLbr, kSkylake);
+  BackendConfig config;
+  config.buffer_bytes = 4096;
+  BackendChoice choice;
+  REQUIRE(backend.Start(config, 0, &choice).ok());
+  for (const PerfStandIn::Event& event : pmu.events()) {
+    if (event.ring == 0) continue;
+    CHECK(event.attr.watermark == 1);
+    CHECK(event.attr.wakeup_watermark == UINT32_MAX);
+    CHECK(event.attr.write_backward == 0);
+    CHECK_FALSE(event.is_overwritten);
+  }
+  // A full ring keeps what came first.
+  Play ips(&pmu, EventOf(pmu, false));
+  uint64_t written = 0;
+  while (ips.Sample(written)) ++written;
+  for (int i = 0; i < 10; ++i) CHECK_FALSE(ips.Sample(1'000'000));
+  Told told;
+  backend.Drain(&told);
+  REQUIRE(told.samples.size() == written);
+  for (uint64_t i = 0; i < written; ++i) CHECK(told.samples[i].ip.value == i);
+  CHECK(backend.DrainIntervalMs() <= 100);
+  backend.Close();
+}
+
 TEST_CASE("rings wrap around anywhere") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);
