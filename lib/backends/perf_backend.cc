@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
-#include <cmath>
 #include <utility>
 
 #include "backends/threads.h"
@@ -264,9 +263,9 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   burst.source = static_cast<uint32_t>(planned);
   bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight, StackPart part) {
     burst.stack = part;
-    // The parts of a stack that is cut share its period.
-    burst.period =
-        static_cast<uint64_t>(std::llround(weight * static_cast<double>(branches.size() - 1)));
+    // The parts of a stack that is cut share its period. No lround: it would need libm.
+    const double share = weight * static_cast<double>(branches.size() - 1);
+    burst.period = static_cast<uint64_t>(share + 0.5);  // NOLINT(bugprone-incorrect-roundings)
     burst.branches = branches;
     sink->OnBurst(burst);
   });
