@@ -11,14 +11,11 @@ Status AutoBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     BackendChoice found;
     status = candidate->Start(config, excluded, &found);
     if (!status.ok()) {
-      if (!refusals.empty()) refusals += "; ";
-      refusals += std::string("no ") + candidate->name() + ": " + status.message();
+      AppendNote(std::string("no ") + candidate->name() + ": " + status.message(), &refusals);
       continue;
     }
     chosen_ = candidate.get();
-    std::string& note = found.sources.front().note;
-    if (!note.empty() && !refusals.empty()) note += "; ";
-    note += refusals;
+    AppendNote(refusals, &found.sources.front().note);
     *choice = std::move(found);
     return status;
   }

@@ -36,6 +36,7 @@ struct BackendConfig {
   uint64_t expected_seconds = 0;
   // kIpPlusOne takes a branch stack with every sample; kAuto is kPlain.
   EbsMethod ebs_method = EbsMethod::kAuto;
+  bool imprecise = false;  // no precise events (PEBS, IBS), even if there are some
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
   // Software branch tracing:
@@ -43,6 +44,12 @@ struct BackendConfig {
   // Taken branches a burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
 };
+
+// "a; b"
+inline void AppendNote(const std::string& note, std::string* notes) {
+  if (!notes->empty() && !note.empty()) *notes += "; ";
+  *notes += note;
+}
 
 // One of the sources that a started backend is.
 struct SourceChoice {

@@ -13,6 +13,7 @@
 
 #include "backends/threads.h"
 #include "base/cpu_list.h"
+#include "perf/mmap_mapping.h"
 #include "perf/perf_event.h"
 #include "perf/records.h"
 
@@ -35,11 +36,6 @@ uint64_t DescriptorBudget() {
 
 bool Contains(const std::vector<int>& cpus, int cpu) {
   return std::find(cpus.begin(), cpus.end(), cpu) != cpus.end();
-}
-
-void AppendNote(const char* note, std::string* notes) {
-  if (!notes->empty()) *notes += "; ";
-  *notes += note;
 }
 
 }  // namespace
@@ -279,16 +275,7 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* 
     case PERF_RECORD_MMAP2:
       if (auto map = ParseMmap(record, kRecordFormat)) {
         if (static_cast<pid_t>(map->pid) != pid_) return;
-        MappingEvent event;
-        event.start = RuntimeAddress{map->address};
-        event.end = RuntimeAddress{map->address + map->size};
-        event.offset = FileOffset{map->file_offset};
-        event.device = map->device;
-        event.inode = map->inode;
-        event.build_id = std::move(map->build_id);
-        event.path = std::move(map->path);
-        event.time_ns = map->sample_id.time;
-        sink->OnMapping(std::move(event));
+        sink->OnMapping(MappingOf(*map));
       }
       break;
     case PERF_RECORD_COMM:

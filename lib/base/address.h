@@ -19,6 +19,9 @@ struct Address {
 
 // Where something is in the memory of a running process.
 using RuntimeAddress = Address<struct RuntimeAddressKind>;
+// The upper half is the kernel's.
+constexpr bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
+constexpr bool IsKernelAddress(RuntimeAddress address) { return IsKernelAddress(address.value); }
 // A position in a file.
 using FileOffset = Address<struct FileOffsetKind>;
 // An address as the ELF file gives it (p_vaddr, st_value), which is what objdump prints.

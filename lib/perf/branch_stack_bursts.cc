@@ -1,21 +1,12 @@
 #include "perf/branch_stack_bursts.h"
 
 namespace hbbp {
-namespace {
-
-constexpr bool IsKernelAddress(RuntimeAddress address) { return address.value >> 63 != 0; }
-
-}  // namespace
-
-void BranchStackLosses::AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const {
-  const auto add = [counters](const char* name, uint64_t number) {
-    if (number != 0) counters->emplace_back(name, number);
-  };
-  add("empty-entries", empty);
-  add("half-empty-entries", half_empty);
-  add("speculative-entries", speculative);
-  add("transaction-aborts", aborts);
-  add("kernel-crossing-streams", crossing_streams);
+void BranchStackLosses::AppendTo(Counters* counters) const {
+  AddCounter("empty-entries", empty, counters);
+  AddCounter("half-empty-entries", half_empty, counters);
+  AddCounter("speculative-entries", speculative, counters);
+  AddCounter("transaction-aborts", aborts, counters);
+  AddCounter("kernel-crossing-streams", crossing_streams, counters);
 }
 
 // Where an entry that is no branch is counted; nullptr for a branch.

@@ -26,7 +26,7 @@ struct BranchStackLosses {
   uint64_t crossing_streams = 0;
 
   // Those that are not 0.
-  void AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const;
+  void AppendTo(Counters* counters) const;
 };
 
 inline bool IsSpeculative(const BranchEntry& entry) {

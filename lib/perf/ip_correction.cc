@@ -6,8 +6,6 @@ namespace {
 // Code without a taken branch is seldom longer.
 constexpr uint64_t kLongestRun = 4096;
 
-constexpr bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
-
 }  // namespace
 
 EbsMethod ChooseEbsMethod(EbsMethod wanted, uint32_t precise_ip, bool has_stacks) {
@@ -29,14 +27,11 @@ IpOrigin IpCorrection::CorrectBy(uint64_t from, uint64_t to, uint64_t ip) {
   return {ip};
 }
 
-void IpCorrection::AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const {
-  const auto add = [counters](const char* name, uint64_t number) {
-    if (number != 0) counters->emplace_back(name, number);
-  };
-  add("ip-exact", exact_);
-  add("ip-moved-to-branch", to_branch_);
-  add("ip-moved-before", before_);
-  add("ip-kept", kept_);
+void IpCorrection::AppendTo(Counters* counters) const {
+  AddCounter("ip-exact", exact_, counters);
+  AddCounter("ip-moved-to-branch", to_branch_, counters);
+  AddCounter("ip-moved-before", before_, counters);
+  AddCounter("ip-kept", kept_, counters);
 }
 
 }  // namespace hbbp

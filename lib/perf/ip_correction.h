@@ -50,7 +50,7 @@ class IpCorrection {
   }
 
   // Those that are not 0.
-  void AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const;
+  void AppendTo(Counters* counters) const;
 
  private:
   IpOrigin CorrectBy(uint64_t from, uint64_t to, uint64_t ip);

@@ -23,8 +23,6 @@ constexpr uint64_t kOffsetMask = (uint64_t{1} << kOffsetBits) - 1;
 constexpr uint64_t kMostModules = (uint64_t{1} << (64 - kOffsetBits)) - 1;
 constexpr uint32_t kKernelModule = 0;
 
-constexpr bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
-
 constexpr uint64_t Place(uint32_t module, uint64_t offset) {
   return (uint64_t{module} + 1) << kOffsetBits | (offset & kOffsetMask);
 }

@@ -228,12 +228,8 @@ ProfileData Recorder::Snapshot() {
   ProfileData snapshot = data_;
   for (size_t i = 0; i < snapshot.sources.size(); ++i) {
     TraceStatistics own;
-    if (source_states_[i].worker_bursts != 0) {
-      own.counters.emplace_back("worker-bursts", source_states_[i].worker_bursts);
-    }
-    if (source_states_[i].short_bursts != 0) {
-      own.counters.emplace_back("short-bursts", source_states_[i].short_bursts);
-    }
+    AddCounter("worker-bursts", source_states_[i].worker_bursts, &own.counters);
+    AddCounter("short-bursts", source_states_[i].short_bursts, &own.counters);
     AddTraceStatistics(own, &snapshot.sources[i].trace);
   }
   ip_table_.AppendTo(&snapshot.counts);

@@ -96,6 +96,13 @@ struct BurstSample {
   StackPart stack;
 };
 
+// By name; those that are not 0.
+using Counters = std::vector<std::pair<std::string, uint64_t>>;
+
+inline void AddCounter(const char* name, uint64_t number, Counters* counters) {
+  if (number != 0) counters->emplace_back(name, number);
+}
+
 // What software branch tracing did, besides its bursts. Sums since the backend was started.
 struct TraceStatistics {
   std::string mode;  // "lookahead", "breakpoint", "verify"
@@ -108,8 +115,7 @@ struct TraceStatistics {
   uint64_t handler_ns = 0;              // time in signal handlers
   uint64_t verified_branches = 0;       // mode verify: compared with a native walk
   uint64_t disagreements = 0;           // of these, wrong
-  // Why bursts ended early, samples were dropped, ...: name and number, only those not 0.
-  std::vector<std::pair<std::string, uint64_t>> counters;
+  Counters counters;                    // why bursts ended early, samples were dropped, ...
 };
 
 // Executable memory appeared.

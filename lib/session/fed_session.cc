@@ -172,7 +172,7 @@ template void FedSession::Take(const FedEvent&);
 void FedSession::Deliver(const FedSample& sample) {
   const PerfEvent& event = *sources_[sample.source].event;
   SampleRecord record;
-  const bool in_kernel = sample.ip >> 63 != 0;
+  const bool in_kernel = IsKernelAddress(sample.ip);
   record.misc = in_kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
   record.pid = sample.pid;
   record.tid = sample.tid;

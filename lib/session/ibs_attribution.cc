@@ -103,16 +103,12 @@ void IbsAttribution::Add(uint32_t source, const Importer::SamplePlace& place,
   }
 }
 
-void IbsAttribution::AppendLosses(uint32_t source,
-                                  std::vector<std::pair<std::string, uint64_t>>* counters) const {
+void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
   const auto losses = losses_.find(source);
   if (losses == losses_.end()) return;
-  const auto add = [counters](const char* name, uint64_t number) {
-    if (number != 0) counters->emplace_back(name, number);
-  };
-  add("ibs-sums-dropped", losses->second.sums);
-  add("ibs-latencies-dropped", losses->second.latencies);
-  add("ibs-accesses-dropped", losses->second.accesses);
+  AddCounter("ibs-sums-dropped", losses->second.sums, counters);
+  AddCounter("ibs-latencies-dropped", losses->second.latencies, counters);
+  AddCounter("ibs-accesses-dropped", losses->second.accesses, counters);
 }
 
 void IbsAttribution::CopyTo(ProfileData* data) const {

@@ -37,7 +37,7 @@ class IbsAttribution {
   void Add(uint32_t source, const Importer::SamplePlace& place, const IbsFetch& fetch);
 
   // What of a source was dropped, if anything.
-  void AppendLosses(uint32_t source, std::vector<std::pair<std::string, uint64_t>>* counters) const;
+  void AppendLosses(uint32_t source, Counters* counters) const;
 
   // The sums of all sources.
   void CopyTo(ProfileData* data) const;

@@ -25,17 +25,14 @@ void IbsSums::Add(const IbsFetch& fetch) {
 }
 
 template <typename Sample>
-void IbsSums::Append(std::span<const IbsEvent<Sample>> events,
-                     std::vector<std::pair<std::string, uint64_t>>* counters) const {
-  for (size_t i = 0; i < sums_.size(); ++i) {
-    if (sums_[i] != 0) counters->emplace_back(events[i].name, sums_[i]);
-  }
+void IbsSums::Append(std::span<const IbsEvent<Sample>> events, Counters* counters) const {
+  for (size_t i = 0; i < sums_.size(); ++i) AddCounter(events[i].name, sums_[i], counters);
 }
 
-void IbsSums::AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const {
+void IbsSums::AppendTo(Counters* counters) const {
   if (kind_ == IbsKind::kOp) Append(IbsOpEvents(), counters);
   if (kind_ == IbsKind::kFetch) Append(IbsFetchEvents(), counters);
-  if (undecodable_ != 0) counters->emplace_back("undecodable-ibs-samples", undecodable_);
+  AddCounter("undecodable-ibs-samples", undecodable_, counters);
 }
 
 }  // namespace hbbp

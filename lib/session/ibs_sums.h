@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "perf/byte_order.h"
 #include "perf/ibs_events.h"
+#include "samples/samples.h"
 
 namespace hbbp {
 
@@ -24,14 +24,13 @@ class IbsSums {
   void Add(const IbsFetch& fetch);
   void AddUndecodable() { ++undecodable_; }
   // Those that are not 0.
-  void AppendTo(std::vector<std::pair<std::string, uint64_t>>* counters) const;
+  void AppendTo(Counters* counters) const;
 
  private:
   template <typename Sample>
   void AddValues(std::span<const IbsEvent<Sample>> events, const Sample& sample);
   template <typename Sample>
-  void Append(std::span<const IbsEvent<Sample>> events,
-              std::vector<std::pair<std::string, uint64_t>>* counters) const;
+  void Append(std::span<const IbsEvent<Sample>> events, Counters* counters) const;
 
   IbsKind kind_ = IbsKind::kNone;
   std::vector<uint64_t> sums_;  // in the order of the events

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "perf/branch_stack_bursts.h"
-#include "session/ibs_attribution.h"
 #include "perf/ip_correction.h"
-#include "session/mmap_mapping.h"
+#include "perf/mmap_mapping.h"
+#include "session/ibs_attribution.h"
 #include "session/perf_event_kind.h"
 #include "session/recorded_periods.h"
 
@@ -242,12 +242,9 @@ class PerfImport : public PerfRecordImport {
         source.largest_period = periods->second.largest();
         source.period_mode = periods->second.ModeOf(source.period);
       }
-      auto& counters = source.trace.counters;
-      const auto count = [&counters](const char* name, uint64_t number) {
-        if (number != 0) counters.emplace_back(name, number);
-      };
-      count("guest-samples", NumberOf(guest_samples_, event));
-      count("filtered-branch-stacks", NumberOf(filtered_stacks_, event));
+      Counters& counters = source.trace.counters;
+      AddCounter("guest-samples", NumberOf(guest_samples_, event), &counters);
+      AddCounter("filtered-branch-stacks", NumberOf(filtered_stacks_, event), &counters);
       if (index == sources.ebs) {
         if (const auto ibs = ibs_.find(event); ibs != ibs_.end()) ibs->second.AppendTo(&counters);
         ibs_attribution_.AppendLosses(*index, &counters);

@@ -16,9 +16,9 @@
 #include "image/elf_file.h"
 #include "image/segments.h"
 #include "perf/branch_stack_bursts.h"
+#include "perf/mmap_mapping.h"
 #include "perf/perf_script_line.h"
 #include "profile/importer.h"
-#include "session/mmap_mapping.h"
 #include "session/perf_import.h"
 
 namespace hbbp {
@@ -62,9 +62,9 @@ class PerfScriptImport {
   ProfileData Finish() {
     SourceRecord& source = importer_.source(source_);
     source.event_name = event_;
-    auto& counters = source.trace.counters;
+    Counters& counters = source.trace.counters;
     bursts_.losses().AppendTo(&counters);
-    if (other_lines_ != 0) counters.emplace_back("other-lines", other_lines_);
+    AddCounter("other-lines", other_lines_, &counters);
     return importer_.Finish();
   }
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "backends/perf_backend.h"
+#include "perf/mmap_mapping.h"
 #include "perf/perf_data_reader.h"
 #include "profile/recorder.h"
-#include "session/mmap_mapping.h"
 #include "session/perf_import.h"
 #include "support/catch.h"
 #include "support/perf_record_builder.h"

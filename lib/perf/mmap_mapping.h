@@ -1,6 +1,6 @@
-// A mapping that perf recorded, as the importer takes it.
-#ifndef HBBP_LIB_SESSION_MMAP_MAPPING_H_
-#define HBBP_LIB_SESSION_MMAP_MAPPING_H_
+// A record of a mapping, as samples are placed by it.
+#ifndef HBBP_LIB_PERF_MMAP_MAPPING_H_
+#define HBBP_LIB_PERF_MMAP_MAPPING_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -28,4 +28,4 @@ inline MappingEvent MappingOf(const MmapRecord& mmap) {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_SESSION_MMAP_MAPPING_H_
+#endif  // HBBP_LIB_PERF_MMAP_MAPPING_H_
