@@ -72,7 +72,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         DeadlineNs(record.duration_s), static_cast<uint64_t>(options.source),
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
         options.branch_period, options.expected_seconds, options.event_type, options.event_config,
-        static_cast<uint64_t>(options.ebs_method)}) {
+        static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise)}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;

@@ -55,7 +55,7 @@ typedef struct hbbp_session_options {
   uint64_t event_config;
   hbbp_ebs_method ebs_method; /* HBBP_EBS_IP_PLUS_ONE takes a branch stack with every sample of
                                  HBBP_SOURCE_EBS and HBBP_SOURCE_LBR; HBBP_EBS_AUTO is PLAIN */
-  uint32_t reserved;          /* 0 */
+  uint32_t imprecise;         /* 1: no precise events (PEBS) for samples, even if there are some */
 } hbbp_session_options;
 
 /* What a session is doing right now. */

@@ -179,6 +179,11 @@ class Refusals {
   std::string last_name_;
 };
 
+void NoteRefusals(const Refusals& refusals, const Candidate& taken, SourceChoice* choice) {
+  if (refusals.empty()) return;
+  AppendNote(taken.event.name + " instead of " + refusals.text(), &choice->note);
+}
+
 std::vector<Candidate> EbsCandidates(const BackendConfig& config, const CpuEvents& cpu) {
   if (!config.event_name.empty()) {
     return {{config.event, {config.event_name, {{config.event_type, config.event_config, {}}}}}};
@@ -207,7 +212,6 @@ uint64_t StackKinds(const BackendConfig& config) {
 }
 
 void TakeStacks(const BackendConfig& config, PlannedEvent* event) {
-  event->choice.ebs_method = EbsMethod::kIpPlusOne;
   for (PlannedEvent::Variant& variant : event->variants) {
     variant.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
     variant.attr.branch_sample_type = StackKinds(config);
@@ -215,10 +219,45 @@ void TakeStacks(const BackendConfig& config, PlannedEvent* event) {
 }
 
 void LeaveStacks(PlannedEvent* event) {
-  event->choice.ebs_method = EbsMethod::kPlain;
   for (PlannedEvent::Variant& variant : event->variants) {
     variant.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_BRANCH_STACK);
     variant.attr.branch_sample_type = 0;
+  }
+}
+
+void SetUsualPeriod(const BackendConfig& config, PlannedEvent* event) {
+  const EventKind kind = event->choice.event;
+  if (config.frequency_hz != 0) {
+    SetFrequency(config.frequency_hz, event);
+  } else if (config.period != 0) {
+    SetPeriod(config, config.period, event);
+  } else if (kind == EventKind::kOther) {
+    SetFrequency(kFrequencyOfOtherHz, event);
+  } else {
+    const uint64_t usual =
+        IsClock(kind) ? kDefaultClockPeriodNs : PeriodsFor(config.expected_seconds).events;
+    SetPeriod(config, usual, event);
+  }
+}
+
+// Stacks are for the correction of instruction pointers, which are worth having without.
+int FindOptionsWithStacks(const BackendConfig& config, int most_precise_ip, PlannedEvent* event) {
+  TakeStacks(config, event);
+  if (FindOptions(most_precise_ip, event) == 0) {
+    event->choice.ebs_method = EbsMethod::kIpPlusOne;
+    return 0;
+  }
+  LeaveStacks(event);
+  return FindOptions(most_precise_ip, event);
+}
+
+void NoteWhatIsMissing(const BackendConfig& config, bool is_hardware, SourceChoice* choice) {
+  if (is_hardware && choice->precise_ip == 0 && !config.imprecise) {
+    AppendNote("no precise events here, so samples lie behind what they are of", &choice->note);
+  }
+  if (config.ebs_method == EbsMethod::kIpPlusOne && choice->ebs_method == EbsMethod::kPlain) {
+    AppendNote("no branch stacks with these samples, so nothing is corrected for IP+1",
+               &choice->note);
   }
 }
 
@@ -228,24 +267,12 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
   for (const Candidate& candidate : EbsCandidates(config, cpu)) {
     PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
+    SetUsualPeriod(config, &event);
     const bool is_hardware = candidate.event.pmus.front().type != PERF_TYPE_SOFTWARE;
-    const bool has_no_usual_period = candidate.kind == EventKind::kOther;
-    if (config.frequency_hz != 0) {
-      SetFrequency(config.frequency_hz, &event);
-    } else if (has_no_usual_period && config.period == 0) {
-      SetFrequency(kFrequencyOfOtherHz, &event);
-    } else {
-      const uint64_t usual = IsClock(candidate.kind) ? kDefaultClockPeriodNs
-                                                     : PeriodsFor(config.expected_seconds).events;
-      SetPeriod(config, config.period != 0 ? config.period : usual, &event);
-    }
-    if (is_hardware && config.ebs_method == EbsMethod::kIpPlusOne) TakeStacks(config, &event);
-    const int most_precise = is_hardware ? kMostPrecise : 0;
-    int error_number = FindOptions(most_precise, &event);
-    if (error_number != 0 && event.choice.ebs_method == EbsMethod::kIpPlusOne) {
-      LeaveStacks(&event);
-      error_number = FindOptions(most_precise, &event);
-    }
+    const int most_precise = is_hardware && !config.imprecise ? kMostPrecise : 0;
+    const bool takes_stacks = is_hardware && config.ebs_method == EbsMethod::kIpPlusOne;
+    const int error_number = takes_stacks ? FindOptionsWithStacks(config, most_precise, &event)
+                                          : FindOptions(most_precise, &event);
     if (error_number != 0) {
       refusals.Add(candidate.event.name, error_number);
       continue;
@@ -253,19 +280,9 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
     event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);
-      if (is_hardware && event.variants.front().attr.precise_ip == 0) {
-        event.choice.note = "no precise events here, so samples lie behind what they are of";
-      }
     }
-    if (config.ebs_method == EbsMethod::kIpPlusOne &&
-        event.choice.ebs_method == EbsMethod::kPlain) {
-      if (!event.choice.note.empty()) event.choice.note += "; ";
-      event.choice.note += "no branch stacks with these samples, so nothing is corrected for IP+1";
-    }
-    if (!refusals.empty()) {
-      if (!event.choice.note.empty()) event.choice.note += "; ";
-      event.choice.note += candidate.event.name + " instead of " + refusals.text();
-    }
+    NoteWhatIsMissing(config, is_hardware, &event.choice);
+    NoteRefusals(refusals, candidate, &event.choice);
     return event;
   }
   return refusals.ToStatus();
@@ -291,19 +308,15 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
   Refusals refusals;
   for (const Candidate& candidate : StackCandidates(cpu)) {
     PlannedEvent event = Plan(SourceKind::kLbr, candidate, config);
-    for (PlannedEvent::Variant& variant : event.variants) {
-      variant.attr.sample_type |= PERF_SAMPLE_BRANCH_STACK;
-      variant.attr.branch_sample_type = StackKinds(config);
-    }
+    TakeStacks(config, &event);
     // Branch sampling of AMD's Zen 3 (BRS) takes periods only.
     const bool may_have_frequency = config.frequency_hz != 0 && !cpu.has_branch_sampling;
-    int error_number = 0;
     if (may_have_frequency) {
       SetFrequency(config.frequency_hz, &event);
     } else {
       SetPeriod(config, StackPeriod(config, candidate.kind), &event);
     }
-    error_number = FindOptions(0, &event);
+    const int error_number = FindOptions(0, &event);
     if (error_number != 0) {
       refusals.Add(candidate.event.name + " with branch stacks", error_number);
       continue;
@@ -313,10 +326,7 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
       event.choice.note = "BRS instead of LBR, which this processor does not have: 16 branches";
       if (config.frequency_hz != 0) event.choice.note += ", a period instead of a frequency";
     }
-    if (!refusals.empty()) {
-      if (!event.choice.note.empty()) event.choice.note += "; ";
-      event.choice.note += candidate.event.name + " instead of " + refusals.text();
-    }
+    NoteRefusals(refusals, candidate, &event.choice);
     return event;
   }
   return refusals.ToStatus();

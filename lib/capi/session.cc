@@ -111,6 +111,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   if (options.frequency_hz > kMaxFrequencyHz) {
     return OutOfRange("frequency_hz", "at most 1000000");
   }
+  if (options.imprecise > 1) return OutOfRange("imprecise", "0 or 1");
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
   if (options.pid > INT32_MAX) return OutOfRange("pid", "a process id");
@@ -134,6 +135,7 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   config->frequency_hz = options.frequency_hz;
   config->ebs_method = static_cast<hbbp::EbsMethod>(options.ebs_method);
   config->expected_seconds = options.expected_seconds;
+  config->imprecise = options.imprecise != 0;
   config->include_kernel = options.include_kernel != 0;
   config->buffer_bytes = options.buffer_bytes;
   config->trace_mode = static_cast<hbbp::TraceMode>(options.trace_mode);

@@ -34,17 +34,18 @@ std::string ImageName() {
 ImageSettings SettingsFromEnvironment() {
   ImageSettings settings;
   const char* text = std::getenv(kSessionVariable);
-  int event = 0, period_mode = 0, kernel = 0, source = 0, trace_mode = 0, ebs_method = 0;
+  int event = 0, period_mode = 0, kernel = 0, source = 0, trace_mode = 0, ebs_method = 0,
+      imprecise = 0;
   unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
   unsigned long long event_config = 0;
   unsigned event_type = 0;
   char event_name[256] = "";
   if (text == nullptr ||
-      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %255s", &event,
+      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %255s", &event,
                   &period_mode, &period, &frequency, &kernel, &deadline, &source, &trace_mode,
                   &burst, &branch_period, &expected, &event_type, &event_config, &ebs_method,
-                  event_name) < 14) {
+                  &imprecise, event_name) < 15) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -54,6 +55,7 @@ ImageSettings SettingsFromEnvironment() {
   backend.event_type = event_type;
   backend.event_config = event_config;
   backend.ebs_method = static_cast<EbsMethod>(ebs_method);
+  backend.imprecise = imprecise != 0;
   backend.period_mode = static_cast<PeriodMode>(period_mode);
   backend.period = period;
   backend.branch_period = branch_period;

@@ -112,6 +112,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.frequency_hz = record.frequency_hz;
   options.expected_seconds = record.expected_seconds;
   options.include_kernel = record.kernel ? 1 : 0;
+  options.imprecise = record.imprecise ? 1 : 0;
   options.ebs_method = ValueOf(kMethods, record.ebs_method);
   options.pid = record.pid;
   return options;
@@ -140,6 +141,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
                 "samples a second of CPU time, instead of a period");
   options.Choice("--period-mode", &record->period_mode, NamesOf(kModes),
                  "how periods avoid to resonate with loops");
+  options.Flag("--imprecise", &record->imprecise,
+               "ebs: no precise events, even if the PMU has some");
   options.Choice("--ebs-method", &record->ebs_method, NamesOf(kMethods),
                  "ebs: which instruction a sample counts for: that at its address (plain), or the "
                  "one that was executed before, by the newest branch record (ip+1)");

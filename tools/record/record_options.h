@@ -28,6 +28,7 @@ struct RecordOptions {
   uint64_t expected_seconds = 0;
   double duration_s = 0;
   bool kernel = false;
+  bool imprecise = false;
   bool per_thread = false;
   uint64_t pid = 0;         // of a process that runs; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside

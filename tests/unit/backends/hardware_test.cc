@@ -424,6 +424,17 @@ TEST_CASE("precision is had as far as the PMU has it, and its lack is told") {
   }
 }
 
+TEST_CASE("imprecise samples may be asked for") {
+  PerfStandIn pmu(WholePmu());
+  BackendConfig config;
+  config.imprecise = true;
+  const auto plan = PlanEbs(config, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK(plan->events[0].variants[0].attr.precise_ip == 0);
+  CHECK(plan->events[0].choice.event_name == "INST_RETIRED.PREC_DIST:u");
+  CHECK(plan->events[0].choice.note.empty());
+}
+
 TEST_CASE("instructions by the vendor's name, then by the kernel's, then time") {
   PerfStandIn generic(
       Pmu([](const perf_event_attr& attr) { return attr.type == PERF_TYPE_RAW ? EINVAL : 0; }));
