@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "command.h"
+#include "estimator_option.h"
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
@@ -114,6 +115,8 @@ int RunBlocks(int argc, char** argv) {
   options.Value("--bias-chance", &thresholds.chance, "P",
                 "and if that is no more likely by chance than P (1e-6)");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  EstimatorOption estimator;
+  estimator.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
   options.Footer(
@@ -125,8 +128,9 @@ int RunBlocks(int argc, char** argv) {
   if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
   const StatusOr<ProfileHandle> profile = LoadProfiles(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  const Status found = kernel.Apply(profile->get());
-  if (!found.ok()) return Fail(kName, found.message());
+  Status applied = kernel.Apply(profile->get());
+  if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table = Listing(profile->get(), top, thresholds, printed == Format::kTable);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);

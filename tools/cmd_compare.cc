@@ -4,6 +4,7 @@
 #include "command.h"
 #include "compare.h"
 #include "compare_report.h"
+#include "estimator_option.h"
 #include "format.h"
 #include "options.h"
 #include "profile_view.h"
@@ -153,10 +154,12 @@ void AddComparisonNotes(const Comparison& comparison, std::vector<std::string>* 
 struct Inputs {
   std::vector<std::string> files;
   std::string truth;
+  EstimatorOption estimator;
 };
 
 StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) {
   HBBP_ASSIGN_OR_RETURN(const ProfileHandle profile, LoadProfile(inputs.files[0]));
+  HBBP_RETURN_IF_ERROR(inputs.estimator.Apply(profile.get()));
   HBBP_ASSIGN_OR_RETURN(const std::vector<EstimatedModule> estimates, Estimates(profile.get()));
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile.get()));
   *notes = Caveats(sources);
@@ -164,6 +167,7 @@ StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) 
   std::vector<ReferenceModule> references;
   if (inputs.files.size() == 2) {
     HBBP_ASSIGN_OR_RETURN(const ProfileHandle other, LoadProfile(inputs.files[1]));
+    HBBP_RETURN_IF_ERROR(inputs.estimator.Apply(other.get()));
     HBBP_ASSIGN_OR_RETURN(const auto other_sources, Sources(other.get()));
     scaled = scaled || IsUpToFactor(other_sources);
     for (const std::string& note : Caveats(other_sources)) {
@@ -187,6 +191,7 @@ int RunCompare(int argc, char** argv) {
   options.Positionals("FILE", &inputs.files, 1, 2, "the profile; and the one to compare it with");
   options.Value("--truth", &inputs.truth, "callgrind.out",
                 "exact counts, made by valgrind --tool=callgrind --dump-instr=yes CMD ARG...");
+  inputs.estimator.AddTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
       "mnemonic error: sum |reference - estimate| over mnemonics / instructions of the reference.\n"

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "command.h"
+#include "estimator_option.h"
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
@@ -212,6 +213,8 @@ int RunMix(int argc, char** argv) {
                 "only what matches, for example module=libc.so.6; keys as in --by");
   options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  EstimatorOption estimator;
+  estimator.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
@@ -226,8 +229,9 @@ int RunMix(int argc, char** argv) {
 
   const StatusOr<ProfileHandle> profile = LoadProfiles(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  const Status found = kernel.Apply(profile->get());
-  if (!found.ok()) return Fail(kName, found.message());
+  Status applied = kernel.Apply(profile->get());
+  if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table = Listing(profile->get(), keys, *filter, top);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);

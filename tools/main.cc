@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"blocks", "how often each basic block ran", RunBlocks},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"import", "make a profile of a recording of perf", RunImport},
+    {"merge", "several profiles as one", RunMerge},
     {"ibs", "what instruction-based sampling of AMD tells of instructions", RunIbs},
     {"doctor", "what this machine, kernel and user can do", RunDoctor},
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "estimator_option.h"
 #include "format.h"
 
 namespace hbbp::tools {
@@ -57,6 +58,41 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
   return sum;
 }
 
+void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
+  const auto is_used = [](bool has_streams) {
+    return [has_streams](const SourceView& source) {
+      return source.samples > 0 && HasStreams(source.source) == has_streams;
+    };
+  };
+  const auto ebs = std::find_if(sources.begin(), sources.end(), is_used(false));
+  const auto streams = std::find_if(sources.begin(), sources.end(), is_used(true));
+  if (ebs == sources.end() || streams == sources.end()) return;
+  const char* const ebs_name = SourceName(ebs->source);
+  const char* const streams_name = SourceName(streams->source);
+  std::string note =
+      std::string("code that both ") + ebs_name + " and " + streams_name + " saw is counted by ";
+  switch (ebs->estimator) {
+    case HBBP_ESTIMATOR_EBS:
+      note += ebs_name;
+      break;
+    case HBBP_ESTIMATOR_STREAMS:
+      note += streams_name;
+      break;
+    case HBBP_ESTIMATOR_TREE:
+      note += "either, as a decision tree says block by block";
+      break;
+    default:
+      return;
+  }
+  for (const auto& [source, name] :
+       {std::pair(*ebs, ebs_name), std::pair(*streams, streams_name)}) {
+    if (source.scale == 1) continue;
+    note += std::string("; counts by ") + name + " were multiplied by " +
+            FormatFactor(source.scale) + " to be on one scale";
+  }
+  notes->push_back(std::move(note));
+}
+
 }  // namespace
 
 Status ToStatus(const hbbp_error& error) {
@@ -97,7 +133,8 @@ StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile)
       ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at));
   std::vector<SourceView> sources;
   for (size_t i = 0; i < recorded.size(); ++i) {
-    SourceView& source = sources.emplace_back(SourceView{recorded[i], 0, {}, {}});
+    SourceView& source = sources.emplace_back();
+    static_cast<hbbp_source_info&>(source) = recorded[i];
     HBBP_ASSIGN_OR_RETURN(
         source.counters,
         ReadListOf<hbbp_counter>(profile, i, hbbp_profile_counter_count, hbbp_profile_counter_at));
@@ -108,7 +145,12 @@ StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile)
 StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
   HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(profile));
   HBBP_INIT(hbbp_error, error);
+  HBBP_INIT(hbbp_estimator_info, estimator);
+  if (hbbp_profile_get_estimator(profile, &estimator, &error) != HBBP_OK) return ToStatus(error);
   for (size_t i = 0; i < sources.size(); ++i) {
+    sources[i].estimator = estimator.estimator;
+    sources[i].scale =
+        HasStreams(sources[i].source) ? estimator.streams_scale : estimator.ebs_scale;
     if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK) {
       return ToStatus(error);
     }
@@ -284,10 +326,20 @@ std::string UnitOf(const std::vector<SourceView>& sources) {
 }
 
 bool IsUpToFactor(const std::vector<SourceView>& sources) {
-  return std::any_of(sources.begin(), sources.end(), [](const SourceView& source) {
-    return source.unit != HBBP_UNIT_INSTRUCTIONS && source.unit != HBBP_UNIT_TAKEN_BRANCHES &&
-           source.unit != HBBP_UNIT_UOPS;
-  });
+  struct Family {
+    bool is_there = false;
+    bool counts_executions = true;
+  } ebs, streams;
+  for (const SourceView& source : sources) {
+    Family& family = HasStreams(source.source) ? streams : ebs;
+    family.is_there = true;
+    family.counts_executions &= source.unit == HBBP_UNIT_INSTRUCTIONS ||
+                                source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
+                                source.unit == HBBP_UNIT_UOPS;
+  }
+  const bool is_exact =
+      (ebs.is_there && ebs.counts_executions) || (streams.is_there && streams.counts_executions);
+  return !is_exact && !sources.empty();
 }
 
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
@@ -314,15 +366,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
     notes.push_back(FormatCount(losses.disagreements) +
                     " branches were predicted wrongly: tracing is not to be trusted here");
   }
-  const auto has = [&](hbbp_source kind) {
-    return std::any_of(sources.begin(), sources.end(), [kind](const SourceView& source) {
-      return source.source == kind && source.samples > 0;
-    });
-  };
-  if (has(HBBP_SOURCE_EBS) && has(HBBP_SOURCE_SWBT)) {
-    notes.push_back(
-        "ebs counts the modules that swbt did not see; the counts of both are not to one scale");
-  }
+  AddEstimatorNote(sources, &notes);
   if (IsUpToFactor(sources)) {
     notes.push_back("the source counts " + UnitOf(sources) +
                     ", so counts are proportional to these and no numbers of executions");
@@ -333,6 +377,7 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources) {
 void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   const Losses losses = SumLosses(sources);
   table->AddField("unit", UnitOf(sources));
+  if (!sources.empty()) table->AddField("estimator", EstimatorName(sources.front().estimator));
   table->AddField("lost", losses.lost);
   table->AddField("throttled", losses.throttled);
   table->AddField("unmapped", losses.unmapped);

@@ -38,6 +38,9 @@ struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
   std::vector<hbbp_counter> counters;
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
+  // What counts blocks that sources of both families saw, and what its counts were multiplied by.
+  hbbp_estimator estimator = HBBP_ESTIMATOR_AUTO;
+  double scale = 1;
 };
 
 // Are its samples consecutive taken branches?
@@ -45,7 +48,7 @@ bool HasStreams(hbbp_source source);
 
 // Finds the blocks of the profile, if that was not done before.
 StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
-// Finds no blocks: what is unexplained stays 0.
+// Finds no blocks: what is unexplained stays 0, how blocks are counted open.
 StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
@@ -64,7 +67,7 @@ const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 
 // "instructions"; "mixed" if the sources do not agree.
 std::string UnitOf(const std::vector<SourceView>& sources);
-// True if a source counts something else than instructions: counts are then up to a factor.
+// True if neither family of sources counts executions: counts are then up to a factor.
 bool IsUpToFactor(const std::vector<SourceView>& sources);
 
 // Whatever a reader of any listing has to know: what was lost, what could not be explained, in

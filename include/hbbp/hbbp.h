@@ -7,6 +7,7 @@
 
 #include "api.h"
 #include "capabilities.h"
+#include "estimator.h"
 #include "feed.h"
 #include "ibs.h"
 #include "import.h"

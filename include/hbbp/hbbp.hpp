@@ -134,6 +134,22 @@ class profile {
     });
   }
 
+  // See hbbp_profile_set_estimator. `tree` is JSON, and for HBBP_ESTIMATOR_TREE.
+  void set_estimator(hbbp_estimator estimator, const char* tree = nullptr) {
+    auto options = detail::sized<hbbp_estimator_options>();
+    options.estimator = estimator;
+    options.tree = tree;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_set_estimator(handle_.get(), &options, failure);
+    });
+  }
+  hbbp_estimator_info estimator() const {
+    auto info = detail::sized<hbbp_estimator_info>();
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_profile_get_estimator(get(), &info, failure); });
+    return info;
+  }
+
   void save(const std::string& path) const {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_profile_save(get(), path.c_str(), failure); });

@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
-#include "isa/zydis_setup.h"
+#include "isa/instruction_form.h"
 
 namespace hbbp {
 namespace {
-
-bool HasMemory(const ZydisDecodedInstruction& instruction) {
-  return instruction.raw.modrm.offset != 0 && instruction.raw.modrm.mod != 3;
-}
-
-constexpr uint8_t kLock = 0xf0;
-
-bool IsLocked(const ZydisDecodedInstruction& instruction) {
-  const auto* const first = instruction.raw.prefixes;
-  return std::any_of(first, first + instruction.raw.prefix_count,
-                     [](const auto& prefix) { return prefix.value == kLock; });
-}
 
 // Does it read, change and write back what its ModRM names, if that is in memory?
 bool ChangesOperand(const ZydisDecodedInstruction& instruction) {
@@ -87,26 +75,10 @@ double UopsOf(const ZydisDecodedInstruction& instruction) {
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_POP:
       return has_memory ? 2 : 1;
-    case ZYDIS_MNEMONIC_CMPSB:
-    case ZYDIS_MNEMONIC_LODSB:
-    case ZYDIS_MNEMONIC_LODSD:
-    case ZYDIS_MNEMONIC_LODSQ:
-    case ZYDIS_MNEMONIC_LODSW:
-    case ZYDIS_MNEMONIC_MOVSB:
-    case ZYDIS_MNEMONIC_MOVSQ:
-    case ZYDIS_MNEMONIC_MOVSW:
-    case ZYDIS_MNEMONIC_SCASB:
-    case ZYDIS_MNEMONIC_SCASD:
-    case ZYDIS_MNEMONIC_SCASQ:
-    case ZYDIS_MNEMONIC_SCASW:
-    case ZYDIS_MNEMONIC_STOSB:
-    case ZYDIS_MNEMONIC_STOSD:
-    case ZYDIS_MNEMONIC_STOSQ:
-    case ZYDIS_MNEMONIC_STOSW:
-      return 8;
     default:
       break;
   }
+  if (IsStringOperation(instruction)) return 8;
   if (IsWideArithmetic(instruction)) return 2;
   if (has_memory && ChangesOperand(instruction)) return IsLocked(instruction) ? 4 : 2;
   return 1;

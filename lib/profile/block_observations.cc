@@ -135,6 +135,7 @@ class Observer {
     ObservedBlock& observed = observations_.blocks[block->start];
     observed.block = *block;
     observed.counts.push_back(sample.index);
+    observations_.has_samples = true;
   }
 
   void Add(const Stream& stream) {
@@ -146,19 +147,21 @@ class Observer {
     }
     observations_.has_streams = true;
     std::map<std::pair<uint32_t, uint32_t>, StreamSums> sums;
-    uint64_t number = 0;
+    StreamSums all;
     for (size_t i = stream.branches.first; i < stream.branches.end; ++i) {
       const BranchCount& branch = data_.branches[i];
-      sums[{branch.source, branch.thread}].Add({branch.number, branch.weights, branch.replicates});
-      number += branch.number;
+      const StreamSums sum{branch.number, branch.weights, branch.replicates};
+      sums[{branch.source, branch.thread}].Add(sum);
+      all.Add(sum);
     }
     AddressRange function;
     for (const Block& block : crossed_) {
       ObservedBlock& observed = observations_.blocks[block.start];
       observed.block = block;
       for (const auto& [key, sum] : sums) observed.streams[key].Add(sum);
+      if (block.start != crossed_.back().start) observed.fell_through.Add(all);
       if (function.Contains(block.start)) continue;
-      observed.streams_into_function += number;
+      observed.streams_into_function += all.streams;
       function = module_.code->FunctionAround(block.start).value_or(function);
     }
   }

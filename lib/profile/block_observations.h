@@ -11,6 +11,7 @@
 
 #include "base/address.h"
 #include "blocks/block_map.h"
+#include "estimate/branch_bias.h"
 #include "estimate/stream_estimator.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
@@ -46,12 +47,15 @@ struct ObservedBlock {
   Block block;
   std::vector<size_t> counts;                                   // indices of IP samples in it
   std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by source and thread
+  StreamSums fell_through;  // streams that went on into the block behind it
   // Streams that came to its function here: by a branch, or from the block before it.
   uint64_t streams_into_function = 0;
+  BranchBias bias;  // of the branches in it
 };
 
 struct BlockObservations {
   std::map<ModuleAddress, ObservedBlock> blocks;  // by their starts
+  bool has_samples = false;                       // of IPs, that are in a block
   bool has_streams = false;                       // that were explained
 };
 

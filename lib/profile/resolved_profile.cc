@@ -8,8 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "estimate/ebs_estimator.h"
-#include "estimate/source_choice.h"
 #include "image/kernel_code.h"
 
 namespace hbbp {
@@ -140,6 +138,29 @@ Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
   return OkStatus();
 }
 
+void ResolvedProfile::SetEstimator(EstimatorOptions options) {
+  estimator_options_ = std::move(options);
+  resolve_once_ = std::make_unique<std::once_flag>();
+  std::fill(unexplained_.begin(), unexplained_.end(), UnexplainedCounts{});
+  std::fill(superseded_.begin(), superseded_.end(), 0);
+  blocks_.clear();
+  functions_.clear();
+  contributions_.clear();
+  stream_contributions_.clear();
+  branches_.clear();
+  ibs_sums_.clear();
+}
+
+EstimatorKind ResolvedProfile::estimator() const {
+  Resolve();
+  return estimator_;
+}
+
+const FamilyScales& ResolvedProfile::family_scales() const {
+  Resolve();
+  return scales_;
+}
+
 const std::vector<BlockRecord>& ResolvedProfile::blocks() const {
   Resolve();
   return blocks_;
@@ -171,32 +192,25 @@ const std::vector<IbsSumRecord>& ResolvedProfile::ibs_sums() const {
 }
 
 void ResolvedProfile::Resolve() const {
-  std::call_once(resolve_once_, [this] { ResolveOnce(); });
+  std::call_once(*resolve_once_, [this] { ResolveOnce(); });
 }
 
 void ResolvedProfile::ResolveOnce() const {
   std::lock_guard lock(mutex_);
-  contributions_.resize(data_.counts.size());
-  IndexRange counts, branches;
-  for (uint32_t module = 0; module < data_.modules.size(); ++module) {
-    counts.first = counts.end;
-    while (counts.end < data_.counts.size() && data_.counts[counts.end].module == module) {
-      ++counts.end;
-    }
-    branches.first = branches.end;
-    while (branches.end < data_.branches.size() &&
-           data_.branches[branches.end].to_module == module) {
-      ++branches.end;
-    }
-    if (counts.empty() && branches.empty()) continue;
+  std::vector<ObservedModule> observed = Observe();
+  for (const ObservedModule& module : observed) CountInInstructions(module);
+  FindScales(observed);
+  ResolveBranches();
+  AddBias(&observed);
+  for (const ObservedModule& module : observed) {
     const size_t first_block = blocks_.size();
     const size_t first_function = functions_.size();
-    ResolveModuleBlocks(module, counts, branches);
-    if (modules_[module]->resolved.kernel != nullptr) {
-      AddFunctionsOfKernel(module, counts, {first_block, blocks_.size()}, first_function);
+    EstimateModule(module);
+    if (modules_[module.module]->resolved.kernel != nullptr) {
+      AddFunctionsOfKernel(module.module, module.counts, {first_block, blocks_.size()},
+                           first_function);
     }
   }
-  ResolveBranches();
   ResolveIbs();
 }
 
@@ -210,104 +224,6 @@ ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const
     }
   }
   return state.get();
-}
-
-void ResolvedProfile::ResolveModuleBlocks(uint32_t module, IndexRange counts,
-                                          IndexRange branches) const {
-  ModuleState* state = OpenModule(module);
-  for (size_t i = counts.first; i < counts.end; ++i) {
-    const IpCount& count = data_.counts[i];
-    contributions_[i] = {kNoIndex,      count.thread,     count.source,        kNoIndex,
-                         count.samples, count.period_sum, count.period_squares};
-  }
-  const BlockObservations observations =
-      ObserveBlocks(data_, counts, branches, state->resolved, state->blocks.get(), &unexplained_);
-  FunctionReplicates replicates;
-  for (const auto& [start, observed] : observations.blocks) {
-    const SourceKind streams = observed.streams.empty()
-                                   ? SourceKind::kNone
-                                   : data_.sources[observed.streams.begin()->first.first].kind;
-    const SourceKind samples =
-        observed.counts.empty() ? SourceKind::kNone
-                                : data_.sources[data_.counts[observed.counts.front()].source].kind;
-    const SourceKind source = ChooseSource({.streams_across_block = streams,
-                                            .module_has_streams = observations.has_streams,
-                                            .samples_in_block = samples});
-    if (source != samples) {
-      for (const size_t i : observed.counts) {
-        superseded_[data_.counts[i].source] += data_.counts[i].samples;
-      }
-    }
-    if (source == SourceKind::kNone) continue;
-    AddBlock(module, observed, source, &replicates);
-  }
-  for (const auto& [function, sums] : replicates) {
-    FunctionRecord& record = functions_[function];
-    record.standard_error = std::hypot(record.standard_error, std::sqrt(VarianceOf(sums)));
-  }
-}
-
-void ResolvedProfile::AddBlock(uint32_t module, const ObservedBlock& observed, SourceKind source,
-                               FunctionReplicates* replicates) const {
-  BlockRecord record;
-  record.module = module;
-  record.block = observed.block;
-  record.source = source;
-  record.function = FunctionFor(module, observed.block.start);
-  FunctionRecord& function = functions_[record.function];
-  if (HasStreams(source)) {
-    CountStreams(observed, &record);
-    const double length = observed.block.instruction_count;
-    function.samples += observed.streams_into_function;
-    function.instructions += record.estimate.count * length;
-    (*replicates)[record.function].Add(record.replicates, length);
-  } else {
-    CountSamples(observed, &record);
-    for (const size_t i : observed.counts) AddToFunction(contributions_[i], &function);
-  }
-  blocks_.push_back(record);
-}
-
-// `record` becomes the next of blocks_.
-void ResolvedProfile::CountSamples(const ObservedBlock& observed, BlockRecord* record) const {
-  double period_sum = 0, period_squares = 0;
-  double scale = 0;
-  for (const size_t i : observed.counts) {
-    Contribution& contribution = contributions_[i];
-    contribution.block = static_cast<uint32_t>(blocks_.size());
-    if (data_.sources[contribution.source].event == EventKind::kUops) {
-      // From here on a sample stands for instructions, as those of other sources do, so that a
-      // block of l instructions and u uops is counted P s / u times and not P s / l.
-      if (scale == 0) scale = InstructionsPerUop(record->module, record->block);
-      contribution.period_sum *= scale;
-      contribution.period_squares *= scale * scale;
-    }
-    record->source = data_.sources[contribution.source].kind;
-    record->samples += contribution.samples;
-    period_sum += contribution.period_sum;
-    period_squares += contribution.period_squares;
-  }
-  record->estimate = EstimateEbs(period_sum, period_squares, record->block.instruction_count);
-}
-
-// `record` becomes the next of blocks_.
-void ResolvedProfile::CountStreams(const ObservedBlock& observed, BlockRecord* record) const {
-  StreamSums total;
-  for (const auto& [source_and_thread, sums] : observed.streams) {
-    const auto [source, thread] = source_and_thread;
-    stream_contributions_.push_back({static_cast<uint32_t>(blocks_.size()), thread, source, sums});
-    total.Add(sums);
-  }
-  record->samples = total.streams;
-  record->estimate = EstimateStreams(total);
-  record->replicates = total.replicates;
-}
-
-void ResolvedProfile::AddToFunction(const Contribution& contribution, FunctionRecord* function) {
-  function->samples += contribution.samples;
-  function->instructions += contribution.period_sum;
-  function->standard_error =
-      std::hypot(function->standard_error, std::sqrt(contribution.period_squares));
 }
 
 // Where the code of a kernel cannot be read there are no blocks, but samples still name functions.
@@ -372,7 +288,7 @@ void ResolvedProfile::ResolveBranches() const {
     record.from = AddressIn(branch.from_module, branch.from);
     record.to = AddressIn(branch.to_module, branch.to);
     record.observed = branch.number;
-    record.count = branch.weights;
+    record.count = branch.weights * scales_.streams;
     record.bias = {branch.oldest, branch.oldest_expected};
     all.push_back(record);
   }
@@ -390,25 +306,6 @@ void ResolvedProfile::ResolveBranches() const {
     branches_.back().observed += record.observed;
     branches_.back().count += record.count;
     branches_.back().bias.Add(record.bias);
-  }
-  AddBiasToBlocks();
-}
-
-void ResolvedProfile::AddBiasToBlocks() const {
-  const auto starts_after = [](const std::pair<uint32_t, uint64_t>& key,
-                               const BlockRecord& record) {
-    return key < std::pair(record.module, record.block.start.value);
-  };
-  for (const TakenBranchRecord& branch : branches_) {
-    if (branch.bias.expected == 0 || branch.from == kNoAddress) continue;
-    const auto next =
-        std::upper_bound(blocks_.begin(), blocks_.end(),
-                         std::pair(branch.from_module, branch.from.value), starts_after);
-    if (next == blocks_.begin()) continue;
-    BlockRecord& record = *std::prev(next);
-    const bool is_inside =
-        record.module == branch.from_module && record.block.Contains(branch.from);
-    if (is_inside) record.bias.Add(branch.bias);
   }
 }
 

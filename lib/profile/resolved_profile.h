@@ -13,8 +13,10 @@
 
 #include "base/status.h"
 #include "blocks/block_map.h"
+#include "estimate/block_features.h"
 #include "estimate/branch_bias.h"
 #include "estimate/count_estimate.h"
+#include "estimate/family_choice.h"
 #include "estimate/stream_estimator.h"
 #include "isa/decoder.h"
 #include "profile/block_observations.h"
@@ -26,6 +28,13 @@ namespace hbbp {
 
 inline constexpr uint32_t kNoIndex = UINT32_MAX;
 
+// What each family of sources says of a block, on one scale.
+struct FamilyCounts {
+  CountEstimate ebs;
+  CountEstimate streams;
+  double taken_ratio = 0;  // see Feature::kTakenRatio
+};
+
 struct BlockRecord {
   uint32_t module = 0;
   uint32_t function = kNoIndex;
@@ -36,6 +45,7 @@ struct BlockRecord {
   uint64_t samples = 0;
   ReplicateSums replicates;  // of the count, if streams gave it; see stream_estimator.h
   BranchBias bias;           // of the branches in it
+  FamilyCounts families;
 };
 
 struct FunctionRecord {
@@ -105,6 +115,9 @@ class ResolvedProfile {
   // if code was sought before, and the errors of OpenKernelFiles. Not while another thread uses
   // this object.
   Status SetKernelFiles(const KernelFilePaths& paths);
+  // What was resolved before is resolved anew: lists, and what they point to, are gone. Not while
+  // another thread uses this object.
+  void SetEstimator(EstimatorOptions options);
 
   // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
@@ -120,6 +133,9 @@ class ResolvedProfile {
   const UnexplainedCounts& UnexplainedByReason(uint32_t source) const;
   // IP samples in code that another source counts.
   uint64_t SupersededOfSource(uint32_t source) const;
+  // What SetEstimator's kAuto has become.
+  EstimatorKind estimator() const;
+  const FamilyScales& family_scales() const;
   CodeState CodeStateOf(uint32_t module) const;
   const std::string& ProblemOf(uint32_t module) const;
   // Of a kernel: bytes of the functions with samples in which memory differed from vmlinux.
@@ -135,6 +151,8 @@ class ResolvedProfile {
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
+  // Of a block of blocks().
+  BlockFeatures FeaturesOf(const BlockRecord& record) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
   std::vector<Instruction> InstructionsOf(const BlockRecord& record) const;
 
@@ -145,12 +163,26 @@ class ResolvedProfile {
     std::unique_ptr<BlockMap> blocks;
   };
 
+  // A module with samples, and what they say of its blocks.
+  struct ObservedModule {
+    uint32_t module = 0;
+    IndexRange counts;
+    BlockObservations observations;
+  };
   using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
 
   void Resolve() const;
   void ResolveOnce() const;
-  void ResolveModuleBlocks(uint32_t module, IndexRange counts, IndexRange branches) const;
-  void AddBlock(uint32_t module, const ObservedBlock& observed, SourceKind source,
+  std::vector<ObservedModule> Observe() const;
+  void CountInInstructions(const ObservedModule& observed) const;
+  void AddBias(std::vector<ObservedModule>* all) const;
+  void FindScales(const std::vector<ObservedModule>& all) const;
+  double InstructionsBy(SourceFamily family, const ObservedBlock& observed) const;
+  FamilyCounts CountFamilies(const ObservedBlock& observed) const;
+  void EstimateModule(const ObservedModule& observed) const;
+  SourceFamily FamilyFor(const ObservedModule& observed, const BlockRecord& record) const;
+  BlockFeatures FindFeatures(const BlockRecord& record) const;
+  void AddBlock(const ObservedBlock& observed, BlockRecord record,
                 FunctionReplicates* replicates) const;
   void CountSamples(const ObservedBlock& observed, BlockRecord* record) const;
   void CountStreams(const ObservedBlock& observed, BlockRecord* record) const;
@@ -159,7 +191,6 @@ class ResolvedProfile {
                             size_t first_function) const;
   std::vector<uint64_t> SampledOffsets(uint32_t module) const;
   void ResolveBranches() const;
-  void AddBiasToBlocks() const;
   void ResolveIbs() const;
   uint32_t FunctionAround(uint32_t module, ModuleAddress address) const;
   double InstructionsPerUop(uint32_t module, const Block& block) const;
@@ -175,7 +206,12 @@ class ResolvedProfile {
   std::vector<uint64_t> module_samples_;
   std::vector<uint64_t> unmapped_;
 
-  mutable std::once_flag resolve_once_;
+  EstimatorOptions estimator_options_;
+
+  mutable std::unique_ptr<std::once_flag> resolve_once_ = std::make_unique<std::once_flag>();
+  mutable EstimatorKind estimator_ = EstimatorKind::kAuto;
+  mutable FamilyScales scales_;
+  mutable double mean_count_ = 0;  // of the blocks that were observed
   mutable std::vector<UnexplainedCounts> unexplained_;
   mutable std::vector<uint64_t> superseded_;
   mutable std::vector<BlockRecord> blocks_;

@@ -59,12 +59,15 @@ void TestErrors(const std::string& folder) {
   options.period = options.frequency_hz = 1;
   CHECK(StatusOf([&] { hbbp::session{options}; }) == HBBP_ERROR_INVALID_ARGUMENT);
   hbbp::session never_started;
-  const hbbp::profile empty = never_started.snapshot();
+  hbbp::profile empty = never_started.snapshot();
   CHECK(empty.blocks().empty());
   CHECK(empty.ibs_sums().empty());
   CHECK(empty.ibs_buckets().empty());
   CHECK(empty.ibs_lines().empty());
   CHECK(empty.instruction_mix().rows().empty());
+  empty.set_estimator(HBBP_ESTIMATOR_TREE);
+  CHECK(empty.estimator().estimator == HBBP_ESTIMATOR_TREE);
+  CHECK(StatusOf([&] { empty.set_estimator(HBBP_ESTIMATOR_TREE, "{"); }) == HBBP_ERROR_BAD_FORMAT);
   CHECK(StatusOf([&] { empty.save(folder + "/none/profile"); }) == HBBP_ERROR_NOT_FOUND);
   CHECK(StatusOf([&] { empty.instruction_mix(1u << 20); }) == HBBP_ERROR_INVALID_ARGUMENT);
 }

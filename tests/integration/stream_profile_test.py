@@ -1,5 +1,6 @@
 """What the command says of a profile with streams: one that is made for the fuzzers, so that every
 number is known."""
+import json
 import pathlib
 
 import record_support
@@ -72,6 +73,46 @@ class StreamProfileTest(record_support.RecordTest):
     def test_several_files_add_up(self):
         rows = {row['start']: row for row in self.rows('blocks', PROFILE, PROFILE)}
         self.assertEqual(rows['0x7004']['count'], 4000)
+
+    def test_estimators(self):
+        for estimator in ('auto', 'streams'):
+            rows = self.rows('blocks', '--estimator', estimator, PROFILE)
+            self.assertEqual({row['source'] for row in rows}, {'swbt'})
+        by_samples = self.rows('blocks', '--estimator', 'ebs', PROFILE)
+        self.assertEqual({row['source'] for row in by_samples}, {'ebs'})
+        # The published tree: all blocks are short.
+        by_tree = {row['start']: row for row in self.rows('blocks', '--estimator', 'tree', PROFILE)}
+        self.assertEqual(by_tree['0x7008']['count'], 2750)
+        text = self.listing('blocks', '--estimator', 'tree', PROFILE)
+        self.assertIn('as a decision tree says block by block', text)
+
+    def test_a_tree_of_a_file(self):
+        tree = self.folder / 'tree.json'
+        tree.write_text(json.dumps({'format': 'hbbp-tree', 'version': 1, 'nodes': [
+            {'feature': 'length', 'threshold': 18, 'yes': 1, 'no': 2}, {'class': 'ebs'},
+            {'class': 'streams'}]}))
+        by_tree = self.rows('mix', '--estimator', tree, PROFILE)
+        by_samples = {row['mnemonic']: row for row in self.rows('mix', '--estimator', 'ebs', PROFILE)}
+        for row in by_tree:
+            if row['instructions'] != 0:
+                self.assertEqual(row['instructions'], by_samples[row['mnemonic']]['instructions'])
+        tree.write_text('{"format": "hbbp-tree", "version": 1, "nodes": [{"class": "pebs"}]}')
+        result = self.run_tool('mix', '--estimator', tree, PROFILE)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(f'{tree}: decision tree: node 0: class "pebs"; there are: ebs, streams',
+                      result.stderr)
+        result = self.run_tool('mix', '--estimator', 'best', PROFILE)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn('--estimator: neither auto, ebs, streams, tree nor a file: best',
+                      result.stderr)
+
+    def test_merge(self):
+        merged = self.folder / 'merged.hbbp'
+        text = self.listing('merge', '-o', merged, PROFILE, PROFILE)
+        self.assertIn('2 profiles', text)
+        rows = {row['start']: row for row in self.rows('blocks', merged)}
+        self.assertEqual(rows['0x7004']['count'], 4000)
+        self.assertEqual(self.run_tool('merge', '-o', merged, self.folder / 'none').returncode, 2)
 
     def test_compare_with_itself(self):
         text = self.listing('compare', '--format', 'csv', PROFILE, PROFILE)

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "estimate/source_choice.h"
 #include "support/catch.h"
 
 namespace hbbp {
@@ -83,17 +82,6 @@ TEST_CASE("bursts are dealt evenly, and by no simple rule") {
     CHECK(std::abs(dealt[i] - 1000) < 150);
     CHECK(std::abs(every_16th[i] - 1000) < 150);
   }
-}
-
-TEST_CASE("streams win in their blocks and silence samples in their modules") {
-  constexpr SourceKind kNone = SourceKind::kNone, kEbs = SourceKind::kEbs, kIbs = SourceKind::kIbs,
-                       kLbr = SourceKind::kLbr, kSwbt = SourceKind::kSwbt;
-  CHECK(ChooseSource({}) == kNone);
-  CHECK(ChooseSource({kNone, false, kEbs}) == kEbs);
-  CHECK(ChooseSource({kNone, false, kIbs}) == kIbs);
-  CHECK(ChooseSource({kSwbt, true, kNone}) == kSwbt);
-  CHECK(ChooseSource({kLbr, true, kEbs}) == kLbr);
-  CHECK(ChooseSource({kNone, true, kEbs}) == kNone);
 }
 
 }  // namespace

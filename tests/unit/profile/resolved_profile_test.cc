@@ -595,7 +595,10 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
   CHECK(blocks[2].estimate.count == 500);
   CHECK(blocks[3].module == 1);
   CHECK(blocks[3].source == SourceKind::kEbs);
-  CHECK(blocks[3].estimate.count == Approx(2000));
+  // Of the tiny library, streams make 11750 instructions and samples 23 periods.
+  CHECK(profile.family_scales().streams == 1);
+  CHECK(profile.family_scales().ebs == Approx(11750.0 / (23 * kTinyPeriod)));
+  CHECK(blocks[3].estimate.count == Approx(2000 * 11750.0 / (23 * kTinyPeriod)));
   CHECK(profile.SupersededOfSource(0) == 20);
   CHECK(profile.SupersededOfSource(1) == 3);
   CHECK(profile.UnexplainedOfSource(0) == 0);
@@ -609,6 +612,129 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
   CHECK(unexplained.blocks()[0].source == SourceKind::kEbs);
   CHECK(unexplained.SupersededOfSource(0) == 0);
   CHECK(unexplained.UnexplainedOfSource(2) == 9);
+}
+
+// The tiny library by samples, and but for tiny_twice by streams.
+ProfileData TinyOfBothFamilies(const std::string& path) {
+  ProfileData data = TinyProfile(path);
+  const ProfileData streams = TinyStreams(path);
+  data.sources.push_back(streams.sources[0]);
+  for (BranchCount branch : streams.branches) {
+    branch.source = 2;
+    if (branch.to < TinyWorkOffset(path) + kTinyTwice) data.branches.push_back(branch);
+  }
+  return data;
+}
+
+EstimatorOptions TreeOf(const char* json) {
+  EstimatorOptions options;
+  options.kind = EstimatorKind::kTree;
+  StatusOr<DecisionTree> tree = DecisionTree::FromJson(json);
+  REQUIRE(tree.ok());
+  options.tree = *std::move(tree);
+  return options;
+}
+
+TEST_CASE("the estimator says which family counts a block") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ResolvedProfile profile(TinyOfBothFamilies(path));
+  const auto sources = [&profile] {
+    std::vector<SourceKind> kinds;
+    for (const BlockRecord& block : profile.blocks()) kinds.push_back(block.source);
+    return kinds;
+  };
+  constexpr SourceKind kEbs = SourceKind::kEbs, kSwbt = SourceKind::kSwbt;
+  const double scale = profile.family_scales().ebs;
+  CHECK(profile.estimator() == EstimatorKind::kStreams);
+  CHECK(sources() == std::vector<SourceKind>{kSwbt, kSwbt, kSwbt});
+  CHECK(profile.SupersededOfSource(0) == 20);
+  CHECK(profile.SupersededOfSource(1) == 3);
+
+  EstimatorOptions options;
+  options.kind = EstimatorKind::kEbs;
+  profile.SetEstimator(options);
+  CHECK(profile.SupersededOfSource(0) == 0);
+  for (const BlockRecord& block : profile.blocks()) CHECK(block.source == kEbs);
+  const std::vector<BlockRecord> by_samples = profile.blocks();
+  ProfileData samples_only = TinyProfile(path);
+  const ResolvedProfile unscaled(samples_only);
+  REQUIRE(by_samples.size() == unscaled.blocks().size());
+  for (size_t i = 0; i < by_samples.size(); ++i) {
+    CHECK(by_samples[i].estimate.count == Approx(scale * unscaled.blocks()[i].estimate.count));
+    CHECK(by_samples[i].estimate.standard_error ==
+          Approx(scale * unscaled.blocks()[i].estimate.standard_error));
+  }
+
+  profile.SetEstimator(TreeOf(R"({"format": "hbbp-tree", "version": 1, "nodes": [
+      {"feature": "length", "threshold": 2, "yes": 1, "no": 2},
+      {"class": "streams"},
+      {"feature": "taken_ratio", "threshold": 0, "yes": 3, "no": 4},
+      {"class": "streams"}, {"class": "ebs"}]})"));
+  CHECK(profile.estimator() == EstimatorKind::kTree);
+  // tiny_twice, which no stream crossed, is there and did not run.
+  CHECK(sources() == std::vector<SourceKind>{kSwbt, kEbs, kSwbt, kSwbt});
+  CHECK(profile.blocks()[0].estimate.count == 750);
+  CHECK(profile.blocks()[1].estimate.count == Approx(by_samples[1].estimate.count));
+  CHECK(profile.blocks()[2].estimate.count == 500);
+  CHECK(profile.blocks()[3].estimate.count == 0);
+  double instructions = 0;
+  for (const BlockRecord& block : profile.blocks()) {
+    instructions += block.estimate.count * block.block.instruction_count;
+  }
+  double by_function = 0;
+  for (const FunctionRecord& function : profile.functions()) by_function += function.instructions;
+  CHECK(by_function == Approx(instructions));
+
+  profile.SetEstimator({});
+  CHECK(sources() == std::vector<SourceKind>{kSwbt, kSwbt, kSwbt});
+  CHECK(profile.SupersededOfSource(0) == 20);
+  CHECK(profile.UnexplainedOfSource(0) == 0);
+}
+
+TEST_CASE("where EBS counts instructions beside LBR, the published tree is the default") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyOfBothFamilies(path);
+  data.sources[0].event = EventKind::kInstructions;
+  data.sources[1].event = EventKind::kInstructions;
+  data.sources[2].event = EventKind::kTakenBranches;
+  data.sources[2].kind = SourceKind::kLbr;
+  const ResolvedProfile profile(data);
+  CHECK(profile.estimator() == EstimatorKind::kTree);
+  CHECK(profile.family_scales().ebs == 1);
+  CHECK(profile.family_scales().streams == 1);
+  for (const BlockRecord& block : profile.blocks()) CHECK(block.source == SourceKind::kLbr);
+}
+
+TEST_CASE("features of a block are those of its code and of both families") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyOfBothFamilies(path));
+  REQUIRE(profile.blocks().size() == 3);
+  const BlockRecord& loop = profile.blocks()[1];
+  const BlockFeatures features = profile.FeaturesOf(loop);
+  CHECK(features[Feature::kLength] == 3);
+  CHECK(features[Feature::kBytes] == static_cast<double>(loop.block.end - loop.block.start));
+  CHECK(features[Feature::kPreviousLength] == 2);
+  CHECK(features[Feature::kNextLength] == 1);
+  CHECK(features[Feature::kLongLatencyShare] == 0);
+  CHECK(features[Feature::kBiased] == 0);
+  // 2 of the 13 streams across the loop run on into the return.
+  CHECK(features[Feature::kTakenRatio] == Approx(1 - 500.0 / 3250));
+  CHECK(features[Feature::kStreamsCount] / features[Feature::kStreamsError] ==
+        Approx(loop.families.streams.count / loop.families.streams.standard_error));
+  double sum = 0;
+  for (const BlockRecord& block : profile.blocks()) {
+    const BlockFeatures all = profile.FeaturesOf(block);
+    sum += all[Feature::kEbsCount] + all[Feature::kStreamsCount];
+  }
+  // The mean of blocks that were observed, of which tiny_twice has no record here.
+  CHECK(sum > 2 * 3);
+  CHECK(sum < 2 * 4);
 }
 
 TEST_CASE("sources of streams that were merged add up") {

@@ -1,0 +1,20 @@
+#include "estimate/family_choice.h"
+
+namespace hbbp {
+
+FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams) {
+  const bool both_count = ebs.counts_executions && streams.counts_executions;
+  if (both_count || ebs.instructions <= 0 || streams.instructions <= 0) return {};
+  if (ebs.counts_executions) return {.streams = ebs.instructions / streams.instructions};
+  return {.ebs = streams.instructions / ebs.instructions};
+}
+
+EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
+                           const FamilyEvidence& streams) {
+  if (asked != EstimatorKind::kAuto) return asked;
+  const bool may_choose =
+      ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;
+  return may_choose ? EstimatorKind::kTree : EstimatorKind::kStreams;
+}
+
+}  // namespace hbbp

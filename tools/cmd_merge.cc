@@ -1,0 +1,37 @@
+// hbbp merge: several profiles as one.
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "merge";
+
+}  // namespace
+
+int RunMerge(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string output = "hbbp.out";
+  Options options(kName, "Add profiles up, of several runs, processes or sources");
+  options.Positionals("FILE", &files, 1, Options::kAny, "profiles");
+  options.Value("-o,--output", &output, "FILE", "where the sum goes (hbbp.out)");
+  options.Footer(
+      "Sources that count alike add up. Where ebs and swbt or lbr saw the same code,\n"
+      "--estimator of hbbp mix, blocks and compare says which of them counts it.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  if (!profile.ok()) return Fail(kName, profile.status().message());
+  HBBP_INIT(hbbp_error, error);
+  HBBP_INIT(hbbp_profile_info, info);
+  if (hbbp_profile_save(profile->get(), output.c_str(), &error) != HBBP_OK ||
+      hbbp_profile_get_info(profile->get(), &info, &error) != HBBP_OK) {
+    return Fail(kName, error.message);
+  }
+  return WriteOutput(kName, "hbbp merge: " + FormatCount(uint64_t{files.size()}) + " profiles, " +
+                                FormatCount(info.samples) + " samples; wrote " + output + "\n");
+}
+
+}  // namespace hbbp::tools
