@@ -29,7 +29,8 @@ constexpr char kPreloadFileOfSwbt[] = "libhbbp-preload-swbt.so";
 // Beside the command in a build tree, below the library folder when installed.
 StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
   const hbbp_source source = SessionOptionsOf(record).source;
-  const bool may_trace = source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO;
+  const bool may_trace = source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO ||
+                         source == HBBP_SOURCE_EBS_AND_SWBT;
   const char* const file = may_trace ? kPreloadFileOfSwbt : kPreloadFile;
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);

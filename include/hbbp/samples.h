@@ -14,7 +14,8 @@ enum {
   HBBP_SOURCE_IBS = 3,   /* AMD instruction-based sampling */
   HBBP_SOURCE_SWBT = 4,  /* software branch tracing */
   HBBP_SOURCE_TRUTH = 5, /* exact counts from instrumentation */
-  HBBP_SOURCE_AUTO = 6   /* of session options only: the best that this machine has */
+  HBBP_SOURCE_AUTO = 6,  /* of session options only: the best that this machine has */
+  HBBP_SOURCE_EBS_AND_SWBT = 7 /* of session options only: both at once, at one period */
 };
 
 /* The event whose occurrences make up a period. */

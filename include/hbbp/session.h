@@ -22,7 +22,7 @@ typedef struct hbbp_session_options {
   hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
                            HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
                            has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
-                           handlers, else EBS.
+                           handlers, else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once.
                            The notes of the profile's sources say what was not to be had and why */
   hbbp_event event;
   hbbp_period_mode period_mode;
@@ -33,7 +33,7 @@ typedef struct hbbp_session_options {
   uint32_t include_kernel; /* 1: count kernel code too; needs permission */
   uint32_t buffer_bytes;   /* of each CPU's ring buffer; rounded up to a power of two of pages;
                               0: the default, 256 KiB */
-  /* Of HBBP_SOURCE_SWBT; 0 for other sources: */
+  /* Of HBBP_SOURCE_SWBT, alone or with EBS; 0 for other sources: */
   hbbp_trace_mode trace_mode;
   uint32_t burst_branches; /* taken branches a burst, at most HBBP_MAX_BURST_BRANCHES; 0: the
                               default of the mode */
@@ -46,8 +46,8 @@ typedef struct hbbp_session_options {
                                 Instruction Mix Generation using Hybrid Basic Block Profiling",
                                 Table 4 */
   uint64_t pid; /* 0: the calling process; else another one, which the caller may trace (ptrace) and
-                   whose children are not followed. It need not exist to the end. Not with
-                   HBBP_SOURCE_SWBT, and HBBP_SOURCE_AUTO does without it */
+                   whose children are not followed. It need not exist to the end. Not where
+                   branches are traced, and HBBP_SOURCE_AUTO does without it */
   /* Any event of the kernel or the PMU, for the samples of HBBP_SOURCE_EBS and HBBP_SOURCE_LBR;
      `event` says what it counts, as hbbp_event_find does, which knows codes: */
   const char *event_name; /* copied; shown in the profile. NULL: `event` says it all */

@@ -95,8 +95,9 @@ class Backend {
   virtual int DrainIntervalMs() const = 0;
 };
 
-// kEbs, kLbr (which is EBS as well), kIbs, kSwbt; kNone: hardware branch records if there are any,
-// else EBS; kAuto: these, else software branch tracing. nullptr for what is not live here.
+// kEbs, kLbr (which is EBS as well), kIbs, kSwbt, kEbsAndSwbt; kNone: hardware branch records if
+// there are any, else EBS; kAuto: these, else software branch tracing. nullptr for what is not live
+// here.
 std::unique_ptr<Backend> MakeBackend(SourceKind kind);
 
 }  // namespace hbbp

@@ -1,5 +1,6 @@
 #include "backends/auto_backend.h"
 #include "backends/backend.h"
+#include "backends/pair_backend.h"
 #include "backends/perf_backend.h"
 #include "backends/tracing_backend.h"
 
@@ -22,6 +23,12 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
       return std::make_unique<PerfBackend>(kind);
     case SourceKind::kSwbt:
       return MakeTracingBackend();
+    case SourceKind::kEbsAndSwbt:
+      if (auto tracing = MakeTracingBackend()) {
+        return std::make_unique<PairBackend>(std::make_unique<PerfBackend>(SourceKind::kEbs),
+                                             std::move(tracing));
+      }
+      return nullptr;
     case SourceKind::kNone:
     case SourceKind::kAuto:
       candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));

@@ -22,6 +22,7 @@ static_assert(static_cast<int>(hbbp::SourceKind::kIbs) == HBBP_SOURCE_IBS);
 static_assert(static_cast<int>(hbbp::SourceKind::kSwbt) == HBBP_SOURCE_SWBT);
 static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
 static_assert(static_cast<int>(hbbp::SourceKind::kAuto) == HBBP_SOURCE_AUTO);
+static_assert(static_cast<int>(hbbp::SourceKind::kEbsAndSwbt) == HBBP_SOURCE_EBS_AND_SWBT);
 static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);
 static_assert(static_cast<int>(hbbp::EventKind::kCpuClock) == HBBP_EVENT_CPU_CLOCK);
@@ -69,13 +70,17 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
   return OkStatus();
 }
 
+bool TracesBranches(hbbp_source source) {
+  return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
+}
+
 Status CheckNamedEvent(const hbbp_session_options& options) {
   if (*options.event_name == '\0') return OutOfRange("event_name", "a name, or NULL");
   if (options.event < HBBP_EVENT_AUTO || options.event > HBBP_EVENT_UOPS) {
     return OutOfRange("event", "a HBBP_EVENT_ value");
   }
   if (options.event_type > UINT32_MAX) return OutOfRange("event_type", "below 2^32");
-  if (options.source == HBBP_SOURCE_SWBT) {
+  if (TracesBranches(options.source)) {
     return OutOfRange("event_name", "NULL with HBBP_SOURCE_SWBT, which samples by clocks");
   }
   return OkStatus();
@@ -83,7 +88,8 @@ Status CheckNamedEvent(const hbbp_session_options& options) {
 
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
   const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
-  if (!is_live && options.source != HBBP_SOURCE_AUTO) {
+  if (!is_live && options.source != HBBP_SOURCE_AUTO &&
+      options.source != HBBP_SOURCE_EBS_AND_SWBT) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
   if (options.event_name == nullptr) {
@@ -115,10 +121,10 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   if (options.include_kernel > 1) return OutOfRange("include_kernel", "0 or 1");
   if (options.buffer_bytes > kMaxBufferBytes) return OutOfRange("buffer_bytes", "at most 1 GiB");
   if (options.pid > INT32_MAX) return OutOfRange("pid", "a process id");
-  if (options.pid != 0 && options.source == HBBP_SOURCE_SWBT) {
+  if (options.pid != 0 && TracesBranches(options.source)) {
     return OutOfRange("pid", "0 with HBBP_SOURCE_SWBT, which traces the calling process only");
   }
-  if (options.source == HBBP_SOURCE_SWBT) {
+  if (TracesBranches(options.source)) {
     HBBP_RETURN_IF_ERROR(CheckTraceOptions(options));
   } else if (options.trace_mode != 0 || options.burst_branches != 0) {
     return MakeStatus(StatusCode::kInvalidArgument,

@@ -20,7 +20,8 @@ enum class SourceKind : int32_t {
   kIbs = 3,
   kSwbt = 4,
   kTruth = 5,
-  kAuto = 6,  // of requests only
+  kAuto = 6,        // of requests only, as what follows
+  kEbsAndSwbt = 7,  // both at once
 };
 enum class EventKind : int32_t {
   kAuto = 0,

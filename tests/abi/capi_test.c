@@ -379,6 +379,10 @@ static void test_options(void) {
   traced.trace_mode = HBBP_TRACE_VERIFY;
   traced.burst_branches = HBBP_MAX_BURST_BRANCHES;
   CHECK_OK(create(&traced, &error));
+  traced.source = HBBP_SOURCE_EBS_AND_SWBT;
+  CHECK_OK(create(&traced, &error));
+  traced.pid = 1;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "pid", create(&traced, &error));
 
   HBBP_INIT(hbbp_session_options, all);
   all.source = HBBP_SOURCE_EBS;

@@ -82,7 +82,7 @@ class RecordErrorsTest(record_support.RecordTest):
             self.refused_record(*option)
 
     def test_more_sources_than_one(self):
-        self.assertIn('ebs,swbt', self.refused_record('--source', 'ebs,swbt'))
+        self.assertIn('ibs,swbt', self.refused_record('--source', 'ibs,swbt'))
 
     def test_options_of_another_source(self):
         self.assertIn('--burst', self.refused_record('--burst', '16'))

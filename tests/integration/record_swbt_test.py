@@ -56,6 +56,32 @@ class RecordSwbtTest(record_support.RecordTest):
         if mode != 'lookahead' and rows['sigtrap']['state'] != 'supported':
             self.skipTest('no breakpoints here: ' + rows['sigtrap']['detail'])
 
+    def test_beside_ebs(self):
+        lua = self.tool('lua5.4')
+        script = self.write('work.lua', 'local n = 0 for i = 1, 4e7 do n = n + i % 7 end print(n)')
+        result = self.run_tool('record', '--source', 'ebs,swbt', '-c', PERIOD_NS, '-o', self.file,
+                               '--', lua, script)
+        self.assertEqual((result.returncode, result.stdout), (0, '120000000\n'), result)
+        ebs, swbt = self.info()['sources']
+        self.assertEqual((ebs['kind'], swbt['kind']), ('ebs', 'swbt'))
+        self.assertEqual((ebs['lost'], swbt['unmapped']), (0, 0))
+        # Both sample the same time.
+        self.assertGreater(swbt['samples'], 20)
+        self.assertLess(abs(ebs['samples'] - swbt['samples']), 0.3 * ebs['samples'] + 10)
+        counted_by = {}
+        for estimator in ('auto', 'ebs', 'streams', 'tree'):
+            rows = self.rows('blocks', '--estimator', estimator, self.file)
+            counted_by[estimator] = {row['source'] for row in rows if row['count'] != 0 and
+                                     row['module'].endswith('lua5.4')}
+        self.assertEqual(counted_by['ebs'], {'ebs'})
+        self.assertEqual(counted_by['streams'], {'swbt'})
+        self.assertEqual(counted_by['auto'], {'swbt'})
+        self.assertIn('swbt', counted_by['tree'])
+        total = {estimator: sum(row['count'] * row['instructions']
+                                for row in self.rows('blocks', '--estimator', estimator, self.file))
+                 for estimator in ('ebs', 'streams')}
+        self.assertAlmostEqual(total['ebs'] / total['streams'], 1, delta=0.1)
+
     def check_same(self, *command, mode='lookahead', least_bursts=5, threads=1, **options):
         """The same output and exit status as without tracing, and a sound profile."""
         self.skip_without_breakpoints(mode)

@@ -73,7 +73,9 @@ Status ImageProfile::StartSession() {
                       static_cast<int>(settings_.source));
   }
   // Software branch tracing knows ways without perf events.
-  if (settings_.source == SourceKind::kEbs || settings_.source == SourceKind::kLbr) {
+  const SourceKind source = settings_.source;
+  if (source == SourceKind::kEbs || source == SourceKind::kLbr ||
+      source == SourceKind::kEbsAndSwbt) {
     HBBP_RETURN_IF_ERROR(CheckPermission(settings_.session.backend));
   }
   return MayBeMissing(settings_.source, settings_.session.backend.event)

@@ -16,9 +16,13 @@ struct Named {
   int32_t value;
 };
 // Branch records never come alone.
-constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO}, {"ebs", HBBP_SOURCE_EBS},
-                              {"lbr", HBBP_SOURCE_LBR},   {"ebs,lbr", HBBP_SOURCE_LBR},
-                              {"ibs", HBBP_SOURCE_IBS},   {"swbt", HBBP_SOURCE_SWBT}};
+constexpr Named kSources[] = {{"auto", HBBP_SOURCE_AUTO},
+                              {"ebs", HBBP_SOURCE_EBS},
+                              {"lbr", HBBP_SOURCE_LBR},
+                              {"ebs,lbr", HBBP_SOURCE_LBR},
+                              {"ibs", HBBP_SOURCE_IBS},
+                              {"swbt", HBBP_SOURCE_SWBT},
+                              {"ebs,swbt", HBBP_SOURCE_EBS_AND_SWBT}};
 constexpr Named kTraceModes[] = {{"lookahead", HBBP_TRACE_LOOKAHEAD},
                                  {"breakpoint", HBBP_TRACE_BREAKPOINT},
                                  {"verify", HBBP_TRACE_VERIFY}};
@@ -64,8 +68,12 @@ Status CheckFrequency(uint64_t frequency_hz) {
       static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
 }
 
+bool TracesBranches(hbbp_source source) {
+  return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
+}
+
 Status CheckTraceOptions(const RecordOptions& record) {
-  const bool is_swbt = ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT;
+  const bool is_swbt = TracesBranches(ValueOf(kSources, record.source));
   if (!is_swbt && (record.burst != 0 || !record.trace_mode.empty())) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt only",
                       record.burst != 0 ? "--burst" : "--mode");
@@ -83,9 +91,9 @@ Status CheckTarget(const RecordOptions& record) {
     return MakeStatus(StatusCode::kInvalidArgument, "--pid: give a process or a command, not both");
   }
   if (record.pid == 0 && !record.is_outside) return OkStatus();
-  if (ValueOf(kSources, record.source) == HBBP_SOURCE_SWBT) {
+  if (TracesBranches(ValueOf(kSources, record.source))) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "--source swbt works inside the program only, not with %s",
+                      "--source %s works inside the program only, not with %s", record.source.c_str(),
                       record.pid != 0 ? "--pid" : "--outside");
   }
   return OkStatus();

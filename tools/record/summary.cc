@@ -115,14 +115,14 @@ uint64_t CounterOf(const SourceView& source, std::string_view name) {
 
 // As far as a profile tells: nothing if its period does not count time, or is not known.
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
-  uint64_t time_ns = 0;
+  uint64_t most_ns = 0;
   for (const SourceView& source : sources) {
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
     // Of branch tracing, not every sample becomes a burst.
     const uint64_t samples = std::max(source.samples, CounterOf(source, "samples"));
-    time_ns += (samples + source.lost) * source.period;
+    most_ns = std::max(most_ns, (samples + source.lost) * source.period);
   }
-  return time_ns;
+  return most_ns;
 }
 
 // What ran unseen must not go unnoticed.
@@ -156,7 +156,7 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
     const bool is_clock = source.unit == HBBP_UNIT_NANOSECONDS && source.period > kShorter;
     const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
     if (source.source != HBBP_SOURCE_SWBT || !is_clock || was_asked_for) continue;
-    if (source.samples >= kFew) continue;
+    if (source.samples == 0 || source.samples >= kFew) continue;
     Note(kName, "so few bursts leave large standard errors; -c " +
                     std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
                     std::to_string(kShorter) + " times as many, at that many times the cost");

@@ -1,0 +1,81 @@
+#include "backends/pair_backend.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace hbbp {
+namespace {
+
+class ShiftedSources : public SampleSink {
+ public:
+  ShiftedSources(uint32_t shift, SampleSink* sink) : shift_(shift), sink_(*sink) {}
+
+  void OnSample(const IpSample& sample) override {
+    IpSample shifted = sample;
+    shifted.source += shift_;
+    sink_.OnSample(shifted);
+  }
+  void OnBurst(const BurstSample& burst) override {
+    BurstSample shifted = burst;
+    shifted.source += shift_;
+    sink_.OnBurst(shifted);
+  }
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
+    sink_.OnTraceStatistics(source + shift_, statistics);
+  }
+  void OnMapping(MappingEvent mapping) override { sink_.OnMapping(std::move(mapping)); }
+  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override {
+    sink_.OnThreadName(pid, tid, name);
+  }
+  void OnLost(uint32_t source, uint64_t samples) override {
+    sink_.OnLost(source + shift_, samples);
+  }
+  void OnThrottled(uint32_t source) override { sink_.OnThrottled(source + shift_); }
+
+ private:
+  const uint32_t shift_;
+  SampleSink& sink_;
+};
+
+}  // namespace
+
+Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
+  HBBP_RETURN_IF_ERROR(first_->Start(config, excluded, choice));
+  sources_of_first_ = static_cast<uint32_t>(choice->sources.size());
+  BackendChoice more;
+  Status status = second_->Start(config, excluded, &more);
+  if (!status.ok()) {
+    first_->Disable();
+    first_->Close();
+    return status;
+  }
+  std::move(more.sources.begin(), more.sources.end(), std::back_inserter(choice->sources));
+  return status;
+}
+
+void PairBackend::Drain(SampleSink* sink) {
+  first_->Drain(sink);
+  ShiftedSources shifted(sources_of_first_, sink);
+  second_->Drain(&shifted);
+}
+
+void PairBackend::Disable() {
+  second_->Disable();
+  first_->Disable();
+}
+
+void PairBackend::Close() {
+  second_->Close();
+  first_->Close();
+}
+
+void PairBackend::ForgetInChild() {
+  second_->ForgetInChild();
+  first_->ForgetInChild();
+}
+
+int PairBackend::DrainIntervalMs() const {
+  return std::min(first_->DrainIntervalMs(), second_->DrainIntervalMs());
+}
+
+}  // namespace hbbp

@@ -1,0 +1,39 @@
+// PairBackend: two sources at once. Samples of the second are of the sources behind those of the
+// first.
+#ifndef HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
+#define HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "backends/backend.h"
+
+namespace hbbp {
+
+class PairBackend : public Backend {
+ public:
+  PairBackend(std::unique_ptr<Backend> first, std::unique_ptr<Backend> second)
+      : first_(std::move(first)),
+        second_(std::move(second)),
+        name_(std::string(first_->name()) + "," + second_->name()) {}
+
+  const char* name() const override { return name_.c_str(); }
+  // Both, or neither: the error is that of the one that could not be started.
+  Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
+  void Drain(SampleSink* sink) override;
+  void Disable() override;
+  void Close() override;
+  void ForgetInChild() override;
+  int DrainIntervalMs() const override;
+
+ private:
+  const std::unique_ptr<Backend> first_;
+  const std::unique_ptr<Backend> second_;
+  const std::string name_;
+  uint32_t sources_of_first_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
