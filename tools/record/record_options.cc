@@ -93,8 +93,8 @@ Status CheckTarget(const RecordOptions& record) {
   if (record.pid == 0 && !record.is_outside) return OkStatus();
   if (TracesBranches(ValueOf(kSources, record.source))) {
     return MakeStatus(StatusCode::kInvalidArgument,
-                      "--source %s works inside the program only, not with %s", record.source.c_str(),
-                      record.pid != 0 ? "--pid" : "--outside");
+                      "--source %s works inside the program only, not with %s",
+                      record.source.c_str(), record.pid != 0 ? "--pid" : "--outside");
   }
   return OkStatus();
 }
