@@ -1,0 +1,369 @@
+#include "estimate/flow_inference.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "estimate/flow_laplacian.h"
+
+namespace hbbp {
+namespace {
+
+// All numbers are fractions of the largest measurement.
+constexpr double kSmallestUnit = 1e-9;
+constexpr double kLargestUnit = 10;
+constexpr double kLargestRelativeError = 10;
+// Of an edge without measurements: so much that its centre, 0, does not matter.
+constexpr double kFreeVariance = 1e8;
+constexpr double kFirstFreeFlow = 0.1;
+constexpr double kNegligibleFlow = 1e-9;
+
+constexpr int kWeightRounds = 12;
+constexpr double kWeightChange = 1e-3;  // of all flow; what is less changes no weight
+constexpr int kMaxSteps = 80;
+constexpr double kGap = 1e-10;    // flow * price, which is in squares of standard errors
+constexpr double kMisfit = 1e-4;  // in standard errors
+constexpr double kRoughBalance = 1e-6;
+constexpr double kBalance = 1e-13;
+constexpr double kWayToBound = 0.995;  // that a step may go
+constexpr int kBalanceSteps = 4;
+constexpr size_t kAddedPerEdge = 4;
+
+using Column = FlowLaplacian::Vectors<1>;
+
+// A primal-dual interior-point method (predictor and corrector after Mehrotra). With potentials x
+// of the nodes and prices z >= 0 of the bounds f >= 0, the solution obeys
+//
+//   (f - centre) / variance + x_from - x_to - z = 0,   A f = 0,   f z = 0.
+//
+// Each of Newton's steps is a Laplacian system with 1 / (1 / variance + z / f) for conductances.
+class Inference {
+ public:
+  Inference(const FlowProblem& problem, double scale)
+      : problem_(problem), scale_(scale), edges_(problem.edges.size()), potential_(problem.nodes) {}
+
+  FlowSolution Run();
+
+ private:
+  struct Edge {
+    double expected = 0;
+    double centre = 0;  // the measurements combined
+    double variance = 0;
+    double flow = 0;
+    double price = 0;
+    // Of the step at hand.
+    double conductance = 0;
+    double push = 0;  // towards the solution, without the potentials
+    double flow_change = 0;
+    double price_change = 0;
+  };
+
+  void ExpectMeasurements();
+  double Variance(const FlowMeasurement& measurement) const;
+  void Weigh();
+  void Start();
+  double ExpectFlow();
+  double Gap() const;
+  double Misfit() const;
+  void Factorize();
+  // Of a flow: what each node gives out more than it takes in. Gives back the largest.
+  template <size_t kColumns, typename FlowOf>
+  double FindImbalance(const FlowOf& flow_of, FlowLaplacian::Vectors<kColumns>* imbalance) const;
+  double Imbalance() const;
+  // To where flow * price is `target`, up to what the last step changed in it if `correct`.
+  void FindStep(double target, bool correct);
+  double LongestStep() const;
+  void TakeStep();
+  template <size_t kColumns>
+  void Balance(std::vector<std::array<double, kColumns>>* flows) const;
+  void Balance();
+  std::vector<std::array<double, kReplicates>> FindReplicates() const;
+
+  const FlowProblem& problem_;
+  const double scale_;
+  std::vector<Edge> edges_;
+  std::vector<double> potential_;
+  std::vector<double> potential_change_;
+  std::unique_ptr<FlowLaplacian> laplacian_;
+};
+
+// As if all that was counted, in all measurements, was counted in one.
+void Inference::ExpectMeasurements() {
+  std::vector<double> observations(edges_.size()), exposures(edges_.size());
+  for (const FlowMeasurement& measurement : problem_.measurements) {
+    observations[measurement.edge] += measurement.value / measurement.unit;
+    exposures[measurement.edge] += scale_ / measurement.unit;
+  }
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    if (exposures[e] > 0) edges_[e].expected = observations[e] / exposures[e];
+  }
+}
+
+double Inference::Variance(const FlowMeasurement& measurement) const {
+  const double unit = std::clamp(measurement.unit / scale_, kSmallestUnit, kLargestUnit);
+  const double expected = edges_[measurement.edge].expected;
+  const double error = std::min(measurement.relative_error, kLargestRelativeError) * expected;
+  return unit * std::max(expected, unit) + error * error;
+}
+
+void Inference::Weigh() {
+  std::vector<double> weights(edges_.size());
+  for (Edge& edge : edges_) edge.centre = 0;
+  for (const FlowMeasurement& measurement : problem_.measurements) {
+    const double weight = 1 / Variance(measurement);
+    weights[measurement.edge] += weight;
+    edges_[measurement.edge].centre += weight * (measurement.value / scale_);
+  }
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    edges_[e].variance = weights[e] > 0 ? 1 / weights[e] : kFreeVariance;
+    edges_[e].centre *= weights[e] > 0 ? edges_[e].variance : 0;
+  }
+}
+
+void Inference::Start() {
+  for (Edge& edge : edges_) {
+    const bool is_measured = edge.variance < kFreeVariance;
+    edge.flow = is_measured ? std::max(edge.centre, std::sqrt(edge.variance)) : kFirstFreeFlow;
+    edge.price = 1 / edge.flow;
+  }
+}
+
+// How much of all flow was not expected.
+double Inference::ExpectFlow() {
+  double change = 0, total = 0;
+  for (Edge& edge : edges_) {
+    change += std::abs(edge.flow - edge.expected);
+    total += edge.flow;
+    // Half way, as two that take turns would otherwise never agree.
+    edge.expected = (edge.expected + edge.flow) / 2;
+  }
+  return change / total;
+}
+
+double Inference::Gap() const {
+  double sum = 0;
+  for (const Edge& edge : edges_) sum += edge.flow * edge.price;
+  return sum / static_cast<double>(edges_.size());
+}
+
+// How far, at worst, the first of the three equations is from true.
+double Inference::Misfit() const {
+  double largest = 0;
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    const auto [from, to] = problem_.edges[e];
+    const Edge& edge = edges_[e];
+    const double misfit =
+        (edge.flow - edge.centre) / edge.variance + potential_[from] - potential_[to] - edge.price;
+    largest = std::max(largest, std::abs(misfit) * std::min(std::sqrt(edge.variance), 1.0));
+  }
+  return largest;
+}
+
+template <size_t kColumns, typename FlowOf>
+double Inference::FindImbalance(const FlowOf& flow_of,
+                                FlowLaplacian::Vectors<kColumns>* imbalance) const {
+  imbalance->assign(problem_.nodes, {});
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    const auto [from, to] = problem_.edges[e];
+    for (size_t c = 0; c < kColumns; ++c) {
+      const double flow = flow_of(e, c);
+      (*imbalance)[from][c] += flow;
+      (*imbalance)[to][c] -= flow;
+    }
+  }
+  double largest = 0;
+  for (size_t node = 1; node < imbalance->size(); ++node) {
+    for (const double value : (*imbalance)[node]) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+double Inference::Imbalance() const {
+  Column imbalance;
+  return FindImbalance<1>([this](size_t e, size_t) { return edges_[e].flow; }, &imbalance);
+}
+
+void Inference::Factorize() {
+  std::vector<Conductance> conductances;
+  conductances.reserve(edges_.size());
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    Edge& edge = edges_[e];
+    edge.conductance = 1 / (1 / edge.variance + edge.price / edge.flow);
+    conductances.push_back({problem_.edges[e].from, problem_.edges[e].to, edge.conductance});
+  }
+  laplacian_ = std::make_unique<FlowLaplacian>(problem_.nodes, std::move(conductances),
+                                               kAddedPerEdge * (problem_.nodes + edges_.size()));
+}
+
+void Inference::FindStep(double target, bool correct) {
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    const auto [from, to] = problem_.edges[e];
+    Edge& edge = edges_[e];
+    const double second_order = correct ? edge.flow_change * edge.price_change : 0;
+    // The price itself cancels.
+    edge.push = (edge.centre - edge.flow) / edge.variance - potential_[from] + potential_[to] +
+                (target - second_order) / edge.flow;
+  }
+  Column imbalance;
+  FindImbalance<1>(
+      [this](size_t e, size_t) { return edges_[e].flow + edges_[e].conductance * edges_[e].push; },
+      &imbalance);
+  const Column change = laplacian_->Solve<1>(imbalance);
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    const auto [from, to] = problem_.edges[e];
+    Edge& edge = edges_[e];
+    const double second_order = correct ? edge.flow_change * edge.price_change : 0;
+    edge.flow_change = edge.conductance * (edge.push - change[from][0] + change[to][0]);
+    edge.price_change =
+        (target - second_order - edge.price * edge.flow_change) / edge.flow - edge.price;
+  }
+  potential_change_.resize(change.size());
+  for (size_t node = 0; node < change.size(); ++node) potential_change_[node] = change[node][0];
+}
+
+double Inference::LongestStep() const {
+  double length = 1 / kWayToBound;
+  for (const Edge& edge : edges_) {
+    if (edge.flow_change < 0) length = std::min(length, -edge.flow / edge.flow_change);
+    if (edge.price_change < 0) length = std::min(length, -edge.price / edge.price_change);
+  }
+  return kWayToBound * length;
+}
+
+void Inference::TakeStep() {
+  Factorize();
+  const double gap = Gap();
+  FindStep(0, false);
+  const double length = LongestStep();
+  double reached = 0;
+  for (const Edge& edge : edges_) {
+    reached += (edge.flow + length * edge.flow_change) * (edge.price + length * edge.price_change);
+  }
+  const double share = std::max(reached, 0.0) / static_cast<double>(edges_.size()) / gap;
+  FindStep(gap * share * share * share, true);
+  const double step = LongestStep();
+  for (Edge& edge : edges_) {
+    edge.flow += step * edge.flow_change;
+    edge.price += step * edge.price_change;
+  }
+  for (size_t node = 0; node < potential_.size(); ++node) {
+    potential_[node] += step * potential_change_[node];
+  }
+}
+
+// Adds the least, by conductance, that makes flows conserve.
+template <size_t kColumns>
+void Inference::Balance(std::vector<std::array<double, kColumns>>* flows) const {
+  FlowLaplacian::Vectors<kColumns> imbalance;
+  for (int i = 0; i < kBalanceSteps; ++i) {
+    const double largest =
+        FindImbalance<kColumns>([flows](size_t e, size_t c) { return (*flows)[e][c]; }, &imbalance);
+    if (largest <= kBalance) break;
+    const auto potential = laplacian_->Solve<kColumns>(imbalance);
+    for (size_t e = 0; e < edges_.size(); ++e) {
+      const auto [from, to] = problem_.edges[e];
+      for (size_t c = 0; c < kColumns; ++c) {
+        (*flows)[e][c] -= edges_[e].conductance * (potential[from][c] - potential[to][c]);
+      }
+    }
+  }
+}
+
+// Near the solution, f is what minimises sum (f - centre)^2 / variance + f^2 (price / flow) under
+// A f = 0: linear in the measurements, and where f is 0 price / flow keeps it there.
+std::vector<std::array<double, kReplicates>> Inference::FindReplicates() const {
+  std::vector<std::array<double, kReplicates>> flows(edges_.size());
+  for (const FlowMeasurement& measurement : problem_.measurements) {
+    const Edge& edge = edges_[measurement.edge];
+    const double weight = edge.conductance / Variance(measurement) / scale_;
+    for (size_t c = 0; c < kReplicates; ++c) {
+      flows[measurement.edge][c] += weight * static_cast<double>(measurement.replicates.sums[c]);
+    }
+  }
+  Balance<kReplicates>(&flows);
+  return flows;
+}
+
+void Inference::Balance() {
+  FlowLaplacian::Vectors<1> flows;
+  for (const Edge& edge : edges_) flows.push_back({edge.flow});
+  Balance<1>(&flows);
+  for (size_t e = 0; e < edges_.size(); ++e) edges_[e].flow = std::max(flows[e][0], 0.0);
+}
+
+FlowSolution Inference::Run() {
+  ExpectMeasurements();
+  Weigh();
+  Start();
+  int rounds = 0;
+  for (int i = 0; i < kMaxSteps; ++i) {
+    const bool is_solved = Gap() <= kGap && Misfit() <= kMisfit && Imbalance() <= kRoughBalance;
+    if (is_solved && rounds == kWeightRounds) break;
+    TakeStep();
+    if (rounds == kWeightRounds) continue;
+    rounds = ExpectFlow() > kWeightChange ? rounds + 1 : kWeightRounds;
+    Weigh();
+  }
+  Factorize();
+  Balance();
+  const auto replicates = FindReplicates();
+
+  FlowSolution solution;
+  solution.flows.resize(edges_.size());
+  for (size_t e = 0; e < edges_.size(); ++e) {
+    if (edges_[e].flow < kNegligibleFlow) continue;
+    solution.flows[e].count = edges_[e].flow * scale_;
+    for (size_t c = 0; c < kReplicates; ++c) {
+      solution.flows[e].replicates.sums[c] = static_cast<float>(replicates[e][c] * scale_);
+    }
+  }
+  solution.imbalance = Imbalance();
+  return solution;
+}
+
+bool IsCount(double value) { return value >= 0 && value <= kMaxFlow; }
+
+Status Check(const FlowProblem& problem) {
+  for (size_t i = 0; i < problem.edges.size(); ++i) {
+    const auto [from, to] = problem.edges[i];
+    if (from >= problem.nodes || to >= problem.nodes) {
+      return MakeStatus(StatusCode::kInvalidArgument, "edge %zu goes from node %u to %u of %u", i,
+                        from, to, problem.nodes);
+    }
+  }
+  for (size_t i = 0; i < problem.measurements.size(); ++i) {
+    const FlowMeasurement& measurement = problem.measurements[i];
+    if (measurement.edge >= problem.edges.size()) {
+      return MakeStatus(StatusCode::kInvalidArgument, "measurement %zu is of edge %u of %zu", i,
+                        measurement.edge, problem.edges.size());
+    }
+    const bool are_replicates_finite =
+        std::all_of(measurement.replicates.sums.begin(), measurement.replicates.sums.end(),
+                    [](float sum) { return std::isfinite(sum); });
+    if (!IsCount(measurement.value) || !IsCount(measurement.unit) || measurement.unit == 0 ||
+        !IsCount(measurement.relative_error) || !are_replicates_finite) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "measurement %zu: %g in units of %g with a relative error of %g is no "
+                        "count; numbers must be finite and from 0 to %g, units above 0",
+                        i, measurement.value, measurement.unit, measurement.relative_error,
+                        kMaxFlow);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<FlowSolution> InferFlow(const FlowProblem& problem) {
+  HBBP_RETURN_IF_ERROR(Check(problem));
+  double largest = 0;
+  for (const FlowMeasurement& measurement : problem.measurements) {
+    largest = std::max(largest, measurement.value);
+  }
+  if (largest == 0) return FlowSolution{std::vector<Flow>(problem.edges.size())};
+  return Inference(problem, largest).Run();
+}
+
+}  // namespace hbbp

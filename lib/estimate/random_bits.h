@@ -1,0 +1,30 @@
+// Random numbers that are the same everywhere (splitmix64).
+#ifndef HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
+#define HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
+
+#include <cstdint>
+
+namespace hbbp {
+
+class RandomBits {
+ public:
+  explicit RandomBits(uint64_t seed) : state_(seed) {}
+
+  uint64_t Next() {
+    state_ += 0x9E3779B97F4A7C15ull;
+    uint64_t mixed = state_;
+    mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
+    mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
+    return mixed ^ (mixed >> 31);
+  }
+
+  // In [0, 1).
+  double NextFraction() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
