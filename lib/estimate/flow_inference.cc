@@ -14,7 +14,7 @@ namespace {
 // All numbers are fractions of the largest measurement.
 constexpr double kSmallestUnit = 1e-9;
 constexpr double kLargestUnit = 10;
-constexpr double kLargestRelativeError = 10;
+constexpr double kLargestError = 10;
 // Of an edge without measurements: so much that its centre, 0, does not matter.
 constexpr double kFreeVariance = 1e8;
 constexpr double kFirstFreeFlow = 0.1;
@@ -104,8 +104,9 @@ void Inference::ExpectMeasurements() {
 double Inference::Variance(const FlowMeasurement& measurement) const {
   const double unit = std::clamp(measurement.unit / scale_, kSmallestUnit, kLargestUnit);
   const double expected = edges_[measurement.edge].expected;
-  const double error = std::min(measurement.relative_error, kLargestRelativeError) * expected;
-  return unit * std::max(expected, unit) + error * error;
+  const double relative_error = std::min(measurement.relative_error, kLargestError) * expected;
+  const double error = std::min(measurement.error / scale_, kLargestError);
+  return unit * std::max(expected, unit) + relative_error * relative_error + error * error;
 }
 
 void Inference::Weigh() {
@@ -343,12 +344,13 @@ Status Check(const FlowProblem& problem) {
         std::all_of(measurement.replicates.sums.begin(), measurement.replicates.sums.end(),
                     [](float sum) { return std::isfinite(sum); });
     if (!IsCount(measurement.value) || !IsCount(measurement.unit) || measurement.unit == 0 ||
-        !IsCount(measurement.relative_error) || !are_replicates_finite) {
+        !IsCount(measurement.relative_error) || !IsCount(measurement.error) ||
+        !are_replicates_finite) {
       return MakeStatus(StatusCode::kInvalidArgument,
-                        "measurement %zu: %g in units of %g with a relative error of %g is no "
+                        "measurement %zu: %g in units of %g with errors of %g and %g of it is no "
                         "count; numbers must be finite and from 0 to %g, units above 0",
-                        i, measurement.value, measurement.unit, measurement.relative_error,
-                        kMaxFlow);
+                        i, measurement.value, measurement.unit, measurement.error,
+                        measurement.relative_error, kMaxFlow);
     }
   }
   return OkStatus();

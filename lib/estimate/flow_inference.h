@@ -5,18 +5,19 @@
 //
 //   minimise  sum over measurements of (f - m)^2 / v   subject to   A f = 0,  f >= 0
 //
-// with v = unit * max(f, unit) + (relative_error * f)^2: `unit` is what one observation counts, so
-// that f / unit of them, Poisson distributed, are expected; relative_error is what is wrong however
-// many there are. The variance is that of the expected and not of the measured count, because the
-// latter trusts most what was by chance observed too rarely (nothing observed: no error at all).
-// As f is not known, some rounds find it.
+// with v = unit * max(f, unit) + (relative_error * f)^2 + error^2: `unit` is what one observation
+// counts, so that f / unit of them, Poisson distributed, are expected; the errors are what is wrong
+// however many there are. The variance is that of the expected and not of the measured count,
+// because the latter trusts most what was by chance observed too rarely (nothing observed: no error
+// at all). As f is not known, some rounds find it.
 //
 // An edge that nothing measured takes any flow that the others ask for, and 0 if none does.
 //
 // For fixed v, and with the edges known where f = 0, f is a linear function of the measurements. It
 // is applied to their replicates too (stream_estimator.h): those of the result add up to it, and
 // tell the standard error of any sum of flows, with all correlations, as long as each replicate is
-// measured, that is without the relative errors.
+// measured, that is without the errors that
+// are told.
 //
 //   Ground -> a -> ground; a was counted 90 times with unit 1, its entry 110 with unit 1, its exit
 //   not at all: all three are 100, roughly (v is the same for both).
@@ -47,6 +48,7 @@ struct FlowMeasurement {
   double value = 0;
   double unit = 1;
   double relative_error = 0;
+  double error = 0;
   ReplicateSums replicates;  // they add up to the value
 };
 

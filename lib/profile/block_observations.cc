@@ -146,6 +146,7 @@ class Observer {
       return;
     }
     observations_.has_streams = true;
+    observations_.explained_branches.push_back(stream.branches);
     std::map<std::pair<uint32_t, uint32_t>, StreamSums> sums;
     StreamSums all;
     for (size_t i = stream.branches.first; i < stream.branches.end; ++i) {

@@ -57,6 +57,8 @@ struct BlockObservations {
   std::map<ModuleAddress, ObservedBlock> blocks;  // by their starts
   bool has_samples = false;                       // of IPs, that are in a block
   bool has_streams = false;                       // that were explained
+  // Of ProfileData::branches: those that such streams begin with.
+  std::vector<IndexRange> explained_branches;
 };
 
 // `unexplained` is by source; what is in no block is added there. `map` is null without code.

@@ -64,6 +64,14 @@ TEST_CASE("a relative error makes a measurement weigh less") {
   CHECK(CountOf(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
 }
 
+TEST_CASE("so does an error that does not depend on the count") {
+  Line line;
+  line.program.Measure(line.first, 1'000'000, 1);
+  line.program.Measure(line.second, 1'200'000, 1);
+  line.program.problem.measurements[1].error = 200'000;
+  CHECK(CountOf(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
+}
+
 TEST_CASE("where nothing was observed says less than where much was") {
   Line line;
   line.program.Measure(line.first, 1000);
@@ -220,6 +228,9 @@ TEST_CASE("absurd numbers are refused") {
     CHECK(refuses(problem, "measurement 0: "));
     problem = line.program.problem;
     problem.measurements[0].unit = absurd;
+    CHECK(refuses(problem, "measurement 0: "));
+    problem = line.program.problem;
+    problem.measurements[0].error = absurd;
     CHECK(refuses(problem, "measurement 0: "));
     problem = line.program.problem;
     problem.measurements[0].relative_error = absurd;

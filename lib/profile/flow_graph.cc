@@ -1,0 +1,441 @@
+#include "profile/flow_graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "estimate/ebs_replicates.h"
+#include "estimate/family_choice.h"
+#include "estimate/flow_inference.h"
+#include "estimate/random_bits.h"
+
+namespace hbbp {
+namespace {
+
+// Of a clock's samples: time is not instructions.
+constexpr double kClockError = 0.5;
+// So many observations of the module weigh as much as all of the function in what one is worth.
+constexpr double kPriorObservations = 100;
+// Of one observation: what ran less did not run.
+constexpr double kNegligible = 1e-3;
+// Behind a call that comes back at all, no less than this share of what is before it.
+constexpr double kComesBack = 0.1;
+
+double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, 0.0, kMaxFlow) : 0; }
+
+// What one observation counts: variance / count.
+struct Unit {
+  double count = 0;
+  double variance = 0;
+
+  void Add(double more_count, double more_variance) {
+    count += Bounded(more_count);
+    variance += Bounded(more_variance);
+  }
+  double Of(double otherwise) const {
+    const double unit = variance / count;
+    return unit > 0 && unit <= kMaxFlow ? unit : otherwise;
+  }
+};
+
+// A branch to a block of the module, all threads and sources together.
+struct Arrival {
+  bool is_from_module = false;
+  ModuleAddress from;
+  StreamSums sums;
+};
+
+using Arrivals = std::map<ModuleAddress, std::vector<Arrival>>;  // by target
+
+class ModuleFlow {
+ public:
+  ModuleFlow(const FlowEvidence& evidence, BlockMap* map, const FlowErrors& errors)
+      : evidence_(evidence), map_(map), errors_(errors) {}
+
+  std::vector<CombinedBlock> Combine();
+
+ private:
+  struct Node {
+    Block block;
+    const ObservedBlock* observed = nullptr;
+    uint32_t edge = 0;  // of the block
+    bool is_entered = false;
+    bool is_behind_call = false;
+  };
+
+  static uint32_t In(size_t node) { return static_cast<uint32_t>(2 * node + 1); }
+  static uint32_t Out(size_t node) { return static_cast<uint32_t>(2 * node + 2); }
+
+  void FindUnits();
+  void FindArrivals();
+  // Gives back the observed blocks among its own that the function has not.
+  std::vector<const ObservedBlock*> FindNodes(ModuleAddress address);
+  void SetNode(const ObservedBlock& observed);
+  void FindFunctionUnit();
+  static StreamSums StreamsOf(const ObservedBlock& observed);
+  void AddStreams(const ObservedBlock& observed, Unit* unit) const;
+  std::optional<size_t> NodeAt(ModuleAddress start) const;
+  std::optional<size_t> NodeAround(ModuleAddress address) const;
+  void MakeGraph();
+  void AddFallThrough(size_t from);
+  void AddTaken(size_t from);
+  void AddEntries(size_t to);
+  uint32_t AddEdge(uint32_t from, uint32_t to);
+  void MeasureSamples(size_t index);
+  void MeasureStreams(uint32_t edge, const StreamSums& sums, const Node* from, const Node* to);
+  void ExpectLittle(uint32_t edge, const Node& node, double error);
+  void AddLeak(size_t call, const Node& behind);
+  double SampledCount(const Node& node) const;
+  double CountOf(const Node& node) const;
+  // What one observation of it counts.
+  double UnitOf(const Node& node) const;
+  void Solve();
+
+  const FlowEvidence& evidence_;
+  BlockMap* const map_;
+  const FlowErrors& errors_;
+  Arrivals arrivals_;
+  Unit period_;       // of IP samples of the module
+  Unit stream_unit_;  // of the module
+  double crossed_by_stream_ = 1;
+
+  // Of the function at hand.
+  std::vector<Node> nodes_;
+  double function_stream_unit_ = 1;
+  bool has_indirect_jumps_ = false;
+  // Branches within the function, by their ends; what is left of arrivals_ comes from elsewhere.
+  std::map<std::pair<size_t, size_t>, StreamSums> taken_;
+  std::map<size_t, StreamSums> entered_;
+  FlowProblem problem_;
+
+  std::vector<CombinedBlock> combined_;
+};
+
+void ModuleFlow::FindUnits() {
+  double streams = 0, crossings = 0;
+  for (const auto& [start, observed] : evidence_.observations.blocks) {
+    for (const size_t i : observed.counts) {
+      const Contribution& contribution = evidence_.contributions[i];
+      period_.Add(contribution.period_sum, contribution.period_squares);
+    }
+    AddStreams(observed, &stream_unit_);
+    const auto crossing = static_cast<double>(StreamsOf(observed).streams);
+    crossings += crossing;
+    streams += crossing - static_cast<double>(observed.fell_through.streams);
+  }
+  // One that crosses many blocks is no more observations than one that crosses few.
+  if (streams > 0) crossed_by_stream_ = crossings / streams;
+}
+
+void ModuleFlow::FindArrivals() {
+  for (const IndexRange& branches : evidence_.observations.explained_branches) {
+    for (size_t i = branches.first; i < branches.end; ++i) {
+      const BranchCount& branch = evidence_.data.branches[i];
+      const auto to = evidence_.module.AddressOf(branch.to);
+      if (!to) continue;
+      Arrival arrival;
+      if (branch.from_module == evidence_.module_index) {
+        const auto from = evidence_.module.AddressOf(branch.from);
+        arrival.is_from_module = from.has_value();
+        arrival.from = from.value_or(ModuleAddress{});
+      }
+      arrival.sums = {branch.number, branch.weights, branch.replicates};
+      arrivals_[*to].push_back(arrival);
+    }
+  }
+}
+
+std::vector<const ObservedBlock*> ModuleFlow::FindNodes(ModuleAddress address) {
+  nodes_.clear();
+  for (const Block& block : map_->FunctionBlocks(address)) nodes_.push_back({.block = block});
+  std::vector<const ObservedBlock*> strays;
+  const auto& blocks = evidence_.observations.blocks;
+  if (!NodeAt(address)) {
+    // Such as the end of the last instruction of the window before.
+    SetNode(blocks.at(address));
+    return strays;
+  }
+  for (auto next = blocks.lower_bound(nodes_.front().block.start);
+       next != blocks.end() && next->first < nodes_.back().block.end; ++next) {
+    if (const std::optional<size_t> node = NodeAt(next->first)) {
+      nodes_[*node].observed = &next->second;
+    } else {
+      strays.push_back(&next->second);
+    }
+  }
+  return strays;
+}
+
+void ModuleFlow::SetNode(const ObservedBlock& observed) {
+  nodes_ = {{.block = observed.block, .observed = &observed}};
+}
+
+void ModuleFlow::FindFunctionUnit() {
+  const double otherwise = stream_unit_.Of(1);
+  Unit unit{kPriorObservations * otherwise, kPriorObservations * otherwise * otherwise};
+  for (const Node& node : nodes_) {
+    if (node.observed != nullptr) AddStreams(*node.observed, &unit);
+  }
+  function_stream_unit_ = unit.Of(otherwise) * crossed_by_stream_;
+}
+
+StreamSums ModuleFlow::StreamsOf(const ObservedBlock& observed) {
+  StreamSums sum;
+  for (const auto& [source_and_thread, sums] : observed.streams) sum.Add(sums);
+  return sum;
+}
+
+void ModuleFlow::AddStreams(const ObservedBlock& observed, Unit* unit) const {
+  const StreamSums sum = StreamsOf(observed);
+  const double scale = evidence_.streams_scale;
+  unit->Add(scale * sum.weights, scale * scale * VarianceOf(sum.replicates));
+}
+
+std::optional<size_t> ModuleFlow::NodeAround(ModuleAddress address) const {
+  const auto next =
+      std::upper_bound(nodes_.begin(), nodes_.end(), address,
+                       [](ModuleAddress a, const Node& node) { return a < node.block.start; });
+  if (next == nodes_.begin()) return std::nullopt;
+  const auto node = std::prev(next);
+  if (!node->block.Contains(address)) return std::nullopt;
+  return static_cast<size_t>(node - nodes_.begin());
+}
+
+std::optional<size_t> ModuleFlow::NodeAt(ModuleAddress start) const {
+  const std::optional<size_t> node = NodeAround(start);
+  return node && nodes_[*node].block.start == start ? node : std::nullopt;
+}
+
+uint32_t ModuleFlow::AddEdge(uint32_t from, uint32_t to) {
+  problem_.edges.push_back({from, to});
+  return static_cast<uint32_t>(problem_.edges.size() - 1);
+}
+
+void ModuleFlow::MeasureSamples(size_t index) {
+  const Node& node = nodes_[index];
+  if (!evidence_.observations.has_samples || node.block.instruction_count == 0) return;
+  const double length = node.block.instruction_count;
+  FlowMeasurement measurement;
+  measurement.edge = node.edge;
+  measurement.unit = period_.Of(1) / length;
+  measurement.relative_error = errors_.ebs + errors_.ebs_skid / length;
+  double beside = 0;
+  if (index > 0) beside = SampledCount(nodes_[index - 1]);
+  if (index + 1 < nodes_.size()) beside = std::max(beside, SampledCount(nodes_[index + 1]));
+  measurement.error = errors_.ebs_skid / length * beside;
+  if (node.observed != nullptr) {
+    for (const size_t i : node.observed->counts) {
+      const Contribution& contribution = evidence_.contributions[i];
+      const double sum = Bounded(contribution.period_sum / length);
+      const double squares = Bounded(contribution.period_squares / length / length);
+      measurement.value = Bounded(measurement.value + sum);
+      RandomBits seed(evidence_.data.counts[i].offset ^ uint64_t{contribution.thread} << 48 ^
+                      uint64_t{contribution.source} << 40);
+      measurement.replicates.Add(DealSamples(contribution.samples, sum, squares, seed.Next()));
+    }
+  }
+  problem_.measurements.push_back(measurement);
+}
+
+void ModuleFlow::MeasureStreams(uint32_t edge, const StreamSums& sums, const Node* from,
+                                const Node* to) {
+  if (!evidence_.observations.has_streams) return;
+  const auto is_biased = [](const Node* node) {
+    return node != nullptr && node->observed != nullptr && IsSuspect(node->observed->bias);
+  };
+  FlowMeasurement measurement;
+  measurement.edge = edge;
+  measurement.value = Bounded(evidence_.streams_scale * sums.weights);
+  measurement.unit = function_stream_unit_;
+  measurement.relative_error =
+      is_biased(from) || is_biased(to) ? errors_.biased_streams : errors_.streams;
+  measurement.replicates.Add(sums.replicates, evidence_.streams_scale);
+  problem_.measurements.push_back(measurement);
+}
+
+double ModuleFlow::SampledCount(const Node& node) const {
+  if (node.observed == nullptr) return 0;
+  double period_sum = 0;
+  for (const size_t i : node.observed->counts) {
+    period_sum += evidence_.contributions[i].period_sum;
+  }
+  return Bounded(period_sum / std::max(node.block.instruction_count, 1u));
+}
+
+double ModuleFlow::CountOf(const Node& node) const {
+  if (node.observed == nullptr) return 0;
+  return std::max(SampledCount(node),
+                  Bounded(evidence_.streams_scale * StreamsOf(*node.observed).weights));
+}
+
+// As if it had been measured to be 0, with that error.
+void ModuleFlow::ExpectLittle(uint32_t edge, const Node& node, double error) {
+  FlowMeasurement measurement;
+  measurement.edge = edge;
+  measurement.unit = UnitOf(node);
+  measurement.error = error;
+  problem_.measurements.push_back(measurement);
+}
+
+// What is called may not come back; if it is seen not to, nothing is expected.
+void ModuleFlow::AddLeak(size_t call, const Node& behind) {
+  const uint32_t edge = AddEdge(Out(call), kGround);
+  const double before = CountOf(nodes_[call]);
+  if (CountOf(behind) < kComesBack * before) return;
+  ExpectLittle(edge, nodes_[call], errors_.leak * before);
+}
+
+void ModuleFlow::AddFallThrough(size_t from) {
+  const Node& node = nodes_[from];
+  if (!FallsThrough(node.block.terminator)) return;
+  const std::optional<size_t> next = NodeAt(node.block.end);
+  if (!next) {
+    AddEdge(Out(from), kGround);
+    return;
+  }
+  Node& behind = nodes_[*next];
+  const uint32_t edge = AddEdge(Out(from), In(*next));
+  behind.is_entered = true;
+  switch (node.block.terminator) {
+    case BranchKind::kCall:
+    case BranchKind::kIndirectCall:
+      // What arrives behind a call from elsewhere returned from it.
+      MeasureStreams(edge, entered_[*next], &node, &behind);
+      entered_.erase(*next);
+      AddLeak(from, behind);
+      behind.is_behind_call = true;
+      break;
+    case BranchKind::kSystem:
+      MeasureStreams(edge, node.observed ? node.observed->fell_through : StreamSums{}, &node,
+                     &behind);
+      AddLeak(from, behind);
+      behind.is_behind_call = true;
+      break;
+    default:
+      MeasureStreams(edge, node.observed ? node.observed->fell_through : StreamSums{}, &node,
+                     &behind);
+  }
+}
+
+void ModuleFlow::AddTaken(size_t from) {
+  const Node& node = nodes_[from];
+  const BranchKind kind = node.block.terminator;
+  if (!FallsThrough(kind) && kind != BranchKind::kJump) AddEdge(Out(from), kGround);
+  if (kind != BranchKind::kConditional && kind != BranchKind::kJump) return;
+  std::optional<size_t> target;
+  if (node.block.has_target) target = NodeAt(node.block.target);
+  if (!target) {
+    AddEdge(Out(from), kGround);
+    return;
+  }
+  const uint32_t edge = AddEdge(Out(from), In(*target));
+  nodes_[*target].is_entered = true;
+  MeasureStreams(edge, taken_[{from, *target}], &node, &nodes_[*target]);
+  taken_.erase({from, *target});
+}
+
+void ModuleFlow::AddEntries(size_t to) {
+  const Node& node = nodes_[to];
+  const auto observed = entered_.find(to);
+  const bool is_expected = to == 0 || !node.is_entered || observed != entered_.end();
+  if (is_expected) {
+    MeasureStreams(AddEdge(kGround, In(to)),
+                   observed != entered_.end() ? observed->second : StreamSums{}, nullptr, &node);
+  } else if (node.is_behind_call || has_indirect_jumps_) {
+    ExpectLittle(AddEdge(kGround, In(to)), node, errors_.leak * CountOf(node));
+  }
+}
+
+void ModuleFlow::MakeGraph() {
+  problem_ = {};
+  problem_.nodes = static_cast<uint32_t>(2 * nodes_.size() + 1);
+  taken_.clear();
+  entered_.clear();
+  for (size_t to = 0; to < nodes_.size(); ++to) {
+    Node& node = nodes_[to];
+    node.edge = AddEdge(In(to), Out(to));
+    MeasureSamples(to);
+    const auto arrivals = arrivals_.find(node.block.start);
+    if (arrivals == arrivals_.end()) continue;
+    for (const Arrival& arrival : arrivals->second) {
+      std::optional<size_t> from;
+      if (arrival.is_from_module) from = NodeAround(arrival.from);
+      const BranchKind kind = from ? nodes_[*from].block.terminator : BranchKind::kNone;
+      const bool is_direct = (kind == BranchKind::kConditional || kind == BranchKind::kJump) &&
+                             nodes_[*from].block.target == node.block.start;
+      if (is_direct || kind == BranchKind::kIndirectJump) {
+        taken_[{*from, to}].Add(arrival.sums);
+      } else {
+        entered_[to].Add(arrival.sums);
+      }
+    }
+  }
+  for (size_t from = 0; from < nodes_.size(); ++from) {
+    AddFallThrough(from);
+    AddTaken(from);
+  }
+  // What is left are indirect jumps.
+  for (const auto& [ends, sums] : taken_) {
+    const auto [from, to] = ends;
+    MeasureStreams(AddEdge(Out(from), In(to)), sums, &nodes_[from], &nodes_[to]);
+    nodes_[to].is_entered = true;
+  }
+  for (size_t to = 0; to < nodes_.size(); ++to) AddEntries(to);
+}
+
+double ModuleFlow::UnitOf(const Node& node) const {
+  if (evidence_.observations.has_streams) return function_stream_unit_;
+  return period_.Of(1) / std::max(node.block.instruction_count, 1u);
+}
+
+void ModuleFlow::Solve() {
+  FindFunctionUnit();
+  MakeGraph();
+  const StatusOr<FlowSolution> solution = InferFlow(problem_);
+  if (!solution.ok()) return;
+  for (const Node& node : nodes_) {
+    const Flow& flow = solution->flows[node.edge];
+    if (node.observed == nullptr && flow.count < kNegligible * UnitOf(node)) continue;
+    combined_.push_back({node.block, flow.count, flow.replicates});
+  }
+}
+
+std::vector<CombinedBlock> ModuleFlow::Combine() {
+  FindUnits();
+  FindArrivals();
+  const auto& blocks = evidence_.observations.blocks;
+  for (auto next = blocks.begin(); next != blocks.end();) {
+    const auto strays = FindNodes(next->first);
+    const ModuleAddress end = std::max(nodes_.back().block.end, next->first + 1);
+    Solve();
+    for (const ObservedBlock* stray : strays) {
+      SetNode(*stray);
+      Solve();
+    }
+    next = blocks.lower_bound(end);
+  }
+  std::sort(combined_.begin(), combined_.end(), [](const CombinedBlock& a, const CombinedBlock& b) {
+    return a.block.start < b.block.start;
+  });
+  return std::move(combined_);
+}
+
+}  // namespace
+
+FlowErrors FlowErrorsOf(const ProfileData& data) {
+  FlowErrors errors;
+  for (const SourceRecord& source : data.sources) {
+    if (!HasStreams(source.kind) && !CountsExecutions(source.event)) errors.ebs = kClockError;
+  }
+  return errors;
+}
+
+std::vector<CombinedBlock> CombineByFlow(const FlowEvidence& evidence, BlockMap* map,
+                                         const FlowErrors& errors) {
+  return ModuleFlow(evidence, map, errors).Combine();
+}
+
+}  // namespace hbbp
