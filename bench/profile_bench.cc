@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "image/elf_image.h"
@@ -54,6 +55,36 @@ void BM_ResolveProfile(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(blocks));
 }
 BENCHMARK(BM_ResolveProfile)->Arg(100)->Arg(2'000)->Unit(benchmark::kMillisecond);
+
+// A tree of so many levels, each of which asks about the length.
+void BM_ChooseByTree(benchmark::State& state) {
+  const int levels = static_cast<int>(state.range(0));
+  std::string json = R"({"format": "hbbp-tree", "version": 1, "nodes": [)";
+  for (int level = 0; level < levels; ++level) {
+    const std::string next = std::to_string(2 * level + 2);
+    json += R"({"feature": "length", "threshold": )" + std::to_string(level) + R"(, "yes": )" +
+            std::to_string(2 * level + 1) + R"(, "no": )" + next + R"(}, {"class": "ebs"}, )";
+  }
+  const auto tree = DecisionTree::FromJson(json + R"({"class": "streams"}]})");
+  BlockFeatures features;
+  features[Feature::kLength] = levels;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(features);
+    benchmark::DoNotOptimize(tree->Choose(features));
+  }
+}
+BENCHMARK(BM_ChooseByTree)->Arg(1)->Arg(10);
+
+void BM_FeaturesOfBlock(benchmark::State& state) {
+  const ResolvedProfile profile(MakeProfile(2'000));
+  const std::vector<BlockRecord>& blocks = profile.blocks();
+  size_t next = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(profile.FeaturesOf(blocks[next]));
+    next = (next + 1) % blocks.size();
+  }
+}
+BENCHMARK(BM_FeaturesOfBlock);
 
 void BM_MixByMnemonic(benchmark::State& state) {
   ResolvedProfile profile(MakeProfile(2'000));

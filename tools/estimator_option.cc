@@ -10,8 +10,8 @@
 namespace hbbp::tools {
 namespace {
 
-constexpr const char* kNames[] = {"auto", "ebs", "streams", "tree"};
-static_assert(HBBP_ESTIMATOR_TREE + 1 == std::size(kNames));
+constexpr const char* kNames[] = {"auto", "ebs", "streams", "tree", "flow"};
+static_assert(HBBP_ESTIMATOR_FLOW + 1 == std::size(kNames));
 
 }  // namespace
 
@@ -21,9 +21,10 @@ const char* EstimatorName(hbbp_estimator estimator) {
 }
 
 void EstimatorOption::AddTo(Options* options) {
-  options->Value("--estimator", &estimator_, "NAME|FILE.json",
-                 "which source counts a block: auto, ebs, streams (lbr, swbt), tree, or a tree of "
-                 "hbbp train (auto)");
+  options->Value(
+      "--estimator", &estimator_, "NAME|FILE.json",
+      "which source counts a block: auto, ebs, streams (lbr, swbt), tree (either), flow (both), "
+      "or a tree of hbbp train (auto)");
 }
 
 Status EstimatorOption::Apply(hbbp_profile* profile) const {
@@ -35,7 +36,8 @@ Status EstimatorOption::Apply(hbbp_profile* profile) const {
   } else {
     const StatusOr<std::vector<uint8_t>> bytes = ReadFile(estimator_);
     if (!bytes.ok()) {
-      return bytes.status().Annotate("--estimator: neither auto, ebs, streams, tree nor a file");
+      return bytes.status().Annotate(
+          "--estimator: neither auto, ebs, streams, tree, flow nor a file");
     }
     tree.assign(bytes->begin(), bytes->end());
     options.estimator = HBBP_ESTIMATOR_TREE;

@@ -81,6 +81,9 @@ void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::s
     case HBBP_ESTIMATOR_TREE:
       note += "either, as a decision tree says block by block";
       break;
+    case HBBP_ESTIMATOR_FLOW:
+      note += "both, so that what flows into a block flows out of it";
+      break;
     default:
       return;
   }
@@ -206,6 +209,8 @@ const char* SourceName(hbbp_source source) {
       return "ibs";
     case HBBP_SOURCE_SWBT:
       return "swbt";
+    case HBBP_SOURCE_COMBINED:
+      return "combined";
     case HBBP_SOURCE_TRUTH:
       return "truth";
     default:

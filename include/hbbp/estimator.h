@@ -3,8 +3,8 @@
  * Sources are of two families. EBS and IBS take instruction pointers: a sample counts for the block
  * that it is in. LBR and SWBT take consecutive taken branches: the code from one to the next, a
  * stream, counts for each block that it crosses. A block that both observed has two counts, of
- * which the estimator takes one (Nowak et al., "Hybrid Basic Block Profiling"). A module that only
- * one of them observed is counted by that one, whatever the estimator.
+ * which the estimator takes one, or both (Nowak et al., "Hybrid Basic Block Profiling"). A module
+ * that only one of them observed is counted by that one, whatever the estimator.
  *
  * Families are put on one scale first: that of the family whose events are executions
  * (instructions, uops, taken branches), if the other's are not; that of streams, if neither's are.
@@ -24,8 +24,10 @@ enum {
                                  STREAMS: samples of a clock tell where time goes, not executions */
   HBBP_ESTIMATOR_EBS = 1,     /* IP samples; a block without any has no count */
   HBBP_ESTIMATOR_STREAMS = 2, /* streams; a block that none crossed has no count */
-  HBBP_ESTIMATOR_TREE = 3     /* by a decision tree, block by block; a block that the chosen family
+  HBBP_ESTIMATOR_TREE = 3,    /* by a decision tree, block by block; a block that the chosen family
                                  did not see has the count 0 */
+  HBBP_ESTIMATOR_FLOW = 4     /* by all sources together, so that what flows into a block flows out
+                                 of it; a block that nobody saw has the count that this asks for */
 };
 
 typedef struct hbbp_estimator_options {

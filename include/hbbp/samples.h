@@ -9,13 +9,14 @@ HBBP_EXTERN_C_BEGIN
 typedef int32_t hbbp_source;
 enum {
   HBBP_SOURCE_NONE = 0,
-  HBBP_SOURCE_EBS = 1,   /* event-based sampling: an instruction pointer a period */
-  HBBP_SOURCE_LBR = 2,   /* last branch records */
-  HBBP_SOURCE_IBS = 3,   /* AMD instruction-based sampling */
-  HBBP_SOURCE_SWBT = 4,  /* software branch tracing */
-  HBBP_SOURCE_TRUTH = 5, /* exact counts from instrumentation */
-  HBBP_SOURCE_AUTO = 6,  /* of session options only: the best that this machine has */
-  HBBP_SOURCE_EBS_AND_SWBT = 7 /* of session options only: both at once, at one period */
+  HBBP_SOURCE_EBS = 1,          /* event-based sampling: an instruction pointer a period */
+  HBBP_SOURCE_LBR = 2,          /* last branch records */
+  HBBP_SOURCE_IBS = 3,          /* AMD instruction-based sampling */
+  HBBP_SOURCE_SWBT = 4,         /* software branch tracing */
+  HBBP_SOURCE_TRUTH = 5,        /* exact counts from instrumentation */
+  HBBP_SOURCE_AUTO = 6,         /* of session options only: the best that this machine has */
+  HBBP_SOURCE_EBS_AND_SWBT = 7, /* of session options only: both at once, at one period */
+  HBBP_SOURCE_COMBINED = 8      /* of block counts only: several sources together */
 };
 
 /* The event whose occurrences make up a period. */

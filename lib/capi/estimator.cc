@@ -19,6 +19,7 @@ static_assert(static_cast<int>(EstimatorKind::kAuto) == HBBP_ESTIMATOR_AUTO);
 static_assert(static_cast<int>(EstimatorKind::kEbs) == HBBP_ESTIMATOR_EBS);
 static_assert(static_cast<int>(EstimatorKind::kStreams) == HBBP_ESTIMATOR_STREAMS);
 static_assert(static_cast<int>(EstimatorKind::kTree) == HBBP_ESTIMATOR_TREE);
+static_assert(static_cast<int>(EstimatorKind::kFlow) == HBBP_ESTIMATOR_FLOW);
 
 extern "C" {
 
@@ -31,7 +32,7 @@ HBBP_API hbbp_status hbbp_profile_set_estimator(hbbp_profile* profile,
     if (options == nullptr) return NullArgument(kFunction, "options");
     hbbp_estimator_options full;
     HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_estimator_options", &full));
-    if (full.estimator < HBBP_ESTIMATOR_AUTO || full.estimator > HBBP_ESTIMATOR_TREE) {
+    if (full.estimator < HBBP_ESTIMATOR_AUTO || full.estimator > HBBP_ESTIMATOR_FLOW) {
       return MakeStatus(StatusCode::kInvalidArgument, "%s: no estimator %d", kFunction,
                         full.estimator);
     }

@@ -22,6 +22,7 @@ static_assert(static_cast<int>(hbbp::SourceKind::kIbs) == HBBP_SOURCE_IBS);
 static_assert(static_cast<int>(hbbp::SourceKind::kSwbt) == HBBP_SOURCE_SWBT);
 static_assert(static_cast<int>(hbbp::SourceKind::kTruth) == HBBP_SOURCE_TRUTH);
 static_assert(static_cast<int>(hbbp::SourceKind::kAuto) == HBBP_SOURCE_AUTO);
+static_assert(static_cast<int>(hbbp::SourceKind::kCombined) == HBBP_SOURCE_COMBINED);
 static_assert(static_cast<int>(hbbp::SourceKind::kEbsAndSwbt) == HBBP_SOURCE_EBS_AND_SWBT);
 static_assert(static_cast<int>(hbbp::EventKind::kAuto) == HBBP_EVENT_AUTO);
 static_assert(static_cast<int>(hbbp::EventKind::kTaskClock) == HBBP_EVENT_TASK_CLOCK);

@@ -19,6 +19,7 @@ enum class EstimatorKind : int32_t {
   kEbs = 1,      // IP samples
   kStreams = 2,  // taken branches
   kTree = 3,     // block by block
+  kFlow = 4,     // both, under conservation of flow
 };
 
 struct EstimatorOptions {

@@ -78,7 +78,7 @@ std::vector<Observed> ObservedInAll(const ResolvedProfile& profile) {
   observed.reserve(profile.blocks().size());
   for (uint32_t i = 0; i < profile.blocks().size(); ++i) {
     const BlockRecord& block = profile.blocks()[i];
-    const bool by_streams = HasStreams(block.source);
+    const bool by_streams = HasReplicates(block.source);
     observed.push_back({i, kNoIndex, block.estimate, by_streams ? &block.replicates : nullptr});
   }
   return observed;

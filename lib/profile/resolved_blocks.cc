@@ -3,10 +3,12 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "estimate/ebs_estimator.h"
 #include "isa/code_traits.h"
+#include "profile/flow_graph.h"
 #include "profile/resolved_profile.h"
 
 namespace hbbp {
@@ -184,6 +186,7 @@ SourceFamily ResolvedProfile::FamilyFor(const ObservedModule& observed,
       return SourceFamily::kEbs;
     case EstimatorKind::kAuto:
     case EstimatorKind::kStreams:
+    case EstimatorKind::kFlow:
       break;
   }
   return SourceFamily::kStreams;
@@ -191,6 +194,20 @@ SourceFamily ResolvedProfile::FamilyFor(const ObservedModule& observed,
 
 void ResolvedProfile::EstimateModule(const ObservedModule& observed) const {
   FunctionReplicates replicates;
+  BlockMap* const map = OpenModule(observed.module)->blocks.get();
+  if (estimator_ == EstimatorKind::kFlow && map != nullptr) {
+    EstimateByFlow(observed, map, &replicates);
+  } else {
+    ChooseByBlock(observed, &replicates);
+  }
+  for (const auto& [function, sums] : replicates) {
+    FunctionRecord& record = functions_[function];
+    record.standard_error = std::hypot(record.standard_error, std::sqrt(VarianceOf(sums)));
+  }
+}
+
+void ResolvedProfile::ChooseByBlock(const ObservedModule& observed,
+                                    FunctionReplicates* replicates) const {
   for (const auto& [start, block] : observed.observations.blocks) {
     BlockRecord record;
     record.module = observed.module;
@@ -209,12 +226,92 @@ void ResolvedProfile::EstimateModule(const ObservedModule& observed) const {
       if (estimator_ != EstimatorKind::kTree) continue;
       record.source = KindIn(data_, family);
     }
-    AddBlock(block, std::move(record), &replicates);
+    AddBlock(block, std::move(record), replicates);
   }
-  for (const auto& [function, sums] : replicates) {
-    FunctionRecord& record = functions_[function];
-    record.standard_error = std::hypot(record.standard_error, std::sqrt(VarianceOf(sums)));
+}
+
+// How much of a block each thread did, by all sources.
+ResolvedProfile::ThreadWeights ResolvedProfile::WeightsByThread(
+    const ObservedBlock& observed) const {
+  ThreadWeights weights;
+  for (const size_t i : observed.counts) {
+    const Contribution& contribution = contributions_[i];
+    weights[{contribution.source, contribution.thread}] +=
+        contribution.period_sum / observed.block.instruction_count;
   }
+  for (const auto& [source_and_thread, sums] : observed.streams) {
+    weights[source_and_thread] += sums.weights * scales_.streams;
+  }
+  return weights;
+}
+
+void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* map,
+                                     FunctionReplicates* replicates) const {
+  const ResolvedModule& resolved = OpenModule(observed.module)->resolved;
+  const std::vector<CombinedBlock> combined = CombineByFlow({.data = data_,
+                                                             .observations = observed.observations,
+                                                             .module = resolved,
+                                                             .module_index = observed.module,
+                                                             .contributions = contributions_,
+                                                             .streams_scale = scales_.streams},
+                                                            map, FlowErrorsOf(data_));
+  const auto evidence_of = [&](const CombinedBlock& block) {
+    const auto found = observed.observations.blocks.find(block.block.start);
+    return found == observed.observations.blocks.end() ? nullptr : &found->second;
+  };
+  for (size_t first = 0, end = 0; first < combined.size(); first = end) {
+    const AddressRange function =
+        resolved.code->FunctionAround(combined[first].block.start).value_or(AddressRange{});
+    ThreadWeights threads_of_function;
+    for (end = first;
+         end == first || (end < combined.size() && function.Contains(combined[end].block.start));
+         ++end) {
+      const ObservedBlock* evidence = evidence_of(combined[end]);
+      if (evidence == nullptr) continue;
+      for (const auto& [key, weight] : WeightsByThread(*evidence)) {
+        threads_of_function[key] += weight * evidence->block.instruction_count;
+      }
+    }
+    for (size_t i = first; i < end; ++i) {
+      const ObservedBlock* evidence = evidence_of(combined[i]);
+      BlockRecord record;
+      record.module = observed.module;
+      record.block = combined[i].block;
+      record.source = SourceKind::kCombined;
+      record.estimate = {combined[i].count, std::sqrt(VarianceOf(combined[i].replicates))};
+      record.replicates = combined[i].replicates;
+      record.function = FunctionFor(record.module, record.block.start);
+      if (evidence != nullptr) {
+        record.bias = evidence->bias;
+        record.families = CountFamilies(*evidence);
+        for (const size_t sample : evidence->counts) record.samples += data_.counts[sample].samples;
+        functions_[record.function].samples += record.samples + evidence->streams_into_function;
+        record.samples += StreamsOf(*evidence).streams;
+      }
+      AddCombined(std::move(record),
+                  evidence != nullptr ? WeightsByThread(*evidence) : threads_of_function,
+                  replicates);
+    }
+  }
+}
+
+void ResolvedProfile::AddCombined(BlockRecord record, const ThreadWeights& threads,
+                                  FunctionReplicates* replicates) const {
+  const double length = record.block.instruction_count;
+  functions_[record.function].instructions += record.estimate.count * length;
+  (*replicates)[record.function].Add(record.replicates, length);
+  double whole = 0;
+  for (const auto& [key, weight] : threads) whole += weight;
+  for (const auto& [source_and_thread, weight] : threads) {
+    if (whole <= 0) break;
+    StreamContribution part;
+    part.block = static_cast<uint32_t>(blocks_.size());
+    std::tie(part.source, part.thread) = source_and_thread;
+    part.sums.weights = record.estimate.count * weight / whole;
+    part.sums.replicates.Add(record.replicates, weight / whole);
+    stream_contributions_.push_back(part);
+  }
+  blocks_.push_back(std::move(record));
 }
 
 void ResolvedProfile::AddBlock(const ObservedBlock& observed, BlockRecord record,

@@ -43,7 +43,7 @@ struct BlockRecord {
   CountEstimate estimate;
   // Of the source: IP samples in the block, streams across it.
   uint64_t samples = 0;
-  ReplicateSums replicates;  // of the count, if streams gave it; see stream_estimator.h
+  ReplicateSums replicates;  // of the count, if HasReplicates(source); see stream_estimator.h
   BranchBias bias;           // of the branches in it
   FamilyCounts families;
 };
@@ -68,7 +68,7 @@ struct Contribution {
   double period_squares = 0;
 };
 
-// The same, according to one source of streams.
+// The same, according to one source of streams, or its part in a count of several sources.
 struct StreamContribution {
   uint32_t block = kNoIndex;
   uint32_t thread = 0;
@@ -169,7 +169,8 @@ class ResolvedProfile {
     IndexRange counts;
     BlockObservations observations;
   };
-  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
+  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;           // by index
+  using ThreadWeights = std::map<std::pair<uint32_t, uint32_t>, double>;  // by source and thread
 
   void Resolve() const;
   void ResolveOnce() const;
@@ -182,6 +183,12 @@ class ResolvedProfile {
   void EstimateModule(const ObservedModule& observed) const;
   SourceFamily FamilyFor(const ObservedModule& observed, const BlockRecord& record) const;
   BlockFeatures FindFeatures(const BlockRecord& record) const;
+  void ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates) const;
+  void EstimateByFlow(const ObservedModule& observed, BlockMap* map,
+                      FunctionReplicates* replicates) const;
+  ThreadWeights WeightsByThread(const ObservedBlock& observed) const;
+  void AddCombined(BlockRecord record, const ThreadWeights& threads,
+                   FunctionReplicates* replicates) const;
   void AddBlock(const ObservedBlock& observed, BlockRecord record,
                 FunctionReplicates* replicates) const;
   void CountSamples(const ObservedBlock& observed, BlockRecord* record) const;

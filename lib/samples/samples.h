@@ -22,6 +22,7 @@ enum class SourceKind : int32_t {
   kTruth = 5,
   kAuto = 6,        // of requests only, as what follows
   kEbsAndSwbt = 7,  // both at once
+  kCombined = 8,    // of counts only: several sources together
 };
 enum class EventKind : int32_t {
   kAuto = 0,
@@ -46,6 +47,11 @@ enum class Unit : int32_t {
 // Do its samples have consecutive taken branches?
 constexpr bool HasStreams(SourceKind source) {
   return source == SourceKind::kLbr || source == SourceKind::kSwbt;
+}
+
+// Is the error of its counts that of replicates (estimate/stream_estimator.h)?
+constexpr bool HasReplicates(SourceKind source) {
+  return HasStreams(source) || source == SourceKind::kCombined;
 }
 
 // "task-clock", as perf spells it.

@@ -83,6 +83,8 @@ class StreamProfileTest(record_support.RecordTest):
         # The published tree: all blocks are short.
         by_tree = {row['start']: row for row in self.rows('blocks', '--estimator', 'tree', PROFILE)}
         self.assertEqual(by_tree['0x7008']['count'], 2750)
+        by_flow = self.rows('blocks', '--estimator', 'flow', PROFILE)
+        self.assertEqual({row['source'] for row in by_flow}, {'combined'})
         text = self.listing('blocks', '--estimator', 'tree', PROFILE)
         self.assertIn('as a decision tree says block by block', text)
 
@@ -103,7 +105,7 @@ class StreamProfileTest(record_support.RecordTest):
                       result.stderr)
         result = self.run_tool('mix', '--estimator', 'best', PROFILE)
         self.assertEqual(result.returncode, 2)
-        self.assertIn('--estimator: neither auto, ebs, streams, tree nor a file: best',
+        self.assertIn('--estimator: neither auto, ebs, streams, tree, flow nor a file: best',
                       result.stderr)
 
     def test_merge(self):

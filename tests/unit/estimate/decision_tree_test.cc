@@ -5,6 +5,7 @@
 #include <string>
 
 #include "estimate/family_choice.h"
+#include "support/allocation_count.h"
 #include "support/catch.h"
 
 namespace hbbp {
@@ -48,6 +49,15 @@ TEST_CASE("a tree of JSON asks its questions") {
   features[Feature::kTakenRatio] = 1;
   features[Feature::kBiased] = 1;
   CHECK(tree->Choose(features) == SourceFamily::kEbs);
+}
+
+TEST_CASE("choosing allocates nothing") {
+  const DecisionTree tree;
+  const int before = AllocationCount();
+  const SourceFamily family = tree.Choose(OfLength(30));
+  CHECK(AllocationCount() == before);
+  CHECK(family == SourceFamily::kEbs);
+  CHECK(before > 0);
 }
 
 TEST_CASE("what is no number goes to no") {

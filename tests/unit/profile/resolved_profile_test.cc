@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "mix/mix.h"
 #include "profile/module_capture.h"
 #include "profile/profile_file.h"
 #include "profile/recorder.h"
@@ -691,6 +692,39 @@ TEST_CASE("the estimator says which family counts a block") {
   CHECK(sources() == std::vector<SourceKind>{kSwbt, kSwbt, kSwbt});
   CHECK(profile.SupersededOfSource(0) == 20);
   CHECK(profile.UnexplainedOfSource(0) == 0);
+}
+
+TEST_CASE("by flow, all sources count together, and what flows in flows out") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ResolvedProfile profile(TinyOfBothFamilies(path));
+  EstimatorOptions options;
+  options.kind = EstimatorKind::kFlow;
+  profile.SetEstimator(options);
+  CHECK(profile.estimator() == EstimatorKind::kFlow);
+  const std::vector<BlockRecord>& blocks = profile.blocks();
+  REQUIRE(blocks.size() == 4);
+  double instructions = 0, by_function = 0, by_thread = 0;
+  for (const BlockRecord& block : blocks) {
+    CHECK(block.source == SourceKind::kCombined);
+    CHECK(block.estimate.count > 0);
+    CHECK(block.estimate.standard_error > 0);
+    instructions += block.estimate.count * block.block.instruction_count;
+  }
+  // tiny_work: entry, loop, return.
+  CHECK(blocks[0].estimate.count == Approx(blocks[2].estimate.count).epsilon(1e-6));
+  CHECK(blocks[1].estimate.count > blocks[0].estimate.count);
+  CHECK(profile.SupersededOfSource(0) == 0);
+  for (const FunctionRecord& function : profile.functions()) by_function += function.instructions;
+  CHECK(by_function == Approx(instructions));
+  for (const StreamContribution& part : profile.stream_contributions()) {
+    by_thread += part.sums.weights * blocks[part.block].block.instruction_count;
+  }
+  CHECK(by_thread == Approx(instructions));
+  for (const bool thread : {false, true}) {
+    CHECK(ComputeMix(profile, {.mnemonic = true, .thread = thread}).total == Approx(instructions));
+  }
 }
 
 TEST_CASE("where EBS counts instructions beside LBR, the published tree is the default") {
