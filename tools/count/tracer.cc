@@ -22,6 +22,7 @@ namespace {
 
 constexpr uint64_t kStepsBetweenProgress = 1 << 14;
 constexpr uint64_t kTrapFlag = 0x100;
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
 
 // Where the tracee is after it was stopped by SIGTRAP.
 enum class Trap {
@@ -81,6 +82,7 @@ class Tracer {
     uint64_t address = 0;  // of the instruction that it is about to execute
     InstructionKind kind = InstructionKind::kOrdinary;
     bool has_address = false;
+    bool in_system_call = false;  // stopped at its entry, and will be at its exit
   };
 
   Thread& ThreadOf(pid_t tid);
@@ -90,7 +92,9 @@ class Tracer {
   void Trapped(pid_t tid, Thread* thread, int* signal_number);
   void Completed(pid_t tid, Thread* thread);
   void BeforeSystemCall(pid_t tid, CountedProcess* process);
+  void AtSystemCallStop(pid_t tid, Thread* thread);
   void HideTrapFlag(pid_t tid);
+  void UnblockTrap(pid_t tid);
   void Resume(pid_t tid, Thread* thread, int signal_number);
   void KillAll();
 
@@ -126,6 +130,15 @@ void Tracer::HideTrapFlag(pid_t tid) {
   if (errno == 0) {
     ::ptrace(PTRACE_POKEDATA, tid, top, static_cast<uint64_t>(word) & ~kTrapFlag);
   }
+}
+
+// A step while SIGTRAP is blocked makes the kernel forget the program's handler of it.
+void Tracer::UnblockTrap(pid_t tid) {
+  constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+  uint64_t mask = 0;
+  if (::ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) != 0 || (mask & kTrap) == 0) return;
+  mask &= ~kTrap;
+  ::ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
 }
 
 void Tracer::Completed(pid_t tid, Thread* thread) {
@@ -176,6 +189,7 @@ void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
       *signal_number = 0;
       break;
     case Trap::kSignalHandler:
+      UnblockTrap(tid);
       *signal_number = 0;
       break;
     case Trap::kSignal:
@@ -200,6 +214,20 @@ void Tracer::Executed(pid_t tid) {
   });
   process->threads = 1;
   thread.has_address = false;
+  thread.in_system_call = false;
+}
+
+void Tracer::AtSystemCallStop(pid_t tid, Thread* thread) {
+  if (thread->has_address && !thread->in_system_call) {
+    thread->in_system_call = true;
+    ::ptrace(PTRACE_SYSCALL, tid, nullptr, nullptr);
+    return;
+  }
+  if (thread->has_address) Completed(tid, thread);
+  thread->in_system_call = false;
+  thread->has_address = true;
+  UnblockTrap(tid);
+  Resume(tid, thread, 0);
 }
 
 void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
@@ -216,7 +244,12 @@ void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
       thread->process->counts.UnmapAll();
     }
   }
-  ::ptrace(PTRACE_SINGLESTEP, tid, nullptr, signal_number);
+  // A step into a system call would end with a SIGTRAP that it may just have blocked. But only a
+  // step stops at the start of a signal handler.
+  const bool may_call = thread->has_address && signal_number == 0 &&
+                        (thread->kind == InstructionKind::kSystemCall ||
+                         thread->kind == InstructionKind::kOtherKernelEntry);
+  ::ptrace(may_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, tid, nullptr, signal_number);
 }
 
 Status Tracer::Stopped(pid_t tid, int status) {
@@ -227,16 +260,15 @@ Status Tracer::Stopped(pid_t tid, int status) {
     ::ptrace(PTRACE_LISTEN, tid, nullptr, nullptr);
     return OkStatus();
   }
-  if (event == PTRACE_EVENT_EXEC) {
-    Executed(tid);
-    ::ptrace(PTRACE_SINGLESTEP, tid, nullptr, nullptr);
-    threads_[tid].has_address = false;
+  if (event == PTRACE_EVENT_EXEC) Executed(tid);
+  if (event == PTRACE_EVENT_EXEC || event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+      event == PTRACE_EVENT_VFORK) {
+    // In the middle of a system call, which is still to complete.
+    ::ptrace(thread.process->steps ? PTRACE_SYSCALL : PTRACE_CONT, tid, nullptr, nullptr);
     return OkStatus();
   }
-  if (event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK) {
-    // In the middle of a system call, which is still to complete.
-    const bool steps = thread.process->steps;
-    ::ptrace(steps ? PTRACE_SINGLESTEP : PTRACE_CONT, tid, nullptr, nullptr);
+  if (signal_number == kSystemCallStop) {
+    AtSystemCallStop(tid, &thread);
     return OkStatus();
   }
   if (event != 0) {
@@ -261,8 +293,7 @@ Status Tracer::Ended(pid_t tid, int status) {
   if (entry == threads_.end()) return OkStatus();
   Thread& thread = entry->second;
   Process* process = thread.process;
-  const bool in_system_call = thread.kind == InstructionKind::kSystemCall;
-  if (process->steps && thread.has_address && in_system_call) Completed(tid, &thread);
+  if (thread.in_system_call) Completed(tid, &thread);
   threads_.erase(entry);
   if (--process->threads != 0) return OkStatus();
   process->counts.UnmapAll();
