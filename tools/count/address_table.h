@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "count/instruction_kind.h"
+#include "instruction_kind.h"
 
 namespace hbbp::tools {
 

@@ -1,4 +1,4 @@
-#include "count/instruction_kind.h"
+#include "instruction_kind.h"
 
 namespace hbbp::tools {
 namespace {
