@@ -60,6 +60,10 @@ std::string CommandLine(const std::vector<std::string>& words) {
   return line;
 }
 
+std::string Plural(uint64_t count, const char* one, const char* many) {
+  return FormatCount(count) + " " + (count == 1 ? one : many);
+}
+
 Status WriteCounts(const std::string& path, const CountedProcess& process,
                    const std::string& command) {
   const std::string text =
@@ -111,9 +115,10 @@ int RunCount(int argc, char** argv) {
     return Fail(kName, message);
   }
   for (const std::string& problem : result->problems) Note(kName, problem);
-  std::fprintf(stderr, "hbbp count: %s instructions of %s processes with %s threads: %s\n",
-               FormatCount(result->instructions).c_str(), FormatCount(result->processes).c_str(),
-               FormatCount(result->threads).c_str(), output.c_str());
+  const std::string line = Plural(result->instructions, "instruction", "instructions") + " of " +
+                           Plural(result->processes, "process", "processes") + " with " +
+                           Plural(result->threads, "thread", "threads") + ": " + output;
+  std::fprintf(stderr, "hbbp count: %s\n", line.c_str());
   return result->exit_status;
 }
 
