@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const size_t zero = text.find('\0');
   const auto vectors = ParseBbVectors(text.substr(0, zero), "fuzz");
-  const auto addresses =
-      ParseBbAddresses(zero == text.npos ? text : text.substr(zero + 1), "fuzz");
+  const auto addresses = ParseBbAddresses(zero == text.npos ? text : text.substr(zero + 1), "fuzz");
   if (!vectors.ok() && vectors.status().message().empty()) std::abort();
   if (!addresses.ok() && addresses.status().message().empty()) std::abort();
   if (!vectors.ok()) return 0;
@@ -21,11 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (total != vectors->total) std::abort();
   if (!addresses.ok()) return 0;
 
-  static const std::vector<ProfiledModule> modules = {{"/proc/self/exe", ""}};
-  static ModuleImages images(modules);
+  static ModuleImages images({{"/proc/self/exe", ""}});
   std::vector<std::string> notes;
-  const auto counts = CountsFromBbv(*vectors, *addresses, {{"/proc/self/exe", 0x108000}}, "fuzz",
-                                    &images, &notes);
+  const auto counts =
+      CountsFromBbv(*vectors, *addresses, {{"/proc/self/exe", 0x108000}}, "fuzz", &images, &notes);
   if (!counts.ok()) return 0;
   for (const hbbp::tools::ReferenceModule& module : *counts) {
     for (const hbbp::tools::ReferenceCount& count : module.counts) {

@@ -21,8 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   if (instructions != mix->block_instructions) std::abort();
-  static const std::vector<ProfiledModule> modules;
-  ModuleImages images(modules);
+  ModuleImages images({});
   Mix named = *mix;
   for (MixImage& image : named.images) image.path = "/no/such/" + image.path;
   const auto counts = CountsFromSdeMix(named, "fuzz", &images);

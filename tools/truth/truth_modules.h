@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -31,14 +32,14 @@ StatusOr<LoadAddress> ParseLoadAddress(const std::string& text);
 // build ID of the profile.
 class ModuleImages {
  public:
-  explicit ModuleImages(const std::vector<ProfiledModule>& modules) : modules_(modules) {}
+  explicit ModuleImages(std::vector<ProfiledModule> modules) : modules_(std::move(modules)) {}
 
   const std::vector<ProfiledModule>& modules() const { return modules_; }
   // Borrowed.
   StatusOr<const ElfImage*> Open(const std::string& path);
 
  private:
-  const std::vector<ProfiledModule>& modules_;
+  const std::vector<ProfiledModule> modules_;
   std::map<std::string, std::unique_ptr<ElfImage>> images_;
 };
 
