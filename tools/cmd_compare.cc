@@ -107,9 +107,11 @@ Status CheckBuilds(const std::vector<ReferenceModule>& references,
 // Counts of another file of the same name fall between instructions, or outside of the code.
 Status CheckPlaces(const ModuleCounts& counts, const hbbp_module& module) {
   const double all = counts.ReferenceInstructions();
-  if (module.code != HBBP_MODULE_CODE_FILE || counts.misplaced <= kMostMisplaced * all) {
-    return OkStatus();
-  }
+  // Without samples, whether there is a file is known only by its instructions.
+  const bool is_file =
+      module.code == HBBP_MODULE_CODE_FILE ||
+      (module.code == HBBP_MODULE_CODE_NOT_SOUGHT && counts.unresolved < counts.misplaced);
+  if (!is_file || counts.misplaced <= kMostMisplaced * all) return OkStatus();
   return MakeStatus(StatusCode::kMismatch,
                     "%s: %s of the truth are at addresses where no instruction starts: it is the "
                     "truth of another build, or of a file that was loaded elsewhere; make it again "

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
 #include "truth/fields.h"
 
@@ -28,8 +30,11 @@ class JsonReader {
  private:
   std::string File(const json& file, const std::string& folder);
   std::string Line(const json& line, const std::string& file);
+  std::string FunctionEnd(const json& function, const std::string& file);
+  std::string Add(GcovLine line);
 
   std::vector<GcovLine>& lines_;
+  std::set<std::pair<uint64_t, std::string>> listed_;  // line and function, of one file
   uint64_t total_ = 0;
 };
 
@@ -47,6 +52,13 @@ std::string NumberOf(const json& object, const char* key, uint64_t most, uint64_
   return *number > most ? std::string(key) + " is above " + std::to_string(most) : "";
 }
 
+std::string JsonReader::Add(GcovLine line) {
+  if (!AddCount(line.count, &total_)) return "counts above 2^63 in total";
+  listed_.insert({line.line, line.function});
+  lines_.push_back(std::move(line));
+  return "";
+}
+
 std::string JsonReader::Line(const json& line, const std::string& file) {
   if (!line.is_object()) return "a line that is no object";
   GcovLine entry;
@@ -54,18 +66,38 @@ std::string JsonReader::Line(const json& line, const std::string& file) {
   entry.function = StringOf(line, "function_name");
   std::string problem = NumberOf(line, "line_number", kMostLines, &entry.line);
   if (problem.empty()) problem = NumberOf(line, "count", kMostCounts, &entry.count);
-  if (problem.empty() && !AddCount(entry.count, &total_)) problem = "counts above 2^63 in total";
-  if (problem.empty()) lines_.push_back(std::move(entry));
-  return problem;
+  return problem.empty() ? Add(std::move(entry)) : problem;
+}
+
+// gcov lists no line for the brace that ends a function, where its last instructions are.
+std::string JsonReader::FunctionEnd(const json& function, const std::string& file) {
+  if (!function.is_object()) return "a function that is no object";
+  if (function.find("end_line") == function.end()) return "";
+  GcovLine entry;
+  entry.file = file;
+  entry.function = StringOf(function, "name");
+  std::string problem = NumberOf(function, "end_line", kMostLines, &entry.line);
+  if (problem.empty()) {
+    problem = NumberOf(function, "execution_count", kMostCounts, &entry.count);
+  }
+  if (!problem.empty()) return problem;
+  return listed_.count({entry.line, entry.function}) != 0 ? "" : Add(std::move(entry));
 }
 
 std::string JsonReader::File(const json& file, const std::string& folder) {
   if (!file.is_object()) return "a file that is no object";
   const std::string path = InFolder(folder, StringOf(file, "file"));
+  listed_.clear();
   const auto lines = file.find("lines");
   if (lines == file.end() || !lines->is_array()) return "a file without a list of lines";
   for (const json& line : *lines) {
     std::string problem = Line(line, path);
+    if (!problem.empty()) return path + ": " + problem;
+  }
+  const auto functions = file.find("functions");
+  if (functions == file.end() || !functions->is_array()) return "";
+  for (const json& function : *functions) {
+    std::string problem = FunctionEnd(function, path);
     if (!problem.empty()) return path + ": " + problem;
   }
   return "";

@@ -33,6 +33,23 @@ TEST_CASE("gcov: lines of JSON, one text after another") {
   CHECK(*lines == std::vector<GcovLine>{{"/src/x.c", "f", 2, 1000}, {"/src/x.c", "f", 3, 7}});
 }
 
+TEST_CASE("gcov: the end of a function runs as often as the function, if no line says else") {
+  const auto read = [](const std::string& end_line, const std::string& count) {
+    return ParseGcov(R"({"files": [{"lines": [{"count": 5, "line_number": 2, "function_name": )"
+                     R"("f"}], "functions": [{"name": "f", "end_line": )" +
+                         end_line + R"(, "execution_count": )" + count +
+                         R"(}], "file": "/x.c"}], )" + R"("format_version": "1"})",
+                     "x.json");
+  };
+  const auto lines = read("9", "4");
+  REQUIRE(lines.ok());
+  CHECK(*lines == std::vector<GcovLine>{{"/x.c", "f", 2, 5}, {"/x.c", "f", 9, 4}});
+  const auto one_line = read("2", "4");
+  REQUIRE(one_line.ok());
+  CHECK(*one_line == std::vector<GcovLine>{{"/x.c", "f", 2, 5}});
+  CHECK(Contains(read("9", "-4").status().message(), "execution_count is negative"));
+}
+
 TEST_CASE("gcov: the intermediate format of old compilers") {
   const auto lines = ParseGcov(
       "version:8.3.0\nfile:/src/x.c\nfunction:2,9,1000,f\nlcount:2,1000,0\nbranch:2,taken\n"
