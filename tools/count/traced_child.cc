@@ -14,8 +14,8 @@
 namespace hbbp::tools {
 namespace {
 
-constexpr long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
-                          PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+constexpr long kOptions = PTRACE_O_EXITKILL | PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE |
+                          PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
 
 // The number after "KEY:" in /proc/self/status; 0 if there is none.
 long OwnStatus(const std::string& key) {
