@@ -67,6 +67,15 @@ class CountTest(record_support.RecordTest):
         self.assertEqual([self.loops(path, loop, file) for file in self.children().values()],
                          [100])
 
+    def test_exec_by_another_thread_than_the_first(self):
+        path, loop = self.counted('thread_execs')
+        self.assertEqual(self.loops(path, loop), 500 + 30 + 100)
+        self.assertEqual(self.children(), {})
+
+    def test_stopped_and_continued(self):
+        path, loop = self.counted('stops')
+        self.assertEqual([self.loops(path, loop, file) for file in self.children().values()], [70])
+
     def test_signals(self):
         path, loop = self.counted('signals')
         self.assertEqual(self.loops(path, loop), 30)

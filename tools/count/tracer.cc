@@ -242,6 +242,8 @@ void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
       BeforeSystemCall(tid, &thread->process->counts);
     } else if (thread->kind == InstructionKind::kOtherKernelEntry) {
       thread->process->counts.UnmapAll();
+      // Should it not return, its place is still known.
+      thread->process->counts.KindAt(thread->address);
     }
   }
   // A step into a system call would end with a SIGTRAP that it may just have blocked. But only a

@@ -62,6 +62,37 @@ static int Forks(void) {
   return WEXITSTATUS(status) == 3 ? 0 : 1;
 }
 
+static void* ExecThread(void* self) {
+  Loop(30);
+  execl(self, self, "loop", (char*)NULL);
+  return NULL;
+}
+
+// The other threads go, and the program goes on with the id of the first.
+static int ThreadExecs(char* self) {
+  pthread_t threads[2];
+  pthread_create(&threads[0], NULL, Thread, NULL);
+  pthread_join(threads[0], NULL);
+  pthread_create(&threads[1], NULL, ExecThread, self);
+  pause();
+  return 1;
+}
+
+static int Stops(void) {
+  int status = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    raise(SIGSTOP);
+    Loop(70);
+    _exit(3);
+  }
+  waitpid(child, &status, WUNTRACED);
+  if (!WIFSTOPPED(status)) return 1;
+  kill(child, SIGCONT);
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status) == 3 ? 0 : 1;
+}
+
 static int Execs(const char* self) {
   int status = 0;
   const pid_t child = vfork();
@@ -123,6 +154,8 @@ int main(int argc, char** argv) {
   if (strcmp(what, "threads") == 0) return Threads();
   if (strcmp(what, "forks") == 0) return Forks();
   if (strcmp(what, "execs") == 0) return Execs(argv[0]);
+  if (strcmp(what, "thread_execs") == 0) return ThreadExecs(argv[0]);
+  if (strcmp(what, "stops") == 0) return Stops();
   if (strcmp(what, "signals") == 0) return Signals();
   if (strcmp(what, "generated") == 0) return Generated();
   if (strcmp(what, "killed") == 0) return raise(SIGKILL);
