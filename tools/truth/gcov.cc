@@ -92,13 +92,13 @@ std::string JsonReader::File(const json& file, const std::string& folder) {
   if (lines == file.end() || !lines->is_array()) return "a file without a list of lines";
   for (const json& line : *lines) {
     std::string problem = Line(line, path);
-    if (!problem.empty()) return path + ": " + problem;
+    if (!problem.empty()) return problem.insert(0, path + ": ");
   }
   const auto functions = file.find("functions");
   if (functions == file.end() || !functions->is_array()) return "";
   for (const json& function : *functions) {
     std::string problem = FunctionEnd(function, path);
-    if (!problem.empty()) return path + ": " + problem;
+    if (!problem.empty()) return problem.insert(0, path + ": ");
   }
   return "";
 }
