@@ -8,7 +8,7 @@
 #include "format.h"
 #include "options.h"
 #include "profile_view.h"
-#include "truth/callgrind.h"
+#include "truth/truth_file.h"
 
 namespace hbbp::tools {
 namespace {
@@ -16,6 +16,8 @@ namespace {
 constexpr char kName[] = "compare";
 // Of the estimate; less is what sampling noise and program starts leave anyway.
 constexpr double kNotableShare = 0.01;
+// Of the truth of a module; more on no instruction is the truth of another file.
+constexpr double kMostMisplaced = 0.02;
 
 class ProfileCode : public Code {
  public:
@@ -58,22 +60,10 @@ StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
   return estimates;
 }
 
-StatusOr<std::vector<ReferenceModule>> ReferenceFromCallgrind(const std::string& path,
-                                                              std::vector<std::string>* notes) {
-  HBBP_ASSIGN_OR_RETURN(const Truth truth, ReadCallgrindFile(path));
-  if (truth.declared_total && *truth.declared_total != truth.total) {
-    notes->push_back(path + " has " + FormatCount(truth.total) + " instructions and claims " +
-                     FormatCount(*truth.declared_total));
-  }
-  std::vector<ReferenceModule> references;
-  for (const TruthObject& object : truth.objects) {
-    ReferenceModule& reference = references.emplace_back();
-    reference.path = object.path;
-    for (const InstructionCount& instruction : object.instructions) {
-      reference.counts.push_back({instruction.address, static_cast<double>(instruction.count)});
-    }
-  }
-  return references;
+std::vector<ProfiledModule> ProfiledModules(const std::vector<EstimatedModule>& estimates) {
+  std::vector<ProfiledModule> modules;
+  for (const EstimatedModule& module : estimates) modules.push_back({module.path, module.build_id});
+  return modules;
 }
 
 // Every instruction of a block ran as often as the block.
@@ -98,10 +88,43 @@ StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* 
   return references;
 }
 
-Comparison CompareModules(const hbbp_profile* profile,
-                          const std::vector<ReferenceModule>& references,
-                          const std::vector<EstimatedModule>& estimates, bool scaled) {
+Status CheckBuilds(const std::vector<ReferenceModule>& references,
+                   const std::vector<std::optional<size_t>>& match,
+                   const std::vector<EstimatedModule>& estimates) {
+  for (size_t r = 0; r < references.size(); ++r) {
+    if (match[r]) continue;
+    const std::optional<size_t> other = FindOtherBuild(references[r], estimates);
+    if (!other) continue;
+    return MakeStatus(StatusCode::kMismatch,
+                      "%s is of two builds: build ID %s in the truth and %s in the profile; make "
+                      "both with the same file",
+                      references[r].path.c_str(), references[r].build_id.c_str(),
+                      estimates[*other].build_id.c_str());
+  }
+  return OkStatus();
+}
+
+// Counts of another file of the same name fall between instructions, or outside of the code.
+Status CheckPlaces(const ModuleCounts& counts, const hbbp_module& module) {
+  const double all = counts.ReferenceInstructions();
+  // Without samples, whether there is a file is known only by its instructions.
+  const bool is_file =
+      module.code == HBBP_MODULE_CODE_FILE ||
+      (module.code == HBBP_MODULE_CODE_NOT_SOUGHT && counts.unresolved < counts.misplaced);
+  if (!is_file || counts.misplaced <= kMostMisplaced * all) return OkStatus();
+  return MakeStatus(StatusCode::kMismatch,
+                    "%s: %s of the truth are at addresses where no instruction starts: it is the "
+                    "truth of another build, or of a file that was loaded elsewhere; make it again "
+                    "with the program that was profiled",
+                    counts.path.c_str(), FormatShare(counts.misplaced / all).c_str());
+}
+
+StatusOr<Comparison> CompareModules(const hbbp_profile* profile,
+                                    const std::vector<ReferenceModule>& references,
+                                    const std::vector<EstimatedModule>& estimates, bool scaled) {
+  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
   const std::vector<std::optional<size_t>> match = MatchModules(references, estimates);
+  HBBP_RETURN_IF_ERROR(CheckBuilds(references, match, estimates));
   std::vector<bool> used(estimates.size());
   std::vector<ModuleCounts> both;
   std::vector<OneSidedModule> only_in_reference;
@@ -110,6 +133,7 @@ Comparison CompareModules(const hbbp_profile* profile,
       used[*match[r]] = true;
       const ProfileCode code(profile, static_cast<uint32_t>(*match[r]));
       both.push_back(CountModule(references[r], estimates[*match[r]], code));
+      HBBP_RETURN_IF_ERROR(CheckPlaces(both.back(), modules[*match[r]]));
       continue;
     }
     double instructions = 0;
@@ -153,7 +177,7 @@ void AddComparisonNotes(const Comparison& comparison, std::vector<std::string>* 
 
 struct Inputs {
   std::vector<std::string> files;
-  std::string truth;
+  TruthInput truth;
   EstimatorOption estimator;
 };
 
@@ -175,9 +199,10 @@ StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) 
     }
     HBBP_ASSIGN_OR_RETURN(references, ReferenceFromProfile(other.get()));
   } else {
-    HBBP_ASSIGN_OR_RETURN(references, ReferenceFromCallgrind(inputs.truth, notes));
+    HBBP_ASSIGN_OR_RETURN(references, ReadTruth(inputs.truth, ProfiledModules(estimates), notes));
   }
-  Comparison comparison = CompareModules(profile.get(), references, estimates, scaled);
+  HBBP_ASSIGN_OR_RETURN(Comparison comparison,
+                        CompareModules(profile.get(), references, estimates, scaled));
   AddComparisonNotes(comparison, notes);
   return comparison;
 }
@@ -189,8 +214,13 @@ int RunCompare(int argc, char** argv) {
   std::string format = "table";
   Options options(kName, "Tell how far a profile is from exact counts or from another profile");
   options.Positionals("FILE", &inputs.files, 1, 2, "the profile; and the one to compare it with");
-  options.Value("--truth", &inputs.truth, "callgrind.out",
-                "exact counts, made by valgrind --tool=callgrind --dump-instr=yes CMD ARG...");
+  options.Values("--truth", &inputs.truth.files, "FILE",
+                 "exact counts: of hbbp count, valgrind --tool=callgrind --dump-instr=yes or "
+                 "--tool=exp-bbv, sde64 -mix, gcov (docs/truth.md); as often as there are files");
+  options.Choice("--truth-format", &inputs.truth.format, TruthFormatNames(),
+                 "what --truth is (by its content)");
+  options.Values("--truth-map", &inputs.truth.load_addresses, "PATH=ADDRESS",
+                 "where exp-bbv had loaded a file, if it cannot be found out");
   inputs.estimator.AddTo(&options);
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
@@ -198,7 +228,7 @@ int RunCompare(int argc, char** argv) {
       "block error: the same over blocks, each weighing its length. overlap: sum of the smaller\n"
       "of both shares, over blocks or mnemonics; 100 % is the same distribution.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
-  if ((inputs.files.size() == 2) != inputs.truth.empty()) {
+  if ((inputs.files.size() == 2) != inputs.truth.files.empty()) {
     return Fail(kName, "give one FILE and --truth, or two FILEs; see hbbp compare --help");
   }
 

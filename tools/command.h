@@ -19,6 +19,7 @@ int RunBlocks(int argc, char** argv);
 int RunInfo(int argc, char** argv);
 int RunDoctor(int argc, char** argv);
 int RunCompare(int argc, char** argv);
+int RunCount(int argc, char** argv);
 int RunImport(int argc, char** argv);
 int RunMerge(int argc, char** argv);
 int RunIbs(int argc, char** argv);

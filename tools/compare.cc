@@ -54,6 +54,7 @@ std::vector<BlockReader::PlacedInstruction> BlockReader::Instructions(uint64_t s
 void BlockReader::AddUnexplained(const ReferenceCount& count) {
   const std::optional<Code::Instruction> instruction = code_.Decode(count.address);
   if (!instruction) counts_.unresolved += count.count;
+  counts_.misplaced += count.count;
   BlockCounts& block = counts_.blocks[count.address];
   block.instruction_count = 1;
   block.reference += count.count;
@@ -234,6 +235,17 @@ std::vector<std::optional<size_t>> MatchModules(const std::vector<ReferenceModul
            !build_ids_differ(r, e);
   });
   return match;
+}
+
+std::optional<size_t> FindOtherBuild(const ReferenceModule& reference,
+                                     const std::vector<EstimatedModule>& estimates) {
+  if (reference.build_id.empty()) return std::nullopt;
+  const auto is_same_path = [&](const EstimatedModule& estimate) {
+    return estimate.path == reference.path && !estimate.build_id.empty();
+  };
+  const auto found = std::find_if(estimates.begin(), estimates.end(), is_same_path);
+  if (found == estimates.end() || found->build_id == reference.build_id) return std::nullopt;
+  return static_cast<size_t>(found - estimates.begin());
 }
 
 double ModuleCounts::ReferenceInstructions() const {

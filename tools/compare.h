@@ -93,10 +93,15 @@ struct ModuleCounts {
   std::map<std::string, MnemonicCounts> mnemonics;
   double unresolved = 0;      // reference instructions at addresses without code
   double rep_iterations = 0;  // that the reference counted beyond executions
+  double misplaced = 0;       // reference instructions where no instruction of a block starts
 
   double ReferenceInstructions() const;
   double EstimatedInstructions() const;
 };
+
+// The estimated module that has the path of the reference and another build ID.
+std::optional<size_t> FindOtherBuild(const ReferenceModule& reference,
+                                     const std::vector<EstimatedModule>& estimates);
 
 ModuleCounts CountModule(const ReferenceModule& reference, const EstimatedModule& estimate,
                          const Code& code);

@@ -5,96 +5,13 @@
 #include <utility>
 
 #include "base/files.h"
+#include "truth/fields.h"
 
 namespace hbbp::tools {
 namespace {
 
 constexpr char kUnknownObject[] = "???";
 constexpr char kHowToMake[] = "make one with valgrind --tool=callgrind --dump-instr=yes";
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsBlank(char c) { return c == ' ' || c == '\t'; }
-
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// Reads the fields of one line from the left.
-class Fields {
- public:
-  explicit Fields(std::string_view line) : next_(line.data()), end_(next_ + line.size()) {}
-
-  bool AtEnd() {
-    SkipBlanks();
-    return next_ == end_;
-  }
-
-  // The text up to the next blank.
-  std::string_view Word() {
-    SkipBlanks();
-    const char* first = next_;
-    while (next_ != end_ && !IsBlank(*next_)) ++next_;
-    return {first, static_cast<size_t>(next_ - first)};
-  }
-
-  // Decimal or 0x hexadecimal, up to a blank or the end. False: no number, or above 64 bits.
-  bool Number(uint64_t* value) {
-    SkipBlanks();
-    return UnsignedHere(value);
-  }
-
-  // num | 0xhex | +n | -n | *, relative to `*position`, which gets the result.
-  bool SubPosition(uint64_t* position) {
-    SkipBlanks();
-    if (next_ == end_) return false;
-    const char sign = *next_;
-    if (sign == '*') {
-      ++next_;
-      return AtBoundary();
-    }
-    if (sign != '+' && sign != '-') return UnsignedHere(position);
-    ++next_;
-    uint64_t distance;
-    if (!UnsignedHere(&distance)) return false;
-    return sign == '+' ? !__builtin_add_overflow(*position, distance, position)
-                       : !__builtin_sub_overflow(*position, distance, position);
-  }
-
- private:
-  void SkipBlanks() {
-    while (next_ != end_ && IsBlank(*next_)) ++next_;
-  }
-
-  bool AtBoundary() const { return next_ == end_ || IsBlank(*next_); }
-
-  bool UnsignedHere(uint64_t* value) {
-    uint64_t result = 0;
-    if (end_ - next_ > 2 && next_[0] == '0' && (next_[1] | 0x20) == 'x') {
-      next_ += 2;
-      for (; next_ != end_; ++next_) {
-        const int digit = HexDigit(*next_);
-        if (digit < 0) break;
-        if (result >> 60 != 0) return false;
-        result = result << 4 | static_cast<uint64_t>(digit);
-      }
-    } else {
-      if (next_ == end_ || !IsDigit(*next_)) return false;
-      for (; next_ != end_ && IsDigit(*next_); ++next_) {
-        if (__builtin_mul_overflow(result, uint64_t{10}, &result) ||
-            __builtin_add_overflow(result, static_cast<uint64_t>(*next_ - '0'), &result)) {
-          return false;
-        }
-      }
-    }
-    *value = result;
-    return AtBoundary();
-  }
-
-  const char* next_;
-  const char* end_;
-};
 
 class Parser {
  public:
@@ -105,6 +22,7 @@ class Parser {
  private:
   Status Line(std::string_view line);
   Status Header(std::string_view key, std::string_view value);
+  Status Description(std::string_view value);
   Status Positions(std::string_view names);
   Status Events(std::string_view names);
   Status Totals(std::string_view costs);
@@ -113,7 +31,8 @@ class Parser {
   Status Cost(std::string_view line);
   Status Finish();
 
-  bool EventCost(Fields* costs, uint64_t* cost) const;
+  // Null, or what is wrong.
+  const char* EventCost(Fields* costs, uint64_t* cost) const;
   size_t ObjectIndex(std::string_view path);
   Status Malformed(std::string_view what) const;
   // Once a line of costs is due.
@@ -139,6 +58,7 @@ class Parser {
   size_t current_ = SIZE_MAX;
   std::unordered_map<uint64_t, size_t> object_by_id_;
   std::unordered_map<std::string, size_t> object_by_path_;
+  std::unordered_map<std::string, std::string> build_ids_;
 };
 
 Status Parser::Malformed(std::string_view what) const {
@@ -164,7 +84,7 @@ size_t Parser::ObjectIndex(std::string_view path) {
   const auto [entry, is_new] = object_by_path_.try_emplace(std::string(path), 0);
   if (is_new) {
     entry->second = truth_.objects.size();
-    truth_.objects.push_back({std::string(path), {}, 0});
+    truth_.objects.push_back({std::string(path), {}, {}, 0});
   }
   return entry->second;
 }
@@ -202,24 +122,23 @@ Status Parser::Events(std::string_view names) {
 }
 
 // Fields after the last may be left out, which means 0.
-bool Parser::EventCost(Fields* costs, uint64_t* cost) const {
+const char* Parser::EventCost(Fields* costs, uint64_t* cost) const {
   *cost = 0;
   for (size_t column = 0; !costs->AtEnd(); ++column) {
     uint64_t value;
-    if (!costs->Number(&value)) return false;
+    const char* const problem = CountFromWord(costs->Word(), &value);
+    if (problem != nullptr) return problem;
     if (column == event_column_) *cost = value;
   }
-  return true;
+  return nullptr;
 }
 
 Status Parser::Totals(std::string_view costs) {
   Fields fields(costs);
   uint64_t total;
-  if (!EventCost(&fields, &total)) return Malformed("malformed totals");
-  uint64_t sum;
-  if (__builtin_add_overflow(truth_.declared_total.value_or(0), total, &sum)) {
-    return Malformed("totals above 64 bits");
-  }
+  if (const char* const problem = EventCost(&fields, &total)) return Malformed(problem);
+  uint64_t sum = truth_.declared_total.value_or(0);
+  if (!AddCount(total, &sum)) return Malformed("totals above 2^63");
   truth_.declared_total = sum;
   costs_without_totals_ = false;
   return OkStatus();
@@ -230,12 +149,26 @@ Status Parser::Header(std::string_view key, std::string_view value) {
   if (key == "events") return Events(value);
   if (key == "totals") return Totals(value);
   if (key == "creator") {
-    promises_totals_ = Fields(value).Word().starts_with("callgrind");
+    const std::string_view creator = Fields(value).Word();
+    promises_totals_ = creator.starts_with("callgrind") || creator == "hbbp";
+  } else if (key == "desc") {
+    return Description(value);
   } else if (key == "version") {
     uint64_t version;
     if (!Fields(value).Number(&version)) return Malformed("malformed version");
     if (version != 1) return Malformed("version of the format is not 1");
   }
+  return OkStatus();
+}
+
+// Of hbbp count: " Build ID: HEXADECIMAL PATH". All others are for people.
+Status Parser::Description(std::string_view value) {
+  static constexpr std::string_view kBuildId = " Build ID: ";
+  if (!value.starts_with(kBuildId)) return OkStatus();
+  value.remove_prefix(kBuildId.size());
+  const size_t blank = value.find(' ');
+  if (blank == std::string_view::npos) return Malformed("a build ID without a path");
+  build_ids_[std::string(value.substr(blank + 1))] = value.substr(0, blank);
   return OkStatus();
 }
 
@@ -292,13 +225,11 @@ Status Parser::Cost(std::string_view line) {
     }
   }
   uint64_t cost;
-  if (!EventCost(&fields, &cost)) return Malformed("malformed cost");
+  if (const char* const problem = EventCost(&fields, &cost)) return Malformed(problem);
   if (std::exchange(inclusive_next_, false) || cost == 0) return OkStatus();
 
   if (current_ == SIZE_MAX) current_ = ObjectIndex(kUnknownObject);
-  if (__builtin_add_overflow(truth_.total, cost, &truth_.total)) {
-    return Malformed("counts above 64 bits");
-  }
+  if (!AddCount(cost, &truth_.total)) return Malformed("counts above 2^63 in total");
   costs_without_totals_ = true;
   std::vector<InstructionCount>& instructions = truth_.objects[current_].instructions;
   if (!instructions.empty() && instructions.back().address == address_) {
@@ -331,6 +262,9 @@ Status Parser::Finish() {
                       name_.c_str(), std::to_string(line_number_).c_str(), kHowToMake);
   }
   for (TruthObject& object : truth_.objects) {
+    if (const auto id = build_ids_.find(object.path); id != build_ids_.end()) {
+      object.build_id = id->second;
+    }
     std::vector<InstructionCount>& instructions = object.instructions;
     std::sort(instructions.begin(), instructions.end(),
               [](const auto& a, const auto& b) { return a.address < b.address; });
@@ -355,16 +289,10 @@ StatusOr<Truth> Parser::Run() {
     return MakeStatus(StatusCode::kBadFormat,
                       "%s: empty; callgrind writes its file when the program ends", name_.c_str());
   }
-  size_t begin = 0;
-  while (begin < text_.size()) {
-    ++line_number_;
-    size_t end = text_.find('\n', begin);
-    if (end == std::string_view::npos) end = text_.size();
-    std::string_view line = text_.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (!line.empty()) HBBP_RETURN_IF_ERROR(Line(line));
-    begin = end + 1;
-  }
+  HBBP_RETURN_IF_ERROR(ForEachLine(text_, [&](uint64_t number, std::string_view line) {
+    line_number_ = number;
+    return Line(line);
+  }));
   HBBP_RETURN_IF_ERROR(Finish());
   return std::move(truth_);
 }

@@ -1,4 +1,5 @@
-// Exact instruction counts, as `valgrind --tool=callgrind --dump-instr=yes` writes them.
+// Exact instruction counts, as `valgrind --tool=callgrind --dump-instr=yes` writes them, and
+// `hbbp count` in the same format.
 //
 // What callgrind 3.19 does that a comparison has to know:
 // - Addresses are those of the ELF file (the load offset is subtracted), for PIE, non-PIE and
@@ -34,6 +35,7 @@ struct InstructionCount {
 
 struct TruthObject {
   std::string path;                            // "???" if callgrind does not know it
+  std::string build_id;                        // hexadecimal; only of hbbp count
   std::vector<InstructionCount> instructions;  // by address, each once
   uint64_t total = 0;                          // of the counts
 };

@@ -167,7 +167,26 @@ TEST_CASE("callgrind: malformed lines are named") {
     CHECK(Contains(Failure(body + line + "\n"), "t.out: line 13: "));
   }
   CHECK(Contains(Failure(body + "calls=1 2 3\nfn=(1)\n"), "without the line of its costs"));
-  CHECK(Contains(Failure(body + "1 1 18446744073709551615\n1 1 1\n"), "above 64 bits"));
+}
+
+TEST_CASE("callgrind: absurd counts are named") {
+  const std::string body = std::string(kHeader) + "ob=(1) x\n";
+  CHECK(Contains(Failure(body + "1 1 -2\n"), "t.out: line 13: a negative count"));
+  CHECK(Contains(Failure(body + "1 1 nan\n"), "a count that is no number"));
+  CHECK(Contains(Failure(body + "1 1 2.5\n"), "a count that is no whole number"));
+  CHECK(Contains(Failure(body + "1 1 9223372036854775809\n"), "a count above 2^63"));
+  CHECK(Contains(Failure(body + "1 1 9223372036854775808\n1 1 1\n"),
+                 "line 14: counts above 2^63 in total"));
+}
+
+TEST_CASE("callgrind: build IDs of hbbp count") {
+  const Truth truth = Parse(
+      "# callgrind format\nversion: 1\ncreator: hbbp count 0.1.0\ndesc: Build ID: 0a1b /a b\n"
+      "desc: Trigger: Program termination\npositions: instr\nevents: Ir\nob=(1) /a b\n0x10 2\n"
+      "ob=(2) /c\n0x10 3\ntotals: 5\n");
+  REQUIRE(truth.objects.size() == 2);
+  CHECK(truth.objects[0].build_id == "0a1b");
+  CHECK(truth.objects[1].build_id.empty());
 }
 
 TEST_CASE("callgrind: line ends of either kind") {

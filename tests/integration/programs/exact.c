@@ -1,0 +1,43 @@
+// exact: executes 4110 instructions, whatever the machine and the C library.
+//
+// The loop: 1 + 4 * 1000. The copies: 1 + 7 * 10, of which 10 are rep movsb with 100 iterations.
+// Odd: 3 * 10 + 5. The exit: 3.
+__asm__(
+    ".globl _start\n"
+    "_start:\n"
+    "  mov $1000, %ecx\n"
+    ".globl loop\n"
+    "loop:\n"
+    "  add $1, %rax\n"
+    "  imul $3, %rax, %rdx\n"
+    "  dec %ecx\n"
+    "  jnz loop\n"
+    "  mov $10, %ebx\n"
+    ".globl copies\n"
+    "copies:\n"
+    "  lea from(%rip), %rsi\n"
+    "  lea to(%rip), %rdi\n"
+    "  mov $100, %ecx\n"
+    "  rep movsb\n"
+    "  call odd\n"
+    "  dec %ebx\n"
+    "  jnz copies\n"
+    ".globl end\n"
+    "end:\n"
+    "  mov $60, %eax\n"
+    "  xor %edi, %edi\n"
+    "  syscall\n"
+    ".type odd, @function\n"
+    "odd:\n"
+    "  test $1, %ebx\n"
+    "  jz 1f\n"
+    "  nop\n"
+    "1:\n"
+    "  ret\n"
+    ".size odd, .-odd\n"
+    // Valgrind knows files by their writable segments.
+    ".data\n"
+    "from:\n"
+    ".fill 100\n"
+    ".local to\n"
+    ".comm to,100,1\n");

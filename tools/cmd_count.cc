@@ -1,0 +1,125 @@
+// hbbp count: exact counts of executed instructions, by single-stepping.
+#include <hbbp/version.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "command.h"
+#include "count/callgrind_writer.h"
+#include "count/tracer.h"
+#include "format.h"
+#include "options.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "count";
+
+// "12,345,678 instructions, 65,000 a second" on a terminal, over and over in one line; with a bound
+// "[#####.....]  50 %" before it.
+class Progress {
+ public:
+  explicit Progress(uint64_t most) : is_shown_(::isatty(STDERR_FILENO) == 1), most_(most) {}
+  ~Progress() {
+    if (has_shown_) std::fputs("\r\033[K", stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void Show(uint64_t instructions) {
+    if (!is_shown_) return;
+    has_shown_ = true;
+    std::string line;
+    if (most_ != 0) {
+      constexpr size_t kWidth = 40;
+      const double share = static_cast<double>(instructions) / static_cast<double>(most_);
+      std::string bar(static_cast<size_t>(std::min(share, 1.0) * kWidth), '#');
+      bar.resize(kWidth, '.');
+      line = "[" + bar + "] ";
+    }
+    const double seconds = static_cast<double>(ClockNs(CLOCK_MONOTONIC) - start_ns_) / 1e9;
+    line += FormatCount(instructions) + " instructions, " +
+            FormatCount(static_cast<double>(instructions) / seconds) + " a second";
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  }
+
+ private:
+  bool is_shown_;
+  bool has_shown_ = false;
+  uint64_t most_;
+  uint64_t start_ns_ = ClockNs(CLOCK_MONOTONIC);
+};
+
+std::string CommandLine(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+std::string Plural(uint64_t count, const char* one, const char* many) {
+  return FormatCount(count) + " " + (count == 1 ? one : many);
+}
+
+Status WriteCounts(const std::string& path, const CountedProcess& process,
+                   const std::string& command) {
+  const std::string text =
+      CallgrindText(process, std::string("hbbp count ") + hbbp_version_string(), command);
+  return WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+}
+
+}  // namespace
+
+int RunCount(int argc, char** argv) {
+  std::string output = "hbbp-count.out";
+  CountRequest request;
+  Options options(kName, "Count every instruction that a program executes, exactly and slowly");
+  options.Value("-o,--output", &output, "FILE", "where the counts go (" + output + ")");
+  options.Value("--max-instructions", &request.max_instructions, "N",
+                "kill a program that executes more, and fail");
+  options.Command(&request.command, "CMD ARG...", "the program to count");
+  options.Footer(
+      "The program runs one instruction at a time, some ten thousand a second: this is for small\n"
+      "programs, where the counts of hbbp compare --truth must be beyond doubt. FILE has\n"
+      "callgrind's format; processes that the program starts get files of their own, FILE.PID.\n"
+      "The exit status is the program's. docs/truth.md says what counts as an instruction.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const std::string command = CommandLine(request.command);
+  pid_t first = 0;
+  request.started = [&](pid_t pid) {
+    first = pid;
+    for (const int signal_number : {SIGINT, SIGQUIT, SIGPIPE}) ::signal(signal_number, SIG_IGN);
+  };
+  request.process_ended = [&](const CountedProcess& process) {
+    const bool is_first = process.pid() == first;
+    return WriteCounts(is_first ? output : output + "." + std::to_string(process.pid()), process,
+                       is_first ? command : "started by " + command);
+  };
+  StatusOr<CountResult> result = OkStatus();
+  {
+    Progress progress(request.max_instructions);
+    request.progress = [&](uint64_t instructions) { progress.Show(instructions); };
+    result = CountInstructions(request);
+  }
+  if (!result.ok()) {
+    std::string message = result.status().message();
+    if (result.status().code() == StatusCode::kUnsupported) {
+      message +=
+          " and was killed; give a larger --max-instructions, or count it with valgrind "
+          "--tool=callgrind --dump-instr=yes, which is a thousand times faster";
+    }
+    return Fail(kName, message);
+  }
+  for (const std::string& problem : result->problems) Note(kName, problem);
+  const std::string line = Plural(result->instructions, "instruction", "instructions") + " of " +
+                           Plural(result->processes, "process", "processes") + " with " +
+                           Plural(result->threads, "thread", "threads") + ": " + output;
+  std::fprintf(stderr, "hbbp count: %s\n", line.c_str());
+  return result->exit_status;
+}
+
+}  // namespace hbbp::tools

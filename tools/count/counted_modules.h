@@ -1,0 +1,53 @@
+// The modules that traced processes execute: what an address of a mapping is in the module's file.
+#ifndef HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
+#define HBBP_TOOLS_COUNT_COUNTED_MODULES_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "image/elf_image.h"
+#include "image/process_maps.h"
+
+namespace hbbp::tools {
+
+struct CountedModule {
+  std::string path;                 // "[vdso]"; "???" for code that no file backs
+  std::string build_id;             // hexadecimal; empty if there is none
+  std::unique_ptr<ElfImage> image;  // null if it could not be read
+
+  // As the ELF file gives it; without an image, the offset in the file.
+  uint64_t AddressOf(const Mapping& mapping, uint64_t runtime_address) const;
+};
+
+// Opens each file when it is first seen, so that it may go afterwards.
+class CountedModules {
+ public:
+  CountedModules();
+
+  // Lives as long as this object.
+  const CountedModule* Of(const Mapping& mapping, pid_t pid);
+  // Of code that no file backs.
+  const CountedModule* generated() const { return &generated_; }
+
+  // What could not be read: one line each.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+ private:
+  using Key = std::tuple<std::string, uint32_t, uint32_t, uint64_t>;
+
+  StatusOr<std::unique_ptr<ElfImage>> Open(const Mapping& mapping, pid_t pid) const;
+
+  std::map<Key, CountedModule> modules_;
+  CountedModule generated_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_COUNT_COUNTED_MODULES_H_

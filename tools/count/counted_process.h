@@ -1,0 +1,64 @@
+// CountedProcess: how often a process executed each instruction of each module.
+#ifndef HBBP_TOOLS_COUNT_COUNTED_PROCESS_H_
+#define HBBP_TOOLS_COUNT_COUNTED_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "count/address_table.h"
+#include "count/counted_modules.h"
+
+namespace hbbp::tools {
+
+class CountedProcess {
+ public:
+  using Counts = std::unordered_map<uint64_t, uint64_t>;  // by address in the module
+
+  CountedProcess(pid_t pid, CountedModules* modules) : pid_(pid), modules_(modules) {}
+
+  pid_t pid() const { return pid_; }
+
+  // Before the instruction at `address` is executed.
+  InstructionKind KindAt(uint64_t address);
+
+  // After it was.
+  void Count(uint64_t address) { ++EntryAt(address)->count; }
+
+  // Before the mappings in [start, start + size) go. Counts of their code are kept.
+  void Unmap(uint64_t start, uint64_t size);
+
+  // Before every mapping goes: exec, exit.
+  void UnmapAll();
+
+  // After UnmapAll.
+  const std::map<const CountedModule*, Counts>& counts() const { return counts_; }
+  uint64_t Total() const;
+
+ private:
+  struct Place {
+    Mapping mapping;
+    const CountedModule* module;  // null until something in it is executed
+  };
+
+  AddressTable::Entry* EntryAt(uint64_t address);
+  AddressTable::Entry* AddEntry(uint64_t address);
+  InstructionKind ReadKind(uint64_t address) const;
+  std::optional<uint32_t> MappingAt(uint64_t address);
+
+  pid_t pid_;
+  CountedModules* modules_;
+  AddressTable table_;
+  // Of executable memory, as it was when an address was last in none of them.
+  std::vector<Place> mappings_;
+  std::map<const CountedModule*, Counts> counts_;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_COUNT_COUNTED_PROCESS_H_

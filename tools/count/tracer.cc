@@ -1,0 +1,353 @@
+#include "count/tracer.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <unordered_map>
+
+#include "base/files.h"
+#include "count/traced_child.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr uint64_t kStepsBetweenProgress = 1 << 14;
+constexpr uint64_t kTrapFlag = 0x100;
+constexpr int kSystemCallStop = SIGTRAP | 0x80;
+
+// Where the tracee is after it was stopped by SIGTRAP.
+enum class Trap {
+  kInstruction,    // an instruction has completed
+  kSystemCall,     // a system call has
+  kSignalHandler,  // at the first instruction of a handler, none completed
+  kSignal,         // the program's own SIGTRAP
+};
+
+Trap TrapFromCode(int si_code) {
+  switch (si_code) {
+    case TRAP_TRACE:
+      return Trap::kInstruction;
+    case TRAP_BRKPT:
+      return Trap::kSystemCall;
+    case SIGTRAP:  // of ptrace_notify, which the kernel calls when it has built the frame
+      return Trap::kSignalHandler;
+    default:
+      return Trap::kSignal;
+  }
+}
+
+bool IsGroupStop(int signal_number) {
+  return signal_number == SIGSTOP || signal_number == SIGTSTP || signal_number == SIGTTIN ||
+         signal_number == SIGTTOU;
+}
+
+// The process of a thread; 0 if it is gone.
+pid_t ProcessOf(pid_t tid) {
+  const StatusOr<std::string> text = ReadTextFile("/proc/" + std::to_string(tid) + "/status");
+  const size_t at = text.ok() ? text->find("\nTgid:") : std::string::npos;
+  return at == std::string::npos ? 0 : std::atoi(text->c_str() + at + 6);
+}
+
+uint64_t InstructionPointer(pid_t tid) {
+  return static_cast<uint64_t>(
+      ::ptrace(PTRACE_PEEKUSER, tid, offsetof(user, regs) + offsetof(user_regs_struct, rip), 0));
+}
+
+// Processes keep their counts in the order in which they end; threads are those that are alive.
+class Tracer {
+ public:
+  explicit Tracer(const CountRequest& request) : request_(request) {}
+
+  StatusOr<CountResult> Run();
+
+ private:
+  struct Process {
+    explicit Process(pid_t pid, CountedModules* modules) : counts(pid, modules) {}
+    CountedProcess counts;
+    uint32_t threads = 0;
+    bool steps = true;  // not before the program is executed
+  };
+
+  struct Thread {
+    Process* process = nullptr;
+    uint64_t address = 0;  // of the instruction that it is about to execute
+    InstructionKind kind = InstructionKind::kOrdinary;
+    bool has_address = false;
+    bool in_system_call = false;  // stopped at its entry, and will be at its exit
+  };
+
+  Thread& ThreadOf(pid_t tid);
+  Status Stopped(pid_t tid, int status);
+  Status Ended(pid_t tid, int status);
+  void Executed(pid_t tid);
+  void Trapped(pid_t tid, Thread* thread, int* signal_number);
+  void Completed(pid_t tid, Thread* thread);
+  void BeforeSystemCall(pid_t tid, CountedProcess* process);
+  void AtSystemCallStop(pid_t tid, Thread* thread);
+  void HideTrapFlag(pid_t tid);
+  void UnblockTrap(pid_t tid);
+  void Resume(pid_t tid, Thread* thread, int signal_number);
+  void KillAll();
+
+  const CountRequest& request_;
+  CountedModules modules_;
+  std::unordered_map<pid_t, std::unique_ptr<Process>> processes_;
+  std::unordered_map<pid_t, Thread> threads_;
+  CountResult result_;
+};
+
+Tracer::Thread& Tracer::ThreadOf(pid_t tid) {
+  const auto [entry, is_new] = threads_.try_emplace(tid);
+  Thread& thread = entry->second;
+  if (!is_new) return thread;
+  pid_t pid = ProcessOf(tid);
+  if (pid == 0) pid = tid;
+  std::unique_ptr<Process>& process = processes_[pid];
+  if (process == nullptr) {
+    process = std::make_unique<Process>(pid, &modules_);
+    ++result_.processes;
+  }
+  ++result_.threads;
+  ++process->threads;
+  thread.process = process.get();
+  return thread;
+}
+
+void Tracer::HideTrapFlag(pid_t tid) {
+  const auto top = static_cast<uint64_t>(
+      ::ptrace(PTRACE_PEEKUSER, tid, offsetof(user, regs) + offsetof(user_regs_struct, rsp), 0));
+  errno = 0;
+  const long word = ::ptrace(PTRACE_PEEKDATA, tid, top, 0);
+  if (errno == 0) {
+    ::ptrace(PTRACE_POKEDATA, tid, top, static_cast<uint64_t>(word) & ~kTrapFlag);
+  }
+}
+
+// A step while SIGTRAP is blocked makes the kernel forget the program's handler of it.
+void Tracer::UnblockTrap(pid_t tid) {
+  constexpr uint64_t kTrap = uint64_t{1} << (SIGTRAP - 1);
+  uint64_t mask = 0;
+  if (::ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) != 0 || (mask & kTrap) == 0) return;
+  mask &= ~kTrap;
+  ::ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+}
+
+void Tracer::Completed(pid_t tid, Thread* thread) {
+  thread->process->counts.Count(thread->address);
+  ++result_.instructions;
+  if (thread->kind == InstructionKind::kPushFlags) HideTrapFlag(tid);
+}
+
+// What replaces or removes mappings must be known before it does.
+void Tracer::BeforeSystemCall(pid_t tid, CountedProcess* process) {
+  user_regs_struct registers;
+  if (::ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) return;
+  switch (registers.rax) {
+    case SYS_munmap:
+      process->Unmap(registers.rdi, registers.rsi);
+      break;
+    case SYS_mmap:
+      if ((registers.r10 & MAP_FIXED) != 0) process->Unmap(registers.rdi, registers.rsi);
+      break;
+    case SYS_mremap:
+      process->Unmap(registers.rdi, registers.rsi);
+      if ((registers.r10 & MREMAP_FIXED) != 0) process->Unmap(registers.r8, registers.rdx);
+      break;
+    case SYS_shmat:
+    case SYS_shmdt:
+    case SYS_remap_file_pages:
+      process->UnmapAll();
+      break;
+    default:
+      break;
+  }
+}
+
+void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
+  siginfo_t info = {};
+  if (::ptrace(PTRACE_GETSIGINFO, tid, nullptr, &info) != 0) return;  // killed meanwhile
+  const uint64_t address = InstructionPointer(tid);
+  const bool moved = address != thread->address;
+  bool completed = false;
+  switch (TrapFromCode(info.si_code)) {
+    case Trap::kInstruction:
+      completed = moved || thread->kind != InstructionKind::kRepeatedString;
+      *signal_number = 0;
+      break;
+    case Trap::kSystemCall:
+      completed = moved && (thread->kind == InstructionKind::kSystemCall ||
+                            thread->kind == InstructionKind::kOtherKernelEntry);
+      *signal_number = 0;
+      break;
+    case Trap::kSignalHandler:
+      UnblockTrap(tid);
+      *signal_number = 0;
+      break;
+    case Trap::kSignal:
+      completed = moved;  // int3, or a SIGTRAP that stands for that of the step as well
+      break;
+  }
+  if (completed && thread->has_address) Completed(tid, thread);
+}
+
+// The first instruction of a new program is next; other threads of the process are gone.
+void Tracer::Executed(pid_t tid) {
+  unsigned long former = 0;
+  ::ptrace(PTRACE_GETEVENTMSG, tid, nullptr, &former);
+  Thread& thread = ThreadOf(tid);
+  const auto caller = threads_.find(static_cast<pid_t>(former));
+  if (caller != threads_.end() && caller->second.has_address) Completed(tid, &caller->second);
+  Process* process = thread.process;
+  process->counts.UnmapAll();
+  process->steps = true;
+  std::erase_if(threads_, [&](const auto& entry) {
+    return entry.first != tid && entry.second.process == process;
+  });
+  process->threads = 1;
+  thread.has_address = false;
+  thread.in_system_call = false;
+}
+
+void Tracer::AtSystemCallStop(pid_t tid, Thread* thread) {
+  if (thread->has_address && !thread->in_system_call) {
+    thread->in_system_call = true;
+    ::ptrace(PTRACE_SYSCALL, tid, nullptr, nullptr);
+    return;
+  }
+  if (thread->has_address) Completed(tid, thread);
+  thread->in_system_call = false;
+  thread->has_address = true;
+  UnblockTrap(tid);
+  Resume(tid, thread, 0);
+}
+
+void Tracer::Resume(pid_t tid, Thread* thread, int signal_number) {
+  if (!thread->process->steps) {
+    ::ptrace(PTRACE_CONT, tid, nullptr, signal_number);
+    return;
+  }
+  if (thread->has_address) {
+    thread->address = InstructionPointer(tid);
+    thread->kind = thread->process->counts.KindAt(thread->address);
+    if (thread->kind == InstructionKind::kSystemCall) {
+      BeforeSystemCall(tid, &thread->process->counts);
+    } else if (thread->kind == InstructionKind::kOtherKernelEntry) {
+      thread->process->counts.UnmapAll();
+      // Should it not return, its place is still known.
+      thread->process->counts.KindAt(thread->address);
+    }
+  }
+  // A step into a system call would end with a SIGTRAP that it may just have blocked. But only a
+  // step stops at the start of a signal handler.
+  const bool may_call = thread->has_address && signal_number == 0 &&
+                        (thread->kind == InstructionKind::kSystemCall ||
+                         thread->kind == InstructionKind::kOtherKernelEntry);
+  ::ptrace(may_call ? PTRACE_SYSCALL : PTRACE_SINGLESTEP, tid, nullptr, signal_number);
+}
+
+Status Tracer::Stopped(pid_t tid, int status) {
+  const int event = status >> 16;
+  int signal_number = WSTOPSIG(status);
+  Thread& thread = ThreadOf(tid);
+  if (event == PTRACE_EVENT_STOP && IsGroupStop(signal_number)) {
+    ::ptrace(PTRACE_LISTEN, tid, nullptr, nullptr);
+    return OkStatus();
+  }
+  if (event == PTRACE_EVENT_EXEC) Executed(tid);
+  if (event == PTRACE_EVENT_EXEC || event == PTRACE_EVENT_CLONE || event == PTRACE_EVENT_FORK ||
+      event == PTRACE_EVENT_VFORK) {
+    // In the middle of a system call, which is still to complete.
+    ::ptrace(thread.process->steps ? PTRACE_SYSCALL : PTRACE_CONT, tid, nullptr, nullptr);
+    return OkStatus();
+  }
+  if (signal_number == kSystemCallStop) {
+    AtSystemCallStop(tid, &thread);
+    return OkStatus();
+  }
+  if (event != 0) {
+    signal_number = 0;
+  } else if (thread.process->steps) {
+    if (signal_number == SIGTRAP) {
+      Trapped(tid, &thread, &signal_number);
+    } else if (thread.has_address && InstructionPointer(tid) != thread.address) {
+      Completed(tid, &thread);
+    }
+  }
+  thread.has_address = thread.process->steps;
+  Resume(tid, &thread, signal_number);
+  return OkStatus();
+}
+
+Status Tracer::Ended(pid_t tid, int status) {
+  if (tid == result_.pid) {
+    result_.exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  const auto entry = threads_.find(tid);
+  if (entry == threads_.end()) return OkStatus();
+  Thread& thread = entry->second;
+  Process* process = thread.process;
+  if (thread.in_system_call) Completed(tid, &thread);
+  threads_.erase(entry);
+  if (--process->threads != 0) return OkStatus();
+  process->counts.UnmapAll();
+  Status written = OkStatus();
+  if (!process->counts.counts().empty()) written = request_.process_ended(process->counts);
+  processes_.erase(process->counts.pid());
+  return written;
+}
+
+void Tracer::KillAll() {
+  for (const auto& [pid, process] : processes_) ::kill(pid, SIGKILL);
+  int status;
+  while (::waitpid(-1, &status, __WALL) > 0 || errno == EINTR) {
+  }
+}
+
+StatusOr<CountResult> Tracer::Run() {
+  HBBP_ASSIGN_OR_RETURN(TracedChild child, TracedChild::Start(request_.command));
+  result_.pid = child.pid();
+  if (request_.started) request_.started(child.pid());
+  ThreadOf(child.pid()).process->steps = false;
+  child.Go();
+  uint64_t next_progress = kStepsBetweenProgress;
+  while (true) {
+    int status = 0;
+    const pid_t tid = ::waitpid(-1, &status, __WALL);
+    if (tid < 0 && errno == EINTR) continue;
+    if (tid < 0) break;
+    const Status handled = WIFSTOPPED(status) ? Stopped(tid, status) : Ended(tid, status);
+    if (!handled.ok()) {
+      KillAll();
+      return handled;
+    }
+    if (request_.max_instructions != 0 && result_.instructions > request_.max_instructions) {
+      KillAll();
+      return MakeStatus(StatusCode::kUnsupported, "%s executed more than %llu instructions",
+                        request_.command[0].c_str(),
+                        static_cast<unsigned long long>(request_.max_instructions));
+    }
+    if (result_.instructions < next_progress) continue;
+    next_progress = result_.instructions + kStepsBetweenProgress;
+    if (request_.progress) request_.progress(result_.instructions);
+  }
+  HBBP_RETURN_IF_ERROR(child.ExecFailure(request_.command[0]));
+  result_.problems = modules_.problems();
+  return std::move(result_);
+}
+
+}  // namespace
+
+StatusOr<CountResult> CountInstructions(const CountRequest& request) {
+  return Tracer(request).Run();
+}
+
+}  // namespace hbbp::tools

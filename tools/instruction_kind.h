@@ -1,0 +1,28 @@
+// What a counter of executed instructions has to know of one: whether it repeats itself, calls the
+// kernel or shows the program the trap flag.
+#ifndef HBBP_TOOLS_INSTRUCTION_KIND_H_
+#define HBBP_TOOLS_INSTRUCTION_KIND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace hbbp::tools {
+
+enum class InstructionKind : uint8_t {
+  kOrdinary,
+  kRepeatedString,    // rep movs, ...: traps after each iteration
+  kSystemCall,        // syscall
+  kOtherKernelEntry,  // int 0x80, sysenter: numbers of system calls are others
+  kPushFlags,         // pushf
+};
+
+// As many bytes as the longest instruction has, or fewer at the end of the code.
+inline constexpr size_t kInstructionBytes = 15;
+
+// Of the x86-64 instruction at the start of `bytes`; kOrdinary if they are none.
+InstructionKind ClassifyInstruction(std::span<const uint8_t> bytes);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_INSTRUCTION_KIND_H_
