@@ -68,8 +68,7 @@ class Counter {
  private:
   void Overflow(uint64_t cycle) {
     const uint64_t period = period_;
-    if (event_.counter.period_mode == PeriodMode::kRandom) period_ = draw_.Next(nominal_);
-    left_ = std::max<uint64_t>(period_, 1);
+    left_ = Next();
     if (is_waiting_) {
       ++dropped_;
       return;
@@ -79,6 +78,19 @@ class Counter {
     is_at_once_ = delay == 0;
     due_ = cycle + delay;
     waiting_period_ = period;
+  }
+
+  // The number of events to the next overflow; what its sample stands for is in period_ then.
+  uint64_t Next() {
+    switch (event_.counter.period_mode) {
+      case PeriodMode::kRandom:
+        period_ = draw_.Next(nominal_);
+        return std::max<uint64_t>(period_, 1);
+      case PeriodMode::kPoisson:
+        return 1 + static_cast<uint64_t>(random_.Exponential(static_cast<double>(nominal_)));
+      default:
+        return period_;
+    }
   }
 
   uint64_t Delay() {

@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,10 @@ struct Request {
 
 void AddParameters(CLI::App* app, PmuParameters* parameters) {
   const auto add = [app](const char* name, auto* value, const char* help) {
-    app->add_option(name, *value, help)->capture_default_str()->group("Parameters of the PMU");
+    app->add_option(name, *value, help)
+        ->capture_default_str()
+        ->take_last()
+        ->group("Parameters of the PMU");
   };
   ClockParameters& clock = parameters->clock;
   add("--issue-width", &clock.issue_width, "instructions that start in a cycle");
@@ -60,6 +64,13 @@ void AddParameters(CLI::App* app, PmuParameters* parameters) {
   add("--sticky-share", &parameters->sticky_share, "of the branches that stay in entry[0]");
   add("--sticky-chance", &parameters->sticky_chance, "that one stays for another branch");
   add("--repeat-chance", &parameters->repeat_chance, "that entry[0] is a copy of entry[1]");
+}
+
+std::map<std::string, PeriodMode> PeriodModes() {
+  return {{"fixed", PeriodMode::kFixed},
+          {"prime", PeriodMode::kPrime},
+          {"random", PeriodMode::kRandom},
+          {"poisson", PeriodMode::kPoisson}};
 }
 
 void AddOptions(CLI::App* app, Request* request) {
@@ -88,6 +99,8 @@ void AddOptions(CLI::App* app, Request* request) {
   app->add_option("--branch-period", request->options.branch_period, "in taken branches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app->add_option("--period-mode", request->options.period_mode, "instead of that of the method")
+      ->transform(CLI::CheckedTransformer(PeriodModes()));
   app->add_option("--seed", request->parameters.seed, "of all that is random")
       ->capture_default_str();
   app->add_option("--phase", request->phase, "events before the first overflow (random)")

@@ -22,6 +22,8 @@ struct MethodEvent {
 struct MethodOptions {
   uint64_t period = 10'000;         // in instructions
   uint64_t branch_period = 10'000;  // in taken branches
+  // Instead of that of the method.
+  std::optional<PeriodMode> period_mode;
   // Makes the phase of the counters; the same seed gives the same phase.
   uint64_t seed = 1;
   // The phase itself, if it shall not be random.

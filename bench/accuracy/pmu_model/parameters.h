@@ -29,7 +29,12 @@ struct ClockParameters {
   uint32_t misprediction_cycles = 15;
 };
 
-enum class PeriodMode : uint8_t { kFixed, kPrime, kRandom };
+enum class PeriodMode : uint8_t {
+  kFixed,
+  kPrime,    // the largest prime that is not above the period
+  kRandom,   // within 12.5 % of it, anew each time
+  kPoisson,  // exponentially distributed with this mean, which each sample stands for
+};
 
 // What kind of record a counter's overflow leads to.
 enum class Capture : uint8_t {
