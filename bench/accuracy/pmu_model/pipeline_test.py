@@ -147,15 +147,16 @@ class PipelineTest(unittest.TestCase):
         self.trace("g4box", 20)
         truth = counts_of(self.truth("g4box"))
         poisson = [*IDEAL, "--period-mode", "poisson"]
-        samples = self.sample("g4box", "default", *poisson, "--period", 1000, repeats=12)
+        samples = self.sample("g4box", "default", *poisson, "--period", 1000, repeats=60)
         one, two = self.coverage(samples, truth, "ebs", 4)
-        self.assertAlmostEqual(one, 0.683, delta=0.06)
-        self.assertAlmostEqual(two, 0.954, delta=0.03)
-        # Known by 16 replicates: Student's t with 15 degrees of freedom.
-        stacks = self.sample("g4box", "lbr", *poisson, "--branch-period", 500, repeats=12)
+        self.assertAlmostEqual(one, 0.683, delta=0.04)
+        self.assertAlmostEqual(two, 0.954, delta=0.02)
+        # Known by 16 replicates: Student's t with 15 degrees of freedom. Counts of one recording
+        # are too high or too low together: sixty are known to 0.03.
+        stacks = self.sample("g4box", "lbr", *poisson, "--branch-period", 500, repeats=60)
         one, two = self.coverage(stacks, truth, "streams", 4)
-        self.assertAlmostEqual(one, 0.667, delta=0.06)
-        self.assertAlmostEqual(two, 0.936, delta=0.03)
+        self.assertAlmostEqual(one, 0.667, delta=0.08)
+        self.assertAlmostEqual(two, 0.936, delta=0.04)
 
     def division_bias(self, kernel, profile):
         """Executions of the block with most divisions: estimate / truth."""
