@@ -99,6 +99,9 @@ void AddOptions(CLI::App* app, Request* request) {
   app->add_option("--branch-period", request->options.branch_period, "in taken branches")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app->add_option("--hybrid-ebs", request->options.hybrid_ebs, "the other half of hybrid")
+      ->check(CLI::IsMember(EbsMethodNames()))
+      ->capture_default_str();
   app->add_option("--period-mode", request->options.period_mode, "instead of that of the method")
       ->transform(CLI::CheckedTransformer(PeriodModes()));
   app->add_option("--seed", request->parameters.seed, "of all that is random")

@@ -68,7 +68,9 @@ std::vector<MethodEvent> EventsWithoutPhase(std::string_view name, const MethodO
   if (name == "ip+1") return precise(PeriodMode::kPrime, true);
   if (name == "prec_dist") return {PreciseDist(options)};
   if (name == "lbr") return {TakenBranches(options)};
-  return {PreciseDist(options), TakenBranches(options)};
+  std::vector<MethodEvent> both = EventsWithoutPhase(options.hybrid_ebs, options);
+  both.push_back(TakenBranches(options));
+  return both;
 }
 
 }  // namespace
@@ -76,6 +78,12 @@ std::vector<MethodEvent> EventsWithoutPhase(std::string_view name, const MethodO
 const std::vector<std::string>& MethodNames() {
   static const std::vector<std::string> names = {"default", "precise",   "prime", "random",
                                                  "ip+1",    "prec_dist", "lbr",   "hybrid"};
+  return names;
+}
+
+const std::vector<std::string>& EbsMethodNames() {
+  static const std::vector<std::string> names = {"default", "precise", "prime", "random",
+                                                 "prec_dist"};
   return names;
 }
 

@@ -22,6 +22,8 @@ struct MethodEvent {
 struct MethodOptions {
   uint64_t period = 10'000;         // in instructions
   uint64_t branch_period = 10'000;  // in taken branches
+  // The method of the first event of `hybrid`.
+  std::string hybrid_ebs = "prec_dist";
   // Instead of that of the method.
   std::optional<PeriodMode> period_mode;
   // Makes the phase of the counters; the same seed gives the same phase.
@@ -37,10 +39,12 @@ struct MethodOptions {
 // ip+1       as prime, with a branch stack by which an importer can correct the IP
 // prec_dist  INST_RETIRED.PREC_DIST, prime period, the IP itself
 // lbr        taken branches with stacks, prime period
-// hybrid     prec_dist and lbr in one recording
+// hybrid     MethodOptions::hybrid_ebs and lbr in one recording
 const std::vector<std::string>& MethodNames();
+// Of these, the ones that sample instruction pointers alone.
+const std::vector<std::string>& EbsMethodNames();
 
-// Precondition: `name` is one of MethodNames().
+// Preconditions: `name` is one of MethodNames(), hybrid_ebs one with a single event.
 std::vector<MethodEvent> EventsOf(std::string_view name, const MethodOptions& options);
 
 }  // namespace hbbp::simulation

@@ -90,7 +90,15 @@ TEST_CASE("methods are events as perf would open them") {
   CHECK(attr("prec_dist").config == 0x01c0);
   CHECK(attr("lbr").config == 0x20c4);
   CHECK(attr("lbr").sample_period == 97);
-  CHECK(EventsOf("hybrid", options).size() == 2);
+  const auto hybrid = [&options] { return EventsOf("hybrid", options); };
+  REQUIRE(hybrid().size() == 2);
+  CHECK(hybrid()[0].attr.config == 0x01c0);
+  CHECK(hybrid()[1].attr.config == 0x20c4);
+  options.hybrid_ebs = "default";
+  CHECK(hybrid()[0].attr.precise_ip == 0);
+  CHECK(hybrid()[0].attr.sample_period == 1000);
+  options.period_mode = PeriodMode::kPrime;
+  CHECK(hybrid()[0].attr.sample_period == 997);
 }
 
 TEST_CASE("phases differ by seed and are within the period, or as asked for") {
