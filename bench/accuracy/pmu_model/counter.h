@@ -87,7 +87,9 @@ class Counter {
         period_ = draw_.Next(nominal_);
         return std::max<uint64_t>(period_, 1);
       case PeriodMode::kPoisson:
-        return 1 + static_cast<uint64_t>(random_.Exponential(static_cast<double>(nominal_)));
+        // Rounded down, an exponential distribution of this mean gives one of nominal_ - 1.
+        return 1 + static_cast<uint64_t>(random_.Exponential(
+                       -1 / std::log1p(-1 / std::max(static_cast<double>(nominal_), 1.001))));
       default:
         return period_;
     }

@@ -151,6 +151,16 @@ TEST_CASE("random periods are around the period and told") {
   CHECK(sum / static_cast<double>(samples.size() - 1) == Approx(800).epsilon(0.02));
 }
 
+TEST_CASE("Poisson periods have the mean that each sample stands for") {
+  const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 100'000));
+  const auto samples =
+      Samples(trace, Ideal(), Instructions(100, 3, Capture::kInterrupt, PeriodMode::kPoisson));
+  const double instructions = static_cast<double>(SizeOf(trace).instructions);
+  // 10,000 samples, give or take 100.
+  CHECK(static_cast<double>(samples.size()) == Approx(instructions / 100).epsilon(0.03));
+  for (const SimulatedSample& sample : samples) CHECK(sample.period == 100);
+}
+
 TEST_CASE("the newest branch of a stack is the one that overflowed, if there is no skid") {
   const Trace trace = TraceOfBlocks({3, 5, 2}, InTurns(3, 100));
   for (const auto& sample : Samples(trace, Ideal(), Branches(7, 7))) {
