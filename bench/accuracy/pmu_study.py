@@ -23,8 +23,9 @@ import subprocess
 import sys
 import tempfile
 
-KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search", "fitter_x87",
-           "fitter_sse", "fitter_avx", "fitter_avx_calls"]
+PAPER_KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search",
+                 "fitter_x87", "fitter_sse", "fitter_avx", "fitter_avx_calls"]
+KERNELS = PAPER_KERNELS + ["block_lengths"]  # of which the latter has all lengths
 # The estimator that counts the blocks of a recording.
 METHODS = {"default": "ebs", "precise": "ebs", "prime": "ebs", "random": "ebs", "ip+1": "ebs",
            "prec_dist": "ebs", "lbr": "streams"}
@@ -32,28 +33,33 @@ PUBLISHED_CUTOFF = 18
 # Name, options of the model. Each differs from the first one in one thing.
 SETTINGS = [
     ("defaults", []),
-    ("no anomaly", ["--sticky-share", 0]),
-    ("sticky share 0.1", ["--sticky-share", 0.1]),
-    ("sticky share 0.3", ["--sticky-share", 0.3]),
-    ("sticky share 0.1, chance 0.9", ["--sticky-share", 0.1, "--sticky-chance", 0.9]),
-    ("entry[0] repeats, 0.5", ["--repeat-chance", 0.5]),
-    ("LBR depth 8", ["--lbr-depth", 8]),
-    ("LBR depth 16", ["--lbr-depth", 16]),
-    ("LBR skid 20 + 20", ["--lbr-skid", 20, "--lbr-skid-spread", 20]),
     ("PREC_DIST shadow 1", ["--prec-dist-shadow", 1]),
     ("PREC_DIST shadow 2", ["--prec-dist-shadow", 2]),
     ("PREC_DIST shadow 4", ["--prec-dist-shadow", 4]),
-    ("shadow 4, retire width 4", ["--prec-dist-shadow", 4, "--retire-width", 4]),
-    ("shadow 4, retire width 1", ["--prec-dist-shadow", 4, "--retire-width", 1]),
+    ("shadow 1, retire width 4", ["--prec-dist-shadow", 1, "--retire-width", 4]),
+    ("shadow 1, retire width 2", ["--prec-dist-shadow", 1, "--retire-width", 2]),
+    ("shadow 1, retire width 1", ["--prec-dist-shadow", 1, "--retire-width", 1]),
     ("imprecise, skid 0", ["--hybrid-ebs", "default", "--skid", 0, "--skid-spread", 0]),
     ("imprecise, skid 5 + 5", ["--hybrid-ebs", "default", "--skid", 5, "--skid-spread", 5]),
     ("imprecise, skid 20 + 20", ["--hybrid-ebs", "default"]),
     ("imprecise, skid 80 + 80", ["--hybrid-ebs", "default", "--skid", 80, "--skid-spread", 80]),
+    ("LBR skid 0", ["--lbr-skid", 0, "--lbr-skid-spread", 0]),
+    ("LBR skid 20 + 20", ["--lbr-skid", 20, "--lbr-skid-spread", 20]),
+    ("LBR depth 16", ["--lbr-depth", 16]),
+    ("LBR depth 8", ["--lbr-depth", 8]),
+    ("no anomaly", ["--sticky-share", 0]),
+    ("sticky share 0.3", ["--sticky-share", 0.3]),
+    ("sticky share 0.3, chance 0.9", ["--sticky-share", 0.3, "--sticky-chance", 0.9]),
+    ("entry[0] repeats, 0.5", ["--repeat-chance", 0.5]),
     ("4 times as many IP samples", ["--period", "x0.25"]),
-    ("4 times as many stacks", ["--branch-period", "x0.25"]),
-    ("16 times as many stacks", ["--branch-period", "x0.0625"]),
+    ("a quarter of the IP samples", ["--period", "x4"]),
+    ("a quarter of the stacks", ["--branch-period", "x4"]),
+    ("a sixteenth of the stacks", ["--branch-period", "x16"]),
+    ("the same, shadow 1, 16 times as many IP samples",
+     ["--branch-period", "x16", "--prec-dist-shadow", 1, "--period", "x0.0625"]),
 ]
 LENGTHS = [1, 3, 5, 7, 10, 13, 16, 19, 23, 28, 36, 51, 101]  # where each range of lengths starts
+SMALLEST_SHARE = 0.005  # of all instructions: ranges with fewer say nothing
 
 
 def run(*words):
@@ -305,7 +311,7 @@ def cutoff(laboratory, arguments):
                         else f"{cutoff_text(low)} to {cutoff_text(high)}"])
         for (first, last), length in zip(ranges, names):
             of_range = errors.of(range(first, last + 1))
-            if of_range:
+            if of_range and of_range[2] >= SMALLEST_SHARE:
                 by_length.append([name, first, length, *of_range])
     print(f"\nblock accuracy error of both families and of rules by length, mean of "
           f"{len(arguments.kernels)} kernels and {arguments.repeats} phases\n")
@@ -344,7 +350,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=STUDIES)
     parser.add_argument("--build", default="build/dev", help="the folder of a build (build/dev)")
-    parser.add_argument("--kernels", nargs="+", default=KERNELS, choices=KERNELS)
+    parser.add_argument("--kernels", nargs="+", default=PAPER_KERNELS, choices=KERNELS)
     parser.add_argument("--rounds", type=int, default=50,
                         help="of a kernel, 100,000 instructions each (50)")
     parser.add_argument("--repeats", type=int, default=5, help="recordings of each trace (5)")
