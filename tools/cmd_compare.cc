@@ -3,12 +3,12 @@
 
 #include "command.h"
 #include "compare.h"
+#include "compare_inputs.h"
 #include "compare_report.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "options.h"
 #include "profile_view.h"
-#include "truth/callgrind.h"
 
 namespace hbbp::tools {
 namespace {
@@ -16,65 +16,6 @@ namespace {
 constexpr char kName[] = "compare";
 // Of the estimate; less is what sampling noise and program starts leave anyway.
 constexpr double kNotableShare = 0.01;
-
-class ProfileCode : public Code {
- public:
-  ProfileCode(const hbbp_profile* profile, uint32_t module) : profile_(profile), module_(module) {}
-
-  std::optional<Block> FindBlock(uint64_t address) const override {
-    HBBP_INIT(hbbp_block, block);
-    if (hbbp_profile_find_block(profile_, module_, address, &block, nullptr) != HBBP_OK) {
-      return std::nullopt;
-    }
-    return Block{block.start, block.end};
-  }
-
-  std::optional<Instruction> Decode(uint64_t address) const override {
-    HBBP_INIT(hbbp_instruction, instruction);
-    if (hbbp_profile_decode(profile_, module_, address, &instruction, nullptr) != HBBP_OK) {
-      return std::nullopt;
-    }
-    return Instruction{instruction.length, instruction.mnemonic};
-  }
-
- private:
-  const hbbp_profile* profile_;
-  uint32_t module_;
-};
-
-StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
-  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
-  std::vector<EstimatedModule> estimates;
-  for (const hbbp_module& module : modules) {
-    estimates.push_back({module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
-  }
-  for (const hbbp_block& block : blocks) {
-    if (block.module >= estimates.size()) continue;
-    EstimatedModule& estimate = estimates[block.module];
-    estimate.instructions += block.count * block.instruction_count;
-    estimate.blocks.push_back({block.start, block.end, block.instruction_count, block.count});
-  }
-  return estimates;
-}
-
-StatusOr<std::vector<ReferenceModule>> ReferenceFromCallgrind(const std::string& path,
-                                                              std::vector<std::string>* notes) {
-  HBBP_ASSIGN_OR_RETURN(const Truth truth, ReadCallgrindFile(path));
-  if (truth.declared_total && *truth.declared_total != truth.total) {
-    notes->push_back(path + " has " + FormatCount(truth.total) + " instructions and claims " +
-                     FormatCount(*truth.declared_total));
-  }
-  std::vector<ReferenceModule> references;
-  for (const TruthObject& object : truth.objects) {
-    ReferenceModule& reference = references.emplace_back();
-    reference.path = object.path;
-    for (const InstructionCount& instruction : object.instructions) {
-      reference.counts.push_back({instruction.address, static_cast<double>(instruction.count)});
-    }
-  }
-  return references;
-}
 
 // Every instruction of a block ran as often as the block.
 StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* profile) {

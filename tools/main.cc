@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"mix", "executed instructions by mnemonic, module, function or thread", RunMix},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
+    {"train", "learn from exact counts which source to believe of which block", RunTrain},
     {"import", "make a profile of a recording of perf", RunImport},
     {"merge", "several profiles as one", RunMerge},
     {"ibs", "what instruction-based sampling of AMD tells of instructions", RunIbs},

@@ -1,6 +1,6 @@
 """The programs of the laboratory: the kernels of the papers, and real programs of Debian.
 
-A program has a name that is part of file names, and a command.
+A program is a name, which is part of the names of files, and a command.
 """
 
 import os
@@ -11,14 +11,16 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 
 import workloads  # noqa: E402
 
+KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search", "fitter_x87", "fitter_sse",
+           "fitter_avx", "fitter_avx_calls"]
+KERNEL_ROUNDS = 40_000
 
-def kernels(folder):
-    """The programs that the build made of bench/accuracy/kernels."""
-    folder = pathlib.Path(folder)
-    if not folder.is_dir():
-        return []
-    return [(path.name, [str(path)]) for path in sorted(folder.iterdir())
-            if path.is_file() and os.access(path, os.X_OK) and path.suffix == ""]
+
+def kernels(folder, scale=1):
+    """What the build made of bench/accuracy/kernels, each for some seconds."""
+    paths = [(name, pathlib.Path(folder) / name) for name in KERNELS]
+    rounds = str(max(1, round(scale * KERNEL_ROUNDS)))
+    return [(name, [str(path), rounds]) for name, path in paths if os.access(path, os.X_OK)]
 
 
 def real(folder, scale=1):
