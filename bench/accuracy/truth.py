@@ -10,29 +10,30 @@ import pathlib
 import shutil
 import subprocess
 
-# valgrind has no AVX-512 and no RTM, so programs are told not to use them in libc, where it chooses
-# by processor, both when they are counted and when they are profiled.
-TUNABLES = ("glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,"
-            "-Prefer_No_VZEROUPPER")
-
-
-def environment():
-    # Python's hashes of strings are random otherwise: two runs would do different work.
-    return dict(os.environ, GLIBC_TUNABLES=TUNABLES, PYTHONHASHSEED="0")
+# What makes a program do the same under valgrind and without: valgrind has no AVX-512, no RTM and no
+# SHA, so libc and OpenSSL, which choose by processor, are told to do without. Hashes of Python's
+# strings are random otherwise.
+SAME_WORK = {
+    "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,"
+                      "-Prefer_No_VZEROUPPER",
+    "OPENSSL_ia32cap": ":~0xffffffffffffd854",
+    "PYTHONHASHSEED": "0",
+}
 
 
 def run(command, **options):
     """Runs to the end; what it prints is of no interest unless it fails."""
     result = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                            stderr=subprocess.PIPE, env=environment(), **options)
+                            stderr=subprocess.PIPE, env={**os.environ, **SAME_WORK}, **options)
     if result.returncode != 0:
         words = " ".join(map(str, command))
         raise SystemExit(f"{words}: exit status {result.returncode}\n{result.stderr.decode(errors='replace')}")
 
 
 def identity(command):
-    """What the counts depend on, as text: the words, and the contents of the files among them."""
-    parts = [shutil.which(command[0]) or command[0]] + " ".join(command[1:]).split()
+    """What the counts depend on, as text: the environment, the words, the contents of the files among them."""
+    parts = [f"{name}={value}" for name, value in SAME_WORK.items()]
+    parts += [shutil.which(command[0]) or command[0]] + " ".join(command[1:]).split()
     for i, part in enumerate(parts):
         if os.path.isfile(part):
             with open(part, "rb") as file:
