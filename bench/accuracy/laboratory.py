@@ -4,9 +4,9 @@
     bench/accuracy/laboratory.py build/release/tools/hbbp --kernels build/release/bench/accuracy/kernels \\
         --keep FOLDER [--mnemonics] [--blocks] [--csv FOLDER] [--svg FOLDER]
 
-Every program runs under callgrind once, and is recorded by task-clock samples (EBS) and by software branch tracing (SWBT),
-REPEATS times each. A hybrid is both recordings of a repeat in one profile, counted by an estimator. Tables give the
-median of the repeats and their range. docs/laboratory.md explains them.
+Every program runs under callgrind once, and is recorded by task-clock samples (EBS), by software branch tracing (SWBT) and by
+both at once, REPEATS times each. A hybrid is the recording by both, counted by an estimator. Tables give the median
+of the repeats and their range. docs/laboratory.md explains them.
 """
 
 import argparse
@@ -22,7 +22,6 @@ import measuring
 import programs
 
 ONE_SOURCE = [measuring.EBS, measuring.SWBT, measuring.SWBT_DEFAULT]
-HYBRID_OF = (measuring.EBS, measuring.SWBT)
 BAR_LIMIT = 1.5
 
 
@@ -73,7 +72,7 @@ def measure(bench, name, command, arguments):
             profiles[source.name] = profile = bench.record(name, command, source, repeat)
             found.runs[source.name].append(bench.compare(profile, callgrind))
             found.samples[source.name].append(bench.samples(profile))
-        both = bench.merge(name, [profiles[source.name] for source in HYBRID_OF], repeat)
+        both = bench.record(name, command, measuring.BOTH, repeat)
         for estimator in arguments.estimators:
             found.runs[estimator_name(estimator)].append(bench.compare(both, callgrind, estimator))
         if repeat == 0:

@@ -75,7 +75,8 @@ class LaboratoryTest(unittest.TestCase):
         for repeat in "01":
             for hybrid, alone in (("hybrid: ebs", "EBS 1 ms"), ("hybrid: streams", "SWBT 1 ms")):
                 found = float(rows[hybrid, repeat]["block_accuracy_error"])
-                self.assertAlmostEqual(found, float(rows[alone, repeat]["block_accuracy_error"]), delta=0.05)
+                # Of another run, so that chance differs.
+                self.assertAlmostEqual(found, float(rows[alone, repeat]["block_accuracy_error"]), delta=0.2)
 
     def test_blocks_sum_up_to_the_metric(self):
         blocks = rows_of(self.folder / "csv" / "blocks.csv")

@@ -1,4 +1,4 @@
-"""Runs of a program: recorded by each source, merged, and compared with its truth."""
+"""Runs of a program: recorded by each source, and compared with its truth."""
 
 import dataclasses
 import json
@@ -24,6 +24,7 @@ MS = 1_000_000
 EBS = Source("EBS 1 ms", ("--source", "ebs", "--period", str(MS)))
 SWBT = Source("SWBT 1 ms", ("--source", "swbt", "--period", str(MS)))
 SWBT_DEFAULT = Source("SWBT", ("--source", "swbt"))
+BOTH = Source("EBS and SWBT 1 ms", ("--source", "ebs,swbt", "--period", str(MS)))
 
 
 def file_name(*parts):
@@ -48,12 +49,6 @@ class Bench:
         path = self.folder / "profiles" / (file_name(name, source.name, repeat) + ".hbbp")
         if not (self.reuse and path.exists()):
             truth.run([self.hbbp, "record", *source.options, "-o", str(path), "--", *command])
-        return path
-
-    def merge(self, name, profiles, repeat):
-        """One profile with the observations of all."""
-        path = self.folder / "profiles" / (file_name(name, "both", repeat) + ".hbbp")
-        truth.run([self.hbbp, "merge", *map(str, profiles), "-o", str(path)])
         return path
 
     def _json(self, *arguments):

@@ -61,21 +61,21 @@ def fallback(grid):
 
 def add_weights(blocks):
     """What the label of each block weighs, as columns. Every program weighs the same, however long
-    it ran; blocks that hardly ran, which are most, weigh nothing.
+    it ran. Blocks that hardly ran, which are most, weigh nothing, nor do those whose label is
+    arbitrary because both sources are as wrong, or saw nothing.
 
-    executions: truth * length, as in the paper. difference: by how much the wrong source is worse,
-    so that blocks which both sources get alike teach nothing.
+    executions: truth * length, as in the paper. difference: by how much the wrong source is worse.
     """
     sizes = (blocks["truth"] + blocks["ebs"] + blocks["streams"]) * blocks.length
-    kinds = {"executions": blocks["weight"].copy(),
-             "difference": numpy.abs(misses(blocks, STREAMS) - misses(blocks, EBS)),
-             "none": numpy.ones(len(blocks))}
+    difference = numpy.abs(misses(blocks, STREAMS) - misses(blocks, EBS))
+    kinds = {"executions": numpy.where(difference > 0, blocks["weight"], 0), "difference": difference,
+             "none": (difference > 0).astype(float)}
     for program in blocks.names():
         rows = numpy.flatnonzero(blocks.rows_of([program]))
         ascending = rows[numpy.argsort(sizes[rows], kind="stable")]
         below = numpy.cumsum(sizes[ascending])
         for weights in kinds.values():
-            weights[ascending[below <= NEGLIGIBLE * below[-1]]] = 0
+            weights[ascending[below < NEGLIGIBLE * below[-1]]] = 0
             total = weights[rows].sum()
             if total > 0:
                 weights[rows] /= total
