@@ -9,6 +9,8 @@ FEATURES = ["length", "bytes", "biased", "ebs_count", "ebs_error", "streams_coun
             "long_latency_share", "memory_share", "call_share", "division_share", "previous_length",
             "next_length", "taken_ratio"]
 CLASSES = ["ebs", "streams"]
+# What a block may weigh, see learning.add_weights.
+WEIGHTS = ("executions", "difference", "none")
 KEYS = ["program", "module", "function", "address"]
 NUMBERS = ["truth", "ebs", "streams", "weight"]
 MOST_BLOCKS = 5_000_000

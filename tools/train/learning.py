@@ -10,12 +10,12 @@ import numpy
 from sklearn.tree import DecisionTreeClassifier
 
 import decision_tree
+import labelled_blocks
 from labelled_blocks import CLASSES
 
 EBS, STREAMS = CLASSES.index("ebs"), CLASSES.index("streams")
 LEAVES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 MIN_SAMPLES = (1, 10, 50, 200)
-WEIGHTS = ("executions", "difference", "none")
 # A tree with more leaves has to be better by that much, as a share of the error.
 WORTH_MORE_LEAVES = 0.01
 GROUPS = 5
@@ -39,7 +39,7 @@ class Grid:
     """What is tried. A choice of the user's is the only one."""
     leaves: tuple = LEAVES
     min_samples: tuple = MIN_SAMPLES
-    weights: tuple = WEIGHTS
+    weights: tuple = labelled_blocks.WEIGHTS
 
     def settings(self):
         return [Settings(leaves, least, weights) for weights in self.weights

@@ -1,6 +1,7 @@
 """Learns a decision tree from labelled blocks. Run by `hbbp train`, which passes its options on."""
 
 import argparse
+import importlib.util
 import json
 import os
 import sys
@@ -14,20 +15,21 @@ def fail(message):
     sys.exit(EXIT_FAILURE)
 
 
-try:
-    import numpy  # noqa: F401
-    import sklearn
-except ImportError as missing:
-    # Another python3 comes first in PATH than that which Debian's packages are for.
+def require_packages():
+    missing = [name for name in ("numpy", "sklearn") if importlib.util.find_spec(name) is None]
+    if not missing:
+        return
+    # Another python3 may come first in PATH than that which Debian's packages are for.
     if os.path.exists(DEBIANS_PYTHON) and os.path.realpath(sys.executable) != os.path.realpath(DEBIANS_PYTHON):
         os.execv(DEBIANS_PYTHON, [DEBIANS_PYTHON, "-B", *sys.argv])
-    fail(f"python3 has no {missing.name}; install the Debian package python3-sklearn (apt-get install "
+    fail(f"python3 has no {missing[0]}; install the Debian package python3-sklearn (apt-get install "
          "python3-sklearn), or scikit-learn by pip")
+
+
+require_packages()
 
 import decision_tree  # noqa: E402
 import labelled_blocks  # noqa: E402
-import learning  # noqa: E402
-import training_report  # noqa: E402
 
 MOST_LEAVES = 256
 
@@ -55,7 +57,7 @@ def parse_arguments():
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--leaves", type=whole_number(1, MOST_LEAVES))
     parser.add_argument("--min-samples", type=whole_number(1, 1_000_000))
-    parser.add_argument("--weights", choices=learning.WEIGHTS)
+    parser.add_argument("--weights", choices=labelled_blocks.WEIGHTS)
     parser.add_argument("--hold-out", action="append", default=[])
     parser.add_argument("--report")
     parser.add_argument("--drawing")
@@ -71,30 +73,37 @@ def write(path, text):
 
 
 def split(blocks, names):
-    """(blocks to learn from, blocks of the held-out programs)."""
+    """Which blocks to learn from, and which are of the held-out programs."""
     programs = blocks.names()
     unknown = [name for name in names if name not in programs]
     if unknown:
         fail(f"--hold-out: no program {', '.join(unknown)} in the labels; there are: {', '.join(programs)}")
-    rest = set(programs) - set(names)
-    if not rest:
+    if set(programs) == set(names):
         fail("--hold-out: all programs are held out; none is left to learn from")
-    return blocks.of(rest), blocks.of(names)
+    held_out = blocks.rows_of(names)
+    return ~held_out, held_out
 
 
 def main():
     arguments = parse_arguments()
     held_out = sorted({name for names in arguments.hold_out for name in names.split(",") if name})
-    grid = learning.Grid(
-        leaves=(arguments.leaves,) if arguments.leaves else learning.LEAVES,
-        min_samples=(arguments.min_samples,) if arguments.min_samples else learning.MIN_SAMPLES,
-        weights=(arguments.weights,) if arguments.weights else learning.WEIGHTS)
     try:
         every = labelled_blocks.read(arguments.files)
     except labelled_blocks.BadInput as problem:
         fail(problem)
+    learned_from, rest = split(every, held_out)
+
+    # Takes a second: not before there is something to learn from.
+    import learning
+    import sklearn
+    import training_report
+
+    grid = learning.Grid(
+        leaves=(arguments.leaves,) if arguments.leaves else learning.LEAVES,
+        min_samples=(arguments.min_samples,) if arguments.min_samples else learning.MIN_SAMPLES,
+        weights=(arguments.weights,) if arguments.weights else labelled_blocks.WEIGHTS)
     learning.add_weights(every)
-    blocks, tested = split(every, held_out)
+    blocks, tested = every.where(learned_from), every.where(rest)
     programs = blocks.names()
 
     if len(set(blocks["label"].tolist())) == 1:
