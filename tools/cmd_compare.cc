@@ -3,6 +3,7 @@
 
 #include "command.h"
 #include "compare.h"
+#include "compare_inputs.h"
 #include "compare_report.h"
 #include "estimator_option.h"
 #include "format.h"
@@ -16,55 +17,6 @@ namespace {
 constexpr char kName[] = "compare";
 // Of the estimate; less is what sampling noise and program starts leave anyway.
 constexpr double kNotableShare = 0.01;
-// Of the truth of a module; more on no instruction is the truth of another file.
-constexpr double kMostMisplaced = 0.02;
-
-class ProfileCode : public Code {
- public:
-  ProfileCode(const hbbp_profile* profile, uint32_t module) : profile_(profile), module_(module) {}
-
-  std::optional<Block> FindBlock(uint64_t address) const override {
-    HBBP_INIT(hbbp_block, block);
-    if (hbbp_profile_find_block(profile_, module_, address, &block, nullptr) != HBBP_OK) {
-      return std::nullopt;
-    }
-    return Block{block.start, block.end};
-  }
-
-  std::optional<Instruction> Decode(uint64_t address) const override {
-    HBBP_INIT(hbbp_instruction, instruction);
-    if (hbbp_profile_decode(profile_, module_, address, &instruction, nullptr) != HBBP_OK) {
-      return std::nullopt;
-    }
-    return Instruction{instruction.length, instruction.mnemonic};
-  }
-
- private:
-  const hbbp_profile* profile_;
-  uint32_t module_;
-};
-
-StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
-  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
-  std::vector<EstimatedModule> estimates;
-  for (const hbbp_module& module : modules) {
-    estimates.push_back({module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
-  }
-  for (const hbbp_block& block : blocks) {
-    if (block.module >= estimates.size()) continue;
-    EstimatedModule& estimate = estimates[block.module];
-    estimate.instructions += block.count * block.instruction_count;
-    estimate.blocks.push_back({block.start, block.end, block.instruction_count, block.count});
-  }
-  return estimates;
-}
-
-std::vector<ProfiledModule> ProfiledModules(const std::vector<EstimatedModule>& estimates) {
-  std::vector<ProfiledModule> modules;
-  for (const EstimatedModule& module : estimates) modules.push_back({module.path, module.build_id});
-  return modules;
-}
 
 // Every instruction of a block ran as often as the block.
 StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* profile) {
@@ -86,37 +38,6 @@ StatusOr<std::vector<ReferenceModule>> ReferenceFromProfile(const hbbp_profile* 
     }
   }
   return references;
-}
-
-Status CheckBuilds(const std::vector<ReferenceModule>& references,
-                   const std::vector<std::optional<size_t>>& match,
-                   const std::vector<EstimatedModule>& estimates) {
-  for (size_t r = 0; r < references.size(); ++r) {
-    if (match[r]) continue;
-    const std::optional<size_t> other = FindOtherBuild(references[r], estimates);
-    if (!other) continue;
-    return MakeStatus(StatusCode::kMismatch,
-                      "%s is of two builds: build ID %s in the truth and %s in the profile; make "
-                      "both with the same file",
-                      references[r].path.c_str(), references[r].build_id.c_str(),
-                      estimates[*other].build_id.c_str());
-  }
-  return OkStatus();
-}
-
-// Counts of another file of the same name fall between instructions, or outside of the code.
-Status CheckPlaces(const ModuleCounts& counts, const hbbp_module& module) {
-  const double all = counts.ReferenceInstructions();
-  // Without samples, whether there is a file is known only by its instructions.
-  const bool is_file =
-      module.code == HBBP_MODULE_CODE_FILE ||
-      (module.code == HBBP_MODULE_CODE_NOT_SOUGHT && counts.unresolved < counts.misplaced);
-  if (!is_file || counts.misplaced <= kMostMisplaced * all) return OkStatus();
-  return MakeStatus(StatusCode::kMismatch,
-                    "%s: %s of the truth are at addresses where no instruction starts: it is the "
-                    "truth of another build, or of a file that was loaded elsewhere; make it again "
-                    "with the program that was profiled",
-                    counts.path.c_str(), FormatShare(counts.misplaced / all).c_str());
 }
 
 StatusOr<Comparison> CompareModules(const hbbp_profile* profile,

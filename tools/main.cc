@@ -23,6 +23,7 @@ constexpr Command kCommands[] = {
     {"blocks", "how often each basic block ran", RunBlocks},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
+    {"train", "learn from exact counts which source to believe of which block", RunTrain},
     {"import", "make a profile of a recording of perf", RunImport},
     {"merge", "several profiles as one", RunMerge},
     {"ibs", "what instruction-based sampling of AMD tells of instructions", RunIbs},

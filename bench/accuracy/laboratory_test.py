@@ -1,0 +1,137 @@
+"""The laboratory on one small kernel: complete, plausible, and 0 where nothing differs.
+
+usage: laboratory_test.py HBBP KERNELS. Exit status 77: skipped.
+"""
+
+import csv
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import xml.dom.minidom
+
+SKIPPED = 77
+LABORATORY = pathlib.Path(__file__).resolve().parent / "laboratory.py"
+HBBP, KERNELS = sys.argv[1:3]
+METHODS = ["EBS 1 ms", "SWBT 1 ms", "SWBT", "hybrid: tree", "hybrid: ebs", "hybrid: streams"]
+METRICS = ["avg_weighted_error", "block_accuracy_error", "overlap", "mnemonic_overlap"]
+
+
+def laboratory(folder, *options):
+    return subprocess.run([sys.executable, "-B", LABORATORY, HBBP, "--kernels", KERNELS, "--no-real",
+                           "--scale", "0.1", "--repeats", "2", "--only", "g4box", "--keep", folder, *options],
+                          capture_output=True, text=True)
+
+
+def rows_of(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(file))
+
+
+class LaboratoryTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-laboratory-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.result = laboratory(cls.folder, "--mnemonics", "--blocks", "--top", "5", "--csv", cls.folder / "csv",
+                                "--svg", cls.folder / "svg", "--estimators", "tree", "ebs", "streams")
+
+    def setUp(self):
+        self.assertEqual(self.result.returncode, 0, self.result.stderr)
+
+    def test_tables_are_complete(self):
+        text = self.result.stdout
+        for heading in ("### Mnemonics: avg. weighted error", "### Blocks: accuracy error", "### Overlap of blocks",
+                        "### Overlap of mnemonics", "### g4box: mnemonics", "### g4box: blocks"):
+            self.assertIn(heading, text)
+        self.assertEqual(text.count("| program | " + " | ".join(METHODS) + " |"), len(METRICS))
+        for line in text.splitlines():
+            if line.startswith("| g4box |") and "%" in line:
+                self.assertEqual(len(re.findall(r"\d+\.\d %", line)), len(METHODS), line)
+        self.assertNotIn("nan", text)
+
+    def test_metrics_are_plausible(self):
+        rows = rows_of(self.folder / "csv" / "programs.csv")
+        self.assertEqual(sorted({row["method"] for row in rows}), sorted(METHODS))
+        self.assertEqual(len(rows), len(METHODS) * 2)
+        for row in rows:
+            values = {key: float(row[key]) for key in METRICS}
+            self.assertTrue(0 <= values["avg_weighted_error"] <= 2, row)
+            self.assertTrue(0 <= values["block_accuracy_error"] <= 2, row)
+            self.assertTrue(0 < values["overlap"] <= 1.000001, row)
+            self.assertTrue(values["overlap"] <= values["mnemonic_overlap"] + 1e-9, row)
+        # Bursts of branches see which way tests go.
+        swbt = [float(row["block_accuracy_error"]) for row in rows if row["method"] == "SWBT 1 ms"]
+        self.assertLess(max(swbt), 0.3)
+
+    def test_hybrid_of_one_family_is_that_family(self):
+        rows = {(row["method"], row["repeat"]): row for row in rows_of(self.folder / "csv" / "programs.csv")}
+        for repeat in "01":
+            for hybrid, alone in (("hybrid: ebs", "EBS 1 ms"), ("hybrid: streams", "SWBT 1 ms")):
+                found = float(rows[hybrid, repeat]["block_accuracy_error"])
+                # Of another run, so that chance differs.
+                self.assertAlmostEqual(found, float(rows[alone, repeat]["block_accuracy_error"]), delta=0.2)
+
+    def test_blocks_sum_up_to_the_metric(self):
+        blocks = rows_of(self.folder / "csv" / "blocks.csv")
+        total = sum(float(row["truth"]) * float(row["length"]) for row in blocks)
+        first = {row["method"]: row for row in rows_of(self.folder / "csv" / "programs.csv") if row["repeat"] == "0"}
+        self.assertGreater(total, 1e8)
+        for method in ("EBS 1 ms", "SWBT 1 ms"):
+            off = sum(abs(float(row[method]) - float(row["truth"])) * float(row["length"]) for row in blocks)
+            self.assertAlmostEqual(off / total, float(first[method]["block_accuracy_error"]), delta=0.02)
+
+    def test_charts_are_well_formed(self):
+        charts = sorted(path.name for path in (self.folder / "svg").iterdir())
+        self.assertEqual(charts, sorted([key + ".svg" for key in METRICS] + ["mnemonics-g4box.svg"]))
+        for chart in charts:
+            text = (self.folder / "svg" / chart).read_text()
+            xml.dom.minidom.parseString(text)
+            self.assertEqual(text.count('class="value"') % len(METHODS), 0, chart)
+
+    def test_counts_against_themselves_are_no_error(self):
+        profile = next((self.folder / "profiles").glob("g4box-SWBT1ms-0.hbbp"))
+        compared = subprocess.run([HBBP, "compare", profile, profile, "--format", "json"], capture_output=True)
+        total = json.loads(compared.stdout)["total"]
+        self.assertAlmostEqual(total["avg_weighted_error"], 0)
+        self.assertAlmostEqual(total["block_accuracy_error"], 0)
+        self.assertAlmostEqual(total["overlap"], 1)
+
+    def test_truth_is_kept(self):
+        truth = self.folder / "truth" / "g4box.callgrind"
+        before = truth.stat().st_mtime_ns
+        again = laboratory(self.folder, "--reuse")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(truth.stat().st_mtime_ns, before)
+        changed = laboratory(self.folder, "--reuse", "--scale", "0.05")
+        self.assertEqual(changed.returncode, 0, changed.stderr)
+        self.assertNotEqual(truth.stat().st_mtime_ns, before)
+
+    def test_unknown_programs_are_named(self):
+        result = laboratory(self.folder, "--only", "g5box")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no program g5box; there are: latency_biased", result.stderr)
+
+
+def why_not():
+    if shutil.which("valgrind") is None:
+        return "no valgrind"
+    if not os.access(pathlib.Path(KERNELS) / "g4box", os.X_OK):
+        return "the kernels were not built"
+    doctor = subprocess.run([HBBP, "doctor", "--format", "json"], capture_output=True, text=True)
+    rows = {row["name"]: row for row in json.loads(doctor.stdout)["rows"]}
+    return None if rows["task_clock"]["state"] == "supported" else rows["task_clock"]["detail"]
+
+
+if __name__ == "__main__":
+    reason = why_not()
+    if reason:
+        print(f"SKIPPED: {reason}")
+        sys.exit(SKIPPED)
+    unittest.main(argv=sys.argv[:1], verbosity=2)

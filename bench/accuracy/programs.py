@@ -1,0 +1,29 @@
+"""The programs of the laboratory: the kernels of the papers, and real programs of Debian.
+
+A program is a name, which is part of the names of files, and a command.
+"""
+
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+import workloads  # noqa: E402
+
+KERNELS = ["latency_biased", "call_chain", "g4box", "test40", "prime_search", "fitter_x87", "fitter_sse",
+           "fitter_avx", "fitter_avx_calls"]
+KERNEL_ROUNDS = 40_000
+
+
+def kernels(folder, scale=1):
+    """What the build made of bench/accuracy/kernels, each for some seconds."""
+    paths = [(name, pathlib.Path(folder) / name) for name in KERNELS]
+    rounds = str(max(1, round(scale * KERNEL_ROUNDS)))
+    return [(name, [str(path), rounds]) for name, path in paths if os.access(path, os.X_OK)]
+
+
+def real(folder, scale=1):
+    """Inputs are made in `folder`."""
+    found = workloads.prepare(folder, scale) + workloads.prepare_more(folder, scale)
+    return [(name.replace(", ", "-").replace(" ", "-"), command) for name, command in found]

@@ -1,0 +1,84 @@
+"""The report of `hbbp train`, in Markdown."""
+
+import statistics
+
+import decision_tree
+from labelled_blocks import CLASSES, FEATURES
+from learning import mean
+
+METHODS = {"ebs": "ebs alone", "streams": "streams alone", "published": "published rule",
+           "trained": "trained tree", "oracle": "always the closer"}
+
+
+def percent(share):
+    return f"{100 * share:.2f} %"
+
+
+def table(header, rows):
+    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
+
+
+def inputs(blocks):
+    rows = []
+    for program in blocks.names():
+        part = blocks.of([program])
+        heavy = part["weight"].sum()
+        is_streams = part["label"] == CLASSES.index("streams")
+        rows.append([program, f"{len(part):,}", percent(is_streams.mean()),
+                     percent(part["weight"][is_streams].sum() / heavy) if heavy else "-"])
+    return ("## Blocks\n" +
+            table(["program", "blocks", "streams is closer", "the same by executed instructions"], rows))
+
+
+def held_out(title, results):
+    """`results`: {program: (errors by method, settings or None)}."""
+    errors = {program: result for program, (result, _) in results.items()}
+    rows = []
+    for program, (result, settings) in results.items():
+        rows.append([program] + [percent(result[method]) for method in METHODS] + [settings or ""])
+    for name, average in (("mean", statistics.mean), ("median", statistics.median)):
+        rows.append([f"**{name}**"] + [percent(average(result[method] for result in errors.values()))
+                                       for method in METHODS] + [""])
+    text = f"## {title}\nAverage block error: sum |estimate - truth| * length / sum truth * length.\n\n"
+    text += table(["program", *METHODS.values(), "settings"], rows)
+    for method in ("published", "streams", "ebs"):
+        better = sum(result["trained"] < result[method] for result in errors.values())
+        worse = sum(result["trained"] > result[method] for result in errors.values())
+        gain = statistics.mean(result[method] - result["trained"] for result in errors.values())
+        text += (f"\nAgainst {METHODS[method]} the trained tree is better on {better} and worse on {worse} of "
+                 f"{len(errors)} programs; {100 * gain:+.2f} points in the mean.\n")
+    return text
+
+
+def experiments(errors, chosen):
+    """What each setting does when the others are as chosen. `errors`: of learning.errors_left_out."""
+    parts = []
+    for field, title in (("leaves", "Number of leaves"), ("min_samples", "Blocks a child must have"),
+                         ("weights", "Weights of blocks")):
+        others = [name for name in ("leaves", "min_samples", "weights") if name != field]
+        rows = []
+        for settings, by_program in errors.items():
+            if any(getattr(settings, name) != getattr(chosen, name) for name in others):
+                continue
+            rows.append([getattr(settings, field), percent(mean(by_program)),
+                         percent(statistics.median(by_program.values()))])
+        if len(rows) > 1:
+            parts.append(f"### {title}\n" +
+                         table([title.lower(), "error on left-out programs: mean", "median"], rows))
+    if not parts:
+        return ""
+    return f"## Settings\nThe others as chosen ({chosen}).\n\n" + "\n".join(parts)
+
+
+def importances(values):
+    ranked = sorted(zip(values, FEATURES), key=lambda pair: (-pair[0], FEATURES.index(pair[1])))
+    return ("## Importance of features\n" +
+            table(["feature", "share of what splits gain"],
+                  [[name, percent(value)] for value, name in ranked if value > 0] or [["-", "no splits"]]))
+
+
+def tree(nodes, settings):
+    return (f"## The tree\nLearned from all of the programs above with {settings}; splits between leaves of one "
+            f"class are left out, so {decision_tree.leaf_count(nodes)} are left.\n\n"
+            f"```\n{decision_tree.to_text(nodes)}```\n")
