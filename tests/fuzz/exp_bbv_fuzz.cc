@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (total != vectors->total) std::abort();
   if (!addresses.ok()) return 0;
 
-  static ModuleImages images({{"/proc/self/exe", ""}});
+  static ModuleImages images(std::vector<ProfiledModule>{{"/proc/self/exe", ""}});
   std::vector<std::string> notes;
   const auto counts =
       CountsFromBbv(*vectors, *addresses, {{"/proc/self/exe", 0x108000}}, "fuzz", &images, &notes);
