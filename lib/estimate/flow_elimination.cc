@@ -15,7 +15,7 @@ FlowElimination::FlowElimination(uint32_t nodes, std::span<const Conductance> ed
     : nodes_(nodes), position_(nodes, kNone), queues_(kManyNeighbours + 1), may_add_(max_added) {
   halves_.reserve(3 * edges.size());
   for (const Conductance& edge : edges) {
-    if (edge.a == edge.b || !(edge.value > 0)) continue;
+    if (edge.a == edge.b) continue;
     if (edge.a == 0 || edge.b == 0) {
       nodes_[edge.a + edge.b].to_ground += edge.value;
     } else {
@@ -101,8 +101,9 @@ void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
   eliminated.is_eliminated = true;
   double sum = eliminated.to_ground;
   for (const Half& half : neighbours) sum += half.value;
+  const double inverse_sum = sum > 0 ? 1 / sum : 0;
   for (const Half& half : neighbours) {
-    const double share = half.value / sum;
+    const double share = half.value * inverse_sum;
     result->neighbours_.push_back({half.to, share});
     nodes_[half.to].to_ground += share * eliminated.to_ground;
   }
@@ -113,10 +114,10 @@ void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
   const size_t added = degree < 2 ? 0 : degree * (degree - 1) / 2;
   if (added <= may_add_) {
     may_add_ -= added;
-    ConnectAll(neighbours, sum);
+    ConnectAll(neighbours, inverse_sum);
   } else {
     result->is_exact_ = false;
-    ConnectSome(neighbours, sum);
+    ConnectSome(neighbours, inverse_sum);
   }
   for (const Half& half : neighbours) {
     Node& neighbour = nodes_[half.to];
@@ -130,11 +131,11 @@ void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
   }
 }
 
-void FlowElimination::ConnectAll(std::span<const Half> neighbours, double sum) {
+void FlowElimination::ConnectAll(std::span<const Half> neighbours, double inverse_sum) {
   for (size_t i = 1; i < neighbours.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       const Half &a = neighbours[i], &b = neighbours[j];
-      const double value = a.value * (b.value / sum);
+      const double value = a.value * (b.value * inverse_sum);
       AddHalf(a.to, b.to, value);
       AddHalf(b.to, a.to, value);
     }
@@ -142,7 +143,7 @@ void FlowElimination::ConnectAll(std::span<const Half> neighbours, double sum) {
 }
 
 // Each but the last is connected to one of those of larger conductance, by its share in theirs.
-void FlowElimination::ConnectSome(std::span<Half> neighbours, double sum) {
+void FlowElimination::ConnectSome(std::span<Half> neighbours, double inverse_sum) {
   std::sort(neighbours.begin(), neighbours.end(),
             [](const Half& a, const Half& b) { return a.value < b.value; });
   std::vector<double> up_to;  // sums of the conductances
@@ -155,7 +156,7 @@ void FlowElimination::ConnectSome(std::span<Half> neighbours, double sum) {
         std::upper_bound(up_to.begin() + static_cast<ptrdiff_t>(i) + 1, up_to.end() - 1, drawn);
     const Half& a = neighbours[i];
     const Half& b = neighbours[static_cast<size_t>(found - up_to.begin())];
-    const double value = a.value * (rest / sum);
+    const double value = a.value * (rest * inverse_sum);
     AddHalf(a.to, b.to, value);
     AddHalf(b.to, a.to, value);
   }

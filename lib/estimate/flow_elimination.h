@@ -43,8 +43,8 @@ class FlowElimination {
   void Enqueue(uint32_t node);
   uint32_t NextNode();
   void Eliminate(uint32_t node, FlowLaplacian* result);
-  void ConnectAll(std::span<const Half> neighbours, double sum);
-  void ConnectSome(std::span<Half> neighbours, double sum);
+  void ConnectAll(std::span<const Half> neighbours, double inverse_sum);
+  void ConnectSome(std::span<Half> neighbours, double inverse_sum);
 
   std::vector<Node> nodes_;
   std::vector<Half> halves_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
 #include <utility>
 
 #include "estimate/flow_laplacian.h"
@@ -29,9 +28,16 @@ constexpr double kRoughBalance = 1e-6;
 constexpr double kBalance = 1e-13;
 constexpr double kWayToBound = 0.995;  // that a step may go
 constexpr int kBalanceSteps = 4;
-constexpr size_t kAddedPerEdge = 4;
+constexpr size_t kAddedPerEdge = 8;
 
 using Column = FlowLaplacian::Vectors<1>;
+
+std::vector<Conductance> WithoutConductances(const FlowProblem& problem) {
+  std::vector<Conductance> edges;
+  edges.reserve(problem.edges.size());
+  for (const auto& [from, to] : problem.edges) edges.push_back({from, to, 1});
+  return edges;
+}
 
 // A primal-dual interior-point method (predictor and corrector after Mehrotra). With potentials x
 // of the nodes and prices z >= 0 of the bounds f >= 0, the solution obeys
@@ -42,7 +48,12 @@ using Column = FlowLaplacian::Vectors<1>;
 class Inference {
  public:
   Inference(const FlowProblem& problem, double scale)
-      : problem_(problem), scale_(scale), edges_(problem.edges.size()), potential_(problem.nodes) {}
+      : problem_(problem),
+        scale_(scale),
+        edges_(problem.edges.size()),
+        potential_(problem.nodes),
+        laplacian_(problem.nodes, WithoutConductances(problem),
+                   kAddedPerEdge * (problem.nodes + problem.edges.size())) {}
 
   FlowSolution Run();
 
@@ -86,7 +97,8 @@ class Inference {
   std::vector<Edge> edges_;
   std::vector<double> potential_;
   std::vector<double> potential_change_;
-  std::unique_ptr<FlowLaplacian> laplacian_;
+  std::vector<double> conductances_;
+  FlowLaplacian laplacian_;
 };
 
 // As if all that was counted, in all measurements, was counted in one.
@@ -187,15 +199,12 @@ double Inference::Imbalance() const {
 }
 
 void Inference::Factorize() {
-  std::vector<Conductance> conductances;
-  conductances.reserve(edges_.size());
-  for (size_t e = 0; e < edges_.size(); ++e) {
-    Edge& edge = edges_[e];
+  conductances_.clear();
+  for (Edge& edge : edges_) {
     edge.conductance = 1 / (1 / edge.variance + edge.price / edge.flow);
-    conductances.push_back({problem_.edges[e].from, problem_.edges[e].to, edge.conductance});
+    conductances_.push_back(edge.conductance);
   }
-  laplacian_ = std::make_unique<FlowLaplacian>(problem_.nodes, std::move(conductances),
-                                               kAddedPerEdge * (problem_.nodes + edges_.size()));
+  laplacian_.SetConductances(conductances_);
 }
 
 void Inference::FindStep(double target, bool correct) {
@@ -211,7 +220,7 @@ void Inference::FindStep(double target, bool correct) {
   FindImbalance<1>(
       [this](size_t e, size_t) { return edges_[e].flow + edges_[e].conductance * edges_[e].push; },
       &imbalance);
-  const Column change = laplacian_->Solve<1>(imbalance);
+  const Column change = laplacian_.Solve<1>(imbalance);
   for (size_t e = 0; e < edges_.size(); ++e) {
     const auto [from, to] = problem_.edges[e];
     Edge& edge = edges_[e];
@@ -262,7 +271,7 @@ void Inference::Balance(std::vector<std::array<double, kColumns>>* flows) const 
     const double largest =
         FindImbalance<kColumns>([flows](size_t e, size_t c) { return (*flows)[e][c]; }, &imbalance);
     if (largest <= kBalance) break;
-    const auto potential = laplacian_->Solve<kColumns>(imbalance);
+    const auto potential = laplacian_.Solve<kColumns>(imbalance);
     for (size_t e = 0; e < edges_.size(); ++e) {
       const auto [from, to] = problem_.edges[e];
       for (size_t c = 0; c < kColumns; ++c) {

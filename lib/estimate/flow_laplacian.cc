@@ -1,6 +1,6 @@
 #include "estimate/flow_laplacian.h"
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
 #include "estimate/flow_elimination.h"
@@ -9,8 +9,10 @@
 namespace hbbp {
 namespace {
 
+// Once it is known that elimination cannot be exact, more of it costs more than it saves.
+constexpr size_t kEdgesPerAdded = 2;
 constexpr int kMaxGradientSteps = 300;
-constexpr double kResidual = 1e-8;  // of the norm of the right-hand side
+constexpr double kResidual = 1e-5;  // of the norm of the right-hand side
 
 template <size_t kColumns>
 using Columns = std::array<double, kColumns>;
@@ -37,11 +39,89 @@ void AddTimes(const Columns<kColumns>& factor, const std::vector<Columns<kColumn
 }  // namespace
 
 FlowLaplacian::FlowLaplacian(uint32_t nodes, std::vector<Conductance> edges, size_t max_added)
-    : nodes_(nodes), edges_(std::move(edges)) {
-  eliminations_.reserve(nodes);
+    : nodes_(nodes), max_added_(max_added), edges_(std::move(edges)) {
+  Eliminate(max_added_);
+  if (is_exact_) PlanRepetition();
+}
+
+void FlowLaplacian::Eliminate(size_t max_added) {
+  eliminations_.clear();
+  neighbours_.clear();
+  eliminations_.reserve(nodes_);
   neighbours_.reserve(edges_.size());
-  FlowElimination(nodes, edges_, max_added).Run(this);
-  if (is_exact_) edges_.clear();
+  FlowElimination(nodes_, edges_, max_added).Run(this);
+}
+
+void FlowLaplacian::SetConductances(std::span<const double> values) {
+  for (size_t i = 0; i < edges_.size(); ++i) edges_[i].value = values[i];
+  if (is_exact_) {
+    RepeatElimination();
+  } else {
+    Eliminate(std::min(max_added_, edges_.size() / kEdgesPerAdded));
+  }
+}
+
+void FlowLaplacian::PlanRepetition() {
+  std::vector<uint32_t> order(nodes_);  // in which nodes are eliminated
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < eliminations_.size(); ++i) {
+    order[eliminations_[i].node] = i;
+    const auto part = std::span(neighbours_).subspan(first, eliminations_[i].end - first);
+    std::sort(part.begin(), part.end(),
+              [](const Neighbour& a, const Neighbour& b) { return a.node < b.node; });
+    first = eliminations_[i].end;
+  }
+  const auto slot_of = [&](uint32_t a, uint32_t b) {
+    const uint32_t i = std::min(order[a], order[b]);
+    const uint32_t other = eliminations_[i].node == a ? b : a;
+    const auto begin = neighbours_.begin() + (i == 0 ? 0 : eliminations_[i - 1].end);
+    const auto found = std::lower_bound(
+        begin, neighbours_.begin() + eliminations_[i].end, other,
+        [](const Neighbour& neighbour, uint32_t node) { return neighbour.node < node; });
+    return static_cast<uint32_t>(found - neighbours_.begin());
+  };
+  for (const Conductance& edge : edges_) {
+    const bool has_slot = edge.a != edge.b && edge.a != 0 && edge.b != 0;
+    slots_of_edges_.push_back(has_slot ? slot_of(edge.a, edge.b) : 0);
+  }
+  first = 0;
+  for (const Elimination& step : eliminations_) {
+    for (uint32_t i = first; i < step.end; ++i) {
+      for (uint32_t j = first; j < i; ++j) {
+        slots_of_added_.push_back(slot_of(neighbours_[i].node, neighbours_[j].node));
+      }
+    }
+    first = step.end;
+  }
+}
+
+void FlowLaplacian::RepeatElimination() {
+  values_.assign(neighbours_.size(), 0);
+  to_ground_.assign(nodes_, 0);
+  for (size_t i = 0; i < edges_.size(); ++i) {
+    const Conductance& edge = edges_[i];
+    if (edge.a == edge.b) continue;
+    if (edge.a == 0 || edge.b == 0) {
+      to_ground_[edge.a + edge.b] += edge.value;
+    } else {
+      values_[slots_of_edges_[i]] += edge.value;
+    }
+  }
+  uint32_t first = 0;
+  auto added = slots_of_added_.begin();
+  for (Elimination& step : eliminations_) {
+    const double to_ground = to_ground_[step.node];
+    double sum = to_ground;
+    for (uint32_t i = first; i < step.end; ++i) sum += values_[i];
+    step.inverse_sum = sum > 0 ? 1 / sum : 0;
+    for (uint32_t i = first; i < step.end; ++i) {
+      const double share = values_[i] * step.inverse_sum;
+      neighbours_[i].share = share;
+      to_ground_[neighbours_[i].node] += share * to_ground;
+      for (uint32_t j = first; j < i; ++j) values_[*added++] += share * values_[j];
+    }
+    first = step.end;
+  }
 }
 
 template <size_t kColumns>

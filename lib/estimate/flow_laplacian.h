@@ -13,6 +13,9 @@
 // Gaussian elimination for Laplacians", 2016), and what comes out preconditions conjugate
 // gradients. That makes it near to linear for any graph.
 //
+// The order, and what is added to what, is found once and serves for any conductances, as long as
+// elimination is exact.
+//
 // A part that nothing connects to node 0 has a solution if its b adds up to 0, as it does where b
 // comes from flows along its edges; one of its nodes is then grounded too.
 //
@@ -30,7 +33,7 @@ namespace hbbp {
 struct Conductance {
   uint32_t a = 0;
   uint32_t b = 0;
-  double value = 0;  // >= 0; 0: no edge
+  double value = 0;  // >= 0
 };
 
 class FlowLaplacian {
@@ -41,6 +44,9 @@ class FlowLaplacian {
 
   // Nodes of `edges` are below `nodes`. `max_added` bounds what elimination may add.
   FlowLaplacian(uint32_t nodes, std::vector<Conductance> edges, size_t max_added);
+
+  // Of the edges, in their order.
+  void SetConductances(std::span<const double> values);
 
   // Is elimination alone a solution?
   bool is_exact() const { return is_exact_; }
@@ -61,6 +67,9 @@ class FlowLaplacian {
   };
   friend class FlowElimination;
 
+  void Eliminate(size_t max_added);
+  void PlanRepetition();
+  void RepeatElimination();
   template <size_t kColumns>
   void Substitute(Vectors<kColumns>* x) const;
   template <size_t kColumns>
@@ -68,11 +77,19 @@ class FlowLaplacian {
   template <size_t kColumns>
   Vectors<kColumns> SolveByGradients(const Vectors<kColumns>& b) const;
 
-  uint32_t nodes_;
-  std::vector<Conductance> edges_;  // empty if elimination is exact
+  const uint32_t nodes_;
+  const size_t max_added_;
+  std::vector<Conductance> edges_;
   bool is_exact_ = true;
   std::vector<Elimination> eliminations_;
   std::vector<Neighbour> neighbours_;
+
+  // If it is exact: where in neighbours_ each edge counts, if not to the ground or to nothing, and
+  // each that is added, in the order of eliminations.
+  std::vector<uint32_t> slots_of_edges_;
+  std::vector<uint32_t> slots_of_added_;
+  std::vector<double> values_;  // by slot: conductances
+  std::vector<double> to_ground_;
 };
 
 }  // namespace hbbp

@@ -19,8 +19,8 @@ namespace {
 constexpr double kClockError = 0.5;
 // So many observations of the module weigh as much as all of the function in what one is worth.
 constexpr double kPriorObservations = 100;
-// Of one observation: what ran less did not run.
-constexpr double kNegligible = 1e-3;
+// Of one observation: nobody can say of a block that was not observed that it ran so rarely.
+constexpr double kNegligible = 0.1;
 // Behind a call that comes back at all, no less than this share of what is before it.
 constexpr double kComesBack = 0.1;
 

@@ -37,7 +37,7 @@ struct FlowErrors {
   double ebs = 0.05;
   // Instructions that samples slip by: of as many times as it or its neighbours ran, divided by its
   // length, a block has too many samples or too few.
-  double ebs_skid = 0.5;
+  double ebs_skid = 1;
   double streams = 0.02;
   double biased_streams = 0.5;  // next to a suspect branch (branch_bias.h)
   double leak = 0.1;            // of calls, if some come back

@@ -92,7 +92,7 @@ TEST_CASE("a random graph is solved by elimination alone, and by gradients where
     const FlowLaplacian bounded(kNodes, edges, max_added);
     CHECK_FALSE(bounded.is_exact());
     const auto x = bounded.Solve<1>(b);
-    CHECK(Residual(kNodes, edges, b, x) < 1e-6);
+    CHECK(Residual(kNodes, edges, b, x) < 1e-3);
     const auto y = bounded.Solve<kReplicates>(many);
     CHECK(y[7][4] == Approx(x[7][0]));
     CHECK(y[300][9] == Approx(-2 * x[300][0]));
@@ -109,6 +109,31 @@ TEST_CASE("a star of thousands of neighbours") {
   const FlowLaplacian laplacian(kNodes, edges, 4 * kNodes);
   CHECK(laplacian.is_exact());
   CHECK(laplacian.Solve<1>(b)[1][0] == Approx(2.0 / (kNodes - 2)));
+}
+
+TEST_CASE("conductances can be set again, and again") {
+  for (const size_t max_added : {size_t{0}, kAnyNumber}) {
+    std::mt19937_64 random(2);
+    std::vector<Conductance> edges;
+    FlowLaplacian::Vectors<1> b(50);
+    for (uint32_t i = 1; i < 50; ++i) {
+      edges.push_back({i - 1, i, 1});
+      edges.push_back({static_cast<uint32_t>(random() % 50), i, 1});
+      b[i][0] = std::normal_distribution<>()(random);
+    }
+    FlowLaplacian laplacian(50, edges, max_added);
+    CHECK(laplacian.is_exact() == (max_added != 0));
+    CHECK(Residual(50, edges, b, laplacian.Solve<1>(b)) < 1e-3);
+    for (int run = 0; run < 3; ++run) {
+      std::vector<double> values;
+      for (Conductance& edge : edges) {
+        edge.value = random() % 8 == 0 && edge.a + 1 != edge.b ? 0 : std::exp(random() % 9);
+        values.push_back(edge.value);
+      }
+      laplacian.SetConductances(values);
+      CHECK(Residual(50, edges, b, laplacian.Solve<1>(b)) < 1e-3);
+    }
+  }
 }
 
 TEST_CASE("nothing but the ground") { CHECK(FlowLaplacian(1, {}, 0).Solve<1>({{{3}}})[0][0] == 0); }
