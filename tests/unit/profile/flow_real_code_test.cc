@@ -209,7 +209,8 @@ class View : public ModuleCode {
 struct Result {
   // Sums of squares of errors, as fractions of all that ran.
   double ebs = 0, streams = 0, flow = 0;
-  double found = 0;  // blocks that ran, that no source saw, and that flow has
+  double covered = 0, often = 0;  // of blocks that ran often, those within a standard error
+  double found = 0;               // blocks that ran, that no source saw, and that flow has
 };
 
 Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t seed) {
@@ -243,7 +244,11 @@ Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t
     }
     for (const auto& [key, sums] : observed.streams) streams[start.value] += sums.weights;
   }
-  for (const CombinedBlock& block : combined) flow[block.block.start.value] = block.count;
+  std::map<uint64_t, double> standard_errors;
+  for (const CombinedBlock& block : combined) {
+    flow[block.block.start.value] = block.count;
+    standard_errors[block.block.start.value] = std::sqrt(VarianceOf(block.replicates));
+  }
   double sum = 0;
   for (const double count : truth) sum += count;
   Result result;
@@ -253,6 +258,10 @@ Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t
     result.ebs += square(ebs[start]);
     result.streams += square(streams[start]);
     result.flow += square(flow[start]);
+    if (truth[i] > 20 * kGap) {
+      ++result.often;
+      result.covered += std::abs(flow[start] - truth[i]) < standard_errors[start];
+    }
     result.found += truth[i] > 0 && ebs[start] == 0 && streams[start] == 0 && flow[start] > 0;
   }
   return result;
@@ -280,6 +289,8 @@ TEST_CASE("flow is nearer to the truth than each source, in functions of real pr
       all.streams += result.streams;
       all.flow += result.flow;
       all.found += result.found;
+      all.covered += result.covered;
+      all.often += result.often;
     }
   }
   if (functions == 0) HBBP_SKIP("none of the programs is here");
@@ -287,6 +298,7 @@ TEST_CASE("flow is nearer to the truth than each source, in functions of real pr
   CHECK(all.flow < 0.8 * std::min(all.ebs, all.streams));
   CHECK(better >= functions * 2 / 3);
   CHECK(all.found > 0);
+  CHECK(all.covered / all.often == Approx(0.667).margin(0.08));
 }
 
 }  // namespace
