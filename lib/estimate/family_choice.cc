@@ -12,9 +12,9 @@ FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams) 
 EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
                            const FamilyEvidence& streams) {
   if (asked != EstimatorKind::kAuto) return asked;
-  const bool may_choose =
+  const bool are_alike =
       ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;
-  return may_choose ? EstimatorKind::kTree : EstimatorKind::kStreams;
+  return are_alike ? EstimatorKind::kFlow : EstimatorKind::kStreams;
 }
 
 }  // namespace hbbp

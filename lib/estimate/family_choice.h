@@ -15,7 +15,7 @@ namespace hbbp {
 
 // The values are those of hbbp_estimator; capi/ asserts it.
 enum class EstimatorKind : int32_t {
-  kAuto = 0,     // kTree if EBS counted instructions beside LBR, else kStreams
+  kAuto = 0,     // kFlow if both families count executions, else kStreams
   kEbs = 1,      // IP samples
   kStreams = 2,  // taken branches
   kTree = 3,     // block by block

@@ -16,7 +16,7 @@ namespace hbbp {
 namespace {
 
 // Of a clock's samples: time is not instructions.
-constexpr double kClockError = 0.5;
+constexpr double kClockError = 3.0;
 // So many observations of the module weigh as much as all of the function in what one is worth.
 constexpr double kPriorObservations = 100;
 // Of one observation: nobody can say of a block that was not observed that it ran so rarely.
@@ -75,6 +75,7 @@ class ModuleFlow {
   std::vector<const ObservedBlock*> FindNodes(ModuleAddress address);
   void SetNode(const ObservedBlock& observed);
   void FindFunctionUnit();
+  void FindDisagreement();
   static StreamSums StreamsOf(const ObservedBlock& observed);
   void AddStreams(const ObservedBlock& observed, Unit* unit) const;
   std::optional<size_t> NodeAt(ModuleAddress start) const;
@@ -105,6 +106,8 @@ class ModuleFlow {
   // Of the function at hand.
   std::vector<Node> nodes_;
   double function_stream_unit_ = 1;
+  // Of samples with streams, beyond chance, as a fraction of counts.
+  double disagreement_ = 0;
   bool has_indirect_jumps_ = false;
   // Branches within the function, by their ends; what is left of arrivals_ comes from elsewhere.
   std::map<std::pair<size_t, size_t>, StreamSums> taken_;
@@ -182,6 +185,30 @@ void ModuleFlow::FindFunctionUnit() {
   function_stream_unit_ = unit.Of(otherwise) * crossed_by_stream_;
 }
 
+// Whether samples are of what they are taken for depends on the processor, the event and the code,
+// and nobody tells. But streams do not slip, so that where samples disagree with them by more than
+// chance explains, it is the samples that are to be trusted less.
+void ModuleFlow::FindDisagreement() {
+  double squares = 0, by_chance = 0, counts = 0;
+  for (const Node& node : nodes_) {
+    if (node.observed == nullptr || node.block.instruction_count == 0) continue;
+    const double length = node.block.instruction_count;
+    const StreamSums streams = StreamsOf(*node.observed);
+    const double by_streams = Bounded(evidence_.streams_scale * streams.weights);
+    double variance = 0;
+    for (const size_t i : node.observed->counts) {
+      variance += Bounded(evidence_.contributions[i].period_squares / length / length);
+    }
+    variance +=
+        Bounded(evidence_.streams_scale * evidence_.streams_scale * VarianceOf(streams.replicates));
+    const double difference = SampledCount(node) - by_streams;
+    squares += length * difference * difference;
+    by_chance += length * variance;
+    counts += length * by_streams * by_streams;
+  }
+  disagreement_ = counts > 0 ? std::sqrt(std::max(squares - by_chance, 0.0) / counts) : 0;
+}
+
 StreamSums ModuleFlow::StreamsOf(const ObservedBlock& observed) {
   StreamSums sum;
   for (const auto& [source_and_thread, sums] : observed.streams) sum.Add(sums);
@@ -221,7 +248,7 @@ void ModuleFlow::MeasureSamples(size_t index) {
   FlowMeasurement measurement;
   measurement.edge = node.edge;
   measurement.unit = period_.Of(1) / length;
-  measurement.relative_error = errors_.ebs + errors_.ebs_skid / length;
+  measurement.relative_error = std::hypot(errors_.ebs + errors_.ebs_skid / length, disagreement_);
   double beside = 0;
   if (index > 0) beside = SampledCount(nodes_[index - 1]);
   if (index + 1 < nodes_.size()) beside = std::max(beside, SampledCount(nodes_[index + 1]));
@@ -393,6 +420,7 @@ double ModuleFlow::UnitOf(const Node& node) const {
 
 void ModuleFlow::Solve() {
   FindFunctionUnit();
+  FindDisagreement();
   MakeGraph();
   const StatusOr<FlowSolution> solution = InferFlow(problem_);
   if (!solution.ok()) return;

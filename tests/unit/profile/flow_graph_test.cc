@@ -226,6 +226,29 @@ TEST_CASE("samples of a clock are known to be worse than those of instructions")
   CHECK(FlowErrorsOf(data).ebs > 5 * of_instructions);
 }
 
+TEST_CASE("samples that disagree with streams beyond chance are trusted less") {
+  // The code of the test above: 2004 and 2008 are the arms.
+  const auto arm = [](uint64_t sampled) {
+    constexpr uint64_t kStreams = 1'000'000;
+    FlowTest test;
+    test.AddFunction(0x2000, {0x85, 0xff, 0x74, 0x04, 0x01, 0xc8, 0xeb, 0x03, 0xff, 0xc1, 0x90,
+                              0x31, 0xc0, 0xc3});
+    test.Sample(0x2000, 2, 2'000'000);
+    test.Sample(0x2004, 2, sampled);
+    test.Sample(0x2008, 2, 2'000'000 - sampled);
+    test.Sample(0x200b, 2, 2'000'000);
+    test.Stream(0x500, 0x2000, 0x2002, kStreams, 1);
+    test.Stream(0x2002, 0x2008, 0x200d, kStreams);
+    test.Stream(0x500, 0x2000, 0x2006, kStreams, 1);
+    test.Stream(0x2006, 0x200b, 0x200d, kStreams);
+    return CountAt(test.Combine(), 0x2004);
+  };
+  // Many of both: samples say 9 to 1, streams 1 to 1.
+  CHECK(arm(1'800'000) == Approx(1'000'000).epsilon(0.03));
+  // What both agree on stays.
+  CHECK(arm(1'000'000) == Approx(1'000'000).epsilon(0.001));
+}
+
 TEST_CASE("nothing observed") { CHECK(FlowTest().Combine().empty()); }
 
 TEST_CASE("numbers that no profile should have") {
