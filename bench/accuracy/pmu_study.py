@@ -7,7 +7,8 @@
 
 table1: the methods of "Establishing a Base of Trust with Performance Counters for Enterprise
 Workloads" on each kernel. cutoff: from which block length on EBS is better than LBR, as the
-parameters of the PMU vary. hybrid: EBS alone, LBR alone, and the published rule by length.
+parameters of the PMU vary. hybrid: EBS alone, LBR alone, the published rule by length, and
+both under conservation of flow.
 
 A kernel is traced once, and the trace is sampled again and again, each time with another phase.
 Tables go to stdout. --svg needs matplotlib (Debian: python3-matplotlib).
@@ -15,6 +16,7 @@ Tables go to stdout. --svg needs matplotlib (Debian: python3-matplotlib).
 
 import argparse
 import csv
+import hashlib
 import json
 import math
 import pathlib
@@ -87,11 +89,13 @@ class Laboratory:
 
     def trace(self, kernel):
         """Files of the trace and of its exact counts."""
-        name = f"{kernel}.{self.arguments.rounds}"
+        program = self.kernels / kernel
+        build = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
+        name = f"{kernel}.{self.arguments.rounds}.{build}"
         trace, truth = self.folder / f"{name}.trace", self.folder / f"{name}.truth"
         if not trace.exists() or not truth.exists():
             run(self.model, "--save-trace", trace, "--truth", truth, "-o",
-                self.folder / "unused.data", "--", self.kernels / kernel, self.arguments.rounds)
+                self.folder / "unused.data", "--", program, self.arguments.rounds)
         return trace, truth
 
     def periods(self, options):
@@ -358,7 +362,7 @@ def main():
     parser.add_argument("--branch-period", type=int, default=200, help="in taken branches (200)")
     parser.add_argument("--settings", nargs="+", choices=[name for name, _ in SETTINGS],
                         help="of the study `cutoff` only these")
-    parser.add_argument("--estimators", nargs="+", default=["ebs", "streams", "tree"],
+    parser.add_argument("--estimators", nargs="+", default=["ebs", "streams", "tree", "flow"],
                         help="of the study `hybrid`: names or files that hbbp compare takes")
     parser.add_argument("--model-options", nargs=argparse.REMAINDER, default=[],
                         help="of the study `hybrid`, at the end: options for hbbp_pmu_model")

@@ -95,8 +95,19 @@ class Studies(unittest.TestCase):
 
     def test_hybrid(self):
         text, numbers = self.study("hybrid", "--model-options", "--skid", "0")
-        self.assertIn("| tree |", text.replace("streams | tree", "| tree"))
-        self.assertEqual(len(numbers), 1 + 2 * 3)
+        self.assertIn("| kernel | ebs | streams | tree | flow |", text)
+        self.assertEqual(len(numbers), 1 + 2 * 4)
+
+    def test_a_kept_trace_is_of_this_build(self):
+        kept = self.folder / "kept"
+        options = ("--keep", kept, "--model-options", "--skid", "0")
+        first = self.study("hybrid", *options)
+        traces = list(kept.glob("*.trace"))
+        self.assertEqual(len(traces), 1)
+        self.assertEqual(self.study("hybrid", *options), first)
+        traces[0].rename(kept / "fitter_sse.4.0123456789abcdef.trace")
+        self.assertEqual(self.study("hybrid", *options), first)
+        self.assertEqual(len(list(kept.glob("*.trace"))), 2)
 
     def test_wrong_build_is_told(self):
         result = subprocess.run([sys.executable, "-B", STUDY, "table1", "--build", self.folder],

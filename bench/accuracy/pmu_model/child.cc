@@ -18,6 +18,7 @@ constexpr int kNotStarted = 127;
 StatusOr<Child> Child::Start(const std::vector<std::string>& command,
                              const std::function<void()>& prepare) {
   std::vector<char*> words;
+  words.reserve(command.size() + 1);
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   const pid_t pid = ::fork();

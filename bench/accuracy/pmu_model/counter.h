@@ -110,7 +110,8 @@ class Counter {
         }
         break;
     }
-    return static_cast<uint64_t>(std::lround(cycles));
+    constexpr double kLongest = 1e12;
+    return cycles > 0 ? static_cast<uint64_t>(std::lround(std::min(cycles, kLongest))) : 0;
   }
 
   double Spread(double mean) { return mean > 0 ? random_.Exponential(mean) : 0; }

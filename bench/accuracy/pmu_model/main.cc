@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -32,6 +33,7 @@ struct Request {
   std::string truth;
   uint64_t repeats = 1;
   MethodOptions options;
+  std::string period_mode;
   uint64_t phase = 0;
   bool has_phase = false;
   PmuParameters parameters;
@@ -40,6 +42,7 @@ struct Request {
 void AddParameters(CLI::App* app, PmuParameters* parameters) {
   const auto add = [app](const char* name, auto* value, const char* help) {
     app->add_option(name, *value, help)
+        ->check(CLI::NonNegativeNumber)
         ->capture_default_str()
         ->take_last()
         ->group("Parameters of the PMU");
@@ -102,8 +105,9 @@ void AddOptions(CLI::App* app, Request* request) {
   app->add_option("--hybrid-ebs", request->options.hybrid_ebs, "the other half of hybrid")
       ->check(CLI::IsMember(EbsMethodNames()))
       ->capture_default_str();
-  app->add_option("--period-mode", request->options.period_mode, "instead of that of the method")
-      ->transform(CLI::CheckedTransformer(PeriodModes()));
+  app->add_option("--period-mode", request->period_mode,
+                  "fixed|prime|random|poisson, instead of that of the method")
+      ->check(CLI::IsMember(PeriodModes()));
   app->add_option("--seed", request->parameters.seed, "of all that is random")
       ->capture_default_str();
   app->add_option("--phase", request->phase, "events before the first overflow (random)")
@@ -133,8 +137,10 @@ Status Record(const Trace& trace, const std::string& method, const std::string& 
   MethodOptions options = request.options;
   options.seed = seed;
   if (request.has_phase) options.phase = request.phase;
+  if (!request.period_mode.empty()) options.period_mode = PeriodModes().at(request.period_mode);
   const std::vector<MethodEvent> events = EventsOf(method, options);
   std::vector<EventParameters> counted;
+  counted.reserve(events.size());
   for (const MethodEvent& event : events) counted.push_back(event.parameters);
   Recording recording(trace, events);
   parameters.seed = seed;
@@ -182,22 +188,29 @@ Status Run(const Request& request, const std::vector<std::string>& words) {
   return OkStatus();
 }
 
-}  // namespace
-}  // namespace hbbp::simulation
-
-int main(int argc, char** argv) {
-  hbbp::simulation::Request request;
+int Main(int argc, char** argv) {
+  Request request;
   CLI::App app("SIMULATION of a PMU: samples an exact trace of a program, as perf would record it");
-  hbbp::simulation::AddOptions(&app, &request);
-  app.prefix_command(false);
+  AddOptions(&app, &request);
   CLI11_PARSE(app, argc, argv);
   if (request.command.empty() == request.saved_trace.empty()) {
     std::fputs("hbbp_pmu_model: give a program behind --, or --trace FILE; see --help\n", stderr);
     return 2;
   }
-  const hbbp::Status status =
-      hbbp::simulation::Run(request, std::vector<std::string>(argv, argv + argc));
+  const Status status = Run(request, std::vector<std::string>(argv, argv + argc));
   if (status.ok()) return 0;
   std::fprintf(stderr, "hbbp_pmu_model: %s\n", status.message().c_str());
   return 1;
+}
+
+}  // namespace
+}  // namespace hbbp::simulation
+
+int main(int argc, char** argv) {
+  try {
+    return hbbp::simulation::Main(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "hbbp_pmu_model: %s\n", error.what());
+    return 1;
+  }
 }

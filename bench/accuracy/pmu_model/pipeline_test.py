@@ -234,6 +234,7 @@ class PipelineTest(unittest.TestCase):
                 (["--", self.folder / "missing"], "missing"),
                 (["--tracer", "step", "--", self.folder / "missing"], "could not be started"),
                 (["--period", "0", "--", "true"], "--period"),
+                (["--skid", "-1", "--", "true"], "--skid"),
                 (["--method", "magic", "--", "true"], "magic")):
             with self.subTest(words=words):
                 result = subprocess.run([MODEL, *map(str, words)], capture_output=True, text=True,

@@ -66,6 +66,7 @@ TEST_CASE("with a period of 1 and no delay every instruction is sampled once") {
   for (const Capture capture : {Capture::kInterrupt, Capture::kPreciseDist}) {
     const auto samples = Samples(trace, Ideal(), Instructions(1, 0, capture));
     std::vector<uint64_t> ips;
+    ips.reserve(samples.size());
     for (const SimulatedSample& sample : samples) ips.push_back(sample.ip);
     CHECK(ips == Addresses(trace));
   }

@@ -36,6 +36,7 @@ Reading ReadBack(const std::string& method, std::vector<SimulatedSample>* sample
   options.branch_period = 90;
   const std::vector<MethodEvent> events = EventsOf(method, options);
   std::vector<EventParameters> counted;
+  counted.reserve(events.size());
   for (const MethodEvent& event : events) counted.push_back(event.parameters);
   Recording recording(trace, events);
   Simulate(trace, {}, counted, [&](const SimulatedSample& sample) {
