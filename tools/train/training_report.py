@@ -15,7 +15,7 @@ def percent(share):
 
 
 def table(header, rows):
-    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    lines = [f"| {' | '.join(map(str, header))} |", "|" + "---|" * len(header)]
     return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
 
 
