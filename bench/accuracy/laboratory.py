@@ -212,8 +212,8 @@ def parse_arguments():
     parser.add_argument("--scale", type=float, default=1, help="how long kernels run (1), and whole: real programs")
     parser.add_argument("--keep", metavar="FOLDER", help="what keeps truth, profiles and labels")
     parser.add_argument("--reuse", action="store_true", help="profiles that --keep has, too, and not only truth")
-    parser.add_argument("--estimators", nargs="+", default=["tree"], metavar="NAME|FILE.json",
-                        help="what counts hybrids: names and trees of hbbp compare --estimator (tree)")
+    parser.add_argument("--estimators", nargs="+", default=["streams", "tree", "flow"], metavar="NAME|FILE.json",
+                        help="what counts hybrids: names and trees of hbbp compare --estimator (streams tree flow)")
     parser.add_argument("--mnemonics", action="store_true", help="a table of mnemonics for each program")
     parser.add_argument("--blocks", action="store_true", help="a table of blocks for each program")
     parser.add_argument("--top", type=number_of_at_least(1), default=20, help="rows of these tables (20)")

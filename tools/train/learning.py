@@ -5,6 +5,7 @@ sum truth * length. How many labels a tree gets right does not matter: most bloc
 """
 
 import dataclasses
+import statistics
 
 import numpy
 from sklearn.tree import DecisionTreeClassifier
@@ -16,8 +17,6 @@ from labelled_blocks import CLASSES
 EBS, STREAMS = CLASSES.index("ebs"), CLASSES.index("streams")
 LEAVES = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 MIN_SAMPLES = (1, 10, 50, 200)
-# A tree with more leaves has to be better by that much, as a share of the error.
-WORTH_MORE_LEAVES = 0.01
 GROUPS = 5
 # Blocks that together have less than this share of a program's instructions, by truth and by both
 # sources, are not learned from: they are most of all blocks, and tell nothing.
@@ -167,11 +166,20 @@ def mean(by_program):
     return sum(by_program.values()) / len(by_program)
 
 
+def standard_error(values):
+    return statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+
+
 def best(errors):
-    """The settings of the least error; of those that are about as good, with the fewest leaves."""
+    """The fewest leaves that are not clearly worse than the settings of the least error: by less
+    than the standard error of the difference, program by program."""
     means = {settings: mean(by_program) for settings, by_program in errors.items()}
-    enough = min(means.values()) * (1 + WORTH_MORE_LEAVES)
-    good = [settings for settings, error in means.items() if error <= enough]
+    least = errors[min(means, key=means.get)]
+    good = []
+    for settings, by_program in errors.items():
+        worse_by = [by_program[program] - least[program] for program in least]
+        if statistics.mean(worse_by) <= standard_error(worse_by):
+            good.append(settings)
     return min(good, key=lambda settings: (settings.leaves, means[settings], -settings.min_samples,
                                            settings.weights))
 

@@ -15,7 +15,7 @@ def percent(share):
 
 
 def table(header, rows):
-    lines = [f"| {' | '.join(header)} |", "|" + "---|" * len(header)]
+    lines = [f"| {' | '.join(map(str, header))} |", "|" + "---|" * len(header)]
     return "\n".join(lines + [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
 
 
@@ -52,23 +52,22 @@ def held_out(title, results):
 
 
 def experiments(errors, chosen):
-    """What each setting does when the others are as chosen. `errors`: of learning.errors_left_out."""
+    """The number of leaves against each other setting, the third as chosen. `errors`: of
+    learning.errors_left_out."""
+    leaves = sorted({settings.leaves for settings in errors})
     parts = []
-    for field, title in (("leaves", "Number of leaves"), ("min_samples", "Blocks a child must have"),
-                         ("weights", "Weights of blocks")):
-        others = [name for name in ("leaves", "min_samples", "weights") if name != field]
-        rows = []
-        for settings, by_program in errors.items():
-            if any(getattr(settings, name) != getattr(chosen, name) for name in others):
-                continue
-            rows.append([getattr(settings, field), percent(mean(by_program)),
-                         percent(statistics.median(by_program.values()))])
-        if len(rows) > 1:
-            parts.append(f"### {title}\n" +
-                         table([title.lower(), "error on left-out programs: mean", "median"], rows))
+    for field, third, title in (("min_samples", "weights", "Leaves, and blocks that a child must have"),
+                                ("weights", "min_samples", "Leaves, and weights of blocks")):
+        values = list(dict.fromkeys(getattr(settings, field) for settings in errors))
+        found = {(settings.leaves, getattr(settings, field)): mean(by_program)
+                 for settings, by_program in errors.items()
+                 if getattr(settings, third) == getattr(chosen, third)}
+        if len(found) > 1:
+            rows = [[count] + [percent(found[count, value]) for value in values] for count in leaves]
+            parts.append(f"### {title}\n" + table(["leaves", *values], rows))
     if not parts:
         return ""
-    return f"## Settings\nThe others as chosen ({chosen}).\n\n" + "\n".join(parts)
+    return f"## Settings\nMean error on left-out programs. Chosen: {chosen}.\n\n" + "\n".join(parts)
 
 
 def importances(values):
