@@ -336,11 +336,12 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
     bool counts_executions = true;
   } ebs, streams;
   for (const SourceView& source : sources) {
-    Family& family = HasStreams(source.source) ? streams : ebs;
+    const bool has_streams = HasStreams(source.source);
+    Family& family = has_streams ? streams : ebs;
     family.is_there = true;
-    family.counts_executions &= source.unit == HBBP_UNIT_INSTRUCTIONS ||
-                                source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
-                                source.unit == HBBP_UNIT_UOPS;
+    family.counts_executions &=
+        has_streams ? source.unit == HBBP_UNIT_TAKEN_BRANCHES
+                    : source.unit == HBBP_UNIT_INSTRUCTIONS || source.unit == HBBP_UNIT_UOPS;
   }
   const bool is_exact =
       (ebs.is_there && ebs.counts_executions) || (streams.is_there && streams.counts_executions);

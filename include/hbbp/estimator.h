@@ -7,7 +7,8 @@
  * that only one of them observed is counted by that one, whatever the estimator.
  *
  * Families are put on one scale first: that of the family whose events are executions
- * (instructions, uops, taken branches), if the other's are not; that of streams, if neither's are.
+ * (instructions or uops between samples, taken branches between stacks), if the other's are not;
+ * that of streams, if neither's are.
  */
 #ifndef HBBP_ESTIMATOR_H_
 #define HBBP_ESTIMATOR_H_

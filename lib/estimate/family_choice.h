@@ -31,11 +31,11 @@ constexpr SourceFamily FamilyOf(SourceKind source) {
   return HasStreams(source) ? SourceFamily::kStreams : SourceFamily::kEbs;
 }
 
-// Does a period of that event stand for executions as it is? (Of a clock it does not, and then
-// counts are right up to a factor.)
-constexpr bool CountsExecutions(EventKind event) {
-  return event == EventKind::kInstructions || event == EventKind::kUops ||
-         event == EventKind::kTakenBranches;
+// Does a period stand for executions as it is? (Of a clock it does not, nor do instructions between
+// branch stacks, of which each stream would need its share. Counts are then right up to a factor.)
+constexpr bool CountsExecutions(SourceFamily family, EventKind event) {
+  if (family == SourceFamily::kStreams) return event == EventKind::kTakenBranches;
+  return event == EventKind::kInstructions || event == EventKind::kUops;
 }
 
 // What is common to counts of one family in a profile.

@@ -456,7 +456,8 @@ std::vector<CombinedBlock> ModuleFlow::Combine() {
 FlowErrors FlowErrorsOf(const ProfileData& data) {
   FlowErrors errors;
   for (const SourceRecord& source : data.sources) {
-    if (!HasStreams(source.kind) && !CountsExecutions(source.event)) errors.ebs = kClockError;
+    if (!HasStreams(source.kind) && !CountsExecutions(SourceFamily::kEbs, source.event))
+      errors.ebs = kClockError;
   }
   return errors;
 }

@@ -107,10 +107,10 @@ void ResolvedProfile::FindScales(const std::vector<ObservedModule>& all) const {
   for (size_t i = 0; i < data_.sources.size(); ++i) {
     if (source_samples_[i] == 0) continue;
     const SourceRecord& source = data_.sources[i];
-    const bool is_ebs = FamilyOf(source.kind) == SourceFamily::kEbs;
-    FamilyEvidence& evidence = is_ebs ? ebs : streams;
+    const SourceFamily family = FamilyOf(source.kind);
+    FamilyEvidence& evidence = family == SourceFamily::kEbs ? ebs : streams;
     evidence.is_observed = true;
-    evidence.counts_executions &= CountsExecutions(source.event);
+    evidence.counts_executions &= CountsExecutions(family, source.event);
   }
   const auto add = [&](const ObservedModule& module) {
     for (const auto& [start, block] : module.observations.blocks) {

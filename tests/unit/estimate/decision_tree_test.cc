@@ -134,6 +134,17 @@ TEST_CASE("deep JSON and deep trees are refused") {
   CHECK_THAT(tree.status().message(), Catch::Contains("deeper than 256"));
 }
 
+TEST_CASE("instructions between branch stacks are no executions of streams") {
+  using enum EventKind;
+  CHECK(CountsExecutions(SourceFamily::kStreams, kTakenBranches));
+  CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kInstructions));
+  CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kTaskClock));
+  CHECK(CountsExecutions(SourceFamily::kEbs, kInstructions));
+  CHECK(CountsExecutions(SourceFamily::kEbs, kUops));
+  CHECK_FALSE(CountsExecutions(SourceFamily::kEbs, kTakenBranches));
+  CHECK_FALSE(CountsExecutions(SourceFamily::kEbs, kCycles));
+}
+
 TEST_CASE("counts are scaled to the family that counts executions") {
   const FamilyEvidence executions{true, true, 100};
   const FamilyEvidence clock{true, false, 400};
