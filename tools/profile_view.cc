@@ -69,6 +69,11 @@ void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::s
   if (ebs == sources.end() || streams == sources.end()) return;
   const char* const ebs_name = SourceName(ebs->source);
   const char* const streams_name = SourceName(streams->source);
+  if (!ebs->is_one_scale) {
+    notes->push_back(std::string("no module was observed by both ") + ebs_name + " and " +
+                     streams_name + ", so their counts are not on one scale: do not add them");
+    return;
+  }
   std::string note =
       std::string("code that both ") + ebs_name + " and " + streams_name + " saw is counted by ";
   switch (ebs->estimator) {
@@ -154,6 +159,7 @@ StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
     sources[i].estimator = estimator.estimator;
     sources[i].scale =
         HasStreams(sources[i].source) ? estimator.streams_scale : estimator.ebs_scale;
+    sources[i].is_one_scale = estimator.is_one_scale != 0;
     if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK) {
       return ToStatus(error);
     }
@@ -336,6 +342,7 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
     bool counts_executions = true;
   } ebs, streams;
   for (const SourceView& source : sources) {
+    if (!source.is_one_scale) return true;
     const bool has_streams = HasStreams(source.source);
     Family& family = has_streams ? streams : ebs;
     family.is_there = true;

@@ -41,6 +41,7 @@ struct SourceView : hbbp_source_info {
   // What counts blocks that sources of both families saw, and what its counts were multiplied by.
   hbbp_estimator estimator = HBBP_ESTIMATOR_AUTO;
   double scale = 1;
+  bool is_one_scale = true;  // with sources of the other family
 };
 
 // Are its samples consecutive taken branches?

@@ -21,8 +21,9 @@ HBBP_EXTERN_C_BEGIN
 
 typedef int32_t hbbp_estimator;
 enum {
-  HBBP_ESTIMATOR_AUTO = 0,    /* FLOW where EBS counted instructions and LBR taken branches, else
-                                 STREAMS: samples of a clock tell where time goes, not executions */
+  HBBP_ESTIMATOR_AUTO = 0,    /* TREE where EBS counted instructions and LBR taken branches, else
+                                 STREAMS: samples of a clock tell where time goes, not executions;
+                                 EBS if there are no streams at all */
   HBBP_ESTIMATOR_EBS = 1,     /* IP samples; a block without any has no count */
   HBBP_ESTIMATOR_STREAMS = 2, /* streams; a block that none crossed has no count */
   HBBP_ESTIMATOR_TREE = 3,    /* by a decision tree, block by block; a block that the chosen family
@@ -43,6 +44,9 @@ typedef struct hbbp_estimator_info {
   hbbp_estimator estimator; /* never HBBP_ESTIMATOR_AUTO */
   double ebs_scale;         /* what its counts were multiplied by */
   double streams_scale;
+  uint32_t is_one_scale; /* 0: no module was observed by both families, so that there was nothing to
+                            find a scale by, and counts of both are not to be added */
+  uint32_t reserved;
 } hbbp_estimator_info;
 
 /* Counts the blocks of a profile by another estimator from now on, as often as wanted. Everything

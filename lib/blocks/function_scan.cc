@@ -4,28 +4,10 @@
 #include <utility>
 
 #include "isa/control_flow.h"
+#include "isa/legacy_prefix.h"
 
 namespace hbbp {
 namespace {
-
-bool IsLegacyPrefix(uint8_t byte) {
-  switch (byte) {
-    case 0x26:
-    case 0x2e:
-    case 0x36:
-    case 0x3e:
-    case 0x64:
-    case 0x65:
-    case 0x66:
-    case 0x67:
-    case 0xf0:
-    case 0xf2:
-    case 0xf3:
-      return true;
-    default:
-      return false;
-  }
-}
 
 // The nops that assemblers align code with.
 bool IsPadding(std::span<const uint8_t> instruction) {

@@ -59,6 +59,7 @@ HBBP_API hbbp_status hbbp_profile_get_estimator(const hbbp_profile* profile,
     full.estimator = static_cast<hbbp_estimator>(profile->resolved.estimator());
     full.ebs_scale = profile->resolved.family_scales().ebs;
     full.streams_scale = profile->resolved.family_scales().streams;
+    full.is_one_scale = profile->resolved.family_scales().are_common ? 1 : 0;
     return WriteOutput(full, "hbbp_estimator_info", info);
   });
 }

@@ -1,20 +1,30 @@
 #include "estimate/family_choice.h"
 
+#include <cmath>
+
 namespace hbbp {
 
 FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams) {
-  const bool both_count = ebs.counts_executions && streams.counts_executions;
-  if (both_count || ebs.instructions <= 0 || streams.instructions <= 0) return {};
-  if (ebs.counts_executions) return {.streams = ebs.instructions / streams.instructions};
-  return {.ebs = streams.instructions / ebs.instructions};
+  const bool are_both = ebs.is_observed && streams.is_observed;
+  if (!are_both || (ebs.counts_executions && streams.counts_executions)) return {};
+  FamilyScales scales;
+  if (ebs.counts_executions) {
+    scales.streams = ebs.instructions / streams.instructions;
+  } else {
+    scales.ebs = streams.instructions / ebs.instructions;
+  }
+  const auto is_scale = [](double scale) { return std::isfinite(scale) && scale > 0; };
+  if (is_scale(scales.ebs) && is_scale(scales.streams)) return scales;
+  return {.are_common = false};
 }
 
 EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
                            const FamilyEvidence& streams) {
   if (asked != EstimatorKind::kAuto) return asked;
-  const bool are_alike =
+  if (!streams.is_observed && ebs.is_observed) return EstimatorKind::kEbs;
+  const bool may_choose =
       ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;
-  return are_alike ? EstimatorKind::kFlow : EstimatorKind::kStreams;
+  return may_choose ? EstimatorKind::kTree : EstimatorKind::kStreams;
 }
 
 }  // namespace hbbp

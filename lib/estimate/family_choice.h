@@ -15,7 +15,7 @@ namespace hbbp {
 
 // The values are those of hbbp_estimator; capi/ asserts it.
 enum class EstimatorKind : int32_t {
-  kAuto = 0,     // kFlow if both families count executions, else kStreams
+  kAuto = 0,     // kTree if both families count executions, else kStreams, or kEbs without any
   kEbs = 1,      // IP samples
   kStreams = 2,  // taken branches
   kTree = 3,     // block by block
@@ -49,10 +49,13 @@ struct FamilyEvidence {
 struct FamilyScales {
   double ebs = 1;
   double streams = 1;
+  // Are counts of both families on one scale, or is there one family only?
+  bool are_common = true;
 };
 
 // What counts have to be multiplied by to be on one scale: that of the family that counts
-// executions, if one does, else that of streams. Both 1 if only one family was observed.
+// executions, if one does, else that of streams. Both 1 if only one family was observed, or if no
+// module was by both.
 FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams);
 
 // Never kAuto.

@@ -29,6 +29,8 @@ constexpr double kBalance = 1e-13;
 constexpr double kWayToBound = 0.995;  // that a step may go
 constexpr int kBalanceSteps = 4;
 constexpr size_t kAddedPerEdge = 8;
+// Of graphs that elimination alone does not solve, which no program that people write has.
+constexpr size_t kMostTangledEdges = 100'000;
 
 using Column = FlowLaplacian::Vectors<1>;
 
@@ -55,6 +57,7 @@ class Inference {
         laplacian_(problem.nodes, WithoutConductances(problem),
                    kAddedPerEdge * (problem.nodes + problem.edges.size())) {}
 
+  bool can_eliminate() const { return laplacian_.is_exact(); }
   FlowSolution Run();
 
  private:
@@ -72,6 +75,8 @@ class Inference {
   };
 
   void ExpectMeasurements();
+  // A fraction of the scale, as the flows of edges are.
+  double UnitOf(const FlowMeasurement& measurement) const;
   double Variance(const FlowMeasurement& measurement) const;
   void Weigh();
   void Start();
@@ -105,16 +110,21 @@ class Inference {
 void Inference::ExpectMeasurements() {
   std::vector<double> observations(edges_.size()), exposures(edges_.size());
   for (const FlowMeasurement& measurement : problem_.measurements) {
-    observations[measurement.edge] += measurement.value / measurement.unit;
-    exposures[measurement.edge] += scale_ / measurement.unit;
+    const double unit = UnitOf(measurement);
+    observations[measurement.edge] += measurement.value / scale_ / unit;
+    exposures[measurement.edge] += 1 / unit;
   }
   for (size_t e = 0; e < edges_.size(); ++e) {
     if (exposures[e] > 0) edges_[e].expected = observations[e] / exposures[e];
   }
 }
 
+double Inference::UnitOf(const FlowMeasurement& measurement) const {
+  return std::clamp(measurement.unit / scale_, kSmallestUnit, kLargestUnit);
+}
+
 double Inference::Variance(const FlowMeasurement& measurement) const {
-  const double unit = std::clamp(measurement.unit / scale_, kSmallestUnit, kLargestUnit);
+  const double unit = UnitOf(measurement);
   const double expected = edges_[measurement.edge].expected;
   const double relative_error = std::min(measurement.relative_error, kLargestError) * expected;
   const double error = std::min(measurement.error / scale_, kLargestError);
@@ -374,7 +384,17 @@ StatusOr<FlowSolution> InferFlow(const FlowProblem& problem) {
     largest = std::max(largest, measurement.value);
   }
   if (largest == 0) return FlowSolution{std::vector<Flow>(problem.edges.size())};
-  return Inference(problem, largest).Run();
+  Inference inference(problem, largest);
+  if (problem.edges.size() > kMostTangledEdges && !inference.can_eliminate()) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "%zu edges so tangled that it would take minutes; at most %zu",
+                      problem.edges.size(), kMostTangledEdges);
+  }
+  FlowSolution solution = inference.Run();
+  const bool is_finite = std::all_of(solution.flows.begin(), solution.flows.end(),
+                                     [](const Flow& flow) { return std::isfinite(flow.count); });
+  if (is_finite) return solution;
+  return MakeStatus(StatusCode::kUnsupported, "numbers too far apart to be reconciled");
 }
 
 }  // namespace hbbp

@@ -74,6 +74,7 @@ inline constexpr double kMaxFlow = 1e30;
 
 // kInvalidArgument: an edge between nodes, or a measurement of an edge, that does not exist; a
 // value or error that is negative, more than kMaxFlow or no number; a unit that is not positive.
+// kUnsupported: a large graph that is not like those of programs; numbers too far apart.
 StatusOr<FlowSolution> InferFlow(const FlowProblem& problem);
 
 }  // namespace hbbp

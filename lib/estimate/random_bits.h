@@ -8,10 +8,13 @@ namespace hbbp {
 
 class RandomBits {
  public:
+  // Seeds that are so far apart give numbers of one sequence.
+  static constexpr uint64_t kStep = 0x9E3779B97F4A7C15ull;
+
   explicit RandomBits(uint64_t seed) : state_(seed) {}
 
   uint64_t Next() {
-    state_ += 0x9E3779B97F4A7C15ull;
+    state_ += kStep;
     uint64_t mixed = state_;
     mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
     mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;

@@ -1,13 +1,11 @@
 #include "estimate/stream_estimator.h"
 
+#include "estimate/random_bits.h"
+
 namespace hbbp {
 
 size_t ReplicateOf(uint64_t burst_number) {
-  // splitmix64
-  uint64_t mixed = (burst_number + 1) * 0x9E3779B97F4A7C15ull;
-  mixed = (mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9ull;
-  mixed = (mixed ^ (mixed >> 27)) * 0x94D049BB133111EBull;
-  return (mixed ^ (mixed >> 31)) % kReplicates;
+  return RandomBits(burst_number * RandomBits::kStep).Next() % kReplicates;
 }
 
 double VarianceOf(const ReplicateSums& replicates) {

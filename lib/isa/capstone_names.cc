@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "isa/legacy_prefix.h"
+#include "isa/legacy_prefix.h"
 #include "isa/mnemonic_table.h"
 
 namespace hbbp {
@@ -45,25 +47,6 @@ bool IsAmbiguous(unsigned id) {
 }
 
 bool IsRex(uint8_t byte) { return (byte & 0xf0) == 0x40; }
-
-bool IsLegacyPrefix(uint8_t byte) {
-  switch (byte) {
-    case 0x26:
-    case 0x2e:
-    case 0x36:
-    case 0x3e:
-    case 0x64:
-    case 0x65:
-    case 0x66:
-    case 0x67:
-    case 0xf0:
-    case 0xf2:
-    case 0xf3:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 

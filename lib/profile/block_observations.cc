@@ -160,6 +160,7 @@ class Observer {
       ObservedBlock& observed = observations_.blocks[block.start];
       observed.block = block;
       for (const auto& [key, sum] : sums) observed.streams[key].Add(sum);
+      observed.all_streams.Add(all);
       if (block.start != crossed_.back().start) observed.fell_through.Add(all);
       if (function.Contains(block.start)) continue;
       observed.streams_into_function += all.streams;

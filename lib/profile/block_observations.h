@@ -48,6 +48,7 @@ struct ObservedBlock {
   std::vector<size_t> counts;                                   // indices of IP samples in it
   std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by source and thread
   StreamSums fell_through;  // streams that went on into the block behind it
+  StreamSums all_streams;   // of all sources and threads
   // Streams that came to its function here: by a branch, or from the block before it.
   uint64_t streams_into_function = 0;
   BranchBias bias;  // of the branches in it

@@ -19,7 +19,8 @@ namespace {
 constexpr double kClockError = 3.0;
 // So many observations of the module weigh as much as all of the function in what one is worth.
 constexpr double kPriorObservations = 100;
-// Of one observation: nobody can say of a block that was not observed that it ran so rarely.
+// Of one observation, for all the blocks of a function that nobody observed: nobody can say that
+// they ran so rarely.
 constexpr double kNegligible = 0.1;
 // Behind a call that comes back at all, no less than this share of what is before it.
 constexpr double kComesBack = 0.1;
@@ -76,13 +77,13 @@ class ModuleFlow {
   void SetNode(const ObservedBlock& observed);
   void FindFunctionUnit();
   void FindDisagreement();
-  static StreamSums StreamsOf(const ObservedBlock& observed);
   void AddStreams(const ObservedBlock& observed, Unit* unit) const;
   std::optional<size_t> NodeAt(ModuleAddress start) const;
   std::optional<size_t> NodeAround(ModuleAddress address) const;
   void MakeGraph();
   void AddFallThrough(size_t from);
   void AddTaken(size_t from);
+  void AddFallenIn(size_t to);
   void AddEntries(size_t to);
   uint32_t AddEdge(uint32_t from, uint32_t to);
   void MeasureSamples(size_t index);
@@ -93,7 +94,9 @@ class ModuleFlow {
   double CountOf(const Node& node) const;
   // What one observation of it counts.
   double UnitOf(const Node& node) const;
+  ReplicateSums SampleReplicates(const Node& node) const;
   void Solve();
+  void CountAsObserved();
 
   const FlowEvidence& evidence_;
   BlockMap* const map_;
@@ -109,6 +112,7 @@ class ModuleFlow {
   // Of samples with streams, beyond chance, as a fraction of counts.
   double disagreement_ = 0;
   bool has_indirect_jumps_ = false;
+  bool has_streams_ = false;
   // Branches within the function, by their ends; what is left of arrivals_ comes from elsewhere.
   std::map<std::pair<size_t, size_t>, StreamSums> taken_;
   std::map<size_t, StreamSums> entered_;
@@ -125,7 +129,7 @@ void ModuleFlow::FindUnits() {
       period_.Add(contribution.period_sum, contribution.period_squares);
     }
     AddStreams(observed, &stream_unit_);
-    const auto crossing = static_cast<double>(StreamsOf(observed).streams);
+    const auto crossing = static_cast<double>(observed.all_streams.streams);
     crossings += crossing;
     streams += crossing - static_cast<double>(observed.fell_through.streams);
   }
@@ -193,7 +197,7 @@ void ModuleFlow::FindDisagreement() {
   for (const Node& node : nodes_) {
     if (node.observed == nullptr || node.block.instruction_count == 0) continue;
     const double length = node.block.instruction_count;
-    const StreamSums streams = StreamsOf(*node.observed);
+    const StreamSums& streams = node.observed->all_streams;
     const double by_streams = Bounded(evidence_.streams_scale * streams.weights);
     double variance = 0;
     for (const size_t i : node.observed->counts) {
@@ -206,17 +210,11 @@ void ModuleFlow::FindDisagreement() {
     by_chance += length * variance;
     counts += length * by_streams * by_streams;
   }
-  disagreement_ = counts > 0 ? std::sqrt(std::max(squares - by_chance, 0.0) / counts) : 0;
-}
-
-StreamSums ModuleFlow::StreamsOf(const ObservedBlock& observed) {
-  StreamSums sum;
-  for (const auto& [source_and_thread, sums] : observed.streams) sum.Add(sums);
-  return sum;
+  disagreement_ = counts > 0 ? Bounded(std::sqrt(std::max(squares - by_chance, 0.0) / counts)) : 0;
 }
 
 void ModuleFlow::AddStreams(const ObservedBlock& observed, Unit* unit) const {
-  const StreamSums sum = StreamsOf(observed);
+  const StreamSums& sum = observed.all_streams;
   const double scale = evidence_.streams_scale;
   unit->Add(scale * sum.weights, scale * scale * VarianceOf(sum.replicates));
 }
@@ -253,23 +251,29 @@ void ModuleFlow::MeasureSamples(size_t index) {
   if (index > 0) beside = SampledCount(nodes_[index - 1]);
   if (index + 1 < nodes_.size()) beside = std::max(beside, SampledCount(nodes_[index + 1]));
   measurement.error = errors_.ebs_skid / length * beside;
-  if (node.observed != nullptr) {
-    for (const size_t i : node.observed->counts) {
-      const Contribution& contribution = evidence_.contributions[i];
-      const double sum = Bounded(contribution.period_sum / length);
-      const double squares = Bounded(contribution.period_squares / length / length);
-      measurement.value = Bounded(measurement.value + sum);
-      RandomBits seed(evidence_.data.counts[i].offset ^ uint64_t{contribution.thread} << 48 ^
-                      uint64_t{contribution.source} << 40);
-      measurement.replicates.Add(DealSamples(contribution.samples, sum, squares, seed.Next()));
-    }
-  }
+  measurement.value = SampledCount(node);
+  measurement.replicates = SampleReplicates(node);
   problem_.measurements.push_back(measurement);
+}
+
+ReplicateSums ModuleFlow::SampleReplicates(const Node& node) const {
+  ReplicateSums replicates;
+  if (node.observed == nullptr) return replicates;
+  const double length = std::max(node.block.instruction_count, 1u);
+  for (const size_t i : node.observed->counts) {
+    const Contribution& contribution = evidence_.contributions[i];
+    RandomBits seed(evidence_.data.counts[i].offset ^ uint64_t{contribution.thread} << 48 ^
+                    uint64_t{contribution.source} << 40);
+    replicates.Add(DealSamples(contribution.samples, Bounded(contribution.period_sum / length),
+                               Bounded(contribution.period_squares / length / length),
+                               seed.Next()));
+  }
+  return replicates;
 }
 
 void ModuleFlow::MeasureStreams(uint32_t edge, const StreamSums& sums, const Node* from,
                                 const Node* to) {
-  if (!evidence_.observations.has_streams) return;
+  if (!has_streams_) return;
   const auto is_biased = [](const Node* node) {
     return node != nullptr && node->observed != nullptr && IsSuspect(node->observed->bias);
   };
@@ -295,7 +299,7 @@ double ModuleFlow::SampledCount(const Node& node) const {
 double ModuleFlow::CountOf(const Node& node) const {
   if (node.observed == nullptr) return 0;
   return std::max(SampledCount(node),
-                  Bounded(evidence_.streams_scale * StreamsOf(*node.observed).weights));
+                  Bounded(evidence_.streams_scale * node.observed->all_streams.weights));
 }
 
 // As if it had been measured to be 0, with that error.
@@ -376,15 +380,31 @@ void ModuleFlow::AddEntries(size_t to) {
   }
 }
 
+// From the function before, or from a block that the function does not have.
+void ModuleFlow::AddFallenIn(size_t to) {
+  const ModuleAddress start = nodes_[to].block.start;
+  const auto& blocks = evidence_.observations.blocks;
+  auto before = blocks.lower_bound(start);
+  if (before == blocks.begin()) return;
+  const ObservedBlock& observed = (--before)->second;
+  if (observed.block.end != start || NodeAt(observed.block.start)) return;
+  if (observed.fell_through.streams != 0) entered_[to].Add(observed.fell_through);
+}
+
 void ModuleFlow::MakeGraph() {
   problem_ = {};
   problem_.nodes = static_cast<uint32_t>(2 * nodes_.size() + 1);
   taken_.clear();
   entered_.clear();
+  // Elsewhere in the module they say nothing of this function.
+  has_streams_ = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
+    return node.observed != nullptr && !node.observed->streams.empty();
+  });
   for (size_t to = 0; to < nodes_.size(); ++to) {
     Node& node = nodes_[to];
     node.edge = AddEdge(In(to), Out(to));
     MeasureSamples(to);
+    AddFallenIn(to);
     const auto arrivals = arrivals_.find(node.block.start);
     if (arrivals == arrivals_.end()) continue;
     for (const Arrival& arrival : arrivals->second) {
@@ -414,7 +434,7 @@ void ModuleFlow::MakeGraph() {
 }
 
 double ModuleFlow::UnitOf(const Node& node) const {
-  if (evidence_.observations.has_streams) return function_stream_unit_;
+  if (has_streams_) return function_stream_unit_;
   return period_.Of(1) / std::max(node.block.instruction_count, 1u);
 }
 
@@ -423,11 +443,35 @@ void ModuleFlow::Solve() {
   FindDisagreement();
   MakeGraph();
   const StatusOr<FlowSolution> solution = InferFlow(problem_);
-  if (!solution.ok()) return;
+  if (!solution.ok()) {
+    CountAsObserved();
+    return;
+  }
+  double unobserved = 0;
+  for (const Node& node : nodes_) {
+    if (node.observed == nullptr) unobserved += solution->flows[node.edge].count / UnitOf(node);
+  }
   for (const Node& node : nodes_) {
     const Flow& flow = solution->flows[node.edge];
-    if (node.observed == nullptr && flow.count < kNegligible * UnitOf(node)) continue;
+    if (node.observed == nullptr && (unobserved < kNegligible || flow.count == 0)) continue;
     combined_.push_back({node.block, flow.count, flow.replicates});
+  }
+}
+
+// Where a graph is too large to solve, or numbers are absurd.
+void ModuleFlow::CountAsObserved() {
+  for (const Node& node : nodes_) {
+    if (node.observed == nullptr) continue;
+    CombinedBlock block{node.block, 0, {}};
+    if (has_streams_) {
+      const StreamSums& streams = node.observed->all_streams;
+      block.count = Bounded(evidence_.streams_scale * streams.weights);
+      block.replicates.Add(streams.replicates, evidence_.streams_scale);
+    } else {
+      block.count = SampledCount(node);
+      block.replicates = SampleReplicates(node);
+    }
+    combined_.push_back(block);
   }
 }
 

@@ -30,12 +30,6 @@ SourceKind KindIn(const ProfileData& data, SourceFamily family) {
   return source == data.sources.end() ? SourceKind::kNone : source->kind;
 }
 
-StreamSums StreamsOf(const ObservedBlock& observed) {
-  StreamSums sum;
-  for (const auto& [source_and_thread, sums] : observed.streams) sum.Add(sums);
-  return sum;
-}
-
 void Scale(double factor, StreamSums* sums) {
   if (factor == 1) return;
   sums->weights *= factor;
@@ -95,7 +89,7 @@ void ResolvedProfile::CountInInstructions(const ObservedModule& observed) const 
 
 double ResolvedProfile::InstructionsBy(SourceFamily family, const ObservedBlock& observed) const {
   if (family == SourceFamily::kStreams) {
-    return StreamsOf(observed).weights * observed.block.instruction_count;
+    return observed.all_streams.weights * observed.block.instruction_count;
   }
   double sum = 0;
   for (const size_t i : observed.counts) sum += contributions_[i].period_sum;
@@ -152,7 +146,7 @@ FamilyCounts ResolvedProfile::CountFamilies(const ObservedBlock& observed) const
     period_squares += contributions_[i].period_squares;
   }
   counts.ebs = EstimateEbs(period_sum, period_squares, observed.block.instruction_count);
-  StreamSums streams = StreamsOf(observed);
+  StreamSums streams = observed.all_streams;
   if (streams.weights > 0) counts.taken_ratio = 1 - observed.fell_through.weights / streams.weights;
   Scale(scales_.streams, &streams);
   counts.streams = EstimateStreams(streams);
@@ -272,6 +266,12 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
         threads_of_function[key] += weight * evidence->block.instruction_count;
       }
     }
+    // A block that nobody observed is of one thread: there may be many of both.
+    ThreadWeights busiest_thread;
+    const auto busiest =
+        std::max_element(threads_of_function.begin(), threads_of_function.end(),
+                         [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (busiest != threads_of_function.end()) busiest_thread.insert(*busiest);
     for (size_t i = first; i < end; ++i) {
       const ObservedBlock* evidence = evidence_of(combined[i]);
       BlockRecord record;
@@ -286,11 +286,10 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
         record.families = CountFamilies(*evidence);
         for (const size_t sample : evidence->counts) record.samples += data_.counts[sample].samples;
         functions_[record.function].samples += record.samples + evidence->streams_into_function;
-        record.samples += StreamsOf(*evidence).streams;
+        record.samples += evidence->all_streams.streams;
       }
       AddCombined(std::move(record),
-                  evidence != nullptr ? WeightsByThread(*evidence) : threads_of_function,
-                  replicates);
+                  evidence != nullptr ? WeightsByThread(*evidence) : busiest_thread, replicates);
     }
   }
 }

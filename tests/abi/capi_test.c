@@ -274,6 +274,7 @@ static void test_null(void) {
   CHECK_OK(hbbp_profile_get_estimator(empty, &estimator_info, &error));
   CHECK(estimator_info.estimator == HBBP_ESTIMATOR_TREE);
   CHECK(estimator_info.ebs_scale == 1 && estimator_info.streams_scale == 1);
+  CHECK(estimator_info.is_one_scale == 1);
   estimator.estimator = HBBP_ESTIMATOR_FLOW;
   CHECK_OK(hbbp_profile_set_estimator(empty, &estimator, &error));
   CHECK(hbbp_profile_block_count(empty) == 0);

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "instruction_kind.h"
+#include "truth/instruction_kind.h"
 
 namespace hbbp::tools {
 

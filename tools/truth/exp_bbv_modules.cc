@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "format.h"
-#include "instruction_kind.h"
 #include "isa/control_flow.h"
+#include "truth/instruction_kind.h"
 
 namespace hbbp::tools {
 namespace {

@@ -158,16 +158,25 @@ TEST_CASE("counts are scaled to the family that counts executions") {
   CHECK(ScalesOf(clock, other_clock).streams == 1);
   CHECK(ScalesOf(clock, {}).ebs == 1);
   CHECK(ScalesOf({}, clock).streams == 1);
+  CHECK(ScalesOf({}, clock).are_common);
+  CHECK(ScalesOf(executions, clock).are_common);
+  // Nothing that both observed, or absurd numbers.
+  CHECK_FALSE(ScalesOf({true, true, 0}, {true, false, 0}).are_common);
+  CHECK_FALSE(ScalesOf({true, true, 1e300}, {true, false, 1e-300}).are_common);
+  CHECK(ScalesOf({true, true, 1e300}, {true, false, 1e-300}).streams == 1);
 }
 
-TEST_CASE("flow is the default where both families count executions") {
+TEST_CASE("the tree is the default where both families count executions") {
   const FamilyEvidence executions{true, true, 100};
   const FamilyEvidence clock{true, false, 400};
   using enum EstimatorKind;
-  CHECK(EstimatorFor(kAuto, executions, executions) == kFlow);
+  CHECK(EstimatorFor(kAuto, executions, executions) == kTree);
   CHECK(EstimatorFor(kAuto, clock, executions) == kStreams);
   CHECK(EstimatorFor(kAuto, executions, clock) == kStreams);
-  CHECK(EstimatorFor(kAuto, executions, {}) == kStreams);
+  CHECK(EstimatorFor(kAuto, executions, {}) == kEbs);
+  CHECK(EstimatorFor(kAuto, clock, {}) == kEbs);
+  CHECK(EstimatorFor(kAuto, {}, clock) == kStreams);
+  CHECK(EstimatorFor(kAuto, {}, {}) == kStreams);
   CHECK(EstimatorFor(kEbs, executions, executions) == kEbs);
 }
 

@@ -249,6 +249,45 @@ TEST_CASE("samples that disagree with streams beyond chance are trusted less") {
   CHECK(arm(1'000'000) == Approx(1'000'000).epsilon(0.001));
 }
 
+TEST_CASE("what falls in from the function before has entered") {
+  //   1000: nop   1001: test edi, edi   1003: jz 1000   | 1005: nop   1006: ret
+  FlowTest test;
+  test.AddFunction(0x1000, {0x90, 0x85, 0xff, 0x74, 0xfb});
+  test.AddFunction(0x1005, {0x90, 0xc3});
+  test.Stream(0x500, 0x1000, 0x1006, 1000, 1);
+  const auto blocks = test.Combine();
+  CHECK(CountAt(blocks, 0x1000) == Approx(1000).epsilon(0.01));
+  CHECK(CountAt(blocks, 0x1005) == Approx(1000).epsilon(0.01));
+}
+
+TEST_CASE("many blocks, few of them sampled, keep what was sampled") {
+  // A path of 2000 blocks of one jz to the next instruction each, and a return.
+  FlowTest test;
+  std::vector<uint8_t> code;
+  for (int i = 0; i < 2000; ++i) code.insert(code.end(), {0x74, 0x00});
+  code.push_back(0xc3);
+  test.AddFunction(0x1000, code);
+  for (uint64_t i = 0; i < 40; ++i) test.Sample(0x1000 + 100 * i, 1, kPeriod);
+  double instructions = 0;
+  const auto blocks = test.Combine();
+  for (const CombinedBlock& block : blocks) instructions += block.count;
+  CHECK(blocks.size() == 2001);
+  CHECK(instructions == Approx(40.0 * kPeriod).epsilon(0.1));
+}
+
+TEST_CASE("streams of another function say nothing of this one") {
+  FlowTest test;
+  test.AddFunction(0x1000, kLoop);
+  test.AddFunction(0x2000, {0x90, 0xc3});
+  test.Sample(0x1000, 1, 10'000);
+  test.Sample(0x1002, 2, 900'000);
+  test.Sample(0x1007, 1, 10'000);
+  test.Stream(0x500, 0x2000, 0x2001, 1'000'000, 1);
+  const auto blocks = test.Combine();
+  CHECK(CountAt(blocks, 0x1002) == Approx(900'000).epsilon(0.05));
+  CHECK(CountAt(blocks, 0x2000) == Approx(1'000'000).epsilon(0.05));
+}
+
 TEST_CASE("nothing observed") { CHECK(FlowTest().Combine().empty()); }
 
 TEST_CASE("numbers that no profile should have") {

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "count/address_table.h"
-#include "instruction_kind.h"
+#include "truth/instruction_kind.h"
 #include "support/catch.h"
 
 namespace hbbp::tools {

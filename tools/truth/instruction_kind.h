@@ -1,7 +1,7 @@
 // What a counter of executed instructions has to know of one: whether it repeats itself, calls the
 // kernel or shows the program the trap flag.
-#ifndef HBBP_TOOLS_INSTRUCTION_KIND_H_
-#define HBBP_TOOLS_INSTRUCTION_KIND_H_
+#ifndef HBBP_TOOLS_TRUTH_INSTRUCTION_KIND_H_
+#define HBBP_TOOLS_TRUTH_INSTRUCTION_KIND_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,4 +25,4 @@ InstructionKind ClassifyInstruction(std::span<const uint8_t> bytes);
 
 }  // namespace hbbp::tools
 
-#endif  // HBBP_TOOLS_INSTRUCTION_KIND_H_
+#endif  // HBBP_TOOLS_TRUTH_INSTRUCTION_KIND_H_

@@ -1,26 +1,9 @@
-#include "instruction_kind.h"
+#include "truth/instruction_kind.h"
+
+#include "isa/legacy_prefix.h"
 
 namespace hbbp::tools {
 namespace {
-
-bool IsLegacyPrefix(uint8_t byte) {
-  switch (byte) {
-    case 0x26:
-    case 0x2e:
-    case 0x36:
-    case 0x3e:
-    case 0x64:
-    case 0x65:
-    case 0x66:
-    case 0x67:
-    case 0xf0:
-    case 0xf2:
-    case 0xf3:
-      return true;
-    default:
-      return false;
-  }
-}
 
 bool IsString(uint8_t opcode) {
   return (opcode >= 0x6c && opcode <= 0x6f) || (opcode >= 0xa4 && opcode <= 0xa7) ||
