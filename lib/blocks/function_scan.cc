@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "isa/control_flow.h"
-#include "isa/legacy_prefix.h"
 
 namespace hbbp {
 namespace {

@@ -2,8 +2,7 @@
 
 #include <string_view>
 
-#include "isa/legacy_prefix.h"
-#include "isa/legacy_prefix.h"
+#include "isa/control_flow.h"
 #include "isa/mnemonic_table.h"
 
 namespace hbbp {

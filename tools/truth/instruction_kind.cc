@@ -1,6 +1,6 @@
 #include "truth/instruction_kind.h"
 
-#include "isa/legacy_prefix.h"
+#include "isa/control_flow.h"
 
 namespace hbbp::tools {
 namespace {
