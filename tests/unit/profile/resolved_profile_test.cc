@@ -71,7 +71,8 @@ TEST_CASE("a sample of the instruction before its address is in the block of tha
   };
   const auto samples_by_block = [&] {
     std::vector<uint64_t> samples;
-    for (const BlockRecord& block : ResolvedProfile(data).blocks()) {
+    const ResolvedProfile profile(data);
+    for (const BlockRecord& block : profile.blocks()) {
       samples.push_back(block.samples);
     }
     return samples;
