@@ -65,6 +65,7 @@ class ModuleFlow {
     uint32_t edge = 0;  // of the block
     bool is_entered = false;
     bool is_behind_call = false;
+    bool is_in_unseen_run = false;  // no stream fell into it
   };
 
   static uint32_t In(size_t node) { return static_cast<uint32_t>(2 * node + 1); }
@@ -345,9 +346,13 @@ void ModuleFlow::AddFallThrough(size_t from) {
       AddLeak(from, behind);
       behind.is_behind_call = true;
       break;
-    default:
-      MeasureStreams(edge, node.observed ? node.observed->fell_through : StreamSums{}, &node,
-                     &behind);
+    default: {
+      const StreamSums fell = node.observed ? node.observed->fell_through : StreamSums{};
+      behind.is_in_unseen_run = fell.streams == 0;
+      // What is missing along a run is missing once, however many blocks it has.
+      if (behind.is_in_unseen_run && node.is_in_unseen_run) break;
+      MeasureStreams(edge, fell, &node, &behind);
+    }
   }
 }
 
