@@ -21,7 +21,7 @@ HBBP_EXTERN_C_BEGIN
 
 typedef int32_t hbbp_estimator;
 enum {
-  HBBP_ESTIMATOR_AUTO = 0,    /* TREE where EBS counted instructions and LBR taken branches, else
+  HBBP_ESTIMATOR_AUTO = 0,    /* FLOW where EBS counted instructions and LBR taken branches, else
                                  STREAMS: samples of a clock tell where time goes, not executions;
                                  EBS if there are no streams at all */
   HBBP_ESTIMATOR_EBS = 1,     /* IP samples; a block without any has no count */

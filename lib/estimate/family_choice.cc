@@ -22,9 +22,9 @@ EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
                            const FamilyEvidence& streams) {
   if (asked != EstimatorKind::kAuto) return asked;
   if (!streams.is_observed && ebs.is_observed) return EstimatorKind::kEbs;
-  const bool may_choose =
+  const bool are_alike =
       ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;
-  return may_choose ? EstimatorKind::kTree : EstimatorKind::kStreams;
+  return are_alike ? EstimatorKind::kFlow : EstimatorKind::kStreams;
 }
 
 }  // namespace hbbp

@@ -15,7 +15,7 @@ namespace hbbp {
 
 // The values are those of hbbp_estimator; capi/ asserts it.
 enum class EstimatorKind : int32_t {
-  kAuto = 0,     // kTree if both families count executions, else kStreams, or kEbs without any
+  kAuto = 0,     // kFlow if both families count executions, else kStreams, or kEbs without any
   kEbs = 1,      // IP samples
   kStreams = 2,  // taken branches
   kTree = 3,     // block by block

@@ -13,6 +13,7 @@ namespace {
 // All numbers are fractions of the largest measurement.
 constexpr double kSmallestUnit = 1e-9;
 constexpr double kLargestUnit = 10;
+constexpr double kSmallestLeast = 1e-4;  // of a unit
 constexpr double kLargestError = 10;
 // Of an edge without measurements: so much that its centre, 0, does not matter.
 constexpr double kFreeVariance = 1e8;
@@ -128,7 +129,8 @@ double Inference::Variance(const FlowMeasurement& measurement) const {
   const double expected = edges_[measurement.edge].expected;
   const double relative_error = std::min(measurement.relative_error, kLargestError) * expected;
   const double error = std::min(measurement.error / scale_, kLargestError);
-  return unit * std::max(expected, unit) + relative_error * relative_error + error * error;
+  const double least = std::clamp(measurement.least / scale_, kSmallestLeast * unit, unit);
+  return unit * std::max(expected, least) + relative_error * relative_error + error * error;
 }
 
 void Inference::Weigh() {

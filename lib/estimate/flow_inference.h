@@ -5,9 +5,10 @@
 //
 //   minimise  sum over measurements of (f - m)^2 / v   subject to   A f = 0,  f >= 0
 //
-// with v = unit * max(f, unit) + (relative_error * f)^2 + error^2: `unit` is what one observation
-// counts, so that f / unit of them, Poisson distributed, are expected; the errors are what is wrong
-// however many there are. The variance is that of the expected and not of the measured count,
+// with v = unit * max(f, min(unit, least)) + (relative_error * f)^2 + error^2: `unit` is what one
+// observation counts, so that f / unit of them, Poisson distributed, are expected; `least` is what
+// is expected where f alone would be sure of too little; the errors are what is wrong however many
+// observations there are. The variance is that of the expected and not of the measured count,
 // because the latter trusts most what was by chance observed too rarely (nothing observed: no error
 // at all). As f is not known, some rounds find it.
 //
@@ -37,6 +38,9 @@ namespace hbbp {
 // Where flow comes from and goes to that no other node accounts for.
 inline constexpr uint32_t kGround = 0;
 
+// Values and units of more than this are absurd.
+inline constexpr double kMaxFlow = 1e30;
+
 struct FlowEdge {
   uint32_t from = kGround;
   uint32_t to = kGround;
@@ -47,6 +51,7 @@ struct FlowMeasurement {
   uint32_t edge = 0;
   double value = 0;
   double unit = 1;
+  double least = kMaxFlow;
   double relative_error = 0;
   double error = 0;
   ReplicateSums replicates;  // they add up to the value
@@ -69,11 +74,9 @@ struct FlowSolution {
   double imbalance = 0;
 };
 
-// Values and units of more than this are absurd.
-inline constexpr double kMaxFlow = 1e30;
-
 // kInvalidArgument: an edge between nodes, or a measurement of an edge, that does not exist; a
-// value or error that is negative, more than kMaxFlow or no number; a unit that is not positive.
+// value or error that is negative, more than kMaxFlow or no number; a unit or least that is not
+// positive.
 // kUnsupported: a large graph that is not like those of programs; numbers too far apart.
 StatusOr<FlowSolution> InferFlow(const FlowProblem& problem);
 

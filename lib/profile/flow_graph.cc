@@ -77,6 +77,7 @@ class ModuleFlow {
   std::vector<const ObservedBlock*> FindNodes(ModuleAddress address);
   void SetNode(const ObservedBlock& observed);
   void FindFunctionUnit();
+  void FindLeastSampled();
   void FindDisagreement();
   void AddStreams(const ObservedBlock& observed, Unit* unit) const;
   std::optional<size_t> NodeAt(ModuleAddress start) const;
@@ -92,6 +93,7 @@ class ModuleFlow {
   void ExpectLittle(uint32_t edge, const Node& node, double error);
   void AddLeak(size_t call, const Node& behind);
   double SampledCount(const Node& node) const;
+  double SureCount(const Node& node) const;
   double CountOf(const Node& node) const;
   // What one observation of it counts.
   double UnitOf(const Node& node) const;
@@ -110,6 +112,9 @@ class ModuleFlow {
   // Of the function at hand.
   std::vector<Node> nodes_;
   double function_stream_unit_ = 1;
+  // A count of samples that no block, taken alone, is surer of than this: the function's mean, or
+  // of one sample if it has none.
+  double least_sampled_ = 1;
   // Of samples with streams, beyond chance, as a fraction of counts.
   double disagreement_ = 0;
   bool has_indirect_jumps_ = false;
@@ -190,6 +195,16 @@ void ModuleFlow::FindFunctionUnit() {
   function_stream_unit_ = unit.Of(otherwise) * crossed_by_stream_;
 }
 
+void ModuleFlow::FindLeastSampled() {
+  double instructions = 0, executed = 0;
+  for (const Node& node : nodes_) {
+    instructions += node.block.instruction_count;
+    executed += SampledCount(node) * node.block.instruction_count;
+  }
+  const double one_sample = period_.Of(1);
+  least_sampled_ = std::max(executed, one_sample) / std::max(instructions, 1.0);
+}
+
 // Whether samples are of what they are taken for depends on the processor, the event and the code,
 // and nobody tells. But streams do not slip, so that where samples disagree with them by more than
 // chance explains, it is the samples that are to be trusted less.
@@ -247,10 +262,11 @@ void ModuleFlow::MeasureSamples(size_t index) {
   FlowMeasurement measurement;
   measurement.edge = node.edge;
   measurement.unit = period_.Of(1) / length;
+  measurement.least = least_sampled_;
   measurement.relative_error = std::hypot(errors_.ebs + errors_.ebs_skid / length, disagreement_);
   double beside = 0;
-  if (index > 0) beside = SampledCount(nodes_[index - 1]);
-  if (index + 1 < nodes_.size()) beside = std::max(beside, SampledCount(nodes_[index + 1]));
+  if (index > 0) beside = SureCount(nodes_[index - 1]);
+  if (index + 1 < nodes_.size()) beside = std::max(beside, SureCount(nodes_[index + 1]));
   measurement.error = errors_.ebs_skid / length * beside;
   measurement.value = SampledCount(node);
   measurement.replicates = SampleReplicates(node);
@@ -295,6 +311,12 @@ double ModuleFlow::SampledCount(const Node& node) const {
     period_sum += evidence_.contributions[i].period_sum;
   }
   return Bounded(period_sum / std::max(node.block.instruction_count, 1u));
+}
+
+// One sample is no more than chance.
+double ModuleFlow::SureCount(const Node& node) const {
+  const double by_one = period_.Of(1) / std::max(node.block.instruction_count, 1u);
+  return std::max(SampledCount(node) - by_one, 0.0);
 }
 
 double ModuleFlow::CountOf(const Node& node) const {
@@ -445,6 +467,7 @@ double ModuleFlow::UnitOf(const Node& node) const {
 
 void ModuleFlow::Solve() {
   FindFunctionUnit();
+  FindLeastSampled();
   FindDisagreement();
   MakeGraph();
   const StatusOr<FlowSolution> solution = InferFlow(problem_);

@@ -166,11 +166,11 @@ TEST_CASE("counts are scaled to the family that counts executions") {
   CHECK(ScalesOf({true, true, 1e300}, {true, false, 1e-300}).streams == 1);
 }
 
-TEST_CASE("the tree is the default where both families count executions") {
+TEST_CASE("flow is the default where both families count executions") {
   const FamilyEvidence executions{true, true, 100};
   const FamilyEvidence clock{true, false, 400};
   using enum EstimatorKind;
-  CHECK(EstimatorFor(kAuto, executions, executions) == kTree);
+  CHECK(EstimatorFor(kAuto, executions, executions) == kFlow);
   CHECK(EstimatorFor(kAuto, clock, executions) == kStreams);
   CHECK(EstimatorFor(kAuto, executions, clock) == kStreams);
   CHECK(EstimatorFor(kAuto, executions, {}) == kEbs);

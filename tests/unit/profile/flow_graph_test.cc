@@ -1,5 +1,6 @@
 #include "profile/flow_graph.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <memory>
@@ -50,8 +51,9 @@ class FlowTest {
     branch.stream_end = end;
     branch.number = number;
     branch.weights = static_cast<double>(number);
-    for (size_t i = 0; i < kReplicates; ++i) {
-      branch.replicates.sums[i] = static_cast<float>(branch.weights / kReplicates);
+    const size_t groups = std::min<size_t>(number, kReplicates);
+    for (size_t i = 0; i < groups; ++i) {
+      branch.replicates.sums[i] = static_cast<float>(branch.weights / static_cast<double>(groups));
     }
     data_.branches.push_back(branch);
   }
@@ -273,6 +275,20 @@ TEST_CASE("many blocks, few of them sampled, keep what was sampled") {
   for (const CombinedBlock& block : blocks) instructions += block.count;
   CHECK(blocks.size() == 2001);
   CHECK(instructions == Approx(40.0 * kPeriod).epsilon(0.1));
+}
+
+TEST_CASE("a path that streams hardly crossed ran as often as its samples say") {
+  FlowTest test;
+  std::vector<uint8_t> code;
+  for (int i = 0; i < 2000; ++i) code.insert(code.end(), {0x74, 0x00});
+  code.push_back(0xc3);
+  test.AddFunction(0x1000, code);
+  for (uint64_t i = 0; i < 200; ++i) test.Sample(0x1000 + 20 * i, 1, kPeriod);
+  test.streams_scale = 50;
+  test.Stream(0x500, 0x1000, 0x1004, 1, 1);
+  double instructions = 0;
+  for (const CombinedBlock& block : test.Combine()) instructions += block.count;
+  CHECK(instructions == Approx(200.0 * kPeriod).epsilon(0.2));
 }
 
 TEST_CASE("streams of another function say nothing of this one") {

@@ -728,7 +728,7 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
   }
 }
 
-TEST_CASE("where EBS counts instructions beside LBR, the published tree is the default") {
+TEST_CASE("where EBS counts instructions beside LBR, both count together") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
@@ -738,10 +738,10 @@ TEST_CASE("where EBS counts instructions beside LBR, the published tree is the d
   data.sources[2].event = EventKind::kTakenBranches;
   data.sources[2].kind = SourceKind::kLbr;
   const ResolvedProfile profile(data);
-  CHECK(profile.estimator() == EstimatorKind::kTree);
+  CHECK(profile.estimator() == EstimatorKind::kFlow);
   CHECK(profile.family_scales().ebs == 1);
   CHECK(profile.family_scales().streams == 1);
-  for (const BlockRecord& block : profile.blocks()) CHECK(block.source == SourceKind::kLbr);
+  for (const BlockRecord& block : profile.blocks()) CHECK(block.source == SourceKind::kCombined);
 }
 
 TEST_CASE("features of a block are those of its code and of both families") {
