@@ -66,14 +66,16 @@ class ExpressionParser {
     return std::move(expression_);
   }
 
+  size_t error_offset() const { return error_offset_; }
+
  private:
   using Node = Expression::Node;
   using NodeKind = Expression::NodeKind;
   static constexpr uint32_t kNone = Expression::kNone;
 
-  Status Error(const Token& token, const std::string& what) const {
-    return MakeStatus(StatusCode::kInvalidArgument, "column %zu: %s", token.offset + 1,
-                      what.c_str());
+  Status Error(const Token& token, const std::string& what) {
+    error_offset_ = token.offset;
+    return Status(StatusCode::kInvalidArgument, what);
   }
 
   // Reads the next token.
@@ -170,7 +172,6 @@ class ExpressionParser {
       return Error(token_, "more than " + std::to_string(kMaxExpressionDepth) +
                                " levels of parentheses and 'not'");
     }
-    const Token open = token_;
     HBBP_RETURN_IF_ERROR(Advance());
     uint32_t result = 0;
     if (is_not) {
@@ -182,8 +183,7 @@ class ExpressionParser {
     } else {
       HBBP_ASSIGN_OR_RETURN(result, ParseOr());
       if (!IsSymbol(")")) {
-        return Error(token_, "')' for the '(' in column " + std::to_string(open.offset + 1) +
-                                 " must follow, not " + Shown(token_));
+        return Error(token_, "')' must follow, not " + Shown(token_));
       }
       HBBP_RETURN_IF_ERROR(Advance());
     }
@@ -274,7 +274,7 @@ class ExpressionParser {
     return AddNode(test);
   }
 
-  StatusOr<uint64_t> NumberIn(const Token& name, const Token& value) const {
+  StatusOr<uint64_t> NumberIn(const Token& name, const Token& value) {
     std::string_view digits = value.text;
     const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
     if (is_hexadecimal) digits.remove_prefix(2);
@@ -367,11 +367,23 @@ class ExpressionParser {
   int depth_ = 0;
   size_t tests_ = 0;
   size_t values_ = 0;
+  size_t error_offset_ = 0;
   Expression expression_;
 };
 
+StatusOr<Expression> Expression::Parse(std::string_view text, const ExpressionKeys& keys,
+                                       size_t* error_offset) {
+  ExpressionParser parser(text, keys);
+  StatusOr<Expression> expression = parser.Parse();
+  if (!expression.ok()) *error_offset = parser.error_offset();
+  return expression;
+}
+
 StatusOr<Expression> Expression::Parse(std::string_view text, const ExpressionKeys& keys) {
-  return ExpressionParser(text, keys).Parse();
+  size_t error_offset = 0;
+  StatusOr<Expression> expression = Parse(text, keys, &error_offset);
+  if (expression.ok()) return expression;
+  return expression.status().Annotate("column " + std::to_string(error_offset + 1));
 }
 
 }  // namespace hbbp

@@ -68,6 +68,9 @@ class Expression {
   // Errors are kInvalidArgument: "column 12: no key 'mnemnic'; did you mean 'mnemonic'?"
   // Columns count bytes from 1. Text without any word is an error.
   static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys);
+  // Leaves the column to the caller, whose text this may be a part of.
+  static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys,
+                                    size_t* error_offset);
 
   // Values needs NumberOf(uint32_t id) -> uint64_t, for keys of type kNumber and kWord, and
   // TextOf(uint32_t id) -> std::string_view for those of type kText. Any thread.
