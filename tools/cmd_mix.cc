@@ -1,8 +1,5 @@
 // hbbp mix: which instructions ran, summed over whatever keys are asked for.
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "command.h"
@@ -10,6 +7,7 @@
 #include "format.h"
 #include "kernel_options.h"
 #include "options.h"
+#include "pivot_view.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -18,182 +16,244 @@ namespace {
 
 constexpr char kName[] = "mix";
 constexpr uint64_t kTableRows = 20;
+constexpr char kInstructions[] = "instructions";
 
-struct Key {
-  const char* name;
-  hbbp_mix_keys bit;
-};
-constexpr Key kKeys[] = {{"mnemonic", HBBP_MIX_BY_MNEMONIC},
-                         {"module", HBBP_MIX_BY_MODULE},
-                         {"function", HBBP_MIX_BY_FUNCTION},
-                         {"thread", HBBP_MIX_BY_THREAD}};
+// A number that is shown of a cell: a value of the pivot, or what "error" and "share" say of the
+// first value.
+struct Shown {
+  enum Part { kValue, kError, kShare };
+  std::string key;    // in JSON
+  std::string title;  // in a table
+  Part part = kValue;
+  size_t value = 0;  // of the pivot
 
-std::vector<std::string> KeyNames() {
-  std::vector<std::string> names;
-  for (const Key& key : kKeys) names.push_back(key.name);
-  return names;
-}
-
-hbbp_mix_keys KeyBit(std::string_view name) {
-  for (const Key& key : kKeys) {
-    if (name == key.name) return key.bit;
+  Column::Kind kind() const {
+    if (part == kError) return Column::kError;
+    return part == kShare ? Column::kShare : Column::kCount;
   }
-  return 0;
-}
-
-// "module=libc.so.6"
-struct Filter {
-  hbbp_mix_keys key = 0;
-  std::string value;
-};
-
-StatusOr<Filter> ParseFilter(const std::string& text) {
-  if (text.empty()) return Filter();
-  const size_t equals = text.find('=');
-  const hbbp_mix_keys key = KeyBit(text.substr(0, equals));
-  if (equals == std::string::npos || key == 0) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "--where %s: not KEY=VALUE with KEY one of mnemonic, module, function, "
-                      "thread; see hbbp mix --help",
-                      text.c_str());
-  }
-  return Filter{key, text.substr(equals + 1)};
-}
-
-// The lists that the indices of rows point into.
-struct Names {
-  std::vector<hbbp_module> modules;
-  std::vector<hbbp_function> functions;
-  std::vector<hbbp_thread> threads;
-
-  std::string Module(uint32_t index) const {
-    return index < modules.size() ? modules[index].path : "";
-  }
-  std::string Function(uint32_t index) const {
-    return index < functions.size() ? Demangle(functions[index].name) : "";
+  double Of(const hbbp_pivot_cell& cell) const {
+    if (part == kError) return cell.standard_error;
+    return part == kShare ? cell.share : cell.value;
   }
 };
 
-bool Matches(const hbbp_mix_row& row, const Names& names, const Filter& filter) {
-  switch (filter.key) {
-    case HBBP_MIX_BY_MNEMONIC:
-      return filter.value == row.mnemonic;
-    case HBBP_MIX_BY_MODULE: {
-      const std::string path = names.Module(row.module);
-      return filter.value == path || filter.value == BaseName(path);
-    }
-    case HBBP_MIX_BY_FUNCTION:
-      return filter.value == names.Function(row.function) ||
-             (row.function < names.functions.size() &&
-              filter.value == names.functions[row.function].name);
-    case HBBP_MIX_BY_THREAD:
-      return row.thread < names.threads.size() &&
-             (filter.value == std::to_string(names.threads[row.thread].tid) ||
-              filter.value == names.threads[row.thread].name);
-    default:
-      return true;
-  }
+struct Request {
+  PivotRequest pivot;
+  std::vector<Shown> shown;
+  size_t instructions = 0;  // which of the values of the pivot they are
+  bool totals = false;
+  Format format = Format::kTable;
+};
+
+size_t PlaceOf(const std::string& value, std::vector<std::string>* values) {
+  const auto found = std::find(values->begin(), values->end(), value);
+  const auto place = static_cast<size_t>(found - values->begin());
+  if (found == values->end()) values->push_back(value);
+  return place;
 }
 
-// Adds up the rows that differ only in a key that was needed for the filter alone. Their samples
-// are different ones, so variances add up.
-std::vector<hbbp_mix_row> Group(const std::vector<hbbp_mix_row>& rows, hbbp_mix_keys keys) {
-  using GroupKey = std::tuple<std::string, uint32_t, uint32_t, uint32_t>;
-  std::map<GroupKey, hbbp_mix_row> groups;
-  for (hbbp_mix_row row : rows) {
-    if ((keys & HBBP_MIX_BY_MNEMONIC) == 0) row.mnemonic = "";
-    if ((keys & HBBP_MIX_BY_MODULE) == 0) row.module = HBBP_NO_INDEX;
-    if ((keys & HBBP_MIX_BY_FUNCTION) == 0) row.function = HBBP_NO_INDEX;
-    if ((keys & HBBP_MIX_BY_THREAD) == 0) row.thread = HBBP_NO_INDEX;
-    const auto [group, is_new] =
-        groups.try_emplace(GroupKey(row.mnemonic, row.module, row.function, row.thread), row);
-    if (is_new) continue;
-    group->second.instructions += row.instructions;
-    group->second.standard_error = std::hypot(group->second.standard_error, row.standard_error);
+// What --values asks for. Sums that are needed for sorting, or for the total, are not shown.
+void SetValues(const std::vector<std::string>& names, Request* request) {
+  std::vector<std::string>& values = request->pivot.values;
+  for (const std::string& name : names) {
+    if (name != "error" && name != "share") PlaceOf(name, &values);
   }
-  std::vector<std::pair<GroupKey, hbbp_mix_row>> sorted(groups.begin(), groups.end());
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::tie(b.second.instructions, a.first) < std::tie(a.second.instructions, b.first);
-  });
-  std::vector<hbbp_mix_row> sums;
-  for (const auto& [key, row] : sorted) sums.push_back(row);
-  return sums;
-}
-
-StatusOr<std::vector<hbbp_mix_row>> Rows(const hbbp_mix* mix) {
-  std::vector<hbbp_mix_row> rows(hbbp_mix_row_count(mix));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].struct_size = sizeof(hbbp_mix_row);
-    HBBP_INIT(hbbp_error, error);
-    if (hbbp_mix_row_at(mix, i, &rows[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return rows;
-}
-
-std::vector<Column> Columns(hbbp_mix_keys keys) {
-  std::vector<Column> columns;
-  if (keys & HBBP_MIX_BY_MNEMONIC) columns.push_back({"mnemonic", "mnemonic"});
-  if (keys & HBBP_MIX_BY_MODULE) columns.push_back({"module", "module", Column::kPath});
-  if (keys & HBBP_MIX_BY_THREAD) {
-    columns.push_back({"thread", "thread"});
-    columns.push_back({"thread_name", "thread name"});
-  }
-  columns.push_back({"instructions", "instructions", Column::kCount});
-  columns.push_back({"standard_error", "std. error", Column::kError});
-  columns.push_back({"share", "share", Column::kShare});
-  // Last, because names of functions are long.
-  if (keys & HBBP_MIX_BY_FUNCTION) columns.push_back({"function", "function"});
-  return columns;
-}
-
-std::vector<Cell> Cells(const hbbp_mix_row& row, hbbp_mix_keys keys, const Names& names,
-                        double total) {
-  std::vector<Cell> cells;
-  if (keys & HBBP_MIX_BY_MNEMONIC) cells.emplace_back(row.mnemonic);
-  if (keys & HBBP_MIX_BY_MODULE) cells.emplace_back(names.Module(row.module));
-  if (keys & HBBP_MIX_BY_THREAD) {
-    if (row.thread < names.threads.size()) {
-      cells.emplace_back(uint64_t{names.threads[row.thread].tid});
-      cells.emplace_back(names.threads[row.thread].name);
+  request->instructions = PlaceOf(kInstructions, &values);
+  for (const std::string& name : names) {
+    if (name == "error") {
+      request->shown.push_back({"standard_error", "std. error", Shown::kError, 0});
+    } else if (name == "share") {
+      request->shown.push_back({"share", "share", Shown::kShare, 0});
     } else {
-      cells.resize(cells.size() + 2);
+      request->shown.push_back({JsonKey(name), name, Shown::kValue, PlaceOf(name, &values)});
     }
   }
-  cells.emplace_back(row.instructions);
-  cells.emplace_back(row.standard_error);
-  cells.emplace_back(total > 0 ? row.instructions / total : 0.0);
-  if (keys & HBBP_MIX_BY_FUNCTION) cells.emplace_back(names.Function(row.function));
-  return cells;
+  std::string& sort = request->pivot.sort;
+  if (sort == "share") sort = values.front();
+  const auto is_value = [&](size_t i) { return sort == hbbp_pivot_value_name_at(i); };
+  for (size_t i = 0; i < hbbp_pivot_value_name_count(); ++i) {
+    if (is_value(i)) PlaceOf(sort, &values);
+  }
 }
 
-StatusOr<Table> Listing(const hbbp_profile* profile, hbbp_mix_keys keys, const Filter& filter,
-                        uint64_t top) {
+// Names of functions are long: they stand at the end.
+bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
+
+class Listing {
+ public:
+  Listing(const hbbp_pivot* pivot, const Request& request, std::vector<hbbp_thread> threads)
+      : pivot_(pivot), request_(request), threads_(std::move(threads)), table_(Columns()) {}
+
+  Table Make() {
+    const size_t rows = hbbp_pivot_line_count(pivot_, HBBP_PIVOT_ROWS);
+    for (size_t row = 0; row < rows; ++row) AddRows(row);
+    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
+    for (const Shown& shown : request_.shown) {
+      if (shown.part != Shown::kValue || shown.value == request_.instructions) continue;
+      table_.AddField("total_" + shown.key,
+                      CellAt(pivot_, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, shown.value).value);
+    }
+    const double total =
+        CellAt(pivot_, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, request_.instructions).value;
+    table_.AddField("total_instructions", total);
+    table_.AddSummary(FormatCount(uint64_t{rows}) + " of " +
+                      FormatCount(uint64_t{hbbp_pivot_line_count_in_all(pivot_, HBBP_PIVOT_ROWS)}) +
+                      " rows; " + FormatCount(total) + " instructions in all");
+    return std::move(table_);
+  }
+
+ private:
+  const std::vector<std::string>& rows() const { return request_.pivot.rows; }
+  const std::vector<std::string>& columns() const { return request_.pivot.columns; }
+  size_t column_count() const { return hbbp_pivot_line_count(pivot_, HBBP_PIVOT_COLUMNS); }
+  // A cell each is a row of JSON: what columns are called is data there, not a key.
+  bool is_long_form() const { return request_.format == Format::kJson && !columns().empty(); }
+
+  static void AddKeyColumns(const std::string& key, std::vector<Column>* columns) {
+    columns->push_back({JsonKey(key), key, KindOfKey(key)});
+    if (key == "thread") columns->push_back({"thread_name", "thread name"});
+  }
+
+  std::string TitleOf(size_t column) const {
+    std::string title;
+    for (size_t key = 0; key < columns().size(); ++key) {
+      if (key != 0) title += '/';
+      title += LabelText(columns()[key], LabelAt(pivot_, HBBP_PIVOT_COLUMNS, column, key));
+    }
+    return title;
+  }
+
+  void AddValueColumns(const std::string& prefix, std::vector<Column>* columns) const {
+    for (const Shown& shown : request_.shown) {
+      if (prefix.empty()) {
+        columns->push_back({shown.key, shown.title, shown.kind()});
+      } else if (request_.shown.size() == 1) {
+        columns->push_back({prefix, prefix, shown.kind()});
+      } else {
+        columns->push_back({prefix + ' ' + shown.key, prefix + ' ' + shown.title, shown.kind()});
+      }
+    }
+  }
+
+  std::vector<Column> Columns() const {
+    std::vector<Column> all;
+    for (const std::string& key : rows()) {
+      if (!IsLong(key)) AddKeyColumns(key, &all);
+    }
+    if (is_long_form()) {
+      for (const std::string& key : columns()) AddKeyColumns(key, &all);
+    }
+    if (columns().empty() || is_long_form()) {
+      AddValueColumns("", &all);
+    } else {
+      for (size_t i = 0; i < column_count(); ++i) AddValueColumns(TitleOf(i), &all);
+      if (request_.totals) AddValueColumns("total", &all);
+    }
+    for (const std::string& key : rows()) {
+      if (IsLong(key)) AddKeyColumns(key, &all);
+    }
+    return all;
+  }
+
+  void AddLabel(hbbp_pivot_axis axis, size_t line, size_t key, const std::string& name,
+                std::vector<Cell>* cells) const {
+    if (line == HBBP_PIVOT_ALL) {
+      // JSON says null.
+      const bool is_word = key == 0 && axis == HBBP_PIVOT_ROWS && request_.format != Format::kJson;
+      cells->push_back(is_word ? Cell("total") : Cell());
+      if (name == "thread") cells->emplace_back();
+      return;
+    }
+    const hbbp_pivot_label label = LabelAt(pivot_, axis, line, key);
+    cells->push_back(LabelCell(name, label));
+    if (name == "thread") {
+      cells->push_back(label.index < threads_.size() ? Cell(threads_[label.index].name) : Cell());
+    }
+  }
+
+  void AddLabels(size_t row, bool are_long, std::vector<Cell>* cells) const {
+    for (size_t key = 0; key < rows().size(); ++key) {
+      if (IsLong(rows()[key]) != are_long) continue;
+      AddLabel(HBBP_PIVOT_ROWS, row, key, rows()[key], cells);
+    }
+  }
+
+  void AddValues(size_t row, size_t column, std::vector<Cell>* cells) const {
+    for (const Shown& shown : request_.shown) {
+      cells->emplace_back(shown.Of(CellAt(pivot_, row, column, shown.value)));
+    }
+  }
+
+  bool IsEmpty(size_t row, size_t column) const {
+    for (size_t value = 0; value < hbbp_pivot_value_count(pivot_); ++value) {
+      const hbbp_pivot_cell cell = CellAt(pivot_, row, column, value);
+      if (cell.value != 0 || cell.standard_error != 0) return false;
+    }
+    return true;
+  }
+
+  void AddRows(size_t row) {
+    if (is_long_form()) {
+      for (size_t column = 0; column < column_count(); ++column) AddCellRow(row, column);
+      if (request_.totals) AddCellRow(row, HBBP_PIVOT_ALL);
+      return;
+    }
+    std::vector<Cell> cells;
+    AddLabels(row, false, &cells);
+    if (columns().empty()) {
+      AddValues(row, HBBP_PIVOT_ALL, &cells);
+    } else {
+      for (size_t column = 0; column < column_count(); ++column) AddValues(row, column, &cells);
+      if (request_.totals) AddValues(row, HBBP_PIVOT_ALL, &cells);
+    }
+    AddLabels(row, true, &cells);
+    table_.AddRow(std::move(cells));
+  }
+
+  void AddCellRow(size_t row, size_t column) {
+    if (IsEmpty(row, column)) return;
+    std::vector<Cell> cells;
+    AddLabels(row, false, &cells);
+    for (size_t key = 0; key < columns().size(); ++key) {
+      AddLabel(HBBP_PIVOT_COLUMNS, column, key, columns()[key], &cells);
+    }
+    AddValues(row, column, &cells);
+    AddLabels(row, true, &cells);
+    table_.AddRow(std::move(cells));
+  }
+
+  const hbbp_pivot* const pivot_;
+  const Request& request_;
+  const std::vector<hbbp_thread> threads_;
+  Table table_;
+};
+
+StatusOr<Table> MakeListing(const hbbp_profile* profile, const Request& request) {
+  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request.pivot));
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
-  Names names;
-  HBBP_ASSIGN_OR_RETURN(names.modules, Modules(profile));
-  HBBP_ASSIGN_OR_RETURN(names.functions, Functions(profile));
-  HBBP_ASSIGN_OR_RETURN(names.threads, Threads(profile));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(profile));
+  Table table = Listing(pivot.get(), request, std::move(threads)).Make();
+  AddCaveats(sources, &table);
+  return table;
+}
 
-  HBBP_INIT(hbbp_error, error);
-  hbbp_mix* created = nullptr;
-  if (hbbp_mix_create(profile, keys | filter.key, &created, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  const MixHandle mix(created);
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_mix_row> rows, Rows(created));
-  std::erase_if(rows, [&](const hbbp_mix_row& row) { return !Matches(row, names, filter); });
-  rows = Group(rows, keys);
+Cell RatioCell(const hbbp_ratio& ratio, Format format) {
+  if (ratio.is_known == 0) return Cell();
+  if (format != Format::kTable) return ratio.value;
+  const std::string_view unit = ratio.unit;
+  if (unit == "share") return FormatShare(ratio.value);
+  constexpr double kMany = 1000;
+  return ratio.value < kMany ? FormatFactor(ratio.value) : FormatCount(ratio.value);
+}
 
-  double total = 0;
-  for (const hbbp_mix_row& row : rows) total += row.instructions;
-  Table table(Columns(keys));
-  for (size_t i = 0; i < std::min<uint64_t>(top, rows.size()); ++i) {
-    table.AddRow(Cells(rows[i], keys, names, total));
+StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios,
+                        Ratios(profile, request.pivot.where, request.pivot.taxonomy));
+  HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
+  Table table({{"group", "group"}, {"name", "ratio"}, {"value", "value"}, {"unit", "unit"}});
+  for (const hbbp_ratio& ratio : ratios) {
+    table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format), ratio.unit});
   }
-  table.AddField("total_instructions", total);
-  table.AddSummary(FormatCount(std::min<uint64_t>(top, rows.size())) + " of " +
-                   FormatCount(uint64_t{rows.size()}) + " rows; " + FormatCount(total) +
-                   " instructions in all");
   AddCaveats(sources, &table);
   return table;
 }
@@ -201,40 +261,61 @@ StatusOr<Table> Listing(const hbbp_profile* profile, hbbp_mix_keys keys, const F
 }  // namespace
 
 int RunMix(int argc, char** argv) {
-  std::vector<std::string> files;
-  std::vector<std::string> by;
-  std::string where;
-  uint64_t top = 0;
+  std::vector<std::string> files, by, columns, values;
+  std::string groups;
   std::string format = "table";
-  Options options(kName, "Sum executed instructions by mnemonic, module, function or thread");
+  bool summary = false;
+  Request request;
+  Options options(kName, "Sum executed instructions, and what follows from them, by any keys");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
-  options.Choices("--by", &by, KeyNames(), "what a row stands for (mnemonic)");
-  options.Value("--where", &where, "KEY=VALUE",
-                "only what matches, for example module=libc.so.6; keys as in --by");
-  options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
+  options.Values("--by", &by, "KEY,...", "what a row stands for (mnemonic)");
+  options.Values("--columns", &columns, "KEY,...", "what a column stands for (none)");
+  options.Values("--values", &values, "VALUE,...",
+                 "what to show: instructions, executions, bytes, read-bytes, written-bytes, flops, "
+                 "and of the first of these share and error (instructions,error,share)");
+  options.Value("--where", &request.pivot.where, "CONDITION",
+                "only what matches, for example 'module = libc.so.6 and vector-bits >= 256'");
+  options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
+  options.Value("--sort", &request.pivot.sort, "VALUE",
+                "rows by a value, error or key (the first value)");
+  options.Value("--top", &request.pivot.top, "N",
+                "only the first N; a table has 20 unless told otherwise");
+  options.Flag("--totals", &request.totals, "a row, and a column, of all");
+  options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   EstimatorOption estimator;
   estimator.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
+  std::string keys = "Keys:";
+  for (size_t i = 0; i < hbbp_pivot_key_name_count(); ++i) {
+    keys += std::string(i == 0 ? " " : ", ") + hbbp_pivot_key_name_at(i);
+  }
+  options.Footer(keys + ", and the names of groups: groups, traffic, width, flow, precision.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  hbbp_mix_keys keys = 0;
-  for (const std::string& name : by) keys |= KeyBit(name);
-  if (keys == 0) keys = HBBP_MIX_BY_MNEMONIC;
-  const StatusOr<Filter> filter = ParseFilter(where);
-  if (!filter.ok()) return Fail(kName, filter.status().message());
-  const Format printed = FormatFromName(format);
-  if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
+  request.pivot.rows = SplitLists(by);
+  if (request.pivot.rows.empty()) request.pivot.rows = {"mnemonic"};
+  AddModuleOfAddresses(&request.pivot.rows);
+  request.pivot.columns = SplitLists(columns);
+  request.format = FormatFromName(format);
+  if (request.pivot.top == 0 && request.format == Format::kTable) request.pivot.top = kTableRows;
+  SetValues(values.empty() ? std::vector<std::string>{kInstructions, "error", "share"}
+                           : SplitLists(values),
+            &request);
 
+  const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
+  if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
+  request.pivot.taxonomy = taxonomy->get();
   const StatusOr<ProfileHandle> profile = LoadProfiles(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
   Status applied = kernel.Apply(profile->get());
   if (applied.ok()) applied = estimator.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
-  const StatusOr<Table> table = Listing(profile->get(), keys, *filter, top);
+  const StatusOr<Table> table =
+      summary ? MakeSummary(profile->get(), request) : MakeListing(profile->get(), request);
   if (!table.ok()) return Fail(kName, table.status().message());
-  return table->Print(kName, printed);
+  return table->Print(kName, request.format);
 }
 
 }  // namespace hbbp::tools

@@ -19,7 +19,8 @@ struct Command {
 constexpr Command kCommands[] = {
     {"record", "profile a program", RunRecord},
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
-    {"mix", "executed instructions by mnemonic, module, function or thread", RunMix},
+    {"mix", "executed instructions, bytes and operations by any keys", RunMix},
+    {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},

@@ -12,6 +12,7 @@
 #include "ibs.h"
 #include "import.h"
 #include "mix.h"
+#include "pivot.h"
 #include "profile.h"
 #include "samples.h"
 #include "session.h"

@@ -73,7 +73,9 @@ class Expression {
                                     size_t* error_offset);
 
   // Values needs NumberOf(uint32_t id) -> uint64_t, for keys of type kNumber and kWord, and
-  // TextOf(uint32_t id) -> std::string_view for those of type kText. Any thread.
+  // TextOf(uint32_t id) -> std::string_view for those of type kText. Where a key has several texts,
+  // AnyText(uint32_t id, uint32_t test, fits) -> bool instead: does fits(std::string_view) hold of
+  // one of them? `test` is the number of the comparison, so that answers can be kept. Any thread.
   template <typename Values>
   bool Matches(const Values& values) const {
     return nodes_.empty() || NodeMatches(0, values);
@@ -106,6 +108,10 @@ class Expression {
     uint64_t last = 0;
   };
 
+  struct AnyPattern {
+    bool operator()(std::string_view) const { return true; }
+  };
+
   struct Pattern {
     std::string text;
     bool is_glob = false;
@@ -132,7 +138,10 @@ class Expression {
       case NodeKind::kWord:
         return HasWord(node, values.NumberOf(node.key_id)) != node.is_negated;
       case NodeKind::kText:
-        if constexpr (requires { values.TextOf(node.key_id); }) {
+        if constexpr (requires { values.AnyText(node.key_id, node.begin, AnyPattern()); }) {
+          const auto fits = [&](std::string_view text) { return FitsPattern(node, text); };
+          return values.AnyText(node.key_id, node.begin, fits) != node.is_negated;
+        } else if constexpr (requires { values.TextOf(node.key_id); }) {
           return FitsPattern(node, values.TextOf(node.key_id)) != node.is_negated;
         }
         return false;

@@ -1,0 +1,181 @@
+/* pivot.h: what ran, summed by any keys: rows, columns and values of your choice.
+ *
+ *   HBBP_INIT(hbbp_pivot_query, query);
+ *   query.rows = "function";
+ *   query.columns = "extension";
+ *   query.where = "module = libm.so.6 and memory != none";
+ *   hbbp_pivot_create(profile, &query, &pivot, &error);
+ *
+ * Keys are those of hbbp_pivot_key_name_at and the names of taxonomies; docs/mix.md tells of each.
+ * A pivot is a result: it does not change, and needs neither the profile nor the taxonomy
+ * afterwards.
+ */
+#ifndef HBBP_PIVOT_H_
+#define HBBP_PIVOT_H_
+
+#include "profile.h"
+
+HBBP_EXTERN_C_BEGIN
+
+/* Taxonomies ------------------------------------------------------------------------------ */
+
+/* Named groups of instructions (docs/properties.md). A text may have several taxonomies, each of
+ * which is a key of pivots by its name; its groups are the values. What is in no group of a
+ * taxonomy is in "other". */
+typedef struct hbbp_taxonomy hbbp_taxonomy;
+
+/* `text` NULL: that of the library itself, with the taxonomy "groups" and others.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (the message tells line and column, and the nearest name
+ * where one is not known), HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_taxonomy_create(const char *text, hbbp_taxonomy **taxonomy,
+                                          hbbp_error *error);
+
+/* The same from a file of up to 256 KiB. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION,
+ * HBBP_ERROR_IO and those of hbbp_taxonomy_create. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_taxonomy_load(const char *path, hbbp_taxonomy **taxonomy,
+                                        hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_taxonomy_destroy(hbbp_taxonomy *taxonomy);
+
+/* How many taxonomies the text has. NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_taxonomy_count(const hbbp_taxonomy *taxonomy);
+/* In the order of the text. NULL, and an index that is too large, gives NULL. Any thread. Since
+ * 0.1. */
+HBBP_API const char *hbbp_taxonomy_name_at(const hbbp_taxonomy *taxonomy, size_t index);
+
+/* Groups of the taxonomy at `index`, in the order of the text and without "other". NULL, and an
+ * index that is too large, give 0 and NULL. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_taxonomy_group_count(const hbbp_taxonomy *taxonomy, size_t index);
+HBBP_API const char *hbbp_taxonomy_group_name_at(const hbbp_taxonomy *taxonomy, size_t index,
+                                                 size_t group);
+
+/* Queries --------------------------------------------------------------------------------- */
+
+typedef struct hbbp_pivot_query {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;    /* 0 */
+  const char *rows;     /* keys, with commas between them; NULL: "mnemonic"; "": one row of all */
+  const char *columns;  /* the same; NULL and "": none */
+  const char *values;   /* the same of values; NULL: "instructions" */
+  const char *where;    /* which instructions count (docs/mix.md); NULL: all */
+  const char *sort;     /* rows by one of `values`, largest first; by "error", that of the first
+                           value; or by "key". NULL: the first of `values` */
+  uint64_t top;         /* rows at most; 0: all */
+  const hbbp_taxonomy *taxonomy; /* whose names are keys; NULL: those of the library itself */
+} hbbp_pivot_query;
+
+/* The names of keys and values that every profile has, for help and completion; an index that is
+ * too large gives NULL. Static storage. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_pivot_key_name_count(void);
+HBBP_API const char *hbbp_pivot_key_name_at(size_t index);
+HBBP_API size_t hbbp_pivot_value_name_count(void);
+HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
+
+/* Results --------------------------------------------------------------------------------- */
+
+typedef struct hbbp_pivot hbbp_pivot;
+
+/* Without any key or condition that needs code, kernel functions whose code is missing count by
+ * their samples; they have instructions and no other value.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown or repeated key, value or group, with the
+ * nearest name in the message; a condition that cannot be read, with the column),
+ * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile *profile, const hbbp_pivot_query *query,
+                                       hbbp_pivot **pivot, hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_pivot_destroy(hbbp_pivot *pivot);
+
+typedef int32_t hbbp_pivot_axis;
+enum { HBBP_PIVOT_ROWS = 0, HBBP_PIVOT_COLUMNS = 1 };
+
+/* Rows or columns. NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_pivot_line_count(const hbbp_pivot *pivot, hbbp_pivot_axis axis);
+/* Those included that `top` left out. NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_pivot_line_count_in_all(const hbbp_pivot *pivot, hbbp_pivot_axis axis);
+/* How many labels a line has. NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_pivot_key_count(const hbbp_pivot *pivot, hbbp_pivot_axis axis);
+/* How many numbers a cell has. NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_pivot_value_count(const hbbp_pivot *pivot);
+
+typedef int32_t hbbp_label_kind;
+enum {
+  HBBP_LABEL_TEXT = 0,
+  HBBP_LABEL_NUMBER = 1, /* as of threads and widths */
+  HBBP_LABEL_ADDRESS = 2 /* in its module */
+};
+
+typedef struct hbbp_pivot_label {
+  uint32_t struct_size; /* set by the caller */
+  hbbp_label_kind kind;
+  const char *text; /* always; function names as the symbol table has them (mangled) */
+  uint64_t number;  /* of HBBP_LABEL_NUMBER and HBBP_LABEL_ADDRESS */
+  uint32_t index;   /* in the list of the profile that the key is of (threads, modules, functions,
+                       blocks; of addresses, their module); HBBP_NO_INDEX of other keys */
+  uint32_t reserved;
+} hbbp_pivot_label;
+
+/* Key `key` of a line. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, no such axis),
+ * HBBP_ERROR_NOT_FOUND (line or key). Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_pivot_label_at(const hbbp_pivot *pivot, hbbp_pivot_axis axis, size_t line,
+                                         size_t key, hbbp_pivot_label *label, hbbp_error *error);
+
+/* Instead of a row or column: all of them, those included that `top` left out. */
+#define HBBP_PIVOT_ALL SIZE_MAX
+
+typedef struct hbbp_pivot_cell {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;
+  double value; /* instructions, executions (of blocks), bytes or operations; in the unit of
+                   the source (hbbp_source_info.unit) */
+  double standard_error; /* of the value */
+  double share;          /* of all that the condition let through; 0 to 1 */
+  double share_error;    /* of the share, which is surer than the value: what is wrong with all
+                            counts alike does not change it */
+} hbbp_pivot_cell;
+
+/* Value `value` of a cell; `row` and `column` may be HBBP_PIVOT_ALL, which is the only column
+ * without keys of columns. A cell where nothing ran is 0.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (row, column or value).
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_pivot_cell_at(const hbbp_pivot *pivot, size_t row, size_t column,
+                                        size_t value, hbbp_pivot_cell *cell, hbbp_error *error);
+
+/* Ratios ---------------------------------------------------------------------------------- */
+
+typedef struct hbbp_ratio {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t is_known;    /* 0: this profile cannot tell; the value is 0 then */
+  const char *group;    /* "memory": what belongs together */
+  const char *name;     /* "bytes-read", stable */
+  double value;
+  const char *unit; /* "operations", "bytes", "share" (0 to 1), ... */
+} hbbp_ratio;
+
+typedef struct hbbp_ratios hbbp_ratios;
+
+/* What follows from a whole mix, docs/mix.md lists it: operations on floating point by precision,
+ * bytes loaded and stored, arithmetic intensity, branch density, instructions by taken branch,
+ * shares of packed instructions and of each vector width. `where` and `taxonomy` as in
+ * hbbp_pivot_query.
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a condition that cannot be read),
+ * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_ratios_create(const hbbp_profile *profile, const char *where,
+                                        const hbbp_taxonomy *taxonomy, hbbp_ratios **ratios,
+                                        hbbp_error *error);
+
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_ratios_destroy(hbbp_ratios *ratios);
+
+/* NULL gives 0. Any thread. Since 0.1. */
+HBBP_API size_t hbbp_ratios_count(const hbbp_ratios *ratios);
+
+/* Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Any thread. Since 0.1.
+ */
+HBBP_API hbbp_status hbbp_ratios_at(const hbbp_ratios *ratios, size_t index, hbbp_ratio *ratio,
+                                    hbbp_error *error);
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_PIVOT_H_ */

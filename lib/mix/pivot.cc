@@ -1,0 +1,254 @@
+#include "mix/pivot.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "mix/number_pairs.h"
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kMeasures = 6;
+
+using Amounts = std::array<double, kMeasures>;
+
+// What one execution of a block adds to a place, a row, a column or a cell, before it is known what
+// observations add to the keys.
+struct Addition {
+  uint32_t row = 0;
+  uint32_t column = 0;
+  Amounts amounts{};
+};
+
+// What one execution of a block adds, as far as a filter keeps it.
+struct BlockAdditions {
+  uint32_t observation_class = 0;
+  Amounts whole{};
+  std::vector<Addition> rows;
+  std::vector<Addition> columns;
+  std::vector<Addition> cells;
+};
+
+struct Item {
+  uint32_t row;
+  uint32_t column;
+  double executions;
+  double instructions;
+  double bytes;
+  const InstructionProperties* kind;  // null: of a whole block
+};
+
+class PivotMaker {
+ public:
+  PivotMaker(const PivotInput& input, const std::vector<PivotMeasure>& measures,
+             PivotFilter* filter, PivotAxis* rows, PivotAxis* columns)
+      : input_(input), measures_(measures), filter_(filter), rows_(rows), columns_(columns) {
+    for (PivotSums* sums : {&pivot_.whole, &pivot_.rows, &pivot_.columns, &pivot_.cell_sums}) {
+      sums->measures = measures_.size();
+    }
+    pivot_.whole.sums.resize(measures_.size());
+    looks_at_instructions_ = std::any_of(measures.begin(), measures.end(), NeedsInstructions) ||
+                             (filter != nullptr && filter->NeedsInstructions());
+    for (const PivotAxis* axis : {rows, columns}) {
+      looks_at_instructions_ |= axis->Uses(KeyLevel::kKind) || axis->Uses(KeyLevel::kInstruction);
+    }
+  }
+
+  Pivot Make() {
+    uint32_t block = kNoIndex;
+    for (const PivotObservation& observation : input_.observations) {
+      if (observation.block != block) {
+        block = observation.block;
+        classes_ = 0;
+      }
+      Add(AdditionsOf(input_.blocks[block], filter_ == nullptr ? 0 : filter_->ClassOf(observation)),
+          observation);
+    }
+    for (const PivotAxis* axis : {rows_, columns_}) {
+      PivotSums& sums = axis == rows_ ? pivot_.rows : pivot_.columns;
+      sums.sums.resize(axis->size() * measures_.size());
+    }
+    return std::move(pivot_);
+  }
+
+ private:
+  const BlockAdditions& AdditionsOf(const PivotBlock& block, uint32_t observation_class) {
+    for (size_t i = 0; i < classes_; ++i) {
+      if (by_class_[i].observation_class == observation_class) return by_class_[i];
+    }
+    if (classes_ == by_class_.size()) by_class_.emplace_back();
+    BlockAdditions& additions = by_class_[classes_++];
+    additions.observation_class = observation_class;
+    FindItems(block, observation_class);
+    SumItems(&additions);
+    return additions;
+  }
+
+  void FindItems(const PivotBlock& block, uint32_t observation_class) {
+    items_.clear();
+    const uint32_t row = rows_->PartOfBlock(block);
+    const uint32_t column = columns_->PartOfBlock(block);
+    PivotPlace place;
+    place.block = &block;
+    if (!looks_at_instructions_ || block.block == kNoIndex) {
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) return;
+      // How often code that is missing was entered, nobody knows.
+      items_.push_back({row, column, block.block == kNoIndex ? 0.0 : 1.0,
+                        static_cast<double>(block.instruction_count),
+                        static_cast<double>(block.bytes), nullptr});
+      return;
+    }
+    const PivotInstruction* const first = &input_.instructions[block.first_instruction];
+    const PivotInstruction* const end = first + block.instruction_count;
+    for (const PivotInstruction* instruction = first; instruction != end; ++instruction) {
+      place.instruction = instruction;
+      place.kind = &input_.kinds[instruction->kind];
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) continue;
+      const uint32_t next = instruction + 1 == end ? block.bytes : instruction[1].offset;
+      items_.push_back({rows_->PartOfInstruction(row, place, instruction->kind),
+                        columns_->PartOfInstruction(column, place, instruction->kind), 1, 1,
+                        static_cast<double>(next - instruction->offset), place.kind});
+    }
+  }
+
+  static void AddItem(const Item& item, Amounts* amounts) {
+    (*amounts)[static_cast<size_t>(PivotMeasure::kInstructions)] += item.instructions;
+    (*amounts)[static_cast<size_t>(PivotMeasure::kExecutions)] = item.executions;
+    (*amounts)[static_cast<size_t>(PivotMeasure::kBytes)] += item.bytes;
+    if (item.kind == nullptr) return;
+    (*amounts)[static_cast<size_t>(PivotMeasure::kReadBytes)] += item.kind->read_bytes;
+    (*amounts)[static_cast<size_t>(PivotMeasure::kWrittenBytes)] += item.kind->written_bytes;
+    (*amounts)[static_cast<size_t>(PivotMeasure::kFlops)] += item.kind->flops;
+  }
+
+  // One addition for the items that stand together and agree.
+  template <typename Agree>
+  void SumTogether(Agree&& agree, std::vector<Addition>* additions) const {
+    const Item* last = nullptr;
+    for (const Item& item : items_) {
+      if (last == nullptr || !agree(*last, item)) additions->push_back({item.row, item.column, {}});
+      AddItem(item, &additions->back().amounts);
+      last = &item;
+    }
+  }
+
+  void SumItems(BlockAdditions* additions) {
+    additions->whole = {};
+    additions->rows.clear();
+    additions->columns.clear();
+    additions->cells.clear();
+    for (const Item& item : items_) AddItem(item, &additions->whole);
+    const auto same_row = [](const Item& a, const Item& b) { return a.row == b.row; };
+    const auto same_column = [](const Item& a, const Item& b) { return a.column == b.column; };
+    if (columns_->empty()) {
+      std::sort(items_.begin(), items_.end(),
+                [](const Item& a, const Item& b) { return a.row < b.row; });
+      SumTogether(same_row, &additions->rows);
+      return;
+    }
+    std::sort(items_.begin(), items_.end(),
+              [](const Item& a, const Item& b) { return a.column < b.column; });
+    SumTogether(same_column, &additions->columns);
+    std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
+      return (uint64_t{a.row} << 32 | a.column) < (uint64_t{b.row} << 32 | b.column);
+    });
+    SumTogether(same_row, &additions->rows);
+    SumTogether([&](const Item& a, const Item& b) { return same_row(a, b) && same_column(a, b); },
+                &additions->cells);
+  }
+
+  void AddTo(PivotSum* sums, const Amounts& amounts, const Amounts& whole,
+             const PivotObservation& observation) const {
+    const CountEstimate& estimate = observation.estimate;
+    const double variance = estimate.standard_error * estimate.standard_error;
+    for (size_t i = 0; i < measures_.size(); ++i) {
+      const auto measure = static_cast<size_t>(measures_[i]);
+      const double amount = amounts[measure];
+      sums[i].value += amount * estimate.count;
+      if (observation.replicates != kNoIndex) {
+        sums[i].replicates.Add(input_.replicates[observation.replicates], amount);
+      } else {
+        sums[i].variance += amount * amount * variance;
+        sums[i].covariance += amount * whole[measure] * variance;
+      }
+    }
+  }
+
+  PivotSum* SumsAt(size_t place, PivotSums* sums) const {
+    const size_t end = (place + 1) * measures_.size();
+    if (end > sums->sums.size()) sums->sums.resize(end);
+    return &sums->sums[place * measures_.size()];
+  }
+
+  void Add(const BlockAdditions& additions, const PivotObservation& observation) {
+    if (additions.rows.empty()) return;
+    AddTo(pivot_.whole.sums.data(), additions.whole, additions.whole, observation);
+    const uint32_t row_part = rows_->PartOfObservation(observation);
+    for (const Addition& addition : additions.rows) {
+      AddTo(SumsAt(rows_->LineOf(addition.row, row_part), &pivot_.rows), addition.amounts,
+            additions.whole, observation);
+    }
+    if (columns_->empty()) return;
+    const uint32_t column_part = columns_->PartOfObservation(observation);
+    for (const Addition& addition : additions.columns) {
+      AddTo(SumsAt(columns_->LineOf(addition.column, column_part), &pivot_.columns),
+            addition.amounts, additions.whole, observation);
+    }
+    for (const Addition& addition : additions.cells) {
+      const PivotCell cell = {rows_->LineOf(addition.row, row_part),
+                              columns_->LineOf(addition.column, column_part)};
+      const uint32_t place = cells_.Combine(cell.row, cell.column);
+      if (place == pivot_.cells.size()) pivot_.cells.push_back(cell);
+      AddTo(SumsAt(place, &pivot_.cell_sums), addition.amounts, additions.whole, observation);
+    }
+  }
+
+  const PivotInput& input_;
+  const std::vector<PivotMeasure>& measures_;
+  PivotFilter* const filter_;
+  PivotAxis* const rows_;
+  PivotAxis* const columns_;
+  bool looks_at_instructions_ = false;
+  Pivot pivot_;
+  NumberPairs cells_;
+  std::vector<Item> items_;
+  // Of the block at hand; the first `classes_` of them.
+  std::vector<BlockAdditions> by_class_;
+  size_t classes_ = 0;
+};
+
+}  // namespace
+
+bool NeedsInstructions(PivotMeasure measure) {
+  switch (measure) {
+    case PivotMeasure::kInstructions:
+    case PivotMeasure::kExecutions:
+    case PivotMeasure::kBytes:
+      return false;
+    case PivotMeasure::kReadBytes:
+    case PivotMeasure::kWrittenBytes:
+    case PivotMeasure::kFlops:
+      break;
+  }
+  return true;
+}
+
+double PivotSum::StandardError() const { return std::sqrt(variance + VarianceOf(replicates)); }
+
+CountEstimate ShareOf(const PivotSum& part, const PivotSum& whole) {
+  if (!(whole.value > 0)) return {};
+  const double share = part.value / whole.value;
+  ReplicateSums differences = part.replicates;
+  differences.Add(whole.replicates, -share);
+  const double of_samples =
+      part.variance - 2 * share * part.covariance + share * share * whole.variance;
+  return {share, std::sqrt(std::max(of_samples, 0.0) + VarianceOf(differences)) / whole.value};
+}
+
+Pivot MakePivot(const PivotInput& input, const std::vector<PivotMeasure>& measures,
+                PivotFilter* filter, PivotAxis* rows, PivotAxis* columns) {
+  return PivotMaker(input, measures, filter, rows, columns).Make();
+}
+
+}  // namespace hbbp

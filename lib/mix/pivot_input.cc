@@ -1,0 +1,165 @@
+#include "mix/pivot_input.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "estimate/ebs_estimator.h"
+
+namespace hbbp {
+namespace {
+
+struct HashedProperties {
+  InstructionProperties properties;
+
+  auto Fields() const {
+    const InstructionProperties& p = properties;
+    return std::tie(p.mnemonic, p.length, p.extension, p.category, p.encoding, p.packing,
+                    p.element_type, p.element_bits, p.vector_bits, p.operands, p.operand_kinds,
+                    p.operand_bits, p.memory, p.read_bytes, p.written_bytes, p.flops, p.addressing,
+                    p.masking, p.immediate_bits, p.is_masked, p.is_zeroing, p.is_broadcast,
+                    p.is_locked, p.is_repeated, p.has_immediate, p.needs_avx512vl);
+  }
+  bool operator==(const HashedProperties& other) const { return Fields() == other.Fields(); }
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const HashedProperties& hashed) {
+    return Hash::combine(std::move(hash), hashed.Fields());
+  }
+};
+
+class InputMaker {
+ public:
+  InputMaker(const ResolvedProfile& profile, const PivotDetail& detail)
+      : profile_(profile), detail_(detail) {}
+
+  PivotInput Make() {
+    AddBlocks();
+    if (detail_.threads) {
+      ObserveThreads();
+    } else {
+      ObserveBlocks();
+    }
+    if (detail_.missing_code) AddMissingCode();
+    return std::move(input_);
+  }
+
+ private:
+  uint32_t KindOf(const InstructionProperties& properties) {
+    const auto [kind, is_new] =
+        kinds_.try_emplace({properties}, static_cast<uint32_t>(input_.kinds.size()));
+    if (is_new) input_.kinds.push_back(properties);
+    return kind->second;
+  }
+
+  void AddInstructions(const BlockRecord& record) {
+    const std::vector<uint8_t> code = profile_.CodeOf(record);
+    size_t offset = 0;
+    for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
+      InstructionProperties properties;
+      DescribeInstruction(std::span(code).subspan(offset), &properties);
+      input_.instructions.push_back({KindOf(properties), static_cast<uint32_t>(offset)});
+      offset += properties.length;
+    }
+  }
+
+  void AddBlocks() {
+    const std::vector<BlockRecord>& records = profile_.blocks();
+    input_.blocks.reserve(records.size());
+    for (uint32_t i = 0; i < records.size(); ++i) {
+      const BlockRecord& record = records[i];
+      PivotBlock block;
+      block.module = record.module;
+      block.function = record.function;
+      block.block = i;
+      block.source = record.source;
+      block.start = record.block.start;
+      block.bytes = static_cast<uint32_t>(record.block.end - record.block.start);
+      block.instruction_count = record.block.instruction_count;
+      block.first_instruction = input_.instructions.size();
+      input_.blocks.push_back(block);
+      if (detail_.instructions) AddInstructions(record);
+    }
+  }
+
+  uint32_t AddReplicates(const ReplicateSums& replicates) {
+    input_.replicates.push_back(replicates);
+    return static_cast<uint32_t>(input_.replicates.size() - 1);
+  }
+
+  void ObserveBlocks() {
+    for (uint32_t i = 0; i < profile_.blocks().size(); ++i) {
+      const BlockRecord& block = profile_.blocks()[i];
+      const uint32_t replicates =
+          HasReplicates(block.source) ? AddReplicates(block.replicates) : kNoIndex;
+      input_.observations.push_back({i, kNoIndex, block.estimate, replicates});
+    }
+  }
+
+  void ObserveThreads() {
+    std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by block and thread
+    for (const StreamContribution& contribution : profile_.stream_contributions()) {
+      streams[{contribution.block, contribution.thread}].Add(contribution.sums);
+    }
+    for (const auto& [key, sums] : streams) {
+      input_.observations.push_back(
+          {key.first, key.second, EstimateStreams(sums), AddReplicates(sums.replicates)});
+    }
+    struct Periods {
+      double sum = 0;
+      double squares = 0;
+    };
+    absl::flat_hash_map<std::pair<uint32_t, uint32_t>, Periods> samples;
+    for (const Contribution& contribution : profile_.contributions()) {
+      if (contribution.block == kNoIndex) continue;
+      Periods& periods = samples[{contribution.block, contribution.thread}];
+      periods.sum += contribution.period_sum;
+      periods.squares += contribution.period_squares;
+    }
+    for (const auto& [key, periods] : samples) {
+      const uint32_t length = profile_.blocks()[key.first].block.instruction_count;
+      input_.observations.push_back(
+          {key.first, key.second, EstimateEbs(periods.sum, periods.squares, length), kNoIndex});
+    }
+    std::sort(input_.observations.begin(), input_.observations.end(),
+              [](const PivotObservation& a, const PivotObservation& b) {
+                return std::tie(a.block, a.thread) < std::tie(b.block, b.thread);
+              });
+  }
+
+  // A sample of a function without code stands for its period of instructions.
+  void AddMissingCode() {
+    for (const Contribution& contribution : profile_.contributions()) {
+      if (contribution.function == kNoIndex) continue;
+      PivotBlock block;
+      block.module = profile_.functions()[contribution.function].module;
+      block.function = contribution.function;
+      block.source = profile_.data().sources[contribution.source].kind;
+      block.instruction_count = 1;
+      block.first_instruction = input_.instructions.size();
+      input_.observations.push_back(
+          {static_cast<uint32_t>(input_.blocks.size()),
+           detail_.threads ? contribution.thread : kNoIndex,
+           {contribution.period_sum, std::sqrt(contribution.period_squares)},
+           kNoIndex});
+      input_.blocks.push_back(block);
+    }
+  }
+
+  const ResolvedProfile& profile_;
+  const PivotDetail detail_;
+  PivotInput input_;
+  absl::flat_hash_map<HashedProperties, uint32_t> kinds_;
+};
+
+}  // namespace
+
+PivotInput MakePivotInput(const ResolvedProfile& profile, const PivotDetail& detail) {
+  return InputMaker(profile, detail).Make();
+}
+
+}  // namespace hbbp

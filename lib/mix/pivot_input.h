@@ -1,0 +1,65 @@
+// What a pivot adds up: blocks with their instructions, and how often each was observed to run.
+//
+// Instructions are numbers of kinds, so that a query looks at each kind once and not at each
+// instruction, and never at a string. What is here is true of the profile and not of a query.
+#ifndef HBBP_LIB_MIX_PIVOT_INPUT_H_
+#define HBBP_LIB_MIX_PIVOT_INPUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/address.h"
+#include "estimate/count_estimate.h"
+#include "estimate/stream_estimator.h"
+#include "isa/instruction_properties.h"
+#include "profile/resolved_profile.h"
+#include "samples/samples.h"
+
+namespace hbbp {
+
+struct PivotInstruction {
+  uint32_t kind = 0;
+  uint32_t offset = 0;  // from the start of its block
+};
+
+struct PivotBlock {
+  uint32_t module = kNoIndex;
+  uint32_t function = kNoIndex;
+  uint32_t block = kNoIndex;  // of ResolvedProfile::blocks(); kNoIndex: the code is missing
+  SourceKind source = SourceKind::kNone;
+  ModuleAddress start;
+  uint32_t bytes = 0;
+  uint32_t instruction_count = 0;
+  // Of PivotInput::instructions, if those were asked for.
+  size_t first_instruction = 0;
+};
+
+// How often a block ran, in one thread or in all.
+struct PivotObservation {
+  uint32_t block = 0;  // of PivotInput::blocks
+  uint32_t thread = kNoIndex;
+  CountEstimate estimate;
+  // Of PivotInput::replicates. kNoIndex: the error in `estimate` is independent of all others.
+  uint32_t replicates = kNoIndex;
+};
+
+struct PivotInput {
+  // Instructions of one kind have all properties in common.
+  std::vector<InstructionProperties> kinds;
+  std::vector<PivotInstruction> instructions;  // by block
+  std::vector<PivotBlock> blocks;
+  std::vector<PivotObservation> observations;  // by block
+  std::vector<ReplicateSums> replicates;
+};
+
+struct PivotDetail {
+  bool instructions = false;  // else those of blocks are numbered only
+  bool threads = false;       // else observations are of all threads
+  bool missing_code = false;  // functions of a kernel that has no code, by their samples
+};
+
+PivotInput MakePivotInput(const ResolvedProfile& profile, const PivotDetail& detail);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_MIX_PIVOT_INPUT_H_

@@ -1,0 +1,99 @@
+#include "mix/pivot_query.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/nearest_name.h"
+#include "mix/pivot_axis.h"
+#include "mix/pivot_input.h"
+#include "mix/query_keys.h"
+#include "mix/where_filter.h"
+
+namespace hbbp {
+namespace {
+
+StatusOr<std::vector<PivotKey*>> FindKeys(const std::vector<std::string>& names, QueryKeys* keys) {
+  std::vector<PivotKey*> found;
+  for (const std::string& name : names) {
+    PivotKey* const key = keys->Find(name);
+    if (key == nullptr) {
+      return MakeStatus(StatusCode::kInvalidArgument, "no key is called '%s'%s", name.c_str(),
+                        DidYouMean(name, keys->Names()).c_str());
+    }
+    found.push_back(key);
+  }
+  return found;
+}
+
+Status CheckKeys(const PivotQuery& query) {
+  std::vector<std::string> all = query.rows;
+  all.insert(all.end(), query.columns.begin(), query.columns.end());
+  std::sort(all.begin(), all.end());
+  const auto twice = std::adjacent_find(all.begin(), all.end());
+  if (twice != all.end()) {
+    return MakeStatus(StatusCode::kInvalidArgument, "the key '%s' is there twice", twice->c_str());
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+const std::vector<PivotMeasure>& AllPivotMeasures() {
+  static const std::vector<PivotMeasure> all = {
+      PivotMeasure::kInstructions, PivotMeasure::kExecutions,   PivotMeasure::kBytes,
+      PivotMeasure::kReadBytes,    PivotMeasure::kWrittenBytes, PivotMeasure::kFlops};
+  return all;
+}
+
+std::string_view NameOf(PivotMeasure measure) {
+  switch (measure) {
+    case PivotMeasure::kInstructions:
+      return "instructions";
+    case PivotMeasure::kExecutions:
+      return "executions";
+    case PivotMeasure::kBytes:
+      return "bytes";
+    case PivotMeasure::kReadBytes:
+      return "read-bytes";
+    case PivotMeasure::kWrittenBytes:
+      return "written-bytes";
+    case PivotMeasure::kFlops:
+      return "flops";
+  }
+  return "";
+}
+
+StatusOr<PivotMeasure> FindPivotMeasure(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const PivotMeasure measure : AllPivotMeasures()) {
+    if (NameOf(measure) == name) return measure;
+    names.push_back(NameOf(measure));
+  }
+  return MakeStatus(StatusCode::kInvalidArgument, "no value is called '%s'%s",
+                    std::string(name).c_str(), DidYouMean(name, names).c_str());
+}
+
+StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQuery& query) {
+  HBBP_RETURN_IF_ERROR(CheckKeys(query));
+  QueryKeys keys(profile, query.taxonomies);
+  HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> row_keys, FindKeys(query.rows, &keys));
+  HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> column_keys, FindKeys(query.columns, &keys));
+  std::unique_ptr<PivotFilter> filter;
+  if (!query.where.empty()) {
+    HBBP_ASSIGN_OR_RETURN(filter, ParseWhere(query.where, &keys));
+  }
+  PivotDetail detail;
+  detail.instructions =
+      keys.Use(KeyLevel::kKind) || keys.Use(KeyLevel::kInstruction) ||
+      std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
+  detail.threads = keys.Use(KeyLevel::kObservation);
+  detail.missing_code = keys.DoWithoutCode();
+  const PivotInput input = MakePivotInput(profile, detail);
+  PivotAxis rows(std::move(row_keys));
+  PivotAxis columns(std::move(column_keys));
+  Pivot pivot = MakePivot(input, query.measures, filter.get(), &rows, &columns);
+  return PivotTable(std::move(pivot), rows, columns, query.order, query.top);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,201 @@
+#include "mix/profile_keys.h"
+
+#include <absl/container/flat_hash_map.h>
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+const char* SourceName(SourceKind source) {
+  switch (source) {
+    case SourceKind::kEbs:
+      return "ebs";
+    case SourceKind::kLbr:
+      return "lbr";
+    case SourceKind::kIbs:
+      return "ibs";
+    case SourceKind::kSwbt:
+      return "swbt";
+    case SourceKind::kTruth:
+      return "truth";
+    case SourceKind::kCombined:
+      return "combined";
+    case SourceKind::kNone:
+    case SourceKind::kAuto:
+    case SourceKind::kEbsAndSwbt:
+      break;
+  }
+  return "none";
+}
+
+class ProfileKey : public PivotKey {
+ public:
+  ProfileKey(std::string_view name, KeyLevel level, const ResolvedProfile& profile)
+      : PivotKey(std::string(name), level), profile_(profile) {}
+
+ protected:
+  const ResolvedProfile& profile() const { return profile_; }
+  const ProfileData& data() const { return profile_.data(); }
+
+ private:
+  const ResolvedProfile& profile_;
+};
+
+class ProcessKey : public ProfileKey {
+ public:
+  explicit ProcessKey(const ResolvedProfile& profile)
+      : ProfileKey("process", KeyLevel::kObservation, profile) {
+    for (const ThreadRecord& thread : data().threads) {
+      const auto [number, is_new] =
+          numbers_.try_emplace(thread.pid, static_cast<uint32_t>(pids_.size()));
+      if (is_new) pids_.push_back(thread.pid);
+      process_of_thread_.push_back(number->second);
+    }
+  }
+  uint32_t ValueOf(const PivotPlace& place) override {
+    return process_of_thread_[place.observation->thread];
+  }
+  PivotLabel LabelOf(uint32_t value) const override { return NumberLabel(pids_[value]); }
+  bool is_number() const override { return true; }
+
+ private:
+  absl::flat_hash_map<uint32_t, uint32_t> numbers_;
+  std::vector<uint32_t> pids_;
+  std::vector<uint32_t> process_of_thread_;
+};
+
+class ThreadKey : public ProfileKey {
+ public:
+  explicit ThreadKey(const ResolvedProfile& profile)
+      : ProfileKey("thread", KeyLevel::kObservation, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override { return place.observation->thread; }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return NumberLabel(data().threads[value].tid, value);
+  }
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    return {data().threads[value].name};
+  }
+};
+
+class ModuleKey : public ProfileKey {
+ public:
+  explicit ModuleKey(const ResolvedProfile& profile)
+      : ProfileKey("module", KeyLevel::kBlock, profile) {}
+  bool DoesWithoutCode() const override { return true; }
+  uint32_t ValueOf(const PivotPlace& place) override { return place.block->module; }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return TextLabel(data().modules[value].path, value);
+  }
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    std::string_view path = data().modules[value].path;
+    constexpr std::string_view kDeleted = " (deleted)";
+    if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+    return {std::string(path.substr(path.rfind('/') + 1))};
+  }
+};
+
+class FunctionKey : public ProfileKey {
+ public:
+  explicit FunctionKey(const ResolvedProfile& profile)
+      : ProfileKey("function", KeyLevel::kBlock, profile) {}
+  bool DoesWithoutCode() const override { return true; }
+  uint32_t ValueOf(const PivotPlace& place) override { return place.block->function; }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return TextLabel(profile().functions()[value].name, value);
+  }
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    const std::string& name = profile().functions()[value].name;
+    if (!name.starts_with("_Z")) return {};
+    int status = 0;
+    char* const demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+    if (demangled == nullptr) return {};
+    std::string alias = demangled;
+    std::free(demangled);
+    return {std::move(alias)};
+  }
+};
+
+class BlockKey : public ProfileKey {
+ public:
+  explicit BlockKey(const ResolvedProfile& profile)
+      : ProfileKey("block", KeyLevel::kBlock, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override { return place.block->block; }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return AddressLabel(profile().blocks()[value].block.start.value, value);
+  }
+  bool is_number() const override { return true; }
+};
+
+class AddressKey : public ProfileKey {
+ public:
+  explicit AddressKey(const ResolvedProfile& profile)
+      : ProfileKey("address", KeyLevel::kInstruction, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override {
+    const std::pair key(place.block->block, place.instruction->offset);
+    const auto [number, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(places_.size()));
+    if (is_new) places_.push_back(key);
+    return number->second;
+  }
+  PivotLabel LabelOf(uint32_t value) const override {
+    const auto [block, offset] = places_[value];
+    const BlockRecord& record = profile().blocks()[block];
+    return AddressLabel((record.block.start + offset).value, record.module);
+  }
+  bool is_number() const override { return true; }
+
+ private:
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
+  std::vector<std::pair<uint32_t, uint32_t>> places_;  // block and offset
+};
+
+class SourceKey : public ProfileKey {
+ public:
+  explicit SourceKey(const ResolvedProfile& profile)
+      : ProfileKey("source", KeyLevel::kBlock, profile) {}
+  bool DoesWithoutCode() const override { return true; }
+  uint32_t ValueOf(const PivotPlace& place) override {
+    return static_cast<uint32_t>(place.block->source);
+  }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return TextLabel(SourceName(static_cast<SourceKind>(value)));
+  }
+};
+
+template <typename Key>
+std::unique_ptr<PivotKey> Make(const ResolvedProfile& profile) {
+  return std::make_unique<Key>(profile);
+}
+
+struct Known {
+  std::string_view name;
+  std::unique_ptr<PivotKey> (*make)(const ResolvedProfile&);
+};
+
+constexpr Known kKnown[] = {
+    {"process", Make<ProcessKey>},   {"thread", Make<ThreadKey>}, {"module", Make<ModuleKey>},
+    {"function", Make<FunctionKey>}, {"block", Make<BlockKey>},   {"address", Make<AddressKey>},
+    {"source", Make<SourceKey>},
+};
+
+}  // namespace
+
+const std::vector<std::string_view>& ProfileKeyNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Known& known : kKnown) all.push_back(known.name);
+    return all;
+  }();
+  return names;
+}
+
+std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const ResolvedProfile& profile) {
+  for (const Known& known : kKnown) {
+    if (known.name == name) return known.make(profile);
+  }
+  return nullptr;
+}
+
+}  // namespace hbbp

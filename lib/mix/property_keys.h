@@ -1,0 +1,21 @@
+// Static properties of instructions, and groups of them, as keys.
+#ifndef HBBP_LIB_MIX_PROPERTY_KEYS_H_
+#define HBBP_LIB_MIX_PROPERTY_KEYS_H_
+
+#include <memory>
+
+#include "isa/property_names.h"
+#include "isa/taxonomy.h"
+#include "mix/pivot_key.h"
+
+namespace hbbp {
+
+// Labels of mnemonics have their number as index.
+std::unique_ptr<PivotKey> MakePropertyKey(Property property);
+
+// The taxonomy must outlive the key.
+std::unique_ptr<PivotKey> MakeTaxonomyKey(const Taxonomy& taxonomy);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_MIX_PROPERTY_KEYS_H_

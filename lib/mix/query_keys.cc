@@ -1,0 +1,56 @@
+#include "mix/query_keys.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "isa/property_names.h"
+#include "mix/profile_keys.h"
+#include "mix/property_keys.h"
+
+namespace hbbp {
+
+const std::vector<std::string_view>& PivotKeyNames() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all = ProfileKeyNames();
+    for (uint32_t i = 0; i < static_cast<uint32_t>(Property::kCount); ++i) {
+      all.push_back(NameOf(static_cast<Property>(i)));
+    }
+    return all;
+  }();
+  return names;
+}
+
+QueryKeys::QueryKeys(const ResolvedProfile& profile, const std::vector<Taxonomy>& taxonomies)
+    : profile_(profile), taxonomies_(taxonomies) {}
+
+PivotKey* QueryKeys::Find(std::string_view name) {
+  for (const auto& key : keys_) {
+    if (key->name() == name) return key.get();
+  }
+  std::unique_ptr<PivotKey> key = MakeProfileKey(name, profile_);
+  if (const std::optional<Property> property = FindProperty(name)) key = MakePropertyKey(*property);
+  for (const Taxonomy& taxonomy : taxonomies_) {
+    if (key == nullptr && taxonomy.name() == name) key = MakeTaxonomyKey(taxonomy);
+  }
+  if (key == nullptr) return nullptr;
+  keys_.push_back(std::move(key));
+  return keys_.back().get();
+}
+
+std::vector<std::string_view> QueryKeys::Names() const {
+  std::vector<std::string_view> names = PivotKeyNames();
+  for (const Taxonomy& taxonomy : taxonomies_) names.push_back(taxonomy.name());
+  return names;
+}
+
+bool QueryKeys::Use(KeyLevel level) const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [level](const auto& key) { return key->level() == level; });
+}
+
+bool QueryKeys::DoWithoutCode() const {
+  return std::all_of(keys_.begin(), keys_.end(),
+                     [](const auto& key) { return key->DoesWithoutCode(); });
+}
+
+}  // namespace hbbp

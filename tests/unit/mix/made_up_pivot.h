@@ -1,0 +1,81 @@
+// Input of pivots that no program is needed for, and keys for it.
+#ifndef HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_
+#define HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "mix/pivot_input.h"
+#include "mix/pivot_key.h"
+
+namespace hbbp {
+
+// A key whose values are what a function says.
+class TestKey : public PivotKey {
+ public:
+  using Value = std::function<uint32_t(const PivotPlace&)>;
+  TestKey(KeyLevel level, Value value) : PivotKey("test", level), value_(std::move(value)) {}
+
+  uint32_t ValueOf(const PivotPlace& place) override {
+    ++asked;
+    return value_(place);
+  }
+  PivotLabel LabelOf(uint32_t value) const override {
+    if (texts.empty()) return NumberLabel(value);
+    return TextLabel(texts[value], value);
+  }
+
+  std::vector<std::string> texts;  // if labels are texts
+  size_t asked = 0;
+
+ private:
+  const Value value_;
+};
+
+inline TestKey ThreadTestKey() {
+  return {KeyLevel::kObservation,
+          [](const PivotPlace& place) { return place.observation->thread; }};
+}
+inline TestKey ModuleTestKey() {
+  return {KeyLevel::kBlock, [](const PivotPlace& place) { return place.block->module; }};
+}
+inline TestKey FunctionTestKey() {
+  return {KeyLevel::kBlock, [](const PivotPlace& place) { return place.block->function; }};
+}
+inline TestKey MnemonicTestKey() {
+  return {KeyLevel::kKind,
+          [](const PivotPlace& place) { return static_cast<uint32_t>(place.kind->mnemonic); }};
+}
+inline TestKey OffsetTestKey() {
+  return {KeyLevel::kInstruction,
+          [](const PivotPlace& place) { return place.instruction->offset; }};
+}
+
+// A block of instructions of the kinds that are named, four bytes each. Kind k has mnemonic k + 1.
+inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<uint32_t>& kinds,
+                         PivotInput* input) {
+  PivotBlock block;
+  block.module = module;
+  block.function = function;
+  block.block = static_cast<uint32_t>(input->blocks.size());
+  block.source = SourceKind::kEbs;
+  block.start = {0x1000 + 0x100 * input->blocks.size()};
+  block.bytes = static_cast<uint32_t>(4 * kinds.size());
+  block.instruction_count = static_cast<uint32_t>(kinds.size());
+  block.first_instruction = input->instructions.size();
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    while (input->kinds.size() <= kinds[i]) {
+      const auto mnemonic = static_cast<Mnemonic>(input->kinds.size() + 1);
+      input->kinds.emplace_back().mnemonic = mnemonic;
+    }
+    input->instructions.push_back({kinds[i], static_cast<uint32_t>(4 * i)});
+  }
+  input->blocks.push_back(block);
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_

@@ -1,0 +1,185 @@
+// hbbp diff: two mixes, before and after, sorted by what changed most.
+#include <algorithm>
+#include <utility>
+
+#include "command.h"
+#include "estimator_option.h"
+#include "format.h"
+#include "kernel_options.h"
+#include "mix_diff.h"
+#include "options.h"
+#include "pivot_view.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "diff";
+constexpr uint64_t kTableRows = 20;
+
+struct Request {
+  PivotRequest pivot;
+  bool is_absolute = false;
+  MixDiffOrder order = MixDiffOrder::kChange;
+  uint64_t top = 0;  // 0: all
+  Format format = Format::kTable;
+};
+
+// One of the two profiles, as it was asked for.
+struct Side {
+  ProfileHandle profile;
+  PivotHandle pivot;
+  std::vector<SourceView> sources;
+};
+
+StatusOr<Side> OpenSide(const std::string& file, const Request& request,
+                        const KernelOptions& kernel, const EstimatorOption& estimator) {
+  Side side;
+  HBBP_ASSIGN_OR_RETURN(side.profile, LoadProfile(file));
+  HBBP_RETURN_IF_ERROR(kernel.Apply(side.profile.get()));
+  HBBP_RETURN_IF_ERROR(estimator.Apply(side.profile.get()));
+  HBBP_ASSIGN_OR_RETURN(side.pivot, MakePivot(side.profile.get(), request.pivot));
+  HBBP_ASSIGN_OR_RETURN(side.sources, Sources(side.profile.get()));
+  return side;
+}
+
+// The two sides may be files of one name in different folders.
+std::vector<std::string> LabelsOf(const hbbp_pivot* pivot, size_t row,
+                                  const std::vector<std::string>& keys) {
+  std::vector<std::string> labels;
+  for (size_t key = 0; key < keys.size(); ++key) {
+    labels.push_back(LabelText(keys[key], LabelAt(pivot, HBBP_PIVOT_ROWS, row, key)));
+  }
+  return labels;
+}
+
+void AddSide(const Side& side, const Request& request,
+             void (MixDiff::*add)(std::vector<std::string>, Measured), MixDiff* diff) {
+  const hbbp_pivot* const pivot = side.pivot.get();
+  for (size_t row = 0; row < hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS); ++row) {
+    const hbbp_pivot_cell cell = CellAt(pivot, row, HBBP_PIVOT_ALL, 0);
+    const Measured measured = request.is_absolute ? Measured{cell.value, cell.standard_error}
+                                                  : Measured{cell.share, cell.share_error};
+    (diff->*add)(LabelsOf(pivot, row, request.pivot.rows), measured);
+  }
+}
+
+Cell ProbabilityCell(double p, Format format) {
+  if (format != Format::kTable) return p;
+  constexpr double kNone = 1e-6;
+  return p < kNone ? std::string("< 1e-6") : FormatFactor(p);
+}
+
+// Signed in a table: what becomes more has a plus.
+Cell ChangeCell(double change, const Request& request) {
+  if (request.format != Format::kTable) return change;
+  return (change > 0 ? "+" : "") +
+         (request.is_absolute ? FormatCount(change) : FormatShare(change));
+}
+
+Cell ErrorCell(double error, const Request& request) {
+  if (request.format != Format::kTable) return error;
+  return "± " + (request.is_absolute ? FormatCount(error) : FormatShare(error));
+}
+
+std::vector<Column> ColumnsOf(const Request& request) {
+  std::vector<Column> columns;
+  for (const std::string& key : request.pivot.rows) columns.push_back({JsonKey(key), key});
+  const Column::Kind number = request.is_absolute ? Column::kCount : Column::kShare;
+  columns.push_back({"before", "before", number});
+  columns.push_back({"before_error", "std. error", Column::kError});
+  columns.push_back({"after", "after", number});
+  columns.push_back({"after_error", "std. error", Column::kError});
+  columns.push_back({"change", "change", Column::kCount});
+  columns.push_back({"change_error", "std. error", Column::kError});
+  columns.push_back({"z", "z", Column::kError});
+  columns.push_back({"p", "p", Column::kError});
+  return columns;
+}
+
+std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
+  std::vector<Cell> cells(row.labels.begin(), row.labels.end());
+  cells.emplace_back(row.before.value);
+  cells.push_back(ErrorCell(row.before.standard_error, request));
+  cells.emplace_back(row.after.value);
+  cells.push_back(ErrorCell(row.after.standard_error, request));
+  cells.push_back(ChangeCell(row.Change(), request));
+  cells.push_back(ErrorCell(row.ChangeError(), request));
+  cells.push_back(request.format == Format::kTable ? Cell(FormatFactor(row.Z())) : Cell(row.Z()));
+  cells.push_back(ProbabilityCell(row.P(), request.format));
+  return cells;
+}
+
+Table MakeListing(const Side& before, const Side& after, const Request& request) {
+  MixDiff diff;
+  AddSide(before, request, &MixDiff::AddBefore, &diff);
+  AddSide(after, request, &MixDiff::AddAfter, &diff);
+  const std::vector<MixDiffRow> rows = diff.Sorted(request.order);
+  Table table(ColumnsOf(request));
+  const size_t shown = request.top == 0 ? rows.size() : std::min<size_t>(request.top, rows.size());
+  for (size_t i = 0; i < shown; ++i) table.AddRow(CellsOf(rows[i], request));
+  const std::string& value = request.pivot.values.front();
+  const double total_before = CellAt(before.pivot.get(), HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
+  const double total_after = CellAt(after.pivot.get(), HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
+  table.AddField("value", value);
+  table.AddField("normalised", uint64_t{request.is_absolute ? 0u : 1u});
+  table.AddField("total_before", total_before);
+  table.AddField("total_after", total_after);
+  table.AddField("unit_before", UnitOf(before.sources));
+  table.AddField("unit_after", UnitOf(after.sources));
+  table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{rows.size()}) +
+                   " rows; " + FormatCount(total_before) + " " + value + " before, " +
+                   FormatCount(total_after) + " after" +
+                   (request.is_absolute ? "" : "; shares are of each of them"));
+  const bool is_scaled = IsUpToFactor(before.sources) || IsUpToFactor(after.sources);
+  if (request.is_absolute && (is_scaled || UnitOf(before.sources) != UnitOf(after.sources))) {
+    table.AddNote(
+        "counts are up to a factor, which need not be the same in both profiles: shares, "
+        "without --absolute, can be compared");
+  }
+  return table;
+}
+
+}  // namespace
+
+int RunDiff(int argc, char** argv) {
+  std::vector<std::string> files, by;
+  std::string groups, value = "instructions", sort = "change", format = "table";
+  Request request;
+  Options options(kName, "Tell what changed between two mixes");
+  options.Positionals("BEFORE AFTER", &files, 2, 2, "two profiles");
+  options.Values("--by", &by, "KEY,...", "what a row stands for, as in hbbp mix (mnemonic)");
+  options.Value("--value", &value, "VALUE", "what is compared, as in hbbp mix (instructions)");
+  options.Value("--where", &request.pivot.where, "CONDITION", "only what matches, as in hbbp mix");
+  options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
+  options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
+  options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
+  options.Value("--top", &request.top, "N",
+                "only the first N; a table has 20 unless told otherwise");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  EstimatorOption estimator;
+  estimator.AddTo(&options);
+  KernelOptions kernel;
+  kernel.AddTo(&options);
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  request.pivot.rows = SplitLists(by);
+  if (request.pivot.rows.empty()) request.pivot.rows = {"mnemonic"};
+  AddModuleOfAddresses(&request.pivot.rows);
+  request.pivot.values = {value};
+  request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
+  request.format = FormatFromName(format);
+  if (request.top == 0 && request.format == Format::kTable) request.top = kTableRows;
+
+  const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
+  if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
+  request.pivot.taxonomy = taxonomy->get();
+  const StatusOr<Side> before = OpenSide(files[0], request, kernel, estimator);
+  if (!before.ok()) return Fail(kName, before.status().message());
+  const StatusOr<Side> after = OpenSide(files[1], request, kernel, estimator);
+  if (!after.ok()) return Fail(kName, after.status().message());
+  return MakeListing(*before, *after, request).Print(kName, request.format);
+}
+
+}  // namespace hbbp::tools

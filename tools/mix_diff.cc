@@ -1,0 +1,56 @@
+#include "mix_diff.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace hbbp::tools {
+namespace {
+
+void AddTo(Measured* sum, const Measured& more) {
+  sum->value += more.value;
+  sum->standard_error = std::hypot(sum->standard_error, more.standard_error);
+}
+
+}  // namespace
+
+double MixDiffRow::ChangeError() const {
+  return std::hypot(before.standard_error, after.standard_error);
+}
+
+double MixDiffRow::Z() const {
+  if (Change() == 0) return 0;
+  if (ChangeError() > 0) return Change() / ChangeError();
+  return std::copysign(std::numeric_limits<double>::infinity(), Change());
+}
+
+double MixDiffRow::P() const { return std::erfc(std::abs(Z()) / std::sqrt(2.0)); }
+
+void MixDiff::AddBefore(std::vector<std::string> labels, Measured measured) {
+  AddTo(&RowOf(std::move(labels))->before, measured);
+}
+
+void MixDiff::AddAfter(std::vector<std::string> labels, Measured measured) {
+  AddTo(&RowOf(std::move(labels))->after, measured);
+}
+
+MixDiffRow* MixDiff::RowOf(std::vector<std::string> labels) {
+  const auto [place, is_new] = places_.try_emplace(labels, rows_.size());
+  if (is_new) rows_.push_back({std::move(labels), {}, {}});
+  return &rows_[place->second];
+}
+
+std::vector<MixDiffRow> MixDiff::Sorted(MixDiffOrder order) const {
+  std::vector<MixDiffRow> sorted = rows_;
+  const auto size_of = [order](const MixDiffRow& row) {
+    return std::abs(order == MixDiffOrder::kChange ? row.Change() : row.Z());
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](const MixDiffRow& a, const MixDiffRow& b) {
+    if (size_of(a) != size_of(b)) return size_of(a) > size_of(b);
+    return a.labels < b.labels;
+  });
+  return sorted;
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,150 @@
+#include "pivot_view.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "format.h"
+
+namespace hbbp::tools {
+namespace {
+
+std::string Joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ",") + name;
+  return text;
+}
+
+// `function=f(int, char)`: the value with quotes around it. Nothing for other forms.
+std::optional<std::string> WithQuotes(const std::string& where) {
+  const size_t equals = where.find('=');
+  if (equals == 0 || equals == std::string::npos) return std::nullopt;
+  const std::string key = where.substr(0, equals);
+  const bool is_word = std::all_of(key.begin(), key.end(),
+                                   [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  if (!is_word) return std::nullopt;
+  std::string quoted = key + "=\"";
+  for (const char c : where.substr(equals + 1)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + '"';
+}
+
+// Calls `make` with the condition, and once more with quotes if it cannot be read.
+template <typename Make>
+Status WithCondition(const std::string& where, Make&& make) {
+  HBBP_INIT(hbbp_error, error);
+  if (make(where, &error) == HBBP_OK) return OkStatus();
+  const Status status = ToStatus(error);
+  if (status.code() != StatusCode::kInvalidArgument) return status;
+  const std::optional<std::string> quoted = WithQuotes(where);
+  if (quoted && make(*quoted, &error) == HBBP_OK) return OkStatus();
+  return status;
+}
+
+}  // namespace
+
+std::vector<std::string> SplitLists(const std::vector<std::string>& lists) {
+  std::vector<std::string> names;
+  for (const std::string& list : lists) {
+    for (size_t start = 0; start <= list.size();) {
+      const size_t end = std::min(list.find(',', start), list.size());
+      const size_t first = list.find_first_not_of(' ', start);
+      const size_t last = list.find_last_not_of(' ', end == 0 ? 0 : end - 1);
+      const bool is_empty = first == std::string::npos || first >= end;
+      names.push_back(is_empty ? "" : list.substr(first, last - first + 1));
+      start = end + 1;
+    }
+  }
+  return names;
+}
+
+void AddModuleOfAddresses(std::vector<std::string>* keys) {
+  const auto has = [&](const char* name) {
+    return std::find(keys->begin(), keys->end(), name) != keys->end();
+  };
+  if ((has("address") || has("block")) && !has("module")) keys->insert(keys->begin(), "module");
+}
+
+StatusOr<TaxonomyHandle> LoadGroups(const std::string& path) {
+  if (path.empty()) return TaxonomyHandle();
+  HBBP_INIT(hbbp_error, error);
+  hbbp_taxonomy* taxonomy = nullptr;
+  if (hbbp_taxonomy_load(path.c_str(), &taxonomy, &error) != HBBP_OK) return ToStatus(error);
+  return TaxonomyHandle(taxonomy);
+}
+
+StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest& request) {
+  const std::string rows = Joined(request.rows);
+  const std::string columns = Joined(request.columns);
+  const std::string values = Joined(request.values);
+  hbbp_pivot* pivot = nullptr;
+  HBBP_RETURN_IF_ERROR(
+      WithCondition(request.where, [&](const std::string& where, hbbp_error* error) {
+        HBBP_INIT(hbbp_pivot_query, query);
+        query.rows = rows.c_str();
+        query.columns = columns.c_str();
+        query.values = values.c_str();
+        query.where = where.empty() ? nullptr : where.c_str();
+        query.sort = request.sort.empty() ? nullptr : request.sort.c_str();
+        query.top = request.top;
+        query.taxonomy = request.taxonomy;
+        return hbbp_pivot_create(profile, &query, &pivot, error);
+      }));
+  return PivotHandle(pivot);
+}
+
+StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std::string& where,
+                                         const hbbp_taxonomy* taxonomy) {
+  hbbp_ratios* created = nullptr;
+  HBBP_RETURN_IF_ERROR(WithCondition(where, [&](const std::string& condition, hbbp_error* error) {
+    return hbbp_ratios_create(profile, condition.empty() ? nullptr : condition.c_str(), taxonomy,
+                              &created, error);
+  }));
+  const std::unique_ptr<hbbp_ratios, HandleDeleter<hbbp_ratios_destroy>> handle(created);
+  std::vector<hbbp_ratio> ratios(hbbp_ratios_count(created));
+  for (size_t i = 0; i < ratios.size(); ++i) {
+    ratios[i].struct_size = sizeof(hbbp_ratio);
+    HBBP_INIT(hbbp_error, error);
+    if (hbbp_ratios_at(created, i, &ratios[i], &error) != HBBP_OK) return ToStatus(error);
+  }
+  return ratios;
+}
+
+hbbp_pivot_label LabelAt(const hbbp_pivot* pivot, hbbp_pivot_axis axis, size_t line, size_t key) {
+  HBBP_INIT(hbbp_pivot_label, label);
+  hbbp_pivot_label_at(pivot, axis, line, key, &label, nullptr);
+  return label;
+}
+
+hbbp_pivot_cell CellAt(const hbbp_pivot* pivot, size_t row, size_t column, size_t value) {
+  HBBP_INIT(hbbp_pivot_cell, cell);
+  hbbp_pivot_cell_at(pivot, row, column, value, &cell, nullptr);
+  return cell;
+}
+
+Column::Kind KindOfKey(std::string_view key) {
+  if (key == "module" || key == "file") return Column::kPath;
+  if (key == "address" || key == "block") return Column::kAddress;
+  return Column::kText;
+}
+
+Cell LabelCell(std::string_view key, const hbbp_pivot_label& label) {
+  if (label.kind != HBBP_LABEL_TEXT) return label.number;
+  if (key == "function" || key == "inlined") return Demangle(label.text);
+  return std::string(label.text);
+}
+
+std::string LabelText(std::string_view key, const hbbp_pivot_label& label) {
+  if (key == "function" || key == "inlined") return Demangle(label.text);
+  return std::string(KindOfKey(key) == Column::kPath ? BaseName(label.text) : label.text);
+}
+
+std::string JsonKey(std::string_view name) {
+  std::string key(name);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+}  // namespace hbbp::tools
