@@ -17,6 +17,14 @@ class KindKey : public PivotKey {
   PivotLabel LabelOf(uint32_t value) const override { return NumberLabel(value); }
 };
 
+constexpr char kFloat[] = "floating-point";
+constexpr char kMemory[] = "memory";
+constexpr char kBranches[] = "branches";
+constexpr char kVectors[] = "vectors";
+constexpr char kOperations[] = "operations";
+constexpr char kShare[] = "share";
+constexpr char kInstructions[] = "instructions";
+
 constexpr std::array kWidths = {64, 128, 256, 512};
 
 // Executions of instructions with some property.
@@ -88,9 +96,6 @@ std::vector<MixRatio> RatiosOf(const Counts& counts, std::optional<double> taken
   const auto share = [&](double part) { return Quotient(part, counts.all); };
   const auto flops = [&](ElementType type) { return counts.flops[static_cast<size_t>(type)]; };
   const double bytes = counts.bytes_read + counts.bytes_written;
-  constexpr char kFloat[] = "floating-point", kMemory[] = "memory", kBranches[] = "branches";
-  constexpr char kVectors[] = "vectors";
-  constexpr char kOperations[] = "operations", kShare[] = "share", kInstructions[] = "instructions";
   return {
       {"instructions", "instructions", kInstructions, counts.all},
       {kFloat, "flops", kOperations, counts.all_flops},

@@ -153,9 +153,10 @@ class WhereFilter : public PivotFilter {
 
 StatusOr<std::unique_ptr<PivotFilter>> ParseWhere(std::string_view text, QueryKeys* keys) {
   ExpressionKeysOfQuery known(keys);
-  HBBP_ASSIGN_OR_RETURN(Expression expression, Expression::Parse(text, known));
+  StatusOr<Expression> expression = Expression::Parse(text, known);
+  if (!expression.ok()) return expression.status().Annotate("condition");
   std::unique_ptr<PivotFilter> filter =
-      std::make_unique<WhereFilter>(std::move(expression), known.others());
+      std::make_unique<WhereFilter>(*std::move(expression), known.others());
   return filter;
 }
 

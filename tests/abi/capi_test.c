@@ -293,7 +293,35 @@ static void test_null(void) {
   CHECK_REFUSES("profile", hbbp_mix_create(NULL, 0, &mix, &error));
   CHECK_REFUSES("mix", hbbp_mix_create(empty, 0, NULL, &error));
   CHECK_REFUSES("mix", hbbp_mix_row_at(NULL, 0, NULL, &error));
+  hbbp_pivot *pivot = NULL;
+  hbbp_taxonomy *taxonomy = NULL;
+  hbbp_ratios *ratios = NULL;
+  HBBP_INIT(hbbp_pivot_query, query);
+  CHECK_REFUSES("profile", hbbp_pivot_create(NULL, &query, &pivot, &error));
+  CHECK_REFUSES("query", hbbp_pivot_create(empty, NULL, &pivot, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_create(empty, &query, NULL, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_label_at(NULL, HBBP_PIVOT_ROWS, 0, 0, NULL, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_cell_at(NULL, 0, 0, 0, NULL, &error));
+  CHECK_REFUSES("taxonomy", hbbp_taxonomy_create(NULL, NULL, &error));
+  CHECK_REFUSES("path", hbbp_taxonomy_load(NULL, &taxonomy, &error));
+  CHECK_REFUSES("taxonomy", hbbp_taxonomy_load("/none", NULL, &error));
+  CHECK_REFUSES("profile", hbbp_ratios_create(NULL, NULL, NULL, &ratios, &error));
+  CHECK_REFUSES("ratios", hbbp_ratios_create(empty, NULL, NULL, NULL, &error));
+  CHECK_REFUSES("ratios", hbbp_ratios_at(NULL, 0, NULL, &error));
 #undef CHECK_REFUSES
+  CHECK(hbbp_pivot_line_count(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_line_count_in_all(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_key_count(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_value_count(NULL) == 0);
+  CHECK(hbbp_taxonomy_count(NULL) == 0);
+  CHECK(hbbp_taxonomy_name_at(NULL, 0) == NULL);
+  CHECK(hbbp_taxonomy_group_count(NULL, 0) == 0);
+  CHECK(hbbp_taxonomy_group_name_at(NULL, 0, 0) == NULL);
+  CHECK(hbbp_ratios_count(NULL) == 0);
+  CHECK(pivot == NULL && taxonomy == NULL && ratios == NULL);
+  hbbp_pivot_destroy(NULL);
+  hbbp_taxonomy_destroy(NULL);
+  hbbp_ratios_destroy(NULL);
 
   CHECK(hbbp_session_start(NULL, NULL) == HBBP_ERROR_INVALID_ARGUMENT);
   CHECK(hbbp_capabilities_count(NULL) == 0);
@@ -327,6 +355,12 @@ static void test_null(void) {
   CHECK(hbbp_mix_row_count(mix) == 0);
   CHECK(hbbp_mix_total(mix) == 0);
   hbbp_mix_destroy(mix);
+  CHECK_OK(hbbp_pivot_create(empty, &query, &pivot, &error));
+  CHECK(hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS) == 0);
+  HBBP_INIT(hbbp_pivot_cell, nothing);
+  CHECK_OK(hbbp_pivot_cell_at(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &nothing, &error));
+  CHECK(nothing.value == 0 && nothing.share == 0);
+  hbbp_pivot_destroy(pivot);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "1", hbbp_profile_select_thread(empty, 1, &out, &error));
   CHECK_OK(hbbp_profile_copy_blocks(empty, 0, 0, sizeof(block), NULL, &copied, &error));
   hbbp_profile_destroy(empty);
@@ -811,6 +845,154 @@ static void check_copies(const hbbp_profile *profile) {
   free(longer);
 }
 
+static void test_taxonomies(void) {
+  hbbp_taxonomy *taxonomy = NULL;
+  CHECK_OK(hbbp_taxonomy_create(NULL, &taxonomy, &error));
+  CHECK(hbbp_taxonomy_count(taxonomy) > 0);
+  CHECK(strcmp(hbbp_taxonomy_name_at(taxonomy, 0), "groups") == 0);
+  hbbp_taxonomy_destroy(taxonomy);
+  CHECK_OK(hbbp_taxonomy_create("[mine]\nslow: category = divide\nfast: category = logic\n",
+                                &taxonomy, &error));
+  CHECK(hbbp_taxonomy_count(taxonomy) == 1);
+  CHECK(strcmp(hbbp_taxonomy_name_at(taxonomy, 0), "mine") == 0);
+  CHECK(hbbp_taxonomy_name_at(taxonomy, 1) == NULL);
+  CHECK(hbbp_taxonomy_group_count(taxonomy, 0) == 2);
+  CHECK(hbbp_taxonomy_group_count(taxonomy, 1) == 0);
+  CHECK(strcmp(hbbp_taxonomy_group_name_at(taxonomy, 0, 1), "fast") == 0);
+  CHECK(hbbp_taxonomy_group_name_at(taxonomy, 0, 2) == NULL);
+  hbbp_taxonomy_destroy(taxonomy);
+  taxonomy = NULL;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "did you mean 'category'",
+              hbbp_taxonomy_create("slow: categry = divide\n", &taxonomy, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "/none", hbbp_taxonomy_load("/none", &taxonomy, &error));
+  CHECK(taxonomy == NULL);
+}
+
+static void check_pivot_errors(const hbbp_profile *profile) {
+  hbbp_pivot *pivot = NULL;
+#define CHECK_QUERY(word, assignment)                                \
+  do {                                                               \
+    HBBP_INIT(hbbp_pivot_query, query);                              \
+    query.assignment;                                                \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                   \
+                hbbp_pivot_create(profile, &query, &pivot, &error)); \
+  } while (0)
+  CHECK_QUERY("did you mean 'mnemonic'", rows = "mnemnic");
+  CHECK_QUERY("did you mean 'extension'", columns = "extention");
+  CHECK_QUERY("did you mean 'groups'", columns = "group");
+  CHECK_QUERY("did you mean 'flops'", values = "flop");
+  CHECK_QUERY("twice", rows = "module,module");
+  CHECK_QUERY("twice", values = "bytes,bytes");
+  CHECK_QUERY("value", values = "");
+  CHECK_QUERY("sort", sort = "bytes");
+  CHECK_QUERY("column 1", where = "modul = x");
+  CHECK_QUERY("column 10", where = "packing =");
+  CHECK_QUERY("struct_size", struct_size = 0);
+#undef CHECK_QUERY
+  CHECK(pivot == NULL);
+}
+
+/* Every cell, by two keys, with a condition and without. */
+static void check_pivots(const hbbp_profile *profile, double instructions) {
+  check_pivot_errors(profile);
+  HBBP_INIT(hbbp_pivot_query, query);
+  query.rows = "module, function";
+  query.columns = "memory";
+  query.values = "instructions,executions,bytes,read-bytes,written-bytes,flops";
+  query.sort = "bytes";
+  hbbp_pivot *pivot = NULL;
+  CHECK_OK(hbbp_pivot_create(profile, &query, &pivot, &error));
+  CHECK(hbbp_pivot_key_count(pivot, HBBP_PIVOT_ROWS) == 2);
+  CHECK(hbbp_pivot_key_count(pivot, HBBP_PIVOT_COLUMNS) == 1);
+  CHECK(hbbp_pivot_key_count(pivot, 7) == 0);
+  CHECK(hbbp_pivot_value_count(pivot) == 6);
+  const size_t rows = hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS);
+  const size_t columns = hbbp_pivot_line_count(pivot, HBBP_PIVOT_COLUMNS);
+  CHECK(rows > 0 && rows == hbbp_pivot_line_count_in_all(pivot, HBBP_PIVOT_ROWS));
+  CHECK(columns > 0 && hbbp_pivot_line_count(pivot, 7) == 0);
+  double sum = 0;
+  double shares = 0;
+  double last_bytes = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    HBBP_INIT(hbbp_pivot_label, label);
+    CHECK_OK(hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, row, 1, &label, &error));
+    HBBP_INIT(hbbp_function, function);
+    CHECK_OK(hbbp_profile_function_at(profile, label.index, &function, &error));
+    CHECK(strcmp(function.name, label.text) == 0 && label.kind == HBBP_LABEL_TEXT);
+    HBBP_INIT(hbbp_pivot_cell, whole_row);
+    CHECK_OK(hbbp_pivot_cell_at(pivot, row, HBBP_PIVOT_ALL, 0, &whole_row, &error));
+    CHECK(nearly(whole_row.value, function.instructions));
+    double in_row = 0;
+    for (size_t column = 0; column < columns; ++column) {
+      HBBP_INIT(hbbp_pivot_cell, cell);
+      CHECK_OK(hbbp_pivot_cell_at(pivot, row, column, 0, &cell, &error));
+      CHECK(cell.value >= 0 && cell.standard_error >= 0 && cell.share_error >= 0);
+      in_row += cell.value;
+      shares += cell.share;
+    }
+    CHECK(nearly(in_row, whole_row.value));
+    sum += in_row;
+    HBBP_INIT(hbbp_pivot_cell, bytes);
+    CHECK_OK(hbbp_pivot_cell_at(pivot, row, HBBP_PIVOT_ALL, 2, &bytes, &error));
+    CHECK(row == 0 || bytes.value <= last_bytes);
+    CHECK(bytes.value >= whole_row.value);
+    last_bytes = bytes.value;
+  }
+  CHECK(nearly(sum, instructions) && nearly(shares, 1));
+  HBBP_INIT(hbbp_pivot_label, label);
+  HBBP_INIT(hbbp_pivot_cell, cell);
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, rows, 0, &label, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 2, &label, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "axis",
+              hbbp_pivot_label_at(pivot, 7, 0, 0, &label, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_cell_at(pivot, rows, 0, 0, &cell, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_pivot_cell_at(pivot, 0, columns, 0, &cell, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_cell_at(pivot, 0, 0, 6, &cell, &error));
+  CHECK_OUTPUT_SIZES(hbbp_pivot_label,
+                     hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_pivot_cell, hbbp_pivot_cell_at(pivot, 0, 0, 0, output, &error));
+  hbbp_pivot_destroy(pivot);
+
+  /* What a condition keeps and what its opposite keeps is everything. */
+  double halves = 0;
+  const char *const conditions[] = {"memory != none", "not memory != none"};
+  for (size_t i = 0; i < 2; ++i) {
+    HBBP_INIT(hbbp_pivot_query, half);
+    half.where = conditions[i];
+    half.rows = "";
+    half.top = 1;
+    CHECK_OK(hbbp_pivot_create(profile, &half, &pivot, &error));
+    CHECK_OK(hbbp_pivot_cell_at(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &cell, &error));
+    halves += cell.value;
+    hbbp_pivot_destroy(pivot);
+  }
+  CHECK(nearly(halves, instructions));
+
+  hbbp_ratios *ratios = NULL;
+  CHECK_OK(hbbp_ratios_create(profile, NULL, NULL, &ratios, &error));
+  HBBP_INIT(hbbp_ratio, ratio);
+  CHECK_OK(hbbp_ratios_at(ratios, 0, &ratio, &error));
+  CHECK(ratio.is_known == 1 && strcmp(ratio.name, "instructions") == 0);
+  CHECK(nearly(ratio.value, instructions));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
+              hbbp_ratios_at(ratios, hbbp_ratios_count(ratios), &ratio, &error));
+  CHECK_OUTPUT_SIZES(hbbp_ratio, hbbp_ratios_at(ratios, 0, output, &error));
+  hbbp_ratios_destroy(ratios);
+}
+
+static void check_key_names(void) {
+  CHECK(strcmp(hbbp_pivot_key_name_at(0), "process") == 0);
+  for (size_t i = 0; i < hbbp_pivot_key_name_count(); ++i) {
+    CHECK(strlen(hbbp_pivot_key_name_at(i)) > 0);
+  }
+  CHECK(hbbp_pivot_key_name_at(hbbp_pivot_key_name_count()) == NULL);
+  CHECK(strcmp(hbbp_pivot_value_name_at(0), "instructions") == 0);
+  CHECK(hbbp_pivot_value_name_at(hbbp_pivot_value_name_count()) == NULL);
+}
+
 static void check_output_sizes(hbbp_session *session, const hbbp_profile *profile) {
   hbbp_mix *mix = NULL;
   HBBP_INIT(hbbp_block, block);
@@ -951,6 +1133,7 @@ static int test_session(const char *folder) {
   const double instructions = check_consistency(profile);
   CHECK(instructions > 0);
   check_mixes(profile, instructions);
+  check_pivots(profile, instructions);
   check_copies(profile);
   check_output_sizes(session, profile);
   check_out_of_range(profile);
@@ -991,6 +1174,8 @@ int main(int argc, char **argv) {
   test_status_names();
   test_capabilities();
   test_null();
+  test_taxonomies();
+  check_key_names();
   test_options();
   test_input_sizes();
   test_error_sizes();

@@ -1,0 +1,52 @@
+#include "mix_diff.h"
+
+#include <cmath>
+#include <string>
+
+#include "support/catch.h"
+
+namespace hbbp::tools {
+namespace {
+
+std::string Order(const MixDiff& diff, MixDiffOrder order) {
+  std::string text;
+  for (const MixDiffRow& row : diff.Sorted(order)) text += row.labels[0] + " ";
+  return text;
+}
+
+TEST_CASE("what changed most comes first, whatever its sign") {
+  MixDiff diff;
+  diff.AddBefore({"same"}, {5, 1});
+  diff.AddAfter({"same"}, {5, 1});
+  diff.AddBefore({"less"}, {9, 3});
+  diff.AddAfter({"less"}, {2, 4});
+  diff.AddBefore({"more"}, {1, 0.1});
+  diff.AddAfter({"more"}, {3, 0.1});
+  CHECK(Order(diff, MixDiffOrder::kChange) == "less more same ");
+  CHECK(Order(diff, MixDiffOrder::kSignificance) == "more less same ");
+  const MixDiffRow less = diff.Sorted(MixDiffOrder::kChange)[0];
+  CHECK(less.Change() == -7);
+  CHECK(less.ChangeError() == 5);
+  CHECK(less.Z() == Approx(-1.4));
+  CHECK(less.P() == Approx(0.16151).epsilon(1e-4));
+  CHECK(diff.Sorted(MixDiffOrder::kChange)[2].P() == 1);
+}
+
+TEST_CASE("a row that one side lacks is 0 there, rows of one name are added up") {
+  MixDiff diff;
+  diff.AddBefore({"static", "f"}, {1, 3});
+  diff.AddBefore({"static", "f"}, {2, 4});
+  diff.AddAfter({"new", "g"}, {7, 0});
+  const std::vector<MixDiffRow> rows = diff.Sorted(MixDiffOrder::kChange);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].labels[1] == "g");
+  CHECK(rows[0].before.value == 0);
+  CHECK(std::isinf(rows[0].Z()));
+  CHECK(rows[0].P() == 0);
+  CHECK(rows[1].before.value == 3);
+  CHECK(rows[1].before.standard_error == 5);
+  CHECK(rows[1].Change() == -3);
+}
+
+}  // namespace
+}  // namespace hbbp::tools
