@@ -25,7 +25,7 @@ step_install() {
   for file in bin/hbbp "$LIBDIR/libhbbp.so" "$LIBDIR/libhbbp.a" "$LIBDIR/pkgconfig/hbbp.pc" \
     "$LIBDIR/cmake/hbbp/hbbpConfig.cmake" "$LIBDIR/cmake/hbbp/hbbpConfigVersion.cmake" \
     "$LIBDIR/hbbp/libhbbp-preload.so" "$LIBDIR/hbbp/libhbbp-preload-swbt.so" \
-    share/hbbp/train/train_tree.py share/doc/hbbp/LICENSE; do
+    share/hbbp/groups.txt share/hbbp/train/train_tree.py share/doc/hbbp/LICENSE; do
     [ -e "$PREFIX/$file" ] || fail "$file is not installed"
   done
   expect "public headers" "$(cd "$PREFIX/include/hbbp" && find . -type f | sort)" \

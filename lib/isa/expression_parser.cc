@@ -1,0 +1,389 @@
+// By recursive descent. The grammar is in property_expression.h.
+#include <algorithm>
+#include <charconv>
+
+#include "base/glob.h"
+#include "base/nearest_name.h"
+#include "isa/property_expression.h"
+
+namespace hbbp {
+namespace {
+
+// Words longer than this are not repeated in messages as a whole.
+constexpr size_t kMaxQuoted = 64;
+
+enum class TokenKind : uint8_t { kEnd, kWord, kQuoted, kSymbol };
+
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  size_t offset = 0;
+  std::string text;  // of a quoted one, without the quotes
+};
+
+bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+bool IsWordCharacter(char c) {
+  constexpr std::string_view kOthers = " \t\n\r,()=!<>~\"'";
+  return kOthers.find(c) == kOthers.npos && c != '\0';
+}
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+std::string Shown(std::string_view text) {
+  if (text.size() <= kMaxQuoted) return "'" + std::string(text) + "'";
+  return "'" + std::string(text.substr(0, kMaxQuoted)) + "...'";
+}
+
+std::string Shown(const Token& token) {
+  return token.kind == TokenKind::kEnd ? "the end" : Shown(token.text);
+}
+
+}  // namespace
+
+class ExpressionParser {
+ public:
+  ExpressionParser(std::string_view text, const ExpressionKeys& keys) : text_(text), keys_(keys) {}
+
+  StatusOr<Expression> Parse() {
+    if (text_.size() > kMaxExpressionBytes) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "an expression of %zu bytes is longer than the %zu that are allowed",
+                        text_.size(), kMaxExpressionBytes);
+    }
+    HBBP_RETURN_IF_ERROR(Advance());
+    HBBP_ASSIGN_OR_RETURN(const uint32_t root, ParseOr());
+    if (token_.kind != TokenKind::kEnd) {
+      return Error(token_, "'and', 'or' or the end must follow, not " + Shown(token_));
+    }
+    // Children were made before their parents. The root goes first, and nothing refers to it.
+    if (root != 0) MoveToFront(root);
+    return std::move(expression_);
+  }
+
+  size_t error_offset() const { return error_offset_; }
+
+ private:
+  using Node = Expression::Node;
+  using NodeKind = Expression::NodeKind;
+  static constexpr uint32_t kNone = Expression::kNone;
+
+  Status Error(const Token& token, const std::string& what) {
+    error_offset_ = token.offset;
+    return Status(StatusCode::kInvalidArgument, what);
+  }
+
+  // Reads the next token.
+  Status Advance() {
+    while (position_ < text_.size() && IsSpace(text_[position_])) ++position_;
+    token_ = {.kind = TokenKind::kEnd, .offset = position_, .text = ""};
+    if (position_ == text_.size()) return OkStatus();
+    const char c = text_[position_];
+    if (c == '"' || c == '\'') return ReadQuoted(c);
+    if (c == '\0') return Error(token_, "a byte of value 0");
+    if (IsWordCharacter(c)) {
+      token_.kind = TokenKind::kWord;
+      while (position_ < text_.size() && IsWordCharacter(text_[position_])) {
+        token_.text += text_[position_++];
+      }
+      return OkStatus();
+    }
+    token_.kind = TokenKind::kSymbol;
+    token_.text = c;
+    ++position_;
+    const bool takes_equals = c == '!' || c == '<' || c == '>';
+    if (takes_equals && position_ < text_.size() && text_[position_] == '=') {
+      token_.text += text_[position_++];
+    }
+    return OkStatus();
+  }
+
+  // A backslash takes away the meaning of the character behind it.
+  Status ReadQuoted(char quote) {
+    token_.kind = TokenKind::kQuoted;
+    ++position_;
+    while (position_ < text_.size() && text_[position_] != quote) {
+      if (text_[position_] == '\\' && position_ + 1 < text_.size()) ++position_;
+      token_.text += text_[position_++];
+    }
+    if (position_ == text_.size()) return Error(token_, "a quote that does not end");
+    ++position_;
+    return OkStatus();
+  }
+
+  bool IsSymbol(std::string_view symbol) const {
+    return token_.kind == TokenKind::kSymbol && token_.text == symbol;
+  }
+
+  bool IsKeyword(std::string_view word) const {
+    return token_.kind == TokenKind::kWord && token_.text == word;
+  }
+
+  uint32_t AddNode(const Node& node) {
+    expression_.nodes_.push_back(node);
+    return static_cast<uint32_t>(expression_.nodes_.size() - 1);
+  }
+
+  void MoveToFront(uint32_t root) {
+    std::vector<Node>& nodes = expression_.nodes_;
+    const auto moved = [root](uint32_t index) { return index == 0 ? root : index; };
+    std::swap(nodes[0], nodes[root]);
+    for (Node& node : nodes) {
+      if (node.first_child != kNone) node.first_child = moved(node.first_child);
+      if (node.next_sibling != kNone) node.next_sibling = moved(node.next_sibling);
+    }
+  }
+
+  StatusOr<uint32_t> ParseOr() {
+    return ParseList("or", NodeKind::kOr, &ExpressionParser::ParseAnd);
+  }
+
+  StatusOr<uint32_t> ParseAnd() {
+    return ParseList("and", NodeKind::kAnd, &ExpressionParser::ParseFactor);
+  }
+
+  // part { keyword part }. A single part stands for itself.
+  StatusOr<uint32_t> ParseList(std::string_view keyword, NodeKind kind,
+                               StatusOr<uint32_t> (ExpressionParser::*parse_part)()) {
+    HBBP_ASSIGN_OR_RETURN(const uint32_t first, (this->*parse_part)());
+    if (!IsKeyword(keyword)) return uint32_t{first};
+    uint32_t last = first;
+    while (IsKeyword(keyword)) {
+      HBBP_RETURN_IF_ERROR(Advance());
+      HBBP_ASSIGN_OR_RETURN(const uint32_t next, (this->*parse_part)());
+      expression_.nodes_[last].next_sibling = next;
+      last = next;
+    }
+    Node list;
+    list.kind = kind;
+    list.first_child = first;
+    return AddNode(list);
+  }
+
+  StatusOr<uint32_t> ParseFactor() {
+    const bool is_not = IsKeyword("not");
+    if (!is_not && !IsSymbol("(")) return ParseComparison();
+    if (++depth_ > kMaxExpressionDepth) {
+      return Error(token_, "more than " + std::to_string(kMaxExpressionDepth) +
+                               " levels of parentheses and 'not'");
+    }
+    HBBP_RETURN_IF_ERROR(Advance());
+    uint32_t result = 0;
+    if (is_not) {
+      HBBP_ASSIGN_OR_RETURN(const uint32_t inner, ParseFactor());
+      Node negation;
+      negation.kind = NodeKind::kNot;
+      negation.first_child = inner;
+      result = AddNode(negation);
+    } else {
+      HBBP_ASSIGN_OR_RETURN(result, ParseOr());
+      if (!IsSymbol(")")) {
+        return Error(token_, "')' must follow, not " + Shown(token_));
+      }
+      HBBP_RETURN_IF_ERROR(Advance());
+    }
+    --depth_;
+    return uint32_t{result};
+  }
+
+  StatusOr<uint32_t> ParseComparison() {
+    const Token name = token_;
+    if (name.kind != TokenKind::kWord) {
+      return Error(name, "a key, 'not' or '(' must stand here, not " + Shown(name));
+    }
+    if (++tests_ > kMaxExpressionTests) {
+      return Error(name, "more than " + std::to_string(kMaxExpressionTests) + " comparisons");
+    }
+    const std::optional<ExpressionKey> key = keys_.Find(name.text);
+    if (!key) {
+      return Error(name, "no key " + Shown(name) + DidYouMean(name.text, keys_.Names()));
+    }
+    HBBP_RETURN_IF_ERROR(Advance());
+    const Token comparison = token_;
+    const bool is_in = IsKeyword("in");
+    static constexpr std::string_view kComparisons[] = {"=", "!=", "~", "<", "<=", ">", ">="};
+    const bool is_symbol =
+        comparison.kind == TokenKind::kSymbol &&
+        std::ranges::find(kComparisons, comparison.text) != std::end(kComparisons);
+    if (!is_in && !is_symbol) {
+      return Error(comparison, "=, !=, ~, <, <=, >, >= or 'in' must follow " + Shown(name) +
+                                   ", not " + Shown(comparison));
+    }
+    HBBP_RETURN_IF_ERROR(Advance());
+    HBBP_ASSIGN_OR_RETURN(const std::vector<Token> values, ParseValues(is_in));
+    return MakeTest(name, *key, comparison, values);
+  }
+
+  StatusOr<std::vector<Token>> ParseValues(bool in_parentheses) {
+    if (in_parentheses) {
+      if (!IsSymbol("(")) return Error(token_, "'(' must follow 'in', not " + Shown(token_));
+      HBBP_RETURN_IF_ERROR(Advance());
+    }
+    std::vector<Token> values;
+    for (;;) {
+      if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kQuoted) {
+        return Error(token_, "a value must stand here, not " + Shown(token_));
+      }
+      if (++values_ > kMaxExpressionValues) {
+        return Error(token_, "more than " + std::to_string(kMaxExpressionValues) + " values");
+      }
+      values.push_back(token_);
+      HBBP_RETURN_IF_ERROR(Advance());
+      if (!IsSymbol(",")) break;
+      HBBP_RETURN_IF_ERROR(Advance());
+    }
+    if (in_parentheses) {
+      if (!IsSymbol(")")) return Error(token_, "',' or ')' must follow, not " + Shown(token_));
+      HBBP_RETURN_IF_ERROR(Advance());
+    }
+    return values;
+  }
+
+  StatusOr<uint32_t> MakeTest(const Token& name, const ExpressionKey& key, const Token& comparison,
+                              const std::vector<Token>& values) {
+    const std::string_view symbol = comparison.text;
+    const bool is_order = symbol[0] == '<' || symbol[0] == '>';
+    if (is_order && key.type != KeyType::kNumber) {
+      return Error(comparison, Shown(name) + " is no number: =, !=, ~ and 'in' compare words");
+    }
+    if (is_order && values.size() > 1) {
+      return Error(values[1], "only one value may follow " + Shown(comparison));
+    }
+    if (symbol == "~" && key.type == KeyType::kNumber) {
+      return Error(comparison, Shown(name) + " is a number, which has no pattern");
+    }
+    Node test;
+    test.is_negated = symbol == "!=";
+    test.key_id = key.id;
+    switch (key.type) {
+      case KeyType::kNumber:
+        HBBP_RETURN_IF_ERROR(AddRanges(name, symbol, values, &test));
+        break;
+      case KeyType::kWord:
+        HBBP_RETURN_IF_ERROR(AddWords(name, symbol == "~", values, &test));
+        break;
+      case KeyType::kText:
+        AddPatterns(symbol == "~", values, &test);
+        break;
+    }
+    return AddNode(test);
+  }
+
+  StatusOr<uint64_t> NumberIn(const Token& name, const Token& value) {
+    std::string_view digits = value.text;
+    const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
+    if (is_hexadecimal) digits.remove_prefix(2);
+    uint64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] =
+        std::from_chars(digits.data(), end, number, is_hexadecimal ? 16 : 10);
+    if (error == std::errc::result_out_of_range) {
+      return Error(value, Shown(value) + " is more than 64 bits");
+    }
+    if (error != std::errc() || stop != end) {
+      return Error(value, Shown(name) + " is a number (12, 0x1f), and " + Shown(value) + " is not");
+    }
+    return uint64_t{number};
+  }
+
+  Status AddRanges(const Token& name, std::string_view symbol, const std::vector<Token>& values,
+                   Node* test) {
+    std::vector<Expression::Range>& ranges = expression_.ranges_;
+    test->kind = NodeKind::kNumber;
+    test->begin = static_cast<uint32_t>(ranges.size());
+    for (const Token& value : values) {
+      HBBP_ASSIGN_OR_RETURN(const uint64_t number, NumberIn(name, value));
+      if (symbol == "<=") {
+        ranges.push_back({0, number});
+      } else if (symbol == ">=") {
+        ranges.push_back({number, UINT64_MAX});
+      } else if (symbol == "<") {
+        if (number > 0) ranges.push_back({0, number - 1});
+      } else if (symbol == ">") {
+        if (number < UINT64_MAX) ranges.push_back({number + 1, UINT64_MAX});
+      } else {
+        ranges.push_back({number, number});
+      }
+    }
+    test->end = static_cast<uint32_t>(ranges.size());
+    return OkStatus();
+  }
+
+  Status AddWords(const Token& name, bool is_glob, const std::vector<Token>& values, Node* test) {
+    const uint32_t count = keys_.WordCount(test->key_id);
+    std::vector<uint64_t> bitmap((count + 63) / 64);
+    for (const Token& value : values) {
+      HBBP_RETURN_IF_ERROR(AddWord(name, is_glob, value, test->key_id, count, &bitmap));
+    }
+    std::vector<uint64_t>& words = expression_.words_;
+    test->kind = NodeKind::kWord;
+    test->begin = static_cast<uint32_t>(words.size());
+    words.insert(words.end(), bitmap.begin(), bitmap.end());
+    test->end = static_cast<uint32_t>(words.size());
+    return OkStatus();
+  }
+
+  Status AddWord(const Token& name, bool is_glob, const Token& value, uint32_t id, uint32_t count,
+                 std::vector<uint64_t>* bitmap) {
+    const std::string wanted = Lower(value.text);
+    bool is_found = false;
+    for (uint32_t word = 0; word < count; ++word) {
+      const std::string_view candidate = keys_.WordAt(id, word);
+      if (!is_glob && candidate.size() != wanted.size()) continue;
+      const std::string lower = Lower(candidate);
+      if (is_glob ? !MatchesGlob(wanted, lower) : wanted != lower) continue;
+      (*bitmap)[word / 64] |= uint64_t{1} << (word % 64);
+      is_found = true;
+    }
+    if (is_glob) return OkStatus();
+    if (const std::optional<uint32_t> synonym = keys_.FindSynonym(id, wanted);
+        synonym && *synonym < count) {
+      (*bitmap)[*synonym / 64] |= uint64_t{1} << (*synonym % 64);
+      is_found = true;
+    }
+    if (is_found) return OkStatus();
+    std::vector<std::string_view> words;
+    for (uint32_t word = 0; word < count; ++word) words.push_back(keys_.WordAt(id, word));
+    return Error(value, "no " + name.text + " " + Shown(value) + DidYouMean(wanted, words));
+  }
+
+  void AddPatterns(bool is_glob, const std::vector<Token>& values, Node* test) {
+    std::vector<Expression::Pattern>& patterns = expression_.patterns_;
+    test->kind = NodeKind::kText;
+    test->begin = static_cast<uint32_t>(patterns.size());
+    for (const Token& value : values) patterns.push_back({value.text, is_glob});
+    test->end = static_cast<uint32_t>(patterns.size());
+  }
+
+  std::string_view text_;
+  const ExpressionKeys& keys_;
+  size_t position_ = 0;
+  Token token_;
+  int depth_ = 0;
+  size_t tests_ = 0;
+  size_t values_ = 0;
+  size_t error_offset_ = 0;
+  Expression expression_;
+};
+
+StatusOr<Expression> Expression::Parse(std::string_view text, const ExpressionKeys& keys,
+                                       size_t* error_offset) {
+  ExpressionParser parser(text, keys);
+  StatusOr<Expression> expression = parser.Parse();
+  if (!expression.ok()) *error_offset = parser.error_offset();
+  return expression;
+}
+
+StatusOr<Expression> Expression::Parse(std::string_view text, const ExpressionKeys& keys) {
+  size_t error_offset = 0;
+  StatusOr<Expression> expression = Parse(text, keys, &error_offset);
+  if (expression.ok()) return expression;
+  return expression.status().Annotate("column " + std::to_string(error_offset + 1));
+}
+
+}  // namespace hbbp

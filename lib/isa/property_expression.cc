@@ -1,0 +1,74 @@
+#include "isa/property_expression.h"
+
+#include <algorithm>
+
+#include "base/glob.h"
+#include "isa/mnemonic_table.h"
+
+namespace hbbp {
+namespace {
+
+class AllPropertyKeys : public ExpressionKeys {
+ public:
+  std::optional<ExpressionKey> Find(std::string_view name) const override {
+    const std::optional<Property> property = FindProperty(name);
+    if (!property) return std::nullopt;
+    return ExpressionKey{static_cast<uint32_t>(*property),
+                         IsNumber(*property) ? KeyType::kNumber : KeyType::kWord};
+  }
+
+  std::vector<std::string_view> Names() const override {
+    std::vector<std::string_view> names;
+    for (uint32_t id = 0; id < static_cast<uint32_t>(Property::kCount); ++id) {
+      names.push_back(NameOf(static_cast<Property>(id)));
+    }
+    return names;
+  }
+
+  uint32_t WordCount(uint32_t id) const override {
+    return hbbp::WordCount(static_cast<Property>(id));
+  }
+
+  std::string_view WordAt(uint32_t id, uint32_t word) const override {
+    return hbbp::WordAt(static_cast<Property>(id), word);
+  }
+
+  // jz is je.
+  std::optional<uint32_t> FindSynonym(uint32_t id, std::string_view word) const override {
+    if (static_cast<Property>(id) != Property::kMnemonic) return std::nullopt;
+    const Mnemonic mnemonic = FindMnemonic(word);
+    if (mnemonic == Mnemonic::kInvalid) return std::nullopt;
+    return static_cast<uint32_t>(mnemonic);
+  }
+};
+
+}  // namespace
+
+std::optional<uint32_t> ExpressionKeys::FindSynonym(uint32_t, std::string_view) const {
+  return std::nullopt;
+}
+
+const ExpressionKeys& PropertyKeys() {
+  static const AllPropertyKeys keys;
+  return keys;
+}
+
+std::vector<uint32_t> Expression::KeyIds() const {
+  std::vector<uint32_t> ids;
+  for (const Node& node : nodes_) {
+    if (node.first_child == kNone) ids.push_back(node.key_id);
+  }
+  std::ranges::sort(ids);
+  const auto repeated = std::ranges::unique(ids);
+  ids.erase(repeated.begin(), repeated.end());
+  return ids;
+}
+
+bool Expression::FitsPattern(const Node& node, std::string_view text) const {
+  return std::any_of(
+      patterns_.begin() + node.begin, patterns_.begin() + node.end, [text](const Pattern& pattern) {
+        return pattern.is_glob ? MatchesGlob(pattern.text, text) : pattern.text == text;
+      });
+}
+
+}  // namespace hbbp

@@ -1,0 +1,178 @@
+// Filter expressions: `category = divide and (vector-bits >= 256 or mnemonic ~ v*pd)`.
+//
+//   expression = term { "or" term } ; term = factor { "and" factor }
+//   factor = "not" factor | "(" expression ")" | comparison
+//   comparison = KEY ( "=" | "!=" | "~" ) VALUE { "," VALUE }
+//              | KEY ( "<" | "<=" | ">" | ">=" ) NUMBER
+//              | KEY "in" "(" VALUE { "," VALUE } ")"
+//
+// Which keys there are is for ExpressionKeys to say; PropertyKeys() has the properties of
+// instructions. docs/properties.md is the manual.
+//
+// A parsed expression is a small tree in one array. Testing it allocates nothing; where a key has
+// a fixed list of words, it is one look-up in a bitmap, whatever the expression says of the key.
+#ifndef HBBP_LIB_ISA_PROPERTY_EXPRESSION_H_
+#define HBBP_LIB_ISA_PROPERTY_EXPRESSION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "isa/property_names.h"
+
+namespace hbbp {
+
+enum class KeyType : uint8_t {
+  kNumber,
+  kWord,  // one of a list that is known when the expression is parsed
+  kText,
+};
+
+struct ExpressionKey {
+  uint32_t id = 0;  // whatever the caller numbers its keys by
+  KeyType type = KeyType::kText;
+};
+
+// The keys that an expression may use. Asked while parsing only.
+class ExpressionKeys {
+ public:
+  virtual ~ExpressionKeys() = default;
+
+  virtual std::optional<ExpressionKey> Find(std::string_view name) const = 0;
+  // For "did you mean".
+  virtual std::vector<std::string_view> Names() const = 0;
+
+  // The words of a key of type kWord, by number.
+  virtual uint32_t WordCount(uint32_t id) const = 0;
+  virtual std::string_view WordAt(uint32_t id, uint32_t word) const = 0;
+  // The number of a word that WordAt has not got by this name, a synonym.
+  virtual std::optional<uint32_t> FindSynonym(uint32_t id, std::string_view word) const;
+};
+
+// ids are Property.
+const ExpressionKeys& PropertyKeys();
+
+inline constexpr size_t kMaxExpressionBytes = 16 << 10;
+inline constexpr int kMaxExpressionDepth = 64;        // of parentheses and "not"
+inline constexpr size_t kMaxExpressionTests = 1024;   // comparisons
+inline constexpr size_t kMaxExpressionValues = 4096;  // of all comparisons
+
+class Expression {
+ public:
+  // True of everything.
+  Expression() = default;
+
+  // Errors are kInvalidArgument: "column 12: no key 'mnemnic'; did you mean 'mnemonic'?"
+  // Columns count bytes from 1. Text without any word is an error.
+  static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys);
+  // Leaves the column to the caller, whose text this may be a part of.
+  static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys,
+                                    size_t* error_offset);
+
+  // Values needs NumberOf(uint32_t id) -> uint64_t, for keys of type kNumber and kWord, and
+  // TextOf(uint32_t id) -> std::string_view for those of type kText. Any thread.
+  template <typename Values>
+  bool Matches(const Values& values) const {
+    return nodes_.empty() || NodeMatches(0, values);
+  }
+
+  // Keys that it depends on, each once, in the order of ids.
+  std::vector<uint32_t> KeyIds() const;
+
+ private:
+  friend class ExpressionParser;
+
+  enum class NodeKind : uint8_t { kAnd, kOr, kNot, kNumber, kWord, kText };
+
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  // The children of a node are first_child and the siblings of it. A node without children has
+  // alternatives instead: ranges_, words_ (one bitmap) or patterns_ from begin to end.
+  struct Node {
+    NodeKind kind = NodeKind::kAnd;
+    bool is_negated = false;
+    uint32_t first_child = kNone;
+    uint32_t next_sibling = kNone;
+    uint32_t key_id = 0;
+    uint32_t begin = 0;
+    uint32_t end = 0;
+  };
+
+  struct Range {
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+
+  struct Pattern {
+    std::string text;
+    bool is_glob = false;
+  };
+
+  template <typename Values>
+  bool NodeMatches(uint32_t index, const Values& values) const {
+    const Node& node = nodes_[index];
+    switch (node.kind) {
+      case NodeKind::kAnd:
+        for (uint32_t i = node.first_child; i != kNone; i = nodes_[i].next_sibling) {
+          if (!NodeMatches(i, values)) return false;
+        }
+        return true;
+      case NodeKind::kOr:
+        for (uint32_t i = node.first_child; i != kNone; i = nodes_[i].next_sibling) {
+          if (NodeMatches(i, values)) return true;
+        }
+        return false;
+      case NodeKind::kNot:
+        return !NodeMatches(node.first_child, values);
+      case NodeKind::kNumber:
+        return IsInRanges(node, values.NumberOf(node.key_id)) != node.is_negated;
+      case NodeKind::kWord:
+        return HasWord(node, values.NumberOf(node.key_id)) != node.is_negated;
+      case NodeKind::kText:
+        if constexpr (requires { values.TextOf(node.key_id); }) {
+          return FitsPattern(node, values.TextOf(node.key_id)) != node.is_negated;
+        }
+        return false;
+    }
+    return false;
+  }
+
+  bool IsInRanges(const Node& node, uint64_t number) const {
+    for (uint32_t i = node.begin; i < node.end; ++i) {
+      if (ranges_[i].first <= number && number <= ranges_[i].last) return true;
+    }
+    return false;
+  }
+
+  bool HasWord(const Node& node, uint64_t word) const {
+    const uint64_t at = word / 64;
+    return at < node.end - node.begin && (words_[node.begin + at] >> (word % 64) & 1) != 0;
+  }
+
+  bool FitsPattern(const Node& node, std::string_view text) const;
+
+  std::vector<Node> nodes_;  // the first one is the root
+  std::vector<Range> ranges_;
+  std::vector<uint64_t> words_;
+  std::vector<Pattern> patterns_;
+};
+
+// The properties of one instruction, as Expression::Matches wants them.
+class PropertyValues {
+ public:
+  explicit PropertyValues(const InstructionProperties& properties) : properties_(properties) {}
+
+  uint64_t NumberOf(uint32_t id) const {
+    return hbbp::NumberOf(properties_, static_cast<Property>(id));
+  }
+
+ private:
+  const InstructionProperties& properties_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ISA_PROPERTY_EXPRESSION_H_

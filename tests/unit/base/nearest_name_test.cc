@@ -1,0 +1,35 @@
+#include "base/nearest_name.h"
+
+#include <string>
+
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+TEST_CASE("an edit distance counts insertions, deletions, substitutions and swaps") {
+  CHECK(EditDistance("", "") == 0);
+  CHECK(EditDistance("", "abc") == 3);
+  CHECK(EditDistance("abc", "") == 3);
+  CHECK(EditDistance("module", "modul") == 1);
+  CHECK(EditDistance("module", "mobule") == 1);
+  CHECK(EditDistance("idvi", "idiv") == 1);
+  CHECK(EditDistance("kitten", "sitting") == 3);
+  CHECK(EditDistance("DIV", "div") == 0);
+  CHECK(EditDistance(std::string(1000, 'a'), std::string(1000, 'b')) == int{kMaxComparedName});
+}
+
+TEST_CASE("the nearest name is one that might have been meant") {
+  const std::vector<std::string_view> names = {"mnemonic", "module", "memory", "lock"};
+  CHECK(NearestName("mnemnic", names) == "mnemonic");
+  CHECK(NearestName("modules", names) == "module");
+  CHECK(NearestName("LOCK", names) == "lock");
+  CHECK(NearestName("zzz", names).empty());
+  CHECK(NearestName("", names).empty());
+  CHECK(NearestName("x", names).empty());
+  CHECK(DidYouMean("memroy", names) == "; did you mean 'memory'?");
+  CHECK(DidYouMean("function", names).empty());
+}
+
+}  // namespace
+}  // namespace hbbp
