@@ -73,6 +73,7 @@ Json ToJson(const SourceView& source) {
           {"throttled", source.throttled},
           {"unmapped", source.unmapped},
           {"unexplained", source.unexplained},
+          {"superseded", source.superseded},
           {"unexplained_reasons", ToJson(source.unexplained_reasons)},
           {"handler_ns", source.handler_ns},
           {"mode", source.mode},
@@ -141,6 +142,7 @@ Table SourceTable(const std::vector<Contents>& files) {
                {"throttled", "throttled", Column::kCount},
                {"unmapped", "unmapped", Column::kCount},
                {"unexplained", "unexplained", Column::kCount},
+               {"superseded", "superseded", Column::kCount},
                {"threads", "threads", Column::kCount},
                {"duration_ns", "duration (ns)", Column::kCount},
                {"note", "note"}});
@@ -168,6 +170,7 @@ Table SourceTable(const std::vector<Contents>& files) {
                     source.throttled,
                     source.unmapped,
                     source.unexplained,
+                    source.superseded,
                     uint64_t{contents.threads.size()},
                     contents.info.duration_ns,
                     source.note});
@@ -251,6 +254,9 @@ std::string SourceText(const SourceView& source) {
           " times, " + FormatCount(source.unmapped) + " unmapped, " +
           FormatCount(source.unexplained) + " unexplained";
   if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons) + ")";
+  if (source.superseded != 0) {
+    text += ", " + FormatCount(source.superseded) + " superseded by streams";
+  }
   if (*source.note != '\0') text += std::string("; ") + source.note;
   return text;
 }

@@ -160,7 +160,8 @@ StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
     sources[i].scale =
         HasStreams(sources[i].source) ? estimator.streams_scale : estimator.ebs_scale;
     sources[i].is_one_scale = estimator.is_one_scale != 0;
-    if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK) {
+    if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK ||
+        hbbp_profile_superseded_at(profile, i, &sources[i].superseded, &error) != HBBP_OK) {
       return ToStatus(error);
     }
     HBBP_ASSIGN_OR_RETURN(

@@ -36,6 +36,7 @@ StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
 // A source, with its samples that are in no block, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
+  uint64_t superseded = 0;
   std::vector<hbbp_counter> counters;
   std::vector<hbbp_counter> unexplained_reasons;  // those that are not 0
   // What counts blocks that sources of both families saw, and what its counts were multiplied by.
@@ -49,7 +50,7 @@ bool HasStreams(hbbp_source source);
 
 // Finds the blocks of the profile, if that was not done before.
 StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
-// Finds no blocks: what is unexplained stays 0, how blocks are counted open.
+// Finds no blocks: what is unexplained or superseded stays 0, how blocks are counted open.
 StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);

@@ -24,7 +24,7 @@ METRICS = ["avg_weighted_error", "block_accuracy_error", "overlap", "mnemonic_ov
 
 def laboratory(folder, *options):
     return subprocess.run([sys.executable, "-B", LABORATORY, HBBP, "--kernels", KERNELS, "--no-real",
-                           "--scale", "0.1", "--repeats", "2", "--only", "g4box", "--keep", folder, *options],
+                           "--scale", "0.3", "--repeats", "2", "--only", "g4box", "--keep", folder, *options],
                           capture_output=True, text=True)
 
 

@@ -279,6 +279,10 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile *profile, size_t 
  * SWBT, how many streams no path through the code explains. */
 HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile *profile, size_t index,
                                                  uint64_t *samples, hbbp_error *error);
+/* How many IP samples of the source at `index` are in blocks that streams of another source count,
+ * and so add nothing. Errors as above. */
+HBBP_API hbbp_status hbbp_profile_superseded_at(const hbbp_profile *profile, size_t index,
+                                                uint64_t *samples, hbbp_error *error);
 /* The same by reason, every reason that this library knows: "no-code", "undecodable",
  * "leaves-module", "backwards", "passes-branch", "not-a-branch", "too-long". `source` is an index
  * of a source; _count gives 0 if there is no such source. */

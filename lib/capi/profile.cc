@@ -94,6 +94,19 @@ hbbp_status AtOfSource(const char* function, const hbbp_profile* profile, size_t
   });
 }
 
+hbbp_status SamplesOfSource(const char* function, const hbbp_profile* profile, size_t index,
+                            uint64_t (hbbp::ResolvedProfile::*samples_of)(uint32_t) const,
+                            uint64_t* samples, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument(function, "profile");
+    if (samples == nullptr) return NullArgument(function, "samples");
+    const size_t count = profile->resolved.data().sources.size();
+    if (index >= count) return BadIndex(function, index, count);
+    *samples = (profile->resolved.*samples_of)(static_cast<uint32_t>(index));
+    return OkStatus();
+  });
+}
+
 }  // namespace
 
 extern "C" {
@@ -239,14 +252,14 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
 
 HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile* profile, size_t index,
                                                  uint64_t* samples, hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument("hbbp_profile_unexplained_at", "profile");
-    if (samples == nullptr) return NullArgument("hbbp_profile_unexplained_at", "samples");
-    const size_t count = profile->resolved.data().sources.size();
-    if (index >= count) return BadIndex("hbbp_profile_unexplained_at", index, count);
-    *samples = profile->resolved.UnexplainedOfSource(static_cast<uint32_t>(index));
-    return OkStatus();
-  });
+  return SamplesOfSource("hbbp_profile_unexplained_at", profile, index,
+                         &hbbp::ResolvedProfile::UnexplainedOfSource, samples, error);
+}
+
+HBBP_API hbbp_status hbbp_profile_superseded_at(const hbbp_profile* profile, size_t index,
+                                                uint64_t* samples, hbbp_error* error) {
+  return SamplesOfSource("hbbp_profile_superseded_at", profile, index,
+                         &hbbp::ResolvedProfile::SupersededOfSource, samples, error);
 }
 
 HBBP_API size_t hbbp_profile_unexplained_reason_count(const hbbp_profile* profile, size_t source) {

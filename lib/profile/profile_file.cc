@@ -372,6 +372,16 @@ Status CheckBranches(const ProfileData& data) {
   return OkStatus();
 }
 
+// Of numbers, the sum of squares lies between the square of their sum by their number and that
+// square; periods have 64 bits.
+bool IsPossible(const IpCount& count) {
+  constexpr double kRounding = 1e-6;
+  const double sum = count.period_sum, squares = count.period_squares;
+  const auto samples = static_cast<double>(count.samples);
+  return sum >= 0 && sum <= samples * 0x1p64 && squares >= 0 &&
+         squares <= sum * sum * (1 + kRounding) && squares * samples >= sum * sum * (1 - kRounding);
+}
+
 Status CheckCounts(const ProfileData& data) {
   for (const IpCount& count : data.counts) {
     if (count.source >= data.sources.size() || count.thread >= data.threads.size() ||
@@ -379,9 +389,12 @@ Status CheckCounts(const ProfileData& data) {
       return MakeStatus(StatusCode::kBadFormat,
                         "a count refers to a source, thread or module that is not in the file");
     }
-    const bool plausible = count.period_sum >= 0 && count.period_squares >= 0 &&
-                           count.period_sum < 1e300 && count.period_squares < 1e300;
-    if (!plausible) return MakeStatus(StatusCode::kBadFormat, "a count is not a number");
+    if (!IsPossible(count)) {
+      return MakeStatus(StatusCode::kBadFormat,
+                        "%llu samples cannot have periods of %g in sum and squares of %g in sum",
+                        static_cast<unsigned long long>(count.samples), count.period_sum,
+                        count.period_squares);
+    }
     if (count.position > IpPosition::kAfter) {
       return MakeStatus(StatusCode::kBadFormat, "a count has an unknown position %u",
                         static_cast<unsigned>(count.position));

@@ -210,6 +210,8 @@ static void test_null(void) {
   CHECK_REFUSES("source", hbbp_profile_source_at(empty, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_unexplained_at(NULL, 0, &samples, &error));
   CHECK_REFUSES("samples", hbbp_profile_unexplained_at(empty, 0, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_superseded_at(NULL, 0, &samples, &error));
+  CHECK_REFUSES("samples", hbbp_profile_superseded_at(empty, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_unexplained_reason_at(NULL, 0, 0, NULL, &error));
   CHECK_REFUSES("counter", hbbp_profile_unexplained_reason_at(empty, 0, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_counter_at(NULL, 0, 0, NULL, &error));
@@ -656,6 +658,7 @@ static void check_out_of_range(const hbbp_profile *profile) {
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", at(profile, SIZE_MAX, output, &error))
   CHECK_RANGE(hbbp_profile_source_at, hbbp_profile_source_count, &source);
   CHECK_RANGE(hbbp_profile_unexplained_at, hbbp_profile_source_count, &samples);
+  CHECK_RANGE(hbbp_profile_superseded_at, hbbp_profile_source_count, &samples);
   CHECK_RANGE(hbbp_profile_thread_at, hbbp_profile_thread_count, &thread);
   CHECK_RANGE(hbbp_profile_module_at, hbbp_profile_module_count, &module);
   CHECK_RANGE(hbbp_profile_block_at, hbbp_profile_block_count, &block);

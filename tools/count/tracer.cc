@@ -27,7 +27,7 @@ constexpr int kSystemCallStop = SIGTRAP | 0x80;
 // Where the tracee is after it was stopped by SIGTRAP.
 enum class Trap {
   kInstruction,    // an instruction has completed
-  kSystemCall,     // a system call has
+  kUnsaid,         // a system call has; or an instruction, of which the hypervisor told no cause
   kSignalHandler,  // at the first instruction of a handler, none completed
   kSignal,         // the program's own SIGTRAP
 };
@@ -37,7 +37,7 @@ Trap TrapFromCode(int si_code) {
     case TRAP_TRACE:
       return Trap::kInstruction;
     case TRAP_BRKPT:
-      return Trap::kSystemCall;
+      return Trap::kUnsaid;
     case SIGTRAP:  // of ptrace_notify, which the kernel calls when it has built the frame
       return Trap::kSignalHandler;
     default:
@@ -183,9 +183,8 @@ void Tracer::Trapped(pid_t tid, Thread* thread, int* signal_number) {
       completed = moved || thread->kind != InstructionKind::kRepeatedString;
       *signal_number = 0;
       break;
-    case Trap::kSystemCall:
-      completed = moved && (thread->kind == InstructionKind::kSystemCall ||
-                            thread->kind == InstructionKind::kOtherKernelEntry);
+    case Trap::kUnsaid:
+      completed = moved;
       *signal_number = 0;
       break;
     case Trap::kSignalHandler:

@@ -224,6 +224,16 @@ class PipelineTest(unittest.TestCase):
         self.assertEqual(sources, {"ebs", "lbr"})
         self.assertLess(self.compare("fitter_sse", profile, "tree")["block_accuracy_error"], 0.2)
 
+    def test_flow_holds_totals_where_stacks_are_few(self):
+        self.trace("test40", 20)
+        profile, = self.sample("test40", "hybrid", *IDEAL, "--period", 500, "--branch-period",
+                               20000)
+        self.assertEqual({row["source"] for row in self.blocks(profile)["rows"]}, {"combined"})
+        total = self.compare("test40", profile)
+        self.assertAlmostEqual(total["instructions_est"] / total["instructions_ref"], 1, delta=0.05)
+        self.assertLess(total["block_accuracy_error"],
+                        self.compare("test40", profile, "streams")["block_accuracy_error"])
+
     def test_wrong_use_is_told(self):
         damaged = self.folder / "damaged"
         damaged.write_bytes(b"hbbp simulation trace 1\n" + b"\xff" * 100)

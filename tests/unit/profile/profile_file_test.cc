@@ -55,7 +55,8 @@ TEST_CASE("extreme numbers and strange strings come back") {
   data.modules[0].path = std::string(100'000, 'p');
   data.modules[2].chunks[1].offset = UINT64_MAX;
   data.counts[0].samples = UINT64_MAX;
-  data.counts[0].period_sum = std::numeric_limits<double>::min();
+  data.counts[0].period_sum = 0x1p127;
+  data.counts[0].period_squares = 0x1p191;
   data.counts.back().offset = UINT64_MAX;
   const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(data));
   REQUIRE(parsed.ok());
@@ -163,6 +164,23 @@ TEST_CASE("a count that is no number is refused") {
     data.counts[0].period_squares = bad;
     CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
   }
+}
+
+TEST_CASE("sums that no periods have are refused") {
+  const auto code_of = [](uint64_t samples, double period_sum, double period_squares) {
+    ProfileData data = FullProfile();
+    IpCount& count = data.counts[0];
+    count.samples = samples;
+    count.period_sum = period_sum;
+    count.period_squares = period_squares;
+    return CodeOf(SerializeProfile(data));
+  };
+  CHECK(code_of(2, 4, 8) == StatusCode::kOk);   // 2 and 2
+  CHECK(code_of(2, 4, 16) == StatusCode::kOk);  // 4 and 0
+  CHECK(code_of(2, 4, 17) == StatusCode::kBadFormat);
+  CHECK(code_of(2, 4, 7) == StatusCode::kBadFormat);
+  CHECK(code_of(0, 4, 16) == StatusCode::kBadFormat);
+  CHECK(code_of(2, 0x1p66, 0x1p131) == StatusCode::kBadFormat);  // more than 64 bits each
 }
 
 TEST_CASE("a branch that refers to nothing is refused") {
