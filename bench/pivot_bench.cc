@@ -41,7 +41,7 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       // A few kinds are most of the code, as they are.
       const double place = static_cast<double>(random >> 11) * 0x1p-53;
-      input.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 4)), 4 * j});
+      input.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 8)), 4 * j});
     }
     for (uint32_t thread = 0; thread < threads; ++thread) {
       PivotObservation observation{i, thread, {1000, 100}, kNoIndex};

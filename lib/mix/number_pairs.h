@@ -19,14 +19,20 @@ namespace hbbp {
 class NumberPairs {
  public:
   uint32_t Combine(uint32_t first, uint32_t second) {
+    // Pairs often come with the same first number, one after the other.
+    if (second < kRemembered) {
+      if (first != first_of_remembered_) {
+        first_of_remembered_ = first;
+        ++round_;
+      }
+      if (remembered_.size() <= second) remembered_.resize(second + size_t{1});
+      if (remembered_[second].round == round_) return remembered_[second].number;
+    }
     const uint64_t key = uint64_t{first} << 32 | second;
-    // What comes is often what came just before.
-    if (!parts_.empty() && key == last_key_) return last_;
     const auto [number, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(parts_.size()));
     if (is_new) parts_.emplace_back(first, second);
-    last_key_ = key;
-    last_ = number->second;
-    return last_;
+    if (second < kRemembered) remembered_[second] = {round_, number->second};
+    return number->second;
   }
 
   std::pair<uint32_t, uint32_t> Parts(uint32_t number) const { return parts_[number]; }
@@ -35,8 +41,15 @@ class NumberPairs {
  private:
   absl::flat_hash_map<uint64_t, uint32_t> numbers_;
   std::vector<std::pair<uint32_t, uint32_t>> parts_;
-  uint64_t last_key_ = 0;
-  uint32_t last_ = 0;
+  // Pairs with the first number that came last, by the second.
+  static constexpr uint32_t kRemembered = 4096;
+  struct Remembered {
+    uint64_t round = 0;
+    uint32_t number = 0;
+  };
+  std::vector<Remembered> remembered_;
+  uint32_t first_of_remembered_ = 0;
+  uint64_t round_ = 1;
 };
 
 }  // namespace hbbp
