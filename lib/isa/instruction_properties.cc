@@ -365,8 +365,13 @@ void DescribeMasking(const ZydisDecodedInstruction& instruction,
     default:
       break;
   }
+  // A mask as the result gets zeros, of which Zydis knows only without half precision.
+  if (properties->masking == Masking::kMerging &&
+      properties->operand_kinds[0] == OperandKind::kMask) {
+    properties->masking = Masking::kZeroing;
+  }
   properties->is_masked = properties->masking != Masking::kNone;
-  properties->is_zeroing = instruction.avx.mask.mode == ZYDIS_MASK_MODE_ZEROING ||
+  properties->is_zeroing = properties->masking == Masking::kZeroing ||
                            instruction.avx.mask.mode == ZYDIS_MASK_MODE_CONTROL_ZEROING;
 }
 
@@ -428,8 +433,8 @@ bool DescribeInstruction(std::span<const uint8_t> code, InstructionProperties* p
                              !instruction.avx.broadcast.is_static;
   properties->needs_avx512vl = NeedsAvx512vl(instruction);
   properties->is_locked = IsLocked(decoded);
-  DescribeMasking(instruction, properties);
   DescribeOperands(decoded, properties);
+  DescribeMasking(instruction, properties);
   DescribeElements(decoded, traits, properties);
   DescribeMemory(decoded, traits, properties);
   if (properties->is_locked) properties->category = InstructionCategory::kAtomic;

@@ -302,7 +302,10 @@ constexpr auto kSetTable = MakeSetTable();
 std::string_view NameOf(IsaExtension extension) { return kNames[static_cast<size_t>(extension)]; }
 
 IsaExtension ExtensionOf(const ZydisDecodedInstruction& instruction) {
-  return kSetTable[instruction.meta.isa_set].extension;
+  const IsaExtension extension = kSetTable[instruction.meta.isa_set].extension;
+  // fcomi is of the set that came with the Pentium Pro, as cmov is.
+  const bool is_x87 = instruction.meta.isa_ext == ZYDIS_ISA_EXT_X87;
+  return is_x87 && extension == IsaExtension::kBase ? IsaExtension::kX87 : extension;
 }
 
 bool NeedsAvx512vl(const ZydisDecodedInstruction& instruction) {

@@ -1,0 +1,271 @@
+// Mnemonic, memory operand and vector width of the instructions of system libraries against what
+// `objdump -d` prints, which knows nothing of Zydis.
+#include <stdio_ext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/instruction_properties.h"
+#include "isa/property_names.h"
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+// `address:<tab>bytes<tab>[prefixes] name operands`
+struct Listed {
+  std::vector<uint8_t> code;
+  bool is_locked = false;
+  bool is_repeated = false;
+  std::string_view name;
+  std::string_view operands;
+  std::string_view text;
+};
+
+bool IsPrefix(std::string_view word) {
+  static constexpr std::string_view kWords[] = {
+      "lock",   "rep", "repz", "repnz", "bnd", "notrack", "cs",    "ds",       "data16",
+      "addr32", "es",  "fs",   "gs",    "ss",  "{evex}",  "{vex}", "xacquire", "xrelease"};
+  return word.starts_with("rex") || std::ranges::find(kWords, word) != std::end(kWords);
+}
+
+std::optional<Listed> ParseLine(std::string_view line) {
+  const size_t colon = line.find(":\t");
+  const size_t tab = line.find('\t', colon == line.npos ? 0 : colon + 2);
+  if (colon == line.npos || tab == line.npos) return std::nullopt;
+  Listed listed;
+  for (size_t at = colon + 2; at + 1 < tab && line[at] != ' '; at += 3) {
+    uint8_t byte = 0;
+    std::from_chars(line.data() + at, line.data() + at + 2, byte, 16);
+    listed.code.push_back(byte);
+  }
+  listed.text = line.substr(tab + 1);
+  std::string_view rest = listed.text;
+  for (;;) {
+    const size_t end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.find_first_not_of(' ', end), rest.size()));
+    if (!IsPrefix(word)) {
+      listed.name = word;
+      break;
+    }
+    listed.is_locked |= word == "lock";
+    listed.is_repeated |= word.starts_with("rep");
+    if (rest.empty()) return std::nullopt;  // prefixes only
+  }
+  listed.operands = rest.substr(0, std::min(rest.find_first_of("#<"), rest.size()));
+  return listed;
+}
+
+// Bits of "QWORD PTR [" and its like; 0 if there is none.
+int MemoryBits(std::string_view operands) {
+  struct Word {
+    std::string_view text;
+    int bits;
+  };
+  static constexpr Word kWords[] = {
+      {"ZMMWORD PTR", 512}, {"YMMWORD PTR", 256}, {"XMMWORD PTR", 128}, {"TBYTE PTR", 80},
+      {"QWORD PTR", 64},    {"DWORD PTR", 32},    {"WORD PTR", 16},     {"BYTE PTR", 8}};
+  for (const Word& word : kWords) {
+    if (operands.find(word.text) != operands.npos) return word.bits;
+  }
+  return 0;
+}
+
+// "[rax]", "fs:0x28".
+bool NamesMemory(std::string_view operands) {
+  return operands.find('[') != operands.npos || operands.find("s:0x") != operands.npos;
+}
+
+int VectorBits(std::string_view operands) {
+  if (operands.find("zmm") != operands.npos) return 512;
+  if (operands.find("ymm") != operands.npos) return 256;
+  if (operands.find("xmm") != operands.npos) return 128;
+  return operands.find("mm") != operands.npos ? 64 : 0;
+}
+
+class Comparison {
+ public:
+  void Check(const Listed& listed) {
+    InstructionProperties found;
+    if (listed.name == "(bad)" || !DescribeInstruction(listed.code, &found)) return;
+    if (found.length != listed.code.size()) return;  // objdump_test says why
+    ++compared_;
+    const auto word = [&found](Property property) { return ValueOf(found, property).text; };
+    const std::string_view mnemonic = word(Property::kMnemonic);
+    Expect("mnemonic", mnemonic == listed.name || mnemonic == Spelled(listed), listed);
+    Expect("lock", found.is_locked == (listed.is_locked || IsImplicitlyLocked(listed)), listed);
+    if (word(Property::kCategory) == "string") {
+      Expect("repeat", found.is_repeated == listed.is_repeated, listed);
+    }
+    Expect("vector bits",
+           found.packing != Packing::kPacked || VectorBits(listed.operands) == found.vector_bits,
+           listed);
+    Expect("packing", VectorBits(listed.operands) == 0 || found.packing != Packing::kNone, listed);
+    Expect("extension", IsPlausible(listed, word(Property::kExtension)), listed);
+    if (word(Property::kCategory) != "string" && word(Property::kMnemonic) != "xlat") {
+      const bool has_form = found.addressing != AddressForm::kNone &&
+                            found.addressing != AddressForm::kStack &&
+                            found.addressing != AddressForm::kString;
+      Expect("memory operand", NamesMemory(listed.operands) == has_form, listed);
+    }
+    CheckBytes(listed, found);
+  }
+
+  void Report(const std::string& path) const {
+    std::printf("%s: %zu instructions, %zu with memory\n", path.c_str(), compared_, with_memory_);
+    for (const auto& [what, difference] : differences_) {
+      std::printf("  %zu differ in %s, as %s\n", difference.count, what.c_str(),
+                  difference.example.c_str());
+    }
+    std::fflush(stdout);
+    CHECK(compared_ > 100000);
+    CHECK(with_memory_ > 10000);
+    CHECK(differences_.empty());
+  }
+
+ private:
+  struct Difference {
+    size_t count = 0;
+    std::string example;
+  };
+
+  // objdump's names of comparisons and the like have the predicate in them.
+  static std::string Spelled(const Listed& listed) {
+    const std::string_view name = listed.name;
+    if (listed.operands == "ax,ax" && name == "xchg") return "nop";
+    if (name == "movabs") return "mov";
+    if (name == "retf") return "ret";
+    static constexpr std::string_view kStems[] = {"vpcmpu",  "vpcmp", "pclmul",
+                                                  "vpclmul", "vcmp",  "cmp"};
+    for (const std::string_view stem : kStems) {
+      if (const std::string full = WithoutPredicate(name, stem); !full.empty()) return full;
+    }
+    return std::string(name);
+  }
+
+  // "cmpltsd" is cmpsd, "vpcmpnleub" vpcmpub, "pclmullqlqdq" pclmulqdq; else empty.
+  static std::string WithoutPredicate(std::string_view name, std::string_view stem) {
+    if (!name.starts_with(stem)) return "";
+    const std::string_view rest = name.substr(stem.size());
+    if (stem.ends_with("clmul")) {
+      static constexpr std::string_view kHalves[] = {"lqlqdq", "hqlqdq", "lqhqdq", "hqhqdq"};
+      const bool is_half = std::ranges::find(kHalves, rest) != std::end(kHalves);
+      return is_half ? std::string(stem) + "qdq" : "";
+    }
+    static constexpr std::string_view kPredicates[] = {
+        "eq",    "lt",     "le",     "unord",    "neq",    "nlt",    "nle",    "ord",
+        "eq_uq", "nge",    "ngt",    "false",    "neq_oq", "ge",     "gt",     "true",
+        "eq_os", "lt_oq",  "le_oq",  "unord_s",  "neq_us", "nlt_uq", "nle_uq", "ord_s",
+        "eq_us", "nge_uq", "ngt_uq", "false_os", "neq_os", "ge_oq",  "gt_oq",  "true_us"};
+    static constexpr std::string_view kElements[] = {"ps", "pd", "ss", "sd", "ph", "sh", "b",
+                                                     "w",  "d",  "q",  "ub", "uw", "ud", "uq"};
+    // vpcmpeqb and vpcmpgtb are instructions of their own as well.
+    for (const std::string_view predicate : kPredicates) {
+      if (!rest.starts_with(predicate)) continue;
+      const std::string_view element = rest.substr(predicate.size());
+      if (std::ranges::find(kElements, element) == std::end(kElements)) continue;
+      return std::string(stem) + std::string(element);
+    }
+    return "";
+  }
+
+  static bool IsImplicitlyLocked(const Listed& listed) {
+    return listed.name == "xchg" && NamesMemory(listed.operands);
+  }
+
+  // What a name and its registers must belong to.
+  static bool IsPlausible(const Listed& listed, std::string_view extension) {
+    const bool is_avx512 = extension.starts_with("avx512");
+    if (listed.operands.find("zmm") != listed.operands.npos) {
+      return is_avx512 || extension == "gfni" || extension == "vaes" || extension == "vpclmulqdq";
+    }
+    if (listed.operands.find("{k") != listed.operands.npos || listed.name.starts_with("k")) {
+      return is_avx512 || extension == "gfni";
+    }
+    const int bits = VectorBits(listed.operands);
+    if (bits == 256) {
+      return is_avx512 || extension.starts_with("avx") || extension == "fma" ||
+             extension == "f16c" || extension == "fma4" || extension == "xop" ||
+             extension == "gfni" || extension == "vaes" || extension == "vpclmulqdq";
+    }
+    if (bits == 128 && !listed.name.starts_with("v")) {
+      return extension.starts_with("sse") || extension == "ssse3" || extension == "aes" ||
+             extension == "sha" || extension == "pclmulqdq" || extension == "gfni";
+    }
+    if (bits == 0 && listed.name.starts_with("f") && listed.name != "femms" &&
+        !listed.name.starts_with("fx")) {
+      return extension == "x87" || extension == "sse3";
+    }
+    return bits != 0 || !extension.starts_with("avx2");
+  }
+
+  void CheckBytes(const Listed& listed, const InstructionProperties& found) {
+    const int bits = MemoryBits(listed.operands);
+    const bool is_plain =
+        bits > 0 && found.memory != MemoryAccess::kNone &&
+        found.addressing != AddressForm::kVector && found.addressing != AddressForm::kString &&
+        found.addressing != AddressForm::kStack && found.category != InstructionCategory::kStack &&
+        found.category != InstructionCategory::kIndirectCall &&
+        found.category != InstructionCategory::kMachineState;
+    if (!is_plain) return;
+    ++with_memory_;
+    const auto bytes = static_cast<uint32_t>(bits / 8);
+    Expect("bytes", std::max(found.read_bytes, found.written_bytes) == bytes, listed);
+  }
+
+  void Expect(const char* what, bool holds, const Listed& listed) {
+    if (holds) return;
+    Difference& difference = differences_[what];
+    if (difference.count++ == 0) difference.example = listed.text;
+  }
+
+  size_t compared_ = 0;
+  size_t with_memory_ = 0;
+  std::map<std::string, Difference> differences_;
+};
+
+void CompareWithObjdump(const std::string& path) {
+  if (std::system("objdump --version > /dev/null 2>&1") != 0) HBBP_SKIP("no objdump");
+  if (access(path.c_str(), R_OK) != 0) HBBP_SKIP("no " + path);
+  const std::string command =
+      "LC_ALL=C exec objdump -d -w -z -M intel --insn-width=16 --section=.text '" + path + "'";
+  FILE* listing = popen(command.c_str(), "r");
+  REQUIRE(listing != nullptr);
+  __fsetlocking(listing, FSETLOCKING_BYCALLER);
+  Comparison comparison;
+  char* line = nullptr;
+  size_t capacity = 0;
+  ssize_t size;
+  while ((size = getline(&line, &capacity, listing)) > 0) {
+    std::string_view text(line, static_cast<size_t>(size));
+    if (text.ends_with('\n')) text.remove_suffix(1);
+    if (const auto listed = ParseLine(text)) comparison.Check(*listed);
+  }
+  std::free(line);
+  CHECK(pclose(listing) == 0);
+  comparison.Report(path);
+}
+
+TEST_CASE("properties and objdump agree on libc") {
+  CompareWithObjdump("/lib/x86_64-linux-gnu/libc.so.6");
+}
+
+TEST_CASE("properties and objdump agree on libx264") {
+  CompareWithObjdump("/lib/x86_64-linux-gnu/libx264.so.164");
+}
+
+TEST_CASE("properties and objdump agree on libSvtAv1Enc") {
+  CompareWithObjdump("/lib/x86_64-linux-gnu/libSvtAv1Enc.so.1.4.1");
+}
+
+}  // namespace
+}  // namespace hbbp
