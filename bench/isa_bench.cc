@@ -1,4 +1,5 @@
-// Nanoseconds an instruction over the code of libc: items_per_second counts instructions.
+// Nanoseconds an instruction over the code of libc: items_per_second counts instructions,
+// bytes_per_second their code.
 #include <benchmark/benchmark.h>
 #include <elf.h>
 
@@ -10,6 +11,8 @@
 #include "base/files.h"
 #include "isa/control_flow.h"
 #include "isa/decoder.h"
+#include "isa/instruction_properties.h"
+#include "isa/taxonomy.h"
 
 namespace hbbp {
 namespace {
@@ -52,6 +55,7 @@ void Sweep(benchmark::State& state, const Decode& decode) {
     }
   }
   state.SetItemsProcessed(instructions);
+  state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * text.size()));
 }
 
 void BM_DecodeControlFlow(benchmark::State& state) {
@@ -74,6 +78,48 @@ void BM_Decoder(benchmark::State& state) {
   });
 }
 BENCHMARK(BM_Decoder)->Unit(benchmark::kMillisecond);
+
+void BM_DescribeInstruction(benchmark::State& state) {
+  Sweep(state, [](std::span<const uint8_t> code, uint64_t) {
+    InstructionProperties properties;
+    const bool is_described = DescribeInstruction(code, &properties);
+    benchmark::DoNotOptimize(properties);
+    return is_described ? int{properties.length} : 0;
+  });
+}
+BENCHMARK(BM_DescribeInstruction)->Unit(benchmark::kMillisecond);
+
+// Every instruction of libc, described before, through the 17 groups of the default taxonomy.
+void BM_GroupOf(benchmark::State& state) {
+  std::vector<InstructionProperties> described;
+  const std::span<const uint8_t> text = LibcText();
+  for (size_t offset = 0; offset < text.size();) {
+    InstructionProperties properties;
+    const bool is_described = DescribeInstruction(text.subspan(offset), &properties);
+    if (is_described) described.push_back(properties);
+    offset += is_described ? properties.length : 1;
+  }
+  const auto taxonomies = ParseTaxonomies(DefaultTaxonomyText());
+  if (described.empty() || !taxonomies.ok()) {
+    state.SkipWithError("no libc.so.6 at its usual place");
+    return;
+  }
+  for (auto _ : state) {
+    for (const InstructionProperties& properties : described) {
+      benchmark::DoNotOptimize(taxonomies->front().GroupOf(properties));
+    }
+  }
+  state.SetItemsProcessed(static_cast<int64_t>(state.iterations() * described.size()));
+}
+BENCHMARK(BM_GroupOf)->Unit(benchmark::kMillisecond);
+
+void BM_ParseDefaultTaxonomy(benchmark::State& state) {
+  for (auto _ : state) {
+    auto taxonomies = ParseTaxonomies(DefaultTaxonomyText());
+    benchmark::DoNotOptimize(taxonomies);
+  }
+}
+BENCHMARK(BM_ParseDefaultTaxonomy)->Unit(benchmark::kMicrosecond);
 
 // Start-up, with the first look-up of a few names.
 void BM_CreateDecoder(benchmark::State& state) {

@@ -1,4 +1,4 @@
-// Arbitrary bytes through both halves of the decoder.
+// Arbitrary bytes through both halves of the decoder, and what describes instructions.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "isa/control_flow.h"
 #include "isa/decoder.h"
+#include "isa/property_names.h"
 
 namespace {
 
@@ -25,6 +26,8 @@ void CheckOne(hbbp::Decoder* decoder, std::span<const uint8_t> code, uint64_t ad
   hbbp::Instruction instruction;
   const bool decoded = hbbp::DecodeControlFlow(code, address, &flow);
   Require(decoder->Decode(code, address, &instruction) == decoded);
+  hbbp::InstructionProperties properties;
+  Require(hbbp::DescribeInstruction(code, &properties) == decoded);
   *length = 1;
   if (!decoded) return;
   Require(flow.length >= 1 && flow.length <= hbbp::kMaxInstructionLength);
@@ -35,6 +38,16 @@ void CheckOne(hbbp::Decoder* decoder, std::span<const uint8_t> code, uint64_t ad
   Require(instruction.address == address);
   Require(instruction.mnemonic != hbbp::Mnemonic::kInvalid);
   Require(hbbp::MnemonicName(instruction.mnemonic) != "(bad)");
+
+  Require(properties.length == flow.length);
+  Require(properties.mnemonic == instruction.mnemonic);
+  Require(properties.operands <= hbbp::kMaxOperands);
+  Require((properties.memory == hbbp::MemoryAccess::kNone) ==
+          (properties.read_bytes + properties.written_bytes == 0));
+  for (int i = 0; i < static_cast<int>(hbbp::Property::kCount); ++i) {
+    const auto value = hbbp::ValueOf(properties, static_cast<hbbp::Property>(i));
+    Require(value.is_number == value.text.empty());
+  }
 
   // What follows an instruction must not matter, nor may its end be missing.
   hbbp::ControlFlow exact;
