@@ -59,8 +59,7 @@ std::vector<uint32_t> Expression::KeyIds() const {
     if (node.first_child == kNone) ids.push_back(node.key_id);
   }
   std::ranges::sort(ids);
-  const auto repeated = std::ranges::unique(ids);
-  ids.erase(repeated.begin(), repeated.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   return ids;
 }
 
