@@ -1,6 +1,7 @@
 // By recursive descent. The grammar is in property_expression.h.
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "base/glob.h"
 #include "base/nearest_name.h"
@@ -315,10 +316,10 @@ class ExpressionParser {
   }
 
   Status AddWords(const Token& name, bool is_glob, const std::vector<Token>& values, Node* test) {
-    const uint32_t count = keys_.WordCount(test->key_id);
-    std::vector<uint64_t> bitmap((count + 63) / 64);
+    const std::vector<std::string>& candidates = LowerWordsOf(test->key_id);
+    std::vector<uint64_t> bitmap((candidates.size() + 63) / 64);
     for (const Token& value : values) {
-      HBBP_RETURN_IF_ERROR(AddWord(name, is_glob, value, test->key_id, count, &bitmap));
+      HBBP_RETURN_IF_ERROR(AddWord(name, is_glob, value, test->key_id, candidates, &bitmap));
     }
     std::vector<uint64_t>& words = expression_.words_;
     test->kind = NodeKind::kWord;
@@ -328,27 +329,39 @@ class ExpressionParser {
     return OkStatus();
   }
 
-  Status AddWord(const Token& name, bool is_glob, const Token& value, uint32_t id, uint32_t count,
-                 std::vector<uint64_t>* bitmap) {
+  const std::vector<std::string>& LowerWordsOf(uint32_t id) {
+    const auto [entry, is_new] = lower_words_.try_emplace(id);
+    if (is_new) {
+      const uint32_t count = keys_.WordCount(id);
+      entry->second.reserve(count);
+      for (uint32_t word = 0; word < count; ++word) {
+        entry->second.push_back(Lower(keys_.WordAt(id, word)));
+      }
+    }
+    return entry->second;
+  }
+
+  Status AddWord(const Token& name, bool is_glob, const Token& value, uint32_t id,
+                 const std::vector<std::string>& candidates, std::vector<uint64_t>* bitmap) {
     const std::string wanted = Lower(value.text);
-    bool is_found = false;
-    for (uint32_t word = 0; word < count; ++word) {
-      const std::string_view candidate = keys_.WordAt(id, word);
-      if (!is_glob && candidate.size() != wanted.size()) continue;
-      const std::string lower = Lower(candidate);
-      if (is_glob ? !MatchesGlob(wanted, lower) : wanted != lower) continue;
+    bool is_found = is_glob;
+    const auto add = [&](size_t word) {
       (*bitmap)[word / 64] |= uint64_t{1} << (word % 64);
       is_found = true;
+    };
+    for (size_t word = 0; word < candidates.size(); ++word) {
+      const std::string& candidate = candidates[word];
+      if (is_glob ? MatchesGlob(wanted, candidate) : wanted == candidate) add(word);
     }
-    if (is_glob) return OkStatus();
-    if (const std::optional<uint32_t> synonym = keys_.FindSynonym(id, wanted);
-        synonym && *synonym < count) {
-      (*bitmap)[*synonym / 64] |= uint64_t{1} << (*synonym % 64);
-      is_found = true;
+    if (!is_glob) {
+      const std::optional<uint32_t> synonym = keys_.FindSynonym(id, wanted);
+      if (synonym && *synonym < candidates.size()) add(*synonym);
     }
     if (is_found) return OkStatus();
     std::vector<std::string_view> words;
-    for (uint32_t word = 0; word < count; ++word) words.push_back(keys_.WordAt(id, word));
+    for (uint32_t word = 0; word < candidates.size(); ++word) {
+      words.push_back(keys_.WordAt(id, word));
+    }
     return Error(value, "no " + name.text + " " + Shown(value) + DidYouMean(wanted, words));
   }
 
@@ -368,6 +381,7 @@ class ExpressionParser {
   size_t tests_ = 0;
   size_t values_ = 0;
   size_t error_offset_ = 0;
+  std::map<uint32_t, std::vector<std::string>> lower_words_;  // by key
   Expression expression_;
 };
 

@@ -58,7 +58,7 @@ const ExpressionKeys& PropertyKeys();
 inline constexpr size_t kMaxExpressionBytes = 16 << 10;
 inline constexpr int kMaxExpressionDepth = 64;        // of parentheses and "not"
 inline constexpr size_t kMaxExpressionTests = 1024;   // comparisons
-inline constexpr size_t kMaxExpressionValues = 4096;  // of all comparisons
+inline constexpr size_t kMaxExpressionValues = 1024;  // of all comparisons
 
 class Expression {
  public:

@@ -22,7 +22,7 @@ namespace hbbp {
 
 inline constexpr std::string_view kDefaultTaxonomyName = "groups";
 inline constexpr std::string_view kNoGroupName = "other";
-inline constexpr size_t kMaxTaxonomyBytes = 256 << 10;
+inline constexpr size_t kMaxTaxonomyBytes = 64 << 10;
 inline constexpr size_t kMaxTaxonomies = 32;
 inline constexpr size_t kMaxGroups = 256;  // of one taxonomy
 inline constexpr size_t kMaxGroupNameBytes = 64;

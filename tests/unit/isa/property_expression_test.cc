@@ -142,7 +142,7 @@ TEST_CASE("depth, tests, values and length are bounded") {
   std::string list = "flops=1";
   for (size_t i = 1; i < kMaxExpressionValues; ++i) list += ",2";
   CHECK_FALSE(Holds(list, kVaddps));
-  CHECK(ErrorOf(list + ",3").ends_with("more than 4096 values"));
+  CHECK(ErrorOf(list + ",3").ends_with("more than 1024 values"));
   CHECK(ErrorOf(std::string(kMaxExpressionBytes + 1, ' ')).find("longer than") !=
         std::string::npos);
 }
