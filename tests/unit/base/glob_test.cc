@@ -15,7 +15,7 @@ TEST_CASE("a glob fits the whole text") {
   CHECK_FALSE(MatchesGlob("", "a"));
 }
 
-TEST_CASE("* is any text, ? any character, a set one of its characters") {
+TEST_CASE("a star is any text, a question mark any character, a set one of its characters") {
   CHECK(MatchesGlob("*", ""));
   CHECK(MatchesGlob("v*pd", "vpd"));
   CHECK(MatchesGlob("v*pd", "vaddpdpd"));
@@ -29,7 +29,7 @@ TEST_CASE("* is any text, ? any character, a set one of its characters") {
   CHECK(MatchesGlob("*[sd]", "adds"));
 }
 
-TEST_CASE("a [ that does not end stands for itself") {
+TEST_CASE("an opening bracket that nothing closes stands for itself") {
   CHECK(MatchesGlob("a[b", "a[b"));
   CHECK_FALSE(MatchesGlob("a[b", "ab"));
   CHECK_FALSE(MatchesGlob("[]", "]"));

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "count/address_table.h"
-#include "truth/instruction_kind.h"
 #include "support/catch.h"
+#include "truth/instruction_kind.h"
 
 namespace hbbp::tools {
 namespace {
