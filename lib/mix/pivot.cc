@@ -23,7 +23,6 @@ struct Addition {
 
 // What one execution of a block adds, as far as a filter keeps it.
 struct BlockAdditions {
-  uint32_t observation_class = 0;
   Amounts whole{};
   std::vector<Addition> rows;
   std::vector<Addition> columns;
@@ -60,6 +59,7 @@ class PivotMaker {
     for (const PivotObservation& observation : input_.observations) {
       if (observation.block != block) {
         block = observation.block;
+        ++round_;
         classes_ = 0;
       }
       Add(AdditionsOf(input_.blocks[block], filter_ == nullptr ? 0 : filter_->ClassOf(observation)),
@@ -74,12 +74,12 @@ class PivotMaker {
 
  private:
   const BlockAdditions& AdditionsOf(const PivotBlock& block, uint32_t observation_class) {
-    for (size_t i = 0; i < classes_; ++i) {
-      if (by_class_[i].observation_class == observation_class) return by_class_[i];
-    }
+    if (observation_class >= places_.size()) places_.resize(observation_class + size_t{1});
+    ClassPlace& place = places_[observation_class];
+    if (place.round == round_) return by_class_[place.place];
+    place = {round_, classes_};
     if (classes_ == by_class_.size()) by_class_.emplace_back();
     BlockAdditions& additions = by_class_[classes_++];
-    additions.observation_class = observation_class;
     FindItems(block, observation_class);
     SumItems(&additions);
     return additions;
@@ -216,6 +216,13 @@ class PivotMaker {
   // Of the block at hand; the first `classes_` of them.
   std::vector<BlockAdditions> by_class_;
   size_t classes_ = 0;
+  // Where those of a class are, if `round` is that of the block at hand.
+  struct ClassPlace {
+    uint64_t round = 0;
+    size_t place = 0;
+  };
+  std::vector<ClassPlace> places_;
+  uint64_t round_ = 0;
 };
 
 }  // namespace

@@ -59,7 +59,7 @@ class PivotFilter {
   virtual ~PivotFilter() = default;
   // Does it ask for more than blocks tell?
   virtual bool NeedsInstructions() const = 0;
-  // Observations that agree in all that the filter asks of them.
+  // The number, a small one, of the observations that agree in all that the filter asks of them.
   virtual uint32_t ClassOf(const PivotObservation& observation) = 0;
   // Of an instruction, or of a block if instructions are not needed.
   virtual bool Keeps(uint32_t observation_class, const PivotPlace& place) = 0;
