@@ -15,6 +15,7 @@
 #include "profile.h"
 #include "samples.h"
 #include "session.h"
+#include "source.h"
 #include "status.h"
 #include "version.h"
 
