@@ -22,12 +22,12 @@ typedef void (*hbbp_source_progress)(const char *module, uint64_t done_bytes, ui
 enum {
   /* Ask the servers that DEBUGINFOD_URLS names for debug files that are not here, by libdebuginfod,
    * which keeps them. May take minutes. */
-  HBBP_SOURCE_DEBUGINFOD = 1u << 0
+  HBBP_SOURCE_OPTION_DEBUGINFOD = 1u << 0
 };
 
 typedef struct hbbp_source_options {
   uint32_t struct_size;   /* set by the caller */
-  uint32_t flags;         /* HBBP_SOURCE_* */
+  uint32_t flags;         /* HBBP_SOURCE_OPTION_* */
   const char *debug_root; /* where separate debug files are; NULL: /usr/lib/debug; "": nowhere */
   uint64_t memory_limit;  /* bytes of decoded debug information kept per module; 0: 256 MiB */
   hbbp_source_progress progress; /* may be NULL */

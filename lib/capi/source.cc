@@ -67,12 +67,12 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile* profile,
     if (options == nullptr) return NullArgument(kFunction, "options");
     hbbp_source_options full;
     HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_source_options", &full));
-    if ((full.flags & ~uint32_t{HBBP_SOURCE_DEBUGINFOD}) != 0) {
-      return MakeStatus(StatusCode::kInvalidArgument, "%s: flags is 0x%x; use HBBP_SOURCE_*",
+    if ((full.flags & ~uint32_t{HBBP_SOURCE_OPTION_DEBUGINFOD}) != 0) {
+      return MakeStatus(StatusCode::kInvalidArgument, "%s: flags is 0x%x; use HBBP_SOURCE_OPTION_*",
                         kFunction, full.flags);
     }
     hbbp::SourceOptions chosen;
-    chosen.search.use_debuginfod = (full.flags & HBBP_SOURCE_DEBUGINFOD) != 0;
+    chosen.search.use_debuginfod = (full.flags & HBBP_SOURCE_OPTION_DEBUGINFOD) != 0;
     if (full.debug_root != nullptr) chosen.search.debug_root = full.debug_root;
     if (full.memory_limit != 0) chosen.memory_limit = full.memory_limit;
     if (full.progress != nullptr) {
