@@ -37,12 +37,13 @@ UniqueFd OpenForReading(const std::string& path) {
   return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
-std::unique_ptr<ElfFile> ReadHeaders(int fd, const std::string& path) {
+std::unique_ptr<ElfFile> ReadHeaders(int fd, const std::string& path,
+                                     ElfKind kind = ElfKind::kProgram) {
   UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return nullptr;
   StatusOr<std::unique_ptr<FileBytes>> bytes = FileBytes::FromFd(std::move(copy), path);
   if (!bytes.ok()) return nullptr;
-  StatusOr<std::unique_ptr<ElfFile>> file = ElfFile::Create(*std::move(bytes), path);
+  StatusOr<std::unique_ptr<ElfFile>> file = ElfFile::Create(*std::move(bytes), path, kind);
   return file.ok() ? *std::move(file) : nullptr;
 }
 
@@ -76,6 +77,14 @@ std::optional<uint32_t> ChecksumOfLink(const ElfFile& file) {
   if (position > bytes.size() || bytes.size() - position < sizeof(checksum)) return std::nullopt;
   std::memcpy(&checksum, bytes.data() + position, sizeof(checksum));
   return checksum;
+}
+
+// dwz writes files that have sections only.
+bool HasBuildId(int fd, const std::string& path, std::span<const uint8_t> build_id) {
+  const std::unique_ptr<ElfFile> file = ReadHeaders(fd, path, ElfKind::kAny);
+  const ElfSection* notes = file == nullptr ? nullptr : file->FindSection(".note.gnu.build-id");
+  return notes != nullptr &&
+         std::ranges::equal(ReadBuildIdInNotes(file->SectionBytes(*notes)), build_id);
 }
 
 // A search, with what it has seen, for the message at its end.
@@ -185,7 +194,7 @@ class Search {
     }
     for (const std::string& candidate : candidates) {
       UniqueFd fd = OpenForReading(candidate);
-      if (!fd.valid() || !std::ranges::equal(ReadBuildIdOfFd(fd.get()), build_id)) continue;
+      if (!fd.valid() || !HasBuildId(fd.get(), candidate, build_id)) continue;
       found->shared_fd = std::move(fd);
       found->shared_path = candidate;
       return;
