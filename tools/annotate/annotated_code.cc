@@ -82,6 +82,28 @@ StatusOr<ProfileCode> ProfileCode::Load(const hbbp_profile* profile) {
   return code;
 }
 
+// Why no function of the module, or of any if it is empty, can be shown.
+Status ProfileCode::NothingIn(const std::string& wanted) const {
+  std::string known;
+  const hbbp_module* without_code = nullptr;
+  for (const hbbp_module& module : modules_) {
+    if (module.samples == 0) continue;
+    known += (known.empty() ? "" : ", ") + std::string(BaseName(module.path));
+    const bool is_meant =
+        wanted.empty() || wanted == module.path || wanted == BaseName(module.path);
+    const bool is_busier = without_code == nullptr || module.samples > without_code->samples;
+    if (is_meant && is_busier && module.problem[0] != '\0') without_code = &module;
+  }
+  if (without_code != nullptr) {
+    return MakeStatus(StatusCode::kNotFound, "no function has a count: %s", without_code->problem);
+  }
+  if (wanted.empty()) {
+    return MakeStatus(StatusCode::kNotFound, "no function has a count; see hbbp info");
+  }
+  return MakeStatus(StatusCode::kNotFound, "no module %s with counts; there are: %s",
+                    wanted.c_str(), known.c_str());
+}
+
 StatusOr<std::vector<hbbp_function>> ProfileCode::Choose(const FunctionChoice& choice) const {
   std::optional<uint64_t> address;
   if (!choice.address.empty()) {
@@ -101,16 +123,7 @@ StatusOr<std::vector<hbbp_function>> ProfileCode::Choose(const FunctionChoice& c
     }
   }
   if (of_module.empty()) {
-    std::string known;
-    for (const hbbp_module& module : modules_) {
-      if (module.samples == 0) continue;
-      if (!known.empty()) known += ", ";
-      known += BaseName(module.path);
-    }
-    return choice.module.empty()
-               ? MakeStatus(StatusCode::kNotFound, "no function has a count; see hbbp info")
-               : MakeStatus(StatusCode::kNotFound, "no module %s with counts; there are: %s",
-                            choice.module.c_str(), known.c_str());
+    return NothingIn(choice.module);
   }
   std::vector<hbbp_function> chosen;
   for (const hbbp_function& function : of_module) {

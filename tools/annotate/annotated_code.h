@@ -62,6 +62,7 @@ class ProfileCode {
 
  private:
   explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
+  Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
   std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
