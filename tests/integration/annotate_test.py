@@ -1,14 +1,14 @@
 """hbbp annotate on a program that was recorded: its instructions are those of objdump, its counts
 those of hbbp blocks, its lines those of addr2line."""
 import csv
+import http.server
 import io
 import json
 import os
-import pathlib
 import pty
 import re
 import subprocess
-import unittest
+import threading
 
 import record_support
 
@@ -201,6 +201,40 @@ class AnnotateTest(record_support.RecordTest):
         text = self.annotate('--function', FUNCTION)
         self.assertIn(f'{debug}: of build ID', text)
         self.assertIn('this very version', text)
+
+    def test_servers_are_asked_if_that_is_wanted(self):
+        self.record(self.program)
+        whole = self.program.read_bytes()
+        subprocess.run(['objcopy', '--strip-debug', self.program], check=True)
+        asked = []
+
+        class Server(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                asked.append(self.path)
+                self.send_response(200)
+                self.send_header('Content-Length', str(len(whole)))
+                self.end_headers()
+                self.wfile.write(whole)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.HTTPServer(('127.0.0.1', 0), Server) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            self.addCleanup(server.shutdown)
+            environment = {**os.environ, 'DEBUGINFOD_CACHE_PATH': str(self.folder / 'cache'),
+                           'DEBUGINFOD_URLS': f'http://127.0.0.1:{server.server_port}/'}
+            environment.pop('http_proxy', None)
+            text = self.annotate('--function', FUNCTION, env=environment)
+            self.assertNotIn('the hot line', text)
+            self.assertIn('or allow debuginfod', text)
+            self.assertEqual(asked, [])
+            text = self.annotate('--function', FUNCTION, '--debuginfod', env=environment)
+            if 'libdebuginfod cannot be loaded' in text:
+                self.skipTest('no libdebuginfod')
+            self.assertIn('the hot line', text)
+            self.assertEqual(len(asked), 1)
+            self.assertRegex(asked[0], '/buildid/[0-9a-f]{40}/debuginfo')
 
     def test_replaced_program_is_told(self):
         self.record(self.program)
