@@ -160,8 +160,9 @@ class AnnotateTest(record_support.RecordTest):
         middle = by_name[len(by_name) // 2]['address']
         self.assertEqual(self.instructions('--address', middle, '--module', 'loop'), by_name)
         self.assertEqual(self.instructions('--top', '1'), by_name)
-        self.assertIn('the nearest is work::Loop',
-                      self.refused('annotate', self.file, '--function', 'work::Lop'))
+        for almost in ('work::Lop', 'Loop'):
+            self.assertIn("did you mean 'work::Loop'?",
+                          self.refused('annotate', self.file, '--function', almost))
         self.assertIn('there are: loop',
                       self.refused('annotate', self.file, '--module', 'nothing.so'))
         self.assertIn('no number', self.refused('annotate', self.file, '--address', 'main'))

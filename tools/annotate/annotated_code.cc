@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <numeric>
 #include <optional>
 #include <utility>
 
+#include "base/nearest_name.h"
 #include "format.h"
 #include "profile_view.h"
 
@@ -27,38 +27,16 @@ bool IsNamed(const hbbp_function& function, const std::string& wanted) {
   return wanted == name || wanted == WithoutParameters(name);
 }
 
-// How many letters have to be changed, added or dropped.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), size_t{0});
-  for (size_t i = 0; i < a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i + 1);
-    for (size_t j = 0; j < b.size(); ++j) {
-      const size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
-std::string NearestName(const std::vector<hbbp_function>& functions, const std::string& wanted) {
-  constexpr size_t kLongest = 200;
-  std::string nearest;
-  size_t least = SIZE_MAX;
+// "; did you mean ...?": a name that has all of it, or one that differs little.
+std::string Suggestion(const std::vector<hbbp_function>& functions, const std::string& wanted) {
+  std::vector<std::string> names;
   for (const hbbp_function& function : functions) {
-    const std::string name = WithoutParameters(Demangle(function.name));
-    if (name.size() > kLongest) continue;
-    // A name that has all of it is nearer than one that is only as long.
-    const bool has_all = name.find(wanted) != std::string::npos;
-    const size_t distance =
-        has_all ? name.size() / kLongest : Distance(wanted.substr(0, kLongest), name);
-    if (distance < least) {
-      least = distance;
-      nearest = name;
-    }
+    names.push_back(WithoutParameters(Demangle(function.name)));
   }
-  return nearest;
+  for (const std::string& name : names) {
+    if (name.find(wanted) != std::string::npos) return "; did you mean '" + name + "'?";
+  }
+  return DidYouMean(wanted, {names.begin(), names.end()});
 }
 
 std::optional<uint64_t> ParseAddress(const std::string& text) {
@@ -138,8 +116,8 @@ StatusOr<std::vector<hbbp_function>> ProfileCode::Choose(const FunctionChoice& c
                         "module (--module)",
                         choice.address.c_str());
     }
-    return MakeStatus(StatusCode::kNotFound, "no function %s has a count; the nearest is %s",
-                      choice.function.c_str(), NearestName(of_module, choice.function).c_str());
+    return MakeStatus(StatusCode::kNotFound, "no function %s has a count%s",
+                      choice.function.c_str(), Suggestion(of_module, choice.function).c_str());
   }
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const hbbp_function& a, const hbbp_function& b) {

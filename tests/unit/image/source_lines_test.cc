@@ -438,7 +438,9 @@ TEST_CASE("Ten thousand addresses of a real program", "[source_lines]") {
   INFO(tool << agreement.first_difference);
   CHECK(agreement.known > addresses.size() / 2);
   CHECK(agreement.inlined > addresses.size() / 10);
-  CHECK(static_cast<double>(agreement.same) >= 0.999 * static_cast<double>(agreement.known));
+  // addr2line takes a file of a function for that of a line here and there.
+  const double wanted = by_llvm ? 0.999 : 0.99;
+  CHECK(static_cast<double>(agreement.same) >= wanted * static_cast<double>(agreement.known));
 }
 
 TEST_CASE("Memory is bounded, and answers do not depend on it", "[source_lines]") {
