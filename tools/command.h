@@ -16,6 +16,7 @@ using CommandFunction = int (*)(int argc, char** argv);
 int RunRecord(int argc, char** argv);
 int RunMix(int argc, char** argv);
 int RunBlocks(int argc, char** argv);
+int RunAnnotate(int argc, char** argv);
 int RunInfo(int argc, char** argv);
 int RunDoctor(int argc, char** argv);
 int RunCompare(int argc, char** argv);

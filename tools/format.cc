@@ -1,12 +1,10 @@
 #include "format.h"
 
-#include <cxxabi.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+
+#include "image/demangle.h"
 
 namespace hbbp::tools {
 namespace {
@@ -73,14 +71,7 @@ std::string FormatExact(double number) {
   return std::string(text, end);
 }
 
-std::string Demangle(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(
-      abi::__cxa_demangle(symbol, nullptr, nullptr, &status), &std::free);
-  // Without the prefix, a C function named "f" or "i" would come out as the type float or int.
-  const bool is_mangled = std::string_view(symbol).starts_with("_Z");
-  return is_mangled && status == 0 && name != nullptr ? name.get() : symbol;
-}
+std::string Demangle(const char* symbol) { return hbbp::Demangle(symbol); }
 
 std::string_view BaseName(std::string_view path) {
   static constexpr std::string_view kDeleted = " (deleted)";

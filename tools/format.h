@@ -30,7 +30,7 @@ std::string FormatFactor(double factor);
 // The shortest text that reads back as the same number.
 std::string FormatExact(double number);
 
-// What C++ calls the symbol; the symbol itself if it is no mangled name.
+// What C++ or Rust calls the symbol; the symbol itself if it is no mangled name.
 std::string Demangle(const char* symbol);
 
 // "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".

@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"mix", "executed instructions, bytes and operations by any keys", RunMix},
     {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
+    {"annotate", "instructions of functions with counts and source lines", RunAnnotate},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},

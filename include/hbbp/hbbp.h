@@ -16,6 +16,7 @@
 #include "profile.h"
 #include "samples.h"
 #include "session.h"
+#include "source.h"
 #include "status.h"
 #include "version.h"
 

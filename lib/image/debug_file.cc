@@ -16,24 +16,6 @@
 namespace hbbp {
 namespace {
 
-std::vector<std::string> Candidates(const ElfFile& file, std::span<const uint8_t> build_id,
-                                    const std::string& path, const std::string& debug_root) {
-  std::string id = absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()));
-  std::vector<std::string> candidates = {
-      absl::StrCat(debug_root, "/.build-id/", id.substr(0, 2), "/", id.substr(2), ".debug")};
-  const ElfSection* link = file.FindSection(".gnu_debuglink");
-  size_t directory_end = path.rfind('/');
-  if (link == nullptr || directory_end == std::string::npos) return candidates;
-  std::string name(StringAt(file.SectionBytes(*link), 0));
-  if (name.empty() || name.find('/') != std::string::npos) return candidates;
-  std::string directory = path.substr(0, directory_end + 1);
-  candidates.push_back(absl::StrCat(directory, name));
-  candidates.push_back(absl::StrCat(directory, ".debug/", name));
-  if (directory.front() == '/') candidates.push_back(absl::StrCat(debug_root, directory, name));
-  return candidates;
-}
-
 std::unique_ptr<ElfFile> OpenIfSame(const std::string& path, std::span<const uint8_t> build_id) {
   // O_NONBLOCK: a FIFO of that name must not block.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
@@ -49,10 +31,34 @@ std::unique_ptr<ElfFile> OpenIfSame(const std::string& path, std::span<const uin
 
 }  // namespace
 
+std::string BuildIdFile(std::span<const uint8_t> build_id, const std::string& debug_root) {
+  if (build_id.size() < 2) return {};
+  const std::string id = absl::BytesToHexString(
+      absl::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()));
+  return absl::StrCat(debug_root, "/.build-id/", id.substr(0, 2), "/", id.substr(2), ".debug");
+}
+
+std::vector<std::string> DebugFileCandidates(const ElfFile* file, std::span<const uint8_t> build_id,
+                                             const std::string& path,
+                                             const std::string& debug_root) {
+  std::vector<std::string> candidates;
+  if (build_id.size() >= 2) candidates.push_back(BuildIdFile(build_id, debug_root));
+  const ElfSection* link = file == nullptr ? nullptr : file->FindSection(".gnu_debuglink");
+  const size_t directory_end = path.rfind('/');
+  if (link == nullptr || directory_end == std::string::npos) return candidates;
+  const std::string name(StringAt(file->SectionBytes(*link), 0));
+  if (name.empty() || name.find('/') != std::string::npos) return candidates;
+  const std::string directory = path.substr(0, directory_end + 1);
+  candidates.push_back(absl::StrCat(directory, name));
+  candidates.push_back(absl::StrCat(directory, ".debug/", name));
+  if (directory.front() == '/') candidates.push_back(absl::StrCat(debug_root, directory, name));
+  return candidates;
+}
+
 std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, std::span<const uint8_t> build_id,
                                        const std::string& path, const std::string& debug_root) {
   if (build_id.empty() || debug_root.empty()) return nullptr;
-  for (const std::string& candidate : Candidates(file, build_id, path, debug_root)) {
+  for (const std::string& candidate : DebugFileCandidates(&file, build_id, path, debug_root)) {
     std::unique_ptr<ElfFile> debug = OpenIfSame(candidate, build_id);
     if (debug != nullptr) return debug;
   }

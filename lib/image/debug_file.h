@@ -1,4 +1,4 @@
-// Separate debug files: where distributions put the symbol tables that they strip.
+// Separate debug files: where distributions put the symbol tables and DWARF that they strip.
 #ifndef HBBP_LIB_IMAGE_DEBUG_FILE_H_
 #define HBBP_LIB_IMAGE_DEBUG_FILE_H_
 
@@ -6,15 +6,24 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "image/elf_file.h"
 
 namespace hbbp {
 
-// Opens the debug file of `file`: DEBUG_ROOT/.build-id/xx/yyyy.debug, or the name that
-// .gnu_debuglink gives, beside `path`, in .debug/ there, and below `debug_root`. Only a file with
-// the same build ID is taken, which makes the checksum of .gnu_debuglink needless. Null if there
-// is none, or if `build_id` or `debug_root` is empty.
+// DEBUG_ROOT/.build-id/xx/yyyy.debug; empty if `build_id` is too short for a name.
+std::string BuildIdFile(std::span<const uint8_t> build_id, const std::string& debug_root);
+
+// Where the debug file of `file` may be: BuildIdFile, or the name that .gnu_debuglink gives,
+// beside `path`, in .debug/ there, and below `debug_root`. `file` may be null.
+std::vector<std::string> DebugFileCandidates(const ElfFile* file, std::span<const uint8_t> build_id,
+                                             const std::string& path,
+                                             const std::string& debug_root);
+
+// Opens the debug file of `file`, for its symbols. Only a file with the same build ID is taken,
+// which makes the checksum of .gnu_debuglink needless. Null if there is none, or if `build_id` or
+// `debug_root` is empty.
 std::unique_ptr<ElfFile> OpenDebugFile(const ElfFile& file, std::span<const uint8_t> build_id,
                                        const std::string& path, const std::string& debug_root);
 

@@ -14,7 +14,7 @@ constexpr uint64_t kMaxNameSize = 64 * 1024;
 // Offsets in a string table have 32 bits, so no table that is in use is larger.
 constexpr uint64_t kMaxSectionBytes = 1ull << 32;
 
-Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name) {
+Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name, ElfKind kind) {
   Elf64_Ehdr header;
   if (bytes.size() < sizeof(header) || std::memcmp(bytes.data(), ELFMAG, SELFMAG) != 0) {
     return MakeStatus(StatusCode::kBadFormat, "%s: not an ELF file", name.c_str());
@@ -24,7 +24,8 @@ Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name) {
       header.e_machine != EM_X86_64) {
     return MakeStatus(StatusCode::kBadFormat, "%s: an ELF file, but not for x86-64", name.c_str());
   }
-  if (header.e_type != ET_EXEC && header.e_type != ET_DYN) {
+  const bool is_relocatable = header.e_type == ET_REL && kind == ElfKind::kAny;
+  if (header.e_type != ET_EXEC && header.e_type != ET_DYN && !is_relocatable) {
     return MakeStatus(StatusCode::kBadFormat, "%s: neither an executable nor a shared object",
                       name.c_str());
   }
@@ -43,8 +44,8 @@ Elf* OpenElf(const FileBytes& bytes) {
 }  // namespace
 
 StatusOr<std::unique_ptr<ElfFile>> ElfFile::Create(std::unique_ptr<FileBytes> bytes,
-                                                   const std::string& name) {
-  HBBP_RETURN_IF_ERROR(CheckHeader(bytes->Span({0}, sizeof(Elf64_Ehdr)), name));
+                                                   const std::string& name, ElfKind kind) {
+  HBBP_RETURN_IF_ERROR(CheckHeader(bytes->Span({0}, sizeof(Elf64_Ehdr)), name, kind));
   Elf* elf = OpenElf(*bytes);
   if (elf == nullptr) {
     return MakeStatus(StatusCode::kBadFormat, "%s: %s", name.c_str(), elf_errmsg(-1));

@@ -28,11 +28,15 @@ struct ElfSection {
   }
 };
 
+// What a file may be: something that runs, or also what only other files refer to (ET_REL).
+enum class ElfKind { kProgram, kAny };
+
 class ElfFile {
  public:
-  // `name` begins every message. kBadFormat for what is no x86-64 executable or shared object.
+  // `name` begins every message. kBadFormat for what is no file of that kind for x86-64.
   static StatusOr<std::unique_ptr<ElfFile>> Create(std::unique_ptr<FileBytes> bytes,
-                                                   const std::string& name);
+                                                   const std::string& name,
+                                                   ElfKind kind = ElfKind::kProgram);
   ~ElfFile();
 
   const FileBytes& bytes() const { return *bytes_; }

@@ -171,6 +171,8 @@ StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromMemory(std::vector<uint8_t> by
 
 std::span<const uint8_t> ElfImage::build_id() const { return state_->build_id; }
 
+int ElfImage::fd() const { return state_->file->bytes().fd(); }
+
 std::optional<ModuleAddress> ElfImage::AddressOfOffset(FileOffset offset) const {
   return state_->segments.AddressOfOffset(offset);
 }

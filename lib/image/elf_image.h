@@ -40,6 +40,9 @@ class ElfImage : public ModuleCode {
   // Raw bytes of NT_GNU_BUILD_ID; empty if there is none.
   std::span<const uint8_t> build_id() const;
 
+  // Of the file, owned by this object; -1 if the image is in memory.
+  int fd() const;
+
   // By program headers. Nothing outside every PT_LOAD.
   std::optional<ModuleAddress> AddressOfOffset(FileOffset offset) const;
   std::optional<FileOffset> OffsetOfAddress(ModuleAddress address) const;

@@ -18,6 +18,7 @@
 #include "estimate/count_estimate.h"
 #include "estimate/family_choice.h"
 #include "estimate/stream_estimator.h"
+#include "image/source_lines.h"
 #include "isa/decoder.h"
 #include "profile/block_observations.h"
 #include "profile/kernel_resolver.h"
@@ -115,6 +116,8 @@ class ResolvedProfile {
   // if code was sought before, and the errors of OpenKernelFiles. Not while another thread uses
   // this object.
   Status SetKernelFiles(const KernelFilePaths& paths);
+  // Lines that were found before are gone. Not while another thread uses this object.
+  void SetSourceOptions(SourceOptions options);
   // What was resolved before is resolved anew: lists, and what they point to, are gone. Not while
   // another thread uses this object.
   void SetEstimator(EstimatorOptions options);
@@ -151,6 +154,12 @@ class ResolvedProfile {
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
+  // The bytes of code at an address: `size` of them, fewer where it ends.
+  std::vector<uint8_t> CodeAt(uint32_t module, ModuleAddress address, size_t size) const;
+  // The source lines of a module, opened at the first call for it. They live as long as this object
+  // and may be asked by any thread. Errors: kNotFound (no module, no debug information), kMismatch,
+  // kUnsupported (no libdw; not for kernels and generated code), kBadFormat, kIo.
+  StatusOr<const SourceLines*> LinesOf(uint32_t module) const;
   // Of a block of blocks().
   BlockFeatures FeaturesOf(const BlockRecord& record) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
@@ -208,6 +217,8 @@ class ResolvedProfile {
   ModuleState* OpenModule(uint32_t module) const;
   bool DecodeAt(const ModuleState& state, ModuleAddress address, Instruction* instruction) const;
 
+  StatusOr<std::unique_ptr<SourceLines>> OpenLines(uint32_t module) const;
+
   const ProfileData data_;
   KernelFiles kernel_files_;
   std::vector<uint64_t> source_samples_;
@@ -233,6 +244,10 @@ class ResolvedProfile {
   mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;
   mutable std::unique_ptr<Decoder> decoder_;
+
+  SourceOptions source_options_;
+  mutable std::mutex lines_mutex_;  // lines_; taken before mutex_
+  mutable std::map<uint32_t, StatusOr<std::unique_ptr<SourceLines>>> lines_;
 };
 
 }  // namespace hbbp

@@ -144,6 +144,92 @@ static void test_capabilities(void) {
   hbbp_capabilities_destroy(capabilities);
 }
 
+static void test_demangle(void) {
+  char name[64];
+  CHECK(hbbp_demangle("_ZN1a1fEi", name, sizeof(name)) == 9);
+  CHECK(strcmp(name, "a::f(int)") == 0);
+  CHECK(hbbp_demangle("_RNvCs1234_7mycrate3foo", name, sizeof(name)) == 12);
+  CHECK(strcmp(name, "mycrate::foo") == 0);
+  CHECK(hbbp_demangle("main", name, sizeof(name)) == 4);
+  CHECK(strcmp(name, "main") == 0);
+  CHECK(hbbp_demangle("_ZN1a1fEi", name, 4) == 9);
+  CHECK(strcmp(name, "a::") == 0);
+  CHECK(hbbp_demangle("_ZN1a1fEi", NULL, 0) == 9);
+  CHECK(hbbp_demangle(NULL, name, sizeof(name)) == 0);
+  CHECK(name[0] == '\0');
+}
+
+static void count_progress(const char *module, uint64_t done, uint64_t total, void *user) {
+  CHECK(module[0] != '\0');
+  CHECK(done <= total);
+  ++*(int *)user;
+}
+
+/* Of the hottest block of this very program, which has debug information if it was built so. */
+static void check_source(hbbp_profile *profile) {
+  HBBP_INIT(hbbp_error, failure);
+  HBBP_INIT(hbbp_block, hottest);
+  hottest.count = -1;
+  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+    HBBP_INIT(hbbp_block, block);
+    HBBP_INIT(hbbp_module, module);
+    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK_OK(hbbp_profile_module_at(profile, block.module, &module, &error));
+    if (strstr(module.path, "capi") != NULL && block.count > hottest.count) hottest = block;
+  }
+  CHECK(hottest.count > 0);
+  HBBP_INIT(hbbp_disassembly, disassembly);
+  uint64_t address = hottest.start;
+  uint32_t instructions = 0;
+  for (; address < hottest.end; address += disassembly.length, ++instructions) {
+    CHECK_OK(hbbp_profile_disassemble(profile, hottest.module, address, &disassembly, &error));
+    CHECK(disassembly.address == address);
+    CHECK(disassembly.text[0] != '\0');
+    HBBP_INIT(hbbp_instruction, decoded);
+    CHECK_OK(hbbp_profile_decode(profile, hottest.module, address, &decoded, &error));
+    CHECK(decoded.length == disassembly.length);
+  }
+  CHECK(instructions == hottest.instruction_count);
+  CHECK(hbbp_profile_disassemble(profile, 9999, 0, &disassembly, &failure) == HBBP_ERROR_NOT_FOUND);
+
+  int calls = 0;
+  HBBP_INIT(hbbp_source_options, options);
+  options.debug_root = "";
+  options.progress = count_progress;
+  options.user = &calls;
+  CHECK_OK(hbbp_profile_set_source_options(profile, &options, &error));
+  HBBP_INIT(hbbp_source_place, place);
+  hbbp_source_frame frames[16];
+  CHECK(hbbp_profile_find_source(profile, 9999, 0, 16, sizeof(frames[0]), frames, &place,
+                                 &failure) == HBBP_ERROR_NOT_FOUND);
+  const hbbp_status status = hbbp_profile_find_source(profile, hottest.module, hottest.start, 16,
+                                                      sizeof(frames[0]), frames, &place, &failure);
+  char problem[256];
+  if (status != HBBP_OK) {
+    CHECK(status == HBBP_ERROR_NOT_FOUND);
+    CHECK(strstr(failure.message, "no debug information") != NULL);
+    CHECK(hbbp_profile_source_problem(profile, hottest.module, problem, sizeof(problem),
+                                      &failure) == status);
+    return;
+  }
+  CHECK(calls > 0);
+  CHECK(place.frame_count >= 1 && place.frame_count <= 16);
+  CHECK(place.start <= hottest.start && hottest.start < place.end);
+  CHECK(strstr(frames[place.frame_count - 1].file, ".c") != NULL);
+  CHECK(frames[0].line > 0);
+  CHECK(frames[place.frame_count - 1].function[0] != '\0');
+  CHECK_OK(
+      hbbp_profile_source_problem(profile, hottest.module, problem, sizeof(problem), &failure));
+  CHECK(problem[0] == '\0');
+  /* How many there are is told where there is no room for them. */
+  const uint32_t number = place.frame_count;
+  CHECK_OK(hbbp_profile_find_source(profile, hottest.module, hottest.start, 0, sizeof(frames[0]),
+                                    NULL, &place, &failure));
+  CHECK(place.frame_count == number);
+  CHECK(hbbp_profile_find_source(profile, hottest.module, hottest.start, 1, 3, frames, &place,
+                                 &failure) == HBBP_ERROR_INVALID_ARGUMENT);
+}
+
 static void test_null(void) {
   hbbp_session *session = NULL;
   hbbp_profile *empty = NULL;
@@ -195,6 +281,25 @@ static void test_null(void) {
   kernel_files.kcore = "/nonexistent/kcore";
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "/nonexistent/kcore",
               hbbp_profile_set_kernel(empty, &kernel_files, &error));
+  HBBP_INIT(hbbp_source_options, source_options);
+  HBBP_INIT(hbbp_source_place, place);
+  HBBP_INIT(hbbp_disassembly, disassembly);
+  hbbp_source_frame frames[2];
+  char text[8];
+  CHECK_REFUSES("profile", hbbp_profile_set_source_options(NULL, &source_options, &error));
+  CHECK_REFUSES("options", hbbp_profile_set_source_options(empty, NULL, &error));
+  source_options.flags = 1u << 31;
+  CHECK_REFUSES("flags", hbbp_profile_set_source_options(empty, &source_options, &error));
+  source_options.struct_size = 1;
+  CHECK_REFUSES("struct_size", hbbp_profile_set_source_options(empty, &source_options, &error));
+  CHECK_REFUSES("profile",
+                hbbp_profile_find_source(NULL, 0, 0, 2, sizeof(frames[0]), frames, &place, &error));
+  CHECK_REFUSES("place",
+                hbbp_profile_find_source(empty, 0, 0, 2, sizeof(frames[0]), frames, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_source_problem(NULL, 0, text, sizeof(text), &error));
+  CHECK_REFUSES("buffer", hbbp_profile_source_problem(empty, 0, NULL, 0, &error));
+  CHECK_REFUSES("profile", hbbp_profile_disassemble(NULL, 0, 0, &disassembly, &error));
+  CHECK_REFUSES("disassembly", hbbp_profile_disassemble(empty, 0, 0, NULL, &error));
   CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
   CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
   const hbbp_profile *const parts[2] = {empty, NULL};
@@ -1140,6 +1245,7 @@ static int test_session(const char *folder) {
   check_copies(profile);
   check_output_sizes(session, profile);
   check_out_of_range(profile);
+  check_source(profile);
   check_threads_add_up(profile, instructions);
 
   char path[512];
@@ -1177,6 +1283,7 @@ int main(int argc, char **argv) {
   test_status_names();
   test_capabilities();
   test_null();
+  test_demangle();
   test_taxonomies();
   check_key_names();
   test_options();

@@ -1,0 +1,59 @@
+#include "image/debuginfod.h"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+namespace hbbp {
+namespace {
+
+// As <elfutils/debuginfod.h> declares them; loaded for the reasons of libdw.h.
+struct Libdebuginfod {
+  void* (*begin)() = nullptr;
+  int (*find_debuginfo)(void* client, const unsigned char* build_id, int size,
+                        char** path) = nullptr;
+  void (*end)(void* client) = nullptr;
+};
+
+template <typename Function>
+bool Find(void* library, const char* name, Function* function) {
+  *function = reinterpret_cast<Function>(::dlsym(library, name));
+  return *function != nullptr;
+}
+
+StatusOr<Libdebuginfod> Load() {
+  Libdebuginfod functions;
+  void* const library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr || !Find(library, "debuginfod_begin", &functions.begin) ||
+      !Find(library, "debuginfod_find_debuginfo", &functions.find_debuginfo) ||
+      !Find(library, "debuginfod_end", &functions.end)) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "libdebuginfod cannot be loaded; install it (Debian: libdebuginfod1)");
+  }
+  return functions;
+}
+
+}  // namespace
+
+StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id) {
+  const char* const servers = std::getenv("DEBUGINFOD_URLS");
+  if (servers == nullptr || *servers == '\0') {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "DEBUGINFOD_URLS names no server; set it to the one of your distribution");
+  }
+  HBBP_ASSIGN_OR_RETURN(const Libdebuginfod functions, Load());
+  const std::unique_ptr<void, void (*)(void*)> client(functions.begin(), functions.end);
+  if (client == nullptr) return MakeStatus(StatusCode::kNoMemory, "libdebuginfod does not start");
+  char* path = nullptr;
+  const int fd = functions.find_debuginfo(client.get(), build_id.data(),
+                                          static_cast<int>(build_id.size()), &path);
+  const std::unique_ptr<char, void (*)(void*)> owned_path(path, &std::free);
+  if (fd < 0) {
+    return MakeStatus(StatusCode::kNotFound, "debuginfod (%s): %s", servers, std::strerror(-fd));
+  }
+  return FetchedFile{UniqueFd(fd), path == nullptr ? std::string() : path};
+}
+
+}  // namespace hbbp

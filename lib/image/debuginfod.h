@@ -1,0 +1,25 @@
+// Debug files from the servers that DEBUGINFOD_URLS names, by libdebuginfod of elfutils.
+#ifndef HBBP_LIB_IMAGE_DEBUGINFOD_H_
+#define HBBP_LIB_IMAGE_DEBUGINFOD_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+struct FetchedFile {
+  UniqueFd fd;
+  std::string path;  // in the cache of libdebuginfod
+};
+
+// Uses the network and may take minutes. kUnsupported if libdebuginfod is not installed or no
+// server is named; kNotFound if none has the file.
+StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_DEBUGINFOD_H_

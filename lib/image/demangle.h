@@ -1,0 +1,19 @@
+// The names of functions as their language spells them.
+#ifndef HBBP_LIB_IMAGE_DEMANGLE_H_
+#define HBBP_LIB_IMAGE_DEMANGLE_H_
+
+#include <string>
+#include <string_view>
+
+namespace hbbp {
+
+// What C++ or Rust calls the symbol; the symbol itself if it is no mangled name. Any thread.
+//
+// C++ names are left to the C++ run-time library. Rust needs code of its own: neither of its two
+// schemes has a demangler that can be linked here (libiberty is no library of Debian, LLVM's is
+// 100 MB, the one of Rust needs Rust).
+std::string Demangle(std::string_view symbol);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_DEMANGLE_H_

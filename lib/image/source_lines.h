@@ -1,0 +1,79 @@
+// SourceLines: which source line, in which function inlined into which, an address of a module is.
+//
+//   SourcePlace place = lines->Find(address);
+//   place.frames[0]: file, line, column of the instruction, and the innermost function around it;
+//   place.frames[1]: where that one was inlined, and the function that it was inlined into; ...
+//
+// Opening reads where the units of the DWARF lie. A unit is decoded when an address of it is first
+// asked for, and the units used last are kept as far as memory_limit goes.
+#ifndef HBBP_LIB_IMAGE_SOURCE_LINES_H_
+#define HBBP_LIB_IMAGE_SOURCE_LINES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address.h"
+#include "base/status.h"
+#include "image/debug_info_file.h"
+#include "image/module_code.h"
+
+namespace hbbp {
+
+struct SourceFrame {
+  std::string_view function;  // as linkers know it (mangled) if DWARF tells; may be empty
+  std::string_view file;      // absolute if the compiler said where it ran; may be empty
+  uint32_t line = 0;          // 0: of no line
+  uint32_t column = 0;        // 0: not known
+
+  bool operator==(const SourceFrame&) const = default;
+};
+
+struct SourcePlace {
+  // Around the address, where the answer is the same; all that follows if there is none.
+  AddressRange range;
+  std::vector<SourceFrame> frames;  // innermost first; empty: nothing is known of the address
+};
+
+// How far reading the debug information of `module` is. Called in the thread that asked; must not
+// ask the same object anything.
+using SourceProgress =
+    std::function<void(const std::string& module, uint64_t done_bytes, uint64_t total_bytes)>;
+
+struct SourceOptions {
+  DebugSearch search;
+  uint64_t memory_limit = 256ull << 20;  // of decoded units, per module
+  SourceProgress progress;
+};
+
+// Any thread may call anything.
+class SourceLines {
+ public:
+  // kUnsupported if there is no libdw, otherwise as FindDebugInfo; kBadFormat if its DWARF cannot
+  // be read at all.
+  static StatusOr<std::unique_ptr<SourceLines>> Open(const DebugTarget& target,
+                                                     const SourceOptions& options = {});
+  ~SourceLines();
+
+  // Views live as long as this object.
+  SourcePlace Find(ModuleAddress address) const;
+
+  const std::string& debug_file() const;
+  // What is missing or damaged, as far as was noticed up to now; one line, empty if nothing.
+  std::string Problem() const;
+  // Bytes of decoded units that are kept now, and how often a unit was decoded.
+  uint64_t kept_bytes() const;
+  uint64_t units_decoded() const;
+
+ private:
+  struct State;
+  explicit SourceLines(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_SOURCE_LINES_H_

@@ -1,0 +1,80 @@
+// The instructions of functions, with how often each ran and where in the source it is.
+#ifndef HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
+#define HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
+
+#include <hbbp/hbbp.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp::tools {
+
+struct CodeFrame {
+  std::string file;
+  std::string function;  // demangled
+  uint32_t line = 0;
+  uint32_t column = 0;
+
+  bool operator==(const CodeFrame&) const = default;
+};
+
+struct AnnotatedInstruction {
+  hbbp_disassembly code = {};
+  const hbbp_block* block = nullptr;  // null: never seen
+  std::vector<CodeFrame> frames;      // innermost first; empty: not known
+};
+
+struct AnnotatedFunction {
+  hbbp_function function = {};
+  std::string name;    // demangled
+  std::string module;  // path
+  std::vector<AnnotatedInstruction> instructions;
+  // Where branches of it lead to inside of it: "L1", "L2", ... by address.
+  std::map<uint64_t, std::string> labels;
+};
+
+// Which functions; everything that is set must hold.
+struct FunctionChoice {
+  std::string function;  // mangled, demangled, or demangled without parameters; empty: any
+  std::string address;   // in the module, hexadecimal with 0x or decimal; empty: any
+  std::string module;    // path or its last part; empty: any
+  uint64_t top = 0;      // the hottest ones
+};
+
+// Blocks, functions and names of a profile, loaded once.
+class ProfileCode {
+ public:
+  static StatusOr<ProfileCode> Load(const hbbp_profile* profile);
+
+  // Hottest first. kNotFound tells the nearest name.
+  StatusOr<std::vector<hbbp_function>> Choose(const FunctionChoice& choice) const;
+  AnnotatedFunction Annotate(const hbbp_function& function, bool with_source);
+
+  double total_instructions() const { return total_instructions_; }
+  // Of function addresses that calls lead to; empty if nothing ran there.
+  std::string NameAt(uint32_t module, uint64_t address) const;
+  // Why lines of modules that were annotated are not known.
+  std::vector<std::string> SourceProblems() const;
+
+ private:
+  explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
+  Status NothingIn(const std::string& wanted) const;
+  const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
+  const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
+  std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
+
+  const hbbp_profile* profile_;
+  double total_instructions_ = 0;
+  std::vector<hbbp_module> modules_;
+  std::vector<hbbp_block> blocks_;
+  std::vector<hbbp_function> functions_;
+  std::map<uint32_t, std::string> source_problems_;  // by module
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_

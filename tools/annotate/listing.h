@@ -1,0 +1,32 @@
+// Annotated functions as text for people, and as a table for programs.
+#ifndef HBBP_TOOLS_ANNOTATE_LISTING_H_
+#define HBBP_TOOLS_ANNOTATE_LISTING_H_
+
+#include <string>
+
+#include "annotate/annotated_code.h"
+#include "annotate/source_text.h"
+#include "table.h"
+
+namespace hbbp::tools {
+
+struct ListingStyle {
+  bool has_colour = false;
+  bool has_source = true;
+};
+
+// True if stdout is a terminal that takes colours and NO_COLOR is not set.
+bool WantsColour();
+
+// One function: a heading, then its instructions with share (of the function), count, standard
+// error and source of the count, under the source lines that they are of.
+std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& code,
+                         const ListingStyle& style, SourceText* text);
+
+// A row per instruction.
+Table InstructionTable();
+void AddInstructions(const AnnotatedFunction& function, const ProfileCode& code, Table* table);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_ANNOTATE_LISTING_H_

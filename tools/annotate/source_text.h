@@ -1,0 +1,32 @@
+// The lines of source files, as far as the files are here.
+#ifndef HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_
+#define HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hbbp::tools {
+
+class SourceText {
+ public:
+  // Without what would move the cursor of a terminal; empty if the file or the line is not here.
+  std::string Line(const std::string& file, uint32_t line);
+
+  // Files that were asked for and are not here.
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  const std::vector<std::string>& Lines(const std::string& file);
+
+  std::map<std::string, std::vector<std::string>> files_;
+  std::vector<std::string> missing_;
+};
+
+// Tabs become spaces, other control characters question marks.
+std::string Printable(std::string_view text);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_

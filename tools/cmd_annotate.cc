@@ -1,0 +1,141 @@
+// hbbp annotate: the instructions of functions, with counts and source lines.
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "annotate/annotated_code.h"
+#include "annotate/listing.h"
+#include "annotate/source_text.h"
+#include "command.h"
+#include "estimator_option.h"
+#include "format.h"
+#include "kernel_options.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "annotate";
+constexpr uint64_t kTextFunctions = 3;
+
+struct SourceChoice {
+  bool is_wanted = true;
+  bool may_ask_servers = false;
+  std::string debug_root = "/usr/lib/debug";
+};
+
+void ShowProgress(const char* module, uint64_t done, uint64_t total, void* user) {
+  auto* const is_shown = static_cast<bool*>(user);
+  // Small files are read before anybody would notice.
+  constexpr uint64_t kLarge = 32 << 20;
+  if (total < kLarge) return;
+  *is_shown = true;
+  std::fprintf(stderr, "\rhbbp annotate: reading debug information of %s: %3.0f %%",
+               Printable(BaseName(module)).c_str(),
+               100.0 * static_cast<double>(done) / static_cast<double>(total));
+}
+
+Status Apply(const SourceChoice& choice, bool* progress_is_shown, hbbp_profile* profile) {
+  HBBP_INIT(hbbp_source_options, options);
+  options.debug_root = choice.debug_root.c_str();
+  if (choice.may_ask_servers) options.flags |= HBBP_SOURCE_OPTION_DEBUGINFOD;
+  if (::isatty(STDERR_FILENO) == 1) {
+    options.progress = ShowProgress;
+    options.user = progress_is_shown;
+  }
+  HBBP_INIT(hbbp_error, error);
+  return hbbp_profile_set_source_options(profile, &options, &error) == HBBP_OK ? OkStatus()
+                                                                               : ToStatus(error);
+}
+
+std::vector<std::string> Notes(const ProfileCode& code, const SourceText& text) {
+  std::vector<std::string> notes = code.SourceProblems();
+  if (!text.missing().empty()) {
+    const size_t others = text.missing().size() - 1;
+    notes.push_back("there is no source file " + text.missing().front() +
+                    (others == 0 ? "" : ", nor " + std::to_string(others) + " others") +
+                    ", so that lines are shown by number only");
+  }
+  return notes;
+}
+
+}  // namespace
+
+int RunAnnotate(int argc, char** argv) {
+  std::vector<std::string> files;
+  FunctionChoice choice;
+  SourceChoice source;
+  std::string format = "text";
+  Options options(kName, "List the instructions of functions with how often each was executed");
+  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Value("--function", &choice.function, "NAME",
+                "of this name, mangled or not, with or without parameters");
+  options.Value("--address", &choice.address, "ADDRESS",
+                "the one around an address, as objdump has it");
+  options.Value("--module", &choice.module, "MODULE", "of this file, path or last part of it");
+  options.Value("--top", &choice.top, "N",
+                "the N that executed most instructions (text: 3 if none is named; else all)");
+  options.Flag("--source,!--no-source", &source.is_wanted,
+               "with source lines and inlining, if there is debug information (default)");
+  options.Value("--debug-root", &source.debug_root, "FOLDER",
+                "where separate debug files are (/usr/lib/debug)");
+  options.Flag("--debuginfod", &source.may_ask_servers,
+               "get missing debug files from the servers that DEBUGINFOD_URLS names");
+  options.Choice("--format", &format, {"text", "csv", "json"}, "how to print (text)");
+  EstimatorOption estimator;
+  estimator.AddTo(&options);
+  KernelOptions kernel;
+  kernel.AddTo(&options);
+  options.Footer(
+      "%: share of the function's instructions. std. error: one sigma of executions.\n"
+      "source: whose count it is. L1, L2: where branches of the function lead to.\n"
+      "In colour on a terminal, unless NO_COLOR is set.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const bool is_text = format == "text";
+  const bool is_named = !choice.function.empty() || !choice.address.empty();
+  if (choice.top == 0 && is_text && !is_named) choice.top = kTextFunctions;
+  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  if (!profile.ok()) return Fail(kName, profile.status().message());
+  bool progress_is_shown = false;
+  Status applied = kernel.Apply(profile->get());
+  if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (applied.ok()) applied = Apply(source, &progress_is_shown, profile->get());
+  if (!applied.ok()) return Fail(kName, applied.message());
+  StatusOr<ProfileCode> code = ProfileCode::Load(profile->get());
+  if (!code.ok()) return Fail(kName, code.status().message());
+  const StatusOr<std::vector<hbbp_function>> functions = code->Choose(choice);
+  if (!functions.ok()) return Fail(kName, functions.status().message());
+  const StatusOr<std::vector<SourceView>> sources = Sources(profile->get());
+  if (!sources.ok()) return Fail(kName, sources.status().message());
+
+  Table table = InstructionTable();
+  SourceText text;
+  std::string listing;
+  const ListingStyle style{WantsColour(), source.is_wanted};
+  for (const hbbp_function& function : *functions) {
+    const AnnotatedFunction annotated = code->Annotate(function, source.is_wanted);
+    if (is_text) {
+      listing += ListFunction(annotated, *code, style, &text);
+    } else {
+      AddInstructions(annotated, *code, &table);
+    }
+  }
+  if (progress_is_shown) std::fputs("\r\033[K", stderr);
+  if (!is_text) {
+    AddCaveats(*sources, &table);
+    for (const std::string& note : Notes(*code, text)) table.AddNote(note);
+    table.AddField("total_instructions", code->total_instructions());
+    table.AddField("functions", uint64_t{functions->size()});
+    return table.Print(kName, FormatFromName(format));
+  }
+  for (const std::string& note : Caveats(*sources)) listing += "note: " + note + '\n';
+  for (const std::string& note : Notes(*code, text)) listing += "note: " + note + '\n';
+  return WriteOutput(kName, listing);
+}
+
+}  // namespace hbbp::tools
