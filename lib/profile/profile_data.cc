@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "estimate/random_bits.h"
+
 namespace hbbp {
 namespace {
 
@@ -70,6 +72,11 @@ void Join(const std::string& more, std::string* list) {
 }
 
 }  // namespace
+
+uint64_t SeedOf(const IpCount& count) {
+  return RandomBits(count.offset ^ uint64_t{count.thread} << 48 ^ uint64_t{count.source} << 40)
+      .Next();
+}
 
 void Normalize(std::vector<IpCount>* counts) { SortAndAdd(counts); }
 void Normalize(std::vector<IbsCount>* counts) { SortAndAdd(counts); }

@@ -147,6 +147,9 @@ struct IbsLine {
   uint64_t miss_cycles = 0;
 };
 
+// For DealSamples (estimate/ebs_replicates.h): what was counted apart is dealt apart.
+uint64_t SeedOf(const IpCount& count);
+
 struct ProfileData {
   uint32_t pid = 0;
   uint64_t start_time_ns = 0;  // CLOCK_REALTIME

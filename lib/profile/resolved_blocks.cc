@@ -208,6 +208,8 @@ void ResolvedProfile::ChooseByBlock(const ObservedModule& observed,
     record.block = block.block;
     record.bias = block.bias;
     record.families = CountFamilies(block);
+    record.fell_through = block.fell_through;
+    Scale(scales_.streams, &record.fell_through);
     const SourceFamily family = FamilyFor(observed, record);
     record.source = KindOf(family, block, data_);
     if (family == SourceFamily::kStreams) {
@@ -284,6 +286,8 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
       if (evidence != nullptr) {
         record.bias = evidence->bias;
         record.families = CountFamilies(*evidence);
+        record.fell_through = evidence->fell_through;
+        Scale(scales_.streams, &record.fell_through);
         for (const size_t sample : evidence->counts) record.samples += data_.counts[sample].samples;
         functions_[record.function].samples += record.samples + evidence->streams_into_function;
         record.samples += evidence->all_streams.streams;

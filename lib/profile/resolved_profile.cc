@@ -141,6 +141,7 @@ Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
 void ResolvedProfile::SetEstimator(EstimatorOptions options) {
   estimator_options_ = std::move(options);
   resolve_once_ = std::make_unique<std::once_flag>();
+  find_loops_once_ = std::make_unique<std::once_flag>();
   std::fill(unexplained_.begin(), unexplained_.end(), UnexplainedCounts{});
   std::fill(superseded_.begin(), superseded_.end(), 0);
   blocks_.clear();
@@ -189,6 +190,12 @@ const std::vector<TakenBranchRecord>& ResolvedProfile::branches() const {
 const std::vector<IbsSumRecord>& ResolvedProfile::ibs_sums() const {
   Resolve();
   return ibs_sums_;
+}
+
+const ProfileLoops& ResolvedProfile::loops() const {
+  Resolve();
+  std::call_once(*find_loops_once_, [this] { loops_ = FindProfileLoops(*this); });
+  return loops_;
 }
 
 void ResolvedProfile::Resolve() const {
@@ -289,6 +296,7 @@ void ResolvedProfile::ResolveBranches() const {
     record.to = AddressIn(branch.to_module, branch.to);
     record.observed = branch.number;
     record.count = branch.weights * scales_.streams;
+    record.replicates.Add(branch.replicates, scales_.streams);
     record.bias = {branch.oldest, branch.oldest_expected};
     all.push_back(record);
   }
@@ -305,6 +313,7 @@ void ResolvedProfile::ResolveBranches() const {
     }
     branches_.back().observed += record.observed;
     branches_.back().count += record.count;
+    branches_.back().replicates.Add(record.replicates);
     branches_.back().bias.Add(record.bias);
   }
 }
@@ -373,6 +382,20 @@ bool ResolvedProfile::DecodeAt(const ModuleState& state, ModuleAddress address,
   }
   return decoder_->Decode(state.resolved.code->CodeAt(address, kMaxInstructionLength),
                           address.value, instruction);
+}
+
+std::vector<Block> ResolvedProfile::FunctionBlocks(uint32_t module, ModuleAddress address) const {
+  std::lock_guard lock(mutex_);
+  const ModuleState* state = OpenModule(module);
+  return state->blocks == nullptr ? std::vector<Block>() : state->blocks->FunctionBlocks(address);
+}
+
+std::vector<ReadJumpTable> ResolvedProfile::JumpTables(uint32_t module,
+                                                       ModuleAddress address) const {
+  std::lock_guard lock(mutex_);
+  const ModuleState* state = OpenModule(module);
+  return state->blocks == nullptr ? std::vector<ReadJumpTable>()
+                                  : state->blocks->JumpTables(address);
 }
 
 StatusOr<Instruction> ResolvedProfile::Decode(uint32_t module, ModuleAddress address) const {

@@ -23,6 +23,7 @@
 #include "profile/kernel_resolver.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
+#include "profile/profile_loops.h"
 
 namespace hbbp {
 
@@ -44,6 +45,7 @@ struct BlockRecord {
   // Of the source: IP samples in the block, streams across it.
   uint64_t samples = 0;
   ReplicateSums replicates;  // of the count, if HasReplicates(source); see stream_estimator.h
+  StreamSums fell_through;   // streams that went on into the block behind it
   BranchBias bias;           // of the branches in it
   FamilyCounts families;
 };
@@ -89,6 +91,7 @@ struct TakenBranchRecord {
   // Executions, on the scale of block counts. The last branch of a burst adds nothing, so that each
   // burst adds as much as its streams do.
   double count = 0;
+  ReplicateSums replicates;  // of the count
   BranchBias bias;
 };
 
@@ -147,10 +150,15 @@ class ResolvedProfile {
   const std::vector<TakenBranchRecord>& branches() const;  // by source, then by target
   // By module, address and event.
   const std::vector<IbsSumRecord>& ibs_sums() const;
+  const ProfileLoops& loops() const;
 
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
+  // All blocks of the function (or part) around an address, and the jump tables that it uses; empty
+  // where there is no code.
+  std::vector<Block> FunctionBlocks(uint32_t module, ModuleAddress address) const;
+  std::vector<ReadJumpTable> JumpTables(uint32_t module, ModuleAddress address) const;
   // Of a block of blocks().
   BlockFeatures FeaturesOf(const BlockRecord& record) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
@@ -216,6 +224,7 @@ class ResolvedProfile {
   EstimatorOptions estimator_options_;
 
   mutable std::unique_ptr<std::once_flag> resolve_once_ = std::make_unique<std::once_flag>();
+  mutable std::unique_ptr<std::once_flag> find_loops_once_ = std::make_unique<std::once_flag>();
   mutable EstimatorKind estimator_ = EstimatorKind::kAuto;
   mutable FamilyScales scales_;
   mutable double mean_count_ = 0;  // of the blocks that were observed
@@ -227,6 +236,7 @@ class ResolvedProfile {
   mutable std::vector<StreamContribution> stream_contributions_;
   mutable std::vector<TakenBranchRecord> branches_;
   mutable std::vector<IbsSumRecord> ibs_sums_;
+  mutable ProfileLoops loops_;
 
   mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;
