@@ -120,16 +120,6 @@ std::vector<hbbp_mix_row> Group(const std::vector<hbbp_mix_row>& rows, hbbp_mix_
   return sums;
 }
 
-StatusOr<std::vector<hbbp_mix_row>> Rows(const hbbp_mix* mix) {
-  std::vector<hbbp_mix_row> rows(hbbp_mix_row_count(mix));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].struct_size = sizeof(hbbp_mix_row);
-    HBBP_INIT(hbbp_error, error);
-    if (hbbp_mix_row_at(mix, i, &rows[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return rows;
-}
-
 std::vector<Column> Columns(hbbp_mix_keys keys) {
   std::vector<Column> columns;
   if (keys & HBBP_MIX_BY_MNEMONIC) columns.push_back({"mnemonic", "mnemonic"});
@@ -174,13 +164,7 @@ StatusOr<Table> Listing(const hbbp_profile* profile, hbbp_mix_keys keys, const F
   HBBP_ASSIGN_OR_RETURN(names.functions, Functions(profile));
   HBBP_ASSIGN_OR_RETURN(names.threads, Threads(profile));
 
-  HBBP_INIT(hbbp_error, error);
-  hbbp_mix* created = nullptr;
-  if (hbbp_mix_create(profile, keys | filter.key, &created, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  const MixHandle mix(created);
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_mix_row> rows, Rows(created));
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_mix_row> rows, MixRows(profile, keys | filter.key));
   std::erase_if(rows, [&](const hbbp_mix_row& row) { return !Matches(row, names, filter); });
   rows = Group(rows, keys);
 

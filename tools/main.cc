@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
     {"info", "what is in a profile: sources, losses, threads, modules", RunInfo},
     {"mix", "executed instructions by mnemonic, module, function or thread", RunMix},
     {"blocks", "how often each basic block ran", RunBlocks},
+    {"loops", "the loops that ran, how often they went round, what they executed", RunLoops},
+    {"phases", "what ran in each slice of time", RunPhases},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},

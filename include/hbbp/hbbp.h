@@ -11,10 +11,12 @@
 #include "feed.h"
 #include "ibs.h"
 #include "import.h"
+#include "loops.h"
 #include "mix.h"
 #include "profile.h"
 #include "samples.h"
 #include "session.h"
+#include "slices.h"
 #include "status.h"
 #include "version.h"
 

@@ -15,7 +15,8 @@
 namespace hbbp {
 namespace {
 
-using RowKey = std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t>;
+using RowKey = std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t, uint32_t>;
+static_assert(kNoSlice == kNoIndex);
 
 struct RowSum {
   double instructions = 0;
@@ -23,20 +24,37 @@ struct RowSum {
   ReplicateSums replicates;  // of what streams gave
 };
 
-// What a block, or one thread's part of it, was observed to do.
+// Which part of a block: all of it, or that of one thread, or slice, or both.
+struct Part {
+  uint32_t block = kNoIndex;
+  uint32_t thread = kNoIndex;
+  uint32_t slice = kNoIndex;
+
+  auto operator<=>(const Part&) const = default;
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const Part& part) {
+    return Hash::combine(std::move(hash), part.block, part.thread, part.slice);
+  }
+};
+
+template <typename AnyContribution>
+Part PartOf(const AnyContribution& contribution, const MixKeys& keys) {
+  return {contribution.block, keys.thread ? contribution.thread : kNoIndex,
+          keys.slice ? contribution.slice : kNoIndex};
+}
+
+// What it was observed to do.
 struct Observed {
-  uint32_t block;
-  uint32_t thread;
+  Part part;
   CountEstimate estimate;
   const ReplicateSums* replicates;  // null: the error in `estimate` is independent of all others
 };
 
-std::vector<Observed> StreamsByThread(const ResolvedProfile& profile,
-                                      std::vector<StreamContribution>* sums) {
-  std::map<std::pair<uint32_t, uint32_t>, size_t> places;
+std::vector<Observed> StreamsByPart(const ResolvedProfile& profile, const MixKeys& keys,
+                                    std::vector<StreamContribution>* sums) {
+  std::map<Part, size_t> places;
   for (const StreamContribution& contribution : profile.stream_contributions()) {
-    auto [place, added] =
-        places.emplace(std::pair(contribution.block, contribution.thread), sums->size());
+    auto [place, added] = places.emplace(PartOf(contribution, keys), sums->size());
     if (added) {
       sums->push_back(contribution);
     } else {
@@ -45,31 +63,29 @@ std::vector<Observed> StreamsByThread(const ResolvedProfile& profile,
   }
   std::vector<Observed> observed;
   for (const StreamContribution& sum : *sums) {
-    observed.push_back({sum.block, sum.thread, EstimateStreams(sum.sums), &sum.sums.replicates});
+    observed.push_back({PartOf(sum, keys), EstimateStreams(sum.sums), &sum.sums.replicates});
   }
   return observed;
 }
 
 // `stream_sums` keeps what the result points to.
-std::vector<Observed> ObservedByThread(const ResolvedProfile& profile,
-                                       std::vector<StreamContribution>* stream_sums) {
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, std::pair<double, double>> sums;
+std::vector<Observed> ObservedByPart(const ResolvedProfile& profile, const MixKeys& keys,
+                                     std::vector<StreamContribution>* stream_sums) {
+  absl::flat_hash_map<Part, std::pair<double, double>> sums;
   for (const Contribution& contribution : profile.contributions()) {
     if (contribution.block == kNoIndex) continue;
-    auto& [period_sum, period_squares] = sums[{contribution.block, contribution.thread}];
+    auto& [period_sum, period_squares] = sums[PartOf(contribution, keys)];
     period_sum += contribution.period_sum;
     period_squares += contribution.period_squares;
   }
-  std::vector<Observed> observed = StreamsByThread(profile, stream_sums);
+  std::vector<Observed> observed = StreamsByPart(profile, keys, stream_sums);
   observed.reserve(observed.size() + sums.size());
-  for (const auto& [key, sum] : sums) {
-    const uint32_t length = profile.blocks()[key.first].block.instruction_count;
-    observed.push_back(
-        {key.first, key.second, EstimateEbs(sum.first, sum.second, length), nullptr});
+  for (const auto& [part, sum] : sums) {
+    const uint32_t length = profile.blocks()[part.block].block.instruction_count;
+    observed.push_back({part, EstimateEbs(sum.first, sum.second, length), nullptr});
   }
-  std::sort(observed.begin(), observed.end(), [](const Observed& a, const Observed& b) {
-    return std::tie(a.block, a.thread) < std::tie(b.block, b.thread);
-  });
+  std::sort(observed.begin(), observed.end(),
+            [](const Observed& a, const Observed& b) { return a.part < b.part; });
   return observed;
 }
 
@@ -79,7 +95,7 @@ std::vector<Observed> ObservedInAll(const ResolvedProfile& profile) {
   for (uint32_t i = 0; i < profile.blocks().size(); ++i) {
     const BlockRecord& block = profile.blocks()[i];
     const bool by_streams = HasReplicates(block.source);
-    observed.push_back({i, kNoIndex, block.estimate, by_streams ? &block.replicates : nullptr});
+    observed.push_back({{i}, block.estimate, by_streams ? &block.replicates : nullptr});
   }
   return observed;
 }
@@ -111,7 +127,8 @@ void AddSamplesWithoutBlocks(const ResolvedProfile& profile, const MixKeys& keys
     const uint32_t module = profile.functions()[contribution.function].module;
     RowSum& sum = (*sums)[{Mnemonic::kInvalid, keys.module ? module : kNoIndex,
                            keys.function ? contribution.function : kNoIndex,
-                           keys.thread ? contribution.thread : kNoIndex}];
+                           keys.thread ? contribution.thread : kNoIndex,
+                           keys.slice ? contribution.slice : kNoIndex}];
     sum.instructions += contribution.period_sum;
     sum.variance += contribution.period_squares;
   }
@@ -124,16 +141,18 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   MnemonicCounts mnemonics;
   uint32_t decoded_block = kNoIndex;
   std::vector<StreamContribution> stream_sums;
-  for (const Observed& observed :
-       keys.thread ? ObservedByThread(profile, &stream_sums) : ObservedInAll(profile)) {
-    const BlockRecord& block = profile.blocks()[observed.block];
-    if (observed.block != decoded_block) {
+  for (const Observed& observed : keys.thread || keys.slice
+                                      ? ObservedByPart(profile, keys, &stream_sums)
+                                      : ObservedInAll(profile)) {
+    const BlockRecord& block = profile.blocks()[observed.part.block];
+    if (observed.part.block != decoded_block) {
       mnemonics = CountMnemonics(profile, block, keys.mnemonic);
-      decoded_block = observed.block;
+      decoded_block = observed.part.block;
     }
     for (const auto& [mnemonic, occurrences] : mnemonics) {
       RowSum& sum = sums[{mnemonic, keys.module ? block.module : kNoIndex,
-                          keys.function ? block.function : kNoIndex, observed.thread}];
+                          keys.function ? block.function : kNoIndex, observed.part.thread,
+                          observed.part.slice}];
       sum.instructions += occurrences * observed.estimate.count;
       if (observed.replicates != nullptr) {
         sum.replicates.Add(*observed.replicates, occurrences);
@@ -148,7 +167,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   mix.rows.reserve(sums.size());
   for (const auto& [key, sum] : sums) {
     MixRow row;
-    std::tie(row.mnemonic, row.module, row.function, row.thread) = key;
+    std::tie(row.mnemonic, row.module, row.function, row.thread, row.slice) = key;
     row.instructions = sum.instructions;
     row.standard_error = std::sqrt(sum.variance + VarianceOf(sum.replicates));
     mix.rows.push_back(row);
@@ -156,7 +175,8 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   std::sort(mix.rows.begin(), mix.rows.end(), [](const MixRow& a, const MixRow& b) {
     if (a.instructions != b.instructions) return a.instructions > b.instructions;
     const auto keys_of = [](const MixRow& row) {
-      return std::tuple(MnemonicName(row.mnemonic), row.module, row.function, row.thread);
+      return std::tuple(MnemonicName(row.mnemonic), row.module, row.function, row.thread,
+                        row.slice);
     };
     return keys_of(a) < keys_of(b);
   });

@@ -17,10 +17,14 @@ class IpTable {
     uint32_t source, thread, module;
     uint64_t offset;
     IpPosition position = IpPosition::kAt;
+    uint32_t slice = kNoSlice;
     bool operator==(const Key&) const = default;
   };
 
   void Count(const Key& key, uint64_t period);
+  size_t size() const { return sums_.size(); }
+  // Slices 2 i and 2 i + 1 become slice i.
+  void JoinSlices();
 
   // In no order.
   void AppendTo(std::vector<IpCount>* counts) const;

@@ -68,6 +68,7 @@ struct Contribution {
   uint64_t samples = 0;
   double period_sum = 0;
   double period_squares = 0;
+  uint32_t slice = kNoSlice;
 };
 
 // The same, according to one source of streams, or its part in a count of several sources.
@@ -76,6 +77,7 @@ struct StreamContribution {
   uint32_t thread = 0;
   uint32_t source = 0;
   StreamSums sums;
+  uint32_t slice = kNoSlice;
 };
 
 // An address whose module is not known, or has no code to tell it by.
@@ -177,8 +179,8 @@ class ResolvedProfile {
     IndexRange counts;
     BlockObservations observations;
   };
-  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;           // by index
-  using ThreadWeights = std::map<std::pair<uint32_t, uint32_t>, double>;  // by source and thread
+  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
+  using OriginWeights = std::map<StreamOrigin, double>;
 
   void Resolve() const;
   void ResolveOnce() const;
@@ -194,8 +196,8 @@ class ResolvedProfile {
   void ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates) const;
   void EstimateByFlow(const ObservedModule& observed, BlockMap* map,
                       FunctionReplicates* replicates) const;
-  ThreadWeights WeightsByThread(const ObservedBlock& observed) const;
-  void AddCombined(BlockRecord record, const ThreadWeights& threads,
+  OriginWeights WeightsByOrigin(const ObservedBlock& observed) const;
+  void AddCombined(BlockRecord record, const OriginWeights& origins,
                    FunctionReplicates* replicates) const;
   void AddBlock(const ObservedBlock& observed, BlockRecord record,
                 FunctionReplicates* replicates) const;
