@@ -5,9 +5,10 @@
 namespace hbbp {
 
 size_t IpTable::KeyHash::operator()(const Key& key) const {
+  static_assert(kNoSlice + 1 == 0, "without slices the hash is that of the rest");
   uint64_t hash = key.offset * 0x9E3779B97F4A7C15ull;
   hash ^= (static_cast<uint64_t>(key.module) << 40) ^ (static_cast<uint64_t>(key.thread) << 20) ^
-          (static_cast<uint64_t>(key.slice) << 8) ^ key.source;
+          (static_cast<uint64_t>(key.slice + 1) << 8) ^ key.source;
   return hash * 0x9E3779B97F4A7C15ull >> 7;
 }
 

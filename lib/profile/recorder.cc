@@ -173,7 +173,7 @@ void Recorder::Settle(uint64_t complete_ns) {
   slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
 }
 
-uint32_t Recorder::SliceAt(uint64_t time_ns) {
+uint32_t Recorder::FindSlice(uint64_t time_ns) {
   return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
 }
 

@@ -99,7 +99,10 @@ class Recorder : public SampleSink {
   void CaptureCode(uint32_t module, RuntimeAddress address);
   CodeLocation Locate(uint64_t address);
   void FoldBranches();
-  uint32_t SliceAt(uint64_t time_ns);
+  uint32_t SliceAt(uint64_t time_ns) {
+    return slice_clock_.is_on() ? FindSlice(time_ns) : kNoSlice;
+  }
+  uint32_t FindSlice(uint64_t time_ns);
   void JoinSlices();
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);
