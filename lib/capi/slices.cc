@@ -7,8 +7,6 @@
 #include "capi/profile_handle.h"
 #include "profile/profile_merge.h"
 
-using hbbp::BranchCount;
-using hbbp::IpCount;
 using hbbp::OkStatus;
 using hbbp::ProfileData;
 using hbbp::Status;
@@ -37,14 +35,7 @@ HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile* profile, size_t i
     HBBP_INIT(hbbp_slice, full);
     full.start_ns = index * data.slices.width_ns;
     full.end_ns = full.start_ns + data.slices.width_ns;
-    for (const IpCount& count : data.counts) {
-      if (count.slice == index) full.samples += count.samples;
-    }
-    for (const BranchCount& branch : data.branches) {
-      if (branch.slice == index && branch.stream_end == hbbp::kNoStream) {
-        full.samples += branch.number;
-      }
-    }
+    full.samples = profile->resolved.SamplesOfSlice(static_cast<uint32_t>(index));
     return WriteOutput(full, "hbbp_slice", slice);
   });
 }

@@ -26,6 +26,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
     : data_(std::move(data)),
       source_samples_(data_.sources.size()),
       thread_samples_(data_.threads.size()),
+      slice_samples_(data_.slices.count),
       module_samples_(data_.modules.size()),
       unmapped_(data_.sources.size()),
       unexplained_(data_.sources.size()),
@@ -34,6 +35,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
   for (const IpCount& count : data_.counts) {
     source_samples_[count.source] += count.samples;
     thread_samples_[count.thread] += count.samples;
+    if (count.slice != kNoSlice) slice_samples_[count.slice] += count.samples;
     module_samples_[count.module] += count.samples;
   }
   for (size_t i = 0; i < data_.sources.size(); ++i) {
@@ -45,6 +47,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
     if (branch.stream_end == kNoStream) {
       source_samples_[branch.source] += branch.number;
       thread_samples_[branch.thread] += branch.number;
+      if (branch.slice != kNoSlice) slice_samples_[branch.slice] += branch.number;
     }
     if (branch.to_module == kNoModule) {
       unmapped_[branch.source] += branch.number;

@@ -127,6 +127,8 @@ class ResolvedProfile {
   // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
   uint64_t SamplesOfThread(uint32_t thread) const { return thread_samples_[thread]; }
+  // The same; below data().slices.count.
+  uint64_t SamplesOfSlice(uint32_t slice) const { return slice_samples_[slice]; }
   // IP samples in it, taken branches into it.
   uint64_t SamplesOfModule(uint32_t module) const { return module_samples_[module]; }
   // IP samples and targets of taken branches that were in no known mapping.
@@ -220,6 +222,7 @@ class ResolvedProfile {
   KernelFiles kernel_files_;
   std::vector<uint64_t> source_samples_;
   std::vector<uint64_t> thread_samples_;
+  std::vector<uint64_t> slice_samples_;
   std::vector<uint64_t> module_samples_;
   std::vector<uint64_t> unmapped_;
 
