@@ -265,7 +265,7 @@ std::optional<Importer::SamplePlace> Importer::AddSample(uint32_t source, const 
   }
   const SamplePlace place = {ThreadFor(sample.pid, sample.tid), location.module, location.offset};
   ip_table_.Count(
-      {source, place.thread, place.module, place.offset, sample.position, SliceAt(sample.time_ns)},
+      {source, place.thread, place.module, SliceAt(sample.time_ns), place.offset, sample.position},
       sample.period);
   slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
   return place;

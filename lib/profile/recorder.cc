@@ -204,8 +204,8 @@ void Recorder::Count(const IpSample& sample) {
     offset = placement->OffsetOf(sample.ip).value;
     CaptureCode(module, sample.ip);
   }
-  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, offset, sample.position,
-                   SliceAt(sample.time_ns)},
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, SliceAt(sample.time_ns),
+                   offset, sample.position},
                   sample.period);
 }
 

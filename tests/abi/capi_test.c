@@ -790,7 +790,8 @@ static void check_mixes(const hbbp_profile *profile, double instructions) {
     hbbp_mix_destroy(mix);
   }
   mix = NULL;
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys", hbbp_mix_create(profile, 16, &mix, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys",
+              hbbp_mix_create(profile, 1u << 20, &mix, &error));
   CHECK(mix == NULL);
 }
 
