@@ -27,21 +27,6 @@ constexpr const char* kCommonEvents[] = {
     "fetch-itlb-misses", "fetch-latency-cycles",
 };
 
-// A list of the C ABI that is copied at once.
-template <typename Struct>
-StatusOr<std::vector<Struct>> CopyAll(const hbbp_profile* profile, size_t count,
-                                      hbbp_status (*copy)(const hbbp_profile*, size_t, size_t,
-                                                          size_t, Struct*, size_t*, hbbp_error*)) {
-  std::vector<Struct> all(count);
-  size_t copied = 0;
-  HBBP_INIT(hbbp_error, error);
-  const hbbp_status status =
-      copy(profile, 0, all.size(), sizeof(Struct), all.data(), &copied, &error);
-  if (status != HBBP_OK) return ToStatus(error);
-  all.resize(copied);
-  return all;
-}
-
 struct Wanted {
   std::string by = "instruction";
   std::vector<std::string> events;

@@ -9,6 +9,7 @@
 #include "kernel_options.h"
 #include "options.h"
 #include "profile_view.h"
+#include "time_quantum.h"
 
 namespace hbbp::tools {
 namespace {
@@ -99,6 +100,7 @@ int RunImport(int argc, char** argv) {
   std::string output = "hbbp.out";
   std::string root, binary;
   std::string ebs_method = "auto";
+  std::string time_quantum;
   Options options(kName, "Make a profile of a recording of perf");
   options.Positionals(
       "FILE", &recordings, 1, 1,
@@ -113,6 +115,8 @@ int RunImport(int argc, char** argv) {
   kernel.AddTo(&options);
   options.Choice("--ebs-method", &ebs_method, {"auto", "plain", "ip+1"},
                  "which instruction a sample with a branch stack counts for (auto)");
+  options.Value("--time-quantum", &time_quantum, "TIME",
+                "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
   options.Footer(
       "--ebs-method: plain takes the instruction at the IP, ip+1 the one that was executed before\n"
       "it, auto the latter for precise events (PEBS) alone.\n"
@@ -122,6 +126,8 @@ int RunImport(int argc, char** argv) {
 
   const StatusOr<std::vector<hbbp_moved_file>> files = SplitMoved(&moved);
   if (!files.ok()) return Fail(kName, files.status().message());
+  const StatusOr<uint64_t> slice_ns = ParseTimeQuantum(time_quantum);
+  if (!slice_ns.ok()) return Fail(kName, slice_ns.status().message());
   StatusOr<ProfileHandle> profile = Status();
   {
     ProgressBar bar;
@@ -133,6 +139,7 @@ int RunImport(int argc, char** argv) {
     how.progress = &ProgressBar::Update;
     how.user_data = &bar;
     how.ebs_method = EbsMethodFromName(ebs_method);
+    how.slice_ns = *slice_ns;
     profile = Import(recordings.front(), how);
   }
   if (!profile.ok()) return Fail(kName, profile.status().message());

@@ -73,7 +73,8 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         DeadlineNs(record.duration_s), static_cast<uint64_t>(options.source),
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
         options.branch_period, options.expected_seconds, options.event_type, options.event_config,
-        static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise)}) {
+        static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise),
+        options.slice_ns}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;
@@ -134,6 +135,7 @@ int RunRecord(int argc, char** argv) {
   RecordOptions record;
   if (std::optional<int> status = ParseRecordOptions(argc, argv, &record)) return *status;
   Status status = FindEventOf(&record);
+  if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = CheckRecordOptions(record);
   if (!status.ok()) return Fail(kName, status.message());
   return record.pid != 0 || record.is_outside ? RecordOutside(record) : RecordInside(record);

@@ -25,6 +25,8 @@ int RunDiff(int argc, char** argv);
 int RunImport(int argc, char** argv);
 int RunMerge(int argc, char** argv);
 int RunIbs(int argc, char** argv);
+int RunLoops(int argc, char** argv);
+int RunPhases(int argc, char** argv);
 int RunTrain(int argc, char** argv);
 
 inline constexpr int kExitSuccess = 0;

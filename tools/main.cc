@@ -23,6 +23,8 @@ constexpr Command kCommands[] = {
     {"diff", "what changed between two mixes, and how sure that is", RunDiff},
     {"blocks", "how often each basic block ran", RunBlocks},
     {"annotate", "instructions of functions with counts and source lines", RunAnnotate},
+    {"loops", "the loops that ran, how often they went round, what they executed", RunLoops},
+    {"phases", "what ran in each slice of time", RunPhases},
     {"compare", "how far a profile is from exact counts or from another profile", RunCompare},
     {"count", "exact counts of a small program, by single-stepping", RunCount},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},

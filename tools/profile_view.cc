@@ -186,6 +186,23 @@ StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile) {
   return ReadList<hbbp_function>(profile, hbbp_profile_function_count, hbbp_profile_function_at);
 }
 
+StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile) {
+  return ReadList<hbbp_slice>(profile, hbbp_profile_slice_count, hbbp_profile_slice_at);
+}
+
+StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys) {
+  HBBP_INIT(hbbp_error, error);
+  hbbp_mix* created = nullptr;
+  if (hbbp_mix_create(profile, keys, &created, &error) != HBBP_OK) return ToStatus(error);
+  const MixHandle mix(created);
+  std::vector<hbbp_mix_row> rows(hbbp_mix_row_count(created));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    rows[i].struct_size = sizeof(hbbp_mix_row);
+    if (hbbp_mix_row_at(created, i, &rows[i], &error) != HBBP_OK) return ToStatus(error);
+  }
+  return rows;
+}
+
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile) {
   std::vector<hbbp_block> blocks(hbbp_profile_block_count(profile));
   if (blocks.empty()) return blocks;

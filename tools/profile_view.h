@@ -33,6 +33,21 @@ StatusOr<ProfileHandle> LoadProfile(const std::string& path);
 // One profile as it is, several merged.
 StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
 
+// A list of the C ABI that is copied at once.
+template <typename Struct>
+StatusOr<std::vector<Struct>> CopyAll(const hbbp_profile* profile, size_t count,
+                                      hbbp_status (*copy)(const hbbp_profile*, size_t, size_t,
+                                                          size_t, Struct*, size_t*, hbbp_error*)) {
+  std::vector<Struct> all(count);
+  size_t copied = 0;
+  HBBP_INIT(hbbp_error, error);
+  const hbbp_status status =
+      copy(profile, 0, all.size(), sizeof(Struct), all.data(), &copied, &error);
+  if (status != HBBP_OK) return ToStatus(error);
+  all.resize(copied);
+  return all;
+}
+
 // A source, with its samples that are in no block, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
   uint64_t unexplained = 0;
@@ -56,6 +71,8 @@ StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile);
+StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys);
 
 const char* SourceName(hbbp_source source);  // "ebs"
 const char* EventName(hbbp_event event);

@@ -21,6 +21,8 @@ std::string HumanCell(const Cell& cell, Column::Kind kind) {
   }
   if (const auto* number = std::get_if<double>(&cell)) {
     if (kind == Column::kShare) return FormatShare(*number);
+    if (kind == Column::kFactor) return FormatFactor(*number);
+    if (kind == Column::kFactorError) return "± " + FormatFactor(*number);
     return kind == Column::kError ? "± " + FormatCount(*number) : FormatCount(*number);
   }
   return "";

@@ -31,11 +31,13 @@ Format FormatFromName(std::string_view name);
 struct Column {
   enum Kind {
     kText,
-    kPath,     // a table shows the last part only
-    kCount,    // how many; a table separates thousands
-    kError,    // as kCount, with +- before it in a table
-    kShare,    // a fraction; a table shows percent
-    kAddress,  // hexadecimal everywhere
+    kPath,         // a table shows the last part only
+    kCount,        // how many; a table separates thousands
+    kError,        // as kCount, with +- before it in a table
+    kShare,        // a fraction; a table shows percent
+    kFactor,       // a table shows four significant digits
+    kFactorError,  // as kFactor, with +- before it in a table
+    kAddress,      // hexadecimal everywhere
   };
 
   std::string key;    // in CSV and JSON

@@ -60,6 +60,7 @@ typedef struct hbbp_feed_options {
   const char *root;   /* where files are here, as in hbbp_import_options; so the next two */
   const hbbp_moved_file *moved_files;
   size_t moved_file_count;
+  uint64_t slice_ns; /* as in hbbp_import_options */
 } hbbp_feed_options;
 
 /* Which of its two kinds of records HBBP_SOURCE_IBS has. */

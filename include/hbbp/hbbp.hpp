@@ -201,6 +201,30 @@ class profile {
                              &hbbp_profile_copy_ibs_lines);
   }
 
+  std::vector<hbbp_loop> loops() const {
+    return detail::copy_list(get(), hbbp_profile_loop_count(get()), &hbbp_profile_copy_loops);
+  }
+  // By the index of a block: the innermost loop around it, or HBBP_NO_INDEX.
+  std::vector<std::uint32_t> loops_of_blocks() const {
+    std::vector<std::uint32_t> loops(hbbp_profile_block_count(get()));
+    std::size_t copied = 0;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_copy_loops_of_blocks(get(), 0, loops.size(), loops.data(), &copied,
+                                               failure);
+    });
+    return loops;
+  }
+  std::vector<hbbp_slice> slices() const {
+    return detail::read_list(get(), hbbp_profile_slice_count(get()), &hbbp_profile_slice_at);
+  }
+  profile select_slice(std::size_t index) const {
+    hbbp_profile* handle = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_select_slice(get(), index, &handle, failure);
+    });
+    return profile(handle);
+  }
+
   mix instruction_mix(hbbp_mix_keys keys = HBBP_MIX_BY_MNEMONIC) const {
     hbbp_mix* handle = nullptr;
     detail::check(

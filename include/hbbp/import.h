@@ -3,6 +3,7 @@
 #define HBBP_IMPORT_H_
 
 #include "profile.h"
+#include "slices.h"
 
 HBBP_EXTERN_C_BEGIN
 
@@ -27,6 +28,8 @@ typedef struct hbbp_import_options {
                          has */
   hbbp_ebs_method ebs_method; /* of samples that come with branch stacks */
   uint32_t reserved;          /* 0 */
+  uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
+                        first one. Text of `perf script` has no times */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose

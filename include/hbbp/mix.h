@@ -12,7 +12,8 @@ enum {
   HBBP_MIX_BY_MNEMONIC = 1u << 0,
   HBBP_MIX_BY_MODULE = 1u << 1,
   HBBP_MIX_BY_FUNCTION = 1u << 2,
-  HBBP_MIX_BY_THREAD = 1u << 3
+  HBBP_MIX_BY_THREAD = 1u << 3,
+  HBBP_MIX_BY_SLICE = 1u << 4 /* of time (slices.h) */
 };
 
 typedef struct hbbp_mix_row {
@@ -23,7 +24,10 @@ typedef struct hbbp_mix_row {
   const char *mnemonic; /* Intel's, lower case, without prefixes; empty if not a key */
   double instructions;  /* executed; in the unit of the source (hbbp_source_info.unit) */
   double standard_error;
-  double share; /* of all instructions in the mix; 0 to 1 */
+  double share;   /* of all instructions in the mix; 0 to 1 */
+  uint32_t slice; /* index in the profile; HBBP_NO_INDEX if not a key, or of a time that is not
+                     known */
+  uint32_t reserved;
 } hbbp_mix_row;
 
 typedef struct hbbp_mix hbbp_mix;

@@ -13,6 +13,7 @@
 
 #include "profile.h"
 #include "samples.h"
+#include "slices.h"
 #include "status.h"
 
 HBBP_EXTERN_C_BEGIN
@@ -56,6 +57,10 @@ typedef struct hbbp_session_options {
   hbbp_ebs_method ebs_method; /* HBBP_EBS_IP_PLUS_ONE takes a branch stack with every sample of
                                  HBBP_SOURCE_EBS and HBBP_SOURCE_LBR; HBBP_EBS_AUTO is PLAIN */
   uint32_t imprecise;         /* 1: no precise events (PEBS) for samples, even if there are some */
+  uint64_t slice_ns;          /* keep counts by slices of time of this width (slices.h), at least
+                                 HBBP_SHORTEST_SLICE_NS; 0: do not. Slices become twice as wide
+                                 whenever there would be more than HBBP_MOST_SLICES of them, or too
+                                 many counts */
 } hbbp_session_options;
 
 /* What a session is doing right now. */

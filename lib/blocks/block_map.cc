@@ -49,6 +49,12 @@ struct JumpTableStatistics {
   uint32_t unresolved = 0;
 };
 
+// A jump table, and the jumps through it, which may be many.
+struct TableOfJumps {
+  std::vector<uint32_t> jumps;    // offsets in the part
+  std::vector<uint64_t> targets;  // sorted, each once
+};
+
 struct Part {
   AddressRange range;
   AddressRange extent;  // larger than the range if the part is a window
@@ -57,6 +63,7 @@ struct Part {
   FunctionScan scan;
   Bitmap leaders;                       // of the scan, and all others
   std::vector<uint64_t> table_targets;  // inside and outside; sorted, each once
+  std::vector<TableOfJumps> tables_of_jumps;
   JumpTableStatistics tables;
   std::vector<Part*> related;
   BlockMapStatistics counted;  // its share of the statistics
@@ -98,6 +105,12 @@ bool MayJumpInto(std::span<const uint8_t> code, uint64_t address, const AddressR
   return false;
 }
 
+void SortEachOnce(std::vector<uint64_t>* addresses) {
+  std::sort(addresses->begin(), addresses->end());
+  addresses->erase(std::unique(addresses->begin(), addresses->end()), addresses->end());
+  addresses->shrink_to_fit();
+}
+
 uint64_t Distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
 }  // namespace
@@ -111,7 +124,8 @@ struct BlockMap::State {
   void CollectRelated(Part* part);
   bool Relate(Part* part, Part* other);
   void ReadTables(Part* part);
-  bool AddTable(Part* part, const JumpTable& table, uint64_t end);
+  // The index of the table among those of the part.
+  std::optional<size_t> AddTable(Part* part, const JumpTable& table, uint64_t end);
   IndirectJump Analyze(const Part& part, uint32_t jump) const;
   std::vector<JumpTable> TablesOfJump(Part* part, const IndirectJump& jump, GuessedBases* guessed);
   std::vector<uint64_t> GuessBases(Part* part, JumpTable form);
@@ -324,9 +338,10 @@ void BlockMap::State::ReadTables(Part* part) {
   if (part->stage >= Stage::kTabled && part->epoch == epoch) return;
   CollectRelated(part);
   part->table_targets.clear();
+  part->tables_of_jumps.clear();
   part->tables = {};
 
-  std::vector<std::vector<JumpTable>> tables_of_jumps;
+  std::vector<std::pair<uint32_t, std::vector<JumpTable>>> tables_of_jumps;
   std::vector<uint64_t> table_starts;
   GuessedBases guessed;
   for (const uint32_t jump : part->scan.indirect_jumps) {
@@ -336,43 +351,46 @@ void BlockMap::State::ReadTables(Part* part) {
     }
     const IndirectJump analyzed = Analyze(*part, jump);
     if (analyzed.kind == IndirectJumpKind::kPointer) continue;
-    tables_of_jumps.push_back(TablesOfJump(part, analyzed, &guessed));
-    for (const JumpTable& table : tables_of_jumps.back()) table_starts.push_back(table.address());
+    const auto& [at, tables] =
+        tables_of_jumps.emplace_back(jump, TablesOfJump(part, analyzed, &guessed));
+    for (const JumpTable& table : tables) table_starts.push_back(table.address());
   }
   std::sort(table_starts.begin(), table_starts.end());
 
   // Many jumps may share a table; each is read once.
-  absl::btree_map<std::pair<TableForm, std::pair<uint64_t, uint32_t>>, bool> tables_read;
-  for (const auto& tables : tables_of_jumps) {
+  absl::btree_map<std::pair<TableForm, std::pair<uint64_t, uint32_t>>, std::optional<size_t>>
+      tables_read;
+  for (const auto& [jump, tables] : tables_of_jumps) {
     bool resolved = false;
     for (const JumpTable& table : tables) {
       const auto [known, is_new] =
-          tables_read.try_emplace({FormOf(table), {table.base, table.entry_count}}, false);
+          tables_read.try_emplace({FormOf(table), {table.base, table.entry_count}}, std::nullopt);
       if (is_new && part->tables.entries < kMaxEntriesPerPart) {
         const auto next =
             std::upper_bound(table_starts.begin(), table_starts.end(), table.address());
         known->second = AddTable(part, table, next == table_starts.end() ? UINT64_MAX : *next);
       }
-      resolved = resolved || known->second;
+      if (!known->second) continue;
+      part->tables_of_jumps[*known->second].jumps.push_back(jump);
+      resolved = true;
     }
     if (!resolved) ++part->tables.unresolved;
   }
-  auto& targets = part->table_targets;
-  std::sort(targets.begin(), targets.end());
-  targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
-  targets.shrink_to_fit();
+  SortEachOnce(&part->table_targets);
   part->related.shrink_to_fit();
   part->stage = Stage::kTabled;
   part->epoch = epoch;
 }
 
-bool BlockMap::State::AddTable(Part* part, const JumpTable& table, uint64_t end) {
-  const auto targets = ReadTable(part, table, end);
-  if (targets.empty()) return false;
+std::optional<size_t> BlockMap::State::AddTable(Part* part, const JumpTable& table, uint64_t end) {
+  auto targets = ReadTable(part, table, end);
+  if (targets.empty()) return std::nullopt;
   ++part->tables.tables;
   part->tables.entries += static_cast<uint32_t>(targets.size());
+  SortEachOnce(&targets);
   part->table_targets.insert(part->table_targets.end(), targets.begin(), targets.end());
-  return true;
+  part->tables_of_jumps.push_back({{}, std::move(targets)});
+  return part->tables_of_jumps.size() - 1;
 }
 
 void BlockMap::State::AddLeaders(Part* part, const std::vector<uint64_t>& targets) {
@@ -540,6 +558,18 @@ std::vector<Block> BlockMap::FunctionBlocks(ModuleAddress address) {
     if (const auto block = state_->BlockAt(*part, offset)) blocks.push_back(*block);
   }
   return blocks;
+}
+
+std::vector<ReadJumpTable> BlockMap::JumpTables(ModuleAddress address) {
+  std::vector<ReadJumpTable> tables;
+  Part* part = state_->ReadyPart(address.value);
+  if (part == nullptr) return tables;
+  for (const TableOfJumps& table : part->tables_of_jumps) {
+    ReadJumpTable& added = tables.emplace_back();
+    for (const uint32_t jump : table.jumps) added.jumps.push_back(part->range.start + jump);
+    for (const uint64_t target : table.targets) added.targets.push_back({target});
+  }
+  return tables;
 }
 
 const BlockMapStatistics& BlockMap::statistics() const { return state_->statistics; }

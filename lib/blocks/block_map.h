@@ -39,6 +39,12 @@ struct Block {
   bool operator==(const Block&) const = default;
 };
 
+// A jump table that could be read, and the jumps that go through it, as far as that is known.
+struct ReadJumpTable {
+  std::vector<ModuleAddress> jumps;    // the instructions
+  std::vector<ModuleAddress> targets;  // by address, each once; other parts too
+};
+
 // Of the parts that were asked for; parts that were decoded for the sake of others do not count.
 struct BlockMapStatistics {
   uint64_t functions = 0;
@@ -74,6 +80,9 @@ class BlockMap {
   // The blocks of the function (part) around `address`, in order of address. Gaps between them
   // are bytes that could not be decoded.
   std::vector<Block> FunctionBlocks(ModuleAddress address);
+
+  // Of the jumps of the function (part) around `address`.
+  std::vector<ReadJumpTable> JumpTables(ModuleAddress address);
 
   const BlockMapStatistics& statistics() const;
 

@@ -10,6 +10,7 @@
 #include "capi/boundary.h"
 #include "capi/import_files.h"
 #include "capi/session_handle.h"
+#include "capi/slice_option.h"
 #include "perf/branch_stack.h"
 #include "session/fed_session.h"
 
@@ -220,6 +221,8 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   }
   if (given.command != nullptr) options->command = given.command;
   if (given.host != nullptr) options->host = given.host;
+  HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
+  options->files.slice_ns = given.slice_ns;
   return FilesOf("hbbp_session_create_fed", given.root, given.moved_files, given.moved_file_count,
                  &options->files);
 }

@@ -5,6 +5,7 @@
 #include "capi/boundary.h"
 #include "capi/import_files.h"
 #include "capi/profile_handle.h"
+#include "capi/slice_option.h"
 #include "session/perf_import.h"
 
 using hbbp::EbsMethod;
@@ -33,6 +34,8 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
                       "hbbp_profile_import: ebs_method is %d; use one of HBBP_EBS_*",
                       given.ebs_method);
   }
+  HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_import_options", given.slice_ns));
+  options->files.slice_ns = given.slice_ns;
   options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
   if (given.progress != nullptr) {
     options->progress = [given](uint64_t done, uint64_t all) {

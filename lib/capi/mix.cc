@@ -24,8 +24,8 @@ HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile* profile, hbbp_mix_keys 
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_mix_create", "profile");
     if (mix == nullptr) return NullArgument("hbbp_mix_create", "mix");
-    constexpr hbbp_mix_keys kAll =
-        HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_MODULE | HBBP_MIX_BY_FUNCTION | HBBP_MIX_BY_THREAD;
+    constexpr hbbp_mix_keys kAll = HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_MODULE |
+                                   HBBP_MIX_BY_FUNCTION | HBBP_MIX_BY_THREAD | HBBP_MIX_BY_SLICE;
     if ((keys & ~kAll) != 0) {
       return MakeStatus(StatusCode::kInvalidArgument,
                         "hbbp_mix_create: keys 0x%x has a key that libhbbp %s does not know", keys,
@@ -37,6 +37,7 @@ HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile* profile, hbbp_mix_keys 
     asked.module = (keys & HBBP_MIX_BY_MODULE) != 0;
     asked.function = (keys & HBBP_MIX_BY_FUNCTION) != 0;
     asked.thread = (keys & HBBP_MIX_BY_THREAD) != 0;
+    asked.slice = (keys & HBBP_MIX_BY_SLICE) != 0;
     *mix = new hbbp_mix{hbbp::ComputeMix(profile->resolved, asked)};
     return OkStatus();
   });
@@ -63,6 +64,7 @@ HBBP_API hbbp_status hbbp_mix_row_at(const hbbp_mix* mix, size_t index, hbbp_mix
     full.module = found.module;
     full.function = found.function;
     full.thread = found.thread;
+    full.slice = found.slice;
     // The names are interned C strings.
     full.mnemonic =
         found.mnemonic == hbbp::Mnemonic::kInvalid ? "" : MnemonicName(found.mnemonic).data();

@@ -8,6 +8,7 @@
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
 #include "capi/session_handle.h"
+#include "capi/slice_option.h"
 
 using hbbp::BackendConfig;
 using hbbp::MakeStatus;
@@ -163,6 +164,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_session_options", &full));
     }
     hbbp::SessionSettings settings;
+    HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
+    settings.slice_ns = full.slice_ns;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     const hbbp::SourceKind kind{full.source};
     *session = new hbbp_session(std::make_unique<hbbp::Session>(hbbp::MakeBackend(kind), settings));

@@ -1,4 +1,5 @@
-// Instruction mixes: how many instructions of each kind ran, by thread, module and function.
+// Instruction mixes: how many instructions of each kind ran, by thread, slice of time, module and
+// function.
 #ifndef HBBP_LIB_MIX_MIX_H_
 #define HBBP_LIB_MIX_MIX_H_
 
@@ -15,6 +16,7 @@ struct MixKeys {
   bool module = false;
   bool function = false;
   bool thread = false;
+  bool slice = false;
 };
 
 struct MixRow {
@@ -23,6 +25,7 @@ struct MixRow {
   uint32_t module = kNoIndex;
   uint32_t function = kNoIndex;
   uint32_t thread = kNoIndex;
+  uint32_t slice = kNoIndex;  // also where it is not known
   double instructions = 0;
   double standard_error = 0;
 };

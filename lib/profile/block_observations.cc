@@ -147,12 +147,12 @@ class Observer {
     }
     observations_.has_streams = true;
     observations_.explained_branches.push_back(stream.branches);
-    std::map<std::pair<uint32_t, uint32_t>, StreamSums> sums;
+    std::map<StreamOrigin, StreamSums> sums;
     StreamSums all;
     for (size_t i = stream.branches.first; i < stream.branches.end; ++i) {
       const BranchCount& branch = data_.branches[i];
       const StreamSums sum{branch.number, branch.weights, branch.replicates};
-      sums[{branch.source, branch.thread}].Add(sum);
+      sums[{branch.source, branch.thread, branch.slice}].Add(sum);
       all.Add(sum);
     }
     AddressRange function;

@@ -43,10 +43,19 @@ struct IndexRange {
   bool empty() const { return first == end; }
 };
 
+// Whose streams: of all that cross a block.
+struct StreamOrigin {
+  uint32_t source = 0;
+  uint32_t thread = 0;
+  uint32_t slice = kNoSlice;
+
+  auto operator<=>(const StreamOrigin&) const = default;
+};
+
 struct ObservedBlock {
   Block block;
-  std::vector<size_t> counts;                                   // indices of IP samples in it
-  std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by source and thread
+  std::vector<size_t> counts;  // indices of IP samples in it
+  std::map<StreamOrigin, StreamSums> streams;
   StreamSums fell_through;  // streams that went on into the block behind it
   StreamSums all_streams;   // of all sources and threads
   // Streams that came to its function here: by a branch, or from the block before it.

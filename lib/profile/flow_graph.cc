@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "blocks/function_graph.h"
 #include "estimate/ebs_replicates.h"
 #include "estimate/family_choice.h"
 #include "estimate/flow_inference.h"
-#include "estimate/random_bits.h"
 
 namespace hbbp {
 namespace {
@@ -279,11 +279,9 @@ ReplicateSums ModuleFlow::SampleReplicates(const Node& node) const {
   const double length = std::max(node.block.instruction_count, 1u);
   for (const size_t i : node.observed->counts) {
     const Contribution& contribution = evidence_.contributions[i];
-    RandomBits seed(evidence_.data.counts[i].offset ^ uint64_t{contribution.thread} << 48 ^
-                    uint64_t{contribution.source} << 40);
     replicates.Add(DealSamples(contribution.samples, Bounded(contribution.period_sum / length),
                                Bounded(contribution.period_squares / length / length),
-                               seed.Next()));
+                               SeedOf(evidence_.data.counts[i])));
   }
   return replicates;
 }
@@ -344,8 +342,9 @@ void ModuleFlow::AddLeak(size_t call, const Node& behind) {
 
 void ModuleFlow::AddFallThrough(size_t from) {
   const Node& node = nodes_[from];
-  if (!FallsThrough(node.block.terminator)) return;
-  const std::optional<size_t> next = NodeAt(node.block.end);
+  const std::optional<ModuleAddress> end = FallThroughOf(node.block);
+  if (!end) return;
+  const std::optional<size_t> next = NodeAt(*end);
   if (!next) {
     AddEdge(Out(from), kGround);
     return;
@@ -384,7 +383,7 @@ void ModuleFlow::AddTaken(size_t from) {
   if (!FallsThrough(kind) && kind != BranchKind::kJump) AddEdge(Out(from), kGround);
   if (kind != BranchKind::kConditional && kind != BranchKind::kJump) return;
   std::optional<size_t> target;
-  if (node.block.has_target) target = NodeAt(node.block.target);
+  if (const auto address = BranchTargetOf(node.block)) target = NodeAt(*address);
   if (!target) {
     AddEdge(Out(from), kGround);
     return;
@@ -437,10 +436,9 @@ void ModuleFlow::MakeGraph() {
     for (const Arrival& arrival : arrivals->second) {
       std::optional<size_t> from;
       if (arrival.is_from_module) from = NodeAround(arrival.from);
-      const BranchKind kind = from ? nodes_[*from].block.terminator : BranchKind::kNone;
-      const bool is_direct = (kind == BranchKind::kConditional || kind == BranchKind::kJump) &&
-                             nodes_[*from].block.target == node.block.start;
-      if (is_direct || kind == BranchKind::kIndirectJump) {
+      const bool is_direct = from && BranchTargetOf(nodes_[*from].block) == node.block.start;
+      const bool is_indirect = from && nodes_[*from].block.terminator == BranchKind::kIndirectJump;
+      if (is_direct || is_indirect) {
         taken_[{*from, to}].Add(arrival.sums);
       } else {
         entered_[to].Add(arrival.sums);

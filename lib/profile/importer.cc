@@ -13,6 +13,8 @@ constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kFoundLately = 4096;  // a power of two
 // More than the processes of any machine have; some hundred megabytes.
 constexpr uint64_t kMostIntervals = 4'000'000;
+// Sorting waits until so many branches, or half of what is sorted, came behind those.
+constexpr size_t kFewBranches = 65536;
 constexpr std::string_view kDeleted = " (deleted)";
 
 // A place is a module and an offset in one word, so that branches of all processes are counted in
@@ -43,11 +45,20 @@ ModuleKind KindOf(uint32_t pid, const std::string& path) {
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
 }
 
+void AppendBranches(const BranchTable& table, uint32_t source, uint32_t slice,
+                    std::vector<BranchCount>* branches) {
+  for (const BranchTable::Entry& entry : table.entries()) {
+    branches->push_back(BranchCountOf(entry, source, LocationOf));
+    branches->back().slice = slice;
+  }
+}
+
 std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
-Importer::Importer(ImportOptions options) : options_(std::move(options)) {
+Importer::Importer(ImportOptions options)
+    : options_(std::move(options)), slice_clock_(options_.slice_ns) {
   ModuleRecord kernel;
   kernel.kind = ModuleKind::kKernel;
   kernel.path = options_.is_this_machine ? kRunningKernel : kRecordedKernel;
@@ -253,8 +264,10 @@ std::optional<Importer::SamplePlace> Importer::AddSample(uint32_t source, const 
     return std::nullopt;
   }
   const SamplePlace place = {ThreadFor(sample.pid, sample.tid), location.module, location.offset};
-  ip_table_.Count({source, place.thread, place.module, place.offset, sample.position},
-                  sample.period);
+  ip_table_.Count(
+      {source, place.thread, place.module, SliceAt(sample.time_ns), place.offset, sample.position},
+      sample.period);
+  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
   return place;
 }
 
@@ -267,17 +280,47 @@ void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight
     placed_.push_back({{PlaceOf(process, branch.from.value, burst.time_ns)},
                        {PlaceOf(process, branch.to.value, burst.time_ns)}});
   }
-  branch_tables_[source].CountBurst(
+  const uint32_t slice = SliceAt(burst.time_ns);
+  if (slice != branch_tables_[source].slice) {
+    FoldBranches(source);
+    branch_tables_[source].slice = slice;
+  }
+  branch_tables_[source].table.CountBurst(
       ThreadFor(burst.pid, burst.tid), placed_, weight, ReplicateOf(burst_number_++),
       [](const BranchTable::Entry&) {}, burst.stack, repeats);
+  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
+}
+
+uint32_t Importer::SliceAt(uint64_t time_ns) {
+  return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
+}
+
+void Importer::JoinSlices() {
+  for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
+    FoldBranches(source);
+    branch_tables_[source].slice = HalfOf(branch_tables_[source].slice);
+  }
+  for (BranchCount& branch : data_.branches) branch.slice = HalfOf(branch.slice);
+  Normalize(&data_.branches);
+  sorted_branches_ = data_.branches.size();
+  ip_table_.JoinSlices();
+}
+
+void Importer::FoldBranches(uint32_t source) {
+  SourceTable& counted = branch_tables_[source];
+  AppendBranches(counted.table, source, counted.slice, &data_.branches);
+  counted.table.Clear();
+  if (data_.branches.size() - sorted_branches_ <= kFewBranches + sorted_branches_ / 2) return;
+  Normalize(&data_.branches);
+  sorted_branches_ = data_.branches.size();
 }
 
 void Importer::AddCountsTo(ProfileData* data) const {
+  data->slices = slice_clock_.slices();
   ip_table_.AppendTo(&data->counts);
   for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
-    for (const BranchTable::Entry& entry : branch_tables_[source].entries()) {
-      data->branches.push_back(BranchCountOf(entry, source, LocationOf));
-    }
+    const SourceTable& counted = branch_tables_[source];
+    AppendBranches(counted.table, source, counted.slice, &data->branches);
   }
   Normalize(&data->counts);
   Normalize(&data->branches);

@@ -31,6 +31,7 @@ struct ImportOptions {
   std::map<std::string, std::string> files;
   // It is this machine, and its kernel the one that runs.
   bool is_this_machine = false;
+  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
 };
 
 // One thread at a time. What happened is told in the order of time, as far as it is known; times
@@ -111,6 +112,9 @@ class Importer {
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   std::string LocalPath(const std::string& path) const;
   uint64_t PlaceOf(const Process& process, uint64_t address, uint64_t time_ns);
+  uint32_t SliceAt(uint64_t time_ns);
+  void JoinSlices();
+  void FoldBranches(uint32_t source);
   void AddCountsTo(ProfileData* data) const;
 
   const ImportOptions options_;
@@ -129,7 +133,14 @@ class Importer {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;
   IpTable ip_table_;
-  std::vector<BranchTable> branch_tables_;  // by source, of places
+  // Of places; with slices each has one, and what was counted in others is in data_.branches.
+  struct SourceTable {
+    BranchTable table;
+    uint32_t slice = kNoSlice;
+  };
+  SliceClock slice_clock_;
+  std::vector<SourceTable> branch_tables_;  // by source
+  size_t sorted_branches_ = 0;
   std::vector<TakenBranchSample> placed_;
   uint64_t burst_number_ = 0;
 };

@@ -14,13 +14,24 @@ namespace hbbp {
 class IpTable {
  public:
   struct Key {
-    uint32_t source, thread, module;
+    uint32_t source, thread, module, slice;
     uint64_t offset;
     IpPosition position = IpPosition::kAt;
-    bool operator==(const Key&) const = default;
+
+    bool operator==(const Key& other) const {
+      return offset == other.offset && Pair(source, thread) == Pair(other.source, other.thread) &&
+             Pair(module, slice) == Pair(other.module, other.slice) && position == other.position;
+    }
+
+   private:
+    // Neighbours in memory are compared at once.
+    static uint64_t Pair(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
   };
 
   void Count(const Key& key, uint64_t period);
+  size_t size() const { return sums_.size(); }
+  // Slices 2 i and 2 i + 1 become slice i.
+  void JoinSlices();
 
   // In no order.
   void AppendTo(std::vector<IpCount>* counts) const;

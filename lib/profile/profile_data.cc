@@ -5,16 +5,19 @@
 #include <tuple>
 #include <utility>
 
+#include "estimate/random_bits.h"
+
 namespace hbbp {
 namespace {
 
 auto KeyOf(const IpCount& count) {
-  return std::tie(count.module, count.offset, count.position, count.source, count.thread);
+  return std::tie(count.module, count.offset, count.position, count.source, count.thread,
+                  count.slice);
 }
 
 auto KeyOf(const BranchCount& branch) {
   return std::tie(branch.to_module, branch.to, branch.stream_end, branch.from_module, branch.from,
-                  branch.source, branch.thread);
+                  branch.source, branch.thread, branch.slice);
 }
 
 auto KeyOf(const IbsCount& count) {
@@ -70,6 +73,13 @@ void Join(const std::string& more, std::string* list) {
 }
 
 }  // namespace
+
+uint64_t SeedOf(const IpCount& count) {
+  const uint64_t slice = count.slice == kNoSlice ? 0 : uint64_t{count.slice} + 1;
+  return RandomBits(count.offset ^ uint64_t{count.thread} << 48 ^ uint64_t{count.source} << 40 ^
+                    slice << 28)
+      .Next();
+}
 
 void Normalize(std::vector<IpCount>* counts) { SortAndAdd(counts); }
 void Normalize(std::vector<IbsCount>* counts) { SortAndAdd(counts); }

@@ -13,6 +13,7 @@
 #include "base/unique_fd.h"
 #include "estimate/stream_estimator.h"
 #include "profile/kernel_record.h"
+#include "profile/time_slices.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -71,7 +72,7 @@ struct SourceRecord {
   uint64_t largest_period = 0;
 };
 
-// Samples at one address, of one thread, from one source.
+// Samples at one address, of one thread, from one source, in one slice of time.
 struct IpCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
   uint32_t thread = 0;
@@ -82,6 +83,7 @@ struct IpCount {
   uint64_t samples = 0;
   double period_sum = 0;      // of the samples' periods: events observed
   double period_squares = 0;  // sum of squares: the variance of period_sum (Poisson)
+  uint32_t slice = kNoSlice;
 };
 
 // BranchCount::from_module and to_module of an address that nothing was mapped at.
@@ -96,7 +98,8 @@ inline constexpr uint64_t kStreamLeavesModule = UINT64_MAX - 1;
 // it.
 inline constexpr uint64_t kStreamCut = UINT64_MAX - 2;
 
-// A taken branch, of one thread, from one source, and the stream of code that followed it.
+// A taken branch, of one thread, from one source, in one slice of time, and the stream of code that
+// followed it.
 struct BranchCount {
   uint32_t source = 0;  // indices of the vectors of ProfileData
   uint32_t thread = 0;
@@ -113,6 +116,7 @@ struct BranchCount {
   // if every place in a stack were as likely.
   uint64_t oldest = 0;
   double oldest_expected = 0;
+  uint32_t slice = kNoSlice;
 
   bool HasStream() const { return stream_end != kNoStream && stream_end != kStreamCut; }
 };
@@ -147,6 +151,9 @@ struct IbsLine {
   uint64_t miss_cycles = 0;
 };
 
+// For DealSamples (estimate/ebs_replicates.h): what was counted apart is dealt apart.
+uint64_t SeedOf(const IpCount& count);
+
 struct ProfileData {
   uint32_t pid = 0;
   uint64_t start_time_ns = 0;  // CLOCK_REALTIME
@@ -156,8 +163,10 @@ struct ProfileData {
   std::vector<SourceRecord> sources;
   std::vector<ThreadRecord> threads;
   std::vector<ModuleRecord> modules;
-  std::vector<IpCount> counts;  // sorted by module, offset, position, source, thread
-  // Sorted by to_module, to, stream_end, from_module, from, source, thread; no two alike.
+  TimeSlices slices;
+  // Sorted by module, offset, position, source, thread, slice.
+  std::vector<IpCount> counts;
+  // Sorted by to_module, to, stream_end, from_module, from, source, thread, slice; no two alike.
   std::vector<BranchCount> branches;
   std::vector<std::string> ibs_names;  // no two alike
   std::vector<IbsCount> ibs_counts;    // sorted by module, offset, event, source, thread

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "profile/ibs_section.h"
 #include "profile/section_io.h"
+#include "profile/slices_section.h"
 
 namespace hbbp {
 namespace {
@@ -34,6 +35,7 @@ enum class SectionType : uint32_t {
   kCounts = 5,
   kBranches = 6,
   kIbs = 7,
+  kSlices = 8,
 };
 
 struct Header {
@@ -260,19 +262,40 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData
   return reader.status();
 }
 
+struct StoredCount {
+  uint32_t source;
+  uint32_t thread;
+  uint32_t module;
+  IpPosition position;
+  uint64_t offset;
+  uint64_t samples;
+  double period_sum;
+  double period_squares;
+};
+
 std::vector<uint8_t> WriteCounts(const ProfileData& data) {
   Writer writer;
   writer.Put<uint64_t>(data.counts.size());
-  for (const IpCount& count : data.counts) writer.Put(count);
+  for (const IpCount& count : data.counts) {
+    writer.Put(StoredCount{count.source, count.thread, count.module, count.position, count.offset,
+                           count.samples, count.period_sum, count.period_squares});
+  }
   return writer.Take();
 }
 
 Status ReadCounts(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data) {
   Reader reader(bytes, "counts");
-  data->counts.resize(reader.GetCount(sizeof(IpCount)));
+  data->counts.resize(reader.GetCount(sizeof(StoredCount)));
   for (IpCount& count : data->counts) {
-    count = reader.Get<IpCount>();
-    if (version < 2) count.position = IpPosition::kAt;
+    const auto stored = reader.Get<StoredCount>();
+    count.source = stored.source;
+    count.thread = stored.thread;
+    count.module = stored.module;
+    if (version >= 2) count.position = stored.position;
+    count.offset = stored.offset;
+    count.samples = stored.samples;
+    count.period_sum = stored.period_sum;
+    count.period_squares = stored.period_squares;
   }
   return reader.status();
 }
@@ -411,7 +434,8 @@ struct SectionFormat {
   Status (*read)(std::span<const uint8_t>, uint32_t version, ProfileData*);
 };
 
-constexpr std::array<SectionFormat, 7> kSections = {{
+// Read in this order, wherever they are in the file: slices are those of counts and branches.
+constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
@@ -419,26 +443,32 @@ constexpr std::array<SectionFormat, 7> kSections = {{
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
     {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},
+    {SectionType::kSlices, 1, "slices", WriteSlices, ReadSlices},
 }};
 
 }  // namespace
 
 std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
-  std::array<std::vector<uint8_t>, kSections.size()> contents;
-  std::array<SectionEntry, kSections.size()> table{};
-  uint64_t offset = sizeof(Header) + sizeof(table);
-  for (size_t i = 0; i < kSections.size(); ++i) {
-    contents[i] = kSections[i].write(data);
-    table[i] = {static_cast<uint32_t>(kSections[i].type), kSections[i].version, offset,
-                contents[i].size(), Checksum(contents[i])};
-    offset += contents[i].size();
+  std::vector<std::vector<uint8_t>> contents;
+  std::vector<SectionEntry> table;
+  for (const SectionFormat& format : kSections) {
+    if (format.type == SectionType::kSlices && data.slices.width_ns == 0) continue;
+    const std::vector<uint8_t>& content = contents.emplace_back(format.write(data));
+    table.push_back(
+        {static_cast<uint32_t>(format.type), format.version, 0, content.size(), Checksum(content)});
+  }
+  const size_t table_size = table.size() * sizeof(SectionEntry);
+  uint64_t offset = sizeof(Header) + table_size;
+  for (SectionEntry& entry : table) {
+    entry.offset = offset;
+    offset += entry.size;
   }
   Header header{};
   std::memcpy(header.magic, kMagic, sizeof(kMagic));
   header.version = kVersion;
-  header.section_count = kSections.size();
+  header.section_count = static_cast<uint32_t>(table.size());
   header.file_size = offset;
-  header.table_checksum = Checksum({reinterpret_cast<const uint8_t*>(table.data()), sizeof(table)});
+  header.table_checksum = Checksum({reinterpret_cast<const uint8_t*>(table.data()), table_size});
   std::vector<uint8_t> file(offset);
   uint8_t* end = file.data();
   const auto append = [&end](const void* start, size_t size) {
@@ -447,7 +477,7 @@ std::vector<uint8_t> SerializeProfile(const ProfileData& data) {
     end += size;
   };
   append(&header, sizeof(header));
-  append(table.data(), sizeof(table));
+  append(table.data(), table_size);
   for (const std::vector<uint8_t>& content : contents) append(content.data(), content.size());
   return file;
 }
@@ -482,10 +512,10 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
     return MakeStatus(StatusCode::kBadFormat, "the section table is damaged");
   }
   ProfileData data;
-  for (uint32_t i = 0; i < header.section_count; ++i) {
-    SectionEntry entry;
-    std::memcpy(&entry, table.data() + i * sizeof(entry), sizeof(entry));
-    for (const SectionFormat& format : kSections) {
+  for (const SectionFormat& format : kSections) {
+    for (uint32_t i = 0; i < header.section_count; ++i) {
+      SectionEntry entry;
+      std::memcpy(&entry, table.data() + i * sizeof(entry), sizeof(entry));
       if (static_cast<uint32_t>(format.type) != entry.type) continue;
       if (entry.version > format.version) {
         return MakeStatus(StatusCode::kVersion,

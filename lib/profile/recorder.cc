@@ -170,6 +170,20 @@ void Recorder::Settle(uint64_t complete_ns) {
   }
   waiting_.resize(kept);
   bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
+  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
+}
+
+uint32_t Recorder::FindSlice(uint64_t time_ns) {
+  return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
+}
+
+void Recorder::JoinSlices() {
+  FoldBranches();
+  for (BranchCount& branch : data_.branches) branch.slice = HalfOf(branch.slice);
+  Normalize(&data_.branches);
+  sorted_branches_ = data_.branches.size();
+  ip_table_.JoinSlices();
+  table_start_ns_ = table_end_ns_ = 0;
 }
 
 void Recorder::Count(const IpSample& sample) {
@@ -190,7 +204,8 @@ void Recorder::Count(const IpSample& sample) {
     offset = placement->OffsetOf(sample.ip).value;
     CaptureCode(module, sample.ip);
   }
-  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, offset, sample.position},
+  ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, SliceAt(sample.time_ns),
+                   offset, sample.position},
                   sample.period);
 }
 
@@ -226,6 +241,7 @@ ProfileData Recorder::Snapshot() {
   Normalize(&data_.branches);
   sorted_branches_ = data_.branches.size();
   ProfileData snapshot = data_;
+  snapshot.slices = slice_clock_.slices();
   for (size_t i = 0; i < snapshot.sources.size(); ++i) {
     TraceStatistics own;
     AddCounter("worker-bursts", source_states_[i].worker_bursts, &own.counters);
@@ -241,6 +257,6 @@ ProfileData Recorder::Snapshot() {
   return snapshot;
 }
 
-void Recorder::Clear() { *this = Recorder(pid_); }
+void Recorder::Clear() { *this = Recorder(pid_, slice_ns_); }
 
 }  // namespace hbbp

@@ -26,14 +26,18 @@ namespace hbbp {
 // One thread at a time.
 class Recorder : public SampleSink {
  public:
-  // 0: of the calling process.
-  explicit Recorder(pid_t pid = 0) : pid_(pid) {}
+  // Process 0: the calling one. Slices 0: none are kept.
+  explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0)
+      : pid_(pid), slice_ns_(slice_ns), slice_clock_(slice_ns) {}
 
   // What a backend that was started tells belongs to these sources from here on. All have been
   // settled that the one before it told. Returns their indices.
   std::vector<uint32_t> AddSources(std::vector<SourceRecord> sources);
   uint32_t AddSource(SourceRecord source) { return AddSources({std::move(source)}).front(); }
   SourceRecord& source(uint32_t index) { return data_.sources[index]; }
+
+  // The first slice begins, if this is the first call.
+  void BeginSlices(uint64_t time_ns) { slice_clock_.Begin(time_ns); }
 
   // Notes what is mapped now, as mapped at `time_ns`.
   void AddCurrentMappings(uint64_t time_ns);
@@ -95,10 +99,17 @@ class Recorder : public SampleSink {
   void CaptureCode(uint32_t module, RuntimeAddress address);
   CodeLocation Locate(uint64_t address);
   void FoldBranches();
+  uint32_t SliceAt(uint64_t time_ns) {
+    return slice_clock_.is_on() ? FindSlice(time_ns) : kNoSlice;
+  }
+  uint32_t FindSlice(uint64_t time_ns);
+  void JoinSlices();
   void Identify(uint32_t module);
   void CaptureAround(uint32_t module, RuntimeAddress address);
 
   pid_t pid_;
+  uint64_t slice_ns_;
+  SliceClock slice_clock_;
   ProfileData data_;
   std::vector<uint32_t> current_sources_;  // by the number that the backend gives them
   AddressSpace address_space_;
@@ -112,15 +123,16 @@ class Recorder : public SampleSink {
   std::vector<IpSample> waiting_;
   uint64_t samples_ = 0;
 
-  // Branches are counted by run-time address as long as an address means the same: during
-  // [table_start_ns_, table_end_ns_), between two mappings that replaced another. What was counted
-  // is then folded into data_.branches, whose first part is sorted.
+  // Branches are counted by run-time address as long as an address means the same, and in one slice
+  // of time: during [table_start_ns_, table_end_ns_), between two mappings that replaced another.
+  // What was counted is then folded into data_.branches, whose first part is sorted.
   BurstQueue bursts_;
   BranchTable table_;  // of one source
   uint32_t table_source_ = 0;
+  uint32_t table_slice_ = kNoSlice;
   std::vector<uint64_t> replacements_ns_;  // sorted, each once
   uint64_t table_start_ns_ = 0;
-  uint64_t table_end_ns_ = UINT64_MAX;
+  uint64_t table_end_ns_ = slice_ns_ == 0 ? UINT64_MAX : 0;
   uint64_t table_last_ns_ = 0;  // of the latest burst in the table
   size_t sorted_branches_ = 0;
   uint64_t burst_number_ = 0;

@@ -79,9 +79,13 @@ void Recorder::NoteReplacement(uint64_t time_ns) {
 }
 
 void Recorder::EnterPeriodOf(uint64_t time_ns) {
+  table_slice_ = SliceAt(time_ns);
   const auto next = std::upper_bound(replacements_ns_.begin(), replacements_ns_.end(), time_ns);
   table_start_ns_ = next == replacements_ns_.begin() ? 0 : *std::prev(next);
   table_end_ns_ = next == replacements_ns_.end() ? UINT64_MAX : *next;
+  if (table_slice_ == kNoSlice) return;
+  table_start_ns_ = std::max(table_start_ns_, slice_clock_.StartOf(table_slice_));
+  table_end_ns_ = std::min(table_end_ns_, slice_clock_.EndOf(table_slice_));
 }
 
 CodeLocation Recorder::Locate(uint64_t address) {
@@ -96,6 +100,7 @@ void Recorder::FoldBranches() {
   for (const BranchTable::Entry& entry : table_.entries()) {
     data_.branches.push_back(
         BranchCountOf(entry, table_source_, [this](uint64_t address) { return Locate(address); }));
+    data_.branches.back().slice = table_slice_;
   }
   table_.Clear();
   table_last_ns_ = 0;

@@ -17,7 +17,7 @@ namespace {
 SourceKind KindOf(SourceFamily family, const ObservedBlock& observed, const ProfileData& data) {
   if (family == SourceFamily::kStreams) {
     return observed.streams.empty() ? SourceKind::kNone
-                                    : data.sources[observed.streams.begin()->first.first].kind;
+                                    : data.sources[observed.streams.begin()->first.source].kind;
   }
   return observed.counts.empty() ? SourceKind::kNone
                                  : data.sources[data.counts[observed.counts.front()].source].kind;
@@ -51,7 +51,7 @@ std::vector<ResolvedProfile::ObservedModule> ResolvedProfile::Observe() const {
   contributions_.reserve(data_.counts.size());
   for (const IpCount& count : data_.counts) {
     contributions_.push_back({kNoIndex, count.thread, count.source, kNoIndex, count.samples,
-                              count.period_sum, count.period_squares});
+                              count.period_sum, count.period_squares, count.slice});
   }
   std::vector<ObservedModule> all;
   IndexRange counts, branches;
@@ -208,6 +208,8 @@ void ResolvedProfile::ChooseByBlock(const ObservedModule& observed,
     record.block = block.block;
     record.bias = block.bias;
     record.families = CountFamilies(block);
+    record.fell_through = block.fell_through;
+    Scale(scales_.streams, &record.fell_through);
     const SourceFamily family = FamilyFor(observed, record);
     record.source = KindOf(family, block, data_);
     if (family == SourceFamily::kStreams) {
@@ -224,17 +226,17 @@ void ResolvedProfile::ChooseByBlock(const ObservedModule& observed,
   }
 }
 
-// How much of a block each thread did, by all sources.
-ResolvedProfile::ThreadWeights ResolvedProfile::WeightsByThread(
+// How much of a block each thread did in each slice, by all sources.
+ResolvedProfile::OriginWeights ResolvedProfile::WeightsByOrigin(
     const ObservedBlock& observed) const {
-  ThreadWeights weights;
+  OriginWeights weights;
   for (const size_t i : observed.counts) {
     const Contribution& contribution = contributions_[i];
-    weights[{contribution.source, contribution.thread}] +=
+    weights[{contribution.source, contribution.thread, contribution.slice}] +=
         contribution.period_sum / observed.block.instruction_count;
   }
-  for (const auto& [source_and_thread, sums] : observed.streams) {
-    weights[source_and_thread] += sums.weights * scales_.streams;
+  for (const auto& [origin, sums] : observed.streams) {
+    weights[origin] += sums.weights * scales_.streams;
   }
   return weights;
 }
@@ -256,22 +258,22 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
   for (size_t first = 0, end = 0; first < combined.size(); first = end) {
     const AddressRange function =
         resolved.code->FunctionAround(combined[first].block.start).value_or(AddressRange{});
-    ThreadWeights threads_of_function;
+    OriginWeights origins_of_function;
     for (end = first;
          end == first || (end < combined.size() && function.Contains(combined[end].block.start));
          ++end) {
       const ObservedBlock* evidence = evidence_of(combined[end]);
       if (evidence == nullptr) continue;
-      for (const auto& [key, weight] : WeightsByThread(*evidence)) {
-        threads_of_function[key] += weight * evidence->block.instruction_count;
+      for (const auto& [key, weight] : WeightsByOrigin(*evidence)) {
+        origins_of_function[key] += weight * evidence->block.instruction_count;
       }
     }
-    // A block that nobody observed is of one thread: there may be many of both.
-    ThreadWeights busiest_thread;
+    // A block that nobody observed is of one thread and slice: there may be many of all.
+    OriginWeights busiest_origin;
     const auto busiest =
-        std::max_element(threads_of_function.begin(), threads_of_function.end(),
+        std::max_element(origins_of_function.begin(), origins_of_function.end(),
                          [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (busiest != threads_of_function.end()) busiest_thread.insert(*busiest);
+    if (busiest != origins_of_function.end()) busiest_origin.insert(*busiest);
     for (size_t i = first; i < end; ++i) {
       const ObservedBlock* evidence = evidence_of(combined[i]);
       BlockRecord record;
@@ -284,28 +286,32 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
       if (evidence != nullptr) {
         record.bias = evidence->bias;
         record.families = CountFamilies(*evidence);
+        record.fell_through = evidence->fell_through;
+        Scale(scales_.streams, &record.fell_through);
         for (const size_t sample : evidence->counts) record.samples += data_.counts[sample].samples;
         functions_[record.function].samples += record.samples + evidence->streams_into_function;
         record.samples += evidence->all_streams.streams;
       }
       AddCombined(std::move(record),
-                  evidence != nullptr ? WeightsByThread(*evidence) : busiest_thread, replicates);
+                  evidence != nullptr ? WeightsByOrigin(*evidence) : busiest_origin, replicates);
     }
   }
 }
 
-void ResolvedProfile::AddCombined(BlockRecord record, const ThreadWeights& threads,
+void ResolvedProfile::AddCombined(BlockRecord record, const OriginWeights& origins,
                                   FunctionReplicates* replicates) const {
   const double length = record.block.instruction_count;
   functions_[record.function].instructions += record.estimate.count * length;
   (*replicates)[record.function].Add(record.replicates, length);
   double whole = 0;
-  for (const auto& [key, weight] : threads) whole += weight;
-  for (const auto& [source_and_thread, weight] : threads) {
+  for (const auto& [origin, weight] : origins) whole += weight;
+  for (const auto& [origin, weight] : origins) {
     if (whole <= 0) break;
     StreamContribution part;
     part.block = static_cast<uint32_t>(blocks_.size());
-    std::tie(part.source, part.thread) = source_and_thread;
+    part.source = origin.source;
+    part.thread = origin.thread;
+    part.slice = origin.slice;
     part.sums.weights = record.estimate.count * weight / whole;
     part.sums.replicates.Add(record.replicates, weight / whole);
     stream_contributions_.push_back(part);
@@ -343,10 +349,9 @@ void ResolvedProfile::CountSamples(const ObservedBlock& observed, BlockRecord* r
 // `record` becomes the next of blocks_.
 void ResolvedProfile::CountStreams(const ObservedBlock& observed, BlockRecord* record) const {
   StreamSums total;
-  for (const auto& [source_and_thread, sums] : observed.streams) {
-    const auto [source, thread] = source_and_thread;
-    StreamContribution& contribution = stream_contributions_.emplace_back(
-        StreamContribution{static_cast<uint32_t>(blocks_.size()), thread, source, sums});
+  for (const auto& [origin, sums] : observed.streams) {
+    StreamContribution& contribution = stream_contributions_.emplace_back(StreamContribution{
+        static_cast<uint32_t>(blocks_.size()), origin.thread, origin.source, sums, origin.slice});
     Scale(scales_.streams, &contribution.sums);
     total.Add(contribution.sums);
   }

@@ -27,6 +27,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
     : data_(std::move(data)),
       source_samples_(data_.sources.size()),
       thread_samples_(data_.threads.size()),
+      slice_samples_(data_.slices.count),
       module_samples_(data_.modules.size()),
       unmapped_(data_.sources.size()),
       unexplained_(data_.sources.size()),
@@ -35,6 +36,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
   for (const IpCount& count : data_.counts) {
     source_samples_[count.source] += count.samples;
     thread_samples_[count.thread] += count.samples;
+    if (count.slice != kNoSlice) slice_samples_[count.slice] += count.samples;
     module_samples_[count.module] += count.samples;
   }
   for (size_t i = 0; i < data_.sources.size(); ++i) {
@@ -46,6 +48,7 @@ ResolvedProfile::ResolvedProfile(ProfileData data)
     if (branch.stream_end == kNoStream) {
       source_samples_[branch.source] += branch.number;
       thread_samples_[branch.thread] += branch.number;
+      if (branch.slice != kNoSlice) slice_samples_[branch.slice] += branch.number;
     }
     if (branch.to_module == kNoModule) {
       unmapped_[branch.source] += branch.number;
@@ -142,6 +145,7 @@ Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
 void ResolvedProfile::SetEstimator(EstimatorOptions options) {
   estimator_options_ = std::move(options);
   resolve_once_ = std::make_unique<std::once_flag>();
+  find_loops_once_ = std::make_unique<std::once_flag>();
   std::fill(unexplained_.begin(), unexplained_.end(), UnexplainedCounts{});
   std::fill(superseded_.begin(), superseded_.end(), 0);
   blocks_.clear();
@@ -190,6 +194,12 @@ const std::vector<TakenBranchRecord>& ResolvedProfile::branches() const {
 const std::vector<IbsSumRecord>& ResolvedProfile::ibs_sums() const {
   Resolve();
   return ibs_sums_;
+}
+
+const ProfileLoops& ResolvedProfile::loops() const {
+  Resolve();
+  std::call_once(*find_loops_once_, [this] { loops_ = FindProfileLoops(*this); });
+  return loops_;
 }
 
 void ResolvedProfile::Resolve() const {
@@ -290,6 +300,7 @@ void ResolvedProfile::ResolveBranches() const {
     record.to = AddressIn(branch.to_module, branch.to);
     record.observed = branch.number;
     record.count = branch.weights * scales_.streams;
+    record.replicates.Add(branch.replicates, scales_.streams);
     record.bias = {branch.oldest, branch.oldest_expected};
     all.push_back(record);
   }
@@ -306,6 +317,7 @@ void ResolvedProfile::ResolveBranches() const {
     }
     branches_.back().observed += record.observed;
     branches_.back().count += record.count;
+    branches_.back().replicates.Add(record.replicates);
     branches_.back().bias.Add(record.bias);
   }
 }
@@ -374,6 +386,20 @@ bool ResolvedProfile::DecodeAt(const ModuleState& state, ModuleAddress address,
   }
   return decoder_->Decode(state.resolved.code->CodeAt(address, kMaxInstructionLength),
                           address.value, instruction);
+}
+
+std::vector<Block> ResolvedProfile::FunctionBlocks(uint32_t module, ModuleAddress address) const {
+  std::lock_guard lock(mutex_);
+  const ModuleState* state = OpenModule(module);
+  return state->blocks == nullptr ? std::vector<Block>() : state->blocks->FunctionBlocks(address);
+}
+
+std::vector<ReadJumpTable> ResolvedProfile::JumpTables(uint32_t module,
+                                                       ModuleAddress address) const {
+  std::lock_guard lock(mutex_);
+  const ModuleState* state = OpenModule(module);
+  return state->blocks == nullptr ? std::vector<ReadJumpTable>()
+                                  : state->blocks->JumpTables(address);
 }
 
 StatusOr<Instruction> ResolvedProfile::Decode(uint32_t module, ModuleAddress address) const {

@@ -24,6 +24,7 @@
 #include "profile/kernel_resolver.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
+#include "profile/profile_loops.h"
 
 namespace hbbp {
 
@@ -45,6 +46,7 @@ struct BlockRecord {
   // Of the source: IP samples in the block, streams across it.
   uint64_t samples = 0;
   ReplicateSums replicates;  // of the count, if HasReplicates(source); see stream_estimator.h
+  StreamSums fell_through;   // streams that went on into the block behind it
   BranchBias bias;           // of the branches in it
   FamilyCounts families;
 };
@@ -67,6 +69,7 @@ struct Contribution {
   uint64_t samples = 0;
   double period_sum = 0;
   double period_squares = 0;
+  uint32_t slice = kNoSlice;
 };
 
 // The same, according to one source of streams, or its part in a count of several sources.
@@ -75,6 +78,7 @@ struct StreamContribution {
   uint32_t thread = 0;
   uint32_t source = 0;
   StreamSums sums;
+  uint32_t slice = kNoSlice;
 };
 
 // An address whose module is not known, or has no code to tell it by.
@@ -90,6 +94,7 @@ struct TakenBranchRecord {
   // Executions, on the scale of block counts. The last branch of a burst adds nothing, so that each
   // burst adds as much as its streams do.
   double count = 0;
+  ReplicateSums replicates;  // of the count
   BranchBias bias;
 };
 
@@ -125,6 +130,8 @@ class ResolvedProfile {
   // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
   uint64_t SamplesOfThread(uint32_t thread) const { return thread_samples_[thread]; }
+  // The same; below data().slices.count.
+  uint64_t SamplesOfSlice(uint32_t slice) const { return slice_samples_[slice]; }
   // IP samples in it, taken branches into it.
   uint64_t SamplesOfModule(uint32_t module) const { return module_samples_[module]; }
   // IP samples and targets of taken branches that were in no known mapping.
@@ -150,6 +157,7 @@ class ResolvedProfile {
   const std::vector<TakenBranchRecord>& branches() const;  // by source, then by target
   // By module, address and event.
   const std::vector<IbsSumRecord>& ibs_sums() const;
+  const ProfileLoops& loops() const;
 
   // kNotFound: no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
@@ -160,6 +168,10 @@ class ResolvedProfile {
   // and may be asked by any thread. Errors: kNotFound (no module, no debug information), kMismatch,
   // kUnsupported (no libdw; not for kernels and generated code), kBadFormat, kIo.
   StatusOr<const SourceLines*> LinesOf(uint32_t module) const;
+  // All blocks of the function (or part) around an address, and the jump tables that it uses; empty
+  // where there is no code.
+  std::vector<Block> FunctionBlocks(uint32_t module, ModuleAddress address) const;
+  std::vector<ReadJumpTable> JumpTables(uint32_t module, ModuleAddress address) const;
   // Of a block of blocks().
   BlockFeatures FeaturesOf(const BlockRecord& record) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
@@ -180,8 +192,8 @@ class ResolvedProfile {
     IndexRange counts;
     BlockObservations observations;
   };
-  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;           // by index
-  using ThreadWeights = std::map<std::pair<uint32_t, uint32_t>, double>;  // by source and thread
+  using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
+  using OriginWeights = std::map<StreamOrigin, double>;
 
   void Resolve() const;
   void ResolveOnce() const;
@@ -197,8 +209,8 @@ class ResolvedProfile {
   void ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates) const;
   void EstimateByFlow(const ObservedModule& observed, BlockMap* map,
                       FunctionReplicates* replicates) const;
-  ThreadWeights WeightsByThread(const ObservedBlock& observed) const;
-  void AddCombined(BlockRecord record, const ThreadWeights& threads,
+  OriginWeights WeightsByOrigin(const ObservedBlock& observed) const;
+  void AddCombined(BlockRecord record, const OriginWeights& origins,
                    FunctionReplicates* replicates) const;
   void AddBlock(const ObservedBlock& observed, BlockRecord record,
                 FunctionReplicates* replicates) const;
@@ -223,12 +235,14 @@ class ResolvedProfile {
   KernelFiles kernel_files_;
   std::vector<uint64_t> source_samples_;
   std::vector<uint64_t> thread_samples_;
+  std::vector<uint64_t> slice_samples_;
   std::vector<uint64_t> module_samples_;
   std::vector<uint64_t> unmapped_;
 
   EstimatorOptions estimator_options_;
 
   mutable std::unique_ptr<std::once_flag> resolve_once_ = std::make_unique<std::once_flag>();
+  mutable std::unique_ptr<std::once_flag> find_loops_once_ = std::make_unique<std::once_flag>();
   mutable EstimatorKind estimator_ = EstimatorKind::kAuto;
   mutable FamilyScales scales_;
   mutable double mean_count_ = 0;  // of the blocks that were observed
@@ -240,6 +254,7 @@ class ResolvedProfile {
   mutable std::vector<StreamContribution> stream_contributions_;
   mutable std::vector<TakenBranchRecord> branches_;
   mutable std::vector<IbsSumRecord> ibs_sums_;
+  mutable ProfileLoops loops_;
 
   mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;

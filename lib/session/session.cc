@@ -82,7 +82,9 @@ size_t ThreadLocalBytes() {
 }  // namespace
 
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
-    : settings_(settings), backend_(std::move(backend)), recorder_(settings.backend.pid) {
+    : settings_(settings),
+      backend_(std::move(backend)),
+      recorder_(settings.backend.pid, settings.slice_ns) {
   ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
@@ -316,6 +318,7 @@ Status Session::Attach() {
   // The events already tell of what is mapped from now on.
   recorder_.AddCurrentMappings(begin_ns);
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
+  recorder_.BeginSlices(run_start_ns_);
   if (!ever_started_) first_start_realtime_ns_ = ClockNs(CLOCK_REALTIME);
   ever_started_ = true;
   running_ = true;

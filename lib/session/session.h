@@ -45,6 +45,7 @@ struct SessionSettings {
   SessionObserver* observer = nullptr;
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
+  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
 };
 
 // All functions may be called from any thread, at once.

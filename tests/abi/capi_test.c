@@ -271,6 +271,9 @@ static void test_null(void) {
   import_options.moved_file_count = 0;
   import_options.ebs_method = 3;
   CHECK_REFUSES("ebs_method", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.ebs_method = 0;
+  import_options.slice_ns = HBBP_SHORTEST_SLICE_NS - 1;
+  CHECK_REFUSES("slice_ns", hbbp_profile_import("/none", &import_options, &out, &error));
   HBBP_INIT(hbbp_kernel_files, kernel_files);
   CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
   CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
@@ -359,6 +362,31 @@ static void test_null(void) {
   CHECK(hbbp_profile_ibs_sum_count(NULL) == 0 && hbbp_profile_ibs_sum_count(empty) == 0);
   CHECK(hbbp_profile_ibs_bucket_count(NULL) == 0 && hbbp_profile_ibs_bucket_count(empty) == 0);
   CHECK(hbbp_profile_ibs_line_count(NULL) == 0 && hbbp_profile_ibs_line_count(empty) == 0);
+  hbbp_loop loop;
+  uint32_t loop_of_block = 0;
+  CHECK_REFUSES("profile",
+                hbbp_profile_copy_loops(NULL, 0, 1, sizeof(loop), &loop, &copied, &error));
+  CHECK_REFUSES("loops", hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), NULL, &copied, &error));
+  CHECK_REFUSES("size", hbbp_profile_copy_loops(empty, 0, 1, 4, &loop, &copied, &error));
+  CHECK_REFUSES("copied", hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), &loop, NULL, &error));
+  CHECK_REFUSES("profile",
+                hbbp_profile_copy_loops_of_blocks(NULL, 0, 1, &loop_of_block, &copied, &error));
+  CHECK_REFUSES("loops", hbbp_profile_copy_loops_of_blocks(empty, 0, 1, NULL, &copied, &error));
+  CHECK_REFUSES("copied",
+                hbbp_profile_copy_loops_of_blocks(empty, 0, 1, &loop_of_block, NULL, &error));
+  CHECK_OK(hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), &loop, &copied, &error));
+  CHECK(copied == 0);
+  CHECK_OK(hbbp_profile_copy_loops_of_blocks(empty, 0, 1, &loop_of_block, &copied, &error));
+  CHECK(copied == 0);
+  CHECK(hbbp_profile_loop_count(NULL) == 0 && hbbp_profile_loop_count(empty) == 0);
+  HBBP_INIT(hbbp_slice, slice);
+  CHECK(hbbp_profile_slice_count(NULL) == 0 && hbbp_profile_slice_count(empty) == 0);
+  CHECK_REFUSES("profile", hbbp_profile_slice_at(NULL, 0, &slice, &error));
+  CHECK_REFUSES("slice", hbbp_profile_slice_at(empty, 0, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0", hbbp_profile_slice_at(empty, 0, &slice, &error));
+  CHECK_REFUSES("profile", hbbp_profile_select_slice(NULL, 0, &out, &error));
+  CHECK_REFUSES("selected", hbbp_profile_select_slice(empty, 0, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0", hbbp_profile_select_slice(empty, 0, &out, &error));
   HBBP_INIT(hbbp_estimator_options, estimator);
   HBBP_INIT(hbbp_estimator_info, estimator_info);
   double features[1];
@@ -495,6 +523,8 @@ static void test_options(void) {
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = 1000);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "imprecise", imprecise = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "ebs_method", ebs_method = -1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = 1);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "slice_ns", slice_ns = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "pid", pid = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "branch_period", branch_period = UINT64_MAX);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "event", event = -1);
@@ -899,7 +929,8 @@ static void check_mixes(const hbbp_profile *profile, double instructions) {
     hbbp_mix_destroy(mix);
   }
   mix = NULL;
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys", hbbp_mix_create(profile, 16, &mix, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys",
+              hbbp_mix_create(profile, 1u << 20, &mix, &error));
   CHECK(mix == NULL);
 }
 

@@ -64,6 +64,10 @@ void TestErrors(const std::string& folder) {
   CHECK(empty.ibs_sums().empty());
   CHECK(empty.ibs_buckets().empty());
   CHECK(empty.ibs_lines().empty());
+  CHECK(empty.loops().empty());
+  CHECK(empty.loops_of_blocks().empty());
+  CHECK(empty.slices().empty());
+  CHECK(StatusOf([&] { empty.select_slice(0); }) == HBBP_ERROR_NOT_FOUND);
   CHECK(empty.instruction_mix().rows().empty());
   empty.set_estimator(HBBP_ESTIMATOR_TREE);
   CHECK(empty.estimator().estimator == HBBP_ESTIMATOR_TREE);
@@ -99,8 +103,29 @@ void TestLists(const hbbp::profile& profile) {
   CHECK(in_rows == mix.total());
 }
 
+// Samples in the first and in the fourth.
+void TestSlices(const hbbp::profile& profile) {
+  const std::vector<hbbp_slice> slices = profile.slices();
+  CHECK(slices.size() == 4);
+  CHECK(slices.at(3).start_ns == 3 * HBBP_SHORTEST_SLICE_NS);
+  CHECK(slices.at(3).end_ns == 4 * HBBP_SHORTEST_SLICE_NS);
+  CHECK(slices.at(0).samples == 1 && slices.at(1).samples == 0 && slices.at(3).samples == 1);
+  const hbbp::mix mix = profile.instruction_mix(HBBP_MIX_BY_SLICE);
+  CHECK(mix.rows().size() == 2);
+  for (const hbbp_mix_row& row : mix.rows()) {
+    CHECK(row.slice == 0 || row.slice == 3);
+    CHECK(std::abs(row.instructions - mix.total() / 2) < 1e-9);
+    CHECK(std::abs(profile.select_slice(row.slice).instruction_mix().total() - row.instructions) <
+          1e-9);
+  }
+}
+
 void TestFedSession() {
-  hbbp::fed_session session;
+  auto options = hbbp::detail::sized<hbbp_feed_options>();
+  options.slice_ns = 1;
+  CHECK(StatusOf([&] { hbbp::fed_session{options}; }) == HBBP_ERROR_INVALID_ARGUMENT);
+  options.slice_ns = HBBP_SHORTEST_SLICE_NS;
+  hbbp::fed_session session(options);
   CHECK(StatusOf([&] { session.start(); }) == HBBP_ERROR_INVALID_STATE);
   CHECK(StatusOf([&] { session.feed_perf_records("", 0); }) == HBBP_ERROR_INVALID_STATE);
   auto source = hbbp::detail::sized<hbbp_feed_source>();
@@ -125,12 +150,25 @@ void TestFedSession() {
   sample.branch_count = 11;
   session.feed(index, {sample});
   CHECK(session.info().waiting == 2);
+  sample.time_ns += 3 * HBBP_SHORTEST_SLICE_NS;
   session.finish_round();
   session.finish_round();
   CHECK(session.info().waiting == 0);
   session.flush();
   hbbp::fed_session moved = std::move(session);
-  const std::vector<hbbp_block> blocks = moved.snapshot().blocks();
+  moved.feed(index, {sample});
+  moved.flush();
+  TestSlices(moved.snapshot());
+  const hbbp::profile profile = moved.snapshot().select_slice(0);
+  const std::vector<hbbp_loop> loops = profile.loops();
+  CHECK(loops.size() == 1);
+  CHECK(loops.at(0).header == 0x7000);
+  CHECK(loops.at(0).flags == 0);
+  CHECK(loops.at(0).trip_basis == HBBP_TRIPS_UNKNOWN);
+  CHECK(std::abs(loops.at(0).iterations - 100) < 1e-9);
+  CHECK(std::abs(loops.at(0).own_instructions - 200) < 1e-9);
+  CHECK(profile.loops_of_blocks() == std::vector<std::uint32_t>{0});
+  const std::vector<hbbp_block> blocks = profile.blocks();
   CHECK(blocks.size() == 1);
   CHECK(blocks.at(0).source == HBBP_SOURCE_LBR);
   CHECK(std::abs(blocks.at(0).count - 100) < 1e-9);

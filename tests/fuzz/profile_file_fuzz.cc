@@ -67,6 +67,24 @@ void CheckProfile(ProfileData data) {
   }
   for (const hbbp::IbsCount& count : profile.data().ibs_counts) ibs -= count.sum;
   Require(ibs == 0);
+  const hbbp::ProfileLoops& loops = profile.loops();
+  Require(loops.innermost.size() == profile.blocks().size());
+  for (const uint32_t loop : loops.innermost) {
+    Require(loop == hbbp::kNoIndex || loop < loops.loops.size());
+  }
+  for (size_t i = 0; i < loops.loops.size(); ++i) {
+    Require(loops.loops[i].parent == hbbp::kNoIndex || loops.loops[i].parent < i);
+  }
+  uint64_t in_slices = 0;
+  for (uint32_t i = 0; i < profile.data().slices.count; ++i) in_slices += profile.SamplesOfSlice(i);
+  for (const hbbp::IpCount& count : profile.data().counts) {
+    if (count.slice != hbbp::kNoSlice) in_slices -= count.samples;
+  }
+  for (const hbbp::BranchCount& branch : profile.data().branches) {
+    const bool is_last = branch.stream_end == hbbp::kNoStream;
+    if (branch.slice != hbbp::kNoSlice && is_last) in_slices -= branch.number;
+  }
+  Require(in_slices == 0);
   uint64_t taken = 0;
   for (const hbbp::TakenBranchRecord& branch : profile.branches()) taken += branch.observed;
   for (const hbbp::BranchCount& branch : profile.data().branches) taken -= branch.number;
@@ -77,7 +95,7 @@ void CheckProfile(ProfileData data) {
 std::vector<uint8_t> WithChecksums(const uint8_t* data, size_t size) {
   ProfileBytes bytes{ProfileData()};
   while (size >= 3) {
-    const uint32_t type = data[0] % 8;
+    const uint32_t type = data[0] % 9;
     const size_t claimed = data[1] + size_t{256} * data[2];
     const size_t length = claimed < size - 3 ? claimed : size - 3;
     bytes.SetSection(type, {data + 3, data + 3 + length});

@@ -13,7 +13,8 @@ inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";
 
 // Numbers as in hbbp_session_options, and when to stop, of CLOCK_MONOTONIC (0: never):
 // "event period-mode period frequency kernel deadline source trace-mode burst branch-period
-// expected-seconds event-type event-config ebs-method imprecise [event-name]".
+// expected-seconds event-type event-config ebs-method imprecise slice-ns
+// [event-name]".
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
 inline constexpr char kProfileSuffix[] = ".hbbp";

@@ -7,6 +7,7 @@
 #include "base/files.h"
 #include "options.h"
 #include "profile_view.h"
+#include "time_quantum.h"
 
 namespace hbbp::tools {
 namespace {
@@ -122,6 +123,7 @@ hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   options.include_kernel = record.kernel ? 1 : 0;
   options.imprecise = record.imprecise ? 1 : 0;
   options.ebs_method = ValueOf(kMethods, record.ebs_method);
+  options.slice_ns = record.slice_ns;
   options.pid = record.pid;
   return options;
 }
@@ -159,6 +161,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Choice("--mode", &record->trace_mode, NamesOf(kTraceModes),
                  "swbt: how branches are resolved: interpreted ahead (lookahead), by breakpoints, "
                  "or both and compared (verify)");
+  options.Value("--time-quantum", &record->time_quantum, "TIME",
+                "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
   options.Value("--duration", &record->duration_s, "S",
                 "stop profiling after S seconds; the program goes on to its end");
   options.Flag("--kernel", &record->kernel, "count kernel code too");
@@ -175,6 +179,11 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "The exit status is that of CMD; 2 if it could not be profiled.");
   return options.Parse(argc, argv);
 }
+Status FindSlices(RecordOptions* record) {
+  HBBP_ASSIGN_OR_RETURN(record->slice_ns, ParseTimeQuantum(record->time_quantum));
+  return OkStatus();
+}
+
 Status FindEventOf(RecordOptions* record) {
   if (IsIn(kEvents, record->event)) return OkStatus();
   if (record->event.find_first_of(" \t\n") != std::string::npos || record->event.size() > 200) {

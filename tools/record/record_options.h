@@ -29,6 +29,8 @@ struct RecordOptions {
   double duration_s = 0;
   bool kernel = false;
   bool imprecise = false;
+  std::string time_quantum;  // as it was given; empty: no slices
+  uint64_t slice_ns = 0;
   bool per_thread = false;
   uint64_t pid = 0;         // of a process that runs; 0: `command` is run
   bool is_outside = false;  // `command` is observed from outside
@@ -40,6 +42,9 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
 
 // The code of an event that has no name of hbbp's own.
 Status FindEventOf(RecordOptions* record);
+
+// What --time-quantum means.
+Status FindSlices(RecordOptions* record);
 
 // Do they go together, and does this machine have what they ask for?
 Status CheckRecordOptions(const RecordOptions& record);

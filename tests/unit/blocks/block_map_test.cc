@@ -293,6 +293,12 @@ TEST_CASE("entries of a relative jump table are leaders") {
   CHECK(map.statistics().jump_tables == 1);
   CHECK(map.statistics().jump_table_entries == 3);
   CHECK(map.statistics().unresolved_indirect_jumps == 0);
+
+  const std::vector<ReadJumpTable> tables = map.JumpTables({0x2000});
+  REQUIRE(tables.size() == 1);
+  CHECK(tables[0].jumps == std::vector<ModuleAddress>{{0x2013}});
+  CHECK(tables[0].targets == std::vector<ModuleAddress>{{0x2016}, {0x2018}, {0x201a}});
+  CHECK(map.JumpTables({0x9000}).empty());
 }
 
 TEST_CASE("a jump table without a guard ends where its entries make no sense") {

@@ -135,6 +135,8 @@ ProfileData FullProfile() {
       MakeCount(3, 1, 1, 0xffffffff81000000, 1, 1'000'000'007),
   };
   data.counts[3].position = IpPosition::kAfter;
+  data.slices = {100'000'000, 9};
+  data.counts[0].slice = 2;
   data.branches = {
       MakeBranch(2, 0, 2, 0x7001, 0, 0x1000, 0x1040, 3, 1'000'000),
       MakeBranch(2, 1, 2, 0x7001, 0, 0x1000, 0x1040, 5, 1'000'000),
@@ -143,6 +145,7 @@ ProfileData FullProfile() {
       MakeBranch(2, 0, 0, 0x1040, 2, 0x7000, kNoStream, 2, 1'000'000),
       MakeBranch(2, 0, 0, 0x1050, kNoModule, 0xbeef0000, 0xbeef0010, 1, 1'000'000),
   };
+  data.branches[0].slice = 8;
   data.branches[1].oldest = 4;
   data.branches[1].oldest_expected = 0.3125;
   data.branches[4].oldest_expected = 0.125;
@@ -177,7 +180,7 @@ std::string Describe(const std::vector<BranchCount>& branches) {
     out << "branch " << branch.source << ' ' << branch.thread << ' ' << branch.from_module << ' '
         << branch.from << ' ' << branch.to_module << ' ' << branch.to << ' ' << branch.stream_end
         << ' ' << branch.number << ' ' << branch.weights << " oldest " << branch.oldest << ' '
-        << branch.oldest_expected;
+        << branch.oldest_expected << " slice " << branch.slice;
     for (size_t i = 0; i < kReplicates; ++i) {
       if (branch.replicates.sums[i] != 0) out << ' ' << i << ':' << branch.replicates.sums[i];
     }
@@ -192,7 +195,7 @@ std::string Describe(const std::vector<IpCount>& counts) {
   for (const IpCount& count : counts) {
     out << "count " << count.module << ' ' << count.source << ' ' << count.thread << ' '
         << count.offset << ' ' << static_cast<int>(count.position) << ' ' << count.samples << ' '
-        << count.period_sum << ' ' << count.period_squares << '\n';
+        << count.period_sum << ' ' << count.period_squares << " slice " << count.slice << '\n';
   }
   return out.str();
 }
@@ -200,7 +203,7 @@ std::string Describe(const std::vector<IpCount>& counts) {
 std::string Describe(const ProfileData& data) {
   std::ostringstream out;
   out << data.pid << ' ' << data.start_time_ns << ' ' << data.duration_ns << ' ' << data.command
-      << '|' << data.host << '\n';
+      << '|' << data.host << " slices " << data.slices.width_ns << ' ' << data.slices.count << '\n';
   for (const SourceRecord& source : data.sources) {
     out << "source " << static_cast<int>(source.kind) << ' ' << static_cast<int>(source.event)
         << ' ' << static_cast<int>(source.period_mode) << ' ' << source.include_kernel << ' '

@@ -1,0 +1,124 @@
+#include "estimate/edge_counts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kSides = 2;
+enum Side : size_t { kIn = 0, kOut = 1 };
+
+class EdgeCounter {
+ public:
+  EdgeCounter(std::span<const std::optional<ReplicatedCount>> nodes,
+              std::span<const CountedEdge> edges)
+      : edges_(edges), nodes_(nodes.begin(), nodes.end()), counts_(edges.size()) {
+    for (size_t side = 0; side < kSides; ++side) {
+      unknown_[side].resize(nodes_.size());
+      first_[side].resize(nodes_.size() + 1);
+      for (const CountedEdge& edge : edges_) {
+        if (const uint32_t node = EndOf(edge, side); node < nodes_.size()) {
+          ++unknown_[side][node];
+          ++first_[side][node + 1];
+        }
+      }
+      for (size_t i = 0; i < nodes_.size(); ++i) first_[side][i + 1] += first_[side][i];
+      edges_of_[side].resize(first_[side].back());
+      std::vector<size_t> next(first_[side].begin(), first_[side].end() - 1);
+      for (size_t i = 0; i < edges_.size(); ++i) {
+        if (const uint32_t node = EndOf(edges_[i], side); node < nodes_.size()) {
+          edges_of_[side][next[node]++] = i;
+        }
+      }
+    }
+  }
+
+  std::vector<std::optional<ReplicatedCount>> Count() {
+    // Edges that are all of a node first, which tell of themselves best.
+    for (size_t node = 0; node < nodes_.size(); ++node) {
+      for (size_t side = 0; side < kSides; ++side) Consider(node, side);
+    }
+    while (!waiting_.empty()) {
+      const auto [node, side] = waiting_.front();
+      waiting_.pop_front();
+      Settle(node, side);
+    }
+    return std::move(counts_);
+  }
+
+ private:
+  static uint32_t EndOf(const CountedEdge& edge, size_t side) {
+    return side == kIn ? edge.to : edge.from;
+  }
+
+  // A side may tell of its last edge, or of the node if it has no count.
+  void Consider(size_t node, size_t side) {
+    const bool tells_edge = nodes_[node] && unknown_[side][node] == 1;
+    const bool has_edges = first_[side][node] != first_[side][node + 1];
+    const bool tells_node = !nodes_[node] && has_edges && unknown_[side][node] == 0;
+    if (tells_edge || tells_node) waiting_.push_back({node, side});
+  }
+
+  void Settle(size_t node, size_t side) {
+    ReplicatedCount sum;
+    std::optional<size_t> unknown;
+    for (size_t i = first_[side][node]; i < first_[side][node + 1]; ++i) {
+      const size_t edge = edges_of_[side][i];
+      if (counts_[edge]) {
+        sum.Add(*counts_[edge]);
+      } else if (unknown) {
+        return;
+      } else {
+        unknown = edge;
+      }
+    }
+    if (unknown && nodes_[node]) {
+      ReplicatedCount rest = *nodes_[node];
+      rest.Add(sum, -1);
+      rest.count = std::max(rest.count, 0.0);
+      SetEdge(*unknown, rest);
+    } else if (!unknown && !nodes_[node]) {
+      nodes_[node] = sum;
+      for (size_t other = 0; other < kSides; ++other) Consider(node, other);
+    }
+  }
+
+  void SetEdge(size_t edge, const ReplicatedCount& count) {
+    counts_[edge] = count;
+    for (size_t side = 0; side < kSides; ++side) {
+      const uint32_t node = EndOf(edges_[edge], side);
+      if (node >= nodes_.size()) continue;
+      --unknown_[side][node];
+      Consider(node, side);
+    }
+  }
+
+  const std::span<const CountedEdge> edges_;
+  std::vector<std::optional<ReplicatedCount>> nodes_;
+  std::vector<std::optional<ReplicatedCount>> counts_;
+  // By side and node: edges whose count is not known, and where its edges are in edges_of_.
+  std::vector<uint32_t> unknown_[kSides];
+  std::vector<size_t> first_[kSides];
+  std::vector<size_t> edges_of_[kSides];
+  std::deque<std::pair<size_t, size_t>> waiting_;
+};
+
+}  // namespace
+
+std::vector<std::optional<ReplicatedCount>> CountEdges(
+    std::span<const std::optional<ReplicatedCount>> nodes, std::span<const CountedEdge> edges) {
+  return EdgeCounter(nodes, edges).Count();
+}
+
+Ratio RatioOf(const ReplicatedCount& a, const ReplicatedCount& b) {
+  if (!(b.count > 0)) return {};
+  Ratio ratio{a.count / b.count, 0};
+  ReplicateSums left = a.replicates;
+  left.Add(b.replicates, -ratio.value);
+  ratio.standard_error = std::sqrt(VarianceOf(left)) / b.count;
+  return ratio;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,201 @@
+"""Trip counts of a program that is known, against exact counts, and slices of time of one with two
+phases."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+
+import record_support
+from record_support import program
+
+ROUNDS = 2_000_000
+FEW_ROUNDS = 200
+# Beyond standard errors, which are known to 18 % themselves.
+TOLERANCE = 0.02
+SIGMAS = 5
+PHASE_MS = 600
+SLICE_MS = 50
+# Slices at the bounds of a phase have something of both.
+MOST_MIXED = 4
+
+
+def symbols(file):
+    listing = subprocess.run(['nm', file], capture_output=True, text=True, check=True).stdout
+    words = [line.split() for line in listing.splitlines()]
+    return {name: int(address, 16) for address, _, name in (w for w in words if len(w) == 3)}
+
+
+class LoopsTest(record_support.RecordTest):
+
+    def record_by(self, source, *command, options=()):
+        result = self.run_tool('record', '--source', source, *options, '-o', self.file, '--',
+                               *command, timeout=50)
+        self.assertEqual(result.returncode, 0, result)
+        self.assert_no_parts()
+
+    def loops(self, *options):
+        result = self.run_tool('loops', self.file, '--format', 'json', *options)
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)
+
+    def by_header(self, *options):
+        """{symbol: loop} of the program."""
+        names = {address: name for name, address in symbols(program('loops')).items()}
+        rows = self.loops('--module', 'loops', *options)['rows']
+        return {names.get(int(row['header'], 16)): row for row in rows}
+
+    def counts_by_callgrind(self):
+        """{symbol: executions} of the labels."""
+        if shutil.which('valgrind') is None:
+            self.skipTest('no valgrind')
+        out = self.folder / 'callgrind.out'
+        subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes', '--compress-pos=no',
+                        '--compress-strings=no', f'--callgrind-out-file={out}', program('loops'),
+                        'trips', str(FEW_ROUNDS)], check=True, capture_output=True, timeout=50)
+        executed, inside = {}, False
+        for line in out.read_text().splitlines():
+            if line.startswith('fn='):
+                inside = line[3:] in ('Nested', 'Varying')
+            elif inside and line.startswith('0x'):
+                address, _, number = line.split()
+                # An address may be in several blocks of Valgrind.
+                executed[int(address, 16)] = executed.get(int(address, 16), 0) + int(number)
+        names = symbols(program('loops'))
+        base = min(executed) - min(names['Nested'], names['Varying'])
+        return {name: executed.get(address + base, 0) for name, address in names.items()}
+
+    def assert_near(self, row, truth):
+        slack = SIGMAS * row['trip_count_error'] + TOLERANCE * truth
+        self.assertAlmostEqual(row['trip_count'], truth, delta=slack, msg=row)
+        # An error so large that it says nothing would pass.
+        self.assertLess(row['trip_count_error'], 0.25 * truth, row)
+
+    def check_trips(self, loops, basis):
+        counts = self.counts_by_callgrind()
+        for name, calls in (('Nested', 'Nested'), ('Varying', 'Varying')):
+            outer, inner = loops[name + 'Outer'], loops[name + 'Inner']
+            self.assert_near(inner, counts[name + 'Inner'] / counts[name + 'Outer'])
+            self.assert_near(outer, counts[name + 'Outer'] / counts[calls])
+            self.assertEqual(inner['trip_basis'], basis)
+            self.assertEqual((outer['depth'], inner['depth']), (1, 2))
+            self.assertEqual(inner['parent'], outer['loop'])
+            self.assertEqual((outer['blocks'], inner['blocks']), (3, 1))
+            self.assertAlmostEqual(outer['instructions'],
+                                   outer['own_instructions'] + inner['own_instructions'],
+                                   delta=1e-6 * outer['instructions'])
+        # By construction: of 4 * 7 + 3 instructions of an iteration, 28 are in the inner loop.
+        share = loops['NestedInner']['instructions'] / loops['NestedOuter']['instructions']
+        self.assertAlmostEqual(share, 28 / 31, delta=0.05)
+
+    def test_trip_counts_by_branches(self):
+        self.record_by('swbt', program('loops'), 'trips', ROUNDS, options=('-c', 200_000))
+        loops = self.by_header()
+        self.check_trips(loops, 'branches')
+        # Two loops within each other say the same in counts of blocks.
+        inner = loops['NestedInner']
+        self.assertAlmostEqual(inner['trip_count_by_counts'], 7,
+                               delta=SIGMAS * inner['trip_count_by_counts_error'] + 0.35)
+        region, = [row for row in loops.values() if row['irreducible']]
+        self.assertEqual(region['function'], 'Irreducible')
+        self.assertIsNone(region['trip_count'])
+        self.assertGreater(region['instructions'], 0)
+        only, = {row['function'] for row in self.loops('--function', 'Varying')['rows']}
+        self.assertEqual(only, 'Varying')
+
+    def test_trip_counts_by_samples(self):
+        # A clock does not count executions, so that ratios of blocks are far off; but they are there.
+        self.record_by('ebs', program('loops'), 'trips', ROUNDS, options=('-c', 100_000))
+        loops = self.by_header()
+        self.assertEqual(loops['NestedInner']['trip_basis'], 'counts')
+        self.assertGreater(loops['NestedInner']['trip_count'], 1)
+        self.assertGreater(loops['NestedInner']['trip_count_error'], 0)
+
+    def test_listings(self):
+        self.record_by('swbt', program('loops'), 'trips', ROUNDS // 4)
+        table = self.run_tool('loops', self.file, '--module', 'loops')
+        self.assertEqual(table.returncode, 0, table)
+        self.assertIn('Nested', table.stdout)
+        self.assertIn('irreducible', table.stdout)
+        csv = self.run_tool('loops', self.file, '--format', 'csv', '--top', 2)
+        lines = csv.stdout.splitlines()
+        self.assertEqual(len(lines), 3, csv)
+        self.assertTrue(lines[0].startswith('module,header,depth,blocks,entries'), csv)
+        nothing = self.loops('--function', 'nobody')
+        self.assertEqual(nothing['rows'], [])
+        self.assertGreater(nothing['loops'], 0)
+        self.refused('phases', self.file)
+
+    def phases(self, file=None):
+        result = self.run_tool('phases', file or self.file, '--top', 6, '--format', 'json')
+        self.assertEqual(result.returncode, 0, result)
+        return json.loads(result.stdout)
+
+    def leaders(self, phases):
+        return [row['functions'].split(' ')[0] for row in phases['rows'] if row['instructions'] > 0]
+
+    def check_phases(self, phases):
+        leaders = self.leaders(phases)
+        self.assertGreater(leaders.count('Multiply'), PHASE_MS / SLICE_MS / 2, phases)
+        self.assertGreater(leaders.count('Divide'), PHASE_MS / SLICE_MS / 2, phases)
+        # All of one before all of the other.
+        first = leaders.index('Divide')
+        self.assertNotIn('Multiply', leaders[first + 1:], leaders)
+        others = [name for name in leaders if name not in ('Multiply', 'Divide')]
+        self.assertLessEqual(len(others), MOST_MIXED, leaders)
+        for row in phases['rows']:
+            if row['functions'].startswith('Divide 9'):
+                self.assertIn('div ', row['mnemonics'])
+
+    def check_sum(self, phases, *options):
+        """Slices add up to the whole."""
+        mix = self.run_tool('mix', self.file, '--format', 'json')
+        whole = json.loads(mix.stdout)['total_instructions']
+        self.assertAlmostEqual(sum(row['instructions'] for row in phases['rows']) +
+                               phases['instructions_without_time'], whole, delta=1e-6 * whole)
+
+    def test_phases_by_samples(self):
+        self.record_by('ebs', program('loops'), 'phases', PHASE_MS,
+                       options=('--time-quantum', f'{SLICE_MS}ms', '-c', 1_000_000))
+        phases = self.phases()
+        self.assertEqual(phases['slice_ns'], SLICE_MS * 1_000_000)
+        self.check_phases(phases)
+        self.check_sum(phases)
+
+    def test_phases_by_branches(self):
+        self.record_by('swbt', program('loops'), 'phases', PHASE_MS,
+                       options=('--time-quantum', f'{SLICE_MS}ms', '-c', 1_000_000))
+        phases = self.phases()
+        self.check_phases(phases)
+        self.check_sum(phases)
+        merged = self.folder / 'merged.data'
+        result = self.run_tool('merge', '-o', merged, self.file, self.file)
+        self.assertEqual(result.returncode, 0, result)
+        twice = self.phases(merged)
+        self.assertEqual(self.leaders(twice), self.leaders(phases))
+        self.assertEqual([row['samples'] for row in twice['rows']],
+                         [2 * row['samples'] for row in phases['rows']])
+
+    def test_slices_of_a_recording_of_perf(self):
+        data = pathlib.Path(os.environ.get('HBBP_TEST_DATA', ''))
+        recording = data / 'autofdo' / 'propeller_sample.perfdata'
+        if not recording.exists():
+            self.skipTest('no recordings')
+        binary = recording.with_name('propeller_sample.bin')
+        result = self.run_tool('import', recording, '--time-quantum', '100ms', '-o', self.file,
+                               '--symfs', '/nonexistent', '--file', f'propeller_sample.bin={binary}')
+        self.assertEqual(result.returncode, 0, result)
+        phases = self.phases()
+        self.assertGreater(len(phases['rows']), 10)
+        self.assertEqual(phases['instructions_without_time'], 0)
+        samples = sum(source['samples'] - source['unmapped'] for source in self.info()['sources'])
+        self.assertEqual(sum(row['samples'] for row in phases['rows']), samples)
+
+    def test_time_quanta_that_are_none(self):
+        for text in ('5', 'ms', '10us', '1h', '-1s', '1e3ms'):
+            line = self.refused('record', '--time-quantum', text, '--', 'true')
+            self.assertIn('--time-quantum', line)
+
+
+if __name__ == '__main__':
+    record_support.main(LoopsTest)

@@ -1,0 +1,99 @@
+// loops trips ROUNDS: each function below, called so often, has loops whose trip counts are known.
+// loops phases MS: multiplies for so many milliseconds of CPU time, then divides for as many.
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// All take the trips of their outer loop.
+void Nested(uint32_t trips);       // inner: 7 trips each
+void Varying(uint32_t trips);      // inner: 2 and 5 trips in turns
+void Irreducible(uint32_t trips);  // entered in its middle if the number is odd
+void Multiply(uint32_t trips);
+void Divide(uint32_t trips);
+
+#define FUNCTION(name) ".globl " name "\n.type " name ", @function\n" name ":\n"
+#define END(name) ".size " name ", .-" name "\n"
+
+__asm__(".text\n"  //
+        FUNCTION("Nested")
+        "  xor %eax, %eax\n"
+        "NestedOuter:\n"
+        "  mov $7, %ecx\n"
+        "NestedInner:\n"
+        "  add $1, %rax\n"
+        "  imul $3, %rax, %rdx\n"
+        "  dec %ecx\n"
+        "  jnz NestedInner\n"
+        "  dec %edi\n"
+        "  jnz NestedOuter\n"
+        "  ret\n" END("Nested")
+
+        FUNCTION("Varying")
+        "  xor %eax, %eax\n"
+        "VaryingOuter:\n"
+        "  mov %edi, %ecx\n"
+        "  and $1, %ecx\n"
+        "  lea 2(%rcx, %rcx, 2), %ecx\n"
+        "VaryingInner:\n"
+        "  add $1, %rax\n"
+        "  dec %ecx\n"
+        "  jnz VaryingInner\n"
+        "  dec %edi\n"
+        "  jnz VaryingOuter\n"
+        "  ret\n" END("Varying")
+
+        FUNCTION("Irreducible")
+        "  xor %eax, %eax\n"
+        "  test $1, %edi\n"
+        "  jz IrreducibleMiddle\n"
+        "IrreducibleStart:\n"
+        "  add $1, %rax\n"
+        "IrreducibleMiddle:\n"
+        "  add $3, %rax\n"
+        "  dec %edi\n"
+        "  jnz IrreducibleStart\n"
+        "  ret\n" END("Irreducible")
+
+        FUNCTION("Multiply")
+        "  mov $3, %eax\n"
+        "MultiplyLoop:\n"
+        "  imul %rax, %rax\n"
+        "  dec %edi\n"
+        "  jnz MultiplyLoop\n"
+        "  ret\n" END("Multiply")
+
+        FUNCTION("Divide")
+        "  mov $7, %ecx\n"
+        "DivideLoop:\n"
+        "  mov $1000, %eax\n"
+        "  xor %edx, %edx\n"
+        "  div %ecx\n"
+        "  dec %edi\n"
+        "  jnz DivideLoop\n"
+        "  ret\n" END("Divide"));
+
+static void RunFor(void (*function)(uint32_t), int milliseconds) {
+  const clock_t end = clock() + (clock_t)milliseconds * (CLOCKS_PER_SEC / 1000);
+  while (clock() < end) function(100000);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: loops trips ROUNDS | phases MS\n");
+    return 2;
+  }
+  const int number = atoi(argv[2]);
+  if (strcmp(argv[1], "phases") == 0) {
+    RunFor(Multiply, number);
+    RunFor(Divide, number);
+    return 0;
+  }
+  for (int i = 0; i < number; ++i) {
+    Nested(20);
+    Varying(50);
+    Irreducible(40 + (uint32_t)i % 2);
+  }
+  return 0;
+}
