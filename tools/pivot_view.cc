@@ -64,7 +64,8 @@ void AddModuleOfAddresses(std::vector<std::string>* keys) {
   const auto has = [&](const char* name) {
     return std::find(keys->begin(), keys->end(), name) != keys->end();
   };
-  if ((has("address") || has("block")) && !has("module")) keys->insert(keys->begin(), "module");
+  if ((has("address") || has("block") || has("loop")) && !has("module"))
+    keys->insert(keys->begin(), "module");
 }
 
 StatusOr<TaxonomyHandle> LoadGroups(const std::string& path) {
@@ -125,8 +126,8 @@ hbbp_pivot_cell CellAt(const hbbp_pivot* pivot, size_t row, size_t column, size_
 }
 
 Column::Kind KindOfKey(std::string_view key) {
-  if (key == "module" || key == "file") return Column::kPath;
-  if (key == "address" || key == "block") return Column::kAddress;
+  if (key == "module" || key == "file" || key == "line") return Column::kPath;
+  if (key == "address" || key == "block" || key == "loop") return Column::kAddress;
   return Column::kText;
 }
 

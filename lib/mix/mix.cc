@@ -16,6 +16,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
       {keys.module, "module", [](uint32_t index, MixRow* row) { row->module = index; }},
       {keys.function, "function", [](uint32_t index, MixRow* row) { row->function = index; }},
       {keys.thread, "thread", [](uint32_t index, MixRow* row) { row->thread = index; }},
+      {keys.slice, "slice", [](uint32_t index, MixRow* row) { row->slice = index; }},
   };
   PivotQuery query;
   std::vector<const Part*> asked;

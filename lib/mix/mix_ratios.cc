@@ -139,7 +139,8 @@ StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
   }
   PivotDetail detail;
   detail.instructions = true;
-  detail.threads = keys.Use(KeyLevel::kObservation);
+  detail.threads = keys.Use("thread") || keys.Use("process");
+  detail.slices = keys.Use("slice");
   const PivotInput input = MakePivotInput(profile, detail);
   KindKey kind_key;
   PivotAxis kinds({&kind_key});

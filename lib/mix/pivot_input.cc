@@ -39,8 +39,8 @@ class InputMaker {
 
   PivotInput Make() {
     AddBlocks();
-    if (detail_.threads) {
-      ObserveThreads();
+    if (detail_.threads || detail_.slices) {
+      ObserveParts();
     } else {
       ObserveBlocks();
     }
@@ -57,7 +57,8 @@ class InputMaker {
   }
 
   void AddInstructions(const BlockRecord& record) {
-    const std::vector<uint8_t> code = profile_.CodeOf(record);
+    const std::vector<uint8_t> code =
+        profile_.CodeAt(record.module, record.block.start, record.block.end - record.block.start);
     size_t offset = 0;
     for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
       InstructionProperties properties;
@@ -96,38 +97,59 @@ class InputMaker {
       const BlockRecord& block = profile_.blocks()[i];
       const uint32_t replicates =
           HasReplicates(block.source) ? AddReplicates(block.replicates) : kNoIndex;
-      input_.observations.push_back({i, kNoIndex, block.estimate, replicates});
+      Observe({i}, block.estimate, replicates);
     }
   }
 
-  void ObserveThreads() {
-    std::map<std::pair<uint32_t, uint32_t>, StreamSums> streams;  // by block and thread
-    for (const StreamContribution& contribution : profile_.stream_contributions()) {
-      streams[{contribution.block, contribution.thread}].Add(contribution.sums);
+  // Which part of a block's count a contribution belongs to.
+  struct Part {
+    uint32_t block = 0;
+    uint32_t thread = kNoIndex;
+    uint32_t slice = kNoSlice;
+
+    auto operator<=>(const Part&) const = default;
+    template <typename Hash>
+    friend Hash AbslHashValue(Hash hash, const Part& part) {
+      return Hash::combine(std::move(hash), part.block, part.thread, part.slice);
     }
-    for (const auto& [key, sums] : streams) {
-      input_.observations.push_back(
-          {key.first, key.second, EstimateStreams(sums), AddReplicates(sums.replicates)});
+  };
+
+  template <typename AnyContribution>
+  Part PartOf(const AnyContribution& contribution) const {
+    return {contribution.block, detail_.threads ? contribution.thread : kNoIndex,
+            detail_.slices ? contribution.slice : kNoSlice};
+  }
+
+  void Observe(const Part& part, const CountEstimate& estimate, uint32_t replicates) {
+    input_.observations.push_back({part.block, part.thread, estimate, replicates, part.slice});
+  }
+
+  void ObserveParts() {
+    std::map<Part, StreamSums> streams;
+    for (const StreamContribution& contribution : profile_.stream_contributions()) {
+      streams[PartOf(contribution)].Add(contribution.sums);
+    }
+    for (const auto& [part, sums] : streams) {
+      Observe(part, EstimateStreams(sums), AddReplicates(sums.replicates));
     }
     struct Periods {
       double sum = 0;
       double squares = 0;
     };
-    absl::flat_hash_map<std::pair<uint32_t, uint32_t>, Periods> samples;
+    absl::flat_hash_map<Part, Periods> samples;
     for (const Contribution& contribution : profile_.contributions()) {
       if (contribution.block == kNoIndex) continue;
-      Periods& periods = samples[{contribution.block, contribution.thread}];
+      Periods& periods = samples[PartOf(contribution)];
       periods.sum += contribution.period_sum;
       periods.squares += contribution.period_squares;
     }
-    for (const auto& [key, periods] : samples) {
-      const uint32_t length = profile_.blocks()[key.first].block.instruction_count;
-      input_.observations.push_back(
-          {key.first, key.second, EstimateEbs(periods.sum, periods.squares, length), kNoIndex});
+    for (const auto& [part, periods] : samples) {
+      const uint32_t length = profile_.blocks()[part.block].block.instruction_count;
+      Observe(part, EstimateEbs(periods.sum, periods.squares, length), kNoIndex);
     }
     std::sort(input_.observations.begin(), input_.observations.end(),
               [](const PivotObservation& a, const PivotObservation& b) {
-                return std::tie(a.block, a.thread) < std::tie(b.block, b.thread);
+                return std::tie(a.block, a.thread, a.slice) < std::tie(b.block, b.thread, b.slice);
               });
   }
 
@@ -141,11 +163,9 @@ class InputMaker {
       block.source = profile_.data().sources[contribution.source].kind;
       block.instruction_count = 1;
       block.first_instruction = input_.instructions.size();
-      input_.observations.push_back(
-          {static_cast<uint32_t>(input_.blocks.size()),
-           detail_.threads ? contribution.thread : kNoIndex,
-           {contribution.period_sum, std::sqrt(contribution.period_squares)},
-           kNoIndex});
+      Part part = PartOf(contribution);
+      part.block = static_cast<uint32_t>(input_.blocks.size());
+      Observe(part, {contribution.period_sum, std::sqrt(contribution.period_squares)}, kNoIndex);
       input_.blocks.push_back(block);
     }
   }

@@ -34,13 +34,14 @@ struct PivotBlock {
   size_t first_instruction = 0;
 };
 
-// How often a block ran, in one thread or in all.
+// How often a block ran, in one thread or in all, in one slice of time or in all.
 struct PivotObservation {
   uint32_t block = 0;  // of PivotInput::blocks
   uint32_t thread = kNoIndex;
   CountEstimate estimate;
   // Of PivotInput::replicates. kNoIndex: the error in `estimate` is independent of all others.
   uint32_t replicates = kNoIndex;
+  uint32_t slice = kNoSlice;  // of time
 };
 
 struct PivotInput {
@@ -55,6 +56,7 @@ struct PivotInput {
 struct PivotDetail {
   bool instructions = false;  // else those of blocks are numbered only
   bool threads = false;       // else observations are of all threads
+  bool slices = false;        // else they are of all times
   bool missing_code = false;  // functions of a kernel that has no code, by their samples
 };
 

@@ -87,7 +87,8 @@ StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQ
   detail.instructions =
       keys.Use(KeyLevel::kKind) || keys.Use(KeyLevel::kInstruction) ||
       std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
-  detail.threads = keys.Use(KeyLevel::kObservation);
+  detail.threads = keys.Use("thread") || keys.Use("process");
+  detail.slices = keys.Use("slice");
   detail.missing_code = keys.DoWithoutCode();
   const PivotInput input = MakePivotInput(profile, detail);
   PivotAxis rows(std::move(row_keys));

@@ -1,10 +1,12 @@
 #include "mix/profile_keys.h"
 
 #include <absl/container/flat_hash_map.h>
-#include <cxxabi.h>
 
-#include <cstdlib>
+#include <string>
 #include <utility>
+
+#include "image/demangle.h"
+#include "image/source_lines.h"
 
 namespace hbbp {
 namespace {
@@ -107,14 +109,7 @@ class FunctionKey : public ProfileKey {
     return TextLabel(profile().functions()[value].name, value);
   }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    const std::string& name = profile().functions()[value].name;
-    if (!name.starts_with("_Z")) return {};
-    int status = 0;
-    char* const demangled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
-    if (demangled == nullptr) return {};
-    std::string alias = demangled;
-    std::free(demangled);
-    return {std::move(alias)};
+    return {Demangle(profile().functions()[value].name)};
   }
 };
 
@@ -164,6 +159,118 @@ class SourceKey : public ProfileKey {
   }
 };
 
+class SliceKey : public ProfileKey {
+ public:
+  explicit SliceKey(const ResolvedProfile& profile)
+      : ProfileKey("slice", KeyLevel::kObservation, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override {
+    return place.observation->slice == kNoSlice ? 0 : place.observation->slice + 1;
+  }
+  PivotLabel LabelOf(uint32_t value) const override {
+    return value == 0 ? TextLabel("unknown") : NumberLabel(value - 1, value - 1);
+  }
+};
+
+// The innermost loop around a block, by the address of its header.
+class LoopKey : public ProfileKey {
+ public:
+  explicit LoopKey(const ResolvedProfile& profile)
+      : ProfileKey("loop", KeyLevel::kBlock, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override {
+    const uint32_t loop = profile().loops().innermost[place.block->block];
+    return loop == kNoIndex ? 0 : loop + 1;
+  }
+  PivotLabel LabelOf(uint32_t value) const override {
+    if (value == 0) return TextLabel("none");
+    return AddressLabel(profile().loops().loops[value - 1].header.value, value - 1);
+  }
+};
+
+// What debug information says of an instruction. What it does not know is "unknown".
+class SourcePlaceKey : public ProfileKey {
+ public:
+  SourcePlaceKey(std::string_view name, const ResolvedProfile& profile)
+      : ProfileKey(name, KeyLevel::kInstruction, profile) {}
+  uint32_t ValueOf(const PivotPlace& place) override {
+    const ModuleAddress address = place.block->start + place.instruction->offset;
+    if (place.block->module != module_ || !range_.Contains(address)) {
+      Look(place.block->module, address, place.block->function);
+    }
+    return value_;
+  }
+  PivotLabel LabelOf(uint32_t value) const override { return TextLabel(texts_[value]); }
+
+ protected:
+  virtual std::string TextOf(const SourceFrame& innermost, uint32_t function) const = 0;
+
+ private:
+  void Look(uint32_t module, ModuleAddress address, uint32_t function) {
+    if (module != module_) {
+      const auto lines = profile().LinesOf(module);
+      lines_ = lines.ok() ? *lines : nullptr;
+      module_ = module;
+    }
+    SourcePlace found;
+    if (lines_ != nullptr) found = lines_->Find(address);
+    // Where nothing is known, functions may change.
+    const bool is_known = !found.frames.empty() && !found.frames.front().function.empty();
+    range_ = is_known ? found.range : AddressRange();
+    const SourceFrame nothing;
+    std::string text = TextOf(found.frames.empty() ? nothing : found.frames.front(), function);
+    const auto [number, is_new] =
+        numbers_.try_emplace(std::move(text), static_cast<uint32_t>(texts_.size()));
+    if (is_new) texts_.push_back(number->first);
+    value_ = number->second;
+  }
+
+  uint32_t module_ = kNoIndex;
+  const SourceLines* lines_ = nullptr;
+  AddressRange range_;  // where value_ is the answer
+  uint32_t value_ = 0;
+  absl::flat_hash_map<std::string, uint32_t> numbers_;
+  std::vector<std::string> texts_;
+};
+
+class FileKey : public SourcePlaceKey {
+ public:
+  explicit FileKey(const ResolvedProfile& profile) : SourcePlaceKey("file", profile) {}
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    const std::string path = LabelOf(value).text;
+    return {path.substr(path.rfind('/') + 1)};
+  }
+
+ private:
+  std::string TextOf(const SourceFrame& innermost, uint32_t) const override {
+    return innermost.file.empty() ? "unknown" : std::string(innermost.file);
+  }
+};
+
+class LineKey : public SourcePlaceKey {
+ public:
+  explicit LineKey(const ResolvedProfile& profile) : SourcePlaceKey("line", profile) {}
+
+ private:
+  std::string TextOf(const SourceFrame& innermost, uint32_t) const override {
+    if (innermost.file.empty() || innermost.line == 0) return "unknown";
+    return std::string(innermost.file) + ":" + std::to_string(innermost.line);
+  }
+};
+
+// The innermost function, inlined or not.
+class InlinedKey : public SourcePlaceKey {
+ public:
+  explicit InlinedKey(const ResolvedProfile& profile) : SourcePlaceKey("inlined", profile) {}
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    return {Demangle(LabelOf(value).text)};
+  }
+
+ private:
+  std::string TextOf(const SourceFrame& innermost, uint32_t function) const override {
+    if (!innermost.function.empty()) return std::string(innermost.function);
+    return profile().functions()[function].name;
+  }
+};
+
 template <typename Key>
 std::unique_ptr<PivotKey> Make(const ResolvedProfile& profile) {
   return std::make_unique<Key>(profile);
@@ -177,7 +284,8 @@ struct Known {
 constexpr Known kKnown[] = {
     {"process", Make<ProcessKey>},   {"thread", Make<ThreadKey>}, {"module", Make<ModuleKey>},
     {"function", Make<FunctionKey>}, {"block", Make<BlockKey>},   {"address", Make<AddressKey>},
-    {"source", Make<SourceKey>},
+    {"source", Make<SourceKey>},     {"slice", Make<SliceKey>},   {"loop", Make<LoopKey>},
+    {"file", Make<FileKey>},         {"line", Make<LineKey>},     {"inlined", Make<InlinedKey>},
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace hbbp {
 
-// process, thread, module, function, block, address, source.
+// process, thread, module, function, block, address, source, slice, loop, file, line, inlined.
 const std::vector<std::string_view>& ProfileKeyNames();
 
 // nullptr: no such key. The profile must outlive the key.

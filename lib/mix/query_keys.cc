@@ -48,6 +48,11 @@ bool QueryKeys::Use(KeyLevel level) const {
                      [level](const auto& key) { return key->level() == level; });
 }
 
+bool QueryKeys::Use(std::string_view name) const {
+  return std::any_of(keys_.begin(), keys_.end(),
+                     [name](const auto& key) { return key->name() == name; });
+}
+
 bool QueryKeys::DoWithoutCode() const {
   return std::all_of(keys_.begin(), keys_.end(),
                      [](const auto& key) { return key->DoesWithoutCode(); });

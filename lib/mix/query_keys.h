@@ -28,6 +28,7 @@ class QueryKeys {
 
   // Of the keys that were found.
   bool Use(KeyLevel level) const;
+  bool Use(std::string_view name) const;
   bool DoWithoutCode() const;
 
  private:

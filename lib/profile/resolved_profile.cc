@@ -429,13 +429,4 @@ std::vector<Instruction> ResolvedProfile::InstructionsOf(const BlockRecord& reco
   return instructions;
 }
 
-std::vector<uint8_t> ResolvedProfile::CodeOf(const BlockRecord& record) const {
-  std::lock_guard lock(mutex_);
-  const ModuleState& state = *OpenModule(record.module);
-  if (state.resolved.code == nullptr) return {};
-  const std::span<const uint8_t> code =
-      state.resolved.code->CodeAt(record.block.start, record.block.end - record.block.start);
-  return {code.begin(), code.end()};
-}
-
 }  // namespace hbbp

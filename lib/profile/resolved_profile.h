@@ -176,8 +176,6 @@ class ResolvedProfile {
   BlockFeatures FeaturesOf(const BlockRecord& record) const;
   // The instructions of a block of blocks() or FindBlock, in order; empty if its code is gone.
   std::vector<Instruction> InstructionsOf(const BlockRecord& record) const;
-  // Their bytes; fewer if its code is gone.
-  std::vector<uint8_t> CodeOf(const BlockRecord& record) const;
 
  private:
   // A module as far as it was needed. Guarded by mutex_ after resolution.
