@@ -121,6 +121,26 @@ class AnnotateTest(record_support.RecordTest):
         self.assertNotIn('loop.cc', plain)
         self.assertEqual(re.findall(r'0x[0-9a-f]+:', plain), re.findall(r'0x[0-9a-f]+:', text))
 
+    def test_loops_have_depth_and_trips(self):
+        result = self.run_tool('record', '--source', 'swbt', '-o', self.file, '--', self.program)
+        if result.returncode != 0:
+            self.skipTest(result.stderr)
+        rows = self.instructions('--function', FUNCTION)
+        depths = {row['line']: row['loop_depth'] for row in rows if row['count']}
+        # The function of lines 4 to 6 was inlined into the inner loop.
+        self.assertEqual([depths[line] for line in ('4', '5', '6', '15')], ['2', '2', '2', '1'])
+        inner = [row for row in rows if row['loop_depth'] == '2']
+        self.assertEqual(len({row['loop_header'] for row in inner}), 1)
+        self.assertIn(inner[0]['loop_header'], {row['address'] for row in inner})
+        trips, error = float(inner[0]['trip_count']), float(inner[0]['trip_count_error'])
+        self.assertLess(abs(trips - 7), max(5 * error, 0.7))
+        listed = [row for row in self.rows('loops', self.file)
+                  if row['header'] == inner[0]['loop_header']]
+        self.assertAlmostEqual(listed[0]['trip_count'], trips)
+        text = self.annotate('--function', FUNCTION)
+        self.assertRegex(text, r'\[loop of depth 2: [67][.0-9]* \+-[.0-9e-]+ trips on average\]')
+        self.assertRegex(text, r' \|\|   0x')
+
     def test_colour_is_for_terminals(self):
         self.record(self.program)
         self.assertNotIn(ESCAPE, self.annotate())

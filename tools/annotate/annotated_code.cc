@@ -54,10 +54,33 @@ StatusOr<ProfileCode> ProfileCode::Load(const hbbp_profile* profile) {
   HBBP_ASSIGN_OR_RETURN(code.modules_, Modules(profile));
   HBBP_ASSIGN_OR_RETURN(code.functions_, Functions(profile));
   HBBP_ASSIGN_OR_RETURN(code.blocks_, Blocks(profile));
+  HBBP_RETURN_IF_ERROR(code.LoadLoops());
   for (const hbbp_block& block : code.blocks_) {
     code.total_instructions_ += block.count * block.instruction_count;
   }
   return code;
+}
+
+Status ProfileCode::LoadLoops() {
+  HBBP_INIT(hbbp_error, error);
+  size_t copied = 0;
+  loops_.resize(hbbp_profile_loop_count(profile_));
+  if (hbbp_profile_copy_loops(profile_, 0, loops_.size(), sizeof(hbbp_loop), loops_.data(), &copied,
+                              &error) != HBBP_OK) {
+    return ToStatus(error);
+  }
+  loops_of_blocks_.resize(blocks_.size());
+  if (hbbp_profile_copy_loops_of_blocks(profile_, 0, blocks_.size(), loops_of_blocks_.data(),
+                                        &copied, &error) != HBBP_OK) {
+    return ToStatus(error);
+  }
+  return OkStatus();
+}
+
+const hbbp_loop* ProfileCode::LoopOf(const hbbp_block* block) const {
+  if (block == nullptr) return nullptr;
+  const uint32_t loop = loops_of_blocks_[static_cast<size_t>(block - blocks_.data())];
+  return loop < loops_.size() ? &loops_[loop] : nullptr;
 }
 
 // Why no function of the module, or of any if it is empty, can be shown.
@@ -191,6 +214,7 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
     AnnotatedInstruction instruction;
     instruction.code.struct_size = sizeof(instruction.code);
     instruction.block = BlockAt(function.module, address);
+    instruction.loop = LoopOf(instruction.block);
     const hbbp_block* const next = NextBlock(function.module, address);
     // Where data lies between code, blocks are found again at their start.
     const uint64_t limit = std::min(function.end, next == nullptr ? UINT64_MAX : next->start);

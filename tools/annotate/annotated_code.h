@@ -25,6 +25,7 @@ struct CodeFrame {
 struct AnnotatedInstruction {
   hbbp_disassembly code = {};
   const hbbp_block* block = nullptr;  // null: never seen
+  const hbbp_loop* loop = nullptr;    // the innermost one; null: in none, or never seen
   std::vector<CodeFrame> frames;      // innermost first; empty: not known
 };
 
@@ -62,6 +63,8 @@ class ProfileCode {
 
  private:
   explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
+  Status LoadLoops();
+  const hbbp_loop* LoopOf(const hbbp_block* block) const;
   Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
@@ -72,6 +75,8 @@ class ProfileCode {
   std::vector<hbbp_module> modules_;
   std::vector<hbbp_block> blocks_;
   std::vector<hbbp_function> functions_;
+  std::vector<hbbp_loop> loops_;
+  std::vector<uint32_t> loops_of_blocks_;            // innermost, as blocks_
   std::map<uint32_t, std::string> source_problems_;  // by module
 };
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -83,6 +84,28 @@ std::string Counts(const AnnotatedFunction& function, const AnnotatedInstruction
          PadLeft(SourceName(block->source), kSourceWidth);
 }
 
+// A bar for each loop around the instruction.
+std::string Nesting(const hbbp_loop* loop) {
+  constexpr size_t kBars = 4;
+  std::string bars(loop == nullptr ? 0 : std::min<size_t>(loop->depth, kBars), '|');
+  bars.resize(kBars, ' ');
+  return bars;
+}
+
+std::string LoopText(const hbbp_loop& loop) {
+  std::string text = "loop of depth " + std::to_string(loop.depth);
+  if (loop.trip_basis != HBBP_TRIPS_UNKNOWN) {
+    char trips[96];
+    std::snprintf(trips, sizeof(trips), ": %.4g +-%.2g trips on average", loop.trip_count,
+                  loop.trip_count_error);
+    text += trips;
+  } else {
+    text += (loop.flags & HBBP_LOOP_IRREDUCIBLE) != 0 ? ": entered at several places"
+                                                      : ": trips not known";
+  }
+  return text;
+}
+
 // What a branch leads to, in words.
 std::string TargetOf(const AnnotatedFunction& function, const hbbp_disassembly& code,
                      const ProfileCode& names) {
@@ -159,8 +182,13 @@ std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& c
         label != function.labels.end()) {
       out += margin + label->second + ":\n";
     }
-    out += Counts(function, instruction, style) + "    " + FormatAddress(disassembly.address) +
-           ":  " + disassembly.text + TargetOf(function, disassembly, code) + "\n";
+    const hbbp_loop* const loop = instruction.loop;
+    if (loop != nullptr && loop->header == disassembly.address) {
+      out += margin + Coloured("[" + LoopText(*loop) + "]", kSource, style) + "\n";
+    }
+    out += Counts(function, instruction, style) + "  " + Nesting(loop) + " " +
+           FormatAddress(disassembly.address) + ":  " + disassembly.text +
+           TargetOf(function, disassembly, code) + "\n";
   }
   return out + "\n";
 }
@@ -179,6 +207,10 @@ Table InstructionTable() {
                 {"share_of_function", "", Column::kShare},
                 {"source", ""},
                 {"block", "", Column::kAddress},
+                {"loop_depth", "", Column::kCount},
+                {"loop_header", "", Column::kAddress},
+                {"trip_count", "", Column::kCount},
+                {"trip_count_error", "", Column::kError},
                 {"file", ""},
                 {"line", "", Column::kCount},
                 {"column", "", Column::kCount},
@@ -205,6 +237,15 @@ void AddInstructions(const AnnotatedFunction& function, const ProfileCode& code,
       row.emplace_back(block->start);
     } else {
       row.resize(row.size() + 6);
+    }
+    const hbbp_loop* const loop = instruction.loop;
+    row.emplace_back(uint64_t{loop == nullptr ? 0 : loop->depth});
+    row.push_back(loop == nullptr ? Cell() : Cell(loop->header));
+    if (loop != nullptr && loop->trip_basis != HBBP_TRIPS_UNKNOWN) {
+      row.emplace_back(loop->trip_count);
+      row.emplace_back(loop->trip_count_error);
+    } else {
+      row.resize(row.size() + 2);
     }
     if (!instruction.frames.empty()) {
       const CodeFrame& frame = instruction.frames.front();
