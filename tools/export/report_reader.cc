@@ -1,0 +1,256 @@
+#include "report_reader.h"
+
+#include <hbbp/mix.h>
+#include <hbbp/version.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "estimator_option.h"
+#include "format.h"
+
+namespace hbbp::tools {
+namespace {
+
+std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_counter>& counters) {
+  std::vector<std::pair<std::string, uint64_t>> pairs;
+  for (const hbbp_counter& counter : counters) pairs.emplace_back(counter.name, counter.value);
+  return pairs;
+}
+
+ReportSource ToReport(const SourceView& source) {
+  ReportSource out;
+  out.kind = SourceName(source.source);
+  out.event = EventNameOf(source);
+  out.unit = UnitName(source.unit);
+  out.period = source.period;
+  out.frequency_hz = source.frequency_hz;
+  out.samples = source.samples;
+  out.taken_branches = source.taken_branches;
+  out.lost = source.lost;
+  out.throttled = source.throttled;
+  out.unmapped = source.unmapped;
+  out.unexplained = source.unexplained;
+  out.unexplained_reasons = Pairs(source.unexplained_reasons);
+  out.counters = Pairs(source.counters);
+  out.note = source.note;
+  return out;
+}
+
+// Tuples by what they say of an instruction.
+class TupleTable {
+ public:
+  TupleTable(std::vector<std::string> keys, Report* report)
+      : report_(report), values_(keys.size()) {
+    for (std::string& key : keys) report_->properties.push_back({std::move(key), {}});
+  }
+
+  uint32_t Intern(const std::vector<std::string>& values) {
+    ReportTuple tuple(values.size());
+    for (size_t i = 0; i < values.size(); ++i) {
+      std::vector<std::string>& known = report_->properties[i].values;
+      const auto [it, is_new] = values_[i].try_emplace(values[i], known.size());
+      if (is_new) known.push_back(values[i]);
+      tuple[i] = it->second;
+    }
+    const auto [it, is_new] = tuples_.try_emplace(tuple, report_->tuples.size());
+    if (is_new) report_->tuples.push_back(std::move(tuple));
+    return it->second;
+  }
+
+ private:
+  Report* report_;
+  std::vector<std::unordered_map<std::string, uint32_t>> values_;  // by property
+  std::map<ReportTuple, uint32_t> tuples_;
+};
+
+double Instructions(const hbbp_block& block) { return block.count * block.instruction_count; }
+
+class Reader {
+ public:
+  explicit Reader(const ExportRequest& request)
+      : request_(request), tuples_({"mnemonic"}, &report_) {}
+
+  StatusOr<Report> Read() {
+    HBBP_RETURN_IF_ERROR(ReadRun());
+    HBBP_RETURN_IF_ERROR(ReadFunctions());
+    HBBP_RETURN_IF_ERROR(ReadBlocks());
+    HBBP_RETURN_IF_ERROR(ReadMix());
+    return std::move(report_);
+  }
+
+ private:
+  Status ReadRun() {
+    HBBP_INIT(hbbp_error, error);
+    HBBP_INIT(hbbp_profile_info, info);
+    if (hbbp_profile_get_info(request_.profile, &info, &error) != HBBP_OK) return ToStatus(error);
+    HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(request_.profile));
+    HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(request_.profile));
+    HBBP_ASSIGN_OR_RETURN(const auto threads, Threads(request_.profile));
+    report_.files = request_.files;
+    report_.command = info.command;
+    report_.host = info.host;
+    report_.library = hbbp_version_string();
+    report_.pid = info.pid;
+    report_.start_time_ns = info.start_time_ns;
+    report_.duration_ns = info.duration_ns;
+    report_.unit = UnitOf(sources);
+    report_.is_up_to_factor = IsUpToFactor(sources);
+    report_.caveats = Caveats(sources);
+    if (!sources.empty()) report_.estimator = EstimatorName(sources.front().estimator);
+    for (const SourceView& source : sources) report_.sources.push_back(ToReport(source));
+    for (const hbbp_module& module : modules) {
+      report_.modules.push_back({module.path, FormatHex(module.build_id, module.build_id_size),
+                                 ModuleKindName(module.kind), CodeName(module.code), module.problem,
+                                 module.samples});
+    }
+    for (const hbbp_thread& thread : threads) {
+      report_.threads.push_back({thread.pid, thread.tid, thread.name, thread.samples});
+    }
+    return Status();
+  }
+
+  Status ReadFunctions() {
+    HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(request_.profile));
+    std::vector<uint32_t> order(functions.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return functions[a].instructions > functions[b].instructions;
+    });
+    const uint64_t limit = request_.functions != 0 ? request_.functions : kReportFunctions;
+    listed_.assign(functions.size(), kNotListed);
+    report_.function_count = functions.size();
+    for (const uint32_t index : order) {
+      if (report_.functions.size() == limit) break;
+      const hbbp_function& function = functions[index];
+      listed_[index] = static_cast<uint32_t>(report_.functions.size());
+      report_.functions.push_back({Demangle(function.name), function.module, function.start,
+                                   function.end, function.instructions, function.standard_error,
+                                   function.samples});
+    }
+    return Status();
+  }
+
+  uint32_t ListedFunction(const hbbp_block& block) const {
+    return block.function < listed_.size() ? listed_[block.function] : kNotListed;
+  }
+
+  // True for the blocks that the report has in full.
+  std::vector<bool> ChooseBlocks(const std::vector<hbbp_block>& blocks) const {
+    std::vector<uint32_t> order;
+    for (uint32_t i = 0; i < blocks.size(); ++i) {
+      if (ListedFunction(blocks[i]) != kNotListed) order.push_back(i);
+    }
+    const uint64_t limit =
+        std::min<uint64_t>(order.size(), request_.blocks != 0 ? request_.blocks : kReportBlocks);
+    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+      return Instructions(blocks[a]) > Instructions(blocks[b]);
+    });
+    std::vector<bool> is_chosen(blocks.size());
+    for (uint64_t i = 0; i < limit; ++i) is_chosen[order[i]] = true;
+    return is_chosen;
+  }
+
+  Status ReadBlocks() {
+    HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(request_.profile));
+    const std::vector<bool> is_chosen = ChooseBlocks(blocks);
+    report_.block_count = blocks.size();
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      const hbbp_block& block = blocks[i];
+      report_.instructions += Instructions(block);
+      if (block.flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
+      HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(block));
+      if (!is_chosen[i]) {
+        AddToRest(block, code);
+        continue;
+      }
+      ReportBlock& out = report_.blocks.emplace_back();
+      out.module = block.module;
+      out.function = ListedFunction(block);
+      out.start = block.start;
+      out.end = block.end;
+      out.count = block.count;
+      out.error = block.standard_error;
+      out.samples = block.samples;
+      out.source = SourceName(block.source);
+      out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
+      out.instructions = std::move(code);
+    }
+    for (const auto& [key, sum] : rest_) {
+      const auto& [module, function, tuple] = key;
+      report_.rest.push_back({module, function, tuple, sum.instructions, std::sqrt(sum.variance)});
+    }
+    return Status();
+  }
+
+  StatusOr<std::vector<ReportInstruction>> ReadCode(const hbbp_block& block) {
+    std::vector<ReportInstruction> code;
+    for (uint64_t address = block.start; address < block.end;) {
+      HBBP_INIT(hbbp_instruction, instruction);
+      HBBP_INIT(hbbp_error, error);
+      if (hbbp_profile_decode(request_.profile, block.module, address, &instruction, &error) !=
+          HBBP_OK) {
+        return ToStatus(error);
+      }
+      ReportInstruction& out = code.emplace_back();
+      out.address = address;
+      out.length = instruction.length;
+      out.text = instruction.mnemonic;
+      out.tuple = tuples_.Intern({instruction.mnemonic});
+      address += instruction.length;
+    }
+    return code;
+  }
+
+  Status ReadMix() {
+    HBBP_INIT(hbbp_error, error);
+    hbbp_mix* made = nullptr;
+    if (hbbp_mix_create(request_.profile, HBBP_MIX_BY_MNEMONIC, &made, &error) != HBBP_OK) {
+      return ToStatus(error);
+    }
+    const std::unique_ptr<hbbp_mix, void (*)(hbbp_mix*)> mix(made, hbbp_mix_destroy);
+    ReportMix& out = report_.mixes.emplace_back();
+    out.key = "mnemonic";
+    for (size_t i = 0; i < hbbp_mix_row_count(made); ++i) {
+      HBBP_INIT(hbbp_mix_row, row);
+      if (hbbp_mix_row_at(made, i, &row, &error) != HBBP_OK) return ToStatus(error);
+      out.values.emplace_back(row.mnemonic);
+      out.instructions.push_back(row.instructions);
+      out.errors.push_back(row.standard_error);
+    }
+    return Status();
+  }
+
+  struct Sum {
+    double instructions = 0;
+    double variance = 0;
+  };
+
+  void AddToRest(const hbbp_block& block, const std::vector<ReportInstruction>& code) {
+    std::map<uint32_t, uint32_t> times;  // that a tuple occurs
+    for (const ReportInstruction& instruction : code) ++times[instruction.tuple];
+    for (const auto& [tuple, count] : times) {
+      Sum& sum = rest_[{block.module, ListedFunction(block), tuple}];
+      sum.instructions += block.count * count;
+      const double error = block.standard_error * count;
+      sum.variance += error * error;
+    }
+  }
+
+  const ExportRequest& request_;
+  Report report_;
+  TupleTable tuples_;
+  std::vector<uint32_t> listed_;  // by function of the profile: its index in the report
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> rest_;  // by module, function, tuple
+};
+
+}  // namespace
+
+StatusOr<Report> ReadReport(const ExportRequest& request) { return Reader(request).Read(); }
+
+}  // namespace hbbp::tools
