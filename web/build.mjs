@@ -1,7 +1,7 @@
 // Makes the page of src/ and of the packages in package-lock.json, as two string literals for the command.
 // usage: node build.mjs [--check]   --check: writes nothing; fails if what is there is something else
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as esbuild from 'esbuild';
@@ -53,13 +53,19 @@ const parts = {
   'after_data.inc': after.replace('@SCRIPT@', () => script),
 };
 
+// Lets tests/tools/check_page see without npm that the page is older than what it is made of.
+const sources = ['build.mjs', 'package-lock.json', ...readdirSync(join(here, 'src')).map((name) => `src/${name}`)].sort();
+const sum = (path) => createHash('sha256').update(readFileSync(join(here, path))).digest('hex');
+
 let stale = 0;
 mkdirSync(target, { recursive: true });
-for (const [name, text] of Object.entries(parts)) {
+const files = Object.entries(parts).map(([name, text]) => [name, literal(text)]);
+files.push(['sources.sha256', sources.map((path) => `${sum(path)}  ${path}\n`).join('')]);
+for (const [name, content] of files) {
   const path = join(target, name);
   if (!process.argv.includes('--check')) {
-    writeFileSync(path, literal(text));
-  } else if (readFileSync(path, 'utf8') !== literal(text)) {
+    writeFileSync(path, content);
+  } else if (readFileSync(path, 'utf8') !== content) {
     console.error(`tools/export/page/${name} is not what web/ makes; run: npm --prefix web run build`);
     stale += 1;
   }

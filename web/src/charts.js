@@ -1,7 +1,7 @@
 // Bars with error bars, by Chart.js. What a chart shows is in a table below it, too.
 import { BarController, BarElement, CategoryScale, Chart, LinearScale, Tooltip } from 'chart.js';
 import { share, short } from './format.js';
-import { h, name } from './dom.js';
+import { h, name, scrolled } from './dom.js';
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip);
 
@@ -65,9 +65,9 @@ export function mixChart({ title, rows, total, onPick }) {
     h('td', { class: 'number' }, share(row.instructions / total)))));
   const figure = h('figure', {}, h('figcaption', {}, title), frame,
     h('details', {}, h('summary', {}, 'As a table'),
-      h('table', {}, h('caption', { class: 'hidden' }, title),
+      scrolled(title, h('table', {}, h('caption', { class: 'hidden' }, title),
         h('thead', {}, h('tr', {}, ['Value', 'Instructions', 'Error', 'Share'].map((text, at) => h('th', { scope: 'col', class: at ? 'number' : null }, text)))),
-        body)));
+        body))));
 
   const most = Math.max(...rows.map((row) => (100 * (row.instructions + (row.error ?? 0))) / total));
   let chart = null;
