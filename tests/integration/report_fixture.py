@@ -40,7 +40,7 @@ def report(names=('hot', 'cold'), label='plain'):
         'blocks': columns(['module', 'function', 'start', 'size', 'count', 'error', 'samples', 'source',
                            'biased', 'loop', 'code'],
                           [(0, function, f'{start:x}', 4 * len(code), count, error, 5, 'ebs', 0, loop,
-                            [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at]
+                            [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at] + ([0] if at == 1 else [])
                              for at, one in enumerate(code)])
                            for function, start, count, error, code, loop in BLOCKS]),
         'rest': columns(['module', 'function', 'tuple', 'instructions', 'error'], [(0, -1, 1, rest, 10)]),
@@ -49,7 +49,7 @@ def report(names=('hot', 'cold'), label='plain'):
                           'iterations', 'trips', 'instructions', 'error'],
                          [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 3000, 90),
                           (0, 1, '2000', 2, 0, 1, 200, 400, 2, 1600, 80)]),
-        'source_files': [f'/src/{label}.c'],
+        'source_files': [f'/src/{label}.c'], 'inlined': [f'inlined_{label}'],
     }
 
 

@@ -163,7 +163,7 @@ class ReportTest(record_support.RecordTest):
         self.assertIn('Code of hot', self.browser.texts('#code h3'))
         self.assertEqual(self.browser.texts('#code td.code'), ['vaddpd plain', 'add plain', 'jne plain', 'add plain', 'jne plain'])
         self.assertEqual(self.browser.texts('#code td.address')[1], '0x1004')
-        self.assertEqual(self.browser.texts('#code td.place')[:2], ['plain.c:10', 'plain.c:11'])
+        self.assertEqual(self.browser.texts('#code td.place')[:2], ['plain.c:10', 'plain.c:11, inlined_plain'])
         self.assertIn('1.00 k ± 30 times', self.browser.texts('#code .block th')[0])
         self.assertIn('loop of depth 1, 100 trips', self.browser.texts('#code .block th')[0])
         self.assertEqual(len(self.browser.find_all('#code .block .whisker')), 2)

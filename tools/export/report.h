@@ -71,6 +71,7 @@ struct ReportInstruction {
   std::string text;
   uint32_t file = kNotListed;  // index of its source file
   uint32_t line = 0;
+  uint32_t inlined = kNotListed;  // index of the innermost function that was inlined here
 };
 
 struct ReportBlock {
@@ -149,6 +150,7 @@ struct Report {
   std::vector<ReportMix> mixes;
   std::vector<ReportLoop> loops;  // most instructions first
   std::vector<std::string> source_files;
+  std::vector<std::string> inlined;  // functions
 };
 
 }  // namespace hbbp::tools

@@ -120,7 +120,8 @@ Json Functions(const Report& report) {
                  std::pair("samples", [](const Item& f) { return f.samples; }));
 }
 
-// Of each instruction: length, tuple, text and, if its line is known, file and line.
+// Of each instruction: length, tuple, text; if its line is known, file and line; if it was inlined,
+// its function.
 Json Code(const ReportBlock& block) {
   Json code = Json::array();
   for (const ReportInstruction& instruction : block.instructions) {
@@ -128,6 +129,7 @@ Json Code(const ReportBlock& block) {
     if (instruction.file != kNotListed) {
       row.push_back(instruction.file);
       row.push_back(instruction.line);
+      if (instruction.inlined != kNotListed) row.push_back(instruction.inlined);
     }
     code.push_back(std::move(row));
   }
@@ -245,7 +247,8 @@ std::string ReportToJson(const Report& report) {
                      {"rest", Rest(report)},
                      {"mixes", Mixes(report)},
                      {"loops", Loops(report)},
-                     {"source_files", report.source_files}};
+                     {"source_files", report.source_files},
+                     {"inlined", report.inlined}};
   return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 

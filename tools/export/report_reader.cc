@@ -1,6 +1,7 @@
 #include "report_reader.h"
 
 #include <hbbp/mix.h>
+#include <hbbp/source.h>
 #include <hbbp/version.h>
 
 #include <algorithm>
@@ -69,6 +70,12 @@ class TupleTable {
   std::map<ReportTuple, uint32_t> tuples_;
 };
 
+std::string Demangled(const char* symbol) {
+  std::string name(hbbp_demangle(symbol, nullptr, 0), '\0');
+  hbbp_demangle(symbol, name.data(), name.size() + 1);
+  return name;
+}
+
 double Instructions(const hbbp_block& block) { return block.count * block.instruction_count; }
 
 class Reader {
@@ -129,7 +136,7 @@ class Reader {
       if (report_.functions.size() == limit) break;
       const hbbp_function& function = functions[index];
       listed_[index] = static_cast<uint32_t>(report_.functions.size());
-      report_.functions.push_back({Demangle(function.name), function.module, function.start,
+      report_.functions.push_back({Demangled(function.name), function.module, function.start,
                                    function.end, function.instructions, function.standard_error,
                                    function.samples});
     }
@@ -179,6 +186,8 @@ class Reader {
       out.samples = block.samples;
       out.source = SourceName(block.source);
       out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
+      AddText(block.module, &code);
+      AddLines(block.module, &code);
       out.instructions = std::move(code);
     }
     for (const auto& [key, sum] : rest_) {
@@ -188,6 +197,7 @@ class Reader {
     return Status();
   }
 
+  // What the mix counts, which has names for all that can be decoded.
   StatusOr<std::vector<ReportInstruction>> ReadCode(const hbbp_block& block) {
     std::vector<ReportInstruction> code;
     for (uint64_t address = block.start; address < block.end;) {
@@ -205,6 +215,49 @@ class Reader {
       address += instruction.length;
     }
     return code;
+  }
+
+  void AddText(uint32_t module, std::vector<ReportInstruction>* code) const {
+    for (ReportInstruction& instruction : *code) {
+      HBBP_INIT(hbbp_disassembly, disassembly);
+      if (hbbp_profile_disassemble(request_.profile, module, instruction.address, &disassembly,
+                                   nullptr) == HBBP_OK) {
+        instruction.text = disassembly.text;
+      }
+    }
+  }
+
+  // Without debug information there are no lines; that is no failure of the report.
+  void AddLines(uint32_t module, std::vector<ReportInstruction>* code) {
+    HBBP_INIT(hbbp_source_frame, frame);
+    HBBP_INIT(hbbp_source_place, place);
+    for (ReportInstruction& instruction : *code) {
+      if (instruction.address >= place.end || instruction.address < place.start) {
+        frame.struct_size = sizeof(frame);
+        place = {};
+        place.struct_size = sizeof(place);
+        if (hbbp_profile_find_source(request_.profile, module, instruction.address, 1,
+                                     sizeof(frame), &frame, &place, nullptr) != HBBP_OK) {
+          return;
+        }
+      }
+      if (place.frame_count == 0 || frame.line == 0 || *frame.file == '\0') continue;
+      instruction.file = SourceFile(frame.file);
+      instruction.line = frame.line;
+      if (place.frame_count > 1) instruction.inlined = Inlined(frame.function);
+    }
+  }
+
+  uint32_t SourceFile(const std::string& path) {
+    const auto [it, is_new] = source_files_.try_emplace(path, report_.source_files.size());
+    if (is_new) report_.source_files.push_back(path);
+    return it->second;
+  }
+
+  uint32_t Inlined(const std::string& symbol) {
+    const auto [it, is_new] = inlined_.try_emplace(symbol, report_.inlined.size());
+    if (is_new) report_.inlined.push_back(Demangled(symbol.c_str()));
+    return it->second;
   }
 
   Status ReadMix() {
@@ -245,6 +298,8 @@ class Reader {
   const ExportRequest& request_;
   Report report_;
   TupleTable tuples_;
+  std::unordered_map<std::string, uint32_t> source_files_;  // index by path
+  std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> listed_;  // by function of the profile: its index in the report
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> rest_;  // by module, function, tuple
 };

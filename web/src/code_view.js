@@ -6,7 +6,8 @@ const COLUMNS = 5;
 
 function whereOf(model, instruction) {
   if (instruction.file == null) return null;
-  return `${baseName(model.source_files[instruction.file])}:${instruction.line}`;
+  const inlined = model.inlined[instruction.inlined];
+  return `${baseName(model.source_files[instruction.file])}:${instruction.line}${inlined ? `, ${inlined}` : ''}`;
 }
 
 function blockHead(model, block, most) {

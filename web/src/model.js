@@ -27,8 +27,8 @@ function readBlocks(data, functions) {
   return rows(data.blocks).map((block) => {
     block.start = BigInt(`0x${block.start}`);
     let place = block.start;
-    block.instructions = block.code.map(([length, tuple, text, file, line]) => {
-      const instruction = { address: place, tuple, text, file, line };
+    block.instructions = block.code.map(([length, tuple, text, file, line, inlined]) => {
+      const instruction = { address: place, tuple, text, file, line, inlined };
       place += BigInt(length);
       return instruction;
     });

@@ -21,6 +21,12 @@ export function dimensions(model) {
       value: listed(({ block }) => (block.loop < 0 ? 'no loop' : model.loops[block.loop] ? loopName(model, model.loops[block.loop]) : OTHER)),
     });
   }
+  if (model.inlined.length) {
+    all.push({
+      key: 'inlined', title: 'Inlined function',
+      value: listed((fact) => model.inlined[fact.instruction.inlined] ?? model.functions[fact.function].name),
+    });
+  }
   if (model.source_files.length) {
     const file = ({ instruction }) => (instruction.file == null ? 'unknown' : baseName(model.source_files[instruction.file]));
     all.push({ key: 'file', title: 'Source file', value: listed(file) });

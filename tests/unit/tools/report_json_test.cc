@@ -25,11 +25,12 @@ Report Example() {
   block.count = 10.0 / 3;
   block.error = 0.5;
   block.source = "ebs";
-  block.instructions = {{0x1000, 3, 0, "add rax, 1", 0, 17}, {0x1003, 2, 1, "jne 0x1000"}};
+  block.instructions = {{0x1000, 3, 0, "add rax, 1", 0, 17, 0}, {0x1003, 2, 1, "jne 0x1000"}};
   report.blocks.push_back(block);
   report.rest.push_back({0, kNotListed, 1, 7, 0.25});
   report.mixes.push_back({"mnemonic", {"add"}, {20}, {1.5}});
   report.source_files = {"a.c"};
+  report.inlined = {"f"};
   return report;
 }
 
@@ -47,7 +48,7 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["functions"]["size"] == Json({16}));
   CHECK(json["blocks"]["loop"] == Json({-1}));
   CHECK(json["blocks"]["code"] ==
-        Json::parse(R"([[[3, 0, "add rax, 1", 0, 17], [2, 1, "jne 0x1000"]]])"));
+        Json::parse(R"([[[3, 0, "add rax, 1", 0, 17, 0], [2, 1, "jne 0x1000"]]])"));
   CHECK(json["rest"]["function"] == Json({-1}));
   CHECK(json["mixes"][0]["errors"] == Json({1.5}));
   CHECK(json["tuples"] == Json::parse("[[0], [1]]"));
@@ -100,6 +101,7 @@ TEST_CASE("report: hostile names neither leave their script element nor get lost
     report.properties[0].values[0] = name;
     report.caveats = {name};
     report.source_files = {name};
+    report.inlined = {name};
     report.threads.push_back({1, 2, name, 3});
     ReportSource& source = report.sources.emplace_back();
     source.note = name;
