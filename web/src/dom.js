@@ -11,7 +11,9 @@ export function h(tag, attributes = {}, ...children) {
 }
 
 // A name out of the profiled program, whatever script or direction marks it contains.
-export const name = (text) => h('bdi', { class: 'name' }, text);
+// Long ones are cut where there is no room; then the title has them whole.
+const LONG = 40;
+export const name = (text) => h('bdi', { class: 'name', title: text.length > LONG ? text : null }, text);
 
 export const scrolled = (label, ...children) =>
   h('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, ...children);
@@ -31,3 +33,7 @@ export function bar(value, error, most) {
   }
   return track;
 }
+
+// A share and its bar.
+export const shareBar = (value, error, most, text) =>
+  h('span', { class: 'share' }, bar(value, error, most), h('span', {}, text));

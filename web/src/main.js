@@ -1,7 +1,7 @@
 // Draws the report from the JSON in the page.
 import { mixChart } from './charts.js';
 import { codeOf } from './code_view.js';
-import { bar, h, name } from './dom.js';
+import { h, name, shareBar } from './dom.js';
 import { address, count, duration, share, short } from './format.js';
 import { loopName, readModel } from './model.js';
 import { dimensions, sums } from './pivot_sums.js';
@@ -58,7 +58,7 @@ function chartsOf(pick) {
 
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
 const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
-  (row) => h('span', { class: 'share' }, bar(of(row), error(row), most), share(of(row) / total)));
+  (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
 const mostOf = (rows, of, error) => rows.reduce((most, row) => Math.max(most, of(row) + (error(row) ?? 0)), 0);
 
 const codePanel = h('div', { id: 'code', class: 'panel', hidden: true });

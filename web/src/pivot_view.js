@@ -1,6 +1,6 @@
 // The pivot: what its rows, columns and filter are is chosen above it.
 import { count, share, short } from './format.js';
-import { bar, h, name } from './dom.js';
+import { h, name, shareBar } from './dom.js';
 import { sums } from './pivot_sums.js';
 import { makeTable } from './table.js';
 
@@ -71,7 +71,7 @@ export function pivotView(model, all, knownErrors) {
         { id: 'label', title: titleOf, value: (node) => node.label, show: (node) => name(node.label) },
         { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
         { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
-        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => h('span', { class: 'share' }, bar(node.instructions, node.error, most), share(node.instructions / model.instructions)) },
+        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
         ...columnsOf(root).map((shown, at) => ({
           id: `column-${at}`, title: name(shown.label), isNumber: true, value: shown.of,
           show: (node) => (shown.of(node) ? share(shown.of(node) / model.instructions) : ''),
