@@ -44,11 +44,13 @@ def report(names=('hot', 'cold'), label='plain'):
                              for at, one in enumerate(code)])
                            for function, start, count, error, code, loop in BLOCKS]),
         'rest': columns(['module', 'function', 'tuple', 'instructions', 'error'], [(0, -1, 1, rest, 10)]),
-        'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'instructions': [1000], 'errors': [77]}],
+        'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'errors': [77], 'share_errors': [0.01]}],
         'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',
-                          'iterations', 'trips', 'instructions', 'error'],
-                         [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 3000, 90),
-                          (0, 1, '2000', 2, 0, 1, 200, 400, 2, 1600, 80)]),
+                          'iterations', 'trips', 'trips_error', 'irreducible', 'instructions', 'error'],
+                         [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 4, 0, 3000, 90),
+                          (0, 1, '2000', 2, 0, 1, 200, 400, None, None, 1, 1600, 80)]),
+        'ratios': [{'group': 'memory', 'name': 'bytes-read', 'value': 12.5, 'unit': 'bytes'},
+                   {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share'}],
         'source_files': [f'/src/{label}.c'], 'inlined': [f'inlined_{label}'],
     }
 

@@ -147,7 +147,7 @@ class ReportTest(record_support.RecordTest):
     def test_a_bar_leads_to_its_functions(self):
         self.open_fixture()
         self.assertEqual(self.browser.texts('#mix figcaption'),
-                         ['By ISA extension', 'By category', 'By vector width', 'By memory access', 'By mnemonic'])
+                         ['By ISA extension', 'By vector width', 'By memory access', 'By category', 'By mnemonic'])
         self.assertEqual(self.browser.js(
             'return [...document.querySelectorAll("canvas")].every((canvas) => '
             'canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte))'), True)
@@ -168,6 +168,7 @@ class ReportTest(record_support.RecordTest):
         self.assertIn('loop of depth 1, 100 trips', self.browser.texts('#code .block th')[0])
         self.assertEqual(len(self.browser.find_all('#code .block .whisker')), 2)
         self.assertEqual(len(self.browser.find_all('#code .gap')), 2)
+        self.assertEqual(self.cells('loops', 5), ['100 ± 4', 'not known'])
         self.browser.click('#loops tbody tr:nth-child(2) button')
         self.assertIn('Code of cold', self.browser.texts('#code h3'))
         self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
@@ -175,6 +176,11 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
         self.browser.click('#code .head button')
         self.assertFalse(self.browser.find('#code').is_displayed())
+
+    def test_ratios(self):
+        self.open_fixture()
+        self.assertEqual(self.cells('ratios', 1), ['bytes read', 'packed'])
+        self.assertEqual(self.cells('ratios', 3), ['12.5 bytes', '25.00 %'])
 
     def test_light_and_dark(self):
         background = 'return getComputedStyle(document.body).backgroundColor'

@@ -102,8 +102,16 @@ struct ReportRest {
 struct ReportMix {
   std::string key;
   std::vector<std::string> values;
-  std::vector<double> instructions;
-  std::vector<double> errors;
+  std::vector<double> errors;        // of instructions
+  std::vector<double> share_errors;  // of their share, 0 to 1
+};
+
+// What follows from the whole mix: "bytes-read", 12, "bytes".
+struct ReportRatio {
+  std::string group;
+  std::string name;
+  double value = 0;
+  std::string unit;
 };
 
 struct ReportLoop {
@@ -115,9 +123,11 @@ struct ReportLoop {
   uint32_t blocks = 0;
   double entries = 0;
   double iterations = 0;
-  double trips = 0;
+  double trips = 0;  // NaN: not known
+  double trips_error = 0;
   double instructions = 0;
   double error = 0;
+  bool is_irreducible = false;
 };
 
 struct Report {
@@ -148,6 +158,7 @@ struct Report {
   std::vector<ReportBlock> blocks;        // in order of module and address
   std::vector<ReportRest> rest;
   std::vector<ReportMix> mixes;
+  std::vector<ReportRatio> ratios;
   std::vector<ReportLoop> loops;  // most instructions first
   std::vector<std::string> source_files;
   std::vector<std::string> inlined;  // functions

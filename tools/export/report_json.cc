@@ -171,10 +171,21 @@ Json Mixes(const Report& report) {
   for (const ReportMix& mix : report.mixes) {
     mixes.push_back({{"key", mix.key},
                      {"values", mix.values},
-                     {"instructions", Numbers(mix.instructions)},
-                     {"errors", Numbers(mix.errors)}});
+                     {"errors", Numbers(mix.errors)},
+                     {"share_errors", Numbers(mix.share_errors)}});
   }
   return mixes;
+}
+
+Json Ratios(const Report& report) {
+  Json ratios = Json::array();
+  for (const ReportRatio& ratio : report.ratios) {
+    ratios.push_back({{"group", ratio.group},
+                      {"name", ratio.name},
+                      {"value", Rounded(ratio.value)},
+                      {"unit", ratio.unit}});
+  }
+  return ratios;
 }
 
 Json Loops(const Report& report) {
@@ -188,6 +199,8 @@ Json Loops(const Report& report) {
                  std::pair("entries", [](const Item& l) { return Rounded(l.entries); }),
                  std::pair("iterations", [](const Item& l) { return Rounded(l.iterations); }),
                  std::pair("trips", [](const Item& l) { return Rounded(l.trips); }),
+                 std::pair("trips_error", [](const Item& l) { return Rounded(l.trips_error); }),
+                 std::pair("irreducible", [](const Item& l) { return l.is_irreducible ? 1 : 0; }),
                  std::pair("instructions", [](const Item& l) { return Rounded(l.instructions); }),
                  std::pair("error", [](const Item& l) { return Rounded(l.error); }));
 }
@@ -246,6 +259,7 @@ std::string ReportToJson(const Report& report) {
                      {"blocks", Blocks(report)},
                      {"rest", Rest(report)},
                      {"mixes", Mixes(report)},
+                     {"ratios", Ratios(report)},
                      {"loops", Loops(report)},
                      {"source_files", report.source_files},
                      {"inlined", report.inlined}};

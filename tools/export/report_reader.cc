@@ -1,19 +1,18 @@
 #include "report_reader.h"
 
-#include <hbbp/mix.h>
 #include <hbbp/source.h>
 #include <hbbp/version.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 
 #include "estimator_option.h"
 #include "format.h"
+#include "report_pivots.h"
 
 namespace hbbp::tools {
 namespace {
@@ -43,33 +42,6 @@ ReportSource ToReport(const SourceView& source) {
   return out;
 }
 
-// Tuples by what they say of an instruction.
-class TupleTable {
- public:
-  TupleTable(std::vector<std::string> keys, Report* report)
-      : report_(report), values_(keys.size()) {
-    for (std::string& key : keys) report_->properties.push_back({std::move(key), {}});
-  }
-
-  uint32_t Intern(const std::vector<std::string>& values) {
-    ReportTuple tuple(values.size());
-    for (size_t i = 0; i < values.size(); ++i) {
-      std::vector<std::string>& known = report_->properties[i].values;
-      const auto [it, is_new] = values_[i].try_emplace(values[i], known.size());
-      if (is_new) known.push_back(values[i]);
-      tuple[i] = it->second;
-    }
-    const auto [it, is_new] = tuples_.try_emplace(tuple, report_->tuples.size());
-    if (is_new) report_->tuples.push_back(std::move(tuple));
-    return it->second;
-  }
-
- private:
-  Report* report_;
-  std::vector<std::unordered_map<std::string, uint32_t>> values_;  // by property
-  std::map<ReportTuple, uint32_t> tuples_;
-};
-
 std::string Demangled(const char* symbol) {
   std::string name(hbbp_demangle(symbol, nullptr, 0), '\0');
   hbbp_demangle(symbol, name.data(), name.size() + 1);
@@ -80,14 +52,14 @@ double Instructions(const hbbp_block& block) { return block.count * block.instru
 
 class Reader {
  public:
-  explicit Reader(const ExportRequest& request)
-      : request_(request), tuples_({"mnemonic"}, &report_) {}
+  explicit Reader(const ExportRequest& request) : request_(request) {}
 
   StatusOr<Report> Read() {
     HBBP_RETURN_IF_ERROR(ReadRun());
     HBBP_RETURN_IF_ERROR(ReadFunctions());
     HBBP_RETURN_IF_ERROR(ReadBlocks());
-    HBBP_RETURN_IF_ERROR(ReadMix());
+    HBBP_RETURN_IF_ERROR(ReadMixes(request_.profile, &report_));
+    HBBP_RETURN_IF_ERROR(ReadRatios(request_.profile, &report_));
     return std::move(report_);
   }
 
@@ -165,13 +137,15 @@ class Reader {
 
   Status ReadBlocks() {
     HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(request_.profile));
+    HBBP_ASSIGN_OR_RETURN(InstructionTuples tuples,
+                          InstructionTuples::Read(request_.profile, &report_));
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
     report_.block_count = blocks.size();
     for (size_t i = 0; i < blocks.size(); ++i) {
       const hbbp_block& block = blocks[i];
       report_.instructions += Instructions(block);
       if (block.flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
-      HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(block));
+      HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(block, &tuples));
       if (!is_chosen[i]) {
         AddToRest(block, code);
         continue;
@@ -198,7 +172,8 @@ class Reader {
   }
 
   // What the mix counts, which has names for all that can be decoded.
-  StatusOr<std::vector<ReportInstruction>> ReadCode(const hbbp_block& block) {
+  StatusOr<std::vector<ReportInstruction>> ReadCode(const hbbp_block& block,
+                                                    InstructionTuples* tuples) {
     std::vector<ReportInstruction> code;
     for (uint64_t address = block.start; address < block.end;) {
       HBBP_INIT(hbbp_instruction, instruction);
@@ -211,7 +186,7 @@ class Reader {
       out.address = address;
       out.length = instruction.length;
       out.text = instruction.mnemonic;
-      out.tuple = tuples_.Intern({instruction.mnemonic});
+      out.tuple = tuples->Find(block.module, address);
       address += instruction.length;
     }
     return code;
@@ -260,25 +235,6 @@ class Reader {
     return it->second;
   }
 
-  Status ReadMix() {
-    HBBP_INIT(hbbp_error, error);
-    hbbp_mix* made = nullptr;
-    if (hbbp_mix_create(request_.profile, HBBP_MIX_BY_MNEMONIC, &made, &error) != HBBP_OK) {
-      return ToStatus(error);
-    }
-    const std::unique_ptr<hbbp_mix, void (*)(hbbp_mix*)> mix(made, hbbp_mix_destroy);
-    ReportMix& out = report_.mixes.emplace_back();
-    out.key = "mnemonic";
-    for (size_t i = 0; i < hbbp_mix_row_count(made); ++i) {
-      HBBP_INIT(hbbp_mix_row, row);
-      if (hbbp_mix_row_at(made, i, &row, &error) != HBBP_OK) return ToStatus(error);
-      out.values.emplace_back(row.mnemonic);
-      out.instructions.push_back(row.instructions);
-      out.errors.push_back(row.standard_error);
-    }
-    return Status();
-  }
-
   struct Sum {
     double instructions = 0;
     double variance = 0;
@@ -297,7 +253,6 @@ class Reader {
 
   const ExportRequest& request_;
   Report report_;
-  TupleTable tuples_;
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> listed_;  // by function of the profile: its index in the report

@@ -1,7 +1,7 @@
 // Draws the report from the JSON in the page.
 import { mixChart } from './charts.js';
 import { codeOf } from './code_view.js';
-import { h, name, shareBar } from './dom.js';
+import { h, name, scrolled, shareBar } from './dom.js';
 import { address, count, duration, share, short } from './format.js';
 import { loopName, readModel } from './model.js';
 import { dimensions, sums } from './pivot_sums.js';
@@ -10,7 +10,7 @@ import { makeTable } from './table.js';
 import { setUpTheme } from './theme.js';
 import { unseen } from './unseen.js';
 
-const CHARTS = ['extension', 'category', 'vector-bits', 'memory'];
+const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
 const BARS = 12;
 
 const model = readModel(JSON.parse(document.getElementById('data').textContent));
@@ -51,7 +51,7 @@ function chartsOf(pick) {
   const shown = [...CHARTS.map((key) => all.find((dimension) => dimension.key === key)).filter(Boolean), all.find((dimension) => dimension.key === 'mnemonic')];
   return shown.map((dimension) => {
     const rows = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
-    for (const row of rows) row.error = knownErrors(dimension.key, row.label) ?? row.error;
+    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.label) ?? row.error / total) * total;
     return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (label) => pick(dimension.key, label) });
   });
 }
@@ -60,6 +60,15 @@ const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, v
 const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
   (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
 const mostOf = (rows, of, error) => rows.reduce((most, row) => Math.max(most, of(row) + (error(row) ?? 0)), 0);
+
+const ratioText = ({ value, unit }) => (unit === 'share' ? share(value) : `${short(value)} ${unit}`);
+
+function ratiosTable() {
+  return scrolled('Ratios', h('table', {}, h('caption', { class: 'hidden' }, 'Ratios'),
+    h('thead', {}, h('tr', {}, ['What', 'Of', 'Value'].map((title, at) => h('th', { scope: 'col', class: at === 2 ? 'number' : null }, title)))),
+    h('tbody', {}, model.ratios.map((ratio) => h('tr', {}, h('th', { scope: 'row' }, ratio.name.replaceAll('-', ' ')),
+      h('td', {}, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number' }, ratioText(ratio)))))));
+}
 
 const codePanel = h('div', { id: 'code', class: 'panel', hidden: true });
 
@@ -117,7 +126,7 @@ function loopsTable() {
       { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop),
         show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
-      numberColumn('trips', 'Trips', (loop) => loop.trips), numberColumn('entries', 'Entries', (loop) => loop.entries),
+      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => (loop.trips == null ? 'not known' : `${short(loop.trips)} ± ${short(loop.trips_error)}`)), numberColumn('entries', 'Entries', (loop) => loop.entries),
       numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
       shareColumn(of, error, mostOf(model.loops, of, error)),
     ],
@@ -140,6 +149,9 @@ function draw() {
   });
   section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
     h('div', { class: 'charts' }, charts.map(({ figure }) => figure)));
+  if (model.ratios.length) {
+    section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix.'), ratiosTable());
+  }
   section('pivot', 'Pivot', h('p', {}, 'Executed instructions, grouped as you like; a heading sorts, an arrow opens a row.'), pivot.element,
     h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functionsTable(), codePanel);

@@ -39,9 +39,9 @@ function readBlocks(data, functions) {
 }
 
 // {key: {value: error}}, of sums that the library made.
-function readErrors(mixes, functions) {
-  const errors = new Map(mixes.map(({ key, values, errors: of }) =>
-    [key, new Map(values.map((value, at) => [textOf(key, value), of[at]]))]));
+function readErrors(mixes, functions, field) {
+  const errors = new Map(mixes.map((mix) =>
+    [mix.key, new Map(mix.values.map((value, at) => [textOf(mix.key, value), mix[field][at]]))]));
   const names = functions.map((f) => f.name);
   const isUnique = (f) => names.indexOf(f.name) === names.lastIndexOf(f.name);
   errors.set('function', new Map(functions.filter(isUnique).map((f) => [f.name, f.error])));
@@ -61,7 +61,8 @@ export function readModel(data) {
     blocks: readBlocks(data, functions),
     rest: rows(data.rest),
     loops: rows(data.loops).map((loop) => ({ ...loop, header: BigInt(`0x${loop.header}`) })),
-    errors: readErrors(data.mixes, functions),
+    errors: readErrors(data.mixes, functions, 'errors'),
+    shareErrors: readErrors(data.mixes, [], 'share_errors'),
   };
 }
 

@@ -18,7 +18,7 @@ export function dimensions(model) {
   if (model.loops.length) {
     all.push({
       key: 'loop', title: 'Loop',
-      value: listed(({ block }) => (block.loop < 0 ? 'no loop' : model.loops[block.loop] ? loopName(model, model.loops[block.loop]) : OTHER)),
+      value: listed(({ block }) => (block.loop < 0 ? (model.loops.length < model.loop_count ? 'no listed loop' : 'no loop') : model.loops[block.loop] ? loopName(model, model.loops[block.loop]) : OTHER)),
     });
   }
   if (model.inlined.length) {

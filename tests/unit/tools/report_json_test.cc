@@ -28,7 +28,12 @@ Report Example() {
   block.instructions = {{0x1000, 3, 0, "add rax, 1", 0, 17, 0}, {0x1003, 2, 1, "jne 0x1000"}};
   report.blocks.push_back(block);
   report.rest.push_back({0, kNotListed, 1, 7, 0.25});
-  report.mixes.push_back({"mnemonic", {"add"}, {20}, {1.5}});
+  report.mixes.push_back({"mnemonic", {"add"}, {1.5}, {0.125}});
+  ReportLoop loop;
+  loop.trips = std::nan("");
+  loop.parent = kNotListed;
+  report.loops.push_back(loop);
+  report.ratios.push_back({"memory", "bytes-read", 12.5, "bytes"});
   report.source_files = {"a.c"};
   report.inlined = {"f"};
   return report;
@@ -49,8 +54,12 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["blocks"]["loop"] == Json({-1}));
   CHECK(json["blocks"]["code"] ==
         Json::parse(R"([[[3, 0, "add rax, 1", 0, 17, 0], [2, 1, "jne 0x1000"]]])"));
+  CHECK(json["loops"]["trips"][0].is_null());
+  CHECK(json["loops"]["parent"] == Json({-1}));
+  CHECK(json["ratios"][0]["value"] == 12.5);
   CHECK(json["rest"]["function"] == Json({-1}));
   CHECK(json["mixes"][0]["errors"] == Json({1.5}));
+  CHECK(json["mixes"][0]["share_errors"] == Json({0.125}));
   CHECK(json["tuples"] == Json::parse("[[0], [1]]"));
 }
 
