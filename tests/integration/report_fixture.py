@@ -22,7 +22,7 @@ def report(names=('hot', 'cold'), label='plain'):
     rest = 100
     source = {'kind': 'ebs', 'event': 'instructions', 'unit': 'instructions', 'period': 1000,
               'frequency_hz': 0, 'samples': 90, 'taken_branches': 0, 'lost': 10, 'throttled': 1,
-              'unmapped': 3, 'unexplained': 4, 'reasons': [['no-code', 4]], 'counters': [],
+              'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
         'version': 1, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,

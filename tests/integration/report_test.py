@@ -1,4 +1,6 @@
 """hbbp export --format html, looked at with a browser."""
+import os
+import pathlib
 import shutil
 import unittest
 
@@ -85,6 +87,29 @@ class ReportTest(record_support.RecordTest):
             shown = numbers(self.cells('pivot', column))
             for one, row in zip(shown, mix):
                 self.assertAlmostEqual(one, row[key], delta=0.01 * row[key] + 0.5)
+
+    def test_a_recording_of_perf(self):
+        """What its sources lack is told, with the numbers of hbbp info; its kernel's modules have no code here."""
+        recorded = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / 'autofdo/propeller_sample.perfdata'
+        if not recorded.is_file():
+            self.skipTest('no recordings (HBBP_TEST_DATA)')
+        binary = recorded.with_name('propeller_sample.bin')
+        result = self.run_tool('import', '-o', self.file, recorded, '--file', f'propeller_sample.bin={binary}')
+        self.assertEqual(result.returncode, 0, result)
+        data = report_fixture.data_of(self.export())
+        lbr = next(source for source in self.info()['sources'] if source['kind'] == 'lbr')
+        shown = next(source for source in data['sources'] if source['kind'] == 'lbr')
+        self.assertEqual(shown['unexplained'], lbr['unexplained'])
+        self.assertEqual({name: number for name, number in shown['reasons']},
+                         {name: number for name, number in lbr['unexplained_reasons'].items() if number})
+        self.browser.open(self.page)
+        self.assertIn('main', self.cells('functions', 1)[:3])
+        # Block counts that Propeller found in main, whose scale is another: 23039 and 22714.
+        counts = {row['start']: row['count'] for row in self.rows('blocks', self.file)
+                  if row['function'] == 'main'}
+        listed = {int(start, 16): count for start, count in zip(data['blocks']['start'], data['blocks']['count'])}
+        for start in ('0x121d', '0x1210'):
+            self.assertAlmostEqual(listed[int(start, 16)], counts[start], delta=1e-5 * counts[start])
 
     def test_what_is_not_listed_is_summed(self):
         self.record_bzip2()
@@ -181,6 +206,14 @@ class ReportTest(record_support.RecordTest):
         self.open_fixture()
         self.assertEqual(self.cells('ratios', 1), ['bytes read', 'packed'])
         self.assertEqual(self.cells('ratios', 3), ['12.5 bytes', '25.00 %'])
+
+    def test_what_was_not_seen(self):
+        self.open_fixture()
+        seen = dict(zip(self.cells('unseen', 1), self.cells('unseen', 3)))
+        for what, number in (('lost', '10'), ('times', '1'), ('samples in no known', '3'), ('samples that are', '4'),
+                             ('of these: the code is missing', '4'), ('superseded', '6')):
+            self.assertEqual([seen[key] for key in seen if key.startswith(what)], [number], what)
+        self.assertIn('Modules whose code was not found', self.browser.texts('#unseen caption'))
 
     def test_light_and_dark(self):
         background = 'return getComputedStyle(document.body).backgroundColor'

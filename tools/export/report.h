@@ -24,6 +24,7 @@ struct ReportSource {
   uint64_t throttled = 0;
   uint64_t unmapped = 0;
   uint64_t unexplained = 0;
+  uint64_t superseded = 0;  // in code that another source counts
   std::vector<std::pair<std::string, uint64_t>> unexplained_reasons;
   std::vector<std::pair<std::string, uint64_t>> counters;
   std::string note;

@@ -70,6 +70,7 @@ Json Sources(const Report& report) {
                        {"throttled", source.throttled},
                        {"unmapped", source.unmapped},
                        {"unexplained", source.unexplained},
+                       {"superseded", source.superseded},
                        {"reasons", Pairs(source.unexplained_reasons)},
                        {"counters", Pairs(source.counters)},
                        {"note", source.note}});

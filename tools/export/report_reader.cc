@@ -36,6 +36,7 @@ ReportSource ToReport(const SourceView& source) {
   out.throttled = source.throttled;
   out.unmapped = source.unmapped;
   out.unexplained = source.unexplained;
+  out.superseded = source.superseded;
   out.unexplained_reasons = Pairs(source.unexplained_reasons);
   out.counters = Pairs(source.counters);
   out.note = source.note;

@@ -20,7 +20,7 @@ function sourceRows(source) {
     ...source.reasons.map(([reason, number]) => [`of these: ${REASONS[reason] ?? reason}`, number, of(number)]),
     ...source.counters.map(([counter, number]) => [`counted on the way: ${counter}`, number, '']),
   ];
-  if (source.superseded != null) {
+  if (source.superseded > 0) {
     rows.push(['superseded: another source counts the code that they are in', source.superseded, of(source.superseded)]);
   }
   return rows.map(([what, number, part]) => h('tr', {}, h('th', { scope: 'row' }, what),
