@@ -88,6 +88,23 @@ class ReportTest(record_support.RecordTest):
             for one, row in zip(shown, mix):
                 self.assertAlmostEqual(one, row[key], delta=0.01 * row[key] + 0.5)
 
+    def test_loops_are_those_of_the_command(self):
+        self.record_bzip2()
+        data = report_fixture.data_of(self.export())
+        loops = self.rows('loops', self.file)
+        self.assertEqual(data['loop_count'], len(loops))
+        self.assertEqual([int(header, 16) for header in data['loops']['header'][:3]],
+                         [int(row['header'], 16) for row in loops[:3]])
+        for shown, row in zip(data['loops']['trips'], loops):
+            if row['trip_count'] is None:
+                self.assertIsNone(shown)
+            else:
+                self.assertAlmostEqual(shown, row['trip_count'], delta=1e-5 * row['trip_count'])
+        in_loops = [loop for loop in data['blocks']['loop'] if loop >= 0]
+        self.assertGreater(len(in_loops), 3)
+        self.browser.open(self.page)
+        self.assertEqual(int(self.cells('loops', 1)[0], 16), int(loops[0]['header'], 16))
+
     def test_a_recording_of_perf(self):
         """What its sources lack is told, with the numbers of hbbp info; its kernel's modules have no code here."""
         recorded = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / 'autofdo/propeller_sample.perfdata'

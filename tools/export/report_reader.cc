@@ -12,6 +12,7 @@
 
 #include "estimator_option.h"
 #include "format.h"
+#include "report_loops.h"
 #include "report_pivots.h"
 
 namespace hbbp::tools {
@@ -58,6 +59,7 @@ class Reader {
   StatusOr<Report> Read() {
     HBBP_RETURN_IF_ERROR(ReadRun());
     HBBP_RETURN_IF_ERROR(ReadFunctions());
+    HBBP_RETURN_IF_ERROR(ReadLoops(request_.profile, listed_, &report_, &loop_of_block_));
     HBBP_RETURN_IF_ERROR(ReadBlocks());
     HBBP_RETURN_IF_ERROR(ReadMixes(request_.profile, &report_));
     HBBP_RETURN_IF_ERROR(ReadRatios(request_.profile, &report_));
@@ -160,6 +162,7 @@ class Reader {
       out.error = block.standard_error;
       out.samples = block.samples;
       out.source = SourceName(block.source);
+      out.loop = loop_of_block_[i];
       out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
       AddText(block.module, &code);
       AddLines(block.module, &code);
@@ -256,6 +259,7 @@ class Reader {
   Report report_;
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
+  std::vector<uint32_t> loop_of_block_;
   std::vector<uint32_t> listed_;  // by function of the profile: its index in the report
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> rest_;  // by module, function, tuple
 };
