@@ -21,6 +21,7 @@ int RunInfo(int argc, char** argv);
 int RunDoctor(int argc, char** argv);
 int RunCompare(int argc, char** argv);
 int RunCount(int argc, char** argv);
+int RunExport(int argc, char** argv);
 int RunDiff(int argc, char** argv);
 int RunImport(int argc, char** argv);
 int RunMerge(int argc, char** argv);

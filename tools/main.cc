@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"count", "exact counts of a small program, by single-stepping", RunCount},
     {"train", "learn from exact counts which source to believe of which block", RunTrain},
     {"import", "make a profile of a recording of perf", RunImport},
+    {"export", "a report to look at, as one HTML page", RunExport},
     {"merge", "several profiles as one", RunMerge},
     {"ibs", "what instruction-based sampling of AMD tells of instructions", RunIbs},
     {"doctor", "what this machine, kernel and user can do", RunDoctor},

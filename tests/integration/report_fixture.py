@@ -1,0 +1,69 @@
+"""A report as hbbp export --format html puts it into its page, of a program that never ran."""
+import json
+import re
+
+PROPERTIES = ['mnemonic', 'extension', 'category', 'vector-bits', 'memory']
+TUPLES = [('vaddpd', 'AVX', 'arithmetic', '256', 'read'), ('add', 'BASE', 'arithmetic', '0', 'none'),
+          ('jne', 'BASE', 'branch', '0', 'none'), ('mulsd', 'SSE2', 'arithmetic', '128', 'none')]
+# Function, address, count, error, tuples of its instructions, loop.
+BLOCKS = [(0, 0x1000, 1000, 30, [0, 1, 2], 0), (0, 0x1020, 10, 3, [1, 2], -1),
+          (1, 0x2000, 400, 20, [3, 3, 1, 2], 1)]
+
+
+def columns(keys, rows):
+    return {key: [row[at] for row in rows] for at, key in enumerate(keys)}
+
+
+def report(names=('hot', 'cold'), label='plain'):
+    values = [list(dict.fromkeys(one[at] for one in TUPLES)) for at in range(len(PROPERTIES))]
+    index = [[values[at].index(one[at]) for at in range(len(PROPERTIES))] for one in TUPLES]
+    sums = [sum(count * len(code) for function, _, count, _, code, _ in BLOCKS if function == at)
+            for at in range(len(names))]
+    rest = 100
+    source = {'kind': 'ebs', 'event': 'instructions', 'unit': 'instructions', 'period': 1000,
+              'frequency_hz': 0, 'samples': 90, 'taken_branches': 0, 'lost': 10, 'throttled': 1,
+              'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
+              'note': label}
+    return {
+        'version': 1, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
+        'up_to_factor': False, 'caveats': [label], 'sources': [source],
+        'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
+                     'problem': label, 'samples': 5}],
+        'threads': [], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
+        'biased_block_count': 0, 'loop_count': 2,
+        'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
+        'tuples': index,
+        'functions': columns(['name', 'module', 'start', 'size', 'instructions', 'error', 'samples'],
+                             [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5)
+                              for at, name in enumerate(names)]),
+        'blocks': columns(['module', 'function', 'start', 'size', 'count', 'error', 'samples', 'source',
+                           'biased', 'loop', 'code'],
+                          [(0, function, f'{start:x}', 4 * len(code), count, error, 5, 'ebs', 0, loop,
+                            [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at] + ([0] if at == 1 else [])
+                             for at, one in enumerate(code)])
+                           for function, start, count, error, code, loop in BLOCKS]),
+        'rest': columns(['module', 'function', 'tuple', 'instructions', 'error'], [(0, -1, 1, rest, 10)]),
+        'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'errors': [77], 'share_errors': [0.01]}],
+        'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',
+                          'iterations', 'trips', 'trips_error', 'irreducible', 'instructions', 'error'],
+                         [(0, 0, '1000', 1, -1, 1, 10, 1000, 100, 4, 0, 3000, 90),
+                          (0, 1, '2000', 2, 0, 1, 200, 400, None, None, 1, 1600, 80)]),
+        'ratios': [{'group': 'memory', 'name': 'bytes-read', 'value': 12.5, 'unit': 'bytes'},
+                   {'group': 'vectors', 'name': 'packed', 'value': 0.25, 'unit': 'share'}],
+        'source_files': [f'/src/{label}.c'], 'inlined': [f'inlined_{label}'],
+    }
+
+
+def escaped(data):
+    return json.dumps(data).replace('<', '\\u003c').replace('>', '\\u003e').replace('&', '\\u0026')
+
+
+def page_with(page, data):
+    """The page with other data in it."""
+    found = re.fullmatch(r'(.*<script type="application/json" id="data">)(.*?)(</script>.*)', page, re.S)
+    return found[1] + escaped(data) + found[3]
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page, re.S)[1])

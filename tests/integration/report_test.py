@@ -1,0 +1,325 @@
+"""hbbp export --format html, looked at with a browser."""
+import os
+import pathlib
+import shutil
+import unittest
+
+import browser
+import record_support
+import report_fixture
+
+NARROW = 400
+WIDE = 1280
+LEAST_CONTRAST = 4.5
+HOSTILE = ('</script><script>window.harm = 1</script><img src=x onerror="window.harm = 1">'
+           '<!-- &lt; "\'` \u202e\u0000\u2028 ' + 'long' * 60)
+SECTIONS = ['summary', 'mix', 'pivot', 'functions', 'blocks', 'loops', 'unseen']
+CELLS = '#{} tbody tr > :nth-child({})'
+
+
+def numbers(texts):
+    """Of "12.3 M" and such."""
+    factors = {'k': 1e3, 'M': 1e6, 'G': 1e9, 'T': 1e12, 'P': 1e15}
+    values = []
+    for text in texts:
+        words = text.replace(',', '').replace('%', '').split()
+        values.append(float(words[0]) * (factors[words[1]] if len(words) > 1 else 1))
+    return values
+
+
+class ReportTest(record_support.RecordTest):
+    browser = None
+
+    def setUp(self):
+        super().setUp()
+        reason = browser.why_no_browser()
+        if reason:
+            self.skipTest(reason)
+        self.page = self.folder / 'report.html'
+        self.browser = browser.Browser()
+        self.addCleanup(self.browser.quit)
+
+    def tearDown(self):
+        if self.browser:
+            self.assertEqual(self.browser.complaints(), [])
+            requests = set(self.browser.requests())
+            self.assertLessEqual(requests, {f'file://{self.page}'}, 'asks for more than itself')
+
+    def export(self, *arguments):
+        result = self.run_tool('export', self.file, '--format', 'html', '-o', self.page, *arguments)
+        self.assertEqual(result.returncode, 0, result)
+        return self.page.read_text()
+
+    def record_bzip2(self):
+        if not shutil.which('bzip2'):
+            self.skipTest('no bzip2')
+        data = self.folder / 'data'
+        data.write_bytes(bytes((i * i) >> 7 & 0xff for i in range(3_000_000)))
+        result = self.run_tool('record', '--source', 'swbt', '-c', 2_000_000, '-o', self.file, '--', 'bzip2',
+                               '-k', data)
+        self.assertEqual(result.returncode, 0, result)
+
+    def open_fixture(self, data=None, **how):
+        self.file = self.folder / 'none.data'
+        if not self.file.exists():
+            self.record('true')
+        self.page.write_text(report_fixture.page_with(self.export(), data or report_fixture.report()))
+        self.browser.open(self.page, **how)
+
+    def cells(self, section, column):
+        return self.browser.texts(CELLS.format(section, column))
+
+    def test_says_what_the_command_says(self):
+        self.record_bzip2()
+        self.export()
+        self.browser.open(self.page)
+        self.assertEqual(self.browser.texts('#command')[0].split()[0], 'bzip2')
+        by_function = self.rows('mix', self.file, '--by', 'function')
+        names = self.cells('functions', 1)
+        self.assertEqual(names, [row['function'] for row in by_function[:len(names)]])
+        for shown, row in zip(numbers(self.cells('functions', 3)), by_function):
+            self.assertAlmostEqual(shown, row['instructions'], delta=0.01 * row['instructions'])
+        self.browser.choose('#pivot-row-0', 'mnemonic')
+        self.browser.choose('#pivot-row-1', '')
+        mix = self.rows('mix', self.file)
+        self.assertEqual(self.cells('pivot', 1)[0], mix[0]['mnemonic'])
+        for column, key in ((2, 'instructions'), (3, 'standard_error')):
+            shown = numbers(self.cells('pivot', column))
+            for one, row in zip(shown, mix):
+                self.assertAlmostEqual(one, row[key], delta=0.01 * row[key] + 0.5)
+
+    def test_loops_are_those_of_the_command(self):
+        self.record_bzip2()
+        data = report_fixture.data_of(self.export())
+        loops = self.rows('loops', self.file)
+        self.assertEqual(data['loop_count'], len(loops))
+        self.assertEqual([int(header, 16) for header in data['loops']['header'][:3]],
+                         [int(row['header'], 16) for row in loops[:3]])
+        for shown, row in zip(data['loops']['trips'], loops):
+            if row['trip_count'] is None:
+                self.assertIsNone(shown)
+            else:
+                self.assertAlmostEqual(shown, row['trip_count'], delta=1e-5 * row['trip_count'])
+        in_loops = [loop for loop in data['blocks']['loop'] if loop >= 0]
+        self.assertGreater(len(in_loops), 3)
+        self.browser.open(self.page)
+        self.assertEqual(int(self.cells('loops', 1)[0], 16), int(loops[0]['header'], 16))
+
+    def test_a_recording_of_perf(self):
+        """What its sources lack is told, with the numbers of hbbp info; its kernel's modules have no code here."""
+        recorded = pathlib.Path(os.environ.get('HBBP_TEST_DATA', '')) / 'autofdo/propeller_sample.perfdata'
+        if not recorded.is_file():
+            self.skipTest('no recordings (HBBP_TEST_DATA)')
+        binary = recorded.with_name('propeller_sample.bin')
+        result = self.run_tool('import', '-o', self.file, recorded, '--file', f'propeller_sample.bin={binary}')
+        self.assertEqual(result.returncode, 0, result)
+        data = report_fixture.data_of(self.export())
+        lbr = next(source for source in self.info()['sources'] if source['kind'] == 'lbr')
+        shown = next(source for source in data['sources'] if source['kind'] == 'lbr')
+        self.assertEqual(shown['unexplained'], lbr['unexplained'])
+        self.assertEqual({name: number for name, number in shown['reasons']},
+                         {name: number for name, number in lbr['unexplained_reasons'].items() if number})
+        self.browser.open(self.page)
+        self.assertIn('main', self.cells('functions', 1)[:3])
+        # Block counts that Propeller found in main, whose scale is another: 23039 and 22714.
+        counts = {row['start']: row['count'] for row in self.rows('blocks', self.file)
+                  if row['function'] == 'main'}
+        listed = {int(start, 16): count for start, count in zip(data['blocks']['start'], data['blocks']['count'])}
+        for start in ('0x121d', '0x1210'):
+            self.assertAlmostEqual(listed[int(start, 16)], counts[start], delta=1e-5 * counts[start])
+
+    def test_what_is_not_listed_is_summed(self):
+        self.record_bzip2()
+        whole = report_fixture.data_of(self.export())
+        part = report_fixture.data_of(self.export('--functions', '2', '--blocks', '3'))
+        self.assertEqual(len(part['functions']['name']), 2)
+        self.assertEqual(len(part['blocks']['start']), 3)
+        self.assertEqual(part['block_count'], whole['block_count'])
+        for data in (whole, part):
+            listed = sum(count * len(code)
+                         for count, code in zip(data['blocks']['count'], data['blocks']['code']))
+            rest = sum(data['rest']['instructions'])
+            self.assertAlmostEqual(listed + rest, data['instructions'], delta=1e-4 * data['instructions'])
+        self.browser.open(self.page)
+        self.assertIn(f'2 of {whole["function_count"]} functions', self.browser.texts('#unseen')[0])
+        self.assertIn('100.00 % of all', self.browser.texts('#pivot [role=status]')[0])
+
+    def test_sorts_by_click_and_by_key(self):
+        self.open_fixture()
+        self.assertEqual(self.cells('functions', 1), ['hot', 'cold'])
+        self.assertEqual(self.browser.find('#functions th:nth-child(3)').get_attribute('aria-sort'), 'descending')
+        self.browser.click('#functions th:nth-child(3) button')
+        self.assertEqual(self.cells('functions', 1), ['cold', 'hot'])
+        self.assertEqual(self.browser.find('#functions th:nth-child(3)').get_attribute('aria-sort'), 'ascending')
+        self.browser.js('document.querySelector("#functions th button").focus()')
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.find('#functions th').get_attribute('aria-sort'), 'ascending')
+        self.browser.press('SPACE')
+        self.assertEqual(self.cells('functions', 1), ['hot', 'cold'])
+        self.assertEqual(self.browser.js('return document.activeElement.innerText.split(" ")[0]'), 'Function')
+
+    def test_regroups(self):
+        self.open_fixture()
+        self.browser.choose('#pivot-row-0', 'extension')
+        self.browser.choose('#pivot-row-1', 'mnemonic')
+        self.assertEqual(self.cells('pivot', 1), ['▸BASE', '▸AVX', '▸SSE2'])
+        self.assertEqual(numbers(self.cells('pivot', 2)), [2920, 1000, 800])
+        self.browser.click('#pivot tbody button.open')
+        self.assertEqual(self.cells('pivot', 1)[:3], ['▾BASE', 'add', 'jne'])
+        self.assertEqual(self.browser.js('return document.activeElement.getAttribute("aria-expanded")'), 'true')
+        self.browser.press('ENTER')
+        self.assertEqual(len(self.cells('pivot', 1)), 3)
+        self.browser.choose('#pivot-column', 'vector-bits')
+        titles = self.browser.texts('#pivot thead th')
+        self.assertEqual([title.split(' ↕')[0] for title in titles[4:]], ['no vector', '256', '128'])
+        self.browser.choose('#pivot-filter', 'function')
+        self.browser.choose('#pivot-value', 'cold')
+        self.assertEqual(numbers(self.cells('pivot', 2)), [800, 800])
+        self.assertIn('2 rows, 1.60 k instructions', self.browser.texts('#pivot [role=status]')[0])
+
+    def test_errors_add_up_as_samples_do(self):
+        self.open_fixture()
+        self.browser.choose('#pivot-row-0', 'mnemonic')
+        self.browser.choose('#pivot-row-1', '')
+        errors = dict(zip(self.cells('pivot', 1), numbers(self.cells('pivot', 3))))
+        self.assertEqual(errors['vaddpd'], 77)
+        self.assertAlmostEqual(errors['jne'], (30 ** 2 + 3 ** 2 + 20 ** 2) ** 0.5, delta=0.1)
+        self.assertEqual(errors['mulsd'], 40)
+
+    def test_a_bar_leads_to_its_functions(self):
+        self.open_fixture()
+        self.assertEqual(self.browser.texts('#mix figcaption'),
+                         ['By ISA extension', 'By vector width', 'By memory access', 'By category', 'By mnemonic'])
+        self.assertEqual(self.browser.js(
+            'return [...document.querySelectorAll("canvas")].every((canvas) => '
+            'canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte))'), True)
+        self.browser.click('#mix figure summary')
+        self.browser.click('#mix figure table tr:nth-child(2) button')
+        self.assertEqual(self.cells('pivot', 1), ['hot'])
+        self.assertEqual(self.browser.find('#pivot-value').get_attribute('value'), 'AVX')
+
+    def test_opens_functions_blocks_and_loops(self):
+        self.open_fixture()
+        self.assertFalse(self.browser.find('#code').is_displayed())
+        self.browser.click('#functions tbody button')
+        self.assertIn('Code of hot', self.browser.texts('#code h3'))
+        self.assertEqual(self.browser.texts('#code td.code'), ['vaddpd plain', 'add plain', 'jne plain', 'add plain', 'jne plain'])
+        self.assertEqual(self.browser.texts('#code td.address')[1], '0x1004')
+        self.assertEqual(self.browser.texts('#code td.place')[:2], ['plain.c:10', 'plain.c:11, inlined_plain'])
+        self.assertIn('1.00 k ± 30 times', self.browser.texts('#code .block th')[0])
+        self.assertIn('loop of depth 1, 100 trips', self.browser.texts('#code .block th')[0])
+        self.assertEqual(len(self.browser.find_all('#code .block .whisker')), 2)
+        self.assertEqual(len(self.browser.find_all('#code .gap')), 2)
+        self.assertEqual(self.cells('loops', 5), ['100 ± 4', 'not known'])
+        self.browser.click('#loops tbody tr:nth-child(2) button')
+        self.assertIn('Code of cold', self.browser.texts('#code h3'))
+        self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
+        self.browser.press('ENTER')
+        self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
+        self.browser.click('#code .head button')
+        self.assertFalse(self.browser.find('#code').is_displayed())
+
+    def test_ratios(self):
+        self.open_fixture()
+        self.assertEqual(self.cells('ratios', 1), ['bytes read', 'packed'])
+        self.assertEqual(self.cells('ratios', 3), ['12.5 bytes', '25.00 %'])
+
+    def test_what_was_not_seen(self):
+        self.open_fixture()
+        seen = dict(zip(self.cells('unseen', 1), self.cells('unseen', 3)))
+        for what, number in (('lost', '10'), ('times', '1'), ('samples in no known', '3'), ('samples that are', '4'),
+                             ('of these: the code is missing', '4'), ('superseded', '6')):
+            self.assertEqual([seen[key] for key in seen if key.startswith(what)], [number], what)
+        self.assertIn('Modules whose code was not found', self.browser.texts('#unseen caption'))
+
+    def test_light_and_dark(self):
+        background = 'return getComputedStyle(document.body).backgroundColor'
+        self.open_fixture()
+        light = self.browser.js(background)
+        self.browser.open(self.page, scheme='dark')
+        dark = self.browser.js(background)
+        self.assertNotEqual(light, dark)
+        found = [dark]
+        for _ in range(3):
+            self.browser.click('#theme')
+            found.append(self.browser.js(background))
+        self.assertEqual(found, [dark, light, dark, dark])
+        self.browser.click('#theme')
+        self.browser.open(self.page, scheme='dark')
+        self.assertEqual(self.browser.js(background), light)
+
+    def test_text_can_be_read(self):
+        for scheme in ('light', 'dark'):
+            self.open_fixture(scheme=scheme)
+            self.browser.click('#functions tbody button')
+            contrasts = self.browser.contrasts()
+            self.assertGreater(len(contrasts), 100)
+            self.assertEqual([one for one in contrasts if one[0] < LEAST_CONTRAST], [], scheme)
+
+    def test_names_and_roles(self):
+        self.open_fixture()
+        self.browser.click('#functions tbody button')
+        nameless = self.browser.js('''
+          return [...document.querySelectorAll('button, select, a, canvas, table, section, [role=region]')].filter((element) =>
+            !(element.ariaLabel || element.labels?.[0]?.textContent || element.caption?.textContent
+              || document.getElementById(element.getAttribute('aria-labelledby'))?.textContent
+              || (/^(BUTTON|A)$/.test(element.tagName) && element.textContent.trim()))).map((element) => element.outerHTML.slice(0, 80))''')
+        self.assertEqual(nameless, [])
+        self.assertEqual(self.browser.js('return [...document.querySelectorAll("th:not([scope])")].length'), 0)
+        self.assertEqual(self.browser.js('return document.querySelectorAll("tbody tr:not(:has(th)):not(#code tr)").length'), 0)
+        identifiers = self.browser.js('return [...document.querySelectorAll("[id]")].map((element) => element.id)')
+        self.assertEqual(len(identifiers), len(set(identifiers)))
+
+    def test_the_keyboard_reaches_everything(self):
+        self.open_fixture()
+        reached = set()
+        for _ in range(200):
+            self.browser.press('TAB')
+            where, outline = self.browser.js(
+                'const e = document.activeElement; return [e.id || e.closest("[id]")?.id, getComputedStyle(e).outlineStyle]')
+            if (where, outline) == ('main', 'none') or not where:
+                break
+            self.assertNotEqual(outline, 'none', f'no focus is seen in {where}')
+            reached.add(where)
+        self.assertLessEqual({'theme', 'sections', 'mix', 'pivot-row-0', 'pivot-column', 'pivot-filter', 'pivot',
+                              'functions', 'blocks', 'loops', 'unseen', 'footer'}, reached)
+
+    def test_nothing_sticks_out(self):
+        for names in (('hot', 'cold'), (HOSTILE, 'n' * 3000)):
+            for width in (NARROW, WIDE):
+                self.open_fixture(report_fixture.report(names, names[0]), width=width)
+                self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
+                self.browser.choose('#pivot-column', 'mnemonic')
+                self.browser.choose('#pivot-filter', 'function')
+                self.browser.js('document.querySelector("#functions tbody button").click()')
+                found, seen = self.browser.widths()
+                self.assertEqual(seen, width)
+                self.assertLessEqual(found, width)
+                self.assertEqual([section for section in SECTIONS
+                                  if not self.browser.find(f'#{section}').is_displayed()], [])
+
+    def test_hostile_names_are_only_text(self):
+        self.open_fixture(report_fixture.report((HOSTILE, 'b'), HOSTILE))
+        self.browser.click('#functions tbody button')
+        self.browser.choose('#pivot-filter', 'function')
+        self.assertIsNone(self.browser.js('return window.harm'))
+        self.assertEqual(self.browser.find_all('main img'), [])
+        self.assertIn('window.harm = 1', self.browser.texts('#code h3')[0])
+
+    def test_a_program_that_did_nothing(self):
+        empty = report_fixture.report()
+        empty.update(instructions=0, blocks=report_fixture.columns(['start', 'code'], []),
+                     functions=report_fixture.columns(['name', 'start'], []), loops={}, rest={}, mixes=[])
+        self.open_fixture(empty)
+        self.assertIn('nothing to show', self.browser.texts('#unseen')[0])
+
+    def test_says_why_it_cannot(self):
+        self.assertIn('absent.data', self.refused('export', 'absent.data'))
+        self.record('true')
+        self.assertIn('absent', self.refused('export', self.file, '-o', self.folder / 'absent' / 'out.html'))
+        self.assertIn('pdf', self.refused('export', self.file, '--format', 'pdf'))
+        self.browser = None
+
+
+if __name__ == '__main__':
+    record_support.main(ReportTest)

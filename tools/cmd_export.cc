@@ -1,0 +1,65 @@
+// hbbp export: a profile in a format of others.
+#include <algorithm>
+#include <vector>
+
+#include "base/files.h"
+#include "command.h"
+#include "estimator_option.h"
+#include "export/exporter.h"
+#include "kernel_options.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "export";
+
+const Exporter& ExporterNamed(const std::string& name) {
+  const auto exporters = Exporters();
+  return **std::find_if(exporters.begin(), exporters.end(),
+                        [&](const Exporter* exporter) { return exporter->name == name; });
+}
+
+}  // namespace
+
+int RunExport(int argc, char** argv) {
+  std::vector<std::string> names;
+  std::string formats = "Formats:\n";
+  for (const Exporter* exporter : Exporters()) {
+    names.emplace_back(exporter->name);
+    formats += "  " + names.back() + "  " + std::string(exporter->summary) + '\n';
+  }
+  std::string format = names.front();
+  std::string output;
+  ExportRequest request;
+  Options options(kName, "Write a profile in another format");
+  options.Positionals("FILE", &request.files, 1, Options::kAny, "profiles; several are added up");
+  options.Choice("--format", &format, names, "what to write (" + format + ")");
+  options.Value("-o,--output", &output, "OUT", "where to; without it, standard output");
+  options.Value("--functions", &request.functions, "N",
+                "html: the N busiest functions by name, the others in sums (200)");
+  options.Value("--blocks", &request.blocks, "N",
+                "html: the N busiest blocks of these with their code, the others in sums (2000)");
+  EstimatorOption estimator;
+  estimator.AddTo(&options);
+  KernelOptions kernel;
+  kernel.AddTo(&options);
+  options.Footer(formats);
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const StatusOr<ProfileHandle> profile = LoadProfiles(request.files);
+  if (!profile.ok()) return Fail(kName, profile.status().message());
+  Status applied = kernel.Apply(profile->get());
+  if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (!applied.ok()) return Fail(kName, applied.message());
+  request.profile = profile->get();
+  const StatusOr<std::string> text = ExporterNamed(format).write(request);
+  if (!text.ok()) return Fail(kName, text.status().message());
+  if (output.empty() || output == "-") return WriteOutput(kName, *text);
+  const Status written =
+      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text->data()), text->size()});
+  return written.ok() ? kExitSuccess : Fail(kName, written.message());
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,37 @@
+// The formats that hbbp export writes: one file each, which defines one Exporter, and a line in
+// exporters.cc.
+#ifndef HBBP_TOOLS_EXPORT_EXPORTER_H_
+#define HBBP_TOOLS_EXPORT_EXPORTER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+
+struct ExportRequest {
+  const hbbp_profile* profile = nullptr;
+  std::vector<std::string> files;  // that the profile was read from
+  uint64_t functions = 0;          // at most; 0: as the format thinks best
+  uint64_t blocks = 0;             // as functions
+};
+
+struct Exporter {
+  std::string_view name;     // as --format takes it
+  std::string_view summary;  // a line of --help
+  // The whole file.
+  StatusOr<std::string> (*write)(const ExportRequest& request);
+};
+
+extern const Exporter kHtmlExporter;
+
+std::span<const Exporter* const> Exporters();
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_EXPORT_EXPORTER_H_

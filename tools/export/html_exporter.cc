@@ -1,0 +1,19 @@
+// hbbp export --format html: one page that needs nothing but a browser.
+#include "exporter.h"
+#include "report_json.h"
+#include "report_page.h"
+#include "report_reader.h"
+
+namespace hbbp::tools {
+namespace {
+
+StatusOr<std::string> WriteHtml(const ExportRequest& request) {
+  HBBP_ASSIGN_OR_RETURN(const Report report, ReadReport(request));
+  return std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData);
+}
+
+}  // namespace
+
+const Exporter kHtmlExporter = {"html", "a page to look at, whole in one file", WriteHtml};
+
+}  // namespace hbbp::tools

@@ -1,0 +1,170 @@
+// What a report shows of a profile, bounded in size: the busiest functions and blocks in full, the
+// rest in sums. Made by report_reader.h, written by report_json.h.
+#ifndef HBBP_TOOLS_EXPORT_REPORT_H_
+#define HBBP_TOOLS_EXPORT_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace hbbp::tools {
+
+inline constexpr uint32_t kNotListed = UINT32_MAX;
+
+struct ReportSource {
+  std::string kind;
+  std::string event;
+  std::string unit;
+  uint64_t period = 0;
+  uint64_t frequency_hz = 0;
+  uint64_t samples = 0;
+  uint64_t taken_branches = 0;
+  uint64_t lost = 0;
+  uint64_t throttled = 0;
+  uint64_t unmapped = 0;
+  uint64_t unexplained = 0;
+  uint64_t superseded = 0;  // in code that another source counts
+  std::vector<std::pair<std::string, uint64_t>> unexplained_reasons;
+  std::vector<std::pair<std::string, uint64_t>> counters;
+  std::string note;
+};
+
+struct ReportModule {
+  std::string path;
+  std::string build_id;
+  std::string kind;
+  std::string code;
+  std::string problem;
+  uint64_t samples = 0;
+};
+
+struct ReportThread {
+  uint32_t pid = 0;
+  uint32_t tid = 0;
+  std::string name;
+  uint64_t samples = 0;
+};
+
+// A static property of instructions ("extension") and the values that occur.
+struct ReportProperty {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+// A value of each property, by index. Instructions that are alike share one.
+using ReportTuple = std::vector<uint32_t>;
+
+struct ReportFunction {
+  std::string name;
+  uint32_t module = 0;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  double instructions = 0;
+  double error = 0;
+  uint64_t samples = 0;
+};
+
+struct ReportInstruction {
+  uint64_t address = 0;
+  uint32_t length = 0;
+  uint32_t tuple = 0;
+  std::string text;
+  uint32_t file = kNotListed;  // index of its source file
+  uint32_t line = 0;
+  uint32_t inlined = kNotListed;  // index of the innermost function that was inlined here
+};
+
+struct ReportBlock {
+  uint32_t module = 0;
+  uint32_t function = 0;
+  uint64_t start = 0;
+  uint64_t end = 0;
+  double count = 0;
+  double error = 0;
+  uint64_t samples = 0;
+  std::string source;
+  bool is_biased = false;
+  uint32_t loop = kNotListed;  // the innermost one
+  std::vector<ReportInstruction> instructions;
+};
+
+// What blocks that are not listed add up to.
+struct ReportRest {
+  uint32_t module = 0;
+  uint32_t function = kNotListed;
+  uint32_t tuple = 0;
+  double instructions = 0;
+  double error = 0;
+};
+
+// Executed instructions by one property, as the library estimates them: errors of sums of blocks
+// cannot be told from the errors of the blocks.
+struct ReportMix {
+  std::string key;
+  std::vector<std::string> values;
+  std::vector<double> errors;        // of instructions
+  std::vector<double> share_errors;  // of their share, 0 to 1
+};
+
+// What follows from the whole mix: "bytes-read", 12, "bytes".
+struct ReportRatio {
+  std::string group;
+  std::string name;
+  double value = 0;
+  std::string unit;
+};
+
+struct ReportLoop {
+  uint32_t module = 0;
+  uint32_t function = kNotListed;
+  uint64_t header = 0;
+  uint32_t depth = 0;
+  uint32_t parent = kNotListed;
+  uint32_t blocks = 0;
+  double entries = 0;
+  double iterations = 0;
+  double trips = 0;  // NaN: not known
+  double trips_error = 0;
+  double instructions = 0;
+  double error = 0;
+  bool is_irreducible = false;
+};
+
+struct Report {
+  std::vector<std::string> files;
+  std::string command;
+  std::string host;
+  std::string library;  // its version
+  uint32_t pid = 0;
+  uint64_t start_time_ns = 0;
+  uint64_t duration_ns = 0;
+  std::string unit;
+  std::string estimator;
+  bool is_up_to_factor = false;
+  std::vector<std::string> caveats;
+  std::vector<ReportSource> sources;
+  std::vector<ReportModule> modules;
+  std::vector<ReportThread> threads;
+
+  double instructions = 0;
+  uint64_t function_count = 0;  // with a count; functions has the first of them
+  uint64_t block_count = 0;
+  uint64_t biased_block_count = 0;
+  uint64_t loop_count = 0;
+
+  std::vector<ReportProperty> properties;
+  std::vector<ReportTuple> tuples;
+  std::vector<ReportFunction> functions;  // most instructions first
+  std::vector<ReportBlock> blocks;        // in order of module and address
+  std::vector<ReportRest> rest;
+  std::vector<ReportMix> mixes;
+  std::vector<ReportRatio> ratios;
+  std::vector<ReportLoop> loops;  // most instructions first
+  std::vector<std::string> source_files;
+  std::vector<std::string> inlined;  // functions
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_EXPORT_REPORT_H_

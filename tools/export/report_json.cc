@@ -1,0 +1,270 @@
+#include "report_json.h"
+
+#include <charconv>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace hbbp::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Increased whenever the page has to know.
+constexpr int kVersion = 1;
+constexpr int kDigits = 6;
+
+// JSON has neither infinity nor NaN: null.
+Json Rounded(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  char text[32];
+  const auto end =
+      std::to_chars(text, text + sizeof(text), number, std::chars_format::scientific, kDigits - 1);
+  double rounded = 0;
+  std::from_chars(text, end.ptr, rounded);
+  // Whole numbers are shorter without their ".0".
+  if (std::abs(rounded) < 9e15 && rounded == std::trunc(rounded)) {
+    return static_cast<int64_t>(rounded);
+  }
+  return rounded;
+}
+
+// In text, because JavaScript's numbers do not hold those of kernels.
+Json Address(uint64_t address) {
+  char text[16];
+  return std::string(text, std::to_chars(text, text + sizeof(text), address, 16).ptr);
+}
+
+Json Index(uint32_t index) { return index == kNotListed ? Json(-1) : Json(index); }
+
+// {key: [value of each item]}
+template <typename Item, typename... Fields>
+Json Columns(const std::vector<Item>& items, std::pair<const char*, Fields>... fields) {
+  Json columns = Json::object();
+  const auto add = [&](const char* key, const auto& value) {
+    Json column = Json::array();
+    for (const Item& item : items) column.push_back(value(item));
+    columns[key] = std::move(column);
+  };
+  (add(fields.first, fields.second), ...);
+  return columns;
+}
+
+Json Pairs(const std::vector<std::pair<std::string, uint64_t>>& counters) {
+  Json pairs = Json::array();
+  for (const auto& [name, value] : counters) pairs.push_back({name, value});
+  return pairs;
+}
+
+Json Sources(const Report& report) {
+  Json sources = Json::array();
+  for (const ReportSource& source : report.sources) {
+    sources.push_back({{"kind", source.kind},
+                       {"event", source.event},
+                       {"unit", source.unit},
+                       {"period", source.period},
+                       {"frequency_hz", source.frequency_hz},
+                       {"samples", source.samples},
+                       {"taken_branches", source.taken_branches},
+                       {"lost", source.lost},
+                       {"throttled", source.throttled},
+                       {"unmapped", source.unmapped},
+                       {"unexplained", source.unexplained},
+                       {"superseded", source.superseded},
+                       {"reasons", Pairs(source.unexplained_reasons)},
+                       {"counters", Pairs(source.counters)},
+                       {"note", source.note}});
+  }
+  return sources;
+}
+
+Json Modules(const Report& report) {
+  Json modules = Json::array();
+  for (const ReportModule& module : report.modules) {
+    modules.push_back({{"path", module.path},
+                       {"build_id", module.build_id},
+                       {"kind", module.kind},
+                       {"code", module.code},
+                       {"problem", module.problem},
+                       {"samples", module.samples}});
+  }
+  return modules;
+}
+
+Json Threads(const Report& report) {
+  Json threads = Json::array();
+  for (const ReportThread& thread : report.threads) {
+    threads.push_back({{"pid", thread.pid},
+                       {"tid", thread.tid},
+                       {"name", thread.name},
+                       {"samples", thread.samples}});
+  }
+  return threads;
+}
+
+Json Properties(const Report& report) {
+  Json properties = Json::array();
+  for (const ReportProperty& property : report.properties) {
+    properties.push_back({{"key", property.key}, {"values", property.values}});
+  }
+  return properties;
+}
+
+Json Functions(const Report& report) {
+  using Item = ReportFunction;
+  return Columns(report.functions, std::pair("name", [](const Item& f) { return f.name; }),
+                 std::pair("module", [](const Item& f) { return f.module; }),
+                 std::pair("start", [](const Item& f) { return Address(f.start); }),
+                 std::pair("size", [](const Item& f) { return f.end - f.start; }),
+                 std::pair("instructions", [](const Item& f) { return Rounded(f.instructions); }),
+                 std::pair("error", [](const Item& f) { return Rounded(f.error); }),
+                 std::pair("samples", [](const Item& f) { return f.samples; }));
+}
+
+// Of each instruction: length, tuple, text; if its line is known, file and line; if it was inlined,
+// its function.
+Json Code(const ReportBlock& block) {
+  Json code = Json::array();
+  for (const ReportInstruction& instruction : block.instructions) {
+    Json row = {instruction.length, instruction.tuple, instruction.text};
+    if (instruction.file != kNotListed) {
+      row.push_back(instruction.file);
+      row.push_back(instruction.line);
+      if (instruction.inlined != kNotListed) row.push_back(instruction.inlined);
+    }
+    code.push_back(std::move(row));
+  }
+  return code;
+}
+
+Json Blocks(const Report& report) {
+  using Item = ReportBlock;
+  return Columns(report.blocks, std::pair("module", [](const Item& b) { return b.module; }),
+                 std::pair("function", [](const Item& b) { return Index(b.function); }),
+                 std::pair("start", [](const Item& b) { return Address(b.start); }),
+                 std::pair("size", [](const Item& b) { return b.end - b.start; }),
+                 std::pair("count", [](const Item& b) { return Rounded(b.count); }),
+                 std::pair("error", [](const Item& b) { return Rounded(b.error); }),
+                 std::pair("samples", [](const Item& b) { return b.samples; }),
+                 std::pair("source", [](const Item& b) { return b.source; }),
+                 std::pair("biased", [](const Item& b) { return b.is_biased ? 1 : 0; }),
+                 std::pair("loop", [](const Item& b) { return Index(b.loop); }),
+                 std::pair("code", [](const Item& b) { return Code(b); }));
+}
+
+Json Rest(const Report& report) {
+  using Item = ReportRest;
+  return Columns(report.rest, std::pair("module", [](const Item& r) { return r.module; }),
+                 std::pair("function", [](const Item& r) { return Index(r.function); }),
+                 std::pair("tuple", [](const Item& r) { return r.tuple; }),
+                 std::pair("instructions", [](const Item& r) { return Rounded(r.instructions); }),
+                 std::pair("error", [](const Item& r) { return Rounded(r.error); }));
+}
+
+Json Numbers(const std::vector<double>& numbers) {
+  Json rounded = Json::array();
+  for (const double number : numbers) rounded.push_back(Rounded(number));
+  return rounded;
+}
+
+Json Mixes(const Report& report) {
+  Json mixes = Json::array();
+  for (const ReportMix& mix : report.mixes) {
+    mixes.push_back({{"key", mix.key},
+                     {"values", mix.values},
+                     {"errors", Numbers(mix.errors)},
+                     {"share_errors", Numbers(mix.share_errors)}});
+  }
+  return mixes;
+}
+
+Json Ratios(const Report& report) {
+  Json ratios = Json::array();
+  for (const ReportRatio& ratio : report.ratios) {
+    ratios.push_back({{"group", ratio.group},
+                      {"name", ratio.name},
+                      {"value", Rounded(ratio.value)},
+                      {"unit", ratio.unit}});
+  }
+  return ratios;
+}
+
+Json Loops(const Report& report) {
+  using Item = ReportLoop;
+  return Columns(report.loops, std::pair("module", [](const Item& l) { return l.module; }),
+                 std::pair("function", [](const Item& l) { return Index(l.function); }),
+                 std::pair("header", [](const Item& l) { return Address(l.header); }),
+                 std::pair("depth", [](const Item& l) { return l.depth; }),
+                 std::pair("parent", [](const Item& l) { return Index(l.parent); }),
+                 std::pair("blocks", [](const Item& l) { return l.blocks; }),
+                 std::pair("entries", [](const Item& l) { return Rounded(l.entries); }),
+                 std::pair("iterations", [](const Item& l) { return Rounded(l.iterations); }),
+                 std::pair("trips", [](const Item& l) { return Rounded(l.trips); }),
+                 std::pair("trips_error", [](const Item& l) { return Rounded(l.trips_error); }),
+                 std::pair("irreducible", [](const Item& l) { return l.is_irreducible ? 1 : 0; }),
+                 std::pair("instructions", [](const Item& l) { return Rounded(l.instructions); }),
+                 std::pair("error", [](const Item& l) { return Rounded(l.error); }));
+}
+
+// In JSON these characters occur in strings only.
+std::string EscapedForScript(const std::string& json) {
+  std::string text;
+  text.reserve(json.size());
+  for (const char c : json) {
+    switch (c) {
+      case '<':
+        text += "\\u003c";
+        break;
+      case '>':
+        text += "\\u003e";
+        break;
+      case '&':
+        text += "\\u0026";
+        break;
+      case '\x7f':
+        text += "\\u007f";
+        break;
+      default:
+        text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReportToJson(const Report& report) {
+  const Json json = {{"version", kVersion},
+                     {"files", report.files},
+                     {"command", report.command},
+                     {"host", report.host},
+                     {"library", report.library},
+                     {"pid", report.pid},
+                     {"start_time_ms", report.start_time_ns / 1'000'000},
+                     {"duration_ns", report.duration_ns},
+                     {"unit", report.unit},
+                     {"estimator", report.estimator},
+                     {"up_to_factor", report.is_up_to_factor},
+                     {"caveats", report.caveats},
+                     {"sources", Sources(report)},
+                     {"modules", Modules(report)},
+                     {"threads", Threads(report)},
+                     {"instructions", Rounded(report.instructions)},
+                     {"function_count", report.function_count},
+                     {"block_count", report.block_count},
+                     {"biased_block_count", report.biased_block_count},
+                     {"loop_count", report.loop_count},
+                     {"properties", Properties(report)},
+                     {"tuples", report.tuples},
+                     {"functions", Functions(report)},
+                     {"blocks", Blocks(report)},
+                     {"rest", Rest(report)},
+                     {"mixes", Mixes(report)},
+                     {"ratios", Ratios(report)},
+                     {"loops", Loops(report)},
+                     {"source_files", report.source_files},
+                     {"inlined", report.inlined}};
+  return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,39 @@
+// h('td', { class: 'number' }, 'text', node): an element. Text is always text, never HTML.
+export function h(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value == null || value === false) continue;
+    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
+    else element.setAttribute(name, value === true ? '' : value);
+  }
+  for (const child of children.flat(Infinity)) if (child != null) element.append(child);
+  return element;
+}
+
+// A name out of the profiled program, whatever script or direction marks it contains.
+// Long ones are cut where there is no room; then the title has them whole.
+const LONG = 40;
+export const name = (text) => h('bdi', { class: 'name', title: text.length > LONG ? text : null }, text);
+
+export const scrolled = (label, ...children) =>
+  h('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, ...children);
+
+// A bar for a value and a whisker for its error, both as parts of `most`.
+export function bar(value, error, most) {
+  const percent = (part) => `${Math.max(0, Math.min(100, (100 * part) / most))}%`;
+  const fill = h('span', { class: 'fill' });
+  const track = h('span', { class: 'bar', 'aria-hidden': 'true' }, fill);
+  if (!(most > 0)) return track;
+  fill.style.width = percent(value);
+  if (error > 0) {
+    const whisker = h('span', { class: 'whisker' });
+    whisker.style.left = percent(value - error);
+    whisker.style.right = `calc(100% - ${percent(value + error)})`;
+    track.append(whisker);
+  }
+  return track;
+}
+
+// A share and its bar.
+export const shareBar = (value, error, most, text) =>
+  h('span', { class: 'share' }, bar(value, error, most), h('span', {}, text));

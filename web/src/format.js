@@ -1,0 +1,31 @@
+// Numbers for people.
+const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
+const units = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
+
+export const count = (number) => (number == null ? '–' : whole.format(number));
+
+// "12.3 M": three digits.
+export function short(number) {
+  if (number == null) return '–';
+  const size = Math.abs(number);
+  for (const [factor, unit] of units) {
+    if (size >= factor) return `${(number / factor).toPrecision(3)}\u00a0${unit}`;
+  }
+  return size >= 100 || Number.isInteger(number) ? whole.format(number) : number.toPrecision(3);
+}
+
+export function share(fraction) {
+  if (fraction == null || !Number.isFinite(fraction)) return '–';
+  return `${(100 * fraction).toFixed(2)}\u00a0%`;
+}
+
+export function duration(nanoseconds) {
+  for (const [factor, unit] of [[1e9, 's'], [1e6, 'ms'], [1e3, 'µs']]) {
+    if (nanoseconds >= factor) return `${(nanoseconds / factor).toPrecision(4)}\u00a0${unit}`;
+  }
+  return `${nanoseconds}\u00a0ns`;
+}
+
+export const address = (place) => `0x${place.toString(16)}`;
+
+export const baseName = (path) => path.replace(/ \(deleted\)$/, '').replace(/^.*\/(?=.)/, '');

@@ -1,0 +1,172 @@
+// Draws the report from the JSON in the page.
+import { mixChart } from './charts.js';
+import { codeOf } from './code_view.js';
+import { h, name, scrolled, shareBar } from './dom.js';
+import { address, count, duration, share, short } from './format.js';
+import { loopName, readModel } from './model.js';
+import { dimensions, sums } from './pivot_sums.js';
+import { pivotView } from './pivot_view.js';
+import { makeTable } from './table.js';
+import { setUpTheme } from './theme.js';
+import { unseen } from './unseen.js';
+
+const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
+const BARS = 12;
+
+const model = readModel(JSON.parse(document.getElementById('data').textContent));
+const all = dimensions(model);
+const main = document.getElementById('main');
+const sections = document.getElementById('sections');
+const total = model.instructions;
+
+function section(id, title, ...children) {
+  sections.append(h('li', {}, h('a', { href: `#${id}` }, title)));
+  main.append(h('section', { id, 'aria-labelledby': `${id}-title` }, h('h2', { id: `${id}-title` }, title), children));
+}
+
+// As the library estimates them, where it did.
+const knownErrors = (key, label) => model.errors.get(key)?.get(label);
+
+function summary() {
+  const cards = [
+    ['Instructions', short(total), model.up_to_factor ? `in proportion; the source counts ${model.unit}` : 'executed, estimated'],
+    ['Functions', count(model.function_count), 'with a count'],
+    ['Blocks', count(model.block_count), 'with a count'],
+    ['Ran for', duration(model.duration_ns), `${count(model.threads.length)} ${model.threads.length === 1 ? 'thread' : 'threads'}`],
+    ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${source.kind === 'ebs' ? 'samples' : 'bursts'} of ${source.event}`]),
+  ];
+  const details = [
+    ['Recorded', model.start_time_ms ? new Date(model.start_time_ms).toISOString().replace('T', ' ').replace(/\..*/, ' UTC') : 'unknown'],
+    ['Machine', model.host || 'unknown'], ['Process', count(model.pid)], ['Profile', model.files.join(', ')],
+    ['Counts by', model.estimator], ['Made by', `hbbp ${model.library}`],
+    ...model.sources.filter((source) => source.note).map((source) => [`About ${source.kind}`, source.note]),
+  ];
+  section('summary', 'Summary',
+    h('dl', { class: 'cards' }, cards.map(([title, value, note]) => h('div', {}, h('dt', {}, title), h('dd', {}, h('strong', {}, value), h('span', {}, note))))),
+    model.caveats.length ? h('ul', { class: 'notes' }, model.caveats.map((caveat) => h('li', {}, caveat))) : null,
+    h('dl', { class: 'details' }, details.map(([title, value]) => [h('dt', {}, title), h('dd', {}, name(value))])));
+}
+
+function chartsOf(pick) {
+  const shown = [...CHARTS.map((key) => all.find((dimension) => dimension.key === key)).filter(Boolean), all.find((dimension) => dimension.key === 'mnemonic')];
+  return shown.map((dimension) => {
+    const rows = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
+    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.label) ?? row.error / total) * total;
+    return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (label) => pick(dimension.key, label) });
+  });
+}
+
+const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
+const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
+  (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
+const mostOf = (rows, of, error) => rows.reduce((most, row) => Math.max(most, of(row) + (error(row) ?? 0)), 0);
+
+const ratioText = ({ value, unit }) => (unit === 'share' ? share(value) : `${short(value)} ${unit}`);
+
+function ratiosTable() {
+  return scrolled('Ratios', h('table', {}, h('caption', { class: 'hidden' }, 'Ratios'),
+    h('thead', {}, h('tr', {}, ['What', 'Of', 'Value'].map((title, at) => h('th', { scope: 'col', class: at === 2 ? 'number' : null }, title)))),
+    h('tbody', {}, model.ratios.map((ratio) => h('tr', {}, h('th', { scope: 'row' }, ratio.name.replaceAll('-', ' ')),
+      h('td', {}, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number' }, ratioText(ratio)))))));
+}
+
+const codePanel = h('div', { id: 'code', class: 'panel', hidden: true });
+
+function openFunction(f, block) {
+  const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
+  const close = h('button', { type: 'button', onclick: () => { codePanel.hidden = true; document.getElementById('functions-title').scrollIntoView(); } }, 'Close');
+  codePanel.replaceChildren(h('div', { class: 'head' }, title, close), codeOf(model, f));
+  codePanel.hidden = false;
+  title.focus({ preventScroll: true });
+  const target = (block && document.getElementById(`block-${block.index}`)) || codePanel;
+  target.scrollIntoView({ block: block ? 'center' : 'start' });
+}
+
+const opener = (f, text, block) => (f
+  ? h('button', { type: 'button', class: 'link', onclick: () => openFunction(f, block) }, name(text))
+  : name(text));
+const functionOf = (row) => model.functions[row.function];
+const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
+const functionColumn = { id: 'function', title: 'Function', value: (row) => functionOf(row)?.name ?? '', show: (row) => name(functionOf(row)?.name ?? 'not listed') };
+
+function functionsTable() {
+  const of = (f) => f.instructions;
+  const error = (f) => f.error;
+  return makeTable({
+    label: 'Functions', rows: model.functions, idOf: (f) => String(f.index), sortBy: 'instructions', pageSize: 15,
+    columns: [
+      { id: 'name', title: 'Function', value: (f) => f.name, show: (f) => opener(f, f.name) }, moduleColumn,
+      numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
+      shareColumn(of, error, mostOf(model.functions, of, error)), numberColumn('samples', 'Samples', (f) => f.samples, (f) => count(f.samples)),
+    ],
+  });
+}
+
+function blocksTable() {
+  const of = (block) => block.weight;
+  const error = (block) => (block.error ?? 0) * block.instructions.length;
+  return makeTable({
+    label: 'Blocks', rows: model.blocks, idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
+    columns: [
+      { id: 'start', title: 'Block', value: (block) => address(block.start), show: (block) => opener(functionOf(block), address(block.start), block) },
+      functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
+      numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
+      shareColumn(of, error, mostOf(model.blocks, of, error)),
+      { id: 'source', title: 'By', value: (block) => block.source, show: (block) => block.source + (block.biased ? ', biased' : '') },
+    ],
+  });
+}
+
+function loopsTable() {
+  const of = (loop) => loop.instructions;
+  const error = (loop) => loop.error;
+  return makeTable({
+    label: 'Loops', rows: model.loops, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
+    columns: [
+      { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop),
+        show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
+      functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
+      numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => (loop.trips == null ? 'not known' : `${short(loop.trips)} ± ${short(loop.trips_error)}`)), numberColumn('entries', 'Entries', (loop) => loop.entries),
+      numberColumn('instructions', 'Instructions', of), numberColumn('error', '± Error', error),
+      shareColumn(of, error, mostOf(model.loops, of, error)),
+    ],
+  });
+}
+
+function draw() {
+  document.title = `hbbp report: ${model.command || model.files.join(', ')}`;
+  document.getElementById('command').append(h('code', {}, name(model.command || 'unknown command')));
+  summary();
+  if (!(total > 0)) {
+    section('unseen', 'What the run could not see', h('p', {}, 'No instruction was counted: there is nothing to show by block or function.'), unseen(model));
+    return [];
+  }
+  const pivot = pivotView(model, all, knownErrors);
+  const charts = chartsOf((key, label) => {
+    pivot.pick(key, label, 'function');
+    document.getElementById('pivot').scrollIntoView();
+    document.getElementById('pivot-row-0').focus({ preventScroll: true });
+  });
+  section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
+    h('div', { class: 'charts' }, charts.map(({ figure }) => figure)));
+  if (model.ratios.length) {
+    section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix.'), ratiosTable());
+  }
+  section('pivot', 'Pivot', h('p', {}, 'Executed instructions, grouped as you like; a heading sorts, an arrow opens a row.'), pivot.element,
+    h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
+  section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functionsTable(), codePanel);
+  section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocksTable());
+  if (model.loops.length) {
+    section('loops', 'Loops', h('p', {}, 'Trips: how often the body of the loop runs each time that it is entered, on average.',
+      model.loops.length < model.loop_count ? ` The busiest ${count(model.loops.length)} of ${count(model.loop_count)}.` : ''), loopsTable());
+  }
+  section('unseen', 'What the run could not see', unseen(model));
+  return charts;
+}
+
+const charts = draw();
+document.getElementById('footer').append(
+  h('details', {}, h('summary', {}, 'Licences of what this page contains'), h('pre', { tabindex: '0' }, LICENCES)));
+const drawCharts = () => charts.forEach((chart) => chart.draw());
+setUpTheme(document.getElementById('theme'), drawCharts);
+drawCharts();

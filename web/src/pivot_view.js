@@ -1,0 +1,104 @@
+// The pivot: what its rows, columns and filter are is chosen above it.
+import { count, share, short } from './format.js';
+import { h, name, shareBar } from './dom.js';
+import { sums } from './pivot_sums.js';
+import { makeTable } from './table.js';
+
+const COLUMNS = 8;
+const NONE = '';
+
+const select = (label, id) => {
+  const element = h('select', { id });
+  return { element, field: h('div', { class: 'field' }, h('label', { for: id }, label), element) };
+};
+
+const fill = (element, entries, value) => {
+  element.replaceChildren(...entries.map(([key, title]) => h('option', { value: key }, title)));
+  element.value = value;
+};
+
+// The busiest columns; the others are added up in one.
+function columnsOf(root) {
+  const busiest = [...root.columns].sort((a, b) => b[1] - a[1]).map(([label]) => label);
+  const shown = busiest.length > COLUMNS ? busiest.slice(0, COLUMNS - 1) : busiest;
+  const columns = shown.map((label) => ({ label, of: (node) => node.columns.get(label) ?? 0 }));
+  if (shown.length < busiest.length) {
+    const others = busiest.slice(shown.length);
+    columns.push({ label: `${others.length} others`, of: (node) => others.reduce((sum, label) => sum + (node.columns.get(label) ?? 0), 0) });
+  }
+  return columns;
+}
+
+export function pivotView(model, all, knownErrors) {
+  const byKey = new Map(all.map((dimension) => [dimension.key, dimension]));
+  const rows = ['Rows', 'then by', 'then by'].map((label, at) => select(label, `pivot-row-${at}`));
+  const across = select('Columns', 'pivot-column');
+  const filterKey = select('Only where', 'pivot-filter');
+  const filterValue = select('is', 'pivot-value');
+  const values = h('div', { class: 'pivot-table' });
+  const status = h('p', { role: 'status', class: 'muted' });
+
+  const titles = all.map((dimension) => [dimension.key, dimension.title]);
+  const optional = [[NONE, '(none)'], ...titles];
+  const start = byKey.has('category') ? ['function', 'category', NONE] : ['function', 'mnemonic', NONE];
+  rows.forEach(({ element }, at) => fill(element, at ? optional : titles, start[at]));
+  fill(across.element, optional, NONE);
+  fill(filterKey.element, [[NONE, '(everything)'], ...titles], NONE);
+
+  const offerValues = (value) => {
+    const dimension = byKey.get(filterKey.element.value);
+    filterValue.field.hidden = !dimension;
+    if (!dimension) return;
+    const labels = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).map(({ label }) => label);
+    fill(filterValue.element, labels.map((label) => [label, label]), value ?? labels[0] ?? '');
+  };
+
+  function render() {
+    const by = [...new Set(rows.map(({ element }) => element.value).filter(Boolean))].map((key) => byKey.get(key));
+    const column = byKey.get(across.element.value) ?? null;
+    const filter = byKey.get(filterKey.element.value);
+    const wanted = filterValue.element.value;
+    const root = sums(model, by, column, filter ? (fact) => filter.value(fact) === wanted : undefined);
+    if (!filter) {
+      for (const node of root.children) node.error = knownErrors(by[0].key, node.label) ?? node.error;
+    }
+    const most = Math.max(0, ...root.children.map((node) => node.instructions + node.error));
+    const titleOf = by.map((dimension) => dimension.title).join(' › ');
+    const whole = { ...root, label: 'All', error: null };
+    values.replaceChildren(makeTable({
+      label: `Instructions by ${titleOf}${column ? ` and ${column.title}` : ''}`,
+      columns: [
+        { id: 'label', title: titleOf, value: (node) => node.label, show: (node) => name(node.label) },
+        { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
+        { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
+        { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
+        ...columnsOf(root).map((shown, at) => ({
+          id: `column-${at}`, title: name(shown.label), isNumber: true, value: shown.of,
+          show: (node) => (shown.of(node) ? share(shown.of(node) / model.instructions) : ''),
+        })),
+      ],
+      rows: root.children, children: (node) => (node.children.length ? node.children : undefined), idOf: (node) => node.id,
+      sortBy: 'instructions', footer: whole,
+    }));
+    status.textContent = `${count(root.children.length)} rows, ${short(root.instructions)} instructions, ${share(root.instructions / model.instructions)} of all.`;
+  }
+
+  for (const { element } of [...rows, across, filterValue]) element.addEventListener('change', render);
+  filterKey.element.addEventListener('change', () => {
+    offerValues();
+    render();
+  });
+  offerValues();
+  render();
+
+  const element = h('div', {},
+    h('div', { class: 'fields' }, [...rows, across, filterKey, filterValue].map(({ field }) => field)), status, values);
+  // Shows what one value of a dimension is made of.
+  const pick = (key, label, row) => {
+    rows.forEach((one, at) => { one.element.value = at ? NONE : row; });
+    filterKey.element.value = key;
+    offerValues(label);
+    render();
+  };
+  return { element, pick };
+}

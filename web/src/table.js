@@ -1,0 +1,96 @@
+// A table that sorts, opens rows and shows more on demand: TanStack Table keeps the state, this
+// makes elements of it. Headers are <th scope="col"> with a button in each, rows have a <th scope="row">.
+import {
+  constructTable, createExpandedRowModel, createPaginatedRowModel, createSortedRowModel,
+  rowExpandingFeature, rowPaginationFeature, rowSortingFeature, sortFn_alphanumeric, tableFeatures,
+} from '@tanstack/table-core';
+import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
+import { count } from './format.js';
+import { h, scrolled } from './dom.js';
+
+const features = tableFeatures({
+  coreReactivityFeature: storeReactivityBindings(),
+  rowSortingFeature, rowExpandingFeature, rowPaginationFeature,
+  sortedRowModel: createSortedRowModel(),
+  expandedRowModel: createExpandedRowModel(),
+  paginatedRowModel: createPaginatedRowModel(),
+  sortFns: { alphanumeric: sortFn_alphanumeric },
+});
+
+const ARROWS = { asc: '▲', desc: '▼', false: '↕' };
+const ARIA = { asc: 'ascending', desc: 'descending' };
+
+// columns: [{id, title, value(row), show(row), isNumber}]; the first one is the row's header.
+export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSize = 25, footer }) {
+  const table = constructTable({
+    features,
+    data: rows,
+    columns: columns.map(({ id, value, isNumber }) => ({
+      id, accessorFn: value, sortFn: isNumber ? undefined : 'alphanumeric', sortDescFirst: Boolean(isNumber),
+      sortUndefined: 'last',
+    })),
+    getSubRows: children,
+    getRowId: idOf,
+    enableSortingRemoval: false,
+    paginateExpandedRows: false,
+    autoResetPageIndex: false,
+    initialState: { sorting: [{ id: sortBy, desc: true }], pagination: { pageIndex: 0, pageSize } },
+  });
+
+  const headers = columns.map((column) => {
+    const arrow = h('span', { class: 'arrow', 'aria-hidden': 'true' });
+    const button = h('button', { type: 'button', class: 'sort', onclick: () => table.getColumn(column.id).toggleSorting() },
+      column.title, ' ', arrow);
+    return { column, arrow, cell: h('th', { scope: 'col', class: column.isNumber ? 'number' : null }, button) };
+  });
+  const body = h('tbody');
+  const more = h('button', {
+    type: 'button', class: 'more',
+    onclick: () => table.setPageSize(table.atoms.pagination.get().pageSize * 4),
+  });
+  const element = h('div', { class: 'table' },
+    scrolled(label, h('table', {}, h('caption', { class: 'hidden' }, label),
+      h('thead', {}, h('tr', {}, headers.map(({ cell }) => cell))), body,
+      footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
+        h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
+    more);
+
+  function opener(row) {
+    if (!children) return null;
+    if (!row.getCanExpand()) return h('span', { class: 'open' });
+    const isOpen = row.getIsExpanded();
+    return h('button', {
+      type: 'button', class: 'open', 'aria-expanded': String(isOpen), 'data-row': row.id,
+      'aria-label': `${isOpen ? 'Close' : 'Open'} ${columns[0].value(row.original)}`,
+      onclick: () => row.toggleExpanded(),
+    }, isOpen ? '▾' : '▸');
+  }
+
+  function rowElement(row) {
+    return h('tr', { 'data-depth': row.depth }, columns.map((column, at) => {
+      if (at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
+      const cell = h('th', { scope: 'row' }, opener(row), column.show(row.original));
+      cell.style.setProperty('--depth', row.depth);
+      return cell;
+    }));
+  }
+
+  function render() {
+    for (const { column, arrow, cell } of headers) {
+      const sorted = table.getColumn(column.id).getIsSorted();
+      arrow.textContent = ARROWS[sorted];
+      if (sorted) cell.setAttribute('aria-sort', ARIA[sorted]);
+      else cell.removeAttribute('aria-sort');
+    }
+    const focused = body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
+    body.replaceChildren(...table.getRowModel().rows.map(rowElement));
+    if (focused != null) body.querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
+    const shown = Math.min(rows.length, table.atoms.pagination.get().pageSize);
+    more.hidden = shown === rows.length;
+    more.textContent = `Show more (${count(shown)} of ${count(rows.length)} shown)`;
+  }
+
+  table.store.subscribe(render);
+  render();
+  return element;
+}
