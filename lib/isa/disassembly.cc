@@ -2,12 +2,44 @@
 
 #include <Zydis/Zydis.h>
 
+#include <string_view>
+
+#include "isa/mnemonic_table.h"
+
 namespace hbbp {
 namespace {
+
+ZyanStatus Append(ZyanString* text, std::string_view more) {
+  ZyanStringView view;
+  ZYAN_CHECK(ZyanStringViewInsideBufferEx(&view, more.data(), more.size()));
+  return ZyanStringAppend(text, &view);
+}
+
+// The operands of these are implied, so that only Zydis' name (movsb) tells their width.
+bool IsStringOperation(const ZydisDecodedInstruction& instruction) {
+  return instruction.meta.category == ZYDIS_CATEGORY_STRINGOP ||
+         instruction.meta.category == ZYDIS_CATEGORY_IOSTRINGOP;
+}
+
+// The name that mixes have for it.
+ZyanStatus PrintMnemonic(const ZydisFormatter*, ZydisFormatterBuffer* buffer,
+                         ZydisFormatterContext* context) {
+  const ZydisDecodedInstruction& instruction = *context->instruction;
+  ZyanString* text = nullptr;
+  ZYAN_CHECK(ZydisFormatterBufferAppend(buffer, ZYDIS_TOKEN_MNEMONIC));
+  ZYAN_CHECK(ZydisFormatterBufferGetString(buffer, &text));
+  ZYAN_CHECK(Append(text, IsStringOperation(instruction)
+                              ? ZydisMnemonicGetString(instruction.mnemonic)
+                              : MnemonicName(MnemonicOf(instruction))));
+  const bool goes_far = instruction.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+  return goes_far ? Append(text, " far") : ZYAN_STATUS_SUCCESS;
+}
 
 struct Formatter {
   Formatter() {
     ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
+    auto print_mnemonic = reinterpret_cast<const void*>(&PrintMnemonic);
+    ZydisFormatterSetHook(&formatter, ZYDIS_FORMATTER_FUNC_PRINT_MNEMONIC, &print_mnemonic);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_FORCE_SIZE, ZYAN_TRUE);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
     ZydisFormatterSetProperty(&formatter, ZYDIS_FORMATTER_PROP_ADDR_PADDING_ABSOLUTE,
