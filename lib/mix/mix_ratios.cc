@@ -150,7 +150,7 @@ StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
   for (uint32_t line = 0; line < kinds.size(); ++line) {
     uint32_t kind[1];
     kinds.ValuesOf(line, kind);
-    AddKind(input.kinds[kind[0]], pivot.rows.Of(line)->value, &counts);
+    AddKind(input.kinds[kind[0]], pivot.rows.ValueAt(line, 0), &counts);
   }
   return RatiosOf(counts, where.empty() ? TakenBranches(profile) : std::nullopt);
 }

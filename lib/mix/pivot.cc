@@ -44,9 +44,9 @@ class PivotMaker {
              PivotFilter* filter, PivotAxis* rows, PivotAxis* columns)
       : input_(input), measures_(measures), filter_(filter), rows_(rows), columns_(columns) {
     for (PivotSums* sums : {&pivot_.whole, &pivot_.rows, &pivot_.columns, &pivot_.cell_sums}) {
-      sums->measures = measures_.size();
+      *sums = PivotSums(measures_.size());
     }
-    pivot_.whole.sums.resize(measures_.size());
+    pivot_.whole.Resize(1);
     looks_at_instructions_ = std::any_of(measures.begin(), measures.end(), NeedsInstructions) ||
                              (filter != nullptr && filter->NeedsInstructions());
     for (const PivotAxis* axis : {rows, columns}) {
@@ -66,8 +66,7 @@ class PivotMaker {
           observation);
     }
     for (const PivotAxis* axis : {rows_, columns_}) {
-      PivotSums& sums = axis == rows_ ? pivot_.rows : pivot_.columns;
-      sums.sums.resize(axis->size() * measures_.size());
+      (axis == rows_ ? pivot_.rows : pivot_.columns).Resize(axis->size());
     }
     return std::move(pivot_);
   }
@@ -158,49 +157,43 @@ class PivotMaker {
                 &additions->cells);
   }
 
-  void AddTo(PivotSum* sums, const Amounts& amounts, const Amounts& whole,
+  void AddTo(PivotSums* sums, size_t place, const Amounts& amounts, const Amounts& whole,
              const PivotObservation& observation) const {
     const CountEstimate& estimate = observation.estimate;
     const double variance = estimate.standard_error * estimate.standard_error;
     for (size_t i = 0; i < measures_.size(); ++i) {
       const auto measure = static_cast<size_t>(measures_[i]);
       const double amount = amounts[measure];
-      sums[i].value += amount * estimate.count;
       if (observation.replicates != kNoIndex) {
-        sums[i].replicates.Add(input_.replicates[observation.replicates], amount);
+        sums->Add(place, i, amount * estimate.count, amount,
+                  input_.replicates[observation.replicates]);
       } else {
-        sums[i].variance += amount * amount * variance;
-        sums[i].covariance += amount * whole[measure] * variance;
+        sums->Add(place, i, amount * estimate.count, amount * amount * variance,
+                  amount * whole[measure] * variance);
       }
     }
   }
 
-  PivotSum* SumsAt(size_t place, PivotSums* sums) const {
-    const size_t end = (place + 1) * measures_.size();
-    if (end > sums->sums.size()) sums->sums.resize(end);
-    return &sums->sums[place * measures_.size()];
-  }
-
   void Add(const BlockAdditions& additions, const PivotObservation& observation) {
     if (additions.rows.empty()) return;
-    AddTo(pivot_.whole.sums.data(), additions.whole, additions.whole, observation);
+    AddTo(&pivot_.whole, 0, additions.whole, additions.whole, observation);
     const uint32_t row_part = rows_->PartOfObservation(observation);
     for (const Addition& addition : additions.rows) {
-      AddTo(SumsAt(rows_->LineOf(addition.row, row_part), &pivot_.rows), addition.amounts,
-            additions.whole, observation);
+      AddTo(&pivot_.rows, rows_->LineOf(addition.row, row_part), addition.amounts, additions.whole,
+            observation);
     }
     if (columns_->empty()) return;
     const uint32_t column_part = columns_->PartOfObservation(observation);
     for (const Addition& addition : additions.columns) {
-      AddTo(SumsAt(columns_->LineOf(addition.column, column_part), &pivot_.columns),
-            addition.amounts, additions.whole, observation);
+      AddTo(&pivot_.columns, columns_->LineOf(addition.column, column_part), addition.amounts,
+            additions.whole, observation);
     }
     for (const Addition& addition : additions.cells) {
       const PivotCell cell = {rows_->LineOf(addition.row, row_part),
                               columns_->LineOf(addition.column, column_part)};
       const uint32_t place = cells_.Combine(cell.row, cell.column);
       if (place == pivot_.cells.size()) pivot_.cells.push_back(cell);
-      AddTo(SumsAt(place, &pivot_.cell_sums), addition.amounts, additions.whole, observation);
+      AddTo(&pivot_.cell_sums, place, addition.amounts, additions.whole, observation);
     }
   }
 
@@ -242,6 +235,33 @@ bool NeedsInstructions(PivotMeasure measure) {
 }
 
 double PivotSum::StandardError() const { return std::sqrt(variance + VarianceOf(replicates)); }
+
+PivotSum PivotSums::At(size_t place, size_t measure) const {
+  const size_t index = Index(place, measure);
+  const auto& [value, variance, covariance] = moments_[index];
+  return {value, variance, covariance, replicates_.empty() ? ReplicateSums() : replicates_[index]};
+}
+
+void PivotSums::Resize(size_t places) {
+  moments_.resize(places * measures_);
+  if (!replicates_.empty()) replicates_.resize(moments_.size());
+}
+
+void PivotSums::Add(size_t place, size_t measure, double value, double variance,
+                    double covariance) {
+  Moments& moments = moments_[MakeIndex(place, measure)];
+  moments.value += value;
+  moments.variance += variance;
+  moments.covariance += covariance;
+}
+
+void PivotSums::Add(size_t place, size_t measure, double value, double amount,
+                    const ReplicateSums& replicates) {
+  const size_t index = MakeIndex(place, measure);
+  if (replicates_.empty()) replicates_.resize(moments_.size());
+  moments_[index].value += value;
+  replicates_[index].Add(replicates, amount);
+}
 
 CountEstimate ShareOf(const PivotSum& part, const PivotSum& whole) {
   if (!(whole.value > 0)) return {};

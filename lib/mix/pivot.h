@@ -70,12 +70,40 @@ struct PivotCell {
   uint32_t column = 0;
 };
 
-// Sums of all measures that were asked for, in their order, one measure after the other.
-struct PivotSums {
-  size_t measures = 0;
-  std::vector<PivotSum> sums;
+// Sums of all measures that were asked for, at places: lines or cells. Replicates, which are three
+// quarters of a PivotSum, take memory only where there are some.
+class PivotSums {
+ public:
+  explicit PivotSums(size_t measures = 0) : measures_(measures) {}
 
-  const PivotSum* Of(size_t place) const { return &sums[place * measures]; }
+  PivotSum At(size_t place, size_t measure) const;
+  double ValueAt(size_t place, size_t measure) const {
+    return moments_[Index(place, measure)].value;
+  }
+
+  void Resize(size_t places);
+  // Makes the place, and all before it, if they are not there.
+  void Add(size_t place, size_t measure, double value, double variance, double covariance);
+  // `amount` is how often the replicates are added.
+  void Add(size_t place, size_t measure, double value, double amount,
+           const ReplicateSums& replicates);
+
+ private:
+  struct Moments {
+    double value = 0;
+    double variance = 0;
+    double covariance = 0;
+  };
+
+  size_t Index(size_t place, size_t measure) const { return place * measures_ + measure; }
+  size_t MakeIndex(size_t place, size_t measure) {
+    if ((place + 1) * measures_ > moments_.size()) Resize(place + 1);
+    return Index(place, measure);
+  }
+
+  size_t measures_;
+  std::vector<Moments> moments_;
+  std::vector<ReplicateSums> replicates_;  // as many as moments, or none
 };
 
 struct Pivot {

@@ -10,8 +10,6 @@ namespace {
 
 uint64_t Packed(const PivotCell& cell) { return uint64_t{cell.row} << 32 | cell.column; }
 
-const PivotSum kNothing;
-
 // The labels of the values that come up. Every `step`th number from `first` on is a value, and
 // becomes the rank of its label.
 std::vector<PivotLabel> RankValues(const PivotKey& key, size_t first, size_t step,
@@ -79,8 +77,8 @@ PivotTable::Axis PivotTable::MakeAxis(const PivotAxis& numbers) {
 void PivotTable::Sort(const PivotSums& sums, const PivotOrder& order, size_t top, Axis* axis) {
   std::vector<double> weights(axis->lines);
   for (size_t line = 0; line < axis->lines && order.by != PivotOrder::kLabels; ++line) {
-    const PivotSum& sum = sums.Of(line)[order.measure];
-    weights[line] = order.by == PivotOrder::kError ? sum.StandardError() : sum.value;
+    weights[line] = order.by == PivotOrder::kError ? sums.At(line, order.measure).StandardError()
+                                                   : sums.ValueAt(line, order.measure);
   }
   axis->shown.resize(axis->lines);
   std::iota(axis->shown.begin(), axis->shown.end(), 0);
@@ -100,18 +98,18 @@ void PivotTable::Sort(const PivotSums& sums, const PivotOrder& order, size_t top
   axis->shown.resize(top);
 }
 
-const PivotSum& PivotTable::At(size_t row, size_t column, size_t measure) const {
+PivotSum PivotTable::At(size_t row, size_t column, size_t measure) const {
   if (row == kAll && column == kAll) return Whole(measure);
-  if (column == kAll) return pivot_.rows.Of(rows_.shown[row])[measure];
-  if (row == kAll) return pivot_.columns.Of(columns_.shown[column])[measure];
+  if (column == kAll) return pivot_.rows.At(rows_.shown[row], measure);
+  if (row == kAll) return pivot_.columns.At(columns_.shown[column], measure);
   const PivotCell cell = {rows_.shown[row], columns_.shown[column]};
   const auto found = std::lower_bound(
       sorted_cells_.begin(), sorted_cells_.end(), Packed(cell),
       [this](uint32_t a, uint64_t packed) { return Packed(pivot_.cells[a]) < packed; });
   if (found == sorted_cells_.end() || Packed(pivot_.cells[*found]) != Packed(cell)) {
-    return kNothing;
+    return {};
   }
-  return pivot_.cell_sums.Of(*found)[measure];
+  return pivot_.cell_sums.At(*found, measure);
 }
 
 }  // namespace hbbp

@@ -41,8 +41,8 @@ class PivotTable {
 
   // kAll: of all rows, or columns, those included that are not shown. A cell that nothing was added
   // to is 0.
-  const PivotSum& At(size_t row, size_t column, size_t measure) const;
-  const PivotSum& Whole(size_t measure) const { return pivot_.whole.Of(0)[measure]; }
+  PivotSum At(size_t row, size_t column, size_t measure) const;
+  PivotSum Whole(size_t measure) const { return pivot_.whole.At(0, measure); }
 
  private:
   struct Axis {

@@ -38,7 +38,7 @@ PivotInput RandomInput(uint64_t seed) {
 }
 
 double ValueAt(const PivotSums& sums, size_t line, size_t measure) {
-  return sums.Of(line)[measure].value;
+  return sums.ValueAt(line, measure);
 }
 
 TEST_CASE("cells are what their instructions and observations add up to") {
@@ -219,16 +219,16 @@ void AddRun(const PivotInput& input, Repetitions* all) {
   TestKey function = FunctionTestKey(), mnemonic = MnemonicTestKey();
   PivotAxis rows({&function}), columns({&mnemonic});
   const Pivot pivot = MakePivot(input, {PivotMeasure::kInstructions}, nullptr, &rows, &columns);
-  const PivotSum& whole = pivot.whole.Of(0)[0];
+  const PivotSum& whole = pivot.whole.At(0, 0);
   const auto add = [&](const PivotSum& sum, Repetition* value, Repetition* share) {
     value->Add(sum.value, sum.StandardError());
     const CountEstimate of_whole = ShareOf(sum, whole);
     share->Add(of_whole.count, of_whole.standard_error);
   };
-  add(pivot.rows.Of(0)[0], &all->row, &all->row_share);
+  add(pivot.rows.At(0, 0), &all->row, &all->row_share);
   for (size_t i = 0; i < pivot.cells.size(); ++i) {
     if (pivot.cells[i].row != 0 || pivot.cells[i].column != 0) continue;
-    add(pivot.cell_sums.Of(i)[0], &all->cell, &all->cell_share);
+    add(pivot.cell_sums.At(i, 0), &all->cell, &all->cell_share);
   }
   all->whole.Add(whole.value, whole.StandardError());
 }
@@ -308,7 +308,7 @@ TEST_CASE("the share of everything is certain") {
   TestKey module = ModuleTestKey();
   PivotAxis rows({&module}), columns({});
   const Pivot pivot = MakePivot(input, {PivotMeasure::kInstructions}, nullptr, &rows, &columns);
-  const CountEstimate share = ShareOf(pivot.rows.Of(0)[0], pivot.whole.Of(0)[0]);
+  const CountEstimate share = ShareOf(pivot.rows.At(0, 0), pivot.whole.At(0, 0));
   CHECK(share.count == 1);
   CHECK(share.standard_error == Approx(0).margin(1e-9));
   CHECK(ShareOf(PivotSum(), PivotSum()).count == 0);
