@@ -105,6 +105,63 @@ class mix {
   std::unique_ptr<hbbp_mix, void (*)(hbbp_mix*)> handle_;
 };
 
+// Named groups of instructions; see pivot.h.
+class taxonomy {
+ public:
+  explicit taxonomy(const std::string& text) : taxonomy(text.c_str(), &hbbp_taxonomy_create) {}
+  static taxonomy load(const std::string& path) {
+    return taxonomy(path.c_str(), &hbbp_taxonomy_load);
+  }
+
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hbbp_taxonomy_count(get()); ++i) {
+      names.emplace_back(hbbp_taxonomy_name_at(get(), i));
+    }
+    return names;
+  }
+  const hbbp_taxonomy* get() const noexcept { return handle_.get(); }
+
+ private:
+  taxonomy(const char* argument, hbbp_status (*make)(const char*, hbbp_taxonomy**, hbbp_error*))
+      : handle_(nullptr, &hbbp_taxonomy_destroy) {
+    hbbp_taxonomy* handle = nullptr;
+    detail::check([&](hbbp_error* failure) { return make(argument, &handle, failure); });
+    handle_.reset(handle);
+  }
+
+  std::unique_ptr<hbbp_taxonomy, void (*)(hbbp_taxonomy*)> handle_;
+};
+
+// Sums by the keys of rows and columns. HBBP_PIVOT_ALL stands for all rows, or columns.
+class pivot {
+ public:
+  explicit pivot(hbbp_pivot* handle) : handle_(handle, &hbbp_pivot_destroy) {}
+
+  std::size_t rows() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_ROWS); }
+  std::size_t columns() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_COLUMNS); }
+  // Strings inside live as long as the pivot.
+  hbbp_pivot_label label(hbbp_pivot_axis axis, std::size_t line, std::size_t key = 0) const {
+    auto label = detail::sized<hbbp_pivot_label>();
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_pivot_label_at(get(), axis, line, key, &label, failure);
+    });
+    return label;
+  }
+  hbbp_pivot_cell cell(std::size_t row, std::size_t column = HBBP_PIVOT_ALL,
+                       std::size_t value = 0) const {
+    auto cell = detail::sized<hbbp_pivot_cell>();
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_pivot_cell_at(get(), row, column, value, &cell, failure);
+    });
+    return cell;
+  }
+  const hbbp_pivot* get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<hbbp_pivot, void (*)(hbbp_pivot*)> handle_;
+};
+
 // Strings inside the structs live as long as the profile.
 class profile {
  public:
@@ -230,6 +287,30 @@ class profile {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_mix_create(get(), keys, &handle, failure); });
     return mix(handle);
+  }
+
+  // The fields of the query that are not set are 0; struct_size is set here.
+  pivot pivot_by(hbbp_pivot_query query) const {
+    query.struct_size = sizeof(query);
+    hbbp_pivot* handle = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_pivot_create(get(), &query, &handle, failure); });
+    return pivot(handle);
+  }
+
+  // The source of an address, innermost function first; see hbbp_profile_find_source.
+  std::vector<hbbp_source_frame> source_of(std::uint32_t module, std::uint64_t address) const {
+    std::vector<hbbp_source_frame> frames(16);
+    auto place = detail::sized<hbbp_source_place>();
+    const auto find = [&](hbbp_error* failure) {
+      return hbbp_profile_find_source(get(), module, address, frames.size(),
+                                      sizeof(hbbp_source_frame), frames.data(), &place, failure);
+    };
+    detail::check(find);
+    const bool fitted = place.frame_count <= frames.size();
+    frames.resize(place.frame_count);
+    if (!fitted) detail::check(find);
+    return frames;
   }
 
   const hbbp_profile* get() const noexcept { return handle_.get(); }

@@ -69,6 +69,10 @@ void TestErrors(const std::string& folder) {
   CHECK(empty.slices().empty());
   CHECK(StatusOf([&] { empty.select_slice(0); }) == HBBP_ERROR_NOT_FOUND);
   CHECK(empty.instruction_mix().rows().empty());
+  CHECK(empty.pivot_by({}).rows() == 0);
+  CHECK(StatusOf([&] { empty.source_of(0, 0); }) == HBBP_ERROR_NOT_FOUND);
+  CHECK(StatusOf([] { hbbp::taxonomy("["); }) == HBBP_ERROR_INVALID_ARGUMENT);
+  CHECK(StatusOf([&] { hbbp::taxonomy::load(folder + "/none"); }) == HBBP_ERROR_NOT_FOUND);
   empty.set_estimator(HBBP_ESTIMATOR_TREE);
   CHECK(empty.estimator().estimator == HBBP_ESTIMATOR_TREE);
   CHECK(StatusOf([&] { empty.set_estimator(HBBP_ESTIMATOR_TREE, "{"); }) == HBBP_ERROR_BAD_FORMAT);
@@ -101,6 +105,29 @@ void TestLists(const hbbp::profile& profile) {
   CHECK(std::abs(in_functions / in_blocks - 1) < 1e-9);
   CHECK(std::abs(mix.total() / in_blocks - 1) < 1e-9);
   CHECK(in_rows == mix.total());
+
+  const hbbp::taxonomy groups("[mine]\ncalls: category = call, return\n");
+  CHECK(groups.names() == std::vector<std::string>{"mine"});
+  hbbp_pivot_query query = {};
+  query.rows = "function";
+  query.columns = "mine";
+  query.taxonomy = groups.get();
+  const hbbp::pivot pivot = profile.pivot_by(query);
+  CHECK(pivot.rows() == mix.rows().size());
+  CHECK(pivot.columns() >= 1);
+  CHECK(std::string(pivot.label(HBBP_PIVOT_COLUMNS, 0).text).size() > 0);
+  const double whole = pivot.cell(HBBP_PIVOT_ALL).value;
+  CHECK(std::abs(whole / mix.total() - 1) < 1e-9);
+  double in_cells = 0;
+  for (std::size_t row = 0; row < pivot.rows(); ++row) {
+    for (std::size_t column = 0; column < pivot.columns(); ++column) {
+      in_cells += pivot.cell(row, column).value;
+    }
+  }
+  CHECK(std::abs(in_cells / whole - 1) < 1e-9);
+  CHECK(StatusOf([&] { pivot.cell(pivot.rows()); }) == HBBP_ERROR_NOT_FOUND);
+  query.rows = "functoin";
+  CHECK(StatusOf([&] { profile.pivot_by(query); }) == HBBP_ERROR_INVALID_ARGUMENT);
 }
 
 // Samples in the first and in the fourth.
