@@ -1,6 +1,4 @@
 // hbbp annotate: the instructions of functions, with counts and source lines.
-#include <unistd.h>
-
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -10,6 +8,7 @@
 #include "annotate/listing.h"
 #include "annotate/source_text.h"
 #include "command.h"
+#include "debug_info_options.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "kernel_options.h"
@@ -21,36 +20,6 @@ namespace {
 
 constexpr char kName[] = "annotate";
 constexpr uint64_t kTextFunctions = 3;
-
-struct SourceChoice {
-  bool is_wanted = true;
-  bool may_ask_servers = false;
-  std::string debug_root = "/usr/lib/debug";
-};
-
-void ShowProgress(const char* module, uint64_t done, uint64_t total, void* user) {
-  auto* const is_shown = static_cast<bool*>(user);
-  // Small files are read before anybody would notice.
-  constexpr uint64_t kLarge = 32 << 20;
-  if (total < kLarge) return;
-  *is_shown = true;
-  std::fprintf(stderr, "\rhbbp annotate: reading debug information of %s: %3.0f %%",
-               Printable(BaseName(module)).c_str(),
-               100.0 * static_cast<double>(done) / static_cast<double>(total));
-}
-
-Status Apply(const SourceChoice& choice, bool* progress_is_shown, hbbp_profile* profile) {
-  HBBP_INIT(hbbp_source_options, options);
-  options.debug_root = choice.debug_root.c_str();
-  if (choice.may_ask_servers) options.flags |= HBBP_SOURCE_OPTION_DEBUGINFOD;
-  if (::isatty(STDERR_FILENO) == 1) {
-    options.progress = ShowProgress;
-    options.user = progress_is_shown;
-  }
-  HBBP_INIT(hbbp_error, error);
-  return hbbp_profile_set_source_options(profile, &options, &error) == HBBP_OK ? OkStatus()
-                                                                               : ToStatus(error);
-}
 
 std::vector<std::string> Notes(const ProfileCode& code, const SourceText& text) {
   std::vector<std::string> notes = code.SourceProblems();
@@ -68,7 +37,7 @@ std::vector<std::string> Notes(const ProfileCode& code, const SourceText& text) 
 int RunAnnotate(int argc, char** argv) {
   std::vector<std::string> files;
   FunctionChoice choice;
-  SourceChoice source;
+  bool with_source = true;
   std::string format = "text";
   Options options(kName, "List the instructions of functions with how often each was executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
@@ -79,12 +48,10 @@ int RunAnnotate(int argc, char** argv) {
   options.Value("--module", &choice.module, "MODULE", "of this file, path or last part of it");
   options.Value("--top", &choice.top, "N",
                 "the N that executed most instructions (text: 3 if none is named; else all)");
-  options.Flag("--source,!--no-source", &source.is_wanted,
+  options.Flag("--source,!--no-source", &with_source,
                "with source lines and inlining, if there is debug information (default)");
-  options.Value("--debug-root", &source.debug_root, "FOLDER",
-                "where separate debug files are (/usr/lib/debug)");
-  options.Flag("--debuginfod", &source.may_ask_servers,
-               "get missing debug files from the servers that DEBUGINFOD_URLS names");
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
   options.Choice("--format", &format, {"text", "csv", "json"}, "how to print (text)");
   EstimatorOption estimator;
   estimator.AddTo(&options);
@@ -101,10 +68,9 @@ int RunAnnotate(int argc, char** argv) {
   if (choice.top == 0 && is_text && !is_named) choice.top = kTextFunctions;
   const StatusOr<ProfileHandle> profile = LoadProfiles(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  bool progress_is_shown = false;
   Status applied = kernel.Apply(profile->get());
   if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (applied.ok()) applied = Apply(source, &progress_is_shown, profile->get());
+  if (applied.ok()) applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   StatusOr<ProfileCode> code = ProfileCode::Load(profile->get());
   if (!code.ok()) return Fail(kName, code.status().message());
@@ -116,16 +82,16 @@ int RunAnnotate(int argc, char** argv) {
   Table table = InstructionTable();
   SourceText text;
   std::string listing;
-  const ListingStyle style{WantsColour(), source.is_wanted};
+  const ListingStyle style{WantsColour(), with_source};
   for (const hbbp_function& function : *functions) {
-    const AnnotatedFunction annotated = code->Annotate(function, source.is_wanted);
+    const AnnotatedFunction annotated = code->Annotate(function, with_source);
     if (is_text) {
       listing += ListFunction(annotated, *code, style, &text);
     } else {
       AddInstructions(annotated, *code, &table);
     }
   }
-  if (progress_is_shown) std::fputs("\r\033[K", stderr);
+  debug_info.EndProgress();
   if (!is_text) {
     AddCaveats(*sources, &table);
     for (const std::string& note : Notes(*code, text)) table.AddNote(note);

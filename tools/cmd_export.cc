@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "command.h"
+#include "debug_info_options.h"
 #include "estimator_option.h"
 #include "export/exporter.h"
 #include "kernel_options.h"
@@ -43,6 +44,8 @@ int RunExport(int argc, char** argv) {
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
   EstimatorOption estimator;
   estimator.AddTo(&options);
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
   options.Footer(formats);
@@ -52,9 +55,11 @@ int RunExport(int argc, char** argv) {
   if (!profile.ok()) return Fail(kName, profile.status().message());
   Status applied = kernel.Apply(profile->get());
   if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (applied.ok()) applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   request.profile = profile->get();
   const StatusOr<std::string> text = ExporterNamed(format).write(request);
+  debug_info.EndProgress();
   if (!text.ok()) return Fail(kName, text.status().message());
   if (output.empty() || output == "-") return WriteOutput(kName, *text);
   const Status written =

@@ -26,7 +26,18 @@ struct Contents {
   std::vector<SourceView> sources;
   std::vector<hbbp_thread> threads;
   std::vector<hbbp_module> modules;
+  std::vector<hbbp_slice> slices;
 };
+
+// They are of equal width.
+uint64_t SliceWidth(const std::vector<hbbp_slice>& slices) {
+  return slices.empty() ? 0 : slices.front().end_ns - slices.front().start_ns;
+}
+
+std::string SlicesText(const std::vector<hbbp_slice>& slices) {
+  return FormatCount(uint64_t{slices.size()}) + " of " + FormatDuration(SliceWidth(slices)) +
+         "; hbbp phases lists them";
+}
 
 StatusOr<Contents> ReadContents(const std::string& file, const KernelOptions& kernel) {
   Contents contents;
@@ -39,6 +50,7 @@ StatusOr<Contents> ReadContents(const std::string& file, const KernelOptions& ke
   if (hbbp_profile_get_info(profile, &contents.info, &error) != HBBP_OK) return ToStatus(error);
   HBBP_ASSIGN_OR_RETURN(contents.sources, Sources(profile));
   HBBP_ASSIGN_OR_RETURN(contents.threads, Threads(profile));
+  HBBP_ASSIGN_OR_RETURN(contents.slices, Slices(profile));
   HBBP_ASSIGN_OR_RETURN(contents.modules, Modules(profile));
   return contents;
 }
@@ -94,6 +106,8 @@ Json ToJson(const Contents& contents) {
                {"host", contents.info.host},
                {"start_time_ns", contents.info.start_time_ns},
                {"duration_ns", contents.info.duration_ns},
+               {"slices", contents.slices.size()},
+               {"slice_ns", SliceWidth(contents.slices)},
                {"sources", Json::array()},
                {"threads", contents.threads.size()},
                {"thread_list", Json::array()},
@@ -268,6 +282,7 @@ std::string ToText(const Contents& contents) {
   out += "process   " + std::to_string(info.pid) + "\n";
   out += "host      " + std::string(info.host) + "\n";
   out += "duration  " + FormatDuration(info.duration_ns) + "\n";
+  if (!contents.slices.empty()) out += "slices    " + SlicesText(contents.slices) + "\n";
   for (const SourceView& source : contents.sources) {
     out += "source    " + SourceText(source) + "\n" + TraceText(source);
   }

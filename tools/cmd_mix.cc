@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "command.h"
+#include "debug_info_options.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "kernel_options.h"
@@ -285,6 +286,8 @@ int RunMix(int argc, char** argv) {
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   EstimatorOption estimator;
   estimator.AddTo(&options);
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
   KernelOptions kernel;
   kernel.AddTo(&options);
   std::string keys = "Keys:";
@@ -311,9 +314,11 @@ int RunMix(int argc, char** argv) {
   if (!profile.ok()) return Fail(kName, profile.status().message());
   Status applied = kernel.Apply(profile->get());
   if (applied.ok()) applied = estimator.Apply(profile->get());
+  if (applied.ok()) applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table =
       summary ? MakeSummary(profile->get(), request) : MakeListing(profile->get(), request);
+  debug_info.EndProgress();
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, request.format);
 }

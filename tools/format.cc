@@ -80,4 +80,19 @@ std::string_view BaseName(std::string_view path) {
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }
 
+std::string Printable(std::string_view text) {
+  std::string printable;
+  for (const char c : text) {
+    if (c == '\t') {
+      printable.append(4 - printable.size() % 4, ' ');
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      printable += c == '\r' ? ' ' : '?';
+    } else {
+      printable += c;
+    }
+  }
+  printable.erase(printable.find_last_not_of(' ') + 1);
+  return printable;
+}
+
 }  // namespace hbbp::tools

@@ -36,6 +36,9 @@ std::string Demangle(const char* symbol);
 // "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".
 std::string_view BaseName(std::string_view path);
 
+// Tabs become spaces, other control characters question marks.
+std::string Printable(std::string_view text);
+
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_FORMAT_H_

@@ -159,6 +159,8 @@ class LoopsTest(record_support.RecordTest):
                        options=('--time-quantum', f'{SLICE_MS}ms', '-c', 1_000_000))
         phases = self.phases()
         self.assertEqual(phases['slice_ns'], SLICE_MS * 1_000_000)
+        info = json.loads(self.run_tool('info', self.file, '--format', 'json').stdout)
+        self.assertEqual((info['slices'], info['slice_ns']), (len(phases['rows']), phases['slice_ns']))
         self.check_phases(phases)
         self.check_sum(phases)
 

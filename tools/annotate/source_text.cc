@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/status.h"
+#include "format.h"
 
 namespace hbbp::tools {
 namespace {
@@ -19,21 +20,6 @@ bool IsRegularFile(const std::string& path) {
 }
 
 }  // namespace
-
-std::string Printable(std::string_view text) {
-  std::string printable;
-  for (const char c : text) {
-    if (c == '\t') {
-      printable.append(4 - printable.size() % 4, ' ');
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      printable += c == '\r' ? ' ' : '?';
-    } else {
-      printable += c;
-    }
-  }
-  printable.erase(printable.find_last_not_of(' ') + 1);
-  return printable;
-}
 
 const std::vector<std::string>& SourceText::Lines(const std::string& file) {
   const auto [known, is_new] = files_.try_emplace(file);

@@ -24,9 +24,6 @@ class SourceText {
   std::vector<std::string> missing_;
 };
 
-// Tabs become spaces, other control characters question marks.
-std::string Printable(std::string_view text);
-
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_ANNOTATE_SOURCE_TEXT_H_

@@ -1,0 +1,47 @@
+#include "debug_info_options.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "format.h"
+
+namespace hbbp::tools {
+
+void DebugInfoOptions::AddTo(Options* options) {
+  options->Value("--debug-root", &debug_root_, "FOLDER",
+                 "where separate debug files are (/usr/lib/debug)");
+  options->Flag("--debuginfod", &may_ask_servers_,
+                "get missing debug files from the servers that DEBUGINFOD_URLS names");
+}
+
+Status DebugInfoOptions::Apply(hbbp_profile* profile) {
+  HBBP_INIT(hbbp_source_options, options);
+  options.debug_root = debug_root_.c_str();
+  if (may_ask_servers_) options.flags |= HBBP_SOURCE_OPTION_DEBUGINFOD;
+  if (::isatty(STDERR_FILENO) == 1) {
+    options.progress = ShowProgress;
+    options.user = this;
+  }
+  HBBP_INIT(hbbp_error, error);
+  return hbbp_profile_set_source_options(profile, &options, &error) == HBBP_OK ? OkStatus()
+                                                                               : ToStatus(error);
+}
+
+void DebugInfoOptions::EndProgress() {
+  if (is_shown_) std::fputs("\r\033[K", stderr);
+  is_shown_ = false;
+}
+
+void DebugInfoOptions::ShowProgress(const char* module, uint64_t done, uint64_t total, void* user) {
+  auto* const options = static_cast<DebugInfoOptions*>(user);
+  // Small files are read before anybody would notice.
+  constexpr uint64_t kLarge = 32 << 20;
+  if (total < kLarge) return;
+  options->is_shown_ = true;
+  std::fprintf(stderr, "\rhbbp %s: reading debug information of %s: %3.0f %%",
+               options->command_.c_str(), Printable(BaseName(module)).c_str(),
+               100.0 * static_cast<double>(done) / static_cast<double>(total));
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,38 @@
+// The options that say where debug information is, and a bar on the terminal while much is read.
+#ifndef HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
+#define HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "options.h"
+#include "profile_view.h"
+
+namespace hbbp::tools {
+
+class DebugInfoOptions {
+ public:
+  explicit DebugInfoOptions(std::string command) : command_(std::move(command)) {}
+  DebugInfoOptions(const DebugInfoOptions&) = delete;
+  DebugInfoOptions& operator=(const DebugInfoOptions&) = delete;
+
+  // The options are valid as long as this object.
+  void AddTo(Options* options);
+  // The profile must not outlive this object.
+  Status Apply(hbbp_profile* profile);
+  // Takes the bar away, before anything is printed.
+  void EndProgress();
+
+ private:
+  static void ShowProgress(const char* module, uint64_t done, uint64_t total, void* user);
+
+  const std::string command_;
+  std::string debug_root_ = "/usr/lib/debug";
+  bool may_ask_servers_ = false;
+  bool is_shown_ = false;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
