@@ -252,7 +252,8 @@ HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *
 HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, size_t count,
                                         hbbp_profile **merged, hbbp_error *error);
 
-/* What thread `tid` did, as a profile of its own. Errors: HBBP_ERROR_NOT_FOUND (no such thread).
+/* What thread `tid` did, as a profile of its own, which counts by the estimator that is the default
+ * (hbbp_profile_set_estimator). Errors: HBBP_ERROR_NOT_FOUND (no such thread).
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile *profile, uint32_t tid,
                                                 hbbp_profile **selected, hbbp_error *error);

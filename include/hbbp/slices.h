@@ -36,7 +36,8 @@ HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile *profile, size_t i
                                            hbbp_slice *slice, hbbp_error *error);
 
 /* What was counted in the slice at `index`, as a profile of its own, which has the same list of
- * slices. Numbers of sources that are not known by slice (lost, throttled, unmapped, what the
+ * slices, and counts by the estimator that is the default (hbbp_profile_set_estimator). Numbers of
+ * sources that are not known by slice (lost, throttled, unmapped, what the
  * tracer did) are kept whole; lists of IBS are empty.
  * Errors: HBBP_ERROR_NOT_FOUND (no such slice), HBBP_ERROR_INVALID_ARGUMENT (NULL),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */

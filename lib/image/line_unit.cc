@@ -61,7 +61,12 @@ class Reader {
   void ReadRows(Dwarf_Die* unit) {
     Dwarf_Lines* lines = nullptr;
     size_t count = 0;
-    if (libdw_.getsrclines_(unit, &lines, &count) != 0) return;
+    if (libdw_.getsrclines_(unit, &lines, &count) != 0) {
+      Dwarf_Attribute attribute;
+      if (libdw_.attr_(unit, DW_AT_stmt_list, &attribute) == nullptr) return;
+      unit_->problem = std::string("its line table is damaged (libdw: ") + libdw_.Error() + ")";
+      return;
+    }
     unit_->rows_read = count;
     unit_->rows.reserve(count);
     for (size_t i = 0; i < count; ++i) {
@@ -198,8 +203,9 @@ class Reader {
   }
 
   void AddScope(Dwarf_Die* die, uint32_t parent, uint32_t* scope, uint32_t* depth) {
-    const std::vector<AddressRange> ranges = RangesOf(libdw_, die);
-    if (ranges.empty() || ranges_.size() + ranges.size() > kMaxRangesOfUnit) return;
+    const std::vector<AddressRange> ranges =
+        RangesOf(libdw_, die, kMaxRangesOfUnit - ranges_.size());
+    if (ranges.empty()) return;
     LineScope added;
     added.parent = parent;
     added.name = names_.IndexOf(NameOf(die));
@@ -288,12 +294,11 @@ size_t LineUnit::MemoryBytes() const {
   return bytes;
 }
 
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die) {
-  constexpr size_t kMaxRanges = 1u << 20;
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t most) {
   std::vector<AddressRange> ranges;
   Dwarf_Addr base = 0, start = 0, end = 0;
   ptrdiff_t position = 0;
-  while (ranges.size() < kMaxRanges &&
+  while (ranges.size() < most &&
          (position = libdw.ranges_(die, position, &base, &start, &end)) > 0) {
     // Linkers give dropped functions the address 0, 1 or the highest ones.
     constexpr uint64_t kHighestStart = UINT64_MAX - 2;

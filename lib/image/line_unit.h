@@ -50,6 +50,7 @@ struct LineUnit {
   std::vector<std::string> files;    // absolute if the compiler said where it ran
   std::vector<std::string> names;    // as a linker sees them, if DWARF says so; may be empty
   uint64_t rows_read = 0;            // by libdw, which keeps them
+  std::string problem;               // what is damaged; else empty
 
   // Null before the first row and after the end of a sequence. `range` is narrowed to where the
   // answer is the same.
@@ -63,8 +64,9 @@ struct LineUnit {
 // out: DWARF of any content terminates, in time and memory that its size bounds.
 LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* split);
 
-// Ranges of code of a DIE, without those that linkers leave behind of functions that they dropped.
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die);
+// The first ranges of code of a DIE, `most` at most, without those that linkers leave behind of
+// functions that they dropped.
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t most);
 
 }  // namespace hbbp
 

@@ -32,6 +32,8 @@ class FileIdentity {
  public:
   explicit FileIdentity(int fd) { is_known_ = ::fstat(fd, &status_) == 0; }
 
+  uint64_t bytes() const { return static_cast<uint64_t>(status_.st_size); }
+
   bool HasChanged(int fd) const {
     struct stat now;
     return !is_known_ || ::fstat(fd, &now) != 0 || now.st_size != status_.st_size ||
@@ -157,6 +159,9 @@ struct SourceLines::State {
 Status SourceLines::State::Index() {
   HBBP_RETURN_IF_ERROR(OpenDwarf());
   constexpr size_t kUnitsPerReport = 64;
+  // Compressed sections have less than a byte for one.
+  constexpr size_t kMostRangesPerByte = 2;
+  const size_t most_ranges = identity.bytes() * kMostRangesPerByte;
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   Dwarf_Half version = 0;
@@ -169,7 +174,11 @@ Status SourceLines::State::Index() {
     const auto number = static_cast<uint32_t>(unit_dies.size());
     unit_dies.push_back(offset);
     last = offset;
-    for (const AddressRange& range : RangesOf(libdw, &die)) index.push_back({range, {}, number});
+    // Several units may name one list of ranges, but compilers let none do.
+    const size_t left = most_ranges - std::min(most_ranges, index.size());
+    for (const AddressRange& range : RangesOf(libdw, &die, left)) {
+      index.push_back({range, {}, number});
+    }
     if (number % kUnitsPerReport == 0) Progress(offset);
   }
   if (result < 0) {
@@ -264,7 +273,6 @@ KeptUnit* SourceLines::State::Decode(uint32_t unit) {
   if (!status.ok()) {
     Complain(status.message());
   } else {
-    Progress(unit_dies[unit]);
     Dwarf_Die split;
     uint8_t type = 0;
     Dwarf_Die* split_die = nullptr;
@@ -275,6 +283,10 @@ KeptUnit* SourceLines::State::Decode(uint32_t unit) {
       ++split_units;
     }
     decoded = ReadLineUnit(libdw, &die, split_die);
+    if (!decoded.problem.empty()) {
+      Complain(absl::StrCat(file.path, ": of the unit at 0x", absl::Hex(unit_dies[unit]), " ",
+                            decoded.problem, "; its code has no lines; build or install it again"));
+    }
     libdw_bytes +=
         decoded.rows_read * kLibdwBytesPerRow + decoded.scopes.size() * kLibdwBytesPerScope;
   }

@@ -294,7 +294,7 @@ class FunctionLoops {
       add(header - 1, {before.fell_through.weights, before.fell_through.replicates});
     }
     back.Add(entries);
-    record->trips_by_branches = RatioOf(back, entries);
+    record->trips_by_branches = WithImbalance(RatioOf(back, entries), loop, entries);
     return entries;
   }
 
@@ -310,8 +310,19 @@ class FunctionLoops {
     } else if (exits_[loop].unknown == 0) {
       entries = exits_[loop].sum;
     }
-    record->trips_by_counts = RatioOf(iterations, entries);
+    record->trips_by_counts = WithImbalance(RatioOf(iterations, entries), loop, entries);
     return entries;
+  }
+
+  // A loop is left as often as it is entered. If it seems not to be, by more than chance, the trip
+  // count is wrong by about as much: bursts that begin in a slow loop and end before it does.
+  Ratio WithImbalance(Ratio trips, uint32_t loop, const ReplicatedCount& entries) const {
+    if (exits_[loop].unknown != 0 || !(entries.count > 0)) return trips;
+    ReplicatedCount difference = exits_[loop].sum;
+    difference.Add(entries, -1);
+    const double bias = std::max(std::abs(difference.count) - difference.StandardError(), 0.0);
+    trips.standard_error = std::hypot(trips.standard_error, trips.value * bias / entries.count);
+    return trips;
   }
 
   struct PartlyKnown {
