@@ -88,12 +88,13 @@ class RecordOutsideTest(record_support.RecordTest):
 
     def test_process_for_a_while(self):
         process = self.worker(20_000)
-        result = self.run_tool(*self.observe(process, '--duration', '0.5'))
+        result = self.run_tool(*self.observe(process, '--duration', '1.5'))
         self.assertEqual(result.returncode, 0, result)
         self.assertIn(f'process {process.pid}', result.stderr)
         self.assertIsNone(process.poll())
+        # Of CPU time, which others may want too.
         self.assertGreater(self.milliseconds(), 150)
-        self.assertLess(self.milliseconds(), 700)
+        self.assertLess(self.milliseconds(), 1_700)
         self.assertIn('Work', ' '.join(self.functions()))
 
     def test_process_to_its_end(self):

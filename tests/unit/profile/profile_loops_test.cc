@@ -148,6 +148,29 @@ TEST_CASE("taken branches and streams tell how often loops go round") {
   CHECK(inner->trips_by_branches.standard_error == Approx(inner->trips_by_counts.standard_error));
 }
 
+TEST_CASE("a loop that seems to be left more rarely than entered has an uncertain trip count") {
+  const auto trips = [](uint64_t leaves) {
+    LoopTest test;
+    test.AddFunction(0x2000, {0xff, 0xc9,  // 2000: dec %ecx
+                              0x75, 0xfc,  // 2002: jnz 0x2000
+                              0xc3});      // 2004: ret
+    for (uint64_t i = 0; i < kReplicates; ++i) {
+      test.Stream(0xdead, 0x2000, 0x2002, 320 + i, kNoModule);
+      test.Stream(0x2002, 0x2000, 0x2002, 10'240 + i);
+      test.Stream(0x2002, 0x2000, 0x2004, leaves + i);
+    }
+    const ResolvedProfile profile = test.Resolve();
+    const LoopRecord* const loop = LoopAt(profile.loops(), 0x2000);
+    REQUIRE(loop != nullptr);
+    return loop->trips_by_branches;
+  };
+  const Ratio balanced = trips(320);
+  CHECK(balanced.value == Approx(34).epsilon(0.05));
+  CHECK(balanced.standard_error < 0.2 * balanced.value);
+  const Ratio unbalanced = trips(32);
+  CHECK(unbalanced.standard_error > 0.8 * unbalanced.value);
+}
+
 TEST_CASE("every estimator has loops, and another one finds them anew") {
   LoopTest test;
   AddNest(&test);
