@@ -173,9 +173,38 @@ class ReportTest(record_support.RecordTest):
         titles = self.browser.texts('#pivot thead th')
         self.assertEqual([title.split(' ↕')[0] for title in titles[4:]], ['no vector', '256', '128'])
         self.browser.choose('#pivot-filter', 'function')
-        self.browser.choose('#pivot-value', 'cold')
+        self.browser.choose('#pivot-value', '1')
         self.assertEqual(numbers(self.cells('pivot', 2)), [800, 800])
         self.assertIn('2 rows, 1.60 k instructions', self.browser.texts('#pivot [role=status]')[0])
+
+    def test_keeps_apart_what_has_one_name(self):
+        self.open_fixture(report_fixture.report_of_twins())
+        self.browser.choose('#pivot-row-1', '')
+
+        def sums_by(key):
+            self.browser.choose('#pivot-row-0', key)
+            return dict(zip(self.cells('pivot', 1), map(round, numbers(self.cells('pivot', 2)))))
+
+        self.assertEqual(sums_by('module'), {'same.so (one)': 3120, 'same.so (two)': 1600})
+        self.assertEqual(sums_by('function'), {'same (/lib/one/same.so)': 3020, 'same (/lib/two/same.so)': 1600,
+                                               'other functions': 100})
+        self.assertEqual(sums_by('block'), {'0x1000 (/lib/one/same.so)': 3000, '0x1000 (/lib/two/same.so)': 1600,
+                                            '0x1020': 20, 'not listed': 100})
+        self.assertEqual(sums_by('address')['0x1004 (/lib/two/same.so)'], 400)
+        self.assertEqual(sums_by('loop'), {'0x1000 in same (/lib/one/same.so)': 3000,
+                                           '0x1000 in same (/lib/two/same.so)': 1600, 'no loop': 20, 'not listed': 100})
+        self.assertEqual(sums_by('file'), {'same.c (one)': 3020, 'same.c (two)': 1600, 'not listed': 100})
+        self.assertEqual(sums_by('line'), {'same.c:10 (one)': 1010, 'same.c:11 (one)': 1010, 'same.c:12 (one)': 1000,
+                                           'same.c:10 (two)': 400, 'same.c:11 (two)': 400, 'same.c:12 (two)': 400,
+                                           'same.c:13': 400, 'not listed': 100})
+        self.assertEqual(sums_by('inlined'), {'same (/lib/one/same.so)': 2010, 'same (/lib/two/same.so)': 1200,
+                                              'same (inlined)': 1410, 'not listed': 100})
+        self.browser.choose('#pivot-column', 'function')
+        titles = [title.split(' ↕')[0] for title in self.browser.texts('#pivot thead th')[4:]]
+        self.assertEqual(titles, ['same (/lib/one/same.so)', 'same (/lib/two/same.so)', 'other functions'])
+        self.browser.choose('#pivot-filter', 'function')
+        self.browser.choose('#pivot-value', '1')
+        self.assertEqual(sums_by('block'), {'0x1000': 1600})
 
     def test_errors_add_up_as_samples_do(self):
         self.open_fixture()

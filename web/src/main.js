@@ -25,7 +25,7 @@ function section(id, title, ...children) {
 }
 
 // As the library estimates them, where it did.
-const knownErrors = (key, label) => model.errors.get(key)?.get(label);
+const knownErrors = (key, value) => model.errors.get(key)?.get(value);
 
 function summary() {
   const cards = [
@@ -51,8 +51,8 @@ function chartsOf(pick) {
   const shown = [...CHARTS.map((key) => all.find((dimension) => dimension.key === key)).filter(Boolean), all.find((dimension) => dimension.key === 'mnemonic')];
   return shown.map((dimension) => {
     const rows = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
-    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.label) ?? row.error / total) * total;
-    return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (label) => pick(dimension.key, label) });
+    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.value) ?? row.error / total) * total;
+    return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (value) => pick(dimension.key, value) });
   });
 }
 
@@ -142,8 +142,8 @@ function draw() {
     return [];
   }
   const pivot = pivotView(model, all, knownErrors);
-  const charts = chartsOf((key, label) => {
-    pivot.pick(key, label, 'function');
+  const charts = chartsOf((key, value) => {
+    pivot.pick(key, value, 'function');
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
   });
