@@ -135,6 +135,12 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(part['functions']['name']), 2)
         self.assertEqual(len(part['blocks']['start']), 3)
         self.assertEqual(part['block_count'], whole['block_count'])
+        # Errors of streams add up, whether a block is listed or not.
+        errors = [sum(error * len(code) for error, code in zip(data['blocks']['error'], data['blocks']['code']))
+                  + sum(data['rest']['error']) for data in (whole, part)]
+        self.assertEqual({source['kind'] for source in whole['sources']}, {'swbt'})
+        self.assertGreater(sum(part['rest']['error']), 0)
+        self.assertAlmostEqual(errors[0], errors[1], delta=1e-4 * errors[0])
         for data in (whole, part):
             listed = sum(count * len(code)
                          for count, code in zip(data['blocks']['count'], data['blocks']['code']))
