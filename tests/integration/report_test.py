@@ -164,6 +164,29 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.cells('functions', 1), ['hot', 'cold'])
         self.assertEqual(self.browser.js('return document.activeElement.innerText.split(" ")[0]'), 'Function')
 
+    def test_sorts_addresses_by_their_value(self):
+        data = report_fixture.report()
+        starts = ['ffffffff81000a10', 'ffffffff81000f9', 'a9']
+        data['blocks']['start'] = starts
+        data['loops']['header'] = [starts[0], starts[1]]
+        data['blocks']['loop'] = [0, 1, -1]
+        self.open_fixture(data)
+        ascending = ['0xa9', '0xffffffff81000f9', '0xffffffff81000a10']
+        self.browser.click('#blocks th button')
+        self.assertEqual(self.cells('blocks', 1), ascending)
+        self.browser.click('#blocks th button')
+        self.assertEqual(self.cells('blocks', 1), ascending[::-1])
+        self.browser.click('#loops th button')
+        self.assertEqual(self.cells('loops', 1), ascending[1:])
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'block')
+        self.browser.click('#pivot th button')
+        self.assertEqual(self.cells('pivot', 1), [*ascending, 'not listed'])
+        self.browser.choose('#pivot-row-0', 'loop')
+        self.browser.click('#pivot th button')
+        self.assertEqual([text.split(' in ')[0] for text in self.cells('pivot', 1)],
+                         [*ascending[1:], 'no loop', 'not listed'])
+
     def test_regroups(self):
         self.open_fixture()
         self.browser.choose('#pivot-row-0', 'extension')

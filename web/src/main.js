@@ -108,7 +108,7 @@ function blocksTable() {
   return makeTable({
     label: 'Blocks', rows: model.blocks, idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
     columns: [
-      { id: 'start', title: 'Block', value: (block) => address(block.start), show: (block) => opener(functionOf(block), address(block.start), block) },
+      { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => opener(functionOf(block), address(block.start), block) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
       numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
       shareColumn(of, error, mostOf(model.blocks, of, error)),
@@ -123,7 +123,7 @@ function loopsTable() {
   return makeTable({
     label: 'Loops', rows: model.loops, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
     columns: [
-      { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop),
+      { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
         show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
       numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => (loop.trips == null ? 'not known' : `${short(loop.trips)} ± ${short(loop.trips_error)}`)), numberColumn('entries', 'Entries', (loop) => loop.entries),

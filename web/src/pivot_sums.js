@@ -6,11 +6,12 @@ export const OTHER = 'not listed';
 
 const folder = (path) => path.slice(0, path.lastIndexOf('/'));
 
-// What rows and columns can be: {key, title, id(fact), label(fact), names(fact)}. A fact is a kind of
+// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact)}. A fact is a kind of
 // instruction in a block: {block (of the list, or null), module, function, tuple, instruction}. Labels
 // are short: those of several ids may be the same; names then tell them apart, the first that can.
-function dimension({ key, title, label, id = label, names = () => [] }) {
-  return { key, title, label, id: (fact) => String(id(fact)), names };
+// Rows sort by order.
+function dimension({ key, title, label, id = label, order = label, names = () => [] }) {
+  return { key, title, label, id: (fact) => String(id(fact)), order, names };
 }
 
 const moduleNames = ({ name, path }) => [name, path];
@@ -45,7 +46,8 @@ export function dimensions(model) {
   const functionOf = (fact) => model.functions[fact.function];
   const place = (key, title, addressOf) => dimension({
     key, title, label: listed((fact) => address(addressOf(fact))),
-    id: listed((fact) => `${fact.module} ${addressOf(fact)}`), names: (fact) => moduleNames(moduleOf(fact)),
+    id: listed((fact) => `${fact.module} ${addressOf(fact)}`), order: listed(addressOf),
+    names: (fact) => moduleNames(moduleOf(fact)),
   });
   const all = [
     dimension({
@@ -66,7 +68,8 @@ export function dimensions(model) {
     all.push(dimension({
       key: 'loop', title: 'Loop',
       label: listed((fact) => (loopOf(fact) ? loopName(model, loopOf(fact)) : none)),
-      id: listed((fact) => loopOf(fact)?.index ?? none), names: (fact) => moduleNames(moduleOf(fact)),
+      id: listed((fact) => loopOf(fact)?.index ?? none), order: listed((fact) => loopOf(fact)?.header ?? none),
+      names: (fact) => moduleNames(moduleOf(fact)),
     }));
   }
   if (model.inlined.length) all.push(inlinedDimension(model, listed));
@@ -137,7 +140,8 @@ class ErrorSum {
 }
 
 // A value of a dimension.
-const valueOf = (dimension, fact, id) => ({ value: id, label: dimension.label(fact), names: dimension.names(fact) });
+const valueOf = (dimension, fact, id) =>
+  ({ value: id, label: dimension.label(fact), order: dimension.order(fact), names: dimension.names(fact) });
 
 // Makes labels that occur more than once different.
 function tellApart(values) {

@@ -69,7 +69,7 @@ export function pivotView(model, all, knownErrors) {
     values.replaceChildren(makeTable({
       label: `Instructions by ${titleOf}${column ? ` and ${column.title}` : ''}`,
       columns: [
-        { id: 'label', title: titleOf, value: (node) => node.label, show: (node) => name(node.label) },
+        { id: 'label', title: titleOf, value: (node) => node.label, order: (node) => node.order, show: (node) => name(node.label) },
         { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
         { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
         { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },

@@ -14,19 +14,29 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
   expandedRowModel: createExpandedRowModel(),
   paginatedRowModel: createPaginatedRowModel(),
-  sortFns: { alphanumeric: sortFn_alphanumeric },
+  sortFns: { byOrder },
 });
+
+// Numbers, which come first, by their value; BigInt, too, as addresses are.
+function byOrder(one, other, id) {
+  const [a, b] = [one, other].map((row) => row.getValue(id));
+  const [isNumberA, isNumberB] = [a, b].map((value) => typeof value !== 'string');
+  if (isNumberA !== isNumberB) return isNumberA ? -1 : 1;
+  if (!isNumberA) return sortFn_alphanumeric(one, other, id);
+  return Number(a > b) - Number(a < b);
+}
 
 const ARROWS = { asc: '▲', desc: '▼', false: '↕' };
 const ARIA = { asc: 'ascending', desc: 'descending' };
 
-// columns: [{id, title, value(row), show(row), isNumber}]; the first one is the row's header.
+// columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
+// They sort by order, or by value where there is none.
 export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSize = 25, footer }) {
   const table = constructTable({
     features,
     data: rows,
-    columns: columns.map(({ id, value, isNumber }) => ({
-      id, accessorFn: value, sortFn: isNumber ? undefined : 'alphanumeric', sortDescFirst: Boolean(isNumber),
+    columns: columns.map(({ id, value, order, isNumber }) => ({
+      id, accessorFn: order ?? value, sortFn: isNumber ? undefined : 'byOrder', sortDescFirst: Boolean(isNumber),
       sortUndefined: 'last',
     })),
     getSubRows: children,
