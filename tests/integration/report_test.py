@@ -277,6 +277,46 @@ class ReportTest(record_support.RecordTest):
         self.browser.click('#code .head button')
         self.assertFalse(self.browser.find('#code').is_displayed())
 
+    def focused(self):
+        return self.browser.js('const e = document.activeElement; return [e.closest("section")?.id, e.innerText || e.ariaLabel]')
+
+    def test_closing_the_code_gives_the_focus_back(self):
+        self.open_fixture()
+        for close in ('ENTER', 'ESCAPE'):
+            self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
+            self.browser.press('ENTER')
+            if close == 'ENTER':
+                self.browser.js('document.querySelector("#code .head button").focus()')
+            self.browser.press(close)
+            self.assertFalse(self.browser.find('#code').is_displayed())
+            self.assertEqual(self.focused(), ['blocks', '0x2000'])
+        self.browser.press('ENTER')
+        self.browser.js('document.querySelector("#blocks th button").click()')
+        self.browser.click('#code .head button')
+        self.assertEqual(self.focused(), ['functions', 'hot'])
+
+    def test_showing_the_last_rows_gives_them_the_focus(self):
+        data = report_fixture.report()
+        blocks = data['blocks']
+        for key, column in blocks.items():
+            blocks[key] = column + [column[1]] * 97
+        blocks['start'] = [f'{0x1000 + 16 * at:x}' for at in range(100)]
+        blocks['count'] = [1000 - at for at in range(100)]
+        blocks['code'] = [blocks['code'][0]] * 100
+        self.open_fixture(data)
+        self.browser.js('document.querySelector("#blocks .more").focus()')
+        self.browser.press('ENTER')
+        self.assertEqual(self.focused(), ['blocks', 'Show more (60 of 100 shown)'])
+        self.browser.press('ENTER')
+        self.assertEqual(len(self.cells('blocks', 1)), 100)
+        self.assertEqual(self.focused(), ['blocks', self.cells('blocks', 1)[60]])
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'block')
+        self.browser.js('document.querySelector("#pivot .more").focus()')
+        self.browser.press('ENTER', 'ENTER')
+        self.assertEqual(len(self.cells('pivot', 1)), 101)
+        self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Instructions by Block')
+
     def test_ratios(self):
         self.open_fixture()
         self.assertEqual(self.cells('ratios', 1), ['bytes read', 'packed'])

@@ -70,11 +70,21 @@ function ratiosTable() {
       h('td', {}, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number' }, ratioText(ratio)))))));
 }
 
-const codePanel = h('div', { id: 'code', class: 'panel', hidden: true });
+const codePanel = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && closeCode() });
+let openedBy = null;
 
-function openFunction(f, block) {
+// The focus goes back to where the panel was opened, unless that row is no longer shown.
+function closeCode() {
+  codePanel.hidden = true;
+  const back = openedBy.isConnected ? openedBy : document.querySelector('#functions tbody button');
+  back.focus({ preventScroll: true });
+  back.scrollIntoView({ block: 'center' });
+}
+
+function openFunction(f, block, button) {
+  openedBy = button;
   const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
-  const close = h('button', { type: 'button', onclick: () => { codePanel.hidden = true; document.getElementById('functions-title').scrollIntoView(); } }, 'Close');
+  const close = h('button', { type: 'button', onclick: closeCode }, 'Close');
   codePanel.replaceChildren(h('div', { class: 'head' }, title, close), codeOf(model, f));
   codePanel.hidden = false;
   title.focus({ preventScroll: true });
@@ -83,7 +93,7 @@ function openFunction(f, block) {
 }
 
 const opener = (f, text, block) => (f
-  ? h('button', { type: 'button', class: 'link', onclick: () => openFunction(f, block) }, name(text))
+  ? h('button', { type: 'button', class: 'link', onclick: ({ currentTarget }) => openFunction(f, block, currentTarget) }, name(text))
   : name(text));
 const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };

@@ -56,7 +56,11 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
   const body = h('tbody');
   const more = h('button', {
     type: 'button', class: 'more',
-    onclick: () => table.setPageSize(table.atoms.pagination.get().pageSize * 4),
+    onclick: () => {
+      const shown = table.atoms.pagination.get().pageSize;
+      table.setPageSize(shown * 4);
+      if (more.hidden) focusRow(shown);
+    },
   });
   const element = h('div', { class: 'table' },
     scrolled(label, h('table', {}, h('caption', { class: 'hidden' }, label),
@@ -64,6 +68,12 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
       footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
         h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
     more);
+
+  // Of those that are in no other row.
+  function focusRow(at) {
+    const control = body.querySelectorAll('[data-depth="0"]')[at].querySelector('button') ?? element.querySelector('.scroll');
+    control.focus();
+  }
 
   function opener(row) {
     if (!children) return null;
