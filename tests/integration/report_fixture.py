@@ -55,6 +55,20 @@ def report(names=('hot', 'cold'), label='plain'):
     }
 
 
+def report_of_twins():
+    """Two modules, functions, source files and blocks, alike but for where they are."""
+    data = report(('same', 'same'))
+    data['modules'] = [{**data['modules'][0], 'path': f'/lib/{folder}/same.so'} for folder in ('one', 'two')]
+    data['functions'].update(module=[0, 1], start=['1000', '1000'])
+    data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
+    data['loops'].update(module=[0, 1], header=['1000', '1000'])
+    data['source_files'] = ['/src/one/same.c', '/src/two/same.c']
+    for instruction in data['blocks']['code'][2]:
+        instruction[3] = 1
+    data['inlined'] = ['same']
+    return data
+
+
 def escaped(data):
     return json.dumps(data).replace('<', '\\u003c').replace('>', '\\u003e').replace('&', '\\u0026')
 

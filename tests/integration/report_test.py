@@ -135,6 +135,12 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(part['functions']['name']), 2)
         self.assertEqual(len(part['blocks']['start']), 3)
         self.assertEqual(part['block_count'], whole['block_count'])
+        # Errors of streams add up, whether a block is listed or not.
+        errors = [sum(error * len(code) for error, code in zip(data['blocks']['error'], data['blocks']['code']))
+                  + sum(data['rest']['error']) for data in (whole, part)]
+        self.assertEqual({source['kind'] for source in whole['sources']}, {'swbt'})
+        self.assertGreater(sum(part['rest']['error']), 0)
+        self.assertAlmostEqual(errors[0], errors[1], delta=1e-4 * errors[0])
         for data in (whole, part):
             listed = sum(count * len(code)
                          for count, code in zip(data['blocks']['count'], data['blocks']['code']))
@@ -158,6 +164,29 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.cells('functions', 1), ['hot', 'cold'])
         self.assertEqual(self.browser.js('return document.activeElement.innerText.split(" ")[0]'), 'Function')
 
+    def test_sorts_addresses_by_their_value(self):
+        data = report_fixture.report()
+        starts = ['ffffffff81000a10', 'ffffffff81000f9', 'a9']
+        data['blocks']['start'] = starts
+        data['loops']['header'] = [starts[0], starts[1]]
+        data['blocks']['loop'] = [0, 1, -1]
+        self.open_fixture(data)
+        ascending = ['0xa9', '0xffffffff81000f9', '0xffffffff81000a10']
+        self.browser.click('#blocks th button')
+        self.assertEqual(self.cells('blocks', 1), ascending)
+        self.browser.click('#blocks th button')
+        self.assertEqual(self.cells('blocks', 1), ascending[::-1])
+        self.browser.click('#loops th button')
+        self.assertEqual(self.cells('loops', 1), ascending[1:])
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'block')
+        self.browser.click('#pivot th button')
+        self.assertEqual(self.cells('pivot', 1), [*ascending, 'not listed'])
+        self.browser.choose('#pivot-row-0', 'loop')
+        self.browser.click('#pivot th button')
+        self.assertEqual([text.split(' in ')[0] for text in self.cells('pivot', 1)],
+                         [*ascending[1:], 'no loop', 'not listed'])
+
     def test_regroups(self):
         self.open_fixture()
         self.browser.choose('#pivot-row-0', 'extension')
@@ -173,9 +202,38 @@ class ReportTest(record_support.RecordTest):
         titles = self.browser.texts('#pivot thead th')
         self.assertEqual([title.split(' ↕')[0] for title in titles[4:]], ['no vector', '256', '128'])
         self.browser.choose('#pivot-filter', 'function')
-        self.browser.choose('#pivot-value', 'cold')
+        self.browser.choose('#pivot-value', '1')
         self.assertEqual(numbers(self.cells('pivot', 2)), [800, 800])
         self.assertIn('2 rows, 1.60 k instructions', self.browser.texts('#pivot [role=status]')[0])
+
+    def test_keeps_apart_what_has_one_name(self):
+        self.open_fixture(report_fixture.report_of_twins())
+        self.browser.choose('#pivot-row-1', '')
+
+        def sums_by(key):
+            self.browser.choose('#pivot-row-0', key)
+            return dict(zip(self.cells('pivot', 1), map(round, numbers(self.cells('pivot', 2)))))
+
+        self.assertEqual(sums_by('module'), {'same.so (one)': 3120, 'same.so (two)': 1600})
+        self.assertEqual(sums_by('function'), {'same (/lib/one/same.so)': 3020, 'same (/lib/two/same.so)': 1600,
+                                               'other functions': 100})
+        self.assertEqual(sums_by('block'), {'0x1000 (/lib/one/same.so)': 3000, '0x1000 (/lib/two/same.so)': 1600,
+                                            '0x1020': 20, 'not listed': 100})
+        self.assertEqual(sums_by('address')['0x1004 (/lib/two/same.so)'], 400)
+        self.assertEqual(sums_by('loop'), {'0x1000 in same (/lib/one/same.so)': 3000,
+                                           '0x1000 in same (/lib/two/same.so)': 1600, 'no loop': 20, 'not listed': 100})
+        self.assertEqual(sums_by('file'), {'same.c (one)': 3020, 'same.c (two)': 1600, 'not listed': 100})
+        self.assertEqual(sums_by('line'), {'same.c:10 (one)': 1010, 'same.c:11 (one)': 1010, 'same.c:12 (one)': 1000,
+                                           'same.c:10 (two)': 400, 'same.c:11 (two)': 400, 'same.c:12 (two)': 400,
+                                           'same.c:13': 400, 'not listed': 100})
+        self.assertEqual(sums_by('inlined'), {'same (/lib/one/same.so)': 2010, 'same (/lib/two/same.so)': 1200,
+                                              'same (inlined)': 1410, 'not listed': 100})
+        self.browser.choose('#pivot-column', 'function')
+        titles = [title.split(' ↕')[0] for title in self.browser.texts('#pivot thead th')[4:]]
+        self.assertEqual(titles, ['same (/lib/one/same.so)', 'same (/lib/two/same.so)', 'other functions'])
+        self.browser.choose('#pivot-filter', 'function')
+        self.browser.choose('#pivot-value', '1')
+        self.assertEqual(sums_by('block'), {'0x1000': 1600})
 
     def test_errors_add_up_as_samples_do(self):
         self.open_fixture()
@@ -218,6 +276,46 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.js('return document.activeElement.innerText'), 'Code of cold')
         self.browser.click('#code .head button')
         self.assertFalse(self.browser.find('#code').is_displayed())
+
+    def focused(self):
+        return self.browser.js('const e = document.activeElement; return [e.closest("section")?.id, e.innerText || e.ariaLabel]')
+
+    def test_closing_the_code_gives_the_focus_back(self):
+        self.open_fixture()
+        for close in ('ENTER', 'ESCAPE'):
+            self.browser.js('document.querySelectorAll("#blocks tbody button")[1].focus()')
+            self.browser.press('ENTER')
+            if close == 'ENTER':
+                self.browser.js('document.querySelector("#code .head button").focus()')
+            self.browser.press(close)
+            self.assertFalse(self.browser.find('#code').is_displayed())
+            self.assertEqual(self.focused(), ['blocks', '0x2000'])
+        self.browser.press('ENTER')
+        self.browser.js('document.querySelector("#blocks th button").click()')
+        self.browser.click('#code .head button')
+        self.assertEqual(self.focused(), ['functions', 'hot'])
+
+    def test_showing_the_last_rows_gives_them_the_focus(self):
+        data = report_fixture.report()
+        blocks = data['blocks']
+        for key, column in blocks.items():
+            blocks[key] = column + [column[1]] * 97
+        blocks['start'] = [f'{0x1000 + 16 * at:x}' for at in range(100)]
+        blocks['count'] = [1000 - at for at in range(100)]
+        blocks['code'] = [blocks['code'][0]] * 100
+        self.open_fixture(data)
+        self.browser.js('document.querySelector("#blocks .more").focus()')
+        self.browser.press('ENTER')
+        self.assertEqual(self.focused(), ['blocks', 'Show more (60 of 100 shown)'])
+        self.browser.press('ENTER')
+        self.assertEqual(len(self.cells('blocks', 1)), 100)
+        self.assertEqual(self.focused(), ['blocks', self.cells('blocks', 1)[60]])
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'block')
+        self.browser.js('document.querySelector("#pivot .more").focus()')
+        self.browser.press('ENTER', 'ENTER')
+        self.assertEqual(len(self.cells('pivot', 1)), 101)
+        self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Instructions by Block')
 
     def test_ratios(self):
         self.open_fixture()

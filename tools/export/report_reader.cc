@@ -170,7 +170,7 @@ class Reader {
     }
     for (const auto& [key, sum] : rest_) {
       const auto& [module, function, tuple] = key;
-      report_.rest.push_back({module, function, tuple, sum.instructions, std::sqrt(sum.variance)});
+      report_.rest.push_back({module, function, tuple, sum.instructions, sum.Error()});
     }
     return Status();
   }
@@ -242,6 +242,17 @@ class Reader {
   struct Sum {
     double instructions = 0;
     double variance = 0;
+    double bound = 0;
+
+    // Samples fall into blocks independently of each other, the streams of a burst go together.
+    void AddError(uint32_t source, double error) {
+      if (source == HBBP_SOURCE_EBS) {
+        variance += error * error;
+      } else {
+        bound += error;
+      }
+    }
+    double Error() const { return std::sqrt(variance) + bound; }
   };
 
   void AddToRest(const hbbp_block& block, const std::vector<ReportInstruction>& code) {
@@ -250,8 +261,7 @@ class Reader {
     for (const auto& [tuple, count] : times) {
       Sum& sum = rest_[{block.module, ListedFunction(block), tuple}];
       sum.instructions += block.count * count;
-      const double error = block.standard_error * count;
-      sum.variance += error * error;
+      sum.AddError(block.source, block.standard_error * count);
     }
   }
 

@@ -53,13 +53,13 @@ function options(most, onPick) {
   };
 }
 
-// rows: [{label, instructions, error}], most first. onPick(label): the reader chose one.
+// rows: [{value, label, instructions, error}], most first. onPick(value): the reader chose one.
 export function mixChart({ title, rows, total, onPick }) {
   const canvas = h('canvas', { role: 'img', 'aria-label': `${title}: ${rows.map((row) => `${row.label} ${share(row.instructions / total)}`).join(', ')}` });
   const frame = h('div', { class: 'canvas' }, canvas);
   frame.style.height = `${rows.length * BAR_HEIGHT + 40}px`;
   const body = h('tbody', {}, rows.map((row) => h('tr', {},
-    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'link', onclick: () => onPick(row.label) }, name(row.label))),
+    h('th', { scope: 'row' }, h('button', { type: 'button', class: 'link', onclick: () => onPick(row.value) }, name(row.label))),
     h('td', { class: 'number' }, short(row.instructions)),
     h('td', { class: 'number' }, `± ${short(row.error)}`),
     h('td', { class: 'number' }, share(row.instructions / total)))));
@@ -85,7 +85,7 @@ export function mixChart({ title, rows, total, onPick }) {
           backgroundColor: color('--bar'), maxBarThickness: 16,
         }],
       },
-      options: options(most, (at) => onPick(rows[at].label)),
+      options: options(most, (at) => onPick(rows[at].value)),
       plugins: [errorBars],
     });
   };

@@ -25,7 +25,7 @@ function section(id, title, ...children) {
 }
 
 // As the library estimates them, where it did.
-const knownErrors = (key, label) => model.errors.get(key)?.get(label);
+const knownErrors = (key, value) => model.errors.get(key)?.get(value);
 
 function summary() {
   const cards = [
@@ -51,8 +51,8 @@ function chartsOf(pick) {
   const shown = [...CHARTS.map((key) => all.find((dimension) => dimension.key === key)).filter(Boolean), all.find((dimension) => dimension.key === 'mnemonic')];
   return shown.map((dimension) => {
     const rows = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
-    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.label) ?? row.error / total) * total;
-    return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (label) => pick(dimension.key, label) });
+    for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.value) ?? row.error / total) * total;
+    return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (value) => pick(dimension.key, value) });
   });
 }
 
@@ -70,11 +70,21 @@ function ratiosTable() {
       h('td', {}, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number' }, ratioText(ratio)))))));
 }
 
-const codePanel = h('div', { id: 'code', class: 'panel', hidden: true });
+const codePanel = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && closeCode() });
+let openedBy = null;
 
-function openFunction(f, block) {
+// The focus goes back to where the panel was opened, unless that row is no longer shown.
+function closeCode() {
+  codePanel.hidden = true;
+  const back = openedBy.isConnected ? openedBy : document.querySelector('#functions tbody button');
+  back.focus({ preventScroll: true });
+  back.scrollIntoView({ block: 'center' });
+}
+
+function openFunction(f, block, button) {
+  openedBy = button;
   const title = h('h3', { tabindex: '-1' }, 'Code of ', name(f.name));
-  const close = h('button', { type: 'button', onclick: () => { codePanel.hidden = true; document.getElementById('functions-title').scrollIntoView(); } }, 'Close');
+  const close = h('button', { type: 'button', onclick: closeCode }, 'Close');
   codePanel.replaceChildren(h('div', { class: 'head' }, title, close), codeOf(model, f));
   codePanel.hidden = false;
   title.focus({ preventScroll: true });
@@ -83,7 +93,7 @@ function openFunction(f, block) {
 }
 
 const opener = (f, text, block) => (f
-  ? h('button', { type: 'button', class: 'link', onclick: () => openFunction(f, block) }, name(text))
+  ? h('button', { type: 'button', class: 'link', onclick: ({ currentTarget }) => openFunction(f, block, currentTarget) }, name(text))
   : name(text));
 const functionOf = (row) => model.functions[row.function];
 const moduleColumn = { id: 'module', title: 'Module', value: (row) => model.modules[row.module].name, show: (row) => name(model.modules[row.module].name) };
@@ -108,7 +118,7 @@ function blocksTable() {
   return makeTable({
     label: 'Blocks', rows: model.blocks, idOf: (block) => String(block.index), sortBy: 'share', pageSize: 15,
     columns: [
-      { id: 'start', title: 'Block', value: (block) => address(block.start), show: (block) => opener(functionOf(block), address(block.start), block) },
+      { id: 'start', title: 'Block', value: (block) => address(block.start), order: (block) => block.start, show: (block) => opener(functionOf(block), address(block.start), block) },
       functionColumn, moduleColumn, numberColumn('length', 'Length', (block) => block.instructions.length),
       numberColumn('count', 'Executions', (block) => block.count), numberColumn('error', '± Error', (block) => block.error),
       shareColumn(of, error, mostOf(model.blocks, of, error)),
@@ -123,7 +133,7 @@ function loopsTable() {
   return makeTable({
     label: 'Loops', rows: model.loops, idOf: (loop) => String(loop.index), sortBy: 'instructions', pageSize: 15,
     columns: [
-      { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop),
+      { id: 'header', title: 'Loop at', value: (loop) => loopName(model, loop), order: (loop) => loop.header,
         show: (loop) => opener(functionOf(loop), address(loop.header), functionOf(loop)?.blocks.find((block) => block.start === loop.header)) },
       functionColumn, moduleColumn, numberColumn('depth', 'Depth', (loop) => loop.depth),
       numberColumn('trips', 'Trips', (loop) => loop.trips, (loop) => (loop.trips == null ? 'not known' : `${short(loop.trips)} ± ${short(loop.trips_error)}`)), numberColumn('entries', 'Entries', (loop) => loop.entries),
@@ -142,8 +152,8 @@ function draw() {
     return [];
   }
   const pivot = pivotView(model, all, knownErrors);
-  const charts = chartsOf((key, label) => {
-    pivot.pick(key, label, 'function');
+  const charts = chartsOf((key, value) => {
+    pivot.pick(key, value, 'function');
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
   });

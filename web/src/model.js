@@ -38,13 +38,11 @@ function readBlocks(data, functions) {
   });
 }
 
-// {key: {value: error}}, of sums that the library made.
+// {key: {id of the value: error}}, of sums that the library made.
 function readErrors(mixes, functions, field) {
   const errors = new Map(mixes.map((mix) =>
     [mix.key, new Map(mix.values.map((value, at) => [textOf(mix.key, value), mix[field][at]]))]));
-  const names = functions.map((f) => f.name);
-  const isUnique = (f) => names.indexOf(f.name) === names.lastIndexOf(f.name);
-  errors.set('function', new Map(functions.filter(isUnique).map((f) => [f.name, f.error])));
+  errors.set('function', new Map(functions.map((f) => [String(f.index), f.error])));
   return errors;
 }
 

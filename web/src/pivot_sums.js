@@ -4,42 +4,92 @@ import { loopName } from './model.js';
 
 export const OTHER = 'not listed';
 
-// What rows and columns can be: {key, title, value(fact)}. A fact is a kind of instruction in a
-// block: {block (of the list, or null), module, function, tuple, instruction}.
+const folder = (path) => path.slice(0, path.lastIndexOf('/'));
+
+// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact)}. A fact is a kind of
+// instruction in a block: {block (of the list, or null), module, function, tuple, instruction}. Labels
+// are short: those of several ids may be the same; names then tell them apart, the first that can.
+// Rows sort by order.
+function dimension({ key, title, label, id = label, order = label, names = () => [] }) {
+  return { key, title, label, id: (fact) => String(id(fact)), order, names };
+}
+
+const moduleNames = ({ name, path }) => [name, path];
+const functionNames = (model, { module, start }) => {
+  const names = moduleNames(model.modules[module]);
+  return [...names, ...names.map((name) => `${name} ${address(start)}`)];
+};
+const fileNames = (path) => [baseName(folder(path)), folder(path)];
+
+function inlinedDimension(model, listed) {
+  const functionsOf = new Map();
+  for (const f of model.functions) functionsOf.set(f.name, [...(functionsOf.get(f.name) ?? []), f]);
+  const inlinedOf = (fact) => model.inlined[fact.instruction.inlined];
+  // An inlined function is the one of its name, if there is only one.
+  const functionOf = (fact) => {
+    const inlined = inlinedOf(fact);
+    if (inlined == null) return model.functions[fact.function];
+    const found = functionsOf.get(inlined) ?? [];
+    return found.length === 1 ? found[0] : null;
+  };
+  return dimension({
+    key: 'inlined', title: 'Inlined function',
+    label: listed((fact) => inlinedOf(fact) ?? functionOf(fact).name),
+    id: listed((fact) => functionOf(fact)?.index ?? `inlined ${inlinedOf(fact)}`),
+    names: listed((fact) => (functionOf(fact) ? functionNames(model, functionOf(fact)) : ['inlined']), []),
+  });
+}
+
 export function dimensions(model) {
-  const listed = (of) => (fact) => (fact.block ? of(fact) : OTHER);
+  const listed = (of, other = OTHER) => (fact) => (fact.block ? of(fact) : other);
+  const moduleOf = (fact) => model.modules[fact.module];
+  const functionOf = (fact) => model.functions[fact.function];
+  const place = (key, title, addressOf) => dimension({
+    key, title, label: listed((fact) => address(addressOf(fact))),
+    id: listed((fact) => `${fact.module} ${addressOf(fact)}`), order: listed(addressOf),
+    names: (fact) => moduleNames(moduleOf(fact)),
+  });
   const all = [
-    { key: 'module', title: 'Module', value: (fact) => model.modules[fact.module].name },
-    { key: 'function', title: 'Function', value: (fact) => model.functions[fact.function]?.name ?? 'other functions' },
-    { key: 'block', title: 'Block', value: listed((fact) => address(fact.block.start)) },
-    { key: 'address', title: 'Address', value: listed((fact) => address(fact.instruction.address)) },
-    { key: 'source', title: 'Counted by', value: listed((fact) => fact.block.source) },
+    dimension({
+      key: 'module', title: 'Module', label: (fact) => moduleOf(fact).name, id: (fact) => fact.module,
+      names: (fact) => [...fileNames(moduleOf(fact).path), `${folder(moduleOf(fact).path)} ${moduleOf(fact).build_id}`, `module ${fact.module}`],
+    }),
+    dimension({
+      key: 'function', title: 'Function', label: (fact) => functionOf(fact)?.name ?? 'other functions',
+      id: (fact) => fact.function, names: (fact) => (functionOf(fact) ? functionNames(model, functionOf(fact)) : []),
+    }),
+    place('block', 'Block', (fact) => fact.block.start),
+    place('address', 'Address', (fact) => fact.instruction.address),
+    dimension({ key: 'source', title: 'Counted by', label: listed((fact) => fact.block.source) }),
   ];
   if (model.loops.length) {
-    all.push({
+    const loopOf = ({ block }) => model.loops[block.loop];
+    const none = model.loops.length < model.loop_count ? 'no listed loop' : 'no loop';
+    all.push(dimension({
       key: 'loop', title: 'Loop',
-      value: listed(({ block }) => (block.loop < 0 ? (model.loops.length < model.loop_count ? 'no listed loop' : 'no loop') : model.loops[block.loop] ? loopName(model, model.loops[block.loop]) : OTHER)),
-    });
+      label: listed((fact) => (loopOf(fact) ? loopName(model, loopOf(fact)) : none)),
+      id: listed((fact) => loopOf(fact)?.index ?? none), order: listed((fact) => loopOf(fact)?.header ?? none),
+      names: (fact) => moduleNames(moduleOf(fact)),
+    }));
   }
-  if (model.inlined.length) {
-    all.push({
-      key: 'inlined', title: 'Inlined function',
-      value: listed((fact) => model.inlined[fact.instruction.inlined] ?? model.functions[fact.function].name),
-    });
-  }
+  if (model.inlined.length) all.push(inlinedDimension(model, listed));
   if (model.source_files.length) {
-    const file = ({ instruction }) => (instruction.file == null ? 'unknown' : baseName(model.source_files[instruction.file]));
-    all.push({ key: 'file', title: 'Source file', value: listed(file) });
-    all.push({
-      key: 'line', title: 'Source line',
-      value: listed((fact) => (fact.instruction.file == null ? 'unknown' : `${file(fact)}:${fact.instruction.line}`)),
-    });
+    const known = (of) => listed((fact) => (fact.instruction.file == null ? 'unknown' : of(fact)));
+    const pathOf = (fact) => model.source_files[fact.instruction.file];
+    const names = listed((fact) => (fact.instruction.file == null ? [] : fileNames(pathOf(fact))), []);
+    all.push(dimension({
+      key: 'file', title: 'Source file', label: known((fact) => baseName(pathOf(fact))), id: known((fact) => fact.instruction.file), names,
+    }));
+    all.push(dimension({
+      key: 'line', title: 'Source line', label: known((fact) => `${baseName(pathOf(fact))}:${fact.instruction.line}`),
+      id: known((fact) => `${fact.instruction.file}:${fact.instruction.line}`), names,
+    }));
   }
   for (const property of model.properties) {
-    all.push({
-      key: property.key, title: property.title, isProperty: true,
-      value: (fact) => property.values[model.tuples[fact.tuple][property.index]],
-    });
+    all.push(dimension({
+      key: property.key, title: property.title,
+      label: (fact) => property.values[model.tuples[fact.tuple][property.index]],
+    }));
   }
   return all;
 }
@@ -89,9 +139,27 @@ class ErrorSum {
   }
 }
 
+// A value of a dimension.
+const valueOf = (dimension, fact, id) =>
+  ({ value: id, label: dimension.label(fact), order: dimension.order(fact), names: dimension.names(fact) });
+
+// Makes labels that occur more than once different.
+function tellApart(values) {
+  const alike = new Map();
+  for (const one of values) alike.set(one.label, [...(alike.get(one.label) ?? []), one]);
+  for (const group of alike.values()) {
+    if (group.length === 1) continue;
+    const most = Math.max(...group.map(({ names }) => names.length));
+    const nameAt = ({ names }, at) => names[Math.min(at, names.length - 1)];
+    let at = 0;
+    while (at + 1 < most && new Set(group.map((one) => nameAt(one, at))).size < group.length) at += 1;
+    for (const one of group) if (one.names.length) one.label = `${one.label} (${nameAt(one, at)})`;
+  }
+}
+
 class Node {
-  constructor(id, label, level) {
-    Object.assign(this, { id, label, level, instructions: 0, columns: new Map(), children: new Map(), errors: new ErrorSum() });
+  constructor(id, level, value) {
+    Object.assign(this, value, { id, level, instructions: 0, columns: new Map(), children: new Map(), errors: new ErrorSum() });
   }
 
   add(fact, amount, column) {
@@ -104,27 +172,33 @@ class Node {
     this.error = this.errors.value();
     delete this.errors;
     this.children = [...this.children.values()];
+    tellApart(this.children);
     this.children.forEach((child) => child.close());
   }
 }
 
-// A tree of sums: a level for each dimension of `by`. `column` may be null; `where` keeps a fact or not.
+// A tree of sums: a level for each dimension of `by`, and the values of `column`, which may be null;
+// `where` keeps a fact or not.
 export function sums(model, by, column, where = () => true) {
-  const root = new Node('', 'All', -1);
+  const root = new Node('', -1, { label: 'All' });
+  const across = new Map();
   for (const fact of facts(model)) {
     if (!where(fact)) continue;
     const amount = fact.block ? fact.block.count : fact.rest.instructions;
-    const of = column ? column.value(fact) : null;
+    const of = column ? column.id(fact) : null;
+    if (column && !across.has(of)) across.set(of, valueOf(column, fact, of));
     let node = root;
     node.add(fact, amount, of);
     for (const [level, dimension] of by.entries()) {
-      const label = dimension.value(fact);
-      let child = node.children.get(label);
-      if (!child) node.children.set(label, (child = new Node(`${node.id}\u0001${label}`, label, level)));
+      const id = dimension.id(fact);
+      let child = node.children.get(id);
+      if (!child) node.children.set(id, (child = new Node(`${node.id}\u0001${id}`, level, valueOf(dimension, fact, id))));
       node = child;
       node.add(fact, amount, of);
     }
   }
   root.close();
+  root.across = [...across.values()];
+  tellApart(root.across);
   return root;
 }

@@ -19,12 +19,13 @@ const fill = (element, entries, value) => {
 
 // The busiest columns; the others are added up in one.
 function columnsOf(root) {
-  const busiest = [...root.columns].sort((a, b) => b[1] - a[1]).map(([label]) => label);
+  const of = (node, { value }) => node.columns.get(value) ?? 0;
+  const busiest = [...root.across].sort((a, b) => of(root, b) - of(root, a));
   const shown = busiest.length > COLUMNS ? busiest.slice(0, COLUMNS - 1) : busiest;
-  const columns = shown.map((label) => ({ label, of: (node) => node.columns.get(label) ?? 0 }));
+  const columns = shown.map((one) => ({ label: one.label, of: (node) => of(node, one) }));
   if (shown.length < busiest.length) {
     const others = busiest.slice(shown.length);
-    columns.push({ label: `${others.length} others`, of: (node) => others.reduce((sum, label) => sum + (node.columns.get(label) ?? 0), 0) });
+    columns.push({ label: `${others.length} others`, of: (node) => others.reduce((sum, one) => sum + of(node, one), 0) });
   }
   return columns;
 }
@@ -49,8 +50,8 @@ export function pivotView(model, all, knownErrors) {
     const dimension = byKey.get(filterKey.element.value);
     filterValue.field.hidden = !dimension;
     if (!dimension) return;
-    const labels = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).map(({ label }) => label);
-    fill(filterValue.element, labels.map((label) => [label, label]), value ?? labels[0] ?? '');
+    const nodes = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions);
+    fill(filterValue.element, nodes.map((node) => [node.value, node.label]), value ?? nodes[0]?.value ?? '');
   };
 
   function render() {
@@ -58,9 +59,9 @@ export function pivotView(model, all, knownErrors) {
     const column = byKey.get(across.element.value) ?? null;
     const filter = byKey.get(filterKey.element.value);
     const wanted = filterValue.element.value;
-    const root = sums(model, by, column, filter ? (fact) => filter.value(fact) === wanted : undefined);
+    const root = sums(model, by, column, filter ? (fact) => filter.id(fact) === wanted : undefined);
     if (!filter) {
-      for (const node of root.children) node.error = knownErrors(by[0].key, node.label) ?? node.error;
+      for (const node of root.children) node.error = knownErrors(by[0].key, node.value) ?? node.error;
     }
     const most = Math.max(0, ...root.children.map((node) => node.instructions + node.error));
     const titleOf = by.map((dimension) => dimension.title).join(' › ');
@@ -68,7 +69,7 @@ export function pivotView(model, all, knownErrors) {
     values.replaceChildren(makeTable({
       label: `Instructions by ${titleOf}${column ? ` and ${column.title}` : ''}`,
       columns: [
-        { id: 'label', title: titleOf, value: (node) => node.label, show: (node) => name(node.label) },
+        { id: 'label', title: titleOf, value: (node) => node.label, order: (node) => node.order, show: (node) => name(node.label) },
         { id: 'instructions', title: 'Instructions', isNumber: true, value: (node) => node.instructions, show: (node) => short(node.instructions) },
         { id: 'error', title: '± Error', isNumber: true, value: (node) => node.error, show: (node) => (node.error == null ? '' : short(node.error)) },
         { id: 'share', title: 'Share', isNumber: true, value: (node) => node.instructions, show: (node) => shareBar(node.instructions, node.error, most, share(node.instructions / model.instructions)) },
@@ -94,10 +95,10 @@ export function pivotView(model, all, knownErrors) {
   const element = h('div', {},
     h('div', { class: 'fields' }, [...rows, across, filterKey, filterValue].map(({ field }) => field)), status, values);
   // Shows what one value of a dimension is made of.
-  const pick = (key, label, row) => {
+  const pick = (key, value, row) => {
     rows.forEach((one, at) => { one.element.value = at ? NONE : row; });
     filterKey.element.value = key;
-    offerValues(label);
+    offerValues(value);
     render();
   };
   return { element, pick };

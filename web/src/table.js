@@ -14,19 +14,29 @@ const features = tableFeatures({
   sortedRowModel: createSortedRowModel(),
   expandedRowModel: createExpandedRowModel(),
   paginatedRowModel: createPaginatedRowModel(),
-  sortFns: { alphanumeric: sortFn_alphanumeric },
+  sortFns: { byOrder },
 });
+
+// Numbers, which come first, by their value; BigInt, too, as addresses are.
+function byOrder(one, other, id) {
+  const [a, b] = [one, other].map((row) => row.getValue(id));
+  const [isNumberA, isNumberB] = [a, b].map((value) => typeof value !== 'string');
+  if (isNumberA !== isNumberB) return isNumberA ? -1 : 1;
+  if (!isNumberA) return sortFn_alphanumeric(one, other, id);
+  return Number(a > b) - Number(a < b);
+}
 
 const ARROWS = { asc: '▲', desc: '▼', false: '↕' };
 const ARIA = { asc: 'ascending', desc: 'descending' };
 
-// columns: [{id, title, value(row), show(row), isNumber}]; the first one is the row's header.
+// columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
+// They sort by order, or by value where there is none.
 export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSize = 25, footer }) {
   const table = constructTable({
     features,
     data: rows,
-    columns: columns.map(({ id, value, isNumber }) => ({
-      id, accessorFn: value, sortFn: isNumber ? undefined : 'alphanumeric', sortDescFirst: Boolean(isNumber),
+    columns: columns.map(({ id, value, order, isNumber }) => ({
+      id, accessorFn: order ?? value, sortFn: isNumber ? undefined : 'byOrder', sortDescFirst: Boolean(isNumber),
       sortUndefined: 'last',
     })),
     getSubRows: children,
@@ -46,7 +56,11 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
   const body = h('tbody');
   const more = h('button', {
     type: 'button', class: 'more',
-    onclick: () => table.setPageSize(table.atoms.pagination.get().pageSize * 4),
+    onclick: () => {
+      const shown = table.atoms.pagination.get().pageSize;
+      table.setPageSize(shown * 4);
+      if (more.hidden) focusRow(shown);
+    },
   });
   const element = h('div', { class: 'table' },
     scrolled(label, h('table', {}, h('caption', { class: 'hidden' }, label),
@@ -54,6 +68,12 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
       footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
         h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
     more);
+
+  // Of those that are in no other row.
+  function focusRow(at) {
+    const control = body.querySelectorAll('[data-depth="0"]')[at].querySelector('button') ?? element.querySelector('.scroll');
+    control.focus();
+  }
 
   function opener(row) {
     if (!children) return null;
