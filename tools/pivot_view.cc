@@ -45,7 +45,8 @@ Status WithCondition(const std::string& where, Make&& make) {
 
 }  // namespace
 
-std::vector<std::string> SplitLists(const std::vector<std::string>& lists) {
+StatusOr<std::vector<std::string>> SplitLists(const char* option,
+                                              const std::vector<std::string>& lists) {
   std::vector<std::string> names;
   for (const std::string& list : lists) {
     for (size_t start = 0; start <= list.size();) {
@@ -53,7 +54,16 @@ std::vector<std::string> SplitLists(const std::vector<std::string>& lists) {
       const size_t first = list.find_first_not_of(' ', start);
       const size_t last = list.find_last_not_of(' ', end == 0 ? 0 : end - 1);
       const bool is_empty = first == std::string::npos || first >= end;
-      names.push_back(is_empty ? "" : list.substr(first, last - first + 1));
+      if (is_empty) {
+        return MakeStatus(StatusCode::kInvalidArgument, "%s: '%s' has an empty name", option,
+                          list.c_str());
+      }
+      std::string name = list.substr(first, last - first + 1);
+      if (std::find(names.begin(), names.end(), name) != names.end()) {
+        return MakeStatus(StatusCode::kInvalidArgument, "%s: '%s' is there twice", option,
+                          name.c_str());
+      }
+      names.push_back(std::move(name));
       start = end + 1;
     }
   }
@@ -113,15 +123,22 @@ StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std:
   return ratios;
 }
 
-hbbp_pivot_label LabelAt(const hbbp_pivot* pivot, hbbp_pivot_axis axis, size_t line, size_t key) {
+hbbp_pivot_label PivotReader::LabelAt(hbbp_pivot_axis axis, size_t line, size_t key) const {
   HBBP_INIT(hbbp_pivot_label, label);
-  hbbp_pivot_label_at(pivot, axis, line, key, &label, nullptr);
+  label.text = "";
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_pivot_label_at(pivot_, axis, line, key, &label, &error) != HBBP_OK && status_.ok()) {
+    status_ = ToStatus(error);
+  }
   return label;
 }
 
-hbbp_pivot_cell CellAt(const hbbp_pivot* pivot, size_t row, size_t column, size_t value) {
+hbbp_pivot_cell PivotReader::CellAt(size_t row, size_t column, size_t value) const {
   HBBP_INIT(hbbp_pivot_cell, cell);
-  hbbp_pivot_cell_at(pivot, row, column, value, &cell, nullptr);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_pivot_cell_at(pivot_, row, column, value, &cell, &error) != HBBP_OK && status_.ok()) {
+    status_ = ToStatus(error);
+  }
   return cell;
 }
 

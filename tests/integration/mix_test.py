@@ -152,7 +152,14 @@ class MixTest(record_support.RecordTest):
                 (('--where', 'catgory = divide'), "column 1: no key 'catgory'"),
                 (('--where', 'category = divde'), "did you mean 'divide'?"),
                 (('--where', 'category ='), 'column 11'),
-                (('--by', 'module,module'), 'twice'),
+                (('--by', 'module,module'), "--by: 'module' is there twice"),
+                (('--by', ''), '--by'),
+                (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
+                (('--by', 'module,,mnemonic'), '--by'),
+                (('--columns', 'extension,'), '--columns'),
+                (('--values', ''), '--values'),
+                (('--values', 'instructions,'), '--values'),
+                (('--values', 'flops,flops'), '--values'),
                 (('--groups', groups), 'bad.txt: line 2, column 18'),
                 (('--groups', self.folder / 'none.txt'), 'none.txt')):
             with self.subTest(arguments):
@@ -178,8 +185,13 @@ class MixTest(record_support.RecordTest):
                      self.diff(before, after, '--by', 'function', '--absolute')['rows']}
         self.assertGreater(functions['Multiply']['change'], 0)
         self.assertLess(functions['Divide']['change'], 0)
-        self.assertIn("did you mean 'category'?",
-                      self.refused('diff', before, after, '--by', 'categry'))
+        for arguments, expected in (
+                (('--by', 'categry'), "did you mean 'category'?"),
+                (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
+                (('--value', 'flops,bytes'), '--value'),
+                (('--value', ''), 'value')):
+            with self.subTest(arguments):
+                self.assertIn(expected, self.refused('diff', before, after, *arguments))
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()
