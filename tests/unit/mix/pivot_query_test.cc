@@ -208,6 +208,15 @@ TEST_CASE("groups of a user are keys and can be asked for") {
   CHECK(ErrorOf(profile, query).starts_with("no key is called 'mine'"));
 }
 
+TEST_CASE("no taxonomy is called as a key") {
+  for (const char* name : {"module", "function", "loop", "source", "thread", "slice"}) {
+    const auto taxonomies = ParseTaxonomies("[" + std::string(name) + "]\nup: mnemonic = add\n");
+    REQUIRE(taxonomies.ok());
+    CHECK(CheckTaxonomyNames(*taxonomies).message().find(name) != std::string::npos);
+  }
+  CHECK(CheckTaxonomyNames(*ParseTaxonomies(DefaultTaxonomyText())).ok());
+}
+
 TEST_CASE("what is asked for wrongly is told, with what is near") {
   const ResolvedProfile profile{ProfileData()};
   CHECK(ErrorOf(profile, Query({"mnemnic"})) ==
