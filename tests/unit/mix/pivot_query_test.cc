@@ -260,5 +260,30 @@ TEST_CASE("ratios of a mix") {
   CHECK_FALSE(ComputeMixRatios(profile, "functoin = x", {}).ok());
 }
 
+// Nothing but rounds of the loop, of three instructions and one taken branch each.
+TEST_CASE("instructions by taken branch are known if streams count all of them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ProfileData samples = TinyProfile(path);
+  ProfileData data = samples;
+  data.counts.clear();
+  data.sources[0].kind = SourceKind::kLbr;
+  const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
+  data.branches = {MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1)};
+  const auto by_taken = [](const ProfileData& of) {
+    const auto ratios = ComputeMixRatios(ResolvedProfile(of), "", {});
+    REQUIRE(ratios.ok());
+    return RatioOf(*ratios, "instructions-by-taken-branch");
+  };
+  CHECK(by_taken(data) == Approx(3));
+  // Of the second source, which has IP samples: in the block that streams count, and elsewhere.
+  ProfileData merged = data;
+  merged.counts = {samples.counts[3]};
+  CHECK(by_taken(merged) == -1);
+  merged.counts[0].offset = TinyWorkOffset(path) + kTinyTwice;
+  CHECK(by_taken(merged) == -1);
+}
+
 }  // namespace
 }  // namespace hbbp
