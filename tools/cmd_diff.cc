@@ -1,5 +1,7 @@
 // hbbp diff: two mixes, before and after, sorted by what changed most.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "command.h"
@@ -69,10 +71,16 @@ StatusOr<double> AddSide(const Side& side, const Request& request,
   return total;
 }
 
-Cell ProbabilityCell(double p, Format format) {
-  if (format != Format::kTable) return p;
+Cell ZCell(double z, Format format) {
+  if (!std::isfinite(z)) return Cell();
+  return format == Format::kTable ? Cell(FormatFactor(z)) : Cell(z);
+}
+
+Cell ProbabilityCell(std::optional<double> p, Format format) {
+  if (!p) return Cell();
+  if (format != Format::kTable) return *p;
   constexpr double kNone = 1e-6;
-  return p < kNone ? std::string("< 1e-6") : FormatFactor(p);
+  return *p < kNone ? std::string("< 1e-6") : FormatFactor(*p);
 }
 
 // Signed in a table: what becomes more has a plus.
@@ -110,7 +118,7 @@ std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
   cells.push_back(ErrorCell(row.after.standard_error, request));
   cells.push_back(ChangeCell(row.Change(), request));
   cells.push_back(ErrorCell(row.ChangeError(), request));
-  cells.push_back(request.format == Format::kTable ? Cell(FormatFactor(row.Z())) : Cell(row.Z()));
+  cells.push_back(ZCell(row.Z(), request.format));
   cells.push_back(ProbabilityCell(row.P(), request.format));
   return cells;
 }

@@ -316,6 +316,16 @@ int RunMix(int argc, char** argv) {
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   request.format = FormatFromName(format);
+  if (summary) {
+    const PivotRequest& pivot = request.pivot;
+    const std::pair<bool, const char*> given[] = {
+        {!by.empty(), "--by"},         {!columns.empty(), "--columns"},
+        {!values.empty(), "--values"}, {!pivot.sort.empty(), "--sort"},
+        {pivot.top != 0, "--top"},     {request.totals, "--totals"}};
+    for (const auto& [is_given, option] : given) {
+      if (is_given) return Fail(kName, std::string(option) + " is not for --summary");
+    }
+  }
   const Status understood = SetKeysAndValues(by, columns, values, &request);
   if (!understood.ok()) return Fail(kName, understood.message());
   if (request.pivot.top == 0 && request.format == Format::kTable) request.pivot.top = kTableRows;

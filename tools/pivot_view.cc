@@ -15,16 +15,20 @@ std::string Joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// `function=f(int, char)`: the value with quotes around it. Nothing for other forms.
+// `function=f(int, char)`: the value with quotes around it. Nothing for other forms, and for what
+// looks like more than one comparison.
 std::optional<std::string> WithQuotes(const std::string& where) {
   const size_t equals = where.find('=');
   if (equals == 0 || equals == std::string::npos) return std::nullopt;
   const std::string key = where.substr(0, equals);
   const bool is_word = std::all_of(key.begin(), key.end(),
                                    [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
-  if (!is_word) return std::nullopt;
+  const std::string value = where.substr(equals + 1);
+  const bool is_compound =
+      value.find(" and ") != std::string::npos || value.find(" or ") != std::string::npos;
+  if (!is_word || is_compound) return std::nullopt;
   std::string quoted = key + "=\"";
-  for (const char c : where.substr(equals + 1)) {
+  for (const char c : value) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
@@ -37,7 +41,8 @@ Status WithCondition(const std::string& where, Make&& make) {
   HBBP_INIT(hbbp_error, error);
   if (make(where, &error) == HBBP_OK) return OkStatus();
   const Status status = ToStatus(error);
-  if (status.code() != StatusCode::kInvalidArgument) return status;
+  const bool is_of_condition = status.message().starts_with("condition: ");
+  if (!is_of_condition) return status;
   const std::optional<std::string> quoted = WithQuotes(where);
   if (quoted && make(*quoted, &error) == HBBP_OK) return OkStatus();
   return status;
