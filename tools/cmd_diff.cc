@@ -1,5 +1,7 @@
 // hbbp diff: two mixes, before and after, sorted by what changed most.
 #include <algorithm>
+#include <cmath>
+#include <optional>
 #include <utility>
 
 #include "command.h"
@@ -45,30 +47,40 @@ StatusOr<Side> OpenSide(const std::string& file, const Request& request,
 }
 
 // The two sides may be files of one name in different folders.
-std::vector<std::string> LabelsOf(const hbbp_pivot* pivot, size_t row,
+std::vector<std::string> LabelsOf(const PivotReader& pivot, size_t row,
                                   const std::vector<std::string>& keys) {
   std::vector<std::string> labels;
   for (size_t key = 0; key < keys.size(); ++key) {
-    labels.push_back(LabelText(keys[key], LabelAt(pivot, HBBP_PIVOT_ROWS, row, key)));
+    labels.push_back(LabelText(keys[key], pivot.LabelAt(HBBP_PIVOT_ROWS, row, key)));
   }
   return labels;
 }
 
-void AddSide(const Side& side, const Request& request,
-             void (MixDiff::*add)(std::vector<std::string>, Measured), MixDiff* diff) {
-  const hbbp_pivot* const pivot = side.pivot.get();
-  for (size_t row = 0; row < hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS); ++row) {
-    const hbbp_pivot_cell cell = CellAt(pivot, row, HBBP_PIVOT_ALL, 0);
+// Returns the value of all rows.
+StatusOr<double> AddSide(const Side& side, const Request& request,
+                         void (MixDiff::*add)(std::vector<std::string>, Measured), MixDiff* diff) {
+  const PivotReader pivot(side.pivot.get());
+  for (size_t row = 0; row < hbbp_pivot_line_count(side.pivot.get(), HBBP_PIVOT_ROWS); ++row) {
+    const hbbp_pivot_cell cell = pivot.CellAt(row, HBBP_PIVOT_ALL, 0);
     const Measured measured = request.is_absolute ? Measured{cell.value, cell.standard_error}
                                                   : Measured{cell.share, cell.share_error};
     (diff->*add)(LabelsOf(pivot, row, request.pivot.rows), measured);
   }
+  const double total = pivot.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
+  HBBP_RETURN_IF_ERROR(pivot.status());
+  return total;
 }
 
-Cell ProbabilityCell(double p, Format format) {
-  if (format != Format::kTable) return p;
+Cell ZCell(double z, Format format) {
+  if (!std::isfinite(z)) return Cell();
+  return format == Format::kTable ? Cell(FormatFactor(z)) : Cell(z);
+}
+
+Cell ProbabilityCell(std::optional<double> p, Format format) {
+  if (!p) return Cell();
+  if (format != Format::kTable) return *p;
   constexpr double kNone = 1e-6;
-  return p < kNone ? std::string("< 1e-6") : FormatFactor(p);
+  return *p < kNone ? std::string("< 1e-6") : FormatFactor(*p);
 }
 
 // Signed in a table: what becomes more has a plus.
@@ -106,22 +118,22 @@ std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
   cells.push_back(ErrorCell(row.after.standard_error, request));
   cells.push_back(ChangeCell(row.Change(), request));
   cells.push_back(ErrorCell(row.ChangeError(), request));
-  cells.push_back(request.format == Format::kTable ? Cell(FormatFactor(row.Z())) : Cell(row.Z()));
+  cells.push_back(ZCell(row.Z(), request.format));
   cells.push_back(ProbabilityCell(row.P(), request.format));
   return cells;
 }
 
-Table MakeListing(const Side& before, const Side& after, const Request& request) {
+StatusOr<Table> MakeListing(const Side& before, const Side& after, const Request& request) {
   MixDiff diff;
-  AddSide(before, request, &MixDiff::AddBefore, &diff);
-  AddSide(after, request, &MixDiff::AddAfter, &diff);
+  HBBP_ASSIGN_OR_RETURN(const double total_before,
+                        AddSide(before, request, &MixDiff::AddBefore, &diff));
+  HBBP_ASSIGN_OR_RETURN(const double total_after,
+                        AddSide(after, request, &MixDiff::AddAfter, &diff));
   const std::vector<MixDiffRow> rows = diff.Sorted(request.order);
   Table table(ColumnsOf(request));
   const size_t shown = request.top == 0 ? rows.size() : std::min<size_t>(request.top, rows.size());
   for (size_t i = 0; i < shown; ++i) table.AddRow(CellsOf(rows[i], request));
   const std::string& value = request.pivot.values.front();
-  const double total_before = CellAt(before.pivot.get(), HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
-  const double total_after = CellAt(after.pivot.get(), HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
   table.AddField("value", value);
   table.AddField("normalised", uint64_t{request.is_absolute ? 0u : 1u});
   table.AddField("total_before", total_before);
@@ -164,8 +176,12 @@ int RunDiff(int argc, char** argv) {
   kernel.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  request.pivot.rows = SplitLists(by);
-  if (request.pivot.rows.empty()) request.pivot.rows = {"mnemonic"};
+  StatusOr<std::vector<std::string>> rows = SplitLists("--by", by);
+  if (!rows.ok()) return Fail(kName, rows.status().message());
+  if (value.find(',') != std::string::npos) {
+    return Fail(kName, "--value: '" + value + "' is more than the one value that is compared");
+  }
+  request.pivot.rows = by.empty() ? std::vector<std::string>{"mnemonic"} : *std::move(rows);
   AddModuleOfAddresses(&request.pivot.rows);
   request.pivot.values = {value};
   request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
@@ -179,7 +195,9 @@ int RunDiff(int argc, char** argv) {
   if (!before.ok()) return Fail(kName, before.status().message());
   const StatusOr<Side> after = OpenSide(files[1], request, kernel, estimator);
   if (!after.ok()) return Fail(kName, after.status().message());
-  return MakeListing(*before, *after, request).Print(kName, request.format);
+  const StatusOr<Table> table = MakeListing(*before, *after, request);
+  if (!table.ok()) return Fail(kName, table.status().message());
+  return table->Print(kName, request.format);
 }
 
 }  // namespace hbbp::tools

@@ -77,29 +77,46 @@ void SetValues(const std::vector<std::string>& names, Request* request) {
   }
 }
 
+Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<std::string>& columns,
+                        const std::vector<std::string>& values, Request* request) {
+  HBBP_ASSIGN_OR_RETURN(request->pivot.rows, SplitLists("--by", by));
+  if (by.empty()) request->pivot.rows = {"mnemonic"};
+  AddModuleOfAddresses(&request->pivot.rows);
+  HBBP_ASSIGN_OR_RETURN(request->pivot.columns, SplitLists("--columns", columns));
+  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> names, SplitLists("--values", values));
+  if (values.empty()) names = {kInstructions, "error", "share"};
+  SetValues(names, request);
+  return OkStatus();
+}
+
 // Names of functions are long: they stand at the end.
 bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
 
 class Listing {
  public:
   Listing(const hbbp_pivot* pivot, const Request& request, std::vector<hbbp_thread> threads)
-      : pivot_(pivot), request_(request), threads_(std::move(threads)), table_(Columns()) {}
+      : pivot_(pivot),
+        reader_(pivot),
+        request_(request),
+        threads_(std::move(threads)),
+        table_(Columns()) {}
 
-  Table Make() {
+  StatusOr<Table> Make() {
     const size_t rows = hbbp_pivot_line_count(pivot_, HBBP_PIVOT_ROWS);
     for (size_t row = 0; row < rows; ++row) AddRows(row);
     if (request_.totals) AddRows(HBBP_PIVOT_ALL);
     for (const Shown& shown : request_.shown) {
       if (shown.part != Shown::kValue || shown.value == request_.instructions) continue;
       table_.AddField("total_" + shown.key,
-                      CellAt(pivot_, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, shown.value).value);
+                      reader_.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, shown.value).value);
     }
     const double total =
-        CellAt(pivot_, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, request_.instructions).value;
+        reader_.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, request_.instructions).value;
     table_.AddField("total_instructions", total);
     table_.AddSummary(FormatCount(uint64_t{rows}) + " of " +
                       FormatCount(uint64_t{hbbp_pivot_line_count_in_all(pivot_, HBBP_PIVOT_ROWS)}) +
                       " rows; " + FormatCount(total) + " instructions in all");
+    HBBP_RETURN_IF_ERROR(reader_.status());
     return std::move(table_);
   }
 
@@ -119,7 +136,7 @@ class Listing {
     std::string title;
     for (size_t key = 0; key < columns().size(); ++key) {
       if (key != 0) title += '/';
-      title += LabelText(columns()[key], LabelAt(pivot_, HBBP_PIVOT_COLUMNS, column, key));
+      title += LabelText(columns()[key], reader_.LabelAt(HBBP_PIVOT_COLUMNS, column, key));
     }
     return title;
   }
@@ -165,7 +182,7 @@ class Listing {
       if (name == "thread") cells->emplace_back();
       return;
     }
-    const hbbp_pivot_label label = LabelAt(pivot_, axis, line, key);
+    const hbbp_pivot_label label = reader_.LabelAt(axis, line, key);
     cells->push_back(LabelCell(name, label));
     if (name == "thread") {
       cells->push_back(label.index < threads_.size() ? Cell(threads_[label.index].name) : Cell());
@@ -181,13 +198,13 @@ class Listing {
 
   void AddValues(size_t row, size_t column, std::vector<Cell>* cells) const {
     for (const Shown& shown : request_.shown) {
-      cells->emplace_back(shown.Of(CellAt(pivot_, row, column, shown.value)));
+      cells->emplace_back(shown.Of(reader_.CellAt(row, column, shown.value)));
     }
   }
 
   bool IsEmpty(size_t row, size_t column) const {
     for (size_t value = 0; value < hbbp_pivot_value_count(pivot_); ++value) {
-      const hbbp_pivot_cell cell = CellAt(pivot_, row, column, value);
+      const hbbp_pivot_cell cell = reader_.CellAt(row, column, value);
       if (cell.value != 0 || cell.standard_error != 0) return false;
     }
     return true;
@@ -224,6 +241,7 @@ class Listing {
   }
 
   const hbbp_pivot* const pivot_;
+  const PivotReader reader_;
   const Request& request_;
   const std::vector<hbbp_thread> threads_;
   Table table_;
@@ -233,7 +251,7 @@ StatusOr<Table> MakeListing(const hbbp_profile* profile, const Request& request)
   HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request.pivot));
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(profile));
-  Table table = Listing(pivot.get(), request, std::move(threads)).Make();
+  HBBP_ASSIGN_OR_RETURN(Table table, Listing(pivot.get(), request, std::move(threads)).Make());
   AddCaveats(sources, &table);
   return table;
 }
@@ -297,16 +315,20 @@ int RunMix(int argc, char** argv) {
   options.Footer(keys + ", and the names of groups: groups, traffic, width, flow, precision.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  request.pivot.rows = SplitLists(by);
-  if (request.pivot.rows.empty()) request.pivot.rows = {"mnemonic"};
-  AddModuleOfAddresses(&request.pivot.rows);
-  request.pivot.columns = SplitLists(columns);
   request.format = FormatFromName(format);
+  if (summary) {
+    const PivotRequest& pivot = request.pivot;
+    const std::pair<bool, const char*> given[] = {
+        {!by.empty(), "--by"},         {!columns.empty(), "--columns"},
+        {!values.empty(), "--values"}, {!pivot.sort.empty(), "--sort"},
+        {pivot.top != 0, "--top"},     {request.totals, "--totals"}};
+    for (const auto& [is_given, option] : given) {
+      if (is_given) return Fail(kName, std::string(option) + " is not for --summary");
+    }
+  }
+  const Status understood = SetKeysAndValues(by, columns, values, &request);
+  if (!understood.ok()) return Fail(kName, understood.message());
   if (request.pivot.top == 0 && request.format == Format::kTable) request.pivot.top = kTableRows;
-  SetValues(values.empty() ? std::vector<std::string>{kInstructions, "error", "share"}
-                           : SplitLists(values),
-            &request);
-
   const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
   if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
   request.pivot.taxonomy = taxonomy->get();

@@ -25,7 +25,10 @@ double MixDiffRow::Z() const {
   return std::copysign(std::numeric_limits<double>::infinity(), Change());
 }
 
-double MixDiffRow::P() const { return std::erfc(std::abs(Z()) / std::sqrt(2.0)); }
+std::optional<double> MixDiffRow::P() const {
+  if (Change() != 0 && !(ChangeError() > 0)) return std::nullopt;
+  return std::erfc(std::abs(Z()) / std::sqrt(2.0));
+}
 
 void MixDiff::AddBefore(std::vector<std::string> labels, Measured measured) {
   AddTo(&RowOf(std::move(labels))->before, measured);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct MixDiffRow {
   double ChangeError() const;
   // The change by its error: infinite if there is a change and no error.
   double Z() const;
-  // How likely a change of this size or more is by chance, if there is none.
-  double P() const;
+  // How likely a change of this size or more is by chance, if there is none. Nothing is known of a
+  // change without an error.
+  std::optional<double> P() const;
 };
 
 enum class MixDiffOrder { kChange, kSignificance };

@@ -15,16 +15,20 @@ std::string Joined(const std::vector<std::string>& names) {
   return text;
 }
 
-// `function=f(int, char)`: the value with quotes around it. Nothing for other forms.
+// `function=f(int, char)`: the value with quotes around it. Nothing for other forms, and for what
+// looks like more than one comparison.
 std::optional<std::string> WithQuotes(const std::string& where) {
   const size_t equals = where.find('=');
   if (equals == 0 || equals == std::string::npos) return std::nullopt;
   const std::string key = where.substr(0, equals);
   const bool is_word = std::all_of(key.begin(), key.end(),
                                    [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
-  if (!is_word) return std::nullopt;
+  const std::string value = where.substr(equals + 1);
+  const bool is_compound =
+      value.find(" and ") != std::string::npos || value.find(" or ") != std::string::npos;
+  if (!is_word || is_compound) return std::nullopt;
   std::string quoted = key + "=\"";
-  for (const char c : where.substr(equals + 1)) {
+  for (const char c : value) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
@@ -37,7 +41,8 @@ Status WithCondition(const std::string& where, Make&& make) {
   HBBP_INIT(hbbp_error, error);
   if (make(where, &error) == HBBP_OK) return OkStatus();
   const Status status = ToStatus(error);
-  if (status.code() != StatusCode::kInvalidArgument) return status;
+  const bool is_of_condition = status.message().starts_with("condition: ");
+  if (!is_of_condition) return status;
   const std::optional<std::string> quoted = WithQuotes(where);
   if (quoted && make(*quoted, &error) == HBBP_OK) return OkStatus();
   return status;
@@ -45,7 +50,8 @@ Status WithCondition(const std::string& where, Make&& make) {
 
 }  // namespace
 
-std::vector<std::string> SplitLists(const std::vector<std::string>& lists) {
+StatusOr<std::vector<std::string>> SplitLists(const char* option,
+                                              const std::vector<std::string>& lists) {
   std::vector<std::string> names;
   for (const std::string& list : lists) {
     for (size_t start = 0; start <= list.size();) {
@@ -53,7 +59,16 @@ std::vector<std::string> SplitLists(const std::vector<std::string>& lists) {
       const size_t first = list.find_first_not_of(' ', start);
       const size_t last = list.find_last_not_of(' ', end == 0 ? 0 : end - 1);
       const bool is_empty = first == std::string::npos || first >= end;
-      names.push_back(is_empty ? "" : list.substr(first, last - first + 1));
+      if (is_empty) {
+        return MakeStatus(StatusCode::kInvalidArgument, "%s: '%s' has an empty name", option,
+                          list.c_str());
+      }
+      std::string name = list.substr(first, last - first + 1);
+      if (std::find(names.begin(), names.end(), name) != names.end()) {
+        return MakeStatus(StatusCode::kInvalidArgument, "%s: '%s' is there twice", option,
+                          name.c_str());
+      }
+      names.push_back(std::move(name));
       start = end + 1;
     }
   }
@@ -113,15 +128,22 @@ StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std:
   return ratios;
 }
 
-hbbp_pivot_label LabelAt(const hbbp_pivot* pivot, hbbp_pivot_axis axis, size_t line, size_t key) {
+hbbp_pivot_label PivotReader::LabelAt(hbbp_pivot_axis axis, size_t line, size_t key) const {
   HBBP_INIT(hbbp_pivot_label, label);
-  hbbp_pivot_label_at(pivot, axis, line, key, &label, nullptr);
+  label.text = "";
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_pivot_label_at(pivot_, axis, line, key, &label, &error) != HBBP_OK && status_.ok()) {
+    status_ = ToStatus(error);
+  }
   return label;
 }
 
-hbbp_pivot_cell CellAt(const hbbp_pivot* pivot, size_t row, size_t column, size_t value) {
+hbbp_pivot_cell PivotReader::CellAt(size_t row, size_t column, size_t value) const {
   HBBP_INIT(hbbp_pivot_cell, cell);
-  hbbp_pivot_cell_at(pivot, row, column, value, &cell, nullptr);
+  HBBP_INIT(hbbp_error, error);
+  if (hbbp_pivot_cell_at(pivot_, row, column, value, &cell, &error) != HBBP_OK && status_.ok()) {
+    status_ = ToStatus(error);
+  }
   return cell;
 }
 

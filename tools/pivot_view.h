@@ -28,8 +28,10 @@ struct PivotRequest {
   const hbbp_taxonomy* taxonomy = nullptr;
 };
 
-// "a,b" and "c": {"a", "b", "c"}, without spaces around names.
-std::vector<std::string> SplitLists(const std::vector<std::string>& lists);
+// "a,b" and "c": {"a", "b", "c"}, without spaces around names. A name that is empty or there twice
+// is an error, which names the option.
+StatusOr<std::vector<std::string>> SplitLists(const char* option,
+                                              const std::vector<std::string>& lists);
 
 // Addresses mean something in their module only: rows of them have one.
 void AddModuleOfAddresses(std::vector<std::string>* keys);
@@ -43,9 +45,21 @@ StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest&
 StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std::string& where,
                                          const hbbp_taxonomy* taxonomy);
 
-// Of lines, keys and values that there are.
-hbbp_pivot_label LabelAt(const hbbp_pivot* pivot, hbbp_pivot_axis axis, size_t line, size_t key);
-hbbp_pivot_cell CellAt(const hbbp_pivot* pivot, size_t row, size_t column, size_t value);
+// Reads a pivot that outlives it. After a failure labels are empty and cells are 0.
+class PivotReader {
+ public:
+  explicit PivotReader(const hbbp_pivot* pivot) : pivot_(pivot) {}
+
+  hbbp_pivot_label LabelAt(hbbp_pivot_axis axis, size_t line, size_t key) const;
+  hbbp_pivot_cell CellAt(size_t row, size_t column, size_t value) const;
+
+  // The first failure, if there was any.
+  const Status& status() const { return status_; }
+
+ private:
+  const hbbp_pivot* pivot_;
+  mutable Status status_;
+};
 
 // How the labels of a key are shown. Functions are demangled.
 Column::Kind KindOfKey(std::string_view key);

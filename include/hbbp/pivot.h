@@ -26,11 +26,12 @@ typedef struct hbbp_taxonomy hbbp_taxonomy;
 
 /* `text` NULL: that of the library itself, with the taxonomy "groups" and others.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (the message tells line and column, and the nearest name
- * where one is not known), HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+ * where one is not known; a taxonomy that is called as a key), HBBP_ERROR_NO_MEMORY. Any thread.
+ * Since 0.1. */
 HBBP_API hbbp_status hbbp_taxonomy_create(const char *text, hbbp_taxonomy **taxonomy,
                                           hbbp_error *error);
 
-/* The same from a file of up to 256 KiB. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION,
+/* The same from a file of up to 64 KiB. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION,
  * HBBP_ERROR_IO and those of hbbp_taxonomy_create. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_taxonomy_load(const char *path, hbbp_taxonomy **taxonomy,
                                         hbbp_error *error);
@@ -78,8 +79,8 @@ typedef struct hbbp_pivot hbbp_pivot;
 
 /* Without any key or condition that needs code, kernel functions whose code is missing count by
  * their samples; they have instructions and no other value.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown or repeated key, value or group, with the
- * nearest name in the message; a condition that cannot be read, with the column),
+ * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
+ * with the nearest name in the message; a condition that cannot be read, with the column),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile *profile, const hbbp_pivot_query *query,
                                        hbbp_pivot **pivot, hbbp_error *error);

@@ -46,15 +46,17 @@ struct hbbp_ratios {
 
 namespace {
 
-// "a, b": {"a", "b"}.
+// "a, b": {"a", "b"}; "a,": {"a", ""}; "": {}.
 std::vector<std::string> SplitNames(std::string_view text) {
   std::vector<std::string> names;
-  while (!text.empty()) {
-    std::string_view name = text.substr(0, text.find(','));
-    text.remove_prefix(std::min(name.size() + 1, text.size()));
+  if (text.empty()) return names;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(',', start), text.size());
+    std::string_view name = text.substr(start, end - start);
     while (name.starts_with(' ')) name.remove_prefix(1);
     while (name.ends_with(' ')) name.remove_suffix(1);
     names.emplace_back(name);
+    start = end + 1;
   }
   return names;
 }
@@ -99,6 +101,9 @@ Status SetOrder(const std::string& name, PivotQuery* query) {
 }
 
 Status ReadQuery(const hbbp_pivot_query& given, PivotQuery* query) {
+  if (given.reserved != 0) {
+    return MakeStatus(StatusCode::kInvalidArgument, "hbbp_pivot_query.reserved must be 0");
+  }
   query->rows = SplitNames(given.rows == nullptr ? "mnemonic" : given.rows);
   query->columns = SplitNames(given.columns == nullptr ? "" : given.columns);
   HBBP_RETURN_IF_ERROR(

@@ -1,11 +1,14 @@
 #include <hbbp/pivot.h>
 
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "capi/boundary.h"
 #include "capi/taxonomy_handle.h"
+#include "mix/query_keys.h"
 
 using hbbp::OkStatus;
 using hbbp::Status;
@@ -20,14 +23,24 @@ StatusOr<std::vector<Taxonomy>> TaxonomiesOf(const hbbp_taxonomy* taxonomy) {
 
 }  // namespace hbbp::capi
 
+namespace {
+
+hbbp::StatusOr<std::vector<hbbp::Taxonomy>> ParseGroups(std::string_view text) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp::Taxonomy> parsed, hbbp::ParseTaxonomies(text));
+  HBBP_RETURN_IF_ERROR(hbbp::CheckTaxonomyNames(parsed));
+  return parsed;
+}
+
+}  // namespace
+
 extern "C" {
 
 HBBP_API hbbp_status hbbp_taxonomy_create(const char* text, hbbp_taxonomy** taxonomy,
                                           hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (taxonomy == nullptr) return NullArgument("hbbp_taxonomy_create", "taxonomy");
-    HBBP_ASSIGN_OR_RETURN(
-        auto parsed, hbbp::ParseTaxonomies(text == nullptr ? hbbp::DefaultTaxonomyText() : text));
+    HBBP_ASSIGN_OR_RETURN(auto parsed,
+                          ParseGroups(text == nullptr ? hbbp::DefaultTaxonomyText() : text));
     *taxonomy = new hbbp_taxonomy{std::move(parsed)};
     return OkStatus();
   });
@@ -40,7 +53,7 @@ HBBP_API hbbp_status hbbp_taxonomy_load(const char* path, hbbp_taxonomy** taxono
     if (taxonomy == nullptr) return NullArgument("hbbp_taxonomy_load", "taxonomy");
     HBBP_ASSIGN_OR_RETURN(const std::string text,
                           hbbp::ReadTextFile(path, hbbp::kMaxTaxonomyBytes));
-    auto parsed = hbbp::ParseTaxonomies(text);
+    auto parsed = ParseGroups(text);
     if (!parsed.ok()) return parsed.status().Annotate(path);
     *taxonomy = new hbbp_taxonomy{*std::move(parsed)};
     return OkStatus();

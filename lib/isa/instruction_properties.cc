@@ -268,8 +268,9 @@ void DescribeElements(const Decoded& decoded, const MnemonicTraits& traits,
     properties->flops = 16 * 16 * 32 * 2;
 }
 
-// Does it go to the memory that it names?
-bool OnlyNamesMemory(InstructionCategory category) {
+// Does it leave the memory alone that it names?
+bool OnlyNamesMemory(ZydisMnemonic mnemonic, InstructionCategory category) {
+  if (mnemonic == ZYDIS_MNEMONIC_INVLPG) return true;
   switch (category) {
     case InstructionCategory::kAddress:
     case InstructionCategory::kCacheControl:
@@ -330,7 +331,8 @@ void DescribeMemory(const Decoded& decoded, const MnemonicTraits& traits,
     } else if (properties->addressing == AddressForm::kNone) {
       properties->addressing = ImpliedFormOf(operand.mem);
     }
-    if (OnlyNamesMemory(properties->category) || operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
+    if (OnlyNamesMemory(decoded.instruction.mnemonic, properties->category) ||
+        operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
       continue;
     }
     const auto bytes = static_cast<uint32_t>(BytesOf(decoded, operand, traits));

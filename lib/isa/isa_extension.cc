@@ -297,12 +297,38 @@ consteval auto MakeSetTable() {
 
 constexpr auto kSetTable = MakeSetTable();
 
+// The instructions on MMX registers that came with SSE, which Zydis has in the set of MMX.
+bool IsOfMmxRegistersInSse(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_MASKMOVQ:
+    case ZYDIS_MNEMONIC_MOVNTQ:
+    case ZYDIS_MNEMONIC_PAVGB:
+    case ZYDIS_MNEMONIC_PAVGW:
+    case ZYDIS_MNEMONIC_PEXTRW:
+    case ZYDIS_MNEMONIC_PINSRW:
+    case ZYDIS_MNEMONIC_PMAXSW:
+    case ZYDIS_MNEMONIC_PMAXUB:
+    case ZYDIS_MNEMONIC_PMINSW:
+    case ZYDIS_MNEMONIC_PMINUB:
+    case ZYDIS_MNEMONIC_PMOVMSKB:
+    case ZYDIS_MNEMONIC_PMULHUW:
+    case ZYDIS_MNEMONIC_PSADBW:
+    case ZYDIS_MNEMONIC_PSHUFW:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view NameOf(IsaExtension extension) { return kNames[static_cast<size_t>(extension)]; }
 
 IsaExtension ExtensionOf(const ZydisDecodedInstruction& instruction) {
   const IsaExtension extension = kSetTable[instruction.meta.isa_set].extension;
+  if (extension == IsaExtension::kMmx && IsOfMmxRegistersInSse(instruction.mnemonic)) {
+    return IsaExtension::kSse;
+  }
   // fcomi is of the set that came with the Pentium Pro, as cmov is.
   const bool is_x87 = instruction.meta.isa_ext == ZYDIS_ISA_EXT_X87;
   return is_x87 && extension == IsaExtension::kBase ? IsaExtension::kX87 : extension;

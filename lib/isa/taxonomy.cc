@@ -89,6 +89,9 @@ class TaxonomyParser {
       return Error(begin, "a taxonomy must have a name of at most " +
                               std::to_string(kMaxGroupNameBytes) + " printable bytes");
     }
+    if (name_.find(',') != name_.npos) {
+      return Error(begin, "the name of a taxonomy has no ',', which stands between keys");
+    }
     if (FindProperty(name_)) {
       return Error(begin, "'" + name_ + "' is the name of a property, not of a taxonomy");
     }
@@ -119,6 +122,9 @@ class TaxonomyParser {
     if (!IsName(name)) {
       return Error(begin, "a group must have a name of at most " +
                               std::to_string(kMaxGroupNameBytes) + " printable bytes");
+    }
+    if (name == kNoGroupName) {
+      return Error(begin, "'" + name + "' is what fits no group, and cannot be one");
     }
     if (std::ranges::find(groups_, name, &InstructionGroup::name) != groups_.end()) {
       return Error(begin, "a second group '" + name + "' in taxonomy '" + name_ + "'");

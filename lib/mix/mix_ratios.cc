@@ -1,5 +1,6 @@
 #include "mix/mix_ratios.h"
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -85,7 +86,19 @@ std::optional<double> Quotient(double part, double whole) {
   return part / whole;
 }
 
+// Streams see the branches of what they count, and of nothing else.
+bool OnlyStreamsCount(const ResolvedProfile& profile) {
+  const std::vector<SourceRecord>& sources = profile.data().sources;
+  for (uint32_t i = 0; i < sources.size(); ++i) {
+    if (!HasStreams(sources[i].kind) && profile.SamplesOfSource(i) > 0) return false;
+  }
+  return std::ranges::all_of(profile.blocks(), [](const BlockRecord& block) {
+    return HasStreams(block.source) || block.estimate.count == 0;
+  });
+}
+
 std::optional<double> TakenBranches(const ResolvedProfile& profile) {
+  if (!OnlyStreamsCount(profile)) return std::nullopt;
   double taken = 0;
   for (const TakenBranchRecord& branch : profile.branches()) taken += branch.count;
   if (taken > 0) return taken;

@@ -20,6 +20,18 @@ const std::vector<std::string_view>& PivotKeyNames() {
   return names;
 }
 
+Status CheckTaxonomyNames(const std::vector<Taxonomy>& taxonomies) {
+  for (const Taxonomy& taxonomy : taxonomies) {
+    const std::vector<std::string_view>& keys = PivotKeyNames();
+    if (std::find(keys.begin(), keys.end(), taxonomy.name()) != keys.end()) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "taxonomy '%s' is called as a key that every profile has; rename it",
+                        taxonomy.name().c_str());
+    }
+  }
+  return OkStatus();
+}
+
 QueryKeys::QueryKeys(const ResolvedProfile& profile, const std::vector<Taxonomy>& taxonomies)
     : profile_(profile), taxonomies_(taxonomies) {}
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot_key.h"
 #include "profile/resolved_profile.h"
@@ -15,6 +16,9 @@ namespace hbbp {
 
 // All keys that a profile has, without taxonomies.
 const std::vector<std::string_view>& PivotKeyNames();
+
+// An error if one of them is called as a key that every profile has: it could not be asked for.
+Status CheckTaxonomyNames(const std::vector<Taxonomy>& taxonomies);
 
 class QueryKeys {
  public:

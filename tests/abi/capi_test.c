@@ -1003,6 +1003,8 @@ static void test_taxonomies(void) {
   taxonomy = NULL;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "did you mean 'category'",
               hbbp_taxonomy_create("slow: categry = divide\n", &taxonomy, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "taxonomy 'slice'",
+              hbbp_taxonomy_create("[slice]\nslow: category = divide\n", &taxonomy, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "/none", hbbp_taxonomy_load("/none", &taxonomy, &error));
   CHECK(taxonomy == NULL);
 }
@@ -1022,11 +1024,16 @@ static void check_pivot_errors(const hbbp_profile *profile) {
   CHECK_QUERY("did you mean 'flops'", values = "flop");
   CHECK_QUERY("twice", rows = "module,module");
   CHECK_QUERY("twice", values = "bytes,bytes");
+  CHECK_QUERY("no key is called ''", rows = "module,");
+  CHECK_QUERY("no key is called ''", rows = ",module");
+  CHECK_QUERY("no key is called ''", columns = "module, ");
+  CHECK_QUERY("no value is called ''", values = "bytes,");
   CHECK_QUERY("value", values = "");
   CHECK_QUERY("sort", sort = "bytes");
   CHECK_QUERY("column 1", where = "modul = x");
   CHECK_QUERY("column 10", where = "packing =");
   CHECK_QUERY("struct_size", struct_size = 0);
+  CHECK_QUERY("reserved", reserved = 1);
 #undef CHECK_QUERY
   CHECK(pivot == NULL);
 }

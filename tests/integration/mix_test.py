@@ -152,7 +152,23 @@ class MixTest(record_support.RecordTest):
                 (('--where', 'catgory = divide'), "column 1: no key 'catgory'"),
                 (('--where', 'category = divde'), "did you mean 'divide'?"),
                 (('--where', 'category ='), 'column 11'),
-                (('--by', 'module,module'), 'twice'),
+                (('--where', 'function=Divide and modul = x'), "no key 'modul'"),
+                (('--where', 'function=Divide or catgory = x'), "no key 'catgory'"),
+                (('--where', 'function=f(int, char)', '--by', 'functoin'), 'functoin'),
+                (('--summary', '--by', 'module'), '--by'),
+                (('--summary', '--columns', 'module'), '--columns'),
+                (('--summary', '--values', 'flops'), '--values'),
+                (('--summary', '--sort', 'key'), '--sort'),
+                (('--summary', '--top', '3'), '--top'),
+                (('--summary', '--totals'), '--totals'),
+                (('--by', 'module,module'), "--by: 'module' is there twice"),
+                (('--by', ''), '--by'),
+                (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
+                (('--by', 'module,,mnemonic'), '--by'),
+                (('--columns', 'extension,'), '--columns'),
+                (('--values', ''), '--values'),
+                (('--values', 'instructions,'), '--values'),
+                (('--values', 'flops,flops'), '--values'),
                 (('--groups', groups), 'bad.txt: line 2, column 18'),
                 (('--groups', self.folder / 'none.txt'), 'none.txt')):
             with self.subTest(arguments):
@@ -178,8 +194,13 @@ class MixTest(record_support.RecordTest):
                      self.diff(before, after, '--by', 'function', '--absolute')['rows']}
         self.assertGreater(functions['Multiply']['change'], 0)
         self.assertLess(functions['Divide']['change'], 0)
-        self.assertIn("did you mean 'category'?",
-                      self.refused('diff', before, after, '--by', 'categry'))
+        for arguments, expected in (
+                (('--by', 'categry'), "did you mean 'category'?"),
+                (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
+                (('--value', 'flops,bytes'), '--value'),
+                (('--value', ''), 'value')):
+            with self.subTest(arguments):
+                self.assertIn(expected, self.refused('diff', before, after, *arguments))
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()

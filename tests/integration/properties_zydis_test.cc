@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -91,7 +92,13 @@ std::string ExtensionOf(const Oracle& oracle) {
       {"i286protected", "system"}, {"lwp", "lwp"},
       {"avx_gfni", "gfni"},        {"amd", "system"}};
   if (const auto found = kBySet.find(set); found != kBySet.end()) return found->second;
-  if (extension == "mmx" && set == "sse") return "sse";
+  static const std::set<std::string> kSseOfMmx = {
+      "maskmovq", "movntq", "pavgb",  "pavgw",    "pextrw",  "pinsrw", "pmaxsw",
+      "pmaxub",   "pminsw", "pminub", "pmovmskb", "pmulhuw", "psadbw", "pshufw"};
+  const std::string mnemonic = ZydisMnemonicGetString(oracle.instruction.mnemonic);
+  if (extension == "mmx" && (set == "sse" || (set == "pentiummmx" && kSseOfMmx.count(mnemonic)))) {
+    return "sse";
+  }
   static const std::map<std::string, std::string> kByExtension = {{"longmode", "base"},
                                                                   {"pause", "base"},
                                                                   {"avx2gather", "avx2"},
@@ -176,8 +183,8 @@ std::string KindsOf(const Oracle& oracle) {
 
 // Names an address and does not go there.
 bool OnlyAddresses(const Oracle& oracle) {
-  static constexpr std::string_view kNames[] = {"lea",        "nop",      "clflush", "clwb",
-                                                "clflushopt", "cldemote", "umonitor"};
+  static constexpr std::string_view kNames[] = {"lea",        "nop",      "clflush",  "clwb",
+                                                "clflushopt", "cldemote", "umonitor", "invlpg"};
   const std::string_view name = NameOf(oracle);
   return std::ranges::find(kNames, name) != std::end(kNames) || Has(name, "prefetch") ||
          Has(name, "gatherpf") || Has(name, "scatterpf") || name.starts_with("clevict") ||

@@ -94,6 +94,22 @@ TEST_CASE("extension, category, packing, element and vector width") {
   CHECK(Summary({0xc4, 0xe2, 0x52, 0x5c, 0xdc}) == "amx-bf16 matrix packed single 32 8192");
 }
 
+// Register forms of MMX, but movntq, which has none.
+TEST_CASE("what SSE added to MMX registers is SSE") {
+  for (const uint8_t opcode : {0xd7, 0xda, 0xde, 0xe0, 0xe3, 0xe4, 0xea, 0xee, 0xf6, 0xf7}) {
+    CAPTURE(opcode);
+    CHECK(Text({0x0f, opcode, 0xc1}, Property::kExtension) == "sse");
+    CHECK(Text({0x66, 0x0f, opcode, 0xc1}, Property::kExtension) == "sse2");
+  }
+  for (const uint8_t opcode : {0x70, 0xc4, 0xc5}) {
+    CAPTURE(opcode);
+    CHECK(Text({0x0f, opcode, 0xc1, 0x01}, Property::kExtension) == "sse");
+    CHECK(Text({0x66, 0x0f, opcode, 0xc1, 0x01}, Property::kExtension) == "sse2");
+  }
+  CHECK(Text({0x0f, 0xe7, 0x01}, Property::kExtension) == "sse");
+  CHECK(Text({0x0f, 0xe5, 0xc1}, Property::kExtension) == "mmx");  // pmulhw
+}
+
 TEST_CASE("movsd and cmpsd are a string and an SSE2 instruction each") {
   CHECK(Summary({0xa5}) == "base string none integer 32 0");
   CHECK(Text({0xa5}, Property::kMnemonic) == "movs");
@@ -124,6 +140,7 @@ TEST_CASE("memory is what is loaded and stored, the stack included") {
   CHECK(Memory({0x64, 0x48, 0x8b, 0x04, 0x25, 0x28, 0, 0, 0}) == "read 8 0 absolute");
   CHECK(Memory({0x8d, 0x41, 0x04}) == "none 0 0 base-disp");  // lea
   CHECK(Memory({0x0f, 0x1f, 0x00}) == "none 0 0 base");       // nop
+  CHECK(Memory({0x0f, 0x01, 0x38}) == "none 0 0 base");       // invlpg
   CHECK(Memory({0x0f, 0x18, 0x08}) == "none 0 0 base");       // prefetcht0
   CHECK(Memory({0x0f, 0xae, 0x38}) == "none 0 0 base");       // clflush
   CHECK(Memory({0x50}) == "write 0 8 stack");                 // push rax

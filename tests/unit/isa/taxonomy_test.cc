@@ -83,6 +83,9 @@ TEST_CASE("errors tell the line and the column") {
         "line 3, column 1: a second taxonomy 'x'");
   CHECK(ErrorOf("a: flops > 0\na: flops > 0") ==
         "line 2, column 1: a second group 'a' in taxonomy 'groups'");
+  CHECK(ErrorOf("a: flops > 0\nother: flops = 0") ==
+        "line 2, column 1: 'other' is what fits no group, and cannot be one");
+  CHECK(ErrorOf("[x,y]\na: flops > 0").starts_with("line 1, column 1: the name of a taxonomy"));
   CHECK(ErrorOf("") == "line 1, column 1: no group: 'name: expression' makes one");
   CHECK(ErrorOf("# nothing\n").find("no group") != std::string::npos);
   CHECK(ErrorOf(": flops > 0").find("must have a name") != std::string::npos);

@@ -208,6 +208,15 @@ TEST_CASE("groups of a user are keys and can be asked for") {
   CHECK(ErrorOf(profile, query).starts_with("no key is called 'mine'"));
 }
 
+TEST_CASE("no taxonomy is called as a key") {
+  for (const char* name : {"module", "function", "loop", "source", "thread", "slice"}) {
+    const auto taxonomies = ParseTaxonomies("[" + std::string(name) + "]\nup: mnemonic = add\n");
+    REQUIRE(taxonomies.ok());
+    CHECK(CheckTaxonomyNames(*taxonomies).message().find(name) != std::string::npos);
+  }
+  CHECK(CheckTaxonomyNames(*ParseTaxonomies(DefaultTaxonomyText())).ok());
+}
+
 TEST_CASE("what is asked for wrongly is told, with what is near") {
   const ResolvedProfile profile{ProfileData()};
   CHECK(ErrorOf(profile, Query({"mnemnic"})) ==
@@ -249,6 +258,31 @@ TEST_CASE("ratios of a mix") {
   REQUIRE(of_one.ok());
   CHECK(RatioOf(*of_one, "branches") == Approx(1 / 3.0));
   CHECK_FALSE(ComputeMixRatios(profile, "functoin = x", {}).ok());
+}
+
+// Nothing but rounds of the loop, of three instructions and one taken branch each.
+TEST_CASE("instructions by taken branch are known if streams count all of them") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ProfileData samples = TinyProfile(path);
+  ProfileData data = samples;
+  data.counts.clear();
+  data.sources[0].kind = SourceKind::kLbr;
+  const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
+  data.branches = {MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1)};
+  const auto by_taken = [](const ProfileData& of) {
+    const auto ratios = ComputeMixRatios(ResolvedProfile(of), "", {});
+    REQUIRE(ratios.ok());
+    return RatioOf(*ratios, "instructions-by-taken-branch");
+  };
+  CHECK(by_taken(data) == Approx(3));
+  // Of the second source, which has IP samples: in the block that streams count, and elsewhere.
+  ProfileData merged = data;
+  merged.counts = {samples.counts[3]};
+  CHECK(by_taken(merged) == -1);
+  merged.counts[0].offset = TinyWorkOffset(path) + kTinyTwice;
+  CHECK(by_taken(merged) == -1);
 }
 
 }  // namespace
