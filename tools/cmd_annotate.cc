@@ -9,10 +9,9 @@
 #include "annotate/source_text.h"
 #include "command.h"
 #include "debug_info_options.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "options.h"
+#include "profile_options.h"
 #include "profile_view.h"
 
 namespace hbbp::tools {
@@ -53,10 +52,8 @@ int RunAnnotate(int argc, char** argv) {
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
   options.Choice("--format", &format, {"text", "csv", "json"}, "how to print (text)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   options.Footer(
       "%: share of the function's instructions. std. error: one sigma of executions.\n"
       "source: whose count it is. L1, L2: where branches of the function lead to.\n"
@@ -66,11 +63,9 @@ int RunAnnotate(int argc, char** argv) {
   const bool is_text = format == "text";
   const bool is_named = !choice.function.empty() || !choice.address.empty();
   if (choice.top == 0 && is_text && !is_named) choice.top = kTextFunctions;
-  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (applied.ok()) applied = debug_info.Apply(profile->get());
+  const Status applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   StatusOr<ProfileCode> code = ProfileCode::Load(profile->get());
   if (!code.ok()) return Fail(kName, code.status().message());

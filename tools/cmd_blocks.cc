@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "command.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "options.h"
+#include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -115,10 +114,8 @@ int RunBlocks(int argc, char** argv) {
   options.Value("--bias-chance", &thresholds.chance, "P",
                 "and if that is no more likely by chance than P (1e-6)");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   options.Footer(
       "share: of all instructions that were executed. std. error: one sigma of count.\n"
       "length: instructions in the block.");
@@ -126,11 +123,8 @@ int RunBlocks(int argc, char** argv) {
 
   const Format printed = FormatFromName(format);
   if (top == 0) top = printed == Format::kTable ? kTableRows : UINT64_MAX;
-  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table = Listing(profile->get(), top, thresholds, printed == Format::kTable);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);

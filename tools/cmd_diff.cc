@@ -5,12 +5,11 @@
 #include <utility>
 
 #include "command.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "mix_diff.h"
 #include "options.h"
 #include "pivot_view.h"
+#include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -36,11 +35,9 @@ struct Side {
 };
 
 StatusOr<Side> OpenSide(const std::string& file, const Request& request,
-                        const KernelOptions& kernel, const EstimatorOption& estimator) {
+                        const ProfileOptions& profiles) {
   Side side;
-  HBBP_ASSIGN_OR_RETURN(side.profile, LoadProfile(file));
-  HBBP_RETURN_IF_ERROR(kernel.Apply(side.profile.get()));
-  HBBP_RETURN_IF_ERROR(estimator.Apply(side.profile.get()));
+  HBBP_ASSIGN_OR_RETURN(side.profile, profiles.Load({file}));
   HBBP_ASSIGN_OR_RETURN(side.pivot, MakePivot(side.profile.get(), request.pivot));
   HBBP_ASSIGN_OR_RETURN(side.sources, Sources(side.profile.get()));
   return side;
@@ -170,10 +167,8 @@ int RunDiff(int argc, char** argv) {
   options.Value("--top", &request.top, "N",
                 "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   StatusOr<std::vector<std::string>> rows = SplitLists("--by", by);
@@ -191,9 +186,9 @@ int RunDiff(int argc, char** argv) {
   const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
   if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
   request.pivot.taxonomy = taxonomy->get();
-  const StatusOr<Side> before = OpenSide(files[0], request, kernel, estimator);
+  const StatusOr<Side> before = OpenSide(files[0], request, profiles);
   if (!before.ok()) return Fail(kName, before.status().message());
-  const StatusOr<Side> after = OpenSide(files[1], request, kernel, estimator);
+  const StatusOr<Side> after = OpenSide(files[1], request, profiles);
   if (!after.ok()) return Fail(kName, after.status().message());
   const StatusOr<Table> table = MakeListing(*before, *after, request);
   if (!table.ok()) return Fail(kName, table.status().message());

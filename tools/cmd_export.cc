@@ -5,10 +5,9 @@
 #include "base/files.h"
 #include "command.h"
 #include "debug_info_options.h"
-#include "estimator_option.h"
 #include "export/exporter.h"
-#include "kernel_options.h"
 #include "options.h"
+#include "profile_options.h"
 #include "profile_view.h"
 
 namespace hbbp::tools {
@@ -42,20 +41,16 @@ int RunExport(int argc, char** argv) {
                 "html: the N busiest functions by name, the others in sums (200)");
   options.Value("--blocks", &request.blocks, "N",
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   options.Footer(formats);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  const StatusOr<ProfileHandle> profile = LoadProfiles(request.files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(request.files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (applied.ok()) applied = debug_info.Apply(profile->get());
+  const Status applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   request.profile = profile->get();
   const StatusOr<std::string> text = ExporterNamed(format).write(request);

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "command.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "options.h"
+#include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -160,10 +159,8 @@ int RunLoops(int argc, char** argv) {
   options.Value("--module", &wanted.module, "M", "only those of the module: a path, or its end");
   options.Value("--function", &wanted.function, "F", "only those of the function");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   options.Footer(
       "trip count: iterations by entries, on average; by: whether taken branches tell it, or\n"
       "counts of blocks. Empty where neither does. std. error: one sigma of what is before it.\n"
@@ -173,11 +170,8 @@ int RunLoops(int argc, char** argv) {
 
   const Format printed = FormatFromName(format);
   if (wanted.rows == 0) wanted.rows = printed == Format::kTable ? kTableRows : UINT64_MAX;
-  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table = Listing(profile->get(), wanted, printed == Format::kTable);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, printed);

@@ -4,11 +4,10 @@
 
 #include "command.h"
 #include "debug_info_options.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "options.h"
 #include "pivot_view.h"
+#include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -302,12 +301,10 @@ int RunMix(int argc, char** argv) {
   options.Flag("--totals", &request.totals, "a row, and a column, of all");
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   std::string keys = "Keys:";
   for (size_t i = 0; i < hbbp_pivot_key_name_count(); ++i) {
     keys += std::string(i == 0 ? " " : ", ") + hbbp_pivot_key_name_at(i);
@@ -332,11 +329,9 @@ int RunMix(int argc, char** argv) {
   const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
   if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
   request.pivot.taxonomy = taxonomy->get();
-  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (applied.ok()) applied = debug_info.Apply(profile->get());
+  const Status applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table =
       summary ? MakeSummary(profile->get(), request) : MakeListing(profile->get(), request);

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "command.h"
-#include "estimator_option.h"
 #include "format.h"
-#include "kernel_options.h"
 #include "options.h"
+#include "profile_options.h"
 #include "profile_view.h"
 #include "table.h"
 
@@ -118,20 +117,15 @@ int RunPhases(int argc, char** argv) {
                       "profiles recorded with --time-quantum; several are added up");
   options.Value("--top", &leading, "N", "name the N leading mnemonics and functions of each (3)");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
-  EstimatorOption estimator;
-  estimator.AddTo(&options);
-  KernelOptions kernel;
-  kernel.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
   options.Footer(
       "from, to: after the start of the profile. share: of all instructions; those of a mnemonic\n"
       "or function: of the slice. A program that runs longer than 1024 slices has wider ones.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
-  const StatusOr<ProfileHandle> profile = LoadProfiles(files);
+  const StatusOr<ProfileHandle> profile = profiles.Load(files);
   if (!profile.ok()) return Fail(kName, profile.status().message());
-  Status applied = kernel.Apply(profile->get());
-  if (applied.ok()) applied = estimator.Apply(profile->get());
-  if (!applied.ok()) return Fail(kName, applied.message());
   const StatusOr<Table> table = Listing(profile->get(), leading);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, FormatFromName(format));

@@ -1,7 +1,6 @@
 // Every instruction that objdump lists in large system libraries has the same length, the same
 // mnemonic and the same branch target here, or a reason why not.
 #include <elf.h>
-#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,57 +20,12 @@
 #include "base/files.h"
 #include "isa/decoder.h"
 #include "support/catch.h"
+#include "support/objdump_listing.h"
 
 namespace hbbp {
 namespace {
 
-// One line of the listing: `address: bytes  [prefixes] name operands`.
-struct Listed {
-  uint64_t address = 0;
-  int length = 0;
-  std::string_view prefixes;
-  std::string_view name;
-  std::string_view operands;
-  std::string_view text;  // all three
-};
-
-bool IsPrefixWord(std::string_view word) {
-  static constexpr std::string_view kWords[] = {
-      "addr32",  "bnd", "cs",    "data16", "ds", "es",       "fs",       "gs",     "lock",
-      "notrack", "rep", "repnz", "repz",   "ss", "xacquire", "xrelease", "{evex}", "{vex}"};
-  return word.starts_with("rex") || std::ranges::find(kWords, word) != std::end(kWords);
-}
-
-std::optional<Listed> ParseLine(std::string_view line) {
-  const size_t colon = line.find(":\t");
-  if (colon == line.npos) return std::nullopt;
-  Listed listed;
-  const size_t digits = line.find_first_not_of(' ');
-  if (std::from_chars(line.data() + digits, line.data() + colon, listed.address, 16).ptr !=
-      line.data() + colon) {
-    return std::nullopt;
-  }
-  const size_t tab = line.find('\t', colon + 2);
-  if (tab == line.npos) return std::nullopt;
-  for (size_t i = colon + 2; i < tab && line[i] != ' '; i += 3) ++listed.length;
-  std::string_view text = line.substr(tab + 1);
-  text = text.substr(0, text.find(" #"));
-  text = text.substr(0, text.find_last_not_of(' ') + 1);
-  listed.text = text;
-  size_t position = 0;
-  for (;;) {
-    const size_t end = std::min(text.find(' ', position), text.size());
-    const std::string_view word = text.substr(position, end - position);
-    const size_t next = std::min(text.find_first_not_of(' ', end), text.size());
-    if (!IsPrefixWord(word) || next == text.size()) {
-      listed.prefixes = text.substr(0, position);
-      listed.name = word;
-      listed.operands = text.substr(next);
-      return listed;
-    }
-    position = next;
-  }
-}
+using Listed = ListedInstruction;
 
 // The names that objdump has and the manual has not, or has for less than objdump lists so.
 struct Spelling {
@@ -183,7 +137,7 @@ class Comparison {
       ++bad_;
       return;
     }
-    if (IsPrefixWord(listed.name)) {
+    if (IsListedPrefix(listed.name)) {
       Explain("a prefix that another prefix makes void: objdump gives it a line of its own");
       return;
     }
@@ -194,7 +148,7 @@ class Comparison {
       ExplainOr(WhyRefused(listed), listed, "rejected");
       return;
     }
-    if (listed.length != found.length) {
+    if (listed.code.size() != found.length) {
       CheckLength(listed, code, found);
       return;
     }
@@ -252,7 +206,7 @@ class Comparison {
     if (ours == "fwait" && listed.name.starts_with("f")) {
       Instruction second;
       if (decoder_->Decode(code.subspan(found.length), listed.address + found.length, &second) &&
-          found.length + second.length == listed.length) {
+          static_cast<size_t>(found.length + second.length) == listed.code.size()) {
         const std::string_view name = MnemonicName(second.mnemonic);
         const bool waits = name.starts_with("fn") && name.substr(2) == listed.name.substr(1);
         if (waits || name == listed.name) {
@@ -274,7 +228,7 @@ class Comparison {
       ExplainOr("", listed, "rejected by DecodeControlFlow");
       return;
     }
-    if (flow.length != listed.length) ExplainOr("", listed, "another length of control flow");
+    if (flow.length != listed.code.size()) ExplainOr("", listed, "another length of control flow");
     if (!flow.has_target) return;
     ++targets_;
     uint64_t target = 0;
@@ -298,10 +252,9 @@ class Comparison {
     std::snprintf(address, sizeof(address),
                   "%llx: ", static_cast<unsigned long long>(listed.address));
     disagreement.example = address;
-    const auto code = CodeAt(listed.address);
-    for (int i = 0; i < listed.length && static_cast<size_t>(i) < code.size(); ++i) {
+    for (const uint8_t code : listed.code) {
       char byte[4];
-      std::snprintf(byte, sizeof(byte), "%02x ", code[static_cast<size_t>(i)]);
+      std::snprintf(byte, sizeof(byte), "%02x ", code);
       disagreement.example += byte;
     }
     disagreement.example += listed.text;
@@ -323,22 +276,7 @@ void CompareWithObjdump(const std::string& path) {
   auto file = MappedFile::Open(path);
   REQUIRE(file.ok());
   Comparison comparison(file->bytes());
-
-  const std::string command =
-      "LC_ALL=C exec objdump -d -w -z -M intel --insn-width=16 '" + path + "'";
-  FILE* listing = popen(command.c_str(), "r");
-  REQUIRE(listing != nullptr);
-  __fsetlocking(listing, FSETLOCKING_BYCALLER);
-  char* line = nullptr;
-  size_t capacity = 0;
-  ssize_t size;
-  while ((size = getline(&line, &capacity, listing)) > 0) {
-    std::string_view text(line, static_cast<size_t>(size));
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    if (const auto listed = ParseLine(text)) comparison.Check(*listed);
-  }
-  std::free(line);
-  CHECK(pclose(listing) == 0);
+  ForEachListedInstruction(path, "", [&](const Listed& listed) { comparison.Check(listed); });
   comparison.Report(path);
 }
 

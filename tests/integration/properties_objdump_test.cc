@@ -1,6 +1,5 @@
 // Mnemonic, memory operand and vector width of the instructions of system libraries against what
 // `objdump -d` prints, which knows nothing of Zydis.
-#include <stdio_ext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,54 +15,12 @@
 #include "isa/instruction_properties.h"
 #include "isa/property_names.h"
 #include "support/catch.h"
+#include "support/objdump_listing.h"
 
 namespace hbbp {
 namespace {
 
-// `address:<tab>bytes<tab>[prefixes] name operands`
-struct Listed {
-  std::vector<uint8_t> code;
-  bool is_locked = false;
-  bool is_repeated = false;
-  std::string_view name;
-  std::string_view operands;
-  std::string_view text;
-};
-
-bool IsPrefix(std::string_view word) {
-  static constexpr std::string_view kWords[] = {
-      "lock",   "rep", "repz", "repnz", "bnd", "notrack", "cs",    "ds",       "data16",
-      "addr32", "es",  "fs",   "gs",    "ss",  "{evex}",  "{vex}", "xacquire", "xrelease"};
-  return word.starts_with("rex") || std::ranges::find(kWords, word) != std::end(kWords);
-}
-
-std::optional<Listed> ParseLine(std::string_view line) {
-  const size_t colon = line.find(":\t");
-  const size_t tab = line.find('\t', colon == line.npos ? 0 : colon + 2);
-  if (colon == line.npos || tab == line.npos) return std::nullopt;
-  Listed listed;
-  for (size_t at = colon + 2; at + 1 < tab && line[at] != ' '; at += 3) {
-    uint8_t byte = 0;
-    std::from_chars(line.data() + at, line.data() + at + 2, byte, 16);
-    listed.code.push_back(byte);
-  }
-  listed.text = line.substr(tab + 1);
-  std::string_view rest = listed.text;
-  for (;;) {
-    const size_t end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(rest.find_first_not_of(' ', end), rest.size()));
-    if (!IsPrefix(word)) {
-      listed.name = word;
-      break;
-    }
-    listed.is_locked |= word == "lock";
-    listed.is_repeated |= word.starts_with("rep");
-    if (rest.empty()) return std::nullopt;  // prefixes only
-  }
-  listed.operands = rest.substr(0, std::min(rest.find_first_of("#<"), rest.size()));
-  return listed;
-}
+using Listed = ListedInstruction;
 
 // Bits of "QWORD PTR [" and its like; 0 if there is none.
 int MemoryBits(std::string_view operands) {
@@ -102,9 +59,10 @@ class Comparison {
     const auto word = [&found](Property property) { return ValueOf(found, property).text; };
     const std::string_view mnemonic = word(Property::kMnemonic);
     Expect("mnemonic", mnemonic == listed.name || mnemonic == Spelled(listed), listed);
-    Expect("lock", found.is_locked == (listed.is_locked || IsImplicitlyLocked(listed)), listed);
+    Expect("lock", found.is_locked == (listed.HasPrefix("lock") || IsImplicitlyLocked(listed)),
+           listed);
     if (word(Property::kCategory) == "string") {
-      Expect("repeat", found.is_repeated == listed.is_repeated, listed);
+      Expect("repeat", found.is_repeated == listed.HasPrefix("rep"), listed);
     }
     Expect("vector bits",
            found.packing != Packing::kPacked || VectorBits(listed.operands) == found.vector_bits,
@@ -236,22 +194,12 @@ class Comparison {
 void CompareWithObjdump(const std::string& path) {
   if (std::system("objdump --version > /dev/null 2>&1") != 0) HBBP_SKIP("no objdump");
   if (access(path.c_str(), R_OK) != 0) HBBP_SKIP("no " + path);
-  const std::string command =
-      "LC_ALL=C exec objdump -d -w -z -M intel --insn-width=16 --section=.text '" + path + "'";
-  FILE* listing = popen(command.c_str(), "r");
-  REQUIRE(listing != nullptr);
-  __fsetlocking(listing, FSETLOCKING_BYCALLER);
   Comparison comparison;
-  char* line = nullptr;
-  size_t capacity = 0;
-  ssize_t size;
-  while ((size = getline(&line, &capacity, listing)) > 0) {
-    std::string_view text(line, static_cast<size_t>(size));
-    if (text.ends_with('\n')) text.remove_suffix(1);
-    if (const auto listed = ParseLine(text)) comparison.Check(*listed);
-  }
-  std::free(line);
-  CHECK(pclose(listing) == 0);
+  ForEachListedInstruction(path, "--section=.text", [&](Listed listed) {
+    // Names of what is called may look like registers.
+    listed.operands = listed.operands.substr(0, listed.operands.find('<'));
+    comparison.Check(listed);
+  });
   comparison.Report(path);
 }
 
