@@ -83,7 +83,9 @@ BENCHMARK(BM_ParseProfile);
 void BM_StartAndStopSession(benchmark::State& state) {
   BackendConfig config;
   config.event = EventKind::kTaskClock;
-  Session session(std::make_unique<PerfBackend>(SourceKind::kEbs), {config, nullptr, 0});
+  SessionSettings settings;
+  settings.backend = config;
+  Session session(std::make_unique<PerfBackend>(SourceKind::kEbs), settings);
   for (auto _ : state) {
     if (!session.Start().ok() || !session.Stop().ok()) {
       state.SkipWithError("perf_event_open refused");

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,8 +24,9 @@ constexpr uint32_t kMnemonics = 200;
 PivotInput MakeInput(uint32_t threads, bool with_replicates) {
   const uint32_t blocks = kInstructions / threads / kBlockLength;
   PivotInput input;
+  DescribedCode code;
   for (uint32_t i = 0; i < kKinds; ++i) {
-    input.kinds.emplace_back().mnemonic = static_cast<Mnemonic>(1 + i * kMnemonics / kKinds);
+    code.kinds.emplace_back().mnemonic = static_cast<Mnemonic>(1 + i * kMnemonics / kKinds);
   }
   uint64_t random = 1;
   for (uint32_t i = 0; i < blocks; ++i) {
@@ -36,12 +38,12 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     block.start = {uint64_t{i} * 4 * kBlockLength};
     block.bytes = 4 * kBlockLength;
     block.instruction_count = kBlockLength;
-    block.first_instruction = input.instructions.size();
+    block.first_instruction = code.instructions.size();
     for (uint32_t j = 0; j < kBlockLength; ++j) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       // A few kinds are most of the code, as they are.
       const double place = static_cast<double>(random >> 11) * 0x1p-53;
-      input.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 8)), 4 * j});
+      code.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 8)), 4 * j});
     }
     for (uint32_t thread = 0; thread < threads; ++thread) {
       PivotObservation observation{i, thread, {1000, 100}, kNoIndex};
@@ -53,6 +55,7 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     }
     input.blocks.push_back(block);
   }
+  input.code = std::make_shared<const DescribedCode>(std::move(code));
   return input;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -27,8 +28,8 @@ struct Module {
   std::unique_ptr<ElfImage> image;
   UniqueFd fd;
 
-  std::unique_ptr<SourceLines> Open() const {
-    auto lines = SourceLines::Open({File(), fd.get(), image->build_id()});
+  std::unique_ptr<SourceLines> Open(std::shared_ptr<LineMemory> memory = nullptr) const {
+    auto lines = SourceLines::Open({File(), fd.get(), image->build_id()}, {}, std::move(memory));
     return lines.ok() ? *std::move(lines) : nullptr;
   }
 };
@@ -71,7 +72,8 @@ void BM_FirstLine(benchmark::State& state) {
 BENCHMARK(BM_FirstLine)->Unit(benchmark::kMillisecond);
 
 void BM_Find(benchmark::State& state) {
-  const std::unique_ptr<SourceLines> lines = TheModule().Open();
+  const auto memory = std::make_shared<LineMemory>(SourceOptions().memory_limit);
+  const std::unique_ptr<SourceLines> lines = TheModule().Open(memory);
   if (lines == nullptr) return state.SkipWithError("no debug information");
   const std::vector<ModuleAddress> addresses = SomeAddresses();
   for (const ModuleAddress address : addresses) benchmark::DoNotOptimize(lines->Find(address));
@@ -80,7 +82,7 @@ void BM_Find(benchmark::State& state) {
     benchmark::DoNotOptimize(lines->Find(addresses[i++ % addresses.size()]));
   }
   state.counters["units"] = static_cast<double>(lines->units_decoded());
-  state.counters["kept_bytes"] = static_cast<double>(lines->kept_bytes());
+  state.counters["kept_bytes"] = static_cast<double>(memory->kept().bytes);
 }
 BENCHMARK(BM_Find);
 

@@ -1,8 +1,12 @@
 // hbbp diff: two mixes, before and after, sorted by what changed most.
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "command.h"
 #include "format.h"
@@ -43,25 +47,50 @@ StatusOr<Side> OpenSide(const std::string& file, const Request& request,
   return side;
 }
 
-// The two sides may be files of one name in different folders.
+size_t RowCount(const Side& side) {
+  return hbbp_pivot_line_count(side.pivot.get(), HBBP_PIVOT_ROWS);
+}
+
+// The two sides may be files of one name in different folders; but where one side has several of
+// that name, only folders tell which is which.
+std::set<std::string> FindAmbiguousNames(const Side& side, const std::vector<std::string>& keys) {
+  const PivotReader pivot(side.pivot.get());
+  std::set<std::string> ambiguous;
+  for (size_t key = 0; key < keys.size(); ++key) {
+    if (KindOfKey(keys[key]) != Column::kPath) continue;
+    std::map<std::string, std::string> paths;  // by last part
+    for (size_t row = 0; row < RowCount(side); ++row) {
+      const hbbp_pivot_label label = pivot.LabelAt(HBBP_PIVOT_ROWS, row, key);
+      const std::string name = LabelText(keys[key], label);
+      if (paths.try_emplace(name, label.text).first->second != label.text) ambiguous.insert(name);
+    }
+  }
+  return ambiguous;
+}
+
 std::vector<std::string> LabelsOf(const PivotReader& pivot, size_t row,
-                                  const std::vector<std::string>& keys) {
+                                  const std::vector<std::string>& keys,
+                                  const std::set<std::string>& ambiguous) {
   std::vector<std::string> labels;
   for (size_t key = 0; key < keys.size(); ++key) {
-    labels.push_back(LabelText(keys[key], pivot.LabelAt(HBBP_PIVOT_ROWS, row, key)));
+    const hbbp_pivot_label label = pivot.LabelAt(HBBP_PIVOT_ROWS, row, key);
+    std::string name = LabelText(keys[key], label);
+    const bool is_path = KindOfKey(keys[key]) == Column::kPath;
+    labels.push_back(is_path && ambiguous.contains(name) ? label.text : std::move(name));
   }
   return labels;
 }
 
 // Returns the value of all rows.
 StatusOr<double> AddSide(const Side& side, const Request& request,
+                         const std::set<std::string>& ambiguous,
                          void (MixDiff::*add)(std::vector<std::string>, Measured), MixDiff* diff) {
   const PivotReader pivot(side.pivot.get());
-  for (size_t row = 0; row < hbbp_pivot_line_count(side.pivot.get(), HBBP_PIVOT_ROWS); ++row) {
+  for (size_t row = 0; row < RowCount(side); ++row) {
     const hbbp_pivot_cell cell = pivot.CellAt(row, HBBP_PIVOT_ALL, 0);
     const Measured measured = request.is_absolute ? Measured{cell.value, cell.standard_error}
                                                   : Measured{cell.share, cell.share_error};
-    (diff->*add)(LabelsOf(pivot, row, request.pivot.rows), measured);
+    (diff->*add)(LabelsOf(pivot, row, request.pivot.rows, ambiguous), measured);
   }
   const double total = pivot.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
   HBBP_RETURN_IF_ERROR(pivot.status());
@@ -121,11 +150,13 @@ std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
 }
 
 StatusOr<Table> MakeListing(const Side& before, const Side& after, const Request& request) {
+  std::set<std::string> ambiguous = FindAmbiguousNames(before, request.pivot.rows);
+  ambiguous.merge(FindAmbiguousNames(after, request.pivot.rows));
   MixDiff diff;
   HBBP_ASSIGN_OR_RETURN(const double total_before,
-                        AddSide(before, request, &MixDiff::AddBefore, &diff));
+                        AddSide(before, request, ambiguous, &MixDiff::AddBefore, &diff));
   HBBP_ASSIGN_OR_RETURN(const double total_after,
-                        AddSide(after, request, &MixDiff::AddAfter, &diff));
+                        AddSide(after, request, ambiguous, &MixDiff::AddAfter, &diff));
   const std::vector<MixDiffRow> rows = diff.Sorted(request.order);
   Table table(ColumnsOf(request));
   const size_t shown = request.top == 0 ? rows.size() : std::min<size_t>(request.top, rows.size());
@@ -141,6 +172,7 @@ StatusOr<Table> MakeListing(const Side& before, const Side& after, const Request
                    " rows; " + FormatCount(total_before) + " " + value + " before, " +
                    FormatCount(total_after) + " after" +
                    (request.is_absolute ? "" : "; shares are of each of them"));
+  if (rows.empty() && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
   const bool is_scaled = IsUpToFactor(before.sources) || IsUpToFactor(after.sources);
   if (request.is_absolute && (is_scaled || UnitOf(before.sources) != UnitOf(after.sources))) {
     table.AddNote(

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "debug_info_options.h"
 #include "export/exporter.h"
+#include "format.h"
 #include "options.h"
 #include "profile_options.h"
 #include "profile_view.h"
@@ -53,12 +54,14 @@ int RunExport(int argc, char** argv) {
   const Status applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
   request.profile = profile->get();
-  const StatusOr<std::string> text = ExporterNamed(format).write(request);
+  const StatusOr<Exported> exported = ExporterNamed(format).write(request);
   debug_info.EndProgress();
-  if (!text.ok()) return Fail(kName, text.status().message());
-  if (output.empty() || output == "-") return WriteOutput(kName, *text);
+  if (!exported.ok()) return Fail(kName, exported.status().message());
+  for (const std::string& note : exported->notes) Note(kName, Printable(note));
+  const std::string& text = exported->text;
+  if (output.empty() || output == "-") return WriteOutput(kName, text);
   const Status written =
-      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text->data()), text->size()});
+      WriteFileAtomically(output, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
   return written.ok() ? kExitSuccess : Fail(kName, written.message());
 }
 

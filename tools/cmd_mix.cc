@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/nearest_name.h"
 #include "command.h"
 #include "debug_info_options.h"
 #include "format.h"
@@ -52,6 +53,19 @@ size_t PlaceOf(const std::string& value, std::vector<std::string>* values) {
   return place;
 }
 
+// `more`: what an option understands besides the values of pivots.
+Status CheckIsValue(const char* option, const std::string& name,
+                    std::vector<std::string_view> more) {
+  std::vector<std::string_view> known;
+  for (size_t i = 0; i < hbbp_pivot_value_name_count(); ++i) {
+    known.emplace_back(hbbp_pivot_value_name_at(i));
+  }
+  known.insert(known.end(), more.begin(), more.end());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: no value is called '%s'%s", option,
+                    name.c_str(), DidYouMeanOneOf(name, known).c_str());
+}
+
 // What --values asks for. Sums that are needed for sorting, or for the total, are not shown.
 void SetValues(const std::vector<std::string>& names, Request* request) {
   std::vector<std::string>& values = request->pivot.values;
@@ -84,8 +98,23 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
   HBBP_ASSIGN_OR_RETURN(request->pivot.columns, SplitLists("--columns", columns));
   HBBP_ASSIGN_OR_RETURN(std::vector<std::string> names, SplitLists("--values", values));
   if (values.empty()) names = {kInstructions, "error", "share"};
+  for (const std::string& name : names) {
+    HBBP_RETURN_IF_ERROR(CheckIsValue("--values", name, {"share", "error"}));
+  }
+  const std::string& sort = request->pivot.sort;
+  if (!sort.empty()) {
+    HBBP_RETURN_IF_ERROR(CheckIsValue("--sort", sort, {"share", "error", "key"}));
+  }
   SetValues(names, request);
   return OkStatus();
+}
+
+bool NeedsLines(const PivotRequest& request) {
+  const auto is_of_lines = [](const std::string& key) {
+    return key == "file" || key == "line" || key == "inlined";
+  };
+  return std::any_of(request.rows.begin(), request.rows.end(), is_of_lines) ||
+         std::any_of(request.columns.begin(), request.columns.end(), is_of_lines);
 }
 
 // Names of functions are long: they stand at the end.
@@ -252,25 +281,41 @@ StatusOr<Table> MakeListing(const hbbp_profile* profile, const Request& request)
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(profile));
   HBBP_ASSIGN_OR_RETURN(Table table, Listing(pivot.get(), request, std::move(threads)).Make());
   AddCaveats(sources, &table);
+  const bool is_empty = hbbp_pivot_line_count_in_all(pivot.get(), HBBP_PIVOT_ROWS) == 0;
+  if (is_empty && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
   return table;
+}
+
+std::string ShownRatio(double number, std::string_view unit) {
+  if (unit == "share") return FormatShare(number);
+  constexpr double kMany = 1000;
+  return number < kMany ? FormatFactor(number) : FormatCount(number);
 }
 
 Cell RatioCell(const hbbp_ratio& ratio, Format format) {
   if (ratio.is_known == 0) return Cell();
   if (format != Format::kTable) return ratio.value;
-  const std::string_view unit = ratio.unit;
-  if (unit == "share") return FormatShare(ratio.value);
-  constexpr double kMany = 1000;
-  return ratio.value < kMany ? FormatFactor(ratio.value) : FormatCount(ratio.value);
+  return ShownRatio(ratio.value, ratio.unit);
+}
+
+Cell RatioErrorCell(const hbbp_ratio& ratio, Format format) {
+  if (ratio.is_known == 0) return Cell();
+  if (format != Format::kTable) return ratio.standard_error;
+  return "± " + ShownRatio(ratio.standard_error, ratio.unit);
 }
 
 StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request) {
   HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios,
                         Ratios(profile, request.pivot.where, request.pivot.taxonomy));
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
-  Table table({{"group", "group"}, {"name", "ratio"}, {"value", "value"}, {"unit", "unit"}});
+  Table table({{"group", "group"},
+               {"name", "ratio"},
+               {"value", "value"},
+               {"standard_error", "std. error"},
+               {"unit", "unit"}});
   for (const hbbp_ratio& ratio : ratios) {
-    table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format), ratio.unit});
+    table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format),
+                  RatioErrorCell(ratio, request.format), ratio.unit});
   }
   AddCaveats(sources, &table);
   return table;
@@ -333,8 +378,13 @@ int RunMix(int argc, char** argv) {
   if (!profile.ok()) return Fail(kName, profile.status().message());
   const Status applied = debug_info.Apply(profile->get());
   if (!applied.ok()) return Fail(kName, applied.message());
-  const StatusOr<Table> table =
+  StatusOr<Table> table =
       summary ? MakeSummary(profile->get(), request) : MakeListing(profile->get(), request);
+  if (table.ok() && NeedsLines(request.pivot)) {
+    const auto problems = DebugInfoOptions::Problems(profile->get());
+    if (!problems.ok()) return Fail(kName, problems.status().message());
+    for (const std::string& problem : *problems) table->AddNote(problem);
+  }
   debug_info.EndProgress();
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, request.format);

@@ -84,8 +84,13 @@ StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t leading) {
                {"mnemonics", "mnemonics"},
                {"functions", "functions"}});
   const auto share = [total](double instructions) { return total > 0 ? instructions / total : 0; };
+  uint64_t empty = 0;
   for (uint32_t i = 0; i < slices.size(); ++i) {
     const Phase& phase = phases[i];
+    if (slices[i].samples == 0 && phase.instructions == 0) {
+      ++empty;
+      continue;
+    }
     table.AddRow({uint64_t{i}, static_cast<double>(slices[i].start_ns) / kNsPerSecond,
                   static_cast<double>(slices[i].end_ns) / kNsPerSecond, slices[i].samples,
                   phase.instructions, phase.standard_error, share(phase.instructions),
@@ -95,9 +100,14 @@ StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t leading) {
   table.AddField("total_instructions", total);
   table.AddField("instructions_without_time", without);
   table.AddField("slice_ns", slices.front().end_ns - slices.front().start_ns);
+  table.AddField("empty_slices", empty);
   table.AddSummary(FormatCount(uint64_t{slices.size()}) + " slices of " +
                    FormatDuration(slices.front().end_ns - slices.front().start_ns) + "; " +
                    FormatCount(total) + " instructions in all");
+  if (empty > 0) {
+    table.AddNote("nothing was counted in " + FormatCount(empty) +
+                  " of the slices, which are not listed: the program slept, or did not run");
+  }
   if (without > 0) {
     table.AddNote(FormatShare(share(without)) +
                   " of the instructions are of samples whose time is not known");
@@ -120,8 +130,11 @@ int RunPhases(int argc, char** argv) {
   ProfileOptions profiles;
   profiles.AddTo(&options);
   options.Footer(
-      "from, to: after the start of the profile. share: of all instructions; those of a mnemonic\n"
-      "or function: of the slice. A program that runs longer than 1024 slices has wider ones.");
+      "from, to: after the start of the run; where profiles of several runs were added up, of "
+      "each\n"
+      "of them. Profiles that overlap in time are of one run, as processes of a program are.\n"
+      "share: of all instructions; those of a mnemonic or function: of the slice. A program that\n"
+      "runs longer than 1024 slices has wider ones. Slices without a count are left out.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   const StatusOr<ProfileHandle> profile = profiles.Load(files);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "format.h"
@@ -26,6 +27,31 @@ Status DebugInfoOptions::Apply(hbbp_profile* profile) {
   HBBP_INIT(hbbp_error, error);
   return hbbp_profile_set_source_options(profile, &options, &error) == HBBP_OK ? OkStatus()
                                                                                : ToStatus(error);
+}
+
+StatusOr<std::vector<std::string>> DebugInfoOptions::Problems(const hbbp_profile* profile) {
+  constexpr size_t kMostTold = 3;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_module> modules, Modules(profile));
+  std::vector<std::pair<uint64_t, std::string>> found;  // by samples
+  for (size_t i = 0; i < modules.size(); ++i) {
+    if (modules[i].samples == 0 || modules[i].kind == HBBP_MODULE_ANONYMOUS) continue;
+    char problem[1024] = "";
+    HBBP_INIT(hbbp_error, error);
+    const hbbp_status status = hbbp_profile_source_problem(profile, static_cast<uint32_t>(i),
+                                                           problem, sizeof(problem), &error);
+    const std::string text = status == HBBP_OK ? problem : error.message;
+    if (!text.empty()) found.emplace_back(modules[i].samples, text);
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < std::min(found.size(), kMostTold); ++i)
+    problems.push_back(found[i].second);
+  if (found.size() > kMostTold) {
+    problems.push_back(std::to_string(found.size() - kMostTold) +
+                       " more modules lack debug information, or parts of it");
+  }
+  return problems;
 }
 
 void DebugInfoOptions::EndProgress() {

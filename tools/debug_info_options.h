@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "options.h"
@@ -21,6 +23,9 @@ class DebugInfoOptions {
   void AddTo(Options* options);
   // The profile must not outlive this object.
   Status Apply(hbbp_profile* profile);
+  // Why code of modules with samples has no lines, or not all: of the three busiest such modules,
+  // and how many more there are.
+  static StatusOr<std::vector<std::string>> Problems(const hbbp_profile* profile);
   // Takes the bar away, before anything is printed.
   void EndProgress();
 

@@ -3,6 +3,9 @@
 #define HBBP_TOOLS_FORMAT_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -35,6 +38,17 @@ std::string Demangle(const char* symbol);
 
 // "libc.so.6" for "/usr/lib/libc.so.6" and for "/usr/lib/libc.so.6 (deleted)".
 std::string_view BaseName(std::string_view path);
+
+// The last parts of paths, and the whole of those that share theirs with another one.
+class ShortNames {
+ public:
+  void Add(std::string_view path) { paths_[std::string(BaseName(path))].emplace(path); }
+  // Of a path that was added.
+  std::string Of(std::string_view path) const;
+
+ private:
+  std::map<std::string, std::set<std::string>, std::less<>> paths_;  // by last part
+};
 
 // Tabs become spaces, other control characters question marks.
 std::string Printable(std::string_view text);

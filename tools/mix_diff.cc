@@ -46,11 +46,14 @@ MixDiffRow* MixDiff::RowOf(std::vector<std::string> labels) {
 
 std::vector<MixDiffRow> MixDiff::Sorted(MixDiffOrder order) const {
   std::vector<MixDiffRow> sorted = rows_;
-  const auto size_of = [order](const MixDiffRow& row) {
-    return std::abs(order == MixDiffOrder::kChange ? row.Change() : row.Z());
+  const auto weight = [order](const MixDiffRow& row) {
+    const double change = std::abs(row.Change());
+    if (order == MixDiffOrder::kChange) return std::pair(change, change);
+    constexpr double kNothingIsKnown = -1;
+    return std::pair(row.P() ? std::abs(row.Z()) : kNothingIsKnown, change);
   };
   std::sort(sorted.begin(), sorted.end(), [&](const MixDiffRow& a, const MixDiffRow& b) {
-    if (size_of(a) != size_of(b)) return size_of(a) > size_of(b);
+    if (weight(a) != weight(b)) return weight(a) > weight(b);
     return a.labels < b.labels;
   });
   return sorted;

@@ -38,7 +38,8 @@ class MixDiff {
   void AddBefore(std::vector<std::string> labels, Measured measured);
   void AddAfter(std::vector<std::string> labels, Measured measured);
 
-  // Largest first, whatever the sign; equal ones by their labels.
+  // Largest first, whatever the sign; equal ones by their labels. By significance, rows whose P()
+  // is not known are last.
   std::vector<MixDiffRow> Sorted(MixDiffOrder order) const;
 
  private:

@@ -39,6 +39,10 @@ void AddModuleOfAddresses(std::vector<std::string>* keys);
 // nullptr, for the groups of the library, if there is no path.
 StatusOr<TaxonomyHandle> LoadGroups(const std::string& path);
 
+// A note for tables that --where left empty.
+inline constexpr char kNothingMatches[] =
+    "nothing matches --where; 'hbbp mix FILE --by KEY' lists what a key of the condition can be";
+
 // A condition that is one of KEY=VALUE may have any characters in its value.
 StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest& request);
 // The same for a condition alone.

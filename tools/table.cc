@@ -11,9 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string HumanCell(const Cell& cell, Column::Kind kind) {
+std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortNames& paths) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    return kind == Column::kPath ? std::string(BaseName(*text)) : *text;
+    return kind == Column::kPath ? paths.Of(*text) : *text;
   }
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
     if (kind == Column::kAddress) return FormatAddress(*number);
@@ -91,9 +91,17 @@ Format FormatFromName(std::string_view name) {
 std::string Table::ToText() const {
   std::vector<std::vector<std::string>> lines(1);
   for (const Column& column : columns_) lines.front().push_back(column.title);
+  std::vector<ShortNames> paths(columns_.size());
+  for (const std::vector<Cell>& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      if (const auto* text = std::get_if<std::string>(&row[i])) paths[i].Add(*text);
+    }
+  }
   for (const std::vector<Cell>& row : rows_) {
     std::vector<std::string>& line = lines.emplace_back();
-    for (size_t i = 0; i < row.size(); ++i) line.push_back(HumanCell(row[i], columns_[i].kind));
+    for (size_t i = 0; i < row.size(); ++i) {
+      line.push_back(HumanCell(row[i], columns_[i].kind, paths[i]));
+    }
   }
   std::vector<size_t> widths(columns_.size());
   for (const std::vector<std::string>& line : lines) {
@@ -134,6 +142,7 @@ std::string Table::ToJson() const {
     }
     rows.push_back(std::move(cells));
   }
+  if (!notes_.empty()) object["notes"] = notes_;
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 

@@ -1,4 +1,4 @@
-/* api.h: what every public header needs. Conventions of the whole C ABI:
+/* api.h: what every public header needs. Conventions of the whole C ABI (more: docs/abi.md):
  *
  * 1. Objects are opaque handles, made by _create, _probe or _load and freed by the _destroy of
  *    the same object. A handle written through a `T **` belongs to the caller. A pointer that is

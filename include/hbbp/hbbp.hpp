@@ -6,12 +6,19 @@
 //   work();
 //   session.stop();
 //   for (const hbbp_block& block : session.snapshot().blocks()) ...
+//
+// Where exceptions are switched off (-fno-exceptions), an error ends the program: its message goes
+// to stderr, then std::abort. What may fail is to be asked of the C ABI, by get(), which every
+// class has: hbbp_session_start(session.get(), &failure).
 #ifndef HBBP_HBBP_HPP_
 #define HBBP_HBBP_HPP_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <memory_resource>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,13 +41,22 @@ class error : public std::runtime_error {
 
 namespace detail {
 
+[[noreturn]] inline void fail(hbbp_status status, const char* message) {
+#if defined(__cpp_exceptions)
+  throw error(status, message);
+#else
+  std::fprintf(stderr, "%s: %s\n", hbbp_status_name(status), message);
+  std::abort();
+#endif
+}
+
 // Calls a function of the C ABI with a hbbp_error and throws what it reports.
 template <typename Function>
 void check(Function&& function) {
   hbbp_error failure = {};
   failure.struct_size = sizeof(failure);
   const hbbp_status status = function(&failure);
-  if (status != HBBP_OK) throw error(status, failure.message);
+  if (status != HBBP_OK) fail(status, failure.message);
 }
 
 template <typename Struct>
@@ -89,6 +105,47 @@ std::vector<Struct> copy_list(const Handle* handle, std::size_t count,
 }
 
 }  // namespace detail
+
+// Calls off the work that it is given to; see host.h. set() may be called in a signal handler.
+class cancel_flag {
+ public:
+  cancel_flag() : handle_(nullptr, &hbbp_cancel_destroy) {
+    hbbp_cancel* handle = nullptr;
+    detail::check([&](hbbp_error* failure) { return hbbp_cancel_create(&handle, failure); });
+    handle_.reset(handle);
+  }
+
+  void set(bool cancelled = true) noexcept { hbbp_cancel_set(handle_.get(), cancelled ? 1 : 0); }
+  bool is_set() const noexcept { return hbbp_cancel_is_set(handle_.get()) != 0; }
+  // For the `cancel` of options.
+  const hbbp_cancel* get() const noexcept { return handle_.get(); }
+
+ private:
+  std::unique_ptr<hbbp_cancel, void (*)(hbbp_cancel*)> handle_;
+};
+
+// For the `allocator` of options: memory of `resource`, which must be safe to use from several
+// threads and outlive the session.
+inline hbbp_allocator allocator_of(std::pmr::memory_resource* resource) {
+  auto allocator = detail::sized<hbbp_allocator>();
+  allocator.allocate = [](std::size_t size, std::size_t alignment, void* from) -> void* {
+    auto* const memory = static_cast<std::pmr::memory_resource*>(from);
+#if defined(__cpp_exceptions)
+    try {
+      return memory->allocate(size, alignment);
+    } catch (...) {
+      return nullptr;
+    }
+#else
+    return memory->allocate(size, alignment);
+#endif
+  };
+  allocator.deallocate = [](void* memory, std::size_t size, std::size_t alignment, void* to) {
+    static_cast<std::pmr::memory_resource*>(to)->deallocate(memory, size, alignment);
+  };
+  allocator.user_data = resource;
+  return allocator;
+}
 
 class mix {
  public:
@@ -222,6 +279,16 @@ class profile {
   std::vector<hbbp_source_info> sources() const {
     return detail::read_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_source_at);
   }
+  // Finds all blocks now; throws HBBP_ERROR_CANCELLED if `cancel` is set meanwhile.
+  void resolve(const cancel_flag* cancel = nullptr) const {
+    auto work = detail::sized<hbbp_work_options>();
+    work.cancel = cancel != nullptr ? cancel->get() : nullptr;
+    resolve(work);
+  }
+  void resolve(const hbbp_work_options& work) const {
+    detail::check([&](hbbp_error* failure) { return hbbp_profile_resolve(get(), &work, failure); });
+  }
+
   // By the index of a source.
   std::vector<hbbp_counter> counters(std::size_t source) const {
     return detail::read_list_of(get(), source, hbbp_profile_counter_count(get(), source),
@@ -334,6 +401,15 @@ class session {
   }
   void stop() {
     detail::check([&](hbbp_error* failure) { return hbbp_session_stop(get(), failure); });
+  }
+  // Code that the process has generated, there from now on; its bytes are read where they run.
+  void add_code(const void* address, std::size_t size, const std::string& name) {
+    auto region = detail::sized<hbbp_code_region>();
+    region.address = reinterpret_cast<std::uintptr_t>(address);
+    region.size = size;
+    region.name = name.c_str();
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_session_add_code(get(), &region, failure); });
   }
   profile snapshot() {
     hbbp_profile* handle = nullptr;

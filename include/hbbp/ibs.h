@@ -60,20 +60,20 @@ typedef struct hbbp_ibs_line {
   uint64_t miss_cycles; /* of loads */
 } hbbp_ibs_line;
 
-/* By module and address. As for blocks, the first call reads the code of the modules. */
+/* By module and address. As for blocks, the first call reads the code of the modules. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_sum_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile *profile, size_t first,
                                                 size_t count, size_t size, hbbp_ibs_sum *sums,
                                                 size_t *copied, hbbp_error *error);
 
-/* By latency and cycles. */
+/* By latency and cycles. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile *profile, size_t first,
                                                    size_t count, size_t size,
                                                    hbbp_ibs_bucket *buckets, size_t *copied,
                                                    hbbp_error *error);
 
-/* By address. */
+/* By address. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_line_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile *profile, size_t first,
                                                  size_t count, size_t size, hbbp_ibs_line *lines,

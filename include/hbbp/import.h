@@ -2,6 +2,7 @@
 #ifndef HBBP_IMPORT_H_
 #define HBBP_IMPORT_H_
 
+#include "host.h"
 #include "profile.h"
 #include "slices.h"
 
@@ -20,16 +21,15 @@ typedef struct hbbp_import_options {
   const char *root;          /* folder that has the files of the recorded machine (perf calls it
                                 symfs); default: none, they are where they were there */
   const hbbp_moved_file *moved_files;
-  /* Called now and then from the importing thread: bytes of the recording that were read, and all
-   * of them, 0 if that is not known. */
-  void (*progress)(uint64_t done, uint64_t all, void *user_data);
-  void *user_data;    /* given to progress */
+  hbbp_progress progress; /* bytes of the recording that were read */
+  void *user_data;        /* given to progress */
   const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
                          has */
   hbbp_ebs_method ebs_method; /* of samples that come with branch stacks */
   uint32_t reserved;          /* 0 */
   uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
                         first one. Text of `perf script` has no times */
+  const hbbp_cancel *cancel; /* calls it off */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
@@ -42,8 +42,8 @@ typedef struct hbbp_import_options {
  * `options` may be NULL. Code is read from the files of the recording when blocks are asked for.
  * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
  * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
- * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread.
- * Since 0.1. */
+ * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY,
+ * HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
                                          hbbp_profile **profile, hbbp_error *error);
 

@@ -6,10 +6,12 @@
  * instructions, but have no trip count.
  *
  * An iteration is an execution of the header; whatever comes to it otherwise than along a back edge
- * enters the loop. The average trip count is iterations by entries. Taken branches tell it best,
- * where branches were observed (SWBT, LBR); counts of blocks tell it where they determine how
- * often the edges into the loop, or out of it, were taken. The loops of a function are those of its
- * code and of the indirect jumps that were observed; calls out of a loop are not part of it.
+ * enters the loop. The average trip count is iterations by entries, which bursts that begin by a
+ * clock see more or less often than they should; what they see of exits corrects that. Taken
+ * branches tell it best, where branches were observed (SWBT, LBR); counts of blocks tell it where
+ * they determine how often the edges into the loop, or out of it, were taken. The loops of a
+ * function are those of its code and of the indirect jumps that were observed; calls out of a loop
+ * are not part of it.
  */
 #ifndef HBBP_LOOPS_H_
 #define HBBP_LOOPS_H_
@@ -28,8 +30,8 @@ enum {
 /* How an average trip count is known. */
 typedef int32_t hbbp_trip_basis;
 enum {
-  HBBP_TRIPS_UNKNOWN = 0,     /* irreducible, not determined, or no entry was observed */
-  HBBP_TRIPS_BY_BRANCHES = 1, /* taken branches and streams into the header */
+  HBBP_TRIPS_UNKNOWN = 0,     /* irreducible, not determined, or seen neither entered nor left */
+  HBBP_TRIPS_BY_BRANCHES = 1, /* taken branches and streams, into the header and out of the loop */
   HBBP_TRIPS_BY_COUNTS = 2    /* counts of blocks */
 };
 

@@ -111,9 +111,14 @@ typedef struct hbbp_pivot_label {
   uint32_t struct_size; /* set by the caller */
   hbbp_label_kind kind;
   const char *text; /* always; function names as the symbol table has them (mangled) */
-  uint64_t number;  /* of HBBP_LABEL_NUMBER and HBBP_LABEL_ADDRESS */
-  uint32_t index;   /* in the list of the profile that the key is of (threads, modules, functions,
-                       blocks; of addresses, their module); HBBP_NO_INDEX of other keys */
+  uint64_t number;  /* of HBBP_LABEL_NUMBER and HBBP_LABEL_ADDRESS; else 0 */
+  uint32_t index;   /* where the profile lists it, by key:
+                       thread: hbbp_profile_thread_at; module: hbbp_profile_module_at;
+                       function: hbbp_profile_function_at; block: hbbp_profile_block_at;
+                       loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
+                       address: its module, hbbp_profile_module_at.
+                       HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
+                       property and taxonomy), and of the labels "none" and "unknown" */
   uint32_t reserved;
 } hbbp_pivot_label;
 
@@ -151,7 +156,8 @@ typedef struct hbbp_ratio {
   const char *group;    /* "memory": what belongs together */
   const char *name;     /* "bytes-read", stable */
   double value;
-  const char *unit; /* "operations", "bytes", "share" (0 to 1), ... */
+  const char *unit;      /* "operations", "bytes", "share" (0 to 1), ... */
+  double standard_error; /* of the value itself, not of its parts (docs/mix.md) */
 } hbbp_ratio;
 
 typedef struct hbbp_ratios hbbp_ratios;

@@ -18,6 +18,7 @@
 #ifndef HBBP_PROFILE_H_
 #define HBBP_PROFILE_H_
 
+#include "host.h"
 #include "samples.h"
 #include "status.h"
 
@@ -238,6 +239,15 @@ HBBP_API hbbp_status hbbp_profile_load(const char *path, hbbp_profile **profile,
 HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile *profile, const hbbp_kernel_files *files,
                                              hbbp_error *error);
 
+/* Finds and counts the blocks of a profile now, in this thread, with progress (in no particular
+ * unit) and a flag that calls it off. Without it, the first function that needs blocks does so, as
+ * long as that takes: seconds for a recording of a large program. Called off, the profile is as
+ * it was, and may be asked again. `work` may be NULL. What was found before is kept: then there is
+ * nothing to do. Errors: HBBP_ERROR_CANCELLED, HBBP_ERROR_INVALID_ARGUMENT (profile is NULL),
+ * HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile *profile,
+                                          const hbbp_work_options *work, hbbp_error *error);
+
 /* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
  * generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
  * of kernel functions. Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such
@@ -252,8 +262,8 @@ HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *
 HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, size_t count,
                                         hbbp_profile **merged, hbbp_error *error);
 
-/* What thread `tid` did, as a profile of its own, which counts by the estimator that is the default
- * (hbbp_profile_set_estimator). Errors: HBBP_ERROR_NOT_FOUND (no such thread).
+/* What thread `tid` did, as a profile of its own. What was set of `profile` (estimator, kernel
+ * files, debug information) is set of it, too. Errors: HBBP_ERROR_NOT_FOUND (no such thread).
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile *profile, uint32_t tid,
                                                 hbbp_profile **selected, hbbp_error *error);
@@ -313,7 +323,7 @@ HBBP_API size_t hbbp_profile_function_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile *profile, size_t index,
                                               hbbp_function *function, hbbp_error *error);
 
-/* In order of from_module, from, to_module, to. */
+/* In order of from_module, from, to_module, to. Since 0.1. */
 HBBP_API size_t hbbp_profile_branch_count(const hbbp_profile *profile);
 HBBP_API hbbp_status hbbp_profile_branch_at(const hbbp_profile *profile, size_t index,
                                             hbbp_branch *branch, hbbp_error *error);

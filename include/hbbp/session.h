@@ -11,12 +11,16 @@
 #ifndef HBBP_SESSION_H_
 #define HBBP_SESSION_H_
 
+#include "host.h"
 #include "profile.h"
 #include "samples.h"
 #include "slices.h"
 #include "status.h"
 
 HBBP_EXTERN_C_BEGIN
+
+/* The least that hbbp_session_options.max_memory may be. */
+#define HBBP_LEAST_MEMORY 1048576u
 
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
@@ -61,6 +65,24 @@ typedef struct hbbp_session_options {
                                  HBBP_SHORTEST_SLICE_NS; 0: do not. Slices become twice as wide
                                  whenever there would be more than HBBP_MOST_SLICES of them, or too
                                  many counts */
+  /* What the host gives (host.h): */
+  hbbp_log log;             /* NULL: what there is to say is only in the notes of the profile */
+  void *log_user_data;      /* given to log */
+  hbbp_log_level log_level; /* the least urgent that is wanted; 0: HBBP_LOG_INFO */
+  /* Profiles these threads only, and none that they start: ids as gettid gives them. Copied. 0 and
+     NULL: every thread of the process. */
+  uint32_t thread_count;
+  const uint32_t *threads;
+  /* Budgets, which the session keeps by making its periods longer; each sample counts by the period
+     that it was taken with, so counts stay right. What was done is in the notes of the profile's
+     sources and in hbbp_session_info. docs/embedding.md says what is measured. */
+  double max_overhead; /* of the CPU time of what is profiled: 0.01 is 1 %, at most 1; 0: what the
+                          periods ask for */
+  uint64_t max_memory; /* bytes for counts, buffers, names and copied code, at least
+                          HBBP_LEAST_MEMORY: never more is used; what finds no room when all else is
+                          done is dropped and counted. 0: as much as is needed */
+  const hbbp_allocator *allocator; /* for counts. Copied; used until hbbp_session_destroy returns.
+                                      NULL: operator new */
 } hbbp_session_options;
 
 /* What a session is doing right now. */
@@ -72,9 +94,18 @@ typedef struct hbbp_session_info {
   uint64_t throttled;   /* times that the kernel held sampling back */
   uint64_t duration_ns; /* between start and stop, or until now; all runs together. If the session
                            is fed: between the first and the last sample that was counted */
-  /* Of a session that is fed, else 0: */
-  uint64_t waiting; /* records and samples that wait for the end of a round */
-  uint64_t dropped; /* records that could not be used */
+  uint64_t waiting;     /* of a session that is fed: records and samples that wait for the end of a
+                           round; else 0 */
+  uint64_t dropped; /* of a session that is fed: records that could not be used; else samples that
+                       there was no memory for */
+  /* Of a session that samples, else 0. CPU time is that of all runs together: */
+  uint64_t cpu_ns;        /* of what is profiled */
+  uint64_t overhead_ns;   /* that sampling took, as far as the session knows */
+  double recent_overhead; /* overhead_ns / cpu_ns of the last 50 ms or more of CPU time */
+  double period_factor;   /* periods are so many times those asked for; 1 without a budget */
+  uint64_t period_changes;
+  uint64_t memory_bytes; /* of max_memory, also without one */
+  uint64_t peak_memory_bytes;
 } hbbp_session_info;
 
 typedef struct hbbp_session hbbp_session;
@@ -95,7 +126,8 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  * In a child made by fork the session is stopped and holds no samples.
  * Errors: HBBP_ERROR_INVALID_STATE (running, or fed), HBBP_ERROR_PERMISSION (perf_event_open
  * refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here),
- * HBBP_ERROR_BUSY (out of descriptors, memory locks or counters). Since 0.1. */
+ * HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the process
+ * traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
 
 /* Collects what is in the buffers and closes everything: no event, no thread, no descriptor is

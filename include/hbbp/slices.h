@@ -17,7 +17,9 @@ HBBP_EXTERN_C_BEGIN
 #define HBBP_MOST_SLICES 1024u
 
 /* Slices of a profile begin one after the other at its start_time_ns. Pauses of a session are in
- * them: they are of the clock. */
+ * them: they are of the clock. In a sum of several runs (hbbp_profile_merge) each run begins at 0,
+ * so that slices tell how far it was; profiles of one run, which overlap in time or are images of
+ * one process, keep their distances. */
 typedef struct hbbp_slice {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;
@@ -36,9 +38,9 @@ HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile *profile, size_t i
                                            hbbp_slice *slice, hbbp_error *error);
 
 /* What was counted in the slice at `index`, as a profile of its own, which has the same list of
- * slices, and counts by the estimator that is the default (hbbp_profile_set_estimator). Numbers of
- * sources that are not known by slice (lost, throttled, unmapped, what the
- * tracer did) are kept whole; lists of IBS are empty.
+ * slices. What was set of `profile` (estimator, kernel files, debug information) is set of it, too;
+ * HBBP_ESTIMATOR_AUTO chooses by what is in the slice. Numbers of sources that are not known by
+ * slice (lost, throttled, unmapped, what the tracer did) are kept whole; lists of IBS are empty.
  * Errors: HBBP_ERROR_NOT_FOUND (no such slice), HBBP_ERROR_INVALID_ARGUMENT (NULL),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_select_slice(const hbbp_profile *profile, size_t index,

@@ -2,9 +2,11 @@
  * its instruction, the names of functions as their language spells them.
  *
  * Source lines come from DWARF 4 and 5: of the module, of its separate debug file (by build ID or
- * .gnu_debuglink), with what dwz shares (.gnu_debugaltlink) and with split DWARF (.dwo). They need
- * libdw of elfutils (libdw.so.1), which is loaded when the first line is asked for. No server is
- * asked (debuginfod) unless an option says so. A module is read unit by unit, as far as is asked.
+ * .gnu_debuglink), with what dwz shares (.gnu_debugaltlink) and with split DWARF (.dwo, .dwp); of a
+ * kernel, of its vmlinux. They need libdw of elfutils (libdw.so.1), which is loaded when the first
+ * line is asked for. No server is asked (debuginfod) unless an option says so. A module is read
+ * unit by unit, as far as is asked; what is large and compressed is unpacked into a file without a
+ * name (TMPDIR, /var/tmp, /tmp).
  */
 #ifndef HBBP_SOURCE_H_
 #define HBBP_SOURCE_H_
@@ -29,7 +31,7 @@ typedef struct hbbp_source_options {
   uint32_t struct_size;   /* set by the caller */
   uint32_t flags;         /* HBBP_SOURCE_OPTION_* */
   const char *debug_root; /* where separate debug files are; NULL: /usr/lib/debug; "": nowhere */
-  uint64_t memory_limit;  /* bytes of decoded debug information kept per module; 0: 256 MiB */
+  uint64_t memory_limit;  /* bytes of decoded debug information kept, of all modules; 0: 256 MiB */
   hbbp_source_progress progress; /* may be NULL */
   void *user;                    /* for progress */
 } hbbp_source_options;
@@ -66,7 +68,7 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile *profile,
  * how far the answer holds: to walk over a function, go on at place.end.
  * Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
  * was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
- * HBBP_ERROR_UNSUPPORTED (no libdw; a kernel, the vdso or generated code),
+ * HBBP_ERROR_UNSUPPORTED (no libdw; generated code),
  * HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
  * version has). What fails for a module fails at once the next time. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile *profile, uint32_t module,

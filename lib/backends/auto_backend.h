@@ -23,6 +23,11 @@ class AutoBackend : public Backend {
   void Drain(SampleSink* sink) override { chosen_->Drain(sink); }
   void Disable() override { chosen_->Disable(); }
   void Close() override { chosen_->Close(); }
+  Status SetPeriodFactor(double factor, SampleSink* sink) override {
+    return chosen_->SetPeriodFactor(factor, sink);
+  }
+  uint64_t SamplingNs() const override { return chosen_->SamplingNs(); }
+  uint64_t BufferBytes() const override { return chosen_->BufferBytes(); }
   void ForgetInChild() override { chosen_->ForgetInChild(); }
   int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
 

@@ -39,6 +39,12 @@ struct BackendConfig {
   bool imprecise = false;  // no precise events (PEBS, IBS), even if there are some
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
+  // Of all rings together; 0: any.
+  size_t most_buffer_bytes = 0;
+  // Only these threads, and none that they start; sorted. Empty: all.
+  std::vector<pid_t> threads;
+  // Of CPU time, what sampling may take; 0: as much as the periods ask for.
+  double max_overhead = 0;
   // Software branch tracing:
   TraceMode trace_mode = TraceMode::kLookAhead;
   // Taken branches a burst, at most 65,536; 0: the default of the mode.
@@ -87,6 +93,15 @@ class Backend {
   virtual void Disable() = 0;
 
   virtual void Close() = 0;
+
+  // Periods from now on are so many times those of Start; each sample has the period that it was
+  // taken with. Delivers what was collected, as Drain does. If it fails, they stay as they were.
+  virtual Status SetPeriodFactor(double factor, SampleSink* sink) = 0;
+
+  // CPU time that samples took from the profiled threads since Start, about.
+  virtual uint64_t SamplingNs() const = 0;
+  // Memory that is mapped for buffers.
+  virtual uint64_t BufferBytes() const = 0;
 
   // After fork, in the child: lets go of what belongs to the parent.
   virtual void ForgetInChild() = 0;

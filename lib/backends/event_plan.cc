@@ -18,6 +18,8 @@ constexpr uint64_t kDefaultClockPeriodNs = 10'000'000;
 // The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.
 constexpr uint64_t kShortestClockPeriodNs = 10'007;
 
+constexpr uint64_t kIbsPeriodMultiple = 16;
+
 // Of events that may be frequent or rare.
 constexpr uint64_t kFrequencyOfOtherHz = 997;
 
@@ -350,7 +352,6 @@ StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
 
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
   constexpr uint64_t kCountDispatchedOps = 1 << 19;
-  constexpr uint64_t kPeriodMultiple = 16;
   constexpr uint64_t kFilterInSoftware = 1;
   if (cpu.ibs_op_type == 0) {
     return MakeStatus(StatusCode::kUnsupported,
@@ -370,7 +371,7 @@ StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
     const uint64_t period =
         config.period != 0 ? config.period : PeriodsFor(config.expected_seconds).events;
     event.choice.period = attr.sample_period =
-        std::max(period / kPeriodMultiple, uint64_t{1}) * kPeriodMultiple;
+        std::max(period / kIbsPeriodMultiple, uint64_t{1}) * kIbsPeriodMultiple;
   }
   int error_number = FindOptions(0, &event);
   if (error_number == EINVAL && attr.exclude_kernel != 0) {
@@ -392,6 +393,29 @@ StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu) {
   EventPlan plan;
   plan.events.push_back(std::move(event));
   return plan;
+}
+
+void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event) {
+  const SourceChoice& choice = event->choice;
+  const auto scaled = [factor](uint64_t period) {
+    return static_cast<uint64_t>(
+        std::min(static_cast<double>(period) * factor, static_cast<double>(INT64_MAX / 2)));
+  };
+  uint64_t period = scaled(choice.period);
+  if (choice.kind == SourceKind::kIbs) {
+    period = std::max(period / kIbsPeriodMultiple, uint64_t{1}) * kIbsPeriodMultiple;
+  } else if (mode == PeriodMode::kPrime && factor != 1) {
+    period = LargestPrimeUpTo(period);
+  }
+  if (event->random_period != 0) event->random_period = period;
+  const double frequency = static_cast<double>(choice.frequency_hz) / factor;
+  for (PlannedEvent::Variant& variant : event->variants) {
+    if (variant.attr.freq != 0) {
+      variant.attr.sample_freq = std::max<uint64_t>(1, static_cast<uint64_t>(frequency));
+    } else {
+      variant.attr.sample_period = period;
+    }
+  }
 }
 
 StatusOr<EventPlan> PlanObservation() {

@@ -26,7 +26,7 @@ struct PlannedEvent {
 
   SourceChoice choice;
   std::vector<Variant> variants;
-  uint64_t random_period = 0;  // the mean; 0: periods do not change
+  uint64_t random_period = 0;  // the mean; 0: periods are not drawn
   // Samples of the kernel are dropped, because the PMU cannot leave them out.
   bool drops_kernel = false;
 
@@ -37,6 +37,9 @@ struct EventPlan {
   // The first one tells of mappings, names and threads as well.
   std::vector<PlannedEvent> events;
 };
+
+// Makes the periods of an event that was planned so many times as long.
+void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event);
 
 // What records have in front of their branch stack, of every event of a plan.
 inline constexpr uint64_t kPlannedSampleType =

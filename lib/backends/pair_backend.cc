@@ -69,6 +69,12 @@ void PairBackend::Close() {
   first_->Close();
 }
 
+Status PairBackend::SetPeriodFactor(double factor, SampleSink* sink) {
+  HBBP_RETURN_IF_ERROR(first_->SetPeriodFactor(factor, sink));
+  ShiftedSources shifted(sources_of_first_, sink);
+  return second_->SetPeriodFactor(factor, &shifted);
+}
+
 void PairBackend::ForgetInChild() {
   second_->ForgetInChild();
   first_->ForgetInChild();

@@ -24,6 +24,9 @@ class PairBackend : public Backend {
   void Drain(SampleSink* sink) override;
   void Disable() override;
   void Close() override;
+  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  uint64_t SamplingNs() const override { return first_->SamplingNs() + second_->SamplingNs(); }
+  uint64_t BufferBytes() const override { return first_->BufferBytes() + second_->BufferBytes(); }
   void ForgetInChild() override;
   int DrainIntervalMs() const override;
 

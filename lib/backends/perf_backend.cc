@@ -26,6 +26,12 @@ constexpr RecordFormat kStackFormat = {.sample_type =
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
+constexpr size_t kSmallestRingBytes = 8 * 1024;
+
+// What a sample takes from the thread that it is of: an interrupt and a record. Some machines need
+// half of that, some virtual ones twice as much.
+constexpr uint64_t kSampleNs = 2'000;
+constexpr uint64_t kStackNs = 4'000;
 
 // More descriptors than this for one session would crowd out the host's own.
 uint64_t DescriptorBudget() {
@@ -72,16 +78,29 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   excluded_ = excluded;
   HBBP_ASSIGN_OR_RETURN(plan_, MakePlan(config));
   HBBP_ASSIGN_OR_RETURN(cpus_, ListOnlineCpus());
-  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+  only_threads_ = config.threads;
+  period_mode_ = config.period_mode;
+  factor_ = 1;
+  samples_ = stacks_ = 0;
+  HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_, target_));
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   per_thread_ =
       force_per_thread_ || threads.size() * cpus_.size() * plan_.events.size() > DescriptorBudget();
   ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : kDefaultRingBytes;
   if (per_thread_) ring_bytes_ = std::min(ring_bytes_, kPerThreadRingBytes);
+  const size_t rings = per_thread_ ? threads.size() : cpus_.size();
+  while (config.most_buffer_bytes != 0 && rings * ring_bytes_ > config.most_buffer_bytes) {
+    ring_bytes_ /= 2;
+    if (ring_bytes_ >= kSmallestRingBytes) continue;
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "max_memory is too small for the buffers of %zu %s; allow at least %zu bytes",
+                      rings, per_thread_ ? "threads" : "CPUs", 4 * rings * kSmallestRingBytes);
+  }
   for (PlannedEvent& planned : plan_.events) {
     for (PlannedEvent::Variant& variant : planned.variants) {
       // Nobody waits for the ring: it is drained by time.
       variant.attr.wakeup_watermark = UINT32_MAX;
-      if (!per_thread_) continue;
+      if (!per_thread_ && only_threads_.empty()) continue;
       variant.attr.inherit = 0;
       variant.attr.inherit_thread = 0;
     }
@@ -96,6 +115,14 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
   drain_interval_ms_ = ChooseDrainInterval();
+  if (!only_threads_.empty()) {
+    observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, cpu_);
+    BackendConfig everything;
+    everything.pid = target_;
+    BackendChoice ignored;
+    // Without it there are the mappings of the start.
+    if (!observer_->Start(everything, excluded, &ignored).ok()) observer_.reset();
+  }
   Status status = AttachProcess();
   if (!status.ok()) {
     Close();
@@ -112,7 +139,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 Status PerfBackend::AttachProcess() {
   constexpr int kMaxRounds = 20;
   for (int round = 0; round < kMaxRounds; ++round) {
-    HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+    HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
     bool found = false;
     for (pid_t tid : threads) {
       if (tid == excluded_ || !attached_.insert(tid).second) continue;
@@ -156,12 +183,10 @@ Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, p
   }
   HBBP_RETURN_IF_ERROR(ShareRing(fd.get(), tid, cpu));
   uint64_t id = 0;
-  if (plan_.events.size() > 1) {
-    if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0) {
-      return ErrnoStatus(errno, "PERF_EVENT_IOC_ID");
-    }
-    planned_by_id_[id] = planned;
+  if (::ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) != 0) {
+    return ErrnoStatus(errno, "PERF_EVENT_IOC_ID");
   }
+  identities_[id] = {planned, generation_};
   events_.push_back({tid, cpu, planned, id, std::move(fd)});
   return OkStatus();
 }
@@ -183,6 +208,7 @@ Status PerfBackend::ShareRing(int fd, pid_t tid, int cpu) {
 }
 
 void PerfBackend::Drain(SampleSink* sink) {
+  if (observer_ != nullptr) observer_->Drain(sink);
   for (Ring& ring : rings_) {
     ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
   }
@@ -209,30 +235,31 @@ void PerfBackend::TellLosses(SampleSink* sink) {
 }
 
 // Those that a new thread inherited have the id of the one that they were inherited from.
-size_t PerfBackend::PlannedEventOf(uint64_t id) const {
-  if (planned_by_id_.empty()) return 0;
-  const auto found = planned_by_id_.find(id);
-  return found != planned_by_id_.end() ? found->second : plan_.events.size();
+const PerfBackend::Identity* PerfBackend::FindIdentity(uint64_t id) const {
+  const auto found = identities_.find(id);
+  return found != identities_.end() ? &found->second : nullptr;
 }
 
 uint32_t PerfBackend::SourceOf(uint64_t id) const {
-  const size_t planned = PlannedEventOf(id);
-  return planned < plan_.events.size() ? static_cast<uint32_t>(planned) : 0;
+  const Identity* identity = FindIdentity(id);
+  return identity != nullptr ? static_cast<uint32_t>(identity->planned) : 0;
 }
 
 // All events of one kind that a thread has on a CPU count the same, so the samples of one are
 // enough.
-bool PerfBackend::IsDuplicate(int cpu, size_t planned, const SampleHead& sample) {
+bool PerfBackend::IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample) {
   if (!may_see_twice_) return false;
-  return deciding_events_.try_emplace({sample.tid, cpu, planned}, sample.id).first->second !=
-         sample.id;
+  const std::tuple key(sample.tid, cpu, identity.planned, identity.generation);
+  return deciding_events_.try_emplace(key, sample.id).first->second != sample.id;
 }
 
 void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
   const auto head = ParseSampleHead(record, kPlannedSampleType);
   if (!head || static_cast<pid_t>(head->pid) != pid_) return;
-  const size_t planned = PlannedEventOf(head->id);
-  if (planned >= plan_.events.size() || IsDuplicate(cpu, planned, *head)) return;
+  const Identity* identity = FindIdentity(head->id);
+  if (identity == nullptr || IsDuplicate(cpu, *identity, *head)) return;
+  const size_t planned = identity->planned;
+  ++(plan_.events[planned].HasStack() ? stacks_ : samples_);
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
     return;
@@ -289,8 +316,8 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* 
         if (static_cast<pid_t>(fork->pid) != pid_) return;
         has_new_threads_ = sees_new_threads_ = true;
         // Its number may have been that of an older thread.
-        deciding_events_.erase(deciding_events_.lower_bound({fork->tid, INT_MIN, 0}),
-                               deciding_events_.lower_bound({fork->tid + 1, INT_MIN, 0}));
+        deciding_events_.erase(deciding_events_.lower_bound({fork->tid, INT_MIN, 0, 0}),
+                               deciding_events_.lower_bound({fork->tid + 1, INT_MIN, 0, 0}));
       }
       break;
     case PERF_RECORD_LOST:
@@ -311,7 +338,7 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* 
 
 Status PerfBackend::AttachNewThreads() {
   has_new_threads_ = false;
-  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(target_));
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   const auto ended = [&threads](pid_t tid) {
     return !std::binary_search(threads.begin(), threads.end(), tid);
   };
@@ -321,7 +348,7 @@ Status PerfBackend::AttachNewThreads() {
                        [&](const Event& event) { return event.tid == ring.tid && event.ended; });
   });
   for (const Event& event : events_) {
-    if (event.ended) planned_by_id_.erase(event.id);
+    if (event.ended) identities_.erase(event.id);
   }
   std::erase_if(events_, [](const Event& event) { return event.ended; });
   for (Event& event : events_) event.ended = ended(event.tid);
@@ -342,18 +369,103 @@ void PerfBackend::RedrawPeriods() {
   }
 }
 
+void PerfBackend::ScaleAll(double factor) {
+  for (PlannedEvent& planned : plan_.events) ScalePeriods(factor, period_mode_, &planned);
+}
+
+uint64_t PerfBackend::SamplingNs() const { return samples_ * kSampleNs + stacks_ * kStackNs; }
+
+// Events are opened anew: the kernel would change the period of an event that has been inherited in
+// the thread that it was opened for, and nowhere else, and a clock would go on reporting the old
+// one with its samples.
+Status PerfBackend::SetPeriodFactor(double factor, SampleSink* sink) {
+  Drain(sink);
+  std::erase_if(identities_,
+                [this](const auto& known) { return known.second.generation != generation_; });
+  std::erase_if(deciding_events_,
+                [this](const auto& known) { return std::get<3>(known.first) != generation_; });
+  ScaleAll(factor);
+  Status status = per_thread_ ? ReopenThreads(sink) : ReopenProcess(sink);
+  if (status.ok()) {
+    factor_ = factor;
+  } else {
+    ScaleAll(factor_);
+  }
+  drain_interval_ms_ = ChooseDrainInterval();
+  RedrawPeriods();
+  return status;
+}
+
+// A thread has a ring of its own here, which ends with its event.
+Status PerfBackend::ReopenThreads(SampleSink* sink) {
+  Disable();
+  Drain(sink);
+  rings_.clear();
+  RetireEvents(std::move(events_));
+  events_.clear();
+  attached_.clear();
+  ++generation_;
+  return AttachProcess();
+}
+
+// The new events are there before the old ones go, so that no mapping is missed in between.
+Status PerfBackend::ReopenProcess(SampleSink* sink) {
+  std::vector<Event> old = std::move(events_);
+  std::set<pid_t> old_attached = std::move(attached_);
+  events_.clear();
+  attached_.clear();
+  ++generation_;
+  for (PlannedEvent& planned : plan_.events) {
+    for (PlannedEvent::Variant& variant : planned.variants) variant.attr.disabled = 1;
+  }
+  Status status = AttachProcess();
+  for (PlannedEvent& planned : plan_.events) {
+    for (PlannedEvent::Variant& variant : planned.variants) variant.attr.disabled = 0;
+  }
+  if (!status.ok()) {
+    RetireEvents(std::move(events_));
+    events_ = std::move(old);
+    attached_ = std::move(old_attached);
+    --generation_;
+    return status;
+  }
+  for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_ENABLE, 0);
+  for (const Event& event : old) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  RetireEvents(std::move(old));
+  Drain(sink);
+  return status;
+}
+
+// Keeps those that a ring is of.
+void PerfBackend::RetireEvents(std::vector<Event> events) {
+  for (Event& event : events) {
+    const bool has_ring = std::any_of(rings_.begin(), rings_.end(),
+                                      [&](const Ring& ring) { return ring.fd == event.fd.get(); });
+    if (has_ring) {
+      retired_.push_back(std::move(event));
+    } else if (!IsPerfEvent(event.fd.get())) {
+      (void)event.fd.Release();
+    }
+  }
+}
+
 void PerfBackend::Disable() {
   for (const Event& event : events_) ::ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  if (observer_ != nullptr) observer_->Disable();
 }
 
 void PerfBackend::Close() {
   rings_.clear();
-  for (Event& event : events_) {
-    if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
+  for (std::vector<Event>* events : {&events_, &retired_}) {
+    for (Event& event : *events) {
+      if (!IsPerfEvent(event.fd.get())) (void)event.fd.Release();
+    }
+    events->clear();
   }
-  events_.clear();
+  if (observer_ != nullptr) observer_->Close();
+  observer_.reset();
   attached_.clear();
-  planned_by_id_.clear();
+  identities_.clear();
   has_new_threads_ = false;
   may_see_twice_ = false;
   deciding_events_.clear();
@@ -361,12 +473,13 @@ void PerfBackend::Close() {
 
 void PerfBackend::ForgetInChild() {
   for (Ring& ring : rings_) ring.buffer.Forget();
+  if (observer_ != nullptr) observer_->ForgetInChild();
   Close();
 }
 
 // A quarter of a ring must not fill up in between.
 int PerfBackend::ChooseDrainInterval() const {
-  constexpr double kMaxIntervalMs = 100;
+  const double kMaxIntervalMs = std::min(100 * factor_, 1000.0);
   constexpr double kSampleBytes = 56;
   constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
@@ -379,9 +492,9 @@ int PerfBackend::ChooseDrainInterval() const {
                                  : UnitOf(choice.event) == Unit::kTakenBranches
                                      ? kFastestBranchesPerMs
                                      : kFastestEventsPerMs;
-    const double samples_per_ms = choice.period == 0
-                                      ? static_cast<double>(choice.frequency_hz) / 1000
-                                      : events_per_ms / static_cast<double>(choice.period);
+    const double samples_per_ms =
+        choice.period == 0 ? static_cast<double>(choice.frequency_hz) / 1000 / factor_
+                           : events_per_ms / static_cast<double>(choice.period) / factor_;
     const bool has_stack = planned.HasStack() || choice.ebs_method == EbsMethod::kIpPlusOne;
     bytes_per_ms += samples_per_ms * (kSampleBytes + (has_stack ? kStackBytes : 0));
   }

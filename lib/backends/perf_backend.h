@@ -8,6 +8,7 @@
 #define HBBP_LIB_BACKENDS_PERF_BACKEND_H_
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -40,6 +41,9 @@ class PerfBackend : public Backend {
   void Drain(SampleSink* sink) override;
   void Disable() override;
   void Close() override;
+  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  uint64_t SamplingNs() const override;
+  uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
   void ForgetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
 
@@ -55,15 +59,21 @@ class PerfBackend : public Backend {
     pid_t tid;
     int cpu;
     size_t planned;  // index in plan_.events
-    uint64_t id;     // of its samples; 0 if there is one planned event only
+    uint64_t id;     // of its samples
     UniqueFd fd;
     bool ended = false;
   };
   struct Ring {
     int cpu;    // -1: of one thread
     pid_t tid;  // of the thread whose event it was mapped from
-    int fd;     // of that event, which outlives the ring
+    int fd;     // of that event, or of a retired one, which outlives the ring
     RingBuffer buffer;
+  };
+
+  // What an id stands for. Periods change by opening events anew, generation after generation.
+  struct Identity {
+    size_t planned = 0;
+    uint32_t generation = 0;
   };
 
   StatusOr<EventPlan> MakePlan(const BackendConfig& config) const;
@@ -78,9 +88,13 @@ class PerfBackend : public Backend {
   void DeliverStack(const SampleHead& head, size_t planned, std::span<const uint8_t> record,
                     SampleSink* sink);
   void TellLosses(SampleSink* sink);
-  size_t PlannedEventOf(uint64_t id) const;
+  Status ReopenThreads(SampleSink* sink);
+  Status ReopenProcess(SampleSink* sink);
+  void RetireEvents(std::vector<Event> events);
+  void ScaleAll(double factor);
+  const Identity* FindIdentity(uint64_t id) const;
   uint32_t SourceOf(uint64_t id) const;
-  bool IsDuplicate(int cpu, size_t planned, const SampleHead& sample);
+  bool IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample);
   void RedrawPeriods();
   int ChooseDrainInterval() const;
 
@@ -98,13 +112,23 @@ class PerfBackend : public Backend {
   int drain_interval_ms_ = 1;
   std::vector<int> cpus_;
   std::set<pid_t> attached_;
+  std::vector<pid_t> only_threads_;  // sorted; empty: all
+  PeriodMode period_mode_ = PeriodMode::kPrime;
+  double factor_ = 1;
+  uint32_t generation_ = 0;
   std::vector<Event> events_;
+  // Of earlier generations: they are disabled, but rings are theirs.
+  std::vector<Event> retired_;
+  uint64_t samples_ = 0;
+  uint64_t stacks_ = 0;
+  // Of mappings and new threads, where the events of samples follow some threads only.
+  std::unique_ptr<PerfBackend> observer_;
   std::vector<Ring> rings_;
-  std::map<uint64_t, size_t> planned_by_id_;  // if there are several planned events
-  bool has_new_threads_ = false;              // FORK records told of some since the last look
+  std::map<uint64_t, Identity> identities_;  // by id
+  bool has_new_threads_ = false;             // FORK records told of some since the last look
   bool may_see_twice_ = false;  // some threads may have events of their own and inherited ones
-  // By thread, CPU and planned event: the id of the event whose samples are delivered.
-  std::map<std::tuple<uint32_t, int, size_t>, uint64_t> deciding_events_;
+  // By thread, CPU, planned event and generation: the id of the event whose samples are delivered.
+  std::map<std::tuple<uint32_t, int, size_t, uint32_t>, uint64_t> deciding_events_;
   BranchStackBursts bursts_;
   IpCorrection correction_;
   SampleRecord sample_;

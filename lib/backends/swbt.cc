@@ -26,6 +26,8 @@ constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
 // Of CPU time, what handlers may take at the default period (docs/results.md has the measurements).
 constexpr uint64_t kHandlerShareDivisor = 800;
+// Of a signal that begins no burst, about, with what the kernel does for it.
+constexpr uint64_t kSignalNs = 5'000;
 constexpr uint64_t kShortestClockPeriodNs = 20'011;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
@@ -97,9 +99,11 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "software branch tracing works in the process that it traces only");
   }
   excluded_ = excluded;
+  only_threads_ = config.threads;
   most_events_ = DescriptorBudget();
   missed_threads_ = 0;
   last_sampler_ = 0;
+  HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_));
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
@@ -178,6 +182,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
     if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
+    LengthenPeriod(config.max_overhead, is_clock);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       has_events_ = true;
       choice->event = candidate.event;
@@ -200,12 +205,24 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
             : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
                                        : kDefaultClockPeriodNs;
   period_ = std::max(period_, kShortestClockPeriodNs);
+  LengthenPeriod(config.max_overhead, /*is_clock=*/true);
   choice->event = EventKind::kTaskClock;
   choice->period = period_;
   rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
   if (!refusal.ok()) rung_ += ": " + refusal.message();
   choice->note = rung_;
   return OkStatus();
+}
+
+// Signals alone may take half of what is allowed.
+void SwbtBackend::LengthenPeriod(double max_overhead, bool is_clock) {
+  constexpr double kFastestEventsPerNs = 20;
+  if (max_overhead == 0) return;
+  const double least_ns = 2 * static_cast<double>(kSignalNs) / max_overhead;
+  const double least = is_clock ? least_ns : least_ns * kFastestEventsPerNs;
+  if (static_cast<double>(period_) < least) {
+    period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(least, 1e15)));
+  }
 }
 
 bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
@@ -216,6 +233,7 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
     return probe.valid();
   };
   attr_ = MakeSigtrapAttr(type, config, period_);
+  if (!only_threads_.empty()) attr_.inherit = attr_.inherit_thread = 0;
   rung_ = std::string("perf event ") + EventName(event) + " with sigtrap, breakpoints";
   uses_real_time_signals_ = force_real_time_signals_;
   if (!uses_real_time_signals_) {
@@ -240,6 +258,11 @@ void SwbtBackend::ChooseBudget(const BackendConfig& config, Unit unit) {
       config.period == 0 && config.frequency_hz == 0 && config.trace_mode == TraceMode::kLookAhead;
   const uint64_t period_ns = unit == Unit::kNanoseconds ? period_ : kDefaultClockPeriodNs;
   sample_budget_ns_ = is_default ? period_ns / kHandlerShareDivisor : 0;
+  if (config.max_overhead == 0) return;
+  // What the signals leave.
+  const double share = config.max_overhead / 2;
+  sample_budget_ns_ =
+      std::max(uint64_t{1}, static_cast<uint64_t>(static_cast<double>(period_ns) * share));
 }
 
 // Half of the buffers must not fill up in between.
@@ -267,7 +290,7 @@ Status SwbtBackend::AttachThreads() {
 }
 
 Status SwbtBackend::AttachNewThreads(size_t* found) {
-  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreads());
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreadsAmong(only_threads_));
   if (!threads_inherit_) {
     std::erase_if(samplers_, [&alive](const auto& sampler) {
       return !std::binary_search(alive.begin(), alive.end(), sampler.first);
@@ -298,7 +321,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   }
   if (!sampler.ok()) return sampler.status();
   ++last_sampler_;
-  if (!sampler->IsInherited()) threads_inherit_ = false;
+  if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
   return OkStatus();
 }
@@ -430,6 +453,23 @@ void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
     sink->OnMapping(std::move(event));
   }
   known_code_ = std::move(code);
+}
+
+// Handlers have so much less time for bursts; a burst stands for the samples that were left out
+// before it.
+Status SwbtBackend::SetPeriodFactor(double factor, SampleSink*) {
+  if (sample_budget_ns_ == 0) return OkStatus();
+  const double budget_ns = static_cast<double>(sample_budget_ns_) / factor;
+  trace::Tracer::Get().SetSampleBudget(std::max(uint64_t{1}, static_cast<uint64_t>(budget_ns)));
+  return OkStatus();
+}
+
+uint64_t SwbtBackend::SamplingNs() const {
+  uint64_t sums[trace::kCounters];
+  trace::Tracer::Get().ReadCounters(sums);
+  const uint64_t signals = sums[static_cast<int>(trace::Counter::kBursts)] +
+                           sums[static_cast<int>(trace::Counter::kOverBudget)];
+  return sums[static_cast<int>(trace::Counter::kHandlerNs)] + signals * kSignalNs;
 }
 
 void SwbtBackend::Disable() {

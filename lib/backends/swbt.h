@@ -35,6 +35,10 @@ class SwbtBackend : public Backend {
   void Drain(SampleSink* sink) override;
   void Disable() override;
   void Close() override;
+  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  uint64_t SamplingNs() const override;
+  // The tracer's memory is the process's, and stays.
+  uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override;
   int DrainIntervalMs() const override;
 
@@ -46,6 +50,7 @@ class SwbtBackend : public Backend {
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void ChooseBudget(const BackendConfig& config, Unit unit);
+  void LengthenPeriod(double max_overhead, bool is_clock);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
@@ -63,6 +68,7 @@ class SwbtBackend : public Backend {
   perf_event_attr attr_;
   uint64_t period_ = 0;
   pid_t excluded_ = 0;
+  std::vector<pid_t> only_threads_;          // sorted; empty: all
   size_t most_events_ = 0;                   // descriptors that may be used
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;

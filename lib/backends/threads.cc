@@ -26,4 +26,22 @@ StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   return threads;
 }
 
+StatusOr<std::vector<pid_t>> ListThreadsAmong(const std::vector<pid_t>& only, pid_t pid) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreads(pid));
+  if (!only.empty()) {
+    std::erase_if(
+        threads, [&only](pid_t tid) { return !std::binary_search(only.begin(), only.end(), tid); });
+  }
+  return threads;
+}
+
+Status CheckThreads(const std::vector<pid_t>& threads, pid_t pid) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreads(pid));
+  for (const pid_t tid : threads) {
+    if (std::binary_search(alive.begin(), alive.end(), tid)) continue;
+    return MakeStatus(StatusCode::kNotFound, "the process has no thread %d", tid);
+  }
+  return OkStatus();
+}
+
 }  // namespace hbbp

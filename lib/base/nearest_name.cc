@@ -53,4 +53,20 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string_view
   return "; did you mean '" + std::string(nearest) + "'?";
 }
 
+std::string DidYouMeanOneOf(std::string_view name, const std::vector<std::string_view>& names,
+                            std::string_view listed_by) {
+  const std::string meant = DidYouMean(name, names);
+  if (!meant.empty()) return meant;
+  // Of the 1023 characters of an error, some are for what was wrong.
+  constexpr size_t kMostPrinted = 700;
+  std::string choices;
+  for (const std::string_view choice : names) {
+    if (choice.empty()) continue;
+    choices += choices.empty() ? "; choose from " : ", ";
+    choices += choice;
+    if (choices.size() > kMostPrinted) return std::string(listed_by);
+  }
+  return choices;
+}
+
 }  // namespace hbbp

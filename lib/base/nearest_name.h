@@ -20,6 +20,11 @@ std::string_view NearestName(std::string_view name, const std::vector<std::strin
 // "; did you mean 'nearest'?", or nothing.
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& names);
 
+// The same, and where no name is near, "; choose from a, b, c". Too many to print: `listed_by`
+// instead, which says where they are listed ("; ..."). Names that are empty are no choice.
+std::string DidYouMeanOneOf(std::string_view name, const std::vector<std::string_view>& names,
+                            std::string_view listed_by = "");
+
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_BASE_NEAREST_NAME_H_

@@ -29,6 +29,7 @@ enum class StatusCode : int32_t {
   kVersion = -10,
   kMismatch = -11,
   kInternal = -12,
+  kCancelled = -13,
 };
 
 class [[nodiscard]] Status {

@@ -19,6 +19,7 @@ static_assert(SameCode(StatusCode::kBusy, HBBP_ERROR_BUSY));
 static_assert(SameCode(StatusCode::kVersion, HBBP_ERROR_VERSION));
 static_assert(SameCode(StatusCode::kMismatch, HBBP_ERROR_MISMATCH));
 static_assert(SameCode(StatusCode::kInternal, HBBP_ERROR_INTERNAL));
+static_assert(SameCode(StatusCode::kCancelled, HBBP_ERROR_CANCELLED));
 
 }  // namespace
 
@@ -72,6 +73,8 @@ extern "C" HBBP_API const char* hbbp_status_name(hbbp_status status) {
       return "HBBP_ERROR_MISMATCH";
     case HBBP_ERROR_INTERNAL:
       return "HBBP_ERROR_INTERNAL";
+    case HBBP_ERROR_CANCELLED:
+      return "HBBP_ERROR_CANCELLED";
     default:
       return "unknown status";
   }

@@ -71,9 +71,10 @@ StatusOr<FedSession*> FedOf(const char* function, hbbp_session* session) {
 Status CheckElements(const char* function, const char* name, const void* elements, size_t count,
                      size_t size, size_t smallest) {
   if (elements == nullptr && count != 0) return NullArgument(function, name);
-  if (size >= smallest && size <= 4096) return OkStatus();
+  if (size >= smallest && size <= 4096 && size % alignof(uint64_t) == 0) return OkStatus();
   return MakeStatus(StatusCode::kInvalidArgument,
-                    "%s: %zu as the size of an element of %s, which has at least %zu bytes",
+                    "%s: %zu as the size of an element of %s, which has at least %zu bytes and a "
+                    "multiple of 8",
                     function, size, name, smallest);
 }
 

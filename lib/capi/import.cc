@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/import_files.h"
 #include "capi/profile_handle.h"
 #include "capi/slice_option.h"
@@ -37,11 +38,7 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_import_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
-  if (given.progress != nullptr) {
-    options->progress = [given](uint64_t done, uint64_t all) {
-      given.progress(done, all, given.user_data);
-    };
-  }
+  options->work = hbbp::capi::WorkOf(given.progress, given.user_data, given.cancel);
   return OkStatus();
 }
 

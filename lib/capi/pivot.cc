@@ -198,7 +198,8 @@ HBBP_API hbbp_status hbbp_pivot_label_at(const hbbp_pivot* pivot, hbbp_pivot_axi
     HBBP_INIT(hbbp_pivot_label, full);
     full.kind = static_cast<hbbp_label_kind>(found.kind);
     full.text = found.text.c_str();
-    full.number = found.number;
+    // Numbers of words are those of this version of the library.
+    if (found.kind != LabelKind::kText) full.number = found.number;
     full.index = found.index;
     return WriteOutput(full, "hbbp_pivot_label", label);
   });
@@ -263,7 +264,10 @@ HBBP_API hbbp_status hbbp_ratios_at(const hbbp_ratios* ratios, size_t index, hbb
     full.is_known = found.value ? 1 : 0;
     full.group = found.group;
     full.name = found.name;
-    full.value = found.value.value_or(0);
+    if (found.value) {
+      full.value = found.value->count;
+      full.standard_error = found.value->standard_error;
+    }
     full.unit = found.unit;
     return WriteOutput(full, "hbbp_ratio", ratio);
   });

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/profile_handle.h"
 #include "profile/module_capture.h"
 #include "profile/profile_file.h"
@@ -137,6 +138,16 @@ HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile* profile, const hbbp_k
   });
 }
 
+HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile* profile,
+                                          const hbbp_work_options* work, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_resolve", "profile");
+    HBBP_INIT(hbbp_work_options, full);
+    if (work != nullptr) HBBP_RETURN_IF_ERROR(ReadInput(work, "hbbp_work_options", &full));
+    return profile->resolved.Resolve(WorkOf(full.progress, full.user_data, full.cancel));
+  });
+}
+
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
                                        hbbp_error* error) {
   return Guard(error, [&]() -> Status {
@@ -180,7 +191,7 @@ HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile* profile, uin
       return MakeStatus(StatusCode::kNotFound,
                         "hbbp_profile_select_thread: no sample of a thread %u", tid);
     }
-    *selected = new hbbp_profile(*std::move(data));
+    *selected = new hbbp_profile(*std::move(data), profile->resolved);
     return OkStatus();
   });
 }

@@ -11,6 +11,12 @@
 struct hbbp_profile {
   explicit hbbp_profile(hbbp::ProfileData data) : resolved(std::move(data)) {}
 
+  // Part of another profile, which is resolved as that is.
+  hbbp_profile(hbbp::ProfileData data, const hbbp::ResolvedProfile& whole)
+      : hbbp_profile(std::move(data)) {
+    resolved.SetOptionsOf(whole);
+  }
+
   hbbp::ResolvedProfile resolved;
 };
 

@@ -1,11 +1,14 @@
 #include <hbbp/session.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/loaded_code.h"
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/profile_handle.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
@@ -40,6 +43,11 @@ static_assert(static_cast<int>(hbbp::PeriodMode::kRandom) == HBBP_PERIOD_RANDOM)
 static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAHEAD);
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
+
+static_assert(static_cast<int>(hbbp::LogLevel::kError) == HBBP_LOG_ERROR);
+static_assert(static_cast<int>(hbbp::LogLevel::kWarning) == HBBP_LOG_WARNING);
+static_assert(static_cast<int>(hbbp::LogLevel::kInfo) == HBBP_LOG_INFO);
+static_assert(static_cast<int>(hbbp::LogLevel::kDebug) == HBBP_LOG_DEBUG);
 
 namespace {
 
@@ -151,6 +159,48 @@ Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config)
   return OkStatus();
 }
 
+Status ReadThreads(const hbbp_session_options& options, std::vector<pid_t>* threads) {
+  if (options.thread_count == 0) return OkStatus();
+  if (options.threads == nullptr) return NullArgument("hbbp_session_create", "options.threads");
+  for (uint32_t i = 0; i < options.thread_count; ++i) {
+    if (options.threads[i] == 0 || options.threads[i] > INT32_MAX) {
+      return OutOfRange("threads", "ids of threads, as gettid gives them");
+    }
+    threads->push_back(static_cast<pid_t>(options.threads[i]));
+  }
+  std::sort(threads->begin(), threads->end());
+  threads->erase(std::unique(threads->begin(), threads->end()), threads->end());
+  return OkStatus();
+}
+
+Status ReadLog(const hbbp_session_options& options, hbbp::LogSettings* log) {
+  if (options.log_level < 0 || options.log_level > HBBP_LOG_DEBUG) {
+    return OutOfRange("log_level", "a HBBP_LOG_ value, or 0");
+  }
+  if (options.log == nullptr) return OkStatus();
+  if (options.log_level != 0) log->level = static_cast<hbbp::LogLevel>(options.log_level);
+  log->log = [call = options.log, user = options.log_user_data](hbbp::LogLevel level,
+                                                                const char* message) {
+    call(static_cast<hbbp_log_level>(level), message, user);
+  };
+  return OkStatus();
+}
+
+Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSettings* settings) {
+  HBBP_RETURN_IF_ERROR(ReadThreads(options, &settings->backend.threads));
+  HBBP_RETURN_IF_ERROR(ReadLog(options, &settings->log));
+  if (!(options.max_overhead >= 0 && options.max_overhead <= 1)) {
+    return OutOfRange("max_overhead", "a fraction, from 0 to 1");
+  }
+  settings->backend.max_overhead = options.max_overhead;
+  if (options.max_memory != 0 && options.max_memory < HBBP_LEAST_MEMORY) {
+    return OutOfRange("max_memory", "at least 1048576 bytes, or 0");
+  }
+  settings->max_memory = options.max_memory;
+  settings->backend.most_buffer_bytes = options.max_memory / 4;
+  return ReadAllocator(options.allocator, &settings->allocator);
+}
+
 }  // namespace
 
 extern "C" {
@@ -167,6 +217,8 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     HBBP_RETURN_IF_ERROR(CheckSlice("hbbp_session_options", full.slice_ns));
     settings.slice_ns = full.slice_ns;
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
+    HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
+    hbbp::KeepThisCodeLoaded();
     const hbbp::SourceKind kind{full.source};
     *session = new hbbp_session(std::make_unique<hbbp::Session>(hbbp::MakeBackend(kind), settings));
     return OkStatus();
@@ -217,6 +269,13 @@ HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_i
     full.duration_ns = now.duration_ns;
     full.waiting = now.waiting;
     full.dropped = now.dropped;
+    full.cpu_ns = now.cpu_ns;
+    full.overhead_ns = now.overhead_ns;
+    full.recent_overhead = now.recent_overhead;
+    full.period_factor = now.period_factor;
+    full.period_changes = now.period_changes;
+    full.memory_bytes = now.memory_bytes;
+    full.peak_memory_bytes = now.peak_memory_bytes;
     return WriteOutput(full, "hbbp_session_info", info);
   });
 }

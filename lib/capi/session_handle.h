@@ -12,11 +12,11 @@
 
 struct hbbp_session {
   explicit hbbp_session(std::unique_ptr<hbbp::Session> session) : live(std::move(session)) {}
-  explicit hbbp_session(std::unique_ptr<hbbp::FedSession> session) : fed(std::move(session)) {}
+  explicit hbbp_session(std::shared_ptr<hbbp::FedSession> session) : fed(std::move(session)) {}
 
   // One of them is NULL.
   const std::unique_ptr<hbbp::Session> live;
-  const std::unique_ptr<hbbp::FedSession> fed;
+  const std::shared_ptr<hbbp::FedSession> fed;  // also of the backends plugged into it
 };
 
 #endif  // HBBP_LIB_CAPI_SESSION_HANDLE_H_

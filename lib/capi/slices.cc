@@ -16,7 +16,6 @@ using hbbp::capi::NullArgument;
 using hbbp::capi::WriteOutput;
 
 static_assert(HBBP_MOST_SLICES == hbbp::SliceClock::kMostSlices);
-static_assert(HBBP_LONGEST_SLICE_NS <= hbbp::SliceClock::kWidestNs);
 
 extern "C" {
 
@@ -33,9 +32,10 @@ HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile* profile, size_t i
     const ProfileData& data = profile->resolved.data();
     if (index >= data.slices.count) return BadIndex(kFunction, index, data.slices.count);
     HBBP_INIT(hbbp_slice, full);
-    full.start_ns = index * data.slices.width_ns;
-    full.end_ns = full.start_ns + data.slices.width_ns;
-    full.samples = profile->resolved.SamplesOfSlice(static_cast<uint32_t>(index));
+    const auto slice_index = static_cast<uint32_t>(index);
+    full.start_ns = data.slices.StartOf(slice_index);
+    full.end_ns = data.slices.EndOf(slice_index);
+    full.samples = profile->resolved.SamplesOfSlice(slice_index);
     return WriteOutput(full, "hbbp_slice", slice);
   });
 }
@@ -49,7 +49,7 @@ HBBP_API hbbp_status hbbp_profile_select_slice(const hbbp_profile* profile, size
     const ProfileData& data = profile->resolved.data();
     if (index >= data.slices.count) return BadIndex(kFunction, index, data.slices.count);
     std::optional<ProfileData> part = SelectSlice(data, static_cast<uint32_t>(index));
-    *selected = new hbbp_profile(*std::move(part));
+    *selected = new hbbp_profile(*std::move(part), profile->resolved);
     return OkStatus();
   });
 }

@@ -18,6 +18,7 @@
 #include "image/debuginfod.h"
 #include "image/elf_file.h"
 #include "image/file_bytes.h"
+#include "image/unpacked_debug.h"
 
 namespace hbbp {
 namespace {
@@ -170,6 +171,7 @@ class Search {
         found.info_bytes = header.ch_size;
       }
     }
+    found.is_packed = IsWorthUnpacking(file);
     FindShared(file, &found);
     return found;
   }
@@ -212,9 +214,9 @@ class Search {
     if (!absent_.empty()) {
       absl::StrAppend(&message, "; there is no ", absl::StrJoin(absent_, ", "));
     }
-    absl::StrAppend(&message, is_mismatch_ ? "; install the debug package of this very version"
-                                           : "; compile with -g, or install the debug package of "
-                                             "it (Debian: NAME-dbgsym)");
+    absl::StrAppend(
+        &message, "; ",
+        is_mismatch_ ? "install the debug package of this very version" : target_.advice);
     if (!options_.use_debuginfod) absl::StrAppend(&message, ", or allow debuginfod");
     return Status(is_mismatch_ ? StatusCode::kMismatch : StatusCode::kNotFound, std::move(message));
   }

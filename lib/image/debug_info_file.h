@@ -23,6 +23,8 @@ struct DebugTarget {
   std::string path;  // of the module, for .gnu_debuglink and messages
   int fd = -1;       // the module itself, borrowed; -1: it is gone
   std::span<const uint8_t> build_id;
+  // Where a message says that there is none.
+  std::string advice = "compile with -g, or install the debug package of it (Debian: NAME-dbgsym)";
 };
 
 struct DebugInfoFile {
@@ -31,6 +33,7 @@ struct DebugInfoFile {
   UniqueFd shared_fd;  // what .gnu_debugaltlink names, if anything
   std::string shared_path;
   uint64_t info_bytes = 0;  // of .debug_info
+  bool is_packed = false;   // better read by way of UnpackDebugSections
   std::string problem;      // what is missing all the same; one line, may be empty
 };
 

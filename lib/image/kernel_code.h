@@ -32,6 +32,7 @@ struct KernelParts {
   uint64_t symbols_slide = 0;
   std::shared_ptr<const KernelCore> core;
   std::shared_ptr<const ElfImage> vmlinux;
+  std::string vmlinux_path;
   uint64_t vmlinux_slide = 0;
   std::vector<NamedRange> functions;  // noted when it ran; by address, without overlaps
   std::vector<NamedRange> modules;    // where kernel modules, and the kernel, were loaded; likewise
@@ -48,6 +49,8 @@ class KernelCode : public ModuleCode {
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
   // "nvme_irq [nvme]" in kernel modules, as kallsyms has it; "[nvme]" if only the module is known.
   std::string FunctionName(ModuleAddress address) const override;
+
+  const KernelParts& parts() const { return parts_; }
 
   // Is the byte at `address` what was in memory, and not what a static file has?
   bool IsLive(ModuleAddress address) const;

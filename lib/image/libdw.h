@@ -33,6 +33,7 @@
   X(lineendsequence)            \
   X(lineno)                     \
   X(linesrc)                    \
+  X(lowpc)                      \
   X(offdie)                     \
   X(onesrcline)                 \
   X(ranges)                     \

@@ -98,8 +98,8 @@ class Reader {
                      [](const LineRow& a, const LineRow& b) { return a.address < b.address; });
   }
 
-  void ReadScopes(Dwarf_Die* unit) {
-    if (libdw_.getsrcfiles_(unit, &source_files_, &source_file_count_) != 0) {
+  void ReadScopes(Dwarf_Die* unit, Dwarf_Die* files) {
+    if (libdw_.getsrcfiles_(files, &source_files_, &source_file_count_) != 0) {
       source_files_ = nullptr;
     }
     struct Level {
@@ -307,12 +307,20 @@ std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t mo
   return ranges;
 }
 
-LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* split) {
+LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit) {
   LineUnit lines;
   Reader reader(libdw, &lines);
   reader.ReadFolder(unit);
   reader.ReadRows(unit);
-  reader.ReadScopes(split != nullptr ? split : unit);
+  return lines;
+}
+
+LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files) {
+  LineUnit lines;
+  Reader reader(libdw, &lines);
+  reader.ReadFolder(unit);
+  reader.ReadRows(unit);
+  reader.ReadScopes(functions, files);
   reader.Finish();
   return lines;
 }

@@ -60,9 +60,13 @@ struct LineUnit {
   size_t MemoryBytes() const;
 };
 
-// `unit` is the DIE of a unit; `split` is that of its split unit, or null. Damaged parts are left
-// out: DWARF of any content terminates, in time and memory that its size bounds.
-LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* split);
+// `unit` is the DIE of a unit, `functions` that of the unit that has its functions: the same if it
+// is not split; `files` that of the unit whose table of files those refer to. Damaged parts are
+// left out: DWARF of any content terminates, in time and memory that its size bounds.
+LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files);
+
+// Its rows and files only.
+LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit);
 
 // The first ranges of code of a DIE, `most` at most, without those that linkers leave behind of
 // functions that they dropped.

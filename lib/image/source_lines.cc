@@ -4,17 +4,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <initializer_list>
-#include <list>
 #include <mutex>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "image/libdw.h"
 #include "image/line_unit.h"
+#include "image/split_units.h"
+#include "image/unpacked_debug.h"
 
 namespace hbbp {
 namespace {
@@ -46,27 +45,38 @@ class FileIdentity {
   bool is_known_ = false;
 };
 
-bool IsRegularFile(const std::string& path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 // libdw's own estimate of a row and what hangs on it.
 constexpr uint64_t kLibdwBytesPerRow = 64;
 constexpr uint64_t kLibdwBytesPerScope = 64;
-// Each split unit that libdw opens keeps a descriptor.
-constexpr size_t kMaxSplitUnits = 64;
+
+// What libdw has open. What it decoded, and the files of split units, it keeps until it is closed.
+struct OpenDwarf {
+  explicit OpenDwarf(const Libdw& functions) : libdw(functions) {}
+  OpenDwarf(const OpenDwarf&) = delete;
+  ~OpenDwarf() {
+    if (dwarf != nullptr) libdw.end_(dwarf);
+    if (shared != nullptr) libdw.end_(shared);
+  }
+
+  // Is it better to begin anew than to go on?
+  bool IsUsedUp(LineCost limit) const {
+    return cost.bytes > limit.bytes / 2 || cost.descriptors > limit.descriptors / 2;
+  }
+
+  const Libdw& libdw;
+  Dwarf* dwarf = nullptr;
+  Dwarf* shared = nullptr;
+  LineCost cost;
+};
 
 // A decoded unit, with those of its strings that were handed out.
 struct KeptUnit {
-  KeptUnit(uint32_t unit_number, LineUnit decoded)
-      : number(unit_number),
-        unit(std::move(decoded)),
+  explicit KeptUnit(LineUnit decoded)
+      : unit(std::move(decoded)),
         files(unit.files.size()),
         names(unit.names.size()),
         bytes(unit.MemoryBytes() + (files.size() + names.size()) * sizeof(std::string_view)) {}
 
-  uint32_t number;
   LineUnit unit;
   std::vector<std::string_view> files;
   std::vector<std::string_view> names;
@@ -76,49 +86,57 @@ struct KeptUnit {
 }  // namespace
 
 struct SourceLines::State {
-  using Kept = std::list<KeptUnit>;  // used last: first
-
   State(const Libdw& functions, DebugInfoFile debug_file, std::string module_path,
-        SourceOptions source_options)
+        SourceOptions source_options, std::shared_ptr<LineMemory> line_memory)
       : libdw(functions),
         file(std::move(debug_file)),
         identity(file.fd.get()),
         module(std::move(module_path)),
         options(std::move(source_options)),
-        problem(file.problem) {}
-  ~State() { CloseDwarf(); }
+        memory(std::move(line_memory)),
+        problem(file.problem),
+        split_units(libdw, file, module) {}
+  ~State() {
+    memory->Drop(open.lock().get());
+    for (const std::weak_ptr<KeptUnit>& unit : units) memory->Drop(unit.lock().get());
+  }
 
-  Status OpenDwarf() {
-    if (dwarf != nullptr) return OkStatus();
-    if (identity.HasChanged(file.fd.get())) {
-      return MakeStatus(StatusCode::kMismatch, "%s: was changed while it was read; start again",
-                        file.path.c_str());
-    }
-    dwarf = libdw.begin_(file.fd.get(), DWARF_C_READ);
-    if (dwarf == nullptr) {
+  StatusOr<std::shared_ptr<OpenDwarf>> Opened() {
+    std::shared_ptr<OpenDwarf> known = open.lock();
+    if (known != nullptr && !known->IsUsedUp(memory->limit())) return known;
+    if (known != nullptr) memory->Drop(known.get());
+    known.reset();
+    auto opened = std::make_unique<OpenDwarf>(libdw);
+    opened->dwarf = libdw.begin_(unpacked.valid() ? unpacked.get() : file.fd.get(), DWARF_C_READ);
+    if (opened->dwarf == nullptr) {
       return MakeStatus(StatusCode::kBadFormat,
                         "%s: DWARF cannot be read (libdw: %s); build or "
                         "install it again",
                         file.path.c_str(), libdw.Error());
     }
     if (file.shared_fd.valid()) {
-      shared = libdw.begin_(file.shared_fd.get(), DWARF_C_READ);
-      if (shared != nullptr) libdw.setalt_(dwarf, shared);
+      opened->shared = libdw.begin_(file.shared_fd.get(), DWARF_C_READ);
+      if (opened->shared != nullptr) libdw.setalt_(opened->dwarf, opened->shared);
     }
-    return OkStatus();
-  }
-
-  void CloseDwarf() {
-    if (dwarf != nullptr) libdw.end_(dwarf);
-    if (shared != nullptr) libdw.end_(shared);
-    dwarf = shared = nullptr;
-    libdw_bytes = 0;
-    split_units = 0;
+    known = std::move(opened);
+    open = known;
+    return known;
   }
 
   void Progress(uint64_t done) const {
-    if (options.progress)
-      options.progress(module, std::min(done, file.info_bytes), file.info_bytes);
+    if (!options.progress) return;
+    options.progress(module, unpacked_bytes + std::min(done, file.info_bytes),
+                     unpacked_bytes + file.info_bytes);
+  }
+
+  // Where that fails, libdw has it all in memory.
+  void Unpack() {
+    StatusOr<UniqueFd> file_of_all =
+        UnpackDebugSections(file.fd.get(), file.path, [&](uint64_t done, uint64_t total) {
+          unpacked_bytes = total;
+          if (options.progress) options.progress(module, done, total + file.info_bytes);
+        });
+    if (file_of_all.ok()) unpacked = *std::move(file_of_all);
   }
 
   void Complain(std::string text) {
@@ -126,9 +144,9 @@ struct SourceLines::State {
   }
 
   Status Index();
-  KeptUnit* UnitAt(ModuleAddress address, AddressRange* range);
-  KeptUnit* Decode(uint32_t unit);
-  bool HasSplitFile(Dwarf_Die* skeleton);
+  std::shared_ptr<KeptUnit> UnitAt(ModuleAddress address, AddressRange* range);
+  std::shared_ptr<KeptUnit> Unit(uint32_t number);
+  StatusOr<LineUnit> Decode(uint32_t number);
   // `known` is where the answer is kept.
   std::string_view Intern(const std::string& text, std::string_view* known) {
     if (known->data() == nullptr) *known = *strings.insert(text).first;
@@ -141,23 +159,23 @@ struct SourceLines::State {
   const std::string module;
   const SourceOptions options;
 
+  const std::shared_ptr<LineMemory> memory;
+
   std::mutex mutex;  // everything below
   std::string problem;
-  Dwarf* dwarf = nullptr;
-  Dwarf* shared = nullptr;
-  uint64_t libdw_bytes = 0;
-  size_t split_units = 0;
+  SplitUnits split_units;
+  UniqueFd unpacked;
+  uint64_t unpacked_bytes = 0;
+  std::weak_ptr<OpenDwarf> open;
   std::vector<UnitRange> index;      // by start
   std::vector<Dwarf_Off> unit_dies;  // offsets
-  Kept kept;
-  std::unordered_map<uint32_t, Kept::iterator> kept_by_unit;
-  uint64_t kept_bytes = 0;
+  std::vector<std::weak_ptr<KeptUnit>> units;
   uint64_t units_decoded = 0;
   std::unordered_set<std::string> strings;  // that were handed out
 };
 
 Status SourceLines::State::Index() {
-  HBBP_RETURN_IF_ERROR(OpenDwarf());
+  HBBP_ASSIGN_OR_RETURN(const std::shared_ptr<OpenDwarf> opened, Opened());
   constexpr size_t kUnitsPerReport = 64;
   // Compressed sections have less than a byte for one.
   constexpr size_t kMostRangesPerByte = 2;
@@ -168,7 +186,8 @@ Status SourceLines::State::Index() {
   uint8_t type = 0;
   int result;
   Dwarf_Off last = 0;
-  while ((result = libdw.get_units_(dwarf, unit, &unit, &version, &type, &die, nullptr)) == 0) {
+  while ((result = libdw.get_units_(opened->dwarf, unit, &unit, &version, &type, &die, nullptr)) ==
+         0) {
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const Dwarf_Off offset = libdw.dieoffset_(&die);
     const auto number = static_cast<uint32_t>(unit_dies.size());
@@ -198,11 +217,13 @@ Status SourceLines::State::Index() {
   if (index.empty() && result < 0) {
     return Status(StatusCode::kBadFormat, problem);
   }
+  units.resize(unit_dies.size());
+  memory->Use(opened, opened->cost);
   return OkStatus();
 }
 
 // Narrows `range` to the gap between units where there is none.
-KeptUnit* SourceLines::State::UnitAt(ModuleAddress address, AddressRange* range) {
+std::shared_ptr<KeptUnit> SourceLines::State::UnitAt(ModuleAddress address, AddressRange* range) {
   const auto next = std::upper_bound(
       index.begin(), index.end(), address,
       [](ModuleAddress wanted, const UnitRange& entry) { return wanted < entry.range.start; });
@@ -212,7 +233,7 @@ KeptUnit* SourceLines::State::UnitAt(ModuleAddress address, AddressRange* range)
     if (entry->range.Contains(address)) {
       range->start = std::max(range->start, entry->range.start);
       range->end = std::min(range->end, entry->range.end);
-      return Decode(entry->unit);
+      return Unit(entry->unit);
     }
     range->start = std::max(range->start, entry->range.end);
     if (entry->furthest_end <= address) break;
@@ -220,105 +241,77 @@ KeptUnit* SourceLines::State::UnitAt(ModuleAddress address, AddressRange* range)
   return nullptr;
 }
 
-// Before libdw opens the file of a split unit: it would wait for a FIFO of that name.
-bool SourceLines::State::HasSplitFile(Dwarf_Die* skeleton) {
-  Dwarf_Attribute attribute;
-  const auto string = [&](std::initializer_list<unsigned int> names) -> std::string {
-    for (const unsigned int name : names) {
-      if (libdw.attr_(skeleton, name, &attribute) == nullptr) continue;
-      const char* const text = libdw.formstring_(&attribute);
-      if (text != nullptr) return text;
-    }
-    return {};
-  };
-  const std::string name = string({DW_AT_dwo_name, DW_AT_GNU_dwo_name});
-  if (name.empty()) return false;
-  std::vector<std::string> candidates = {name};
-  if (name.front() != '/') {
-    candidates = {absl::StrCat(file.path.substr(0, file.path.rfind('/') + 1), name),
-                  absl::StrCat(string({DW_AT_comp_dir}), "/", name)};
+std::shared_ptr<KeptUnit> SourceLines::State::Unit(uint32_t number) {
+  std::shared_ptr<KeptUnit> unit = units[number].lock();
+  if (unit == nullptr) {
+    StatusOr<LineUnit> decoded = Decode(number);
+    if (!decoded.ok()) Complain(decoded.status().message());
+    ++units_decoded;
+    // By two allocations, or the weak pointer would keep the memory.
+    unit = std::make_unique<KeptUnit>(decoded.ok() ? *std::move(decoded) : LineUnit());
+    units[number] = unit;
   }
-  for (const std::string& candidate : candidates) {
-    if (IsRegularFile(candidate)) return true;
-  }
-  Complain(absl::StrCat(file.path,
-                        ": the split debug information of a unit is missing, so that "
-                        "its functions and inlining are not known; there is no ",
-                        candidates.back(),
-                        IsRegularFile(file.path + ".dwp")
-                            ? "; .dwp files are not read: keep the .dwo files"
-                            : "; keep the .dwo files of the build"));
-  return false;
+  if (!memory->IsLast(unit.get())) memory->Use(unit, {unit->bytes, 0});
+  return unit;
 }
 
-KeptUnit* SourceLines::State::Decode(uint32_t unit) {
-  if (const auto known = kept_by_unit.find(unit); known != kept_by_unit.end()) {
-    kept.splice(kept.begin(), kept, known->second);
-    return &*known->second;
+StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
+  if (identity.HasChanged(file.fd.get())) {
+    return MakeStatus(StatusCode::kMismatch, "%s: was changed while it was read; start again",
+                      file.path.c_str());
   }
-  // What libdw decoded it keeps until it is closed.
-  if (libdw_bytes > options.memory_limit || split_units >= kMaxSplitUnits) CloseDwarf();
-  Status status =
-      identity.HasChanged(file.fd.get())
-          ? MakeStatus(StatusCode::kMismatch, "%s: was changed while it was read; start again",
-                       file.path.c_str())
-          : OpenDwarf();
+  HBBP_ASSIGN_OR_RETURN(const std::shared_ptr<OpenDwarf> opened, Opened());
   Dwarf_Die die;
-  if (status.ok() && libdw.offdie_(dwarf, unit_dies[unit], &die) == nullptr) {
-    status = MakeStatus(StatusCode::kBadFormat, "%s: damaged DWARF in .debug_info at 0x%llx (%s)",
-                        file.path.c_str(), static_cast<unsigned long long>(unit_dies[unit]),
-                        libdw.Error());
+  if (libdw.offdie_(opened->dwarf, unit_dies[number], &die) == nullptr) {
+    return MakeStatus(StatusCode::kBadFormat, "%s: damaged DWARF in .debug_info at 0x%llx (%s)",
+                      file.path.c_str(), static_cast<unsigned long long>(unit_dies[number]),
+                      libdw.Error());
   }
-  LineUnit decoded;
-  if (!status.ok()) {
-    Complain(status.message());
-  } else {
-    Dwarf_Die split;
-    uint8_t type = 0;
-    Dwarf_Die* split_die = nullptr;
-    if (HasSplitFile(&die) &&
-        libdw.cu_info_(die.cu, nullptr, &type, nullptr, &split, nullptr, nullptr, nullptr) == 0 &&
-        split.addr != nullptr) {
-      split_die = &split;
-      ++split_units;
-    }
-    decoded = ReadLineUnit(libdw, &die, split_die);
-    if (!decoded.problem.empty()) {
-      Complain(absl::StrCat(file.path, ": of the unit at 0x", absl::Hex(unit_dies[unit]), " ",
-                            decoded.problem, "; its code has no lines; build or install it again"));
-    }
-    libdw_bytes +=
-        decoded.rows_read * kLibdwBytesPerRow + decoded.scopes.size() * kLibdwBytesPerScope;
+  std::string missing;
+  std::optional<SplitUnit> split = split_units.Find(&die, &missing);
+  if (!missing.empty()) Complain(std::move(missing));
+  if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
+  Dwarf_Die* const functions = split ? &split->die : &die;
+  Dwarf_Die* const files = split && split->IsOfPackage() ? &die : functions;
+  LineUnit decoded = ReadLineUnit(libdw, &die, functions, files);
+  if (!decoded.problem.empty()) {
+    Complain(absl::StrCat(file.path, ": of the unit at 0x", absl::Hex(unit_dies[number]), " ",
+                          decoded.problem, "; its code has no lines; build or install it again"));
   }
-  ++units_decoded;
-  kept.emplace_front(unit, std::move(decoded));
-  kept_bytes += kept.front().bytes;
-  kept_by_unit[unit] = kept.begin();
-  while (kept_bytes > options.memory_limit && kept.size() > 1) {
-    kept_bytes -= kept.back().bytes;
-    kept_by_unit.erase(kept.back().number);
-    kept.pop_back();
-  }
-  return &kept.front();
+  opened->cost.bytes +=
+      decoded.rows_read * kLibdwBytesPerRow + decoded.scopes.size() * kLibdwBytesPerScope;
+  memory->Use(opened, opened->cost);
+  return decoded;
 }
 
 SourceLines::SourceLines(std::unique_ptr<State> state) : state_(std::move(state)) {}
 SourceLines::~SourceLines() = default;
 
 StatusOr<std::unique_ptr<SourceLines>> SourceLines::Open(const DebugTarget& target,
-                                                         const SourceOptions& options) {
+                                                         const SourceOptions& options,
+                                                         std::shared_ptr<LineMemory> memory) {
   HBBP_ASSIGN_OR_RETURN(const Libdw* libdw, LoadLibdw());
   HBBP_ASSIGN_OR_RETURN(DebugInfoFile file, FindDebugInfo(target, options.search));
-  auto state = std::make_unique<State>(*libdw, std::move(file), target.path, options);
+  if (memory == nullptr) memory = std::make_shared<LineMemory>(options.memory_limit);
+  auto state =
+      std::make_unique<State>(*libdw, std::move(file), target.path, options, std::move(memory));
+  if (state->file.is_packed) state->Unpack();
   HBBP_RETURN_IF_ERROR(state->Index());
   return std::unique_ptr<SourceLines>(new SourceLines(std::move(state)));
 }
 
 SourcePlace SourceLines::Find(ModuleAddress address) const {
+  SourcePlace place = FindInFile({address.value - slide_});
+  if (place.range.start.value != 0) place.range.start.value += slide_;
+  if (place.range.end.value != UINT64_MAX) place.range.end.value += slide_;
+  return place;
+}
+
+SourcePlace SourceLines::FindInFile(ModuleAddress address) const {
   std::lock_guard lock(state_->mutex);
   SourcePlace place;
   place.range = {{0}, {UINT64_MAX}};
-  KeptUnit* const kept = state_->UnitAt(address, &place.range);
+  const std::shared_ptr<KeptUnit> kept = state_->UnitAt(address, &place.range);
   if (kept == nullptr) return place;
   const LineUnit& unit = kept->unit;
   const LineRow* row = unit.FindRow(address, &place.range);
@@ -347,11 +340,6 @@ const std::string& SourceLines::debug_file() const { return state_->file.path; }
 std::string SourceLines::Problem() const {
   std::lock_guard lock(state_->mutex);
   return state_->problem;
-}
-
-uint64_t SourceLines::kept_bytes() const {
-  std::lock_guard lock(state_->mutex);
-  return state_->kept_bytes;
 }
 
 uint64_t SourceLines::units_decoded() const {

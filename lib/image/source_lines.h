@@ -5,7 +5,7 @@
 //   place.frames[1]: where that one was inlined, and the function that it was inlined into; ...
 //
 // Opening reads where the units of the DWARF lie. A unit is decoded when an address of it is first
-// asked for, and the units used last are kept as far as memory_limit goes.
+// asked for, and kept as long as a LineMemory, which several modules may share, has room for it.
 #ifndef HBBP_LIB_IMAGE_SOURCE_LINES_H_
 #define HBBP_LIB_IMAGE_SOURCE_LINES_H_
 
@@ -19,6 +19,7 @@
 #include "base/address.h"
 #include "base/status.h"
 #include "image/debug_info_file.h"
+#include "image/line_memory.h"
 #include "image/module_code.h"
 
 namespace hbbp {
@@ -45,7 +46,7 @@ using SourceProgress =
 
 struct SourceOptions {
   DebugSearch search;
-  uint64_t memory_limit = 256ull << 20;  // of decoded units, per module
+  uint64_t memory_limit = 256ull << 20;  // of what is decoded
   SourceProgress progress;
 };
 
@@ -53,10 +54,14 @@ struct SourceOptions {
 class SourceLines {
  public:
   // kUnsupported if there is no libdw, otherwise as FindDebugInfo; kBadFormat if its DWARF cannot
-  // be read at all.
+  // be read at all. Without `memory` there is one for this module alone.
   static StatusOr<std::unique_ptr<SourceLines>> Open(const DebugTarget& target,
-                                                     const SourceOptions& options = {});
+                                                     const SourceOptions& options = {},
+                                                     std::shared_ptr<LineMemory> memory = nullptr);
   ~SourceLines();
+
+  // How much greater addresses are than those of the file; 0 if nothing is said. Before Find.
+  void SetSlide(uint64_t slide) { slide_ = slide; }
 
   // Views live as long as this object.
   SourcePlace Find(ModuleAddress address) const;
@@ -64,14 +69,15 @@ class SourceLines {
   const std::string& debug_file() const;
   // What is missing or damaged, as far as was noticed up to now; one line, empty if nothing.
   std::string Problem() const;
-  // Bytes of decoded units that are kept now, and how often a unit was decoded.
-  uint64_t kept_bytes() const;
+  // How often a unit was decoded.
   uint64_t units_decoded() const;
 
  private:
   struct State;
+  SourcePlace FindInFile(ModuleAddress address) const;
   explicit SourceLines(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
+  uint64_t slide_ = 0;
 };
 
 }  // namespace hbbp

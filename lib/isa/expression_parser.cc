@@ -202,7 +202,9 @@ class ExpressionParser {
     }
     const std::optional<ExpressionKey> key = keys_.Find(name.text);
     if (!key) {
-      return Error(name, "no key " + Shown(name) + DidYouMean(name.text, keys_.Names()));
+      return Error(name, "no key " + Shown(name) +
+                             DidYouMeanOneOf(name.text, keys_.Names(),
+                                             "; 'hbbp mix --help' lists the keys"));
     }
     HBBP_RETURN_IF_ERROR(Advance());
     const Token comparison = token_;
@@ -362,7 +364,10 @@ class ExpressionParser {
     for (uint32_t word = 0; word < candidates.size(); ++word) {
       words.push_back(keys_.WordAt(id, word));
     }
-    return Error(value, "no " + name.text + " " + Shown(value) + DidYouMean(wanted, words));
+    const std::string listed_by =
+        "; 'hbbp mix FILE --by " + name.text + "' lists those of a profile";
+    return Error(
+        value, "no " + name.text + " " + Shown(value) + DidYouMeanOneOf(wanted, words, listed_by));
   }
 
   void AddPatterns(bool is_glob, const std::vector<Token>& values, Node* test) {

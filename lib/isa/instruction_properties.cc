@@ -283,6 +283,18 @@ bool OnlyNamesMemory(ZydisMnemonic mnemonic, InstructionCategory category) {
   }
 }
 
+// Of what a register points to and Zydis names no operand for.
+uint32_t BytesWrittenThroughRegister(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_CLZERO:
+    case ZYDIS_MNEMONIC_ENQCMD:
+    case ZYDIS_MNEMONIC_ENQCMDS:
+      return 64;
+    default:
+      return 0;
+  }
+}
+
 int BytesOf(const Decoded& decoded, const ZydisDecodedOperand& operand,
             const MnemonicTraits& traits) {
   // A tile of AMX has no size but what its configuration says; this is the most.
@@ -344,6 +356,11 @@ void DescribeMemory(const Decoded& decoded, const MnemonicTraits& traits,
       is_written = true;
       properties->written_bytes += bytes;
     }
+  }
+  if (const uint32_t bytes = BytesWrittenThroughRegister(decoded.instruction.mnemonic)) {
+    is_written = true;
+    properties->written_bytes += bytes;
+    if (properties->addressing == AddressForm::kNone) properties->addressing = AddressForm::kBase;
   }
   properties->memory = is_read && is_written ? MemoryAccess::kReadWrite
                        : is_read             ? MemoryAccess::kRead

@@ -8,15 +8,20 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   struct Part {
     bool is_asked;
     const char* key;
-    void (*put)(uint32_t index, MixRow* row);
+    void (*put)(const PivotLabel& label, MixRow* row);
   };
   const Part parts[] = {
       {keys.mnemonic, "mnemonic",
-       [](uint32_t index, MixRow* row) { row->mnemonic = static_cast<Mnemonic>(index); }},
-      {keys.module, "module", [](uint32_t index, MixRow* row) { row->module = index; }},
-      {keys.function, "function", [](uint32_t index, MixRow* row) { row->function = index; }},
-      {keys.thread, "thread", [](uint32_t index, MixRow* row) { row->thread = index; }},
-      {keys.slice, "slice", [](uint32_t index, MixRow* row) { row->slice = index; }},
+       [](const PivotLabel& label, MixRow* row) {
+         row->mnemonic = static_cast<Mnemonic>(label.number);
+       }},
+      {keys.module, "module",
+       [](const PivotLabel& label, MixRow* row) { row->module = label.index; }},
+      {keys.function, "function",
+       [](const PivotLabel& label, MixRow* row) { row->function = label.index; }},
+      {keys.thread, "thread",
+       [](const PivotLabel& label, MixRow* row) { row->thread = label.index; }},
+      {keys.slice, "slice", [](const PivotLabel& label, MixRow* row) { row->slice = label.index; }},
   };
   PivotQuery query;
   std::vector<const Part*> asked;
@@ -32,7 +37,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   for (size_t i = 0; i < mix.rows.size(); ++i) {
     MixRow& row = mix.rows[i];
     for (size_t key = 0; key < asked.size(); ++key) {
-      asked[key]->put(table->RowLabel(i, key).index, &row);
+      asked[key]->put(table->RowLabel(i, key), &row);
     }
     const PivotSum& sum = table->At(i, PivotTable::kAll, 0);
     row.instructions = sum.value;

@@ -4,19 +4,12 @@
 #include <array>
 #include <memory>
 
-#include "mix/pivot.h"
+#include "mix/joint_sums.h"
 #include "mix/query_keys.h"
 #include "mix/where_filter.h"
 
 namespace hbbp {
 namespace {
-
-class KindKey : public PivotKey {
- public:
-  KindKey() : PivotKey("kind", KeyLevel::kKind) {}
-  uint32_t ValueOf(const PivotPlace& place) override { return place.instruction->kind; }
-  PivotLabel LabelOf(uint32_t value) const override { return NumberLabel(value); }
-};
 
 constexpr char kFloat[] = "floating-point";
 constexpr char kMemory[] = "memory";
@@ -26,23 +19,80 @@ constexpr char kOperations[] = "operations";
 constexpr char kShare[] = "share";
 constexpr char kInstructions[] = "instructions";
 
-constexpr std::array kWidths = {64, 128, 256, 512};
+// Executions of instructions with some property, and what they add up to.
+enum class Count : uint8_t {
+  kAll,
+  kOfMemory,
+  kOfBranches,
+  kConditionalBranches,
+  kCalls,
+  kTakenBranches,
+  kScalar,
+  kPacked,
+  kScalarOrPacked,
+  kPacked64,
+  kPacked128,
+  kPacked256,
+  kPacked512,
+  kFlops,
+  kFlopsHalf,
+  kFlopsBfloat16,
+  kFlopsSingle,
+  kFlopsDouble,
+  kFlopsExtended,
+  kBytesRead,
+  kBytesWritten,
+  kBytes,
+  kNumber,
+};
 
-// Executions of instructions with some property.
-struct Counts {
-  double all = 0;
-  double memory = 0;
-  double branches = 0;
-  double conditional = 0;
-  double calls = 0;
-  double scalar = 0;
-  double packed = 0;
-  std::array<double, kWidths.size()> packed_by_width{};
-  // By ElementType.
-  std::array<double, static_cast<size_t>(ElementType::kBit) + 1> flops{};
-  double all_flops = 0;
-  double bytes_read = 0;
-  double bytes_written = 0;
+class Amounts {
+ public:
+  double& operator[](Count count) { return amounts_[static_cast<size_t>(count)]; }
+  Amounts& operator+=(const Amounts& more) {
+    for (size_t i = 0; i < amounts_.size(); ++i) amounts_[i] += more.amounts_[i];
+    return *this;
+  }
+  std::span<const double> all() const { return amounts_; }
+
+ private:
+  std::array<double, static_cast<size_t>(Count::kNumber)> amounts_{};
+};
+
+struct RatioForm {
+  const char* group;
+  const char* name;
+  const char* unit;
+  Count part;
+  std::optional<Count> whole;  // none: the part itself
+};
+
+constexpr RatioForm kForms[] = {
+    {"instructions", "instructions", kInstructions, Count::kAll, {}},
+    {kFloat, "flops", kOperations, Count::kFlops, {}},
+    {kFloat, "flops-half", kOperations, Count::kFlopsHalf, {}},
+    {kFloat, "flops-bfloat16", kOperations, Count::kFlopsBfloat16, {}},
+    {kFloat, "flops-single", kOperations, Count::kFlopsSingle, {}},
+    {kFloat, "flops-double", kOperations, Count::kFlopsDouble, {}},
+    {kFloat, "flops-extended", kOperations, Count::kFlopsExtended, {}},
+    {kFloat, "flops-by-instruction", "operations/instruction", Count::kFlops, Count::kAll},
+    {kMemory, "bytes-read", "bytes", Count::kBytesRead, {}},
+    {kMemory, "bytes-written", "bytes", Count::kBytesWritten, {}},
+    {kMemory, "bytes-by-instruction", "bytes/instruction", Count::kBytes, Count::kAll},
+    {kMemory, "memory-instructions", kShare, Count::kOfMemory, Count::kAll},
+    {kMemory, "arithmetic-intensity", "operations/byte", Count::kFlops, Count::kBytes},
+    {kBranches, "branches", kShare, Count::kOfBranches, Count::kAll},
+    {kBranches, "conditional-branches", kShare, Count::kConditionalBranches, Count::kAll},
+    {kBranches, "calls", kShare, Count::kCalls, Count::kAll},
+    {kBranches, "instructions-by-branch", kInstructions, Count::kAll, Count::kOfBranches},
+    {kBranches, "instructions-by-taken-branch", kInstructions, Count::kAll, Count::kTakenBranches},
+    {kVectors, "scalar", kShare, Count::kScalar, Count::kAll},
+    {kVectors, "packed", kShare, Count::kPacked, Count::kAll},
+    {kVectors, "packed-64-bit", kShare, Count::kPacked64, Count::kAll},
+    {kVectors, "packed-128-bit", kShare, Count::kPacked128, Count::kAll},
+    {kVectors, "packed-256-bit", kShare, Count::kPacked256, Count::kAll},
+    {kVectors, "packed-512-bit", kShare, Count::kPacked512, Count::kAll},
+    {kVectors, "packed-of-vectors", kShare, Count::kPacked, Count::kScalarOrPacked},
 };
 
 bool IsBranch(InstructionCategory category) {
@@ -59,31 +109,62 @@ bool IsBranch(InstructionCategory category) {
   }
 }
 
-void AddKind(const InstructionProperties& kind, double number, Counts* counts) {
-  const InstructionCategory category = kind.category;
-  counts->all += number;
-  if (kind.memory != MemoryAccess::kNone) counts->memory += number;
-  if (IsBranch(category)) counts->branches += number;
-  if (category == InstructionCategory::kConditionalBranch) counts->conditional += number;
-  if (category == InstructionCategory::kCall || category == InstructionCategory::kIndirectCall) {
-    counts->calls += number;
+std::optional<Count> FlopsOf(ElementType type) {
+  switch (type) {
+    case ElementType::kHalf:
+      return Count::kFlopsHalf;
+    case ElementType::kBfloat16:
+      return Count::kFlopsBfloat16;
+    case ElementType::kSingle:
+      return Count::kFlopsSingle;
+    case ElementType::kDouble:
+      return Count::kFlopsDouble;
+    case ElementType::kExtended:
+      return Count::kFlopsExtended;
+    default:
+      return std::nullopt;
   }
-  if (kind.packing == Packing::kScalar) counts->scalar += number;
-  if (kind.packing == Packing::kPacked) {
-    counts->packed += number;
-    for (size_t i = 0; i < kWidths.size(); ++i) {
-      if (kind.vector_bits == kWidths[i]) counts->packed_by_width[i] += number;
-    }
-  }
-  counts->flops[static_cast<size_t>(kind.element_type)] += number * kind.flops;
-  counts->all_flops += number * kind.flops;
-  counts->bytes_read += number * kind.read_bytes;
-  counts->bytes_written += number * kind.written_bytes;
 }
 
-std::optional<double> Quotient(double part, double whole) {
-  if (!(whole > 0)) return std::nullopt;
-  return part / whole;
+std::optional<Count> PackedOfWidth(uint16_t bits) {
+  switch (bits) {
+    case 64:
+      return Count::kPacked64;
+    case 128:
+      return Count::kPacked128;
+    case 256:
+      return Count::kPacked256;
+    case 512:
+      return Count::kPacked512;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Of one execution.
+Amounts AmountsOf(const InstructionProperties& kind) {
+  const InstructionCategory category = kind.category;
+  Amounts amounts;
+  amounts[Count::kAll] = 1;
+  amounts[Count::kOfMemory] = kind.memory != MemoryAccess::kNone ? 1 : 0;
+  amounts[Count::kOfBranches] = IsBranch(category) ? 1 : 0;
+  amounts[Count::kConditionalBranches] =
+      category == InstructionCategory::kConditionalBranch ? 1 : 0;
+  const bool is_call =
+      category == InstructionCategory::kCall || category == InstructionCategory::kIndirectCall;
+  amounts[Count::kCalls] = is_call ? 1 : 0;
+  amounts[Count::kScalar] = kind.packing == Packing::kScalar ? 1 : 0;
+  if (kind.packing == Packing::kPacked) {
+    amounts[Count::kPacked] = 1;
+    if (const auto width = PackedOfWidth(kind.vector_bits)) amounts[*width] = 1;
+  }
+  amounts[Count::kScalarOrPacked] = kind.packing != Packing::kNone ? 1 : 0;
+  amounts[Count::kFlops] = kind.flops;
+  if (const auto flops = FlopsOf(kind.element_type)) amounts[*flops] = kind.flops;
+  amounts[Count::kBytesRead] = kind.read_bytes;
+  amounts[Count::kBytesWritten] = kind.written_bytes;
+  amounts[Count::kBytes] = static_cast<double>(kind.read_bytes) + kind.written_bytes;
+  return amounts;
 }
 
 // Streams see the branches of what they count, and of nothing else.
@@ -97,50 +178,74 @@ bool OnlyStreamsCount(const ResolvedProfile& profile) {
   });
 }
 
-std::optional<double> TakenBranches(const ResolvedProfile& profile) {
-  if (!OnlyStreamsCount(profile)) return std::nullopt;
-  double taken = 0;
-  for (const TakenBranchRecord& branch : profile.branches()) taken += branch.count;
-  if (taken > 0) return taken;
-  return std::nullopt;
-}
+class Summing {
+ public:
+  Summing(const PivotInput& input, PivotFilter* filter) : input_(input), filter_(filter) {
+    of_kinds_.reserve(input.code->kinds.size());
+    for (const InstructionProperties& kind : input.code->kinds)
+      of_kinds_.push_back(AmountsOf(kind));
+  }
 
-std::vector<MixRatio> RatiosOf(const Counts& counts, std::optional<double> taken_branches) {
-  const auto share = [&](double part) { return Quotient(part, counts.all); };
-  const auto flops = [&](ElementType type) { return counts.flops[static_cast<size_t>(type)]; };
-  const double bytes = counts.bytes_read + counts.bytes_written;
-  return {
-      {"instructions", "instructions", kInstructions, counts.all},
-      {kFloat, "flops", kOperations, counts.all_flops},
-      {kFloat, "flops-half", kOperations, flops(ElementType::kHalf)},
-      {kFloat, "flops-bfloat16", kOperations, flops(ElementType::kBfloat16)},
-      {kFloat, "flops-single", kOperations, flops(ElementType::kSingle)},
-      {kFloat, "flops-double", kOperations, flops(ElementType::kDouble)},
-      {kFloat, "flops-extended", kOperations, flops(ElementType::kExtended)},
-      {kFloat, "flops-by-instruction", "operations/instruction", share(counts.all_flops)},
-      {kMemory, "bytes-read", "bytes", counts.bytes_read},
-      {kMemory, "bytes-written", "bytes", counts.bytes_written},
-      {kMemory, "bytes-by-instruction", "bytes/instruction", share(bytes)},
-      {kMemory, "memory-instructions", kShare, share(counts.memory)},
-      {kMemory, "arithmetic-intensity", "operations/byte", Quotient(counts.all_flops, bytes)},
-      {kBranches, "branches", kShare, share(counts.branches)},
-      {kBranches, "conditional-branches", kShare, share(counts.conditional)},
-      {kBranches, "calls", kShare, share(counts.calls)},
-      {kBranches, "instructions-by-branch", kInstructions, Quotient(counts.all, counts.branches)},
-      {kBranches, "instructions-by-taken-branch", kInstructions,
-       taken_branches ? Quotient(counts.all, *taken_branches) : std::nullopt},
-      {kVectors, "scalar", kShare, share(counts.scalar)},
-      {kVectors, "packed", kShare, share(counts.packed)},
-      {kVectors, "packed-64-bit", kShare, share(counts.packed_by_width[0])},
-      {kVectors, "packed-128-bit", kShare, share(counts.packed_by_width[1])},
-      {kVectors, "packed-256-bit", kShare, share(counts.packed_by_width[2])},
-      {kVectors, "packed-512-bit", kShare, share(counts.packed_by_width[3])},
-      {kVectors, "packed-of-vectors", kShare,
-       Quotient(counts.packed, counts.packed + counts.scalar)},
-  };
-}
+  JointSums Sum() {
+    uint32_t block = kNoIndex;
+    uint32_t observation_class = 0;
+    Amounts amounts;
+    for (const PivotObservation& observation : input_.observations) {
+      const uint32_t asked = filter_ == nullptr ? 0 : filter_->ClassOf(observation);
+      if (observation.block != block || asked != observation_class) {
+        block = observation.block;
+        observation_class = asked;
+        amounts = OfBlock(input_.blocks[block], observation_class);
+      }
+      if (observation.replicates == kNoIndex) {
+        sums_.Add(amounts.all(), observation.estimate);
+      } else {
+        sums_.Add(amounts.all(), observation.estimate.count,
+                  input_.replicates[observation.replicates]);
+      }
+    }
+    return std::move(sums_);
+  }
+
+ private:
+  Amounts OfBlock(const PivotBlock& block, uint32_t observation_class) {
+    Amounts amounts;
+    PivotPlace place;
+    place.block = &block;
+    for (uint32_t i = 0; i < block.instruction_count; ++i) {
+      place.instruction = &input_.code->instructions[block.first_instruction + i];
+      place.kind = &input_.code->kinds[place.instruction->kind];
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) continue;
+      amounts += of_kinds_[place.instruction->kind];
+    }
+    return amounts;
+  }
+
+  const PivotInput& input_;
+  PivotFilter* const filter_;
+  std::vector<Amounts> of_kinds_;
+  JointSums sums_{static_cast<size_t>(Count::kNumber)};
+};
 
 }  // namespace
+
+std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
+                               const std::vector<TakenBranchRecord>& taken_branches) {
+  JointSums sums = Summing(input, filter).Sum();
+  Amounts of_taken;
+  of_taken[Count::kTakenBranches] = 1;
+  for (const TakenBranchRecord& branch : taken_branches) {
+    sums.Add(of_taken.all(), branch.count, branch.replicates);
+  }
+  std::vector<MixRatio> ratios;
+  for (const RatioForm& form : kForms) {
+    const auto part = static_cast<size_t>(form.part);
+    MixRatio& ratio = ratios.emplace_back(MixRatio{form.group, form.name, form.unit, {}});
+    ratio.value = form.whole ? sums.Quotient(part, static_cast<size_t>(*form.whole))
+                             : std::optional(sums.Sum(part));
+  }
+  return ratios;
+}
 
 StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
                                                  const std::string& where,
@@ -155,17 +260,9 @@ StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
   detail.threads = keys.Use("thread") || keys.Use("process");
   detail.slices = keys.Use("slice");
   const PivotInput input = MakePivotInput(profile, detail);
-  KindKey kind_key;
-  PivotAxis kinds({&kind_key});
-  PivotAxis none({});
-  const Pivot pivot = MakePivot(input, {PivotMeasure::kInstructions}, filter.get(), &kinds, &none);
-  Counts counts;
-  for (uint32_t line = 0; line < kinds.size(); ++line) {
-    uint32_t kind[1];
-    kinds.ValuesOf(line, kind);
-    AddKind(input.kinds[kind[0]], pivot.rows.ValueAt(line, 0), &counts);
-  }
-  return RatiosOf(counts, where.empty() ? TakenBranches(profile) : std::nullopt);
+  const bool knows_taken = where.empty() && OnlyStreamsCount(profile);
+  return RatiosOf(input, filter.get(),
+                  knows_taken ? profile.branches() : std::vector<TakenBranchRecord>());
 }
 
 }  // namespace hbbp

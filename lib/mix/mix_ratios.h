@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "base/status.h"
+#include "estimate/count_estimate.h"
 #include "isa/taxonomy.h"
+#include "mix/pivot.h"
+#include "mix/pivot_input.h"
 #include "profile/resolved_profile.h"
 
 namespace hbbp {
@@ -16,7 +19,9 @@ struct MixRatio {
   const char* group;
   const char* name;
   const char* unit;
-  std::optional<double> value;  // none: the profile cannot tell, or there is nothing to divide by
+  // None: the profile cannot tell, or there is nothing to divide by. The error is of the ratio
+  // itself (mix/joint_sums.h), not of its parts.
+  std::optional<CountEstimate> value;
 };
 
 // Of the instructions that `where` keeps; empty: of all. How many branches were taken is known of
@@ -24,6 +29,11 @@ struct MixRatio {
 StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
                                                  const std::string& where,
                                                  const std::vector<Taxonomy>& taxonomies);
+
+// The same of `input`, which has instructions. `filter` may be null; without taken branches it is
+// not known how many there were.
+std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
+                               const std::vector<TakenBranchRecord>& taken_branches);
 
 }  // namespace hbbp
 

@@ -16,40 +16,87 @@
 
 namespace hbbp {
 
+// Pairs often come with the same first number, one after the other: all instructions of a function,
+// then all of the next. A first number that never comes back costs no look-up in a hash table, and
+// its pairs no place there.
 class NumberPairs {
  public:
+  // `first` is a small number: there is a table by it.
   uint32_t Combine(uint32_t first, uint32_t second) {
-    // Pairs often come with the same first number, one after the other.
-    if (second < kRemembered) {
-      if (first != first_of_remembered_) {
-        first_of_remembered_ = first;
-        ++round_;
-      }
-      if (remembered_.size() <= second) remembered_.resize(second + size_t{1});
-      if (remembered_[second].round == round_) return remembered_[second].number;
+    if (first != first_ || round_ == 0) TurnTo(first);
+    if (second >= kRemembered) {
+      if (!is_hashed_) Hash();
+      return FindOrAdd(second);
     }
-    const uint64_t key = uint64_t{first} << 32 | second;
-    const auto [number, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(parts_.size()));
-    if (is_new) parts_.emplace_back(first, second);
-    if (second < kRemembered) remembered_[second] = {round_, number->second};
-    return number->second;
+    if (remembered_.size() <= second) remembered_.resize(second + size_t{1});
+    Remembered& known = remembered_[second];
+    if (known.round != round_) known = {round_, is_hashed_ ? FindOrAdd(second) : Append(second)};
+    return known.number;
   }
 
   std::pair<uint32_t, uint32_t> Parts(uint32_t number) const { return parts_[number]; }
   size_t size() const { return parts_.size(); }
 
  private:
-  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
+  // Of a first number.
+  enum class State : uint8_t {
+    kNew,
+    kInOneRun,  // its pairs stand together in parts_, and were not asked for since
+    kHashed,    // its pairs are in numbers_
+  };
+  struct Run {
+    uint32_t begin = 0;
+    State state = State::kNew;
+  };
+
+  void TurnTo(uint32_t first) {
+    ++round_;
+    first_ = first;
+    if (runs_.size() <= first) runs_.resize(first + size_t{1});
+    Run& run = runs_[first];
+    is_hashed_ = run.state == State::kHashed;
+    if (run.state == State::kNew)
+      run = {static_cast<uint32_t>(parts_.size()), State::kInOneRun};
+    else if (run.state == State::kInOneRun)
+      Hash();
+  }
+
+  void Hash() {
+    Run& run = runs_[first_];
+    for (uint32_t i = run.begin; i < parts_.size() && parts_[i].first == first_; ++i) {
+      numbers_.emplace(Packed(parts_[i].second), i);
+    }
+    run.state = State::kHashed;
+    is_hashed_ = true;
+  }
+
+  uint64_t Packed(uint32_t second) const { return uint64_t{first_} << 32 | second; }
+
+  uint32_t Append(uint32_t second) {
+    parts_.emplace_back(first_, second);
+    return static_cast<uint32_t>(parts_.size() - 1);
+  }
+
+  uint32_t FindOrAdd(uint32_t second) {
+    const auto next = static_cast<uint32_t>(parts_.size());
+    const auto [number, is_new] = numbers_.try_emplace(Packed(second), next);
+    if (is_new) parts_.emplace_back(first_, second);
+    return number->second;
+  }
+
   std::vector<std::pair<uint32_t, uint32_t>> parts_;
-  // Pairs with the first number that came last, by the second.
+  std::vector<Run> runs_;  // by first number
+  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
+  // Pairs with the first number at hand, by the second.
   static constexpr uint32_t kRemembered = 4096;
   struct Remembered {
     uint64_t round = 0;
     uint32_t number = 0;
   };
   std::vector<Remembered> remembered_;
-  uint32_t first_of_remembered_ = 0;
-  uint64_t round_ = 1;
+  uint32_t first_ = 0;
+  bool is_hashed_ = false;
+  uint64_t round_ = 0;  // 0: there was no pair yet
 };
 
 }  // namespace hbbp

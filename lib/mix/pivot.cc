@@ -98,11 +98,11 @@ class PivotMaker {
                         static_cast<double>(block.bytes), nullptr});
       return;
     }
-    const PivotInstruction* const first = &input_.instructions[block.first_instruction];
-    const PivotInstruction* const end = first + block.instruction_count;
-    for (const PivotInstruction* instruction = first; instruction != end; ++instruction) {
+    const DescribedInstruction* const first = &input_.code->instructions[block.first_instruction];
+    const DescribedInstruction* const end = first + block.instruction_count;
+    for (const DescribedInstruction* instruction = first; instruction != end; ++instruction) {
       place.instruction = instruction;
-      place.kind = &input_.kinds[instruction->kind];
+      place.kind = &input_.code->kinds[instruction->kind];
       if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) continue;
       const uint32_t next = instruction + 1 == end ? block.bytes : instruction[1].offset;
       items_.push_back({rows_->PartOfInstruction(row, place, instruction->kind),
@@ -121,14 +121,20 @@ class PivotMaker {
     (*amounts)[static_cast<size_t>(PivotMeasure::kFlops)] += item.kind->flops;
   }
 
-  // One addition for the items that stand together and agree.
-  template <typename Agree>
-  void SumTogether(Agree&& agree, std::vector<Addition>* additions) const {
-    const Item* last = nullptr;
-    for (const Item& item : items_) {
-      if (last == nullptr || !agree(*last, item)) additions->push_back({item.row, item.column, {}});
-      AddItem(item, &additions->back().amounts);
-      last = &item;
+  // One addition for all items of a place. `place_of` gives its number.
+  template <typename PlaceOf>
+  void SumByPlace(PlaceOf&& place_of, std::vector<Addition>* additions) {
+    order_.clear();
+    for (const Item& item : items_) order_.push_back({place_of(item), &item});
+    std::sort(order_.begin(), order_.end(),
+              [](const PlacedItem& a, const PlacedItem& b) { return a.place < b.place; });
+    const PlacedItem* last = nullptr;
+    for (const PlacedItem& placed : order_) {
+      if (last == nullptr || last->place != placed.place) {
+        additions->push_back({placed.item->row, placed.item->column, {}});
+      }
+      AddItem(*placed.item, &additions->back().amounts);
+      last = &placed;
     }
   }
 
@@ -138,23 +144,11 @@ class PivotMaker {
     additions->columns.clear();
     additions->cells.clear();
     for (const Item& item : items_) AddItem(item, &additions->whole);
-    const auto same_row = [](const Item& a, const Item& b) { return a.row == b.row; };
-    const auto same_column = [](const Item& a, const Item& b) { return a.column == b.column; };
-    if (columns_->empty()) {
-      std::sort(items_.begin(), items_.end(),
-                [](const Item& a, const Item& b) { return a.row < b.row; });
-      SumTogether(same_row, &additions->rows);
-      return;
-    }
-    std::sort(items_.begin(), items_.end(),
-              [](const Item& a, const Item& b) { return a.column < b.column; });
-    SumTogether(same_column, &additions->columns);
-    std::sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
-      return (uint64_t{a.row} << 32 | a.column) < (uint64_t{b.row} << 32 | b.column);
-    });
-    SumTogether(same_row, &additions->rows);
-    SumTogether([&](const Item& a, const Item& b) { return same_row(a, b) && same_column(a, b); },
-                &additions->cells);
+    SumByPlace([](const Item& item) { return uint64_t{item.row}; }, &additions->rows);
+    if (columns_->empty()) return;
+    SumByPlace([](const Item& item) { return uint64_t{item.column}; }, &additions->columns);
+    SumByPlace([](const Item& item) { return uint64_t{item.row} << 32 | item.column; },
+               &additions->cells);
   }
 
   void AddTo(PivotSums* sums, size_t place, const Amounts& amounts, const Amounts& whole,
@@ -206,6 +200,11 @@ class PivotMaker {
   Pivot pivot_;
   NumberPairs cells_;
   std::vector<Item> items_;
+  struct PlacedItem {
+    uint64_t place;
+    const Item* item;
+  };
+  std::vector<PlacedItem> order_;  // of items_
   // Of the block at hand; the first `classes_` of them.
   std::vector<BlockAdditions> by_class_;
   size_t classes_ = 0;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -13,24 +12,6 @@
 
 namespace hbbp {
 namespace {
-
-struct HashedProperties {
-  InstructionProperties properties;
-
-  auto Fields() const {
-    const InstructionProperties& p = properties;
-    return std::tie(p.mnemonic, p.length, p.extension, p.category, p.encoding, p.packing,
-                    p.element_type, p.element_bits, p.vector_bits, p.operands, p.operand_kinds,
-                    p.operand_bits, p.memory, p.read_bytes, p.written_bytes, p.flops, p.addressing,
-                    p.masking, p.immediate_bits, p.is_masked, p.is_zeroing, p.is_broadcast,
-                    p.is_locked, p.is_repeated, p.has_immediate, p.needs_avx512vl);
-  }
-  bool operator==(const HashedProperties& other) const { return Fields() == other.Fields(); }
-  template <typename Hash>
-  friend Hash AbslHashValue(Hash hash, const HashedProperties& hashed) {
-    return Hash::combine(std::move(hash), hashed.Fields());
-  }
-};
 
 class InputMaker {
  public:
@@ -49,27 +30,10 @@ class InputMaker {
   }
 
  private:
-  uint32_t KindOf(const InstructionProperties& properties) {
-    const auto [kind, is_new] =
-        kinds_.try_emplace({properties}, static_cast<uint32_t>(input_.kinds.size()));
-    if (is_new) input_.kinds.push_back(properties);
-    return kind->second;
-  }
-
-  void AddInstructions(const BlockRecord& record) {
-    const std::vector<uint8_t> code =
-        profile_.CodeAt(record.module, record.block.start, record.block.end - record.block.start);
-    size_t offset = 0;
-    for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
-      InstructionProperties properties;
-      DescribeInstruction(std::span(code).subspan(offset), &properties);
-      input_.instructions.push_back({KindOf(properties), static_cast<uint32_t>(offset)});
-      offset += properties.length;
-    }
-  }
-
   void AddBlocks() {
     const std::vector<BlockRecord>& records = profile_.blocks();
+    if (detail_.instructions) input_.code = profile_.code();
+    size_t instructions = 0;
     input_.blocks.reserve(records.size());
     for (uint32_t i = 0; i < records.size(); ++i) {
       const BlockRecord& record = records[i];
@@ -81,9 +45,9 @@ class InputMaker {
       block.start = record.block.start;
       block.bytes = static_cast<uint32_t>(record.block.end - record.block.start);
       block.instruction_count = record.block.instruction_count;
-      block.first_instruction = input_.instructions.size();
+      block.first_instruction = instructions;
+      instructions += block.instruction_count;
       input_.blocks.push_back(block);
-      if (detail_.instructions) AddInstructions(record);
     }
   }
 
@@ -162,7 +126,6 @@ class InputMaker {
       block.function = contribution.function;
       block.source = profile_.data().sources[contribution.source].kind;
       block.instruction_count = 1;
-      block.first_instruction = input_.instructions.size();
       Part part = PartOf(contribution);
       part.block = static_cast<uint32_t>(input_.blocks.size());
       Observe(part, {contribution.period_sum, std::sqrt(contribution.period_squares)}, kNoIndex);
@@ -173,7 +136,6 @@ class InputMaker {
   const ResolvedProfile& profile_;
   const PivotDetail detail_;
   PivotInput input_;
-  absl::flat_hash_map<HashedProperties, uint32_t> kinds_;
 };
 
 }  // namespace

@@ -1,26 +1,22 @@
 // What a pivot adds up: blocks with their instructions, and how often each was observed to run.
 //
-// Instructions are numbers of kinds, so that a query looks at each kind once and not at each
-// instruction, and never at a string. What is here is true of the profile and not of a query.
+// Nothing here is a string. What is here is true of the profile and not of a query.
 #ifndef HBBP_LIB_MIX_PIVOT_INPUT_H_
 #define HBBP_LIB_MIX_PIVOT_INPUT_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/stream_estimator.h"
 #include "isa/instruction_properties.h"
+#include "profile/described_code.h"
 #include "profile/resolved_profile.h"
 #include "samples/samples.h"
 
 namespace hbbp {
-
-struct PivotInstruction {
-  uint32_t kind = 0;
-  uint32_t offset = 0;  // from the start of its block
-};
 
 struct PivotBlock {
   uint32_t module = kNoIndex;
@@ -30,7 +26,7 @@ struct PivotBlock {
   ModuleAddress start;
   uint32_t bytes = 0;
   uint32_t instruction_count = 0;
-  // Of PivotInput::instructions, if those were asked for.
+  // Of PivotInput::code, if instructions were asked for.
   size_t first_instruction = 0;
 };
 
@@ -45,9 +41,7 @@ struct PivotObservation {
 };
 
 struct PivotInput {
-  // Instructions of one kind have all properties in common.
-  std::vector<InstructionProperties> kinds;
-  std::vector<PivotInstruction> instructions;  // by block
+  std::shared_ptr<const DescribedCode> code;  // null: instructions were not asked for
   std::vector<PivotBlock> blocks;
   std::vector<PivotObservation> observations;  // by block
   std::vector<ReplicateSums> replicates;

@@ -26,7 +26,7 @@ struct PivotPlace {
   const PivotObservation* observation = nullptr;
   const PivotBlock* block = nullptr;
   const InstructionProperties* kind = nullptr;
-  const PivotInstruction* instruction = nullptr;
+  const DescribedInstruction* instruction = nullptr;
 };
 
 enum class LabelKind : uint8_t { kText, kNumber, kAddress };
@@ -34,7 +34,7 @@ enum class LabelKind : uint8_t { kText, kNumber, kAddress };
 struct PivotLabel {
   LabelKind kind = LabelKind::kText;
   std::string text;           // of numbers and addresses too
-  uint64_t number = 0;        // of the other kinds
+  uint64_t number = 0;        // of the other kinds; of a word of a fixed list, its number there
   uint32_t index = kNoIndex;  // in the list of the profile that the key speaks of, if there is one
 };
 

@@ -13,13 +13,15 @@
 namespace hbbp {
 namespace {
 
+constexpr char kKeysAreListed[] = "; 'hbbp mix --help' lists the keys";
+
 StatusOr<std::vector<PivotKey*>> FindKeys(const std::vector<std::string>& names, QueryKeys* keys) {
   std::vector<PivotKey*> found;
   for (const std::string& name : names) {
     PivotKey* const key = keys->Find(name);
     if (key == nullptr) {
       return MakeStatus(StatusCode::kInvalidArgument, "no key is called '%s'%s", name.c_str(),
-                        DidYouMean(name, keys->Names()).c_str());
+                        DidYouMeanOneOf(name, keys->Names(), kKeysAreListed).c_str());
     }
     found.push_back(key);
   }
@@ -71,7 +73,7 @@ StatusOr<PivotMeasure> FindPivotMeasure(std::string_view name) {
     names.push_back(NameOf(measure));
   }
   return MakeStatus(StatusCode::kInvalidArgument, "no value is called '%s'%s",
-                    std::string(name).c_str(), DidYouMean(name, names).c_str());
+                    std::string(name).c_str(), DidYouMeanOneOf(name, names).c_str());
 }
 
 StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQuery& query) {

@@ -7,6 +7,7 @@
 
 #include "image/demangle.h"
 #include "image/source_lines.h"
+#include "mix/number_pairs.h"
 
 namespace hbbp {
 namespace {
@@ -129,21 +130,17 @@ class AddressKey : public ProfileKey {
   explicit AddressKey(const ResolvedProfile& profile)
       : ProfileKey("address", KeyLevel::kInstruction, profile) {}
   uint32_t ValueOf(const PivotPlace& place) override {
-    const std::pair key(place.block->block, place.instruction->offset);
-    const auto [number, is_new] = numbers_.try_emplace(key, static_cast<uint32_t>(places_.size()));
-    if (is_new) places_.push_back(key);
-    return number->second;
+    return places_.Combine(place.block->block, place.instruction->offset);
   }
   PivotLabel LabelOf(uint32_t value) const override {
-    const auto [block, offset] = places_[value];
+    const auto [block, offset] = places_.Parts(value);
     const BlockRecord& record = profile().blocks()[block];
     return AddressLabel((record.block.start + offset).value, record.module);
   }
   bool is_number() const override { return true; }
 
  private:
-  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
-  std::vector<std::pair<uint32_t, uint32_t>> places_;  // block and offset
+  NumberPairs places_;  // block and offset
 };
 
 class SourceKey : public ProfileKey {
@@ -156,6 +153,15 @@ class SourceKey : public ProfileKey {
   }
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(SourceName(static_cast<SourceKind>(value)));
+  }
+  std::vector<std::string_view> Words() const override {
+    std::vector<std::string_view> words(static_cast<size_t>(SourceKind::kCombined) + 1);
+    for (const SourceKind kind :
+         {SourceKind::kNone, SourceKind::kEbs, SourceKind::kLbr, SourceKind::kIbs,
+          SourceKind::kSwbt, SourceKind::kTruth, SourceKind::kCombined}) {
+      words[static_cast<size_t>(kind)] = SourceName(kind);
+    }
+    return words;
   }
 };
 

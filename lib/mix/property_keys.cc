@@ -15,8 +15,9 @@ class PropertyKey : public PivotKey {
   }
   PivotLabel LabelOf(uint32_t value) const override {
     if (IsNumber(property_)) return NumberLabel(value);
-    return TextLabel(std::string(WordAt(property_, value)),
-                     property_ == Property::kMnemonic ? value : kNoIndex);
+    PivotLabel label = TextLabel(std::string(WordAt(property_, value)));
+    label.number = value;
+    return label;
   }
 
  private:

@@ -10,7 +10,7 @@
 
 namespace hbbp {
 
-// Labels of mnemonics have their number as index.
+// The number of a label that is a word is that of PropertyValue.
 std::unique_ptr<PivotKey> MakePropertyKey(Property property);
 
 // The taxonomy must outlive the key.

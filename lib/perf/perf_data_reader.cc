@@ -217,7 +217,7 @@ StatusOr<PerfDataSummary> PerfDataReader::Read(PerfDataVisitor* visitor,
   if (std::exchange(is_read_, true)) {
     return MakeStatus(StatusCode::kInvalidState, "%s: has been read; open it again", name_.c_str());
   }
-  PerfDataRun(this, visitor, options).ReadAll();
+  HBBP_RETURN_IF_ERROR(PerfDataRun(this, visitor, options).ReadAll());
   return std::move(summary_);
 }
 

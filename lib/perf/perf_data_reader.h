@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/work.h"
 #include "perf/byte_order.h"
 #include "perf/byte_source.h"
 #include "perf/perf_data_event.h"
@@ -30,8 +31,7 @@
 namespace hbbp {
 
 struct PerfDataOptions : DeliveryOptions {
-  // Called now and then with the bytes read so far and all there are; 0: not known.
-  std::function<void(uint64_t done, uint64_t all)> progress;
+  Work work;  // in bytes of the recording
 };
 
 class PerfDataReader {

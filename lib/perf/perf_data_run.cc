@@ -31,9 +31,9 @@ PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
   all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
 }
 
-void PerfDataRun::ReadAll() {
+Status PerfDataRun::ReadAll() {
   while (ReadRecord()) {
-    if (window_.position() >= next_report_) ReportProgress();
+    if (window_.position() >= next_report_) HBBP_RETURN_IF_ERROR(ReportProgress());
   }
   if (!window_.status().ok()) {
     reader_.summary_.AddProblem(window_.position(),
@@ -52,12 +52,12 @@ void PerfDataRun::ReadAll() {
   }
   summary.rounds = summary.RecordsOf(kPerfFinishedRound);
   summary.bytes = window_.position();
-  if (options_.progress) options_.progress(window_.position(), all_bytes_);
+  return options_.work.Tell(window_.position(), all_bytes_);
 }
 
-void PerfDataRun::ReportProgress() {
+Status PerfDataRun::ReportProgress() {
   next_report_ = window_.position() + kReportEvery;
-  if (options_.progress) options_.progress(window_.position(), all_bytes_);
+  return options_.work.Tell(window_.position(), all_bytes_);
 }
 
 void PerfDataRun::DropRest(uint64_t offset, std::string what) {

@@ -20,7 +20,8 @@ class PerfDataRun {
  public:
   PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor, const PerfDataOptions& options);
 
-  void ReadAll();
+  // Fails only if it is called off.
+  Status ReadAll();
 
  private:
   // Types below this are counted in an array. Larger ones than kMaxType are no records.
@@ -31,7 +32,7 @@ class PerfDataRun {
   bool ReadRecord();
   bool ReadOversizedBlock();
   void DropRest(uint64_t offset, std::string what);
-  void ReportProgress();
+  Status ReportProgress();
 
   // A whole record, at `offset` of the recording.
   void OnRecord(std::span<const uint8_t> record, uint64_t offset);

@@ -37,19 +37,21 @@ bool RunsOn(BranchKind kind) {
 class Observer {
  public:
   Observer(const ProfileData& data, const ResolvedModule& module, BlockMap* map,
-           std::vector<UnexplainedCounts>* unexplained)
-      : data_(data), module_(module), map_(map), unexplained_(unexplained) {}
+           std::vector<UnexplainedCounts>* unexplained, WorkMeter* meter)
+      : data_(data), module_(module), map_(map), unexplained_(unexplained), meter_(meter) {}
 
   BlockObservations Observe(IndexRange counts, IndexRange branches) {
     Locate(counts);
     Locate(branches, &streams_);
     // All evidence first: it may move the bounds of blocks.
-    for (const Sample& sample : samples_) map_->AddInstructionEvidence(sample.address);
-    for (const Stream& stream : streams_) {
-      AddStreamEvidence(*module_.code, stream.start, stream.end, map_);
+    for (size_t i = 0; i < samples_.size() && Advance(); ++i) {
+      map_->AddInstructionEvidence(samples_[i].address);
     }
-    for (const Sample& sample : samples_) Add(sample);
-    for (const Stream& stream : streams_) Add(stream);
+    for (size_t i = 0; i < streams_.size() && Advance(); ++i) {
+      AddStreamEvidence(*module_.code, streams_[i].start, streams_[i].end, map_);
+    }
+    for (size_t i = 0; i < samples_.size() && Advance(); ++i) Add(samples_[i]);
+    for (size_t i = 0; i < streams_.size() && Advance(); ++i) Add(streams_[i]);
     return std::move(observations_);
   }
 
@@ -58,6 +60,8 @@ class Observer {
     ModuleAddress address;
     size_t index;
   };
+  bool Advance() { return meter_ == nullptr || meter_->Advance(); }
+
   // Branches with the same stream behind them.
   struct Stream {
     ModuleAddress start;
@@ -172,6 +176,7 @@ class Observer {
   const ResolvedModule& module_;
   BlockMap* const map_;
   std::vector<UnexplainedCounts>* const unexplained_;
+  WorkMeter* const meter_;
   std::vector<Sample> samples_;
   std::vector<Stream> streams_;
   std::vector<Block> crossed_;
@@ -189,8 +194,8 @@ const char* NameOf(UnexplainedReason reason) {
 
 BlockObservations ObserveBlocks(const ProfileData& data, IndexRange counts, IndexRange branches,
                                 const ResolvedModule& module, BlockMap* map,
-                                std::vector<UnexplainedCounts>* unexplained) {
-  return Observer(data, module, map, unexplained).Observe(counts, branches);
+                                std::vector<UnexplainedCounts>* unexplained, WorkMeter* meter) {
+  return Observer(data, module, map, unexplained, meter).Observe(counts, branches);
 }
 
 }  // namespace hbbp

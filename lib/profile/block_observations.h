@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/work.h"
 #include "blocks/block_map.h"
 #include "estimate/branch_bias.h"
 #include "estimate/stream_estimator.h"
@@ -72,9 +73,12 @@ struct BlockObservations {
 };
 
 // `unexplained` is by source; what is in no block is added there. `map` is null without code.
+// `meter` advances by two steps for each count and each stream; if it ends the work, the outcome is
+// of no use.
 BlockObservations ObserveBlocks(const ProfileData& data, IndexRange counts, IndexRange branches,
                                 const ResolvedModule& module, BlockMap* map,
-                                std::vector<UnexplainedCounts>* unexplained);
+                                std::vector<UnexplainedCounts>* unexplained,
+                                WorkMeter* meter = nullptr);
 
 }  // namespace hbbp
 

@@ -24,15 +24,23 @@ void BranchTable::Clear() {
   const bool sparse = entries_.size() * 8 < slots_.size();
   entries_.clear();
   if (sparse) {
-    entries_.shrink_to_fit();
-    slots_.clear();
-    slots_.shrink_to_fit();
+    Release();
   } else {
     std::fill(slots_.begin(), slots_.end(), 0);
   }
 }
 
+void BranchTable::Release() {
+  entries_.clear();
+  entries_.shrink_to_fit();
+  slots_.clear();
+  slots_.shrink_to_fit();
+}
+
 void BranchTable::Reserve(size_t more) {
+  if (entries_.capacity() < entries_.size() + more) {
+    entries_.reserve(std::max(entries_.size() + more, 2 * entries_.capacity()));
+  }
   const size_t needed = std::bit_ceil(std::max(kFewestSlots, 2 * (entries_.size() + more)));
   if (needed <= slots_.size()) return;
   slots_.assign(needed, 0);

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -34,8 +35,12 @@ class BranchTable {
   // Nor has the last of a burst that is continued.
   static constexpr uint64_t kCutEnd = UINT64_MAX - 1;
 
+  explicit BranchTable(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : entries_(memory), slots_(memory) {}
+
   // `weight` is that of each stream, `stack` where they are from, `repeats` how often the same
-  // burst was seen. Calls on_new(entry) for every entry that was not there.
+  // burst was seen. Calls on_new(entry) for every entry that was not there. Without memory nothing
+  // is counted.
   template <typename OnNew>
   void CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
                   size_t replicate, OnNew&& on_new, StackPart stack = {}, uint32_t repeats = 1) {
@@ -44,8 +49,10 @@ class BranchTable {
     for (size_t i = known; i < entries_.size(); ++i) on_new(entries_[i]);
   }
 
-  const std::vector<Entry>& entries() const { return entries_; }
+  const std::pmr::vector<Entry>& entries() const { return entries_; }
   void Clear();
+  // The same, and keeps no memory.
+  void Release();
 
  private:
   // The upper half of a hash, and 1 + the index of the entry; 0 for a free one.
@@ -56,8 +63,8 @@ class BranchTable {
   Entry& Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to, uint64_t end);
   void Reserve(size_t more);
 
-  std::vector<Entry> entries_;
-  std::vector<Slot> slots_;  // a power of two of them, at most half used
+  std::pmr::vector<Entry> entries_;
+  std::pmr::vector<Slot> slots_;  // a power of two of them, at most half used
 };
 
 }  // namespace hbbp

@@ -6,9 +6,15 @@
 namespace hbbp {
 
 void BurstQueue::Add(const BurstSample& burst) {
-  waiting_.push_back({burst.time_ns, burst.period, burst.pid, burst.tid, burst.source,
-                      branches_.size(), burst.branches.size(), burst.stack});
+  const size_t first = branches_.size();
   branches_.insert(branches_.end(), burst.branches.begin(), burst.branches.end());
+  try {
+    waiting_.push_back({burst.time_ns, burst.period, burst.pid, burst.tid, burst.source, first,
+                        burst.branches.size(), burst.stack});
+  } catch (...) {
+    branches_.resize(first);
+    throw;
+  }
 }
 
 BurstSample BurstQueue::BurstAt(size_t index) const {
@@ -35,17 +41,22 @@ void BurstQueue::SortByTime() {
 void BurstQueue::Drop(size_t count) {
   if (count == 0) return;
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
-  std::vector<TakenBranchSample> kept;
+  std::sort(waiting_.begin(), waiting_.end(),
+            [](const Waiting& a, const Waiting& b) { return a.first < b.first; });
+  size_t kept = 0;
   for (Waiting& waiting : waiting_) {
     const auto first = branches_.begin() + static_cast<ptrdiff_t>(waiting.first);
-    waiting.first = kept.size();
-    kept.insert(kept.end(), first, first + static_cast<ptrdiff_t>(waiting.count));
+    std::copy(first, first + static_cast<ptrdiff_t>(waiting.count),
+              branches_.begin() + static_cast<ptrdiff_t>(kept));
+    waiting.first = kept;
+    kept += waiting.count;
   }
-  if (kept.empty()) {
-    branches_.clear();
-  } else {
-    branches_ = std::move(kept);
-  }
+  branches_.resize(kept);
+}
+
+void BurstQueue::Shrink() {
+  waiting_.shrink_to_fit();
+  branches_.shrink_to_fit();
 }
 
 }  // namespace hbbp

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,9 @@ namespace hbbp {
 
 class BurstQueue {
  public:
+  explicit BurstQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : waiting_(memory), branches_(memory) {}
+
   void Add(const BurstSample& burst);
 
   // Calls count(burst) for each burst up to `complete_ns`, by rising time, and lets go of it.
@@ -25,6 +29,9 @@ class BurstQueue {
     }
     Drop(taken);
   }
+
+  // Keeps no more memory than it needs.
+  void Shrink();
 
   size_t size() const { return waiting_.size(); }
 
@@ -44,8 +51,8 @@ class BurstQueue {
   void SortByTime();
   void Drop(size_t count);
 
-  std::vector<Waiting> waiting_;
-  std::vector<TakenBranchSample> branches_;  // of all of them
+  std::pmr::vector<Waiting> waiting_;
+  std::pmr::vector<TakenBranchSample> branches_;  // of all of them
 };
 
 }  // namespace hbbp

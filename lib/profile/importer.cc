@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "profile/branch_count_of.h"
 
@@ -267,7 +268,7 @@ std::optional<Importer::SamplePlace> Importer::AddSample(uint32_t source, const 
   ip_table_.Count(
       {source, place.thread, place.module, SliceAt(sample.time_ns), place.offset, sample.position},
       sample.period);
-  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
+  BoundSlices();
   return place;
 }
 
@@ -288,11 +289,22 @@ void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight
   branch_tables_[source].table.CountBurst(
       ThreadFor(burst.pid, burst.tid), placed_, weight, ReplicateOf(burst_number_++),
       [](const BranchTable::Entry&) {}, burst.stack, repeats);
-  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
+  BoundSlices();
 }
 
 uint32_t Importer::SliceAt(uint64_t time_ns) {
   return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
+}
+
+// Branches behind those that are sorted may be the same ones again.
+void Importer::BoundSlices() {
+  slice_clock_.Bound(
+      ip_table_.bytes() + sorted_branches_ * sizeof(BranchCount),
+      [this] {
+        const auto sorted = std::span(data_.branches).first(sorted_branches_);
+        return ip_table_.BytesWithoutSlices() + CountWithoutSlices(sorted) * sizeof(BranchCount);
+      },
+      [this] { JoinSlices(); });
 }
 
 void Importer::JoinSlices() {

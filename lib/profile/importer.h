@@ -65,6 +65,9 @@ class Importer {
   // For mappings of that path that have none.
   void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
 
+  // Where a file of the recorded machine is here.
+  std::string LocalPath(const std::string& path) const;
+
   // Where the sample is; nothing if it is unmapped.
   struct SamplePlace {
     uint32_t thread, module;
@@ -110,9 +113,9 @@ class Importer {
   void Forget(Process* process);
   uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
-  std::string LocalPath(const std::string& path) const;
   uint64_t PlaceOf(const Process& process, uint64_t address, uint64_t time_ns);
   uint32_t SliceAt(uint64_t time_ns);
+  void BoundSlices();
   void JoinSlices();
   void FoldBranches(uint32_t source);
   void AddCountsTo(ProfileData* data) const;

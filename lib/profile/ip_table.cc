@@ -1,5 +1,8 @@
 #include "profile/ip_table.h"
 
+#include <limits>
+#include <new>
+#include <unordered_set>
 #include <utility>
 
 namespace hbbp {
@@ -20,17 +23,49 @@ void IpTable::Count(const Key& key, uint64_t period) {
   sum.period_squares += events * events;
 }
 
+// As many as there is memory for; it will not want more.
+// (No rehash: it would need libm.)
+IpTable::Sums IpTable::WithBuckets(size_t count, std::pmr::memory_resource* memory) {
+  const auto wants_no_more = [](Sums sums) {
+    sums.max_load_factor(std::numeric_limits<float>::max());
+    return sums;
+  };
+  for (; count > 1; count /= 4) {
+    try {
+      return wants_no_more(Sums(count, memory));
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+  }
+  return wants_no_more(Sums(memory));
+}
+
 void IpTable::JoinSlices() {
-  std::unordered_map<Key, Sum, KeyHash> joined;
-  for (const auto& [key, sum] : sums_) {
-    Key half = key;
-    half.slice = HalfOf(key.slice);
-    Sum& all = joined[half];
+  const float load_factor = sums_.max_load_factor();
+  Sums joined = WithBuckets(sums_.bucket_count(), sums_.get_allocator().resource());
+  while (!sums_.empty()) {
+    auto node = sums_.extract(sums_.begin());
+    node.key().slice = HalfOf(node.key().slice);
+    const auto inserted = joined.insert(std::move(node));
+    if (inserted.inserted) continue;
+    const Sum& sum = inserted.node.mapped();
+    Sum& all = inserted.position->second;
     all.samples += sum.samples;
     all.period_sum += sum.period_sum;
     all.period_squares += sum.period_squares;
   }
   sums_ = std::move(joined);
+  sums_.max_load_factor(load_factor);
+}
+
+size_t IpTable::BytesWithoutSlices() const {
+  std::unordered_set<Key, KeyHash> keys;
+  for (const auto& [key, sum] : sums_) {
+    Key timeless = key;
+    timeless.slice = kNoSlice;
+    keys.insert(timeless);
+  }
+  return BytesOf(keys.size());
 }
 
 void IpTable::AppendTo(std::vector<IpCount>* counts) const {

@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "profile/profile_data.h"
@@ -28,9 +30,14 @@ class IpTable {
     static uint64_t Pair(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
   };
 
+  explicit IpTable(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : sums_(memory) {}
+
   void Count(const Key& key, uint64_t period);
-  size_t size() const { return sums_.size(); }
-  // Slices 2 i and 2 i + 1 become slice i.
+  size_t bytes() const { return BytesOf(sums_.size()); }
+  // If slices were not told apart.
+  size_t BytesWithoutSlices() const;
+  // Slices 2 i and 2 i + 1 become slice i. Gets by without memory.
   void JoinSlices();
 
   // In no order.
@@ -46,7 +53,16 @@ class IpTable {
     double period_squares = 0;
   };
 
-  std::unordered_map<Key, Sum, KeyHash> sums_;
+  // Of nodes and buckets.
+  static constexpr size_t BytesOf(size_t counts) {
+    return counts * (sizeof(std::pair<Key, Sum>) + 3 * sizeof(void*));
+  }
+
+  using Sums = std::pmr::unordered_map<Key, Sum, KeyHash>;
+
+  static Sums WithBuckets(size_t count, std::pmr::memory_resource* memory);
+
+  Sums sums_;
 };
 
 }  // namespace hbbp

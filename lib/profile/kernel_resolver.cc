@@ -116,7 +116,9 @@ std::optional<ModuleAddress> AddressIn(const ElfImage& vmlinux, const std::strin
   return vmlinux.CodeStart();
 }
 
-std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const std::string& root) {
+// Sets `path` to where it is.
+std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const std::string& root,
+                                            std::string* path) {
   if (record.build_id.empty()) return nullptr;
   const std::string id = BuildIdText(record.build_id);
   const std::string& release = record.kernel.release;
@@ -132,10 +134,11 @@ std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const st
       paths.push_back(before + release + after);
     }
   }
-  for (const std::string& path : paths) {
-    StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(root + path);
+  for (const std::string& candidate : paths) {
+    StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(root + candidate);
     if (image.ok() && (*image)->HasCode() &&
         std::ranges::equal((*image)->build_id(), record.build_id)) {
+      *path = root + candidate;
       return *std::move(image);
     }
   }
@@ -223,9 +226,9 @@ class Resolver {
 
   void TakeVmlinux() {
     std::shared_ptr<const ElfImage> vmlinux = files_.vmlinux;
-    const std::string path = vmlinux == nullptr ? "vmlinux" : files_.paths.vmlinux;
+    std::string path = files_.paths.vmlinux;
     if (vmlinux == nullptr) {
-      vmlinux = FindVmlinux(record_, files_.paths.root);
+      vmlinux = FindVmlinux(record_, files_.paths.root, &path);
       if (vmlinux == nullptr) return;
     } else if (const Status status = CheckVmlinux(*vmlinux, path, record_); !status.ok()) {
       return Note(status);
@@ -243,6 +246,7 @@ class Resolver {
                              path.c_str(), reference_->symbol.c_str(), reference_->address));
     }
     parts_.vmlinux = std::move(vmlinux);
+    parts_.vmlinux_path = path;
     parts_.vmlinux_slide = slide;
   }
 

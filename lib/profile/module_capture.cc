@@ -14,7 +14,6 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 // A larger file that was deleted is not worth its room in the profile.
 constexpr uint64_t kMaxEmbeddedBytes = 256ull << 20;
 
@@ -101,10 +100,6 @@ void CopyMapping(pid_t pid, RuntimeAddress start, ModuleRecord* module) {
   for (const Mapping& mapping : *mappings) {
     if (mapping.start == start) CopyMemory(pid, mapping.start, mapping.size(), 0, module);
   }
-}
-
-void CopyPage(pid_t pid, RuntimeAddress page, ModuleRecord* module) {
-  CopyMemory(pid, page, kPageBytes, page.value, module);
 }
 
 bool PathLeadsToModule(const ModuleRecord& module) {

@@ -18,9 +18,6 @@ void PinOrCopyModule(pid_t pid, RuntimeAddress header, ModuleRecord* module);
 // Copies the whole mapping that starts at `start`, as an image.
 void CopyMapping(pid_t pid, RuntimeAddress start, ModuleRecord* module);
 
-// Copies what is readable of the page at `page` (page-aligned) of generated code.
-void CopyPage(pid_t pid, RuntimeAddress page, ModuleRecord* module);
-
 // True if the file at module.path is the one that was mapped.
 bool PathLeadsToModule(const ModuleRecord& module);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <tuple>
 #include <utility>
 
@@ -64,6 +65,43 @@ void SortAndAdd(std::vector<Counted>* counts) {
 
 bool IsBefore(const BranchCount& a, const BranchCount& b) { return KeyOf(a) < KeyOf(b); }
 
+template <typename Branches>
+void SortWithSortedHead(Branches* branches) {
+  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), IsBefore);
+  if (tail == branches->end()) return;
+  Branches merged(branches->get_allocator());
+  try {
+    merged.reserve(branches->size());
+  } catch (const std::bad_alloc&) {
+    std::sort(branches->begin(), branches->end(), IsBefore);
+    return;
+  }
+  std::sort(tail, branches->end(), IsBefore);
+  std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged), IsBefore);
+  *branches = std::move(merged);
+}
+
+template <typename Branches>
+void NormalizeBranches(Branches* branches) {
+  SortWithSortedHead(branches);
+  size_t kept = 0;
+  for (size_t i = 0; i < branches->size(); ++i) {
+    const BranchCount& branch = (*branches)[i];
+    if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
+      BranchCount& sum = (*branches)[kept - 1];
+      sum.number += branch.number;
+      sum.oldest += branch.oldest;
+      sum.oldest_expected += branch.oldest_expected;
+      sum.weights += branch.weights;
+      sum.replicates.Add(branch.replicates);
+    } else {
+      if (kept != i) (*branches)[kept] = branch;
+      ++kept;
+    }
+  }
+  branches->resize(kept);
+}
+
 void Join(const std::string& more, std::string* list) {
   constexpr std::string_view kSeparator = "; ";
   if (more.empty() || *list == more) return;
@@ -86,32 +124,17 @@ void Normalize(std::vector<IbsCount>* counts) { SortAndAdd(counts); }
 void Normalize(std::vector<IbsBucket>* buckets) { SortAndAdd(buckets); }
 void Normalize(std::vector<IbsLine>* lines) { SortAndAdd(lines); }
 
-void Normalize(std::vector<BranchCount>* branches) {
-  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), IsBefore);
-  if (tail != branches->end()) {
-    std::sort(tail, branches->end(), IsBefore);
-    std::vector<BranchCount> merged;
-    merged.reserve(branches->size());
-    std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged),
-               IsBefore);
-    *branches = std::move(merged);
+void Normalize(std::vector<BranchCount>* branches) { NormalizeBranches(branches); }
+void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches); }
+
+size_t CountWithoutSlices(std::span<const BranchCount> branches) {
+  size_t count = branches.empty() ? 0 : 1;
+  for (size_t i = 1; i < branches.size(); ++i) {
+    BranchCount then = branches[i - 1];
+    then.slice = branches[i].slice;
+    if (KeyOf(then) != KeyOf(branches[i])) ++count;
   }
-  size_t kept = 0;
-  for (size_t i = 0; i < branches->size(); ++i) {
-    const BranchCount& branch = (*branches)[i];
-    if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
-      BranchCount& sum = (*branches)[kept - 1];
-      sum.number += branch.number;
-      sum.oldest += branch.oldest;
-      sum.oldest_expected += branch.oldest_expected;
-      sum.weights += branch.weights;
-      sum.replicates.Add(branch.replicates);
-    } else {
-      if (kept != i) (*branches)[kept] = branch;
-      ++kept;
-    }
-  }
-  branches->resize(kept);
+  return count;
 }
 
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum) {

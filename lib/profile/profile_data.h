@@ -5,8 +5,11 @@
 #ifndef HBBP_LIB_PROFILE_PROFILE_DATA_H_
 #define HBBP_LIB_PROFILE_PROFILE_DATA_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <memory_resource>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -178,6 +181,10 @@ struct ProfileData {
 void Normalize(std::vector<IpCount>* counts);
 // The same; takes time for what was added behind those that are sorted.
 void Normalize(std::vector<BranchCount>* branches);
+// The same; gets by without memory, but then takes longer.
+void Normalize(std::pmr::vector<BranchCount>* branches);
+// How many there would be if slices were not told apart; `branches` are sorted.
+size_t CountWithoutSlices(std::span<const BranchCount> branches);
 
 void Normalize(std::vector<IbsCount>* counts);
 void Normalize(std::vector<IbsBucket>* buckets);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "blocks/function_graph.h"
 #include "blocks/loop_nest.h"
 #include "estimate/ebs_replicates.h"
+#include "estimate/family_choice.h"
 #include "profile/resolved_profile.h"
 
 namespace hbbp {
@@ -19,19 +21,39 @@ CountEstimate EstimateOf(const ReplicatedCount& count) {
   return {count.count, count.StandardError()};
 }
 
+// Branches behind which the next one is known, by burst. Infinite where bursts begin by executions.
+double StreamsByBurst(const ProfileData& data) {
+  const bool are_by_executions =
+      std::all_of(data.sources.begin(), data.sources.end(), [](const SourceRecord& source) {
+        return !HasStreams(source.kind) || CountsExecutions(SourceFamily::kStreams, source.event);
+      });
+  uint64_t bursts = 0, streams = 0;
+  for (const BranchCount& branch : data.branches) {
+    if (branch.stream_end == kNoStream) bursts += branch.number;
+    if (branch.HasStream()) streams += branch.number;
+  }
+  if (are_by_executions || bursts == 0) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(streams) / static_cast<double>(bursts);
+}
+
 // Of the whole profile.
 struct Evidence {
   explicit Evidence(const ResolvedProfile& resolved);
   // Indices of branches to that address.
   std::span<const uint32_t> ArrivalsAt(uint32_t module, ModuleAddress address) const;
+  // Branches from there.
+  std::span<const TakenBranchRecord> DeparturesFrom(uint32_t module, AddressRange range) const;
 
   const ResolvedProfile& profile;
   std::vector<ReplicatedCount> counts;  // by block
   std::vector<uint32_t> arrivals;       // of branches, by target
+  double streams_by_burst;
 };
 
 Evidence::Evidence(const ResolvedProfile& resolved)
-    : profile(resolved), counts(resolved.blocks().size()) {
+    : profile(resolved),
+      counts(resolved.blocks().size()),
+      streams_by_burst(StreamsByBurst(resolved.data())) {
   const std::vector<BlockRecord>& blocks = profile.blocks();
   for (size_t i = 0; i < blocks.size(); ++i) {
     counts[i] = {blocks[i].estimate.count, blocks[i].replicates};
@@ -67,6 +89,19 @@ std::span<const uint32_t> Evidence::ArrivalsAt(uint32_t module, ModuleAddress ad
   return {first, end};
 }
 
+std::span<const TakenBranchRecord> Evidence::DeparturesFrom(uint32_t module,
+                                                            AddressRange range) const {
+  const std::vector<TakenBranchRecord>& branches = profile.branches();
+  const auto is_before = [](const TakenBranchRecord& branch,
+                            const std::pair<uint32_t, ModuleAddress>& source) {
+    return std::tie(branch.from_module, branch.from) < std::tie(source.first, source.second);
+  };
+  const auto first =
+      std::lower_bound(branches.begin(), branches.end(), std::pair(module, range.start), is_before);
+  const auto end = std::lower_bound(first, branches.end(), std::pair(module, range.end), is_before);
+  return {first, end};
+}
+
 // The function (or part) around a block that has a count.
 class FunctionLoops {
  public:
@@ -98,6 +133,7 @@ class FunctionLoops {
     CountInstructions();
     if (std::all_of(is_executed_.begin(), is_executed_.end(), [](bool is) { return !is; })) return;
     CountByBlocks();
+    CountByStreams();
     std::vector<uint32_t> place(nest_.loops.size(), kNoIndex);
     for (uint32_t i = 0; i < nest_.loops.size(); ++i) {
       if (!is_executed_[i]) continue;
@@ -237,6 +273,64 @@ class FunctionLoops {
     }
   }
 
+  // Finds what streams saw of the ways out of loops, and how many began in each.
+  void CountByStreams() {
+    seen_.resize(nest_.loops.size());
+    for (uint32_t i = 0; i < blocks_.size(); ++i) {
+      if (nest_.innermost[i] == kNoLoop) continue;
+      SeenOfLoop& seen = seen_[nest_.innermost[i]];
+      for (const uint32_t arrival : evidence_.ArrivalsAt(module_, blocks_[i].start)) {
+        seen.streams += evidence_.profile.branches()[arrival].count;
+      }
+      if (records_[i] == kNoIndex) continue;
+      const BlockRecord& record = evidence_.profile.blocks()[records_[i]];
+      const BranchKind last = blocks_[i].terminator;
+      seen.has_calls |= record.estimate.count > 0 &&
+                        (last == BranchKind::kCall || last == BranchKind::kIndirectCall);
+      if (i + 1 < blocks_.size() && FallThroughOf(blocks_[i]) == blocks_[i + 1].start) {
+        AddExit(i, i + 1, {record.fell_through.weights, record.fell_through.replicates});
+      }
+    }
+    const AddressRange code = {blocks_.front().start, blocks_.back().end};
+    for (const TakenBranchRecord& branch : evidence_.DeparturesFrom(module_, code)) {
+      const auto from = FindBlockAround(blocks_, branch.from);
+      if (from && branch.count > 0) AddTaken(*from, branch);
+    }
+    for (size_t i = nest_.loops.size(); i-- > 0;) {
+      const uint32_t parent = nest_.loops[i].parent;
+      if (parent == kNoLoop) continue;
+      seen_[parent].exits.Add(seen_[i].exits);
+      seen_[parent].streams += seen_[i].streams;
+      seen_[parent].has_calls |= seen_[i].has_calls;
+    }
+  }
+
+  void AddTaken(uint32_t from, const TakenBranchRecord& branch) {
+    const Block& block = blocks_[from];
+    std::optional<uint32_t> to;
+    if (branch.to_module == module_) to = FindBlockAt(blocks_, branch.to);
+    switch (block.terminator) {
+      case BranchKind::kReturn:
+        to.reset();
+        break;
+      case BranchKind::kIndirectJump:
+        break;
+      default:
+        // What is called comes back; an interrupt, too.
+        if (branch.to_module != module_ || BranchTargetOf(block) != branch.to) return;
+    }
+    AddExit(from, to.value_or(kNoNode), {branch.count, branch.replicates});
+  }
+
+  // It leaves all loops from here outward up to the one that it stays in.
+  void AddExit(uint32_t from, uint32_t to, const ReplicatedCount& count) {
+    const uint32_t innermost = nest_.innermost[from];
+    if (innermost == kNoLoop) return;
+    const uint32_t common = nest_.Common(innermost, to == kNoNode ? kNoLoop : nest_.innermost[to]);
+    seen_[innermost].exits.Add(count);
+    if (common != kNoLoop) seen_[common].exits.Add(count, -1);
+  }
+
   LoopRecord Describe(uint32_t index) const {
     const NestedLoop& loop = nest_.loops[index];
     LoopRecord record;
@@ -257,11 +351,12 @@ class FunctionLoops {
     if (header == kNoIndex) return record;
     const ReplicatedCount& iterations = evidence_.counts[header];
     record.iterations = EstimateOf(iterations);
-    const ReplicatedCount by_branches = FindTripsByBranches(index, &record);
+    const TripCount by_branches = FindTripsByBranches(index);
+    record.trips_by_branches = by_branches.trips;
     const ReplicatedCount by_counts = FindTripsByCounts(index, iterations, &record);
     if (!(record.trips().value > 0)) return record;
     const bool is_by_branches = record.trips_by_branches.value > 0;
-    const ReplicatedCount& entries = is_by_branches ? by_branches : by_counts;
+    const ReplicatedCount& entries = is_by_branches ? by_branches.divisor : by_counts;
     record.entries.count = iterations.count / record.trips().value;
     record.entries.standard_error = entries.StandardError() * record.entries.count / entries.count;
     return record;
@@ -276,13 +371,13 @@ class FunctionLoops {
     return 0;
   }
 
-  // Gives back the entries.
-  ReplicatedCount FindTripsByBranches(uint32_t loop, LoopRecord* record) const {
+  TripCount FindTripsByBranches(uint32_t loop) const {
     const uint32_t header = nest_.loops[loop].header;
-    ReplicatedCount back, entries;
+    LoopFlow flow;
     const auto add = [&](std::optional<uint32_t> from, const ReplicatedCount& count) {
       const bool is_back = from && nest_.IsWithin(nest_.innermost[*from], loop);
-      (is_back ? back : entries).Add(count);
+      flow.iterations.Add(count);
+      if (!is_back) flow.entries.Add(count);
     };
     for (const uint32_t i : evidence_.ArrivalsAt(module_, blocks_[header].start)) {
       const TakenBranchRecord& branch = evidence_.profile.branches()[i];
@@ -293,9 +388,12 @@ class FunctionLoops {
       const BlockRecord& before = evidence_.profile.blocks()[records_[header - 1]];
       add(header - 1, {before.fell_through.weights, before.fell_through.replicates});
     }
-    back.Add(entries);
-    record->trips_by_branches = WithImbalance(RatioOf(back, entries), loop, entries);
-    return entries;
+    const SeenOfLoop& seen = seen_[loop];
+    flow.exits = seen.exits;
+    flow.has_calls = seen.has_calls;
+    flow.iterations_by_burst =
+        seen.streams > 0 ? evidence_.streams_by_burst * flow.iterations.count / seen.streams : 0;
+    return CountTrips(flow);
   }
 
   ReplicatedCount FindTripsByCounts(uint32_t loop, const ReplicatedCount& iterations,
@@ -345,6 +443,11 @@ class FunctionLoops {
     PartlyKnown entries;
     PartlyKnown back;
   };
+  struct SeenOfLoop {
+    ReplicatedCount exits;
+    double streams = 0;
+    bool has_calls = false;
+  };
 
   const Evidence& evidence_;
   const uint32_t module_;
@@ -362,6 +465,7 @@ class FunctionLoops {
   std::vector<bool> is_executed_;
   std::vector<IntoHeader> into_header_;
   std::vector<PartlyKnown> exits_;
+  std::vector<SeenOfLoop> seen_;
 };
 
 }  // namespace

@@ -3,7 +3,8 @@
 // An iteration is an execution of the header. Whatever does not come to the header along a back
 // edge enters the loop, so that the average trip count is iterations / entries. Two ways to know:
 //
-//   by branches  streams that begin at the header or fall into it tell where they came from
+//   by branches  streams that begin at the header or fall into it tell where they came from, those
+//                that leave the loop that it was left (trip_counts.h)
 //   by counts    of blocks, where they determine those of the edges in or out (edge_counts.h)
 //
 // Errors are those of replicates (stream_estimator.h); IP samples are dealt into some for it.
@@ -16,6 +17,7 @@
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/edge_counts.h"
+#include "estimate/trip_counts.h"
 
 namespace hbbp {
 
@@ -32,7 +34,7 @@ struct LoopRecord {
   CountEstimate instructions;      // executed in it
   CountEstimate own_instructions;  // and in no loop within it
   CountEstimate iterations;
-  // 0 where that is not known, as in irreducible regions, or if no entry was observed.
+  // 0 where that is not known, as in irreducible regions, or if no entry or exit was observed.
   CountEstimate entries;
   Ratio trips_by_branches;
   Ratio trips_by_counts;

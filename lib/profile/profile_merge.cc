@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "profile/slice_merger.h"
+
 namespace hbbp {
 namespace {
 
@@ -76,44 +78,6 @@ void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
   if (to->pinned_file == nullptr) to->pinned_file = from.pinned_file;
 }
 
-// Slices of one profile keep their places in time, as near as slices of another width can tell.
-class SliceMerger {
- public:
-  explicit SliceMerger(std::span<const ProfileData* const> profiles) {
-    start_ns_ = profiles.front()->start_time_ns;
-    for (const ProfileData* profile : profiles) {
-      start_ns_ = std::min(start_ns_, profile->start_time_ns);
-      merged_.width_ns = std::max(merged_.width_ns, profile->slices.width_ns);
-    }
-    for (const ProfileData* profile : profiles) {
-      if (profile->slices.count == 0) continue;
-      while (PlaceOf(*profile, profile->slices.count - 1) >= SliceClock::kMostSlices) {
-        merged_.width_ns *= 2;
-      }
-    }
-  }
-
-  uint32_t Place(const ProfileData& profile, uint32_t slice) {
-    if (slice == kNoSlice) return kNoSlice;
-    const auto place = static_cast<uint32_t>(PlaceOf(profile, slice));
-    merged_.count = std::max(merged_.count, place + 1);
-    return place;
-  }
-
-  const TimeSlices& merged() const { return merged_; }
-
- private:
-  // By the middle of the slice.
-  double PlaceOf(const ProfileData& profile, uint32_t slice) const {
-    const auto offset_ns = static_cast<double>(profile.start_time_ns - start_ns_);
-    const double middle = (slice + 0.5) * static_cast<double>(profile.slices.width_ns);
-    return (offset_ns + middle) / static_cast<double>(merged_.width_ns);
-  }
-
-  uint64_t start_ns_;
-  TimeSlices merged_;
-};
-
 }  // namespace
 
 ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
@@ -123,7 +87,8 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
   Index<ModuleRecord, ModuleKey> modules(&merged.modules);
   Index<std::string, std::string> names(&merged.ibs_names);
   SliceMerger slices(profiles);
-  for (const ProfileData* profile : profiles) {
+  for (size_t number = 0; number < profiles.size(); ++number) {
+    const ProfileData* profile = profiles[number];
     const bool first = profile == profiles.front();
     merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
     merged.start_time_ns =
@@ -158,7 +123,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       count.source = source_of[count.source];
       count.thread = thread_of[count.thread];
       count.module = module_of[count.module];
-      count.slice = slices.Place(*profile, count.slice);
+      count.slice = slices.Place(number, count.slice);
       merged.counts.push_back(count);
     }
     for (BranchCount branch : profile->branches) {
@@ -167,7 +132,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
         if (*module != kNoModule) *module = module_of[*module];
       }
-      branch.slice = slices.Place(*profile, branch.slice);
+      branch.slice = slices.Place(number, branch.slice);
       merged.branches.push_back(branch);
     }
     std::vector<uint32_t> name_of;

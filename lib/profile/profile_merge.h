@@ -13,8 +13,8 @@ namespace hbbp {
 // The sum. Modules agree if kind and build ID do, or, without build ID, kind, path and inode;
 // sources if all that was asked of them does; threads by pid and tid. Generated code is kept apart
 // by process: its addresses mean nothing in another one.
-// The pid is kept if all profiles have the same; the command is that of the first. Slices keep
-// their places in time, and are as wide as the widest; wider if there would be too many.
+// The pid is kept if all profiles have the same; the command is that of the first. Slices
+// begin with each run (slice_merger.h).
 ProfileData MergeProfiles(std::span<const ProfileData* const> profiles);
 
 // What one thread did; nothing if there is no such thread. Numbers of the sources that are not

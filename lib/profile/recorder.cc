@@ -1,21 +1,44 @@
 #include "profile/recorder.h"
 
+#include <elf.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
 
 #include "base/files.h"
 #include "image/process_maps.h"
+#include "image/process_memory.h"
+#include "perf/jit_dump.h"
 #include "profile/module_capture.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
+// What records and nodes of maps take besides their text, about.
+constexpr uint64_t kModuleBytes = 512;
+constexpr uint64_t kThreadBytes = 256;
+constexpr uint64_t kIntervalBytes = 128;
+// That a look at copied pages may add.
+constexpr uint64_t kPagesAhead = 3;
 constexpr std::string_view kDeleted = " (deleted)";
 
 bool IsFilePath(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("//");
+}
+
+// JITs map shared memory twice, to write and to run, which the kernel tells of as of files. A
+// library may be in such memory, too.
+bool IsSharedMemory(pid_t pid, const MappingEvent& mapping) {
+  if (mapping.path == "/dev/zero" || mapping.path.starts_with("/anon_hugepage")) return true;
+  if (!mapping.path.starts_with("/memfd:")) return false;
+  std::array<uint8_t, SELFMAG> magic = {};
+  const RuntimeAddress header = mapping.start - mapping.offset.value;
+  return ReadProcessMemory(pid, header, magic) != SELFMAG ||
+         std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0;
 }
 
 std::string ThreadNameNow(pid_t pid, uint32_t tid) {
@@ -28,6 +51,56 @@ std::string ThreadNameNow(pid_t pid, uint32_t tid) {
 }
 
 }  // namespace
+
+Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
+    : pid_(pid),
+      slice_ns_(slice_ns),
+      own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
+      memory_(memory != nullptr ? memory : own_memory_.get()),
+      given_memory_(memory),
+      slice_clock_(slice_ns),
+      copied_pages_(pid),
+      ip_table_(memory_),
+      waiting_(memory_),
+      bursts_(memory_),
+      table_(memory_),
+      branches_(memory_) {}
+
+Recorder::~Recorder() { memory_->SubtractOthers(charged_); }
+
+void Recorder::Charge(uint64_t bytes) {
+  memory_->AddOthers(bytes);
+  charged_ += bytes;
+}
+
+// Counts one sample. Compacting once may make room.
+template <typename Body>
+void Recorder::CountOrDrop(Body&& count) {
+  if (HasMemoryFor(count)) return;
+  if (!has_compacted_) {
+    has_compacted_ = true;
+    Compact();
+    (void)WidenSlices();
+    if (HasMemoryFor(count)) return;
+  }
+  ++dropped_;
+}
+
+void Recorder::Compact() {
+  // Without memory to fold into, the table stays as it is.
+  if (HasMemoryFor([this] { FoldBranches(); })) table_.Release();
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
+  HasMemoryFor([this] { branches_.shrink_to_fit(); });
+  if (waiting_.empty()) waiting_.shrink_to_fit();
+  if (bursts_.size() == 0) bursts_.Shrink();
+}
+
+bool Recorder::WidenSlices() {
+  const bool widens = slice_clock_.Widen([this] { JoinSlices(); });
+  has_widened_slices_ |= widens;
+  return widens;
+}
 
 std::vector<uint32_t> Recorder::AddSources(std::vector<SourceRecord> sources) {
   current_sources_.clear();
@@ -78,6 +151,10 @@ void Recorder::AddCurrentMappings(uint64_t time_ns) {
 }
 
 void Recorder::OnMapping(MappingEvent mapping) {
+  if (!HasMemoryFor([&] { AddMapping(std::move(mapping)); })) ++dropped_mappings_;
+}
+
+void Recorder::AddMapping(MappingEvent mapping) {
   if (mapping.path.ends_with(kDeleted)) {
     mapping.path.resize(mapping.path.size() - kDeleted.size());
   }
@@ -99,11 +176,44 @@ void Recorder::OnMapping(MappingEvent mapping) {
       offset = FileOffset{mapping.start.value};
       break;
   }
-  const AddressSpace::Placement placement = {module, mapping.start, offset};
+  if (IsJitDumpPath(mapping.path) &&
+      std::find(jit_dumps_.begin(), jit_dumps_.end(), mapping.path) == jit_dumps_.end()) {
+    jit_dumps_.push_back(mapping.path);
+  }
+  std::function<bool(const AddressSpace::Placement&)> stays;
+  if (data_.modules[module].kind == ModuleKind::kAnonymous) {
+    // The kernel tells of memory whose protection changes, which is still the code that it was.
+    stays = [this](const AddressSpace::Placement& known) {
+      return data_.modules[known.module].kind == ModuleKind::kAnonymous;
+    };
+  }
+  Place(mapping, {module, mapping.start, offset}, stays);
+}
+
+void Recorder::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
+                     const std::function<bool(const AddressSpace::Placement&)>& stays) {
   if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement)) {
     NoteReplacement(mapping.time_ns);
   }
-  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement);
+  Charge(kIntervalBytes);
+  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+}
+
+bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
+                       const std::string& name, uint64_t time_ns) {
+  Charge(kModuleBytes + bytes.size());
+  const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
+  const auto module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
+  if (module_states_.size() < data_.modules.size()) {
+    module_states_.emplace_back().has_given_code = true;
+  }
+  if (!module) return false;
+  MappingEvent mapping;
+  mapping.start = address;
+  mapping.end = address + bytes.size();
+  mapping.time_ns = time_ns;
+  Place(mapping, {*module, address, FileOffset{address.value}}, {});
+  return true;
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
@@ -112,12 +222,18 @@ void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name)
   if (known != threads_.end()) data_.threads[known->second].name = name;
 }
 
+void Recorder::NoteThread(uint32_t tid) {
+  if (thread_names_.contains(tid)) return;
+  thread_names_.emplace(tid, ThreadNameNow(pid_, tid));
+}
+
 uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   if (mapping.path == "[vdso]") return SpecialModule(ModuleKind::kVdso, "[vdso]");
-  if (!IsFilePath(mapping.path)) return SpecialModule(ModuleKind::kAnonymous, "[anonymous]");
+  if (!IsFilePath(mapping.path) || IsSharedMemory(pid_, mapping)) return GeneratedModule(0);
   const auto key = std::tuple(mapping.path, mapping.device, mapping.inode, mapping.build_id);
   auto known = modules_.find(key);
   if (known != modules_.end()) return known->second;
+  Charge(kModuleBytes + 3 * mapping.path.size());
   const auto index = static_cast<uint32_t>(data_.modules.size());
   ModuleRecord record;
   record.kind = ModuleKind::kFile;
@@ -149,6 +265,9 @@ uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
 }
 
 uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
+  const auto known = threads_.find({pid, tid});
+  if (known != threads_.end()) return known->second;
+  Charge(kThreadBytes);
   auto [place, added] =
       threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
   if (added) {
@@ -160,34 +279,47 @@ uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
 }
 
 void Recorder::Settle(uint64_t complete_ns) {
+  copied_pages_.BeginRound();
+  has_compacted_ = false;
   size_t kept = 0;
   for (const IpSample& sample : waiting_) {
     if (sample.time_ns > complete_ns) {
       waiting_[kept++] = sample;
     } else if (!ignored_threads_.contains(sample.tid)) {
-      Count(sample);
+      CountOrDrop([&] { Count(sample); });
     }
   }
   waiting_.resize(kept);
-  bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
-  slice_clock_.Bound(ip_table_.size() + data_.branches.size(), [this] { JoinSlices(); });
+  bursts_.TakeUpTo(complete_ns,
+                   [this](const BurstSample& burst) { CountOrDrop([&] { CountBurst(burst); }); });
+  BoundSlices();
 }
 
 uint32_t Recorder::FindSlice(uint64_t time_ns) {
   return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
 }
 
+// Branches behind those that are sorted may be the same ones again.
+void Recorder::BoundSlices() {
+  slice_clock_.Bound(
+      ip_table_.bytes() + sorted_branches_ * sizeof(BranchCount),
+      [this] {
+        const auto sorted = std::span<const BranchCount>(branches_).first(sorted_branches_);
+        return ip_table_.BytesWithoutSlices() + CountWithoutSlices(sorted) * sizeof(BranchCount);
+      },
+      [this] { JoinSlices(); });
+}
+
 void Recorder::JoinSlices() {
-  FoldBranches();
-  for (BranchCount& branch : data_.branches) branch.slice = HalfOf(branch.slice);
-  Normalize(&data_.branches);
-  sorted_branches_ = data_.branches.size();
+  table_slice_ = HalfOf(table_slice_);
+  for (BranchCount& branch : branches_) branch.slice = HalfOf(branch.slice);
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
   ip_table_.JoinSlices();
   table_start_ns_ = table_end_ns_ = 0;
 }
 
 void Recorder::Count(const IpSample& sample) {
-  ++samples_;
   const uint32_t source = current_sources_[sample.source];
   uint32_t module;
   uint64_t offset;
@@ -197,24 +329,53 @@ void Recorder::Count(const IpSample& sample) {
   } else {
     auto placement = address_space_.Find(sample.ip, sample.time_ns);
     if (!placement) {
+      ++samples_;
       ++data_.sources[source].unmapped;
       return;
     }
+    if (CaptureCode(placement->module, sample.ip, sample.time_ns)) {
+      placement = address_space_.Find(sample.ip, sample.time_ns);
+    }
     module = placement->module;
     offset = placement->OffsetOf(sample.ip).value;
-    CaptureCode(module, sample.ip);
   }
   ip_table_.Count({source, ThreadFor(sample.pid, sample.tid), module, SliceAt(sample.time_ns),
                    offset, sample.position},
                   sample.period);
+  ++samples_;
 }
 
-void Recorder::CaptureCode(uint32_t module, RuntimeAddress address) {
-  if (data_.modules[module].kind == ModuleKind::kAnonymous) {
-    CaptureAround(module, address);
-  } else if (!module_states_[module].identified) {
-    Identify(module);
+bool Recorder::CaptureCode(uint32_t module, RuntimeAddress address, uint64_t time_ns) {
+  if (data_.modules[module].kind != ModuleKind::kAnonymous) {
+    if (!module_states_[module].identified) Identify(module);
+    return false;
   }
+  if (module_states_[module].has_given_code) return false;
+  has_generated_code_ = true;
+  const uint64_t page_bytes = copied_pages_.bytes() + kPagesAhead * CopiedPages::kPageBytes;
+  if (page_bytes > charged_page_bytes_) {
+    Charge(page_bytes - charged_page_bytes_);
+    charged_page_bytes_ = page_bytes;
+  }
+  const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
+  if (!begun) return false;
+  MappingEvent mapping;
+  mapping.start = begun->start;
+  mapping.end = begun->end;
+  mapping.time_ns = time_ns;
+  const uint32_t newer = GeneratedModule(begun->number);
+  Place(mapping, {newer, begun->start, FileOffset{begun->start.value}},
+        [this](const AddressSpace::Placement& known) {
+          return data_.modules[known.module].kind != ModuleKind::kAnonymous ||
+                 module_states_[known.module].has_given_code;
+        });
+  return true;
+}
+
+uint32_t Recorder::GeneratedModule(uint32_t generation) {
+  if (generation == 0) return SpecialModule(ModuleKind::kAnonymous, "[anonymous]");
+  return SpecialModule(ModuleKind::kAnonymous,
+                       "[anonymous, generation " + std::to_string(generation + 1) + "]");
 }
 
 void Recorder::Identify(uint32_t module) {
@@ -227,20 +388,16 @@ void Recorder::Identify(uint32_t module) {
   }
 }
 
-void Recorder::CaptureAround(uint32_t module, RuntimeAddress address) {
-  const uint64_t page = address.value / kPageBytes;
-  for (uint64_t neighbour : {page - 1, page, page + 1}) {
-    if (captured_pages_.insert(neighbour).second) {
-      CopyPage(pid_, RuntimeAddress{neighbour * kPageBytes}, &data_.modules[module]);
-    }
-  }
-}
-
 ProfileData Recorder::Snapshot() {
   FoldBranches();
-  Normalize(&data_.branches);
-  sorted_branches_ = data_.branches.size();
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
   ProfileData snapshot = data_;
+  for (const CopiedPages::Copy& copy : copied_pages_.Copies()) {
+    std::vector<CodeChunk>& chunks = snapshot.modules[GeneratedModule(copy.generation)].chunks;
+    chunks.push_back({copy.address, *copy.bytes});
+  }
+  snapshot.branches.assign(branches_.begin(), branches_.end());
   snapshot.slices = slice_clock_.slices();
   for (size_t i = 0; i < snapshot.sources.size(); ++i) {
     TraceStatistics own;
@@ -257,6 +414,12 @@ ProfileData Recorder::Snapshot() {
   return snapshot;
 }
 
-void Recorder::Clear() { *this = Recorder(pid_, slice_ns_); }
+void Recorder::Clear() {
+  const pid_t pid = pid_;
+  const uint64_t slice_ns = slice_ns_;
+  CountedMemory* const memory = given_memory_;
+  this->~Recorder();
+  new (this) Recorder(pid, slice_ns, memory);
+}
 
 }  // namespace hbbp

@@ -5,18 +5,25 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <memory_resource>
+#include <new>
 #include <set>
+#include <span>
 #include <string>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "base/counted_memory.h"
 #include "profile/address_space.h"
 #include "profile/branch_count_of.h"
 #include "profile/branch_table.h"
 #include "profile/burst_queue.h"
+#include "profile/copied_pages.h"
+#include "profile/generated_code.h"
 #include "profile/ip_table.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
@@ -24,11 +31,16 @@
 namespace hbbp {
 
 // One thread at a time.
+//
+// Counts are in `memory`, what else may become large is charged to it. Where that is used up,
+// samples are dropped, and counted.
 class Recorder : public SampleSink {
  public:
-  // Process 0: the calling one. Slices 0: none are kept.
-  explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0)
-      : pid_(pid), slice_ns_(slice_ns), slice_clock_(slice_ns) {}
+  // Process 0: the calling one. Slices 0: none are kept. Memory NULL: as much as there is.
+  explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0, CountedMemory* memory = nullptr);
+  ~Recorder() override;
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
 
   // What a backend that was started tells belongs to these sources from here on. All have been
   // settled that the one before it told. Returns their indices.
@@ -42,14 +54,31 @@ class Recorder : public SampleSink {
   // Notes what is mapped now, as mapped at `time_ns`.
   void AddCurrentMappings(uint64_t time_ns);
 
+  // Code that the process has generated, from this time on; `name` of a function, or empty. What
+  // was there before keeps its samples. False if it is too much to keep: its samples are counted
+  // with those of other generated code.
+  bool AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
+               uint64_t time_ns);
+
+  // Files of the process that look like what a JIT tells perf, by rising time of their mapping.
+  const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
+
+  // A thread that may have ended when its first sample is looked at: its name is what it is now,
+  // until another one comes.
+  void NoteThread(uint32_t tid);
+
   // Samples and bursts of this thread are the library's own work and are dropped. Such bursts are
   // counted ("worker-bursts"), since a tracer should not have made them.
   void IgnoreThread(uint32_t tid) { ignored_threads_.insert(tid); }
 
   // SampleSink. Samples wait until the drain is complete, since the mapping that they belong to
   // may still be in another CPU's buffer.
-  void OnSample(const IpSample& sample) override { waiting_.push_back(sample); }
-  void OnBurst(const BurstSample& burst) override { bursts_.Add(burst); }
+  void OnSample(const IpSample& sample) override {
+    if (!HasMemoryFor([&] { waiting_.push_back(sample); })) ++dropped_;
+  }
+  void OnBurst(const BurstSample& burst) override {
+    if (!HasMemoryFor([&] { bursts_.Add(burst); })) ++dropped_;
+  }
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
   void OnMapping(MappingEvent mapping) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
@@ -67,6 +96,17 @@ class Recorder : public SampleSink {
   // IP samples and bursts.
   uint64_t samples() const { return samples_ + waiting_.size() + bursts_.size(); }
 
+  // Samples and bursts that there was no memory for, and mappings, whose samples are unmapped.
+  uint64_t dropped() const { return dropped_; }
+  uint64_t dropped_mappings() const { return dropped_mappings_; }
+
+  // Gives back the memory that it can do without.
+  void Compact();
+  // Makes slices twice as wide; false if there are no two.
+  bool WidenSlices();
+  bool has_widened_slices() const { return has_widened_slices_; }
+  uint64_t slice_width_ns() const { return slice_clock_.slices().width_ns; }
+
   // The counts so far, sorted.
   ProfileData Snapshot();
 
@@ -75,8 +115,9 @@ class Recorder : public SampleSink {
  private:
   // What is known of a module beyond its record.
   struct ModuleState {
-    RuntimeAddress header;    // of file offset 0, when it was last seen mapped
-    bool identified = false;  // its first sample was seen
+    RuntimeAddress header;        // of file offset 0, when it was last seen mapped
+    bool identified = false;      // its first sample was seen
+    bool has_given_code = false;  // the host has told what code it has
   };
 
   // What is known of a source beyond its record.
@@ -86,46 +127,77 @@ class Recorder : public SampleSink {
     uint64_t short_bursts = 0;  // fewer than two branches: no stream
   };
 
+  template <typename Body>
+  static bool HasMemoryFor(Body&& body) {
+    try {
+      body();
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+  template <typename Body>
+  void CountOrDrop(Body&& count);
+  void Charge(uint64_t bytes);
+  void AddMapping(MappingEvent mapping);
+
   uint32_t IndexOf(SourceRecord source);
   uint32_t ModuleFor(const MappingEvent& mapping);
+  void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
+             const std::function<bool(const AddressSpace::Placement&)>& stays);
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
   uint32_t KernelModule() { return SpecialModule(ModuleKind::kKernel, kRunningKernel); }
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   void Count(const IpSample& sample);
   void CountBurst(const BurstSample& burst);
+  void NoteBurst(uint32_t source, const BurstSample& burst);
   void NoteReplacement(uint64_t time_ns);
   void EnterPeriodOf(uint64_t time_ns);
   void CapturePage(uint64_t address, uint64_t time_ns);
-  void CaptureCode(uint32_t module, RuntimeAddress address);
+  // True if other code than was known is there from that time on.
+  bool CaptureCode(uint32_t module, RuntimeAddress address, uint64_t time_ns);
   CodeLocation Locate(uint64_t address);
   void FoldBranches();
   uint32_t SliceAt(uint64_t time_ns) {
     return slice_clock_.is_on() ? FindSlice(time_ns) : kNoSlice;
   }
   uint32_t FindSlice(uint64_t time_ns);
+  void BoundSlices();
   void JoinSlices();
   void Identify(uint32_t module);
-  void CaptureAround(uint32_t module, RuntimeAddress address);
+  uint32_t GeneratedModule(uint32_t generation);
 
-  pid_t pid_;
-  uint64_t slice_ns_;
+  const pid_t pid_;
+  const uint64_t slice_ns_;
+  std::unique_ptr<CountedMemory> own_memory_;
+  CountedMemory* const memory_;
+  CountedMemory* const given_memory_;
+  uint64_t charged_ = 0;
+  uint64_t charged_page_bytes_ = 0;  // of them, for copied pages
+  uint64_t dropped_ = 0;
+  uint64_t dropped_mappings_ = 0;
+  bool has_widened_slices_ = false;
+  bool has_compacted_ = false;  // since this settling began
   SliceClock slice_clock_;
   ProfileData data_;
   std::vector<uint32_t> current_sources_;  // by the number that the backend gives them
   AddressSpace address_space_;
+  GeneratedCode generated_code_;
+  std::vector<std::string> jit_dumps_;
   std::vector<ModuleState> module_states_;
   std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t> modules_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<uint32_t, std::string> thread_names_;
   std::set<uint32_t> ignored_threads_;
-  std::unordered_set<uint64_t> captured_pages_;
+  CopiedPages copied_pages_;
+  bool has_generated_code_ = false;
   IpTable ip_table_;
-  std::vector<IpSample> waiting_;
+  std::pmr::vector<IpSample> waiting_;
   uint64_t samples_ = 0;
 
   // Branches are counted by run-time address as long as an address means the same, and in one slice
   // of time: during [table_start_ns_, table_end_ns_), between two mappings that replaced another.
-  // What was counted is then folded into data_.branches, whose first part is sorted.
+  // What was counted is then folded into branches_, whose first part is sorted.
   BurstQueue bursts_;
   BranchTable table_;  // of one source
   uint32_t table_source_ = 0;
@@ -134,11 +206,16 @@ class Recorder : public SampleSink {
   uint64_t table_start_ns_ = 0;
   uint64_t table_end_ns_ = slice_ns_ == 0 ? UINT64_MAX : 0;
   uint64_t table_last_ns_ = 0;  // of the latest burst in the table
+  std::pmr::vector<BranchCount> branches_;
   size_t sorted_branches_ = 0;
   uint64_t burst_number_ = 0;
   std::vector<SourceState> source_states_;
-  // Pages whose module was captured, by the low bits of their number; 0 is none.
-  std::vector<uint64_t> captured_lately_;
+  // Pages whose module was captured, by the low bits of their number.
+  struct CapturedPage {
+    uint64_t number = 0;  // 0: none
+    bool is_generated = false;
+  };
+  std::vector<CapturedPage> captured_lately_;
 };
 
 }  // namespace hbbp

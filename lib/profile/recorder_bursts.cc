@@ -28,13 +28,19 @@ void Recorder::CountBurst(const BurstSample& burst) {
     ++source_states_[source].worker_bursts;
     return;
   }
-  ++samples_;
-  const size_t replicate = ReplicateOf(burst_number_++);
-  if (burst.branches.size() < 2) ++source_states_[source].short_bursts;
-  if (burst.branches.empty()) return;
+  if (burst.branches.empty()) {
+    NoteBurst(source, burst);
+    return;
+  }
   if (source != table_source_) {
     FoldBranches();
     table_source_ = source;
+  }
+  if (has_generated_code_) {
+    for (const TakenBranchSample& branch : burst.branches) {
+      CapturePage(branch.from.value, burst.time_ns);
+      CapturePage(branch.to.value, burst.time_ns);
+    }
   }
   if (burst.time_ns < table_start_ns_ || burst.time_ns >= table_end_ns_) {
     FoldBranches();
@@ -43,24 +49,34 @@ void Recorder::CountBurst(const BurstSample& burst) {
   table_last_ns_ = std::max(table_last_ns_, burst.time_ns);
   table_.CountBurst(
       ThreadFor(burst.pid, burst.tid), burst.branches,
-      StreamWeight(burst.period, burst.branches.size()), replicate,
+      StreamWeight(burst.period, burst.branches.size()), ReplicateOf(burst_number_),
       [&](const BranchTable::Entry& entry) {
-        CapturePage(entry.from, burst.time_ns);
-        CapturePage(entry.to, burst.time_ns);
+        // It is counted by now, with or without its code.
+        HasMemoryFor([&] {
+          CapturePage(entry.from, burst.time_ns);
+          CapturePage(entry.to, burst.time_ns);
+        });
       },
       burst.stack);
+  NoteBurst(source, burst);
+}
+
+void Recorder::NoteBurst(uint32_t source, const BurstSample& burst) {
+  ++samples_;
+  ++burst_number_;
+  if (burst.branches.size() < 2) ++source_states_[source].short_bursts;
 }
 
 // Code must be captured while it is there, not when counts are folded.
 void Recorder::CapturePage(uint64_t address, uint64_t time_ns) {
   const uint64_t page = address / kPageBytes;
   captured_lately_.resize(kCapturedLately);
-  uint64_t& last = captured_lately_[page % kCapturedLately];
-  if (last == page) return;
+  CapturedPage& last = captured_lately_[page % kCapturedLately];
+  if (last.number == page && !last.is_generated) return;
   const auto placement = address_space_.Find({address}, time_ns);
   if (!placement) return;
-  CaptureCode(placement->module, {address});
-  last = page;
+  CaptureCode(placement->module, {address}, time_ns);
+  last = {page, data_.modules[placement->module].kind == ModuleKind::kAnonymous};
 }
 
 // A mapping that replaces another at `time_ns` is about to become known.
@@ -97,17 +113,31 @@ CodeLocation Recorder::Locate(uint64_t address) {
 
 void Recorder::FoldBranches() {
   if (table_.entries().empty()) return;
-  for (const BranchTable::Entry& entry : table_.entries()) {
-    data_.branches.push_back(
-        BranchCountOf(entry, table_source_, [this](uint64_t address) { return Locate(address); }));
-    data_.branches.back().slice = table_slice_;
+  // Either all of the table is folded or nothing.
+  const size_t needed = branches_.size() + table_.entries().size();
+  if (needed > branches_.capacity()) {
+    const size_t twice = 2 * branches_.capacity();
+    const bool has_grown =
+        needed < twice && HasMemoryFor([this, twice] { branches_.reserve(twice); });
+    if (!has_grown) branches_.reserve(needed);
+  }
+  const size_t known = branches_.size();
+  try {
+    for (const BranchTable::Entry& entry : table_.entries()) {
+      branches_.push_back(BranchCountOf(entry, table_source_,
+                                        [this](uint64_t address) { return Locate(address); }));
+      branches_.back().slice = table_slice_;
+    }
+  } catch (...) {
+    branches_.resize(known);
+    throw;
   }
   table_.Clear();
   table_last_ns_ = 0;
   captured_lately_.clear();
-  if (data_.branches.size() - sorted_branches_ > kFewBranches + sorted_branches_ / 2) {
-    Normalize(&data_.branches);
-    sorted_branches_ = data_.branches.size();
+  if (branches_.size() - sorted_branches_ > kFewBranches + sorted_branches_ / 2) {
+    Normalize(&branches_);
+    sorted_branches_ = branches_.size();
   }
 }
 

@@ -47,7 +47,7 @@ double Share(uint32_t part, uint32_t whole) {
 
 }  // namespace
 
-std::vector<ResolvedProfile::ObservedModule> ResolvedProfile::Observe() const {
+std::vector<ResolvedProfile::ObservedModule> ResolvedProfile::Observe(WorkMeter* meter) const {
   contributions_.reserve(data_.counts.size());
   for (const IpCount& count : data_.counts) {
     contributions_.push_back({kNoIndex, count.thread, count.source, kNoIndex, count.samples,
@@ -69,7 +69,8 @@ std::vector<ResolvedProfile::ObservedModule> ResolvedProfile::Observe() const {
     ModuleState* state = OpenModule(module);
     all.push_back({module, counts,
                    ObserveBlocks(data_, counts, branches, state->resolved, state->blocks.get(),
-                                 &unexplained_)});
+                                 &unexplained_, meter)});
+    if (!meter->status().ok()) break;
   }
   return all;
 }
@@ -186,13 +187,13 @@ SourceFamily ResolvedProfile::FamilyFor(const ObservedModule& observed,
   return SourceFamily::kStreams;
 }
 
-void ResolvedProfile::EstimateModule(const ObservedModule& observed) const {
+void ResolvedProfile::EstimateModule(const ObservedModule& observed, WorkMeter* meter) const {
   FunctionReplicates replicates;
   BlockMap* const map = OpenModule(observed.module)->blocks.get();
   if (estimator_ == EstimatorKind::kFlow && map != nullptr) {
-    EstimateByFlow(observed, map, &replicates);
+    EstimateByFlow(observed, map, &replicates, meter);
   } else {
-    ChooseByBlock(observed, &replicates);
+    ChooseByBlock(observed, &replicates, meter);
   }
   for (const auto& [function, sums] : replicates) {
     FunctionRecord& record = functions_[function];
@@ -200,9 +201,10 @@ void ResolvedProfile::EstimateModule(const ObservedModule& observed) const {
   }
 }
 
-void ResolvedProfile::ChooseByBlock(const ObservedModule& observed,
-                                    FunctionReplicates* replicates) const {
+void ResolvedProfile::ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates,
+                                    WorkMeter* meter) const {
   for (const auto& [start, block] : observed.observations.blocks) {
+    if (!meter->Advance()) return;
     BlockRecord record;
     record.module = observed.module;
     record.block = block.block;
@@ -242,7 +244,7 @@ ResolvedProfile::OriginWeights ResolvedProfile::WeightsByOrigin(
 }
 
 void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* map,
-                                     FunctionReplicates* replicates) const {
+                                     FunctionReplicates* replicates, WorkMeter* meter) const {
   const ResolvedModule& resolved = OpenModule(observed.module)->resolved;
   const std::vector<CombinedBlock> combined = CombineByFlow({.data = data_,
                                                              .observations = observed.observations,
@@ -256,6 +258,7 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
     return found == observed.observations.blocks.end() ? nullptr : &found->second;
   };
   for (size_t first = 0, end = 0; first < combined.size(); first = end) {
+    if (!meter->Advance(end - first)) return;
     const AddressRange function =
         resolved.code->FunctionAround(combined[first].block.start).value_or(AddressRange{});
     OriginWeights origins_of_function;

@@ -144,8 +144,12 @@ Status ResolvedProfile::SetKernelFiles(const KernelFilePaths& paths) {
 
 void ResolvedProfile::SetEstimator(EstimatorOptions options) {
   estimator_options_ = std::move(options);
-  resolve_once_ = std::make_unique<std::once_flag>();
+  is_resolved_ = false;
   find_loops_once_ = std::make_unique<std::once_flag>();
+  ForgetResolution();
+}
+
+void ResolvedProfile::ForgetResolution() const {
   std::fill(unexplained_.begin(), unexplained_.end(), UnexplainedCounts{});
   std::fill(superseded_.begin(), superseded_.end(), 0);
   blocks_.clear();
@@ -154,6 +158,13 @@ void ResolvedProfile::SetEstimator(EstimatorOptions options) {
   stream_contributions_.clear();
   branches_.clear();
   ibs_sums_.clear();
+  code_ = nullptr;
+}
+
+void ResolvedProfile::SetOptionsOf(const ResolvedProfile& whole) {
+  kernel_files_ = whole.kernel_files_;
+  source_options_ = whole.source_options_;
+  estimator_options_ = whole.estimator_options_;
 }
 
 EstimatorKind ResolvedProfile::estimator() const {
@@ -202,13 +213,24 @@ const ProfileLoops& ResolvedProfile::loops() const {
   return loops_;
 }
 
-void ResolvedProfile::Resolve() const {
-  std::call_once(*resolve_once_, [this] { ResolveOnce(); });
+Status ResolvedProfile::Resolve(const Work& work) const {
+  if (is_resolved_) return OkStatus();
+  std::lock_guard resolving(resolve_mutex_);
+  if (is_resolved_) return OkStatus();
+  std::lock_guard lock(mutex_);
+  // What an attempt that memory ended had found.
+  ForgetResolution();
+  Status status = ResolveAll(work);
+  if (!status.ok()) ForgetResolution();
+  is_resolved_ = status.ok();
+  return status;
 }
 
-void ResolvedProfile::ResolveOnce() const {
-  std::lock_guard lock(mutex_);
-  std::vector<ObservedModule> observed = Observe();
+Status ResolvedProfile::ResolveAll(const Work& work) const {
+  const uint64_t evidence = data_.counts.size() + data_.branches.size();
+  WorkMeter meter(work, 3 * evidence);
+  std::vector<ObservedModule> observed = Observe(&meter);
+  HBBP_RETURN_IF_ERROR(meter.status());
   for (const ObservedModule& module : observed) CountInInstructions(module);
   FindScales(observed);
   ResolveBranches();
@@ -216,13 +238,15 @@ void ResolvedProfile::ResolveOnce() const {
   for (const ObservedModule& module : observed) {
     const size_t first_block = blocks_.size();
     const size_t first_function = functions_.size();
-    EstimateModule(module);
+    EstimateModule(module, &meter);
+    HBBP_RETURN_IF_ERROR(meter.status());
     if (modules_[module.module]->resolved.kernel != nullptr) {
       AddFunctionsOfKernel(module.module, module.counts, {first_block, blocks_.size()},
                            first_function);
     }
   }
   ResolveIbs();
+  return work.Tell(3 * evidence, 3 * evidence);
 }
 
 ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const {
@@ -427,6 +451,18 @@ std::vector<Instruction> ResolvedProfile::InstructionsOf(const BlockRecord& reco
     address = address + instruction.length;
   }
   return instructions;
+}
+
+std::shared_ptr<const DescribedCode> ResolvedProfile::code() const {
+  const size_t instructions = std::accumulate(
+      blocks().begin(), blocks().end(), size_t{0},
+      [](size_t sum, const BlockRecord& record) { return sum + record.block.instruction_count; });
+  if (instructions > kMaxKeptInstructions) {
+    return std::make_shared<const DescribedCode>(DescribeCode(*this));
+  }
+  std::lock_guard lock(code_mutex_);
+  if (code_ == nullptr) code_ = std::make_shared<const DescribedCode>(DescribeCode(*this));
+  return code_;
 }
 
 }  // namespace hbbp

@@ -3,6 +3,7 @@
 #ifndef HBBP_LIB_PROFILE_RESOLVED_PROFILE_H_
 #define HBBP_LIB_PROFILE_RESOLVED_PROFILE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
+#include "base/work.h"
 #include "blocks/block_map.h"
 #include "estimate/block_features.h"
 #include "estimate/branch_bias.h"
@@ -21,6 +24,7 @@
 #include "image/source_lines.h"
 #include "isa/decoder.h"
 #include "profile/block_observations.h"
+#include "profile/described_code.h"
 #include "profile/kernel_resolver.h"
 #include "profile/module_resolver.h"
 #include "profile/profile_data.h"
@@ -127,6 +131,9 @@ class ResolvedProfile {
   // another thread uses this object.
   void SetEstimator(EstimatorOptions options);
 
+  // The three of `whole`, of which this is a part; before anything that resolves.
+  void SetOptionsOf(const ResolvedProfile& whole);
+
   // IP samples and bursts.
   uint64_t SamplesOfSource(uint32_t source) const { return source_samples_[source]; }
   uint64_t SamplesOfThread(uint32_t thread) const { return thread_samples_[thread]; }
@@ -136,6 +143,9 @@ class ResolvedProfile {
   uint64_t SamplesOfModule(uint32_t module) const { return module_samples_[module]; }
   // IP samples and targets of taken branches that were in no known mapping.
   uint64_t UnmappedOfSource(uint32_t source) const { return unmapped_[source]; }
+
+  // Finds all blocks, if that is not done. kCancelled if it is called off; nothing is kept then.
+  Status Resolve(const Work& work) const;
 
   // These resolve.
   // IP samples in no block, streams that no path through the code explains.
@@ -164,9 +174,13 @@ class ResolvedProfile {
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
   // The bytes of code at an address: `size` of them, fewer where it ends.
   std::vector<uint8_t> CodeAt(uint32_t module, ModuleAddress address, size_t size) const;
+  // The instructions of blocks(), described at the first call and kept as long as this object if
+  // they are kMaxKeptInstructions at most. Any thread.
+  std::shared_ptr<const DescribedCode> code() const;
+  static constexpr size_t kMaxKeptInstructions = 4 << 20;  // 32 MiB, and some for kinds
   // The source lines of a module, opened at the first call for it. They live as long as this object
   // and may be asked by any thread. Errors: kNotFound (no module, no debug information), kMismatch,
-  // kUnsupported (no libdw; not for kernels and generated code), kBadFormat, kIo.
+  // kUnsupported (no libdw; generated code), kBadFormat, kIo.
   StatusOr<const SourceLines*> LinesOf(uint32_t module) const;
   // All blocks of the function (or part) around an address, and the jump tables that it uses; empty
   // where there is no code.
@@ -193,20 +207,22 @@ class ResolvedProfile {
   using FunctionReplicates = std::map<uint32_t, ReplicateSums>;  // by index
   using OriginWeights = std::map<StreamOrigin, double>;
 
-  void Resolve() const;
-  void ResolveOnce() const;
-  std::vector<ObservedModule> Observe() const;
+  void Resolve() const { (void)Resolve(Work()); }
+  Status ResolveAll(const Work& work) const;
+  void ForgetResolution() const;
+  std::vector<ObservedModule> Observe(WorkMeter* meter) const;
   void CountInInstructions(const ObservedModule& observed) const;
   void AddBias(std::vector<ObservedModule>* all) const;
   void FindScales(const std::vector<ObservedModule>& all) const;
   double InstructionsBy(SourceFamily family, const ObservedBlock& observed) const;
   FamilyCounts CountFamilies(const ObservedBlock& observed) const;
-  void EstimateModule(const ObservedModule& observed) const;
+  void EstimateModule(const ObservedModule& observed, WorkMeter* meter) const;
   SourceFamily FamilyFor(const ObservedModule& observed, const BlockRecord& record) const;
   BlockFeatures FindFeatures(const BlockRecord& record) const;
-  void ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates) const;
-  void EstimateByFlow(const ObservedModule& observed, BlockMap* map,
-                      FunctionReplicates* replicates) const;
+  void ChooseByBlock(const ObservedModule& observed, FunctionReplicates* replicates,
+                     WorkMeter* meter) const;
+  void EstimateByFlow(const ObservedModule& observed, BlockMap* map, FunctionReplicates* replicates,
+                      WorkMeter* meter) const;
   OriginWeights WeightsByOrigin(const ObservedBlock& observed) const;
   void AddCombined(BlockRecord record, const OriginWeights& origins,
                    FunctionReplicates* replicates) const;
@@ -227,7 +243,15 @@ class ResolvedProfile {
   ModuleState* OpenModule(uint32_t module) const;
   bool DecodeAt(const ModuleState& state, ModuleAddress address, Instruction* instruction) const;
 
+  // What has the lines of a module, with what it refers to.
+  struct LineTarget {
+    DebugTarget target;
+    UniqueFd fd;
+    std::vector<uint8_t> build_id;
+    uint64_t slide = 0;
+  };
   StatusOr<std::unique_ptr<SourceLines>> OpenLines(uint32_t module) const;
+  Status FindLineTarget(uint32_t module, LineTarget* target) const;
 
   const ProfileData data_;
   KernelFiles kernel_files_;
@@ -239,7 +263,8 @@ class ResolvedProfile {
 
   EstimatorOptions estimator_options_;
 
-  mutable std::unique_ptr<std::once_flag> resolve_once_ = std::make_unique<std::once_flag>();
+  mutable std::mutex resolve_mutex_;  // taken before mutex_
+  mutable std::atomic<bool> is_resolved_{false};
   mutable std::unique_ptr<std::once_flag> find_loops_once_ = std::make_unique<std::once_flag>();
   mutable EstimatorKind estimator_ = EstimatorKind::kAuto;
   mutable FamilyScales scales_;
@@ -258,9 +283,19 @@ class ResolvedProfile {
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;
   mutable std::unique_ptr<Decoder> decoder_;
 
+  mutable std::mutex code_mutex_;  // code_; taken before mutex_
+  mutable std::shared_ptr<const DescribedCode> code_;
+
+  // Opened once, without a lock that other modules need.
+  struct ModuleLines {
+    std::once_flag once;
+    StatusOr<std::unique_ptr<SourceLines>> lines{std::unique_ptr<SourceLines>()};
+  };
   SourceOptions source_options_;
-  mutable std::mutex lines_mutex_;  // lines_; taken before mutex_
-  mutable std::map<uint32_t, StatusOr<std::unique_ptr<SourceLines>>> lines_;
+  std::shared_ptr<LineMemory> line_memory_ =
+      std::make_shared<LineMemory>(source_options_.memory_limit);
+  mutable std::mutex lines_mutex_;  // which modules lines_ has
+  mutable std::map<uint32_t, ModuleLines> lines_;
 };
 
 }  // namespace hbbp

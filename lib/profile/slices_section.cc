@@ -47,11 +47,12 @@ Status ReadSlices(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   SectionReader reader(bytes, "slices");
   data->slices.width_ns = reader.Get<uint64_t>();
   data->slices.count = reader.Get<uint32_t>();
-  const auto [width_ns, count] = data->slices;
-  if (width_ns == 0 || width_ns > SliceClock::kWidestNs || count > SliceClock::kMostSlices) {
+  const TimeSlices& slices = data->slices;
+  const bool begins_never = slices.count > 0 && slices.StartOf(slices.count - 1) == UINT64_MAX;
+  if (slices.width_ns == 0 || begins_never || slices.count > SliceClock::kMostSlices) {
     return MakeStatus(StatusCode::kBadFormat,
-                      "the slices section has %u slices of %llu ns: the file is damaged", count,
-                      static_cast<unsigned long long>(width_ns));
+                      "the slices section has %u slices of %llu ns: the file is damaged",
+                      slices.count, static_cast<unsigned long long>(slices.width_ns));
   }
   HBBP_RETURN_IF_ERROR(ReadSlicesOf("counts", &reader, &data->counts, data->slices.count));
   HBBP_RETURN_IF_ERROR(ReadSlicesOf("branches", &reader, &data->branches, data->slices.count));

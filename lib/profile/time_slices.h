@@ -1,5 +1,5 @@
-// Slices of time of equal width, in bounded number: when there are too many, neighbours become one
-// and the width doubles.
+// Slices of time of equal width, in bounded number and memory: when there are too many, neighbours
+// become one and the width doubles.
 #ifndef HBBP_LIB_PROFILE_TIME_SLICES_H_
 #define HBBP_LIB_PROFILE_TIME_SLICES_H_
 
@@ -17,15 +17,23 @@ struct TimeSlices {
   uint64_t width_ns = 0;  // 0: no slices are kept
   uint32_t count = 0;
 
+  // Of a slice, after the start of the profile; UINT64_MAX where that is later than can be told.
+  uint64_t StartOf(uint32_t slice) const {
+    uint64_t start_ns;
+    return __builtin_mul_overflow(width_ns, uint64_t{slice}, &start_ns) ? UINT64_MAX : start_ns;
+  }
+  uint64_t EndOf(uint32_t slice) const {
+    uint64_t end_ns;
+    return __builtin_add_overflow(StartOf(slice), width_ns, &end_ns) ? UINT64_MAX : end_ns;
+  }
   bool operator==(const TimeSlices&) const = default;
 };
 
 class SliceClock {
  public:
   static constexpr uint32_t kMostSlices = 1024;
-  static constexpr uint64_t kWidestNs = uint64_t{1} << 54;
-  // Of all counts with slices together; some hundred megabytes.
-  static constexpr size_t kMostCounts = size_t{1} << 20;
+  // Of all counts together. Those of a program that takes more without slices may take twice that.
+  static constexpr size_t kMostBytes = size_t{256} << 20;
 
   explicit SliceClock(uint64_t width_ns = 0) : slices_{width_ns, 0} {}
 
@@ -53,19 +61,36 @@ class SliceClock {
     return slice;
   }
 
-  // The same where there are too many counts, if fewer slices can help.
-  template <typename OnDouble>
-  void Bound(size_t counts, OnDouble&& on_double) {
-    if (!is_on() || counts <= kMostCounts || slices_.count <= 1) return;
+  // The same where counts take too many bytes, if fewer slices can help.
+  // `bytes_without_slices()`, which may take its time, is what they would take if there were none.
+  template <typename BytesWithoutSlices, typename OnDouble>
+  void Bound(size_t bytes, BytesWithoutSlices&& bytes_without_slices, OnDouble&& on_double) {
+    if (!is_on() || bytes <= allowed_bytes_ || slices_.count <= 1) return;
+    allowed_bytes_ = std::max(kMostBytes, 2 * bytes_without_slices());
+    if (bytes <= allowed_bytes_ || slices_.width_ns > UINT64_MAX / 2) return;
     Double();
     on_double();
   }
 
+  // Makes them half as many; false if there are no two.
+  template <typename OnDouble>
+  bool Widen(OnDouble&& on_double) {
+    if (!is_on() || slices_.count <= 1 || slices_.width_ns > UINT64_MAX / 2) return false;
+    Double();
+    on_double();
+    return true;
+  }
+
   // Of SliceAt: times in the same slice.
-  uint64_t StartOf(uint32_t slice) const { return begin_ns_ + slice * slices_.width_ns; }
-  uint64_t EndOf(uint32_t slice) const { return StartOf(slice) + slices_.width_ns; }
+  uint64_t StartOf(uint32_t slice) const { return SinceBegin(slices_.StartOf(slice)); }
+  uint64_t EndOf(uint32_t slice) const { return SinceBegin(slices_.EndOf(slice)); }
 
  private:
+  uint64_t SinceBegin(uint64_t since_ns) const {
+    uint64_t time_ns;
+    return __builtin_add_overflow(begin_ns_, since_ns, &time_ns) ? UINT64_MAX : time_ns;
+  }
+
   void Double() {
     slices_.width_ns *= 2;
     slices_.count = (slices_.count + 1) / 2;
@@ -74,6 +99,7 @@ class SliceClock {
   TimeSlices slices_;
   bool has_begun_ = false;
   uint64_t begin_ns_ = 0;
+  size_t allowed_bytes_ = kMostBytes;
 };
 
 // Of what Double did to a count.

@@ -61,7 +61,7 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   const auto import =
       PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
   PerfDataOptions how;
-  how.progress = options.progress;
+  how.work = options.work;
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
   for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
     importer.SetBuildId(file.path, file.build_id);

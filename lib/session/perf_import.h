@@ -3,10 +3,10 @@
 #define HBBP_LIB_SESSION_PERF_IMPORT_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "base/status.h"
+#include "base/work.h"
 #include "profile/importer.h"
 #include "profile/profile_data.h"
 
@@ -18,8 +18,7 @@ struct PerfImportOptions {
   std::string binary;
   // Of instruction pointers that come with branch stacks; see perf/ip_correction.h.
   EbsMethod ebs_method = EbsMethod::kAuto;
-  // Bytes done, and all of them; 0: not known.
-  std::function<void(uint64_t done, uint64_t all)> progress;
+  Work work;  // in bytes
 };
 
 // Either of the two that follow, by what is at the start of the file. kBadFormat if it is neither.

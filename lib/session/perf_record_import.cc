@@ -1,5 +1,7 @@
 #include "session/perf_record_import.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -10,6 +12,7 @@
 #include "perf/ip_correction.h"
 #include "perf/mmap_mapping.h"
 #include "session/ibs_attribution.h"
+#include "session/jit_playback.h"
 #include "session/perf_event_kind.h"
 #include "session/recorded_periods.h"
 
@@ -35,7 +38,11 @@ class PerfImport : public PerfRecordImport {
  public:
   PerfImport(const EventTable& events, const PerfDataHeader& header, Importer* importer,
              EbsMethod ebs_method)
-      : events_(events), header_(header), importer_(*importer), ebs_method_(ebs_method) {}
+      : events_(events),
+        header_(header),
+        importer_(*importer),
+        jit_(importer),
+        ebs_method_(ebs_method) {}
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     const uint16_t mode = CpuMode(sample.misc);
@@ -46,6 +53,7 @@ class PerfImport : public PerfRecordImport {
       return;
     }
     NoteTime(sample.time);
+    jit_.PlayUpTo(sample.time);
     const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
     const uint64_t period = has_period        ? sample.period
                             : event.attr.freq ? 1
@@ -90,6 +98,9 @@ class PerfImport : public PerfRecordImport {
     const bool is_code =
         (mmap.misc & PERF_RECORD_MISC_MMAP_DATA) == 0 || (mmap.protection & kProtectionExec) != 0;
     if (!is_code) return;
+    if (IsJitDumpPath(mmap.path)) {
+      jit_.Open(mmap.pid, importer_.LocalPath(mmap.path), HasClockOfJits());
+    }
     importer_.AddMapping(mmap.pid, MappingOf(mmap));
   }
 
@@ -216,6 +227,11 @@ class PerfImport : public PerfRecordImport {
 
   size_t IndexOfEvent(uint64_t id) const { return events_.IndexOfId(id).value_or(0); }
 
+  bool HasClockOfJits() const {
+    return !events_.events().empty() && events_.events().front().attr.use_clockid &&
+           events_.events().front().attr.clockid == CLOCK_MONOTONIC;
+  }
+
   void NoteTime(uint64_t time_ns) {
     if (time_ns == 0 || time_ns == kNoTime) return;
     if (first_time_ns_ == 0 || time_ns < first_time_ns_) first_time_ns_ = time_ns;
@@ -270,6 +286,7 @@ class PerfImport : public PerfRecordImport {
     if (summary.problem_count > kToldProblems) {
       add(std::to_string(summary.problem_count - kToldProblems) + " more problems");
     }
+    for (const std::string& problem : jit_.problems()) add(problem);
     if (importer_.dropped_mappings() != 0) {
       add(std::to_string(importer_.dropped_mappings()) +
           " mappings left out, more than any machine has");
@@ -290,6 +307,7 @@ class PerfImport : public PerfRecordImport {
   const EventTable& events_;
   const PerfDataHeader& header_;
   Importer& importer_;
+  JitPlayback jit_;
   const EbsMethod ebs_method_;
   std::map<size_t, EventSources> sources_;  // by index of the event, as the following
   std::map<size_t, BranchStackBursts> bursts_;

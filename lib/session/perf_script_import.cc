@@ -147,9 +147,9 @@ StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImport
     const size_t end = std::min(text.find('\n', start), text.size());
     import.ReadLine(text.substr(start, end - start));
     start = end + 1;
-    if (options.progress && start - told >= kProgressBytes) {
+    if (start - told >= kProgressBytes) {
       told = start;
-      options.progress(told, text.size());
+      HBBP_RETURN_IF_ERROR(options.work.Tell(told, text.size()));
     }
   }
   HBBP_RETURN_IF_ERROR(import.status());

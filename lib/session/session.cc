@@ -12,8 +12,10 @@
 #include <cerrno>
 #include <new>
 
+#include "backends/threads.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "profile/generated_names.h"
 #include "session/kernel_name.h"
 
 namespace hbbp {
@@ -84,7 +86,10 @@ size_t ThreadLocalBytes() {
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
     : settings_(settings),
       backend_(std::move(backend)),
-      recorder_(settings.backend.pid, settings.slice_ns) {
+      log_(settings.log),
+      memory_(settings.allocator, settings.max_memory),
+      recorder_(settings.backend.pid, settings.slice_ns, &memory_),
+      overhead_(settings.backend.max_overhead) {
   ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
@@ -102,6 +107,7 @@ Status Session::Start() {
   Status status = attach_status_;
   data.unlock();
   if (!status.ok()) (void)Stop();
+  log_.Flush();
   return status;
 }
 
@@ -112,32 +118,53 @@ Status Session::StartInBackground() {
 }
 
 Status Session::Stop() {
-  std::lock_guard control(control_);
-  if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
-  StopWorker();
-  std::lock_guard data(data_);
-  if (running_) EndRunLocked();
+  {
+    std::lock_guard control(control_);
+    if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
+    StopWorker();
+    std::lock_guard data(data_);
+    if (running_) EndRunLocked();
+  }
+  log_.Flush();
   return OkStatus();
 }
 
 void Session::EndRunLocked() {
   backend_->Disable();
-  DrainLocked();
+  DrainAsFarAsMemoryGoes();
+  const OverheadBudget::Usage usage = UsageLocked();
+  finished_cpu_ns_ += usage.cpu_ns;
+  finished_cost_ns_ += usage.cost_ns;
   backend_->Close();
   recorder_.Settle(UINT64_MAX);
-  finished_runs_ns_ += ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
+  TellDropped();
+  const uint64_t run_ns = ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
+  finished_runs_ns_ += run_ns;
   running_ = false;
+  ChargeBuffers();
+  log_.Say(LogLevel::kInfo, "stopped after %.3f s with %llu samples",
+           static_cast<double>(run_ns) / 1e9, static_cast<unsigned long long>(recorder_.samples()));
 }
 
 ProfileData Session::Snapshot() {
-  std::lock_guard data(data_);
-  return SnapshotLocked();
+  std::unique_lock data(data_);
+  ProfileData snapshot = SnapshotLocked();
+  data.unlock();
+  log_.Flush();
+  return snapshot;
 }
 
 ProfileData Session::SnapshotLocked() {
   if (running_) DrainLocked();
   ProfileData snapshot = recorder_.Snapshot();
+  AppendBudgetNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
+  const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.jit_dumps()};
+  const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot);
+  if (!jit_problem.empty() && !snapshot.sources.empty()) {
+    std::string& note = snapshot.sources.front().note;
+    note += (note.empty() ? "" : "; ") + jit_problem;
+  }
   snapshot.pid = static_cast<uint32_t>(pid != 0 ? pid : ::getpid());
   snapshot.start_time_ns = first_start_realtime_ns_;
   snapshot.duration_ns =
@@ -148,7 +175,16 @@ ProfileData Session::SnapshotLocked() {
 }
 
 SessionInfo Session::Info() {
-  std::lock_guard data(data_);
+  SessionInfo info;
+  {
+    std::lock_guard data(data_);
+    info = InfoLocked();
+  }
+  log_.Flush();
+  return info;
+}
+
+SessionInfo Session::InfoLocked() {
   if (running_) DrainLocked();
   SessionInfo info;
   info.running = running_;
@@ -158,10 +194,29 @@ SessionInfo Session::Info() {
     info.throttled += recorder_.source(source).throttled;
   }
   info.duration_ns = finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
+  info.dropped = recorder_.dropped();
+  const OverheadBudget::Usage usage = running_ ? UsageLocked() : OverheadBudget::Usage();
+  info.cpu_ns = finished_cpu_ns_ + usage.cpu_ns;
+  info.overhead_ns = finished_cost_ns_ + usage.cost_ns;
+  info.recent_overhead = overhead_.recent();
+  info.period_factor = factor_;
+  info.period_changes = period_changes_;
+  info.memory_bytes = memory_.used();
+  info.peak_memory_bytes = memory_.peak();
   return info;
 }
 
+Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
+                        const std::string& name, uint64_t time_ns) {
+  std::lock_guard data(data_);
+  if (recorder_.AddCode(address, bytes, name, time_ns)) return OkStatus();
+  return MakeStatus(StatusCode::kBusy,
+                    "the session has no room for more generated code than it has; its samples are "
+                    "counted, but the code is not kept for them");
+}
+
 void Session::DrainLocked() {
+  const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   const uint64_t complete_ns = ClockNs(CLOCK_MONOTONIC);
   for (pid_t worker : SessionRegistry::Get().Workers()) {
     recorder_.IgnoreThread(static_cast<uint32_t>(worker));
@@ -169,6 +224,56 @@ void Session::DrainLocked() {
   backend_->Drain(&recorder_);
   recorder_.Settle(complete_ns);
   NoteCommandOfOther();
+  TellLosses();
+  if (::gettid() != worker_tid_) {
+    caller_cost_ns_ += ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
+  }
+}
+
+void Session::DrainAsFarAsMemoryGoes() {
+  try {
+    DrainLocked();
+  } catch (const std::bad_alloc&) {
+    log_.Say(LogLevel::kError, "no memory to empty the buffers; samples are missing");
+  }
+}
+
+// Of what goes on, each time that there is twice as much of it.
+void Session::TellLosses() {
+  uint64_t lost = 0, throttled = 0;
+  for (const uint32_t source : sources_) {
+    lost += recorder_.source(source).lost;
+    throttled += recorder_.source(source).throttled;
+  }
+  if (lost > 2 * told_lost_) {
+    log_.Say(LogLevel::kWarning,
+             "%llu samples were lost, because the buffers were full: longer periods or more "
+             "buffer_bytes help",
+             static_cast<unsigned long long>(lost));
+    told_lost_ = lost;
+  }
+  if (throttled > 2 * told_throttled_) {
+    log_.Say(LogLevel::kWarning,
+             "the kernel held sampling back %llu times: periods are too short for it",
+             static_cast<unsigned long long>(throttled));
+    told_throttled_ = throttled;
+  }
+}
+
+void Session::TellChoice(const std::vector<uint32_t>& sources) {
+  for (const uint32_t index : sources) {
+    const SourceRecord& source = recorder_.source(index);
+    const char* event =
+        source.event_name.empty() ? EventName(source.event) : source.event_name.c_str();
+    if (source.period != 0) {
+      log_.Say(LogLevel::kInfo, "%s samples %s each %llu", backend_->name(), event,
+               static_cast<unsigned long long>(source.period));
+    } else {
+      log_.Say(LogLevel::kInfo, "%s samples %s %llu times a second", backend_->name(), event,
+               static_cast<unsigned long long>(source.frequency_hz));
+    }
+    if (!source.note.empty()) log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
+  }
 }
 
 // It may exec, and is gone when it has ended.
@@ -234,14 +339,16 @@ void* Session::WorkerMain(void* session) {
 void Session::RunWorker() {
   ::prctl(PR_SET_NAME, "hbbp-worker");
   SessionRegistry::Get().AddWorker(::gettid());
+  worker_tid_ = ::gettid();
   if (settings_.observer != nullptr) settings_.observer->OnWorkerStarted();
   Status status;
   {
     std::lock_guard data(data_);
-    attach_status_ = status = Attach();
+    attach_status_ = status = AttachOrSayWhy();
     attach_ended_ = true;
     attach_ended_signal_.notify_all();
   }
+  log_.Flush();
   if (status.ok()) {
     Work();
   } else if (settings_.observer != nullptr) {
@@ -253,13 +360,9 @@ void Session::RunWorker() {
 void Session::Work() {
   uint64_t checkpoint_interval_ns = kFirstCheckpointNs;
   uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + checkpoint_interval_ns;
-  int drain_interval_ms;
-  {
-    std::lock_guard data(data_);
-    drain_interval_ms = backend_->DrainIntervalMs();
-  }
+  const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   while (!worker_should_end_) {
-    SleepUntilWoken(drain_interval_ms);
+    SleepUntilWoken(DrainIntervalMs());
     const uint32_t asked = checkpoints_asked_;
     const bool is_requested = asked != checkpoints_done_;
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
@@ -267,15 +370,25 @@ void Session::Work() {
     const bool is_due = is_requested || program_has_ended || begin_ns >= checkpoint_due_ns;
     if (settings_.observer != nullptr && is_due) {
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
-      settings_.observer->OnCheckpoint(Snapshot());
+      try {
+        settings_.observer->OnCheckpoint(Snapshot());
+      } catch (const std::bad_alloc&) {
+        log_.Say(LogLevel::kError, "no memory for a checkpoint");
+      }
       const uint64_t cost_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
       checkpoint_interval_ns = std::min(2 * checkpoint_interval_ns, kCheckpointIntervalNs);
       checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) +
                           std::max(checkpoint_interval_ns, cost_ns * kCheckpointCostDivisor);
     } else {
       std::lock_guard data(data_);
-      if (running_) DrainLocked();
+      if (running_) DrainAsFarAsMemoryGoes();
     }
+    {
+      std::lock_guard data(data_);
+      worker_cost_ns_ = ClockNs(CLOCK_THREAD_CPUTIME_ID) - worker_begin_ns;
+      if (running_) KeepBudgets();
+    }
+    log_.Flush();
     if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) {
       std::lock_guard data(data_);
       if (running_) EndRunLocked();
@@ -288,10 +401,27 @@ void Session::Work() {
   }
 }
 
+int Session::DrainIntervalMs() {
+  std::lock_guard data(data_);
+  return backend_->DrainIntervalMs();
+}
+
 void Session::SleepUntilWoken(int milliseconds) {
   timespec deadline = DeadlineIn(milliseconds);
   while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
   }
+}
+
+Status Session::AttachOrSayWhy() {
+  Status status;
+  try {
+    status = Attach();
+  } catch (const std::bad_alloc&) {
+    backend_->Close();
+    status = MakeStatus(StatusCode::kNoMemory, "no memory to start the session");
+  }
+  if (!status.ok()) log_.Say(LogLevel::kError, "%s", status.message().c_str());
+  return status;
 }
 
 // Events must not follow the worker itself, so it opens them.
@@ -317,11 +447,16 @@ Status Session::Attach() {
   sources_ = recorder_.AddSources(std::move(sources));
   // The events already tell of what is mapped from now on.
   recorder_.AddCurrentMappings(begin_ns);
+  if (const auto threads = ListThreads(settings_.backend.pid); threads.ok()) {
+    for (const pid_t thread : *threads) recorder_.NoteThread(static_cast<uint32_t>(thread));
+  }
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
   recorder_.BeginSlices(run_start_ns_);
   if (!ever_started_) first_start_realtime_ns_ = ClockNs(CLOCK_REALTIME);
   ever_started_ = true;
   running_ = true;
+  BeginBudgets();
+  TellChoice(sources_);
   return OkStatus();
 }
 
@@ -348,6 +483,10 @@ void Session::ForgetInChild() {
   ever_started_ = false;
   sources_.clear();
   finished_runs_ns_ = 0;
+  log_.Forget();
+  finished_cpu_ns_ = finished_cost_ns_ = 0;
+  largest_factor_ = factor_ = 1;
+  ChargeBuffers();
 }
 
 }  // namespace hbbp

@@ -8,15 +8,20 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "backends/backend.h"
+#include "base/counted_memory.h"
 #include "base/status.h"
 #include "profile/profile_data.h"
 #include "profile/recorder.h"
+#include "session/overhead_budget.h"
+#include "session/session_log.h"
 #include "session/session_registry.h"
 
 namespace hbbp {
@@ -28,7 +33,15 @@ struct SessionInfo {
   uint64_t throttled = 0;
   uint64_t duration_ns = 0;
   uint64_t waiting = 0;  // fed, but not counted yet, as what was earlier may be to come
-  uint64_t dropped = 0;  // fed, but of no use
+  uint64_t dropped = 0;  // fed, but of no use; or there was no memory for them
+  // Of a session that samples:
+  uint64_t cpu_ns = 0;       // that the profiled code used while it ran
+  uint64_t overhead_ns = 0;  // that sampling cost, about
+  double recent_overhead = 0;
+  double period_factor = 1;
+  uint64_t period_changes = 0;
+  uint64_t memory_bytes = 0;
+  uint64_t peak_memory_bytes = 0;
 };
 
 // Called from the worker.
@@ -45,12 +58,16 @@ struct SessionSettings {
   SessionObserver* observer = nullptr;
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
-  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
+  uint64_t slice_ns = 0;    // of time that counts are kept by; 0: they are not
+  uint64_t max_memory = 0;  // bytes; 0: any
+  Allocator allocator;
+  LogSettings log;
 };
 
 // All functions may be called from any thread, at once.
 //
-// Lock order: the registry of sessions, control_, data_, the registry's list of workers.
+// Lock order: the registry of sessions, control_, data_, the registry's list of workers. None of
+// them is held while the host's log is called.
 class Session : private ForkParticipant {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
@@ -68,6 +85,12 @@ class Session : private ForkParticipant {
   ProfileData Snapshot();
   SessionInfo Info();
 
+  // Of the process that is profiled; 0: this one.
+  pid_t pid() const { return settings_.backend.pid; }
+  // Recorder::AddCode. kBusy: too much of it.
+  Status AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
+                 uint64_t time_ns);
+
   // Has the worker call OnCheckpoint now and waits for it. Takes no lock and no memory, so that
   // it may be called where the program calls _exit or exec, a signal handler included. False if
   // there is no worker, or if it did not get there in time.
@@ -82,9 +105,27 @@ class Session : private ForkParticipant {
   Status StartWorker();
   void StopWorker();
   void DrainLocked();
+  void DrainAsFarAsMemoryGoes();
+  void TellChoice(const std::vector<uint32_t>& sources);
+  void TellLosses();
+  // session_budget.cc
+  uint64_t CpuNsNow();
+  uint64_t CostNs() const;
+  OverheadBudget::Usage UsageLocked();
+  void BeginBudgets();
+  void KeepBudgets();
+  void KeepOverhead();
+  void KeepMemory();
+  void TellDropped();
+  bool SetFactor(const char* why);
+  void AppendBudgetNotes(ProfileData* snapshot) const;
+  void ChargeBuffers();
   void NoteCommandOfOther();
   void EndRunLocked();
   ProfileData SnapshotLocked();
+  SessionInfo InfoLocked();
+  Status AttachOrSayWhy();
+  int DrainIntervalMs();
   void LockForFork() override;
   void UnlockAfterFork() override;
   void ForgetInChild() override;
@@ -93,6 +134,7 @@ class Session : private ForkParticipant {
 
   std::mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;
+  std::atomic<pid_t> worker_tid_{0};
   pthread_t worker_{};
 
   std::atomic<bool> worker_is_alive_{false};
@@ -108,6 +150,8 @@ class Session : private ForkParticipant {
   Status attach_status_;
   bool running_ = false;
   std::unique_ptr<Backend> backend_;
+  SessionLog log_;
+  CountedMemory memory_;
   Recorder recorder_;
   std::vector<uint32_t> sources_;  // of the last run
   bool ever_started_ = false;
@@ -115,6 +159,25 @@ class Session : private ForkParticipant {
   uint64_t first_start_realtime_ns_ = 0;
   uint64_t run_start_ns_ = 0;
   uint64_t finished_runs_ns_ = 0;
+
+  // What it costs, and what is done to keep that within budgets.
+  OverheadBudget overhead_;
+  double memory_factor_ = 1;
+  double factor_ = 1;
+  double largest_factor_ = 1;
+  uint64_t period_changes_ = 0;
+  bool periods_are_stuck_ = false;
+  uint64_t buffer_bytes_ = 0;  // as charged to memory_
+  uint64_t used_memory_ = 0;   // when it was last looked at
+  uint64_t told_lost_ = 0;
+  uint64_t told_throttled_ = 0;
+  uint64_t told_dropped_ = 0;
+  uint64_t cpu_begin_ns_ = 0;
+  uint64_t finished_cpu_ns_ = 0;
+  uint64_t worker_cost_ns_ = 0;  // of this run
+  uint64_t caller_cost_ns_ = 0;  // of this run: drains in threads that asked
+  uint64_t finished_cost_ns_ = 0;
+  std::map<pid_t, uint64_t> thread_cpu_ns_;  // if only some threads are profiled
 };
 
 }  // namespace hbbp

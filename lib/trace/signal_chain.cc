@@ -24,7 +24,7 @@ struct ProgramActions {
   struct sigaction entries[kEntries];
 };
 
-ProgramActions program_actions[kSignalCount];
+constinit ProgramActions program_actions[kSignalCount] = {};
 std::atomic<bool> owned[kSignalCount];
 std::atomic<SignalFilter> filter_of_signals{nullptr};
 

@@ -144,6 +144,7 @@ int Tracer::Open(const TracerConfig& config) {
     return error_number;
   }
   config_ = config;
+  SetSampleBudget(config.sample_budget_ns);
   if (config_.burst_instructions == 0) {
     constexpr uint64_t kInstructionsPerBranch = 40;
     constexpr uint64_t kLeastInstructions = 2048;

@@ -96,6 +96,9 @@ class Tracer {
         &visit);
   }
 
+  // TracerConfig::sample_budget_ns from now on.
+  void SetSampleBudget(uint64_t ns) { sample_budget_ns_.store(ns, std::memory_order_relaxed); }
+
   // Of all threads since Open, by Counter.
   void ReadCounters(uint64_t (&sums)[kCounters]) const;
 
@@ -174,6 +177,7 @@ class Tracer {
   uint32_t session_ = 0;  // signals of earlier ones are stale
   std::atomic<bool> is_open_{false};
   std::atomic<bool> enabled_{false};
+  std::atomic<uint64_t> sample_budget_ns_{0};
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;
   // By slot, apart from them since they are searched: the thread, 0 if free, with kEndedBit if what

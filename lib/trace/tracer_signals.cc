@@ -257,8 +257,8 @@ void Tracer::CloseLeftDescriptors() {
 
 // Each sample pays a part of what bursts cost.
 bool Tracer::IsOverBudget(ThreadSlot* slot) {
-  if (config_.sample_budget_ns == 0) return false;
-  const auto income = static_cast<int64_t>(config_.sample_budget_ns);
+  const auto income = static_cast<int64_t>(sample_budget_ns_.load(std::memory_order_relaxed));
+  if (income == 0) return false;
   slot->budget_ns += income;
   if (slot->budget_ns > kMostSavedSamples * income) slot->budget_ns = kMostSavedSamples * income;
   if (slot->budget_ns >= 0) return false;

@@ -1,16 +1,34 @@
 # Programs that use the library as an installed one: by its public headers and nothing else.
+set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus)
+
+# hbbp_abi_program(NAME SOURCES a.c ... [ARGUMENTS ...]); a profile, if none are given.
 function(hbbp_abi_program name)
-  add_executable(${name} ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;ARGUMENTS" ${ARGN})
+  if(NOT ARG_ARGUMENTS)
+    set(ARG_ARGUMENTS ${corpus}/profile_file/file_of_streams)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE hbbp::hbbp Threads::Threads m hbbp_flags)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wpedantic)
   set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
-  add_test(NAME "abi: ${name}" COMMAND ${name}
-    ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus/profile_file/file_of_streams)
+  add_test(NAME "abi: ${name}" COMMAND ${name} ${ARG_ARGUMENTS})
   set_tests_properties("abi: ${name}" PROPERTIES
     LABELS abi TIMEOUT 120 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-hbbp_abi_program(capi_test capi_test.c)
-hbbp_abi_program(capi_cxx_test capi_cxx_test.cc)
-hbbp_abi_program(hpp_test hpp_test.cc)
-hbbp_abi_program(feed_test feed_test.c)
+hbbp_abi_program(backend_test SOURCES backend_test.c)
+hbbp_abi_program(capi_test SOURCES capi_test.c)
+hbbp_abi_program(capi_cxx_test SOURCES capi_cxx_test.cc)
+hbbp_abi_program(hpp_test SOURCES hpp_test.cc)
+hbbp_abi_program(embedding_test SOURCES embedding_test.c)
+hbbp_abi_program(feed_test SOURCES feed_test.c)
+hbbp_abi_program(jit_test SOURCES jit_test.c)
+hbbp_abi_program(old_client SOURCES old_client.c)
+hbbp_abi_program(newer_client SOURCES newer_client.c)
+hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
+  ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)
+target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for
+hbbp_abi_program(host_test SOURCES host_test.c)
+# Hundreds of sessions.
+set_tests_properties("abi: host_test" PROPERTIES TIMEOUT 300)

@@ -13,38 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static int failures = 0;
-
-static void report(const char *file, int line, const char *what) {
-  fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
-  ++failures;
-}
-
-#define CHECK(condition)                                      \
-  do {                                                        \
-    if (!(condition)) report(__FILE__, __LINE__, #condition); \
-  } while (0)
-
-/* The call fails with that status, says so in the error, and its one-line message names `word`. */
-#define CHECK_FAILS(expected, word, call)                                             \
-  do {                                                                                \
-    HBBP_INIT(hbbp_error, error);                                                     \
-    const hbbp_status check_status = (call);                                          \
-    if (check_status != (expected)) report(__FILE__, __LINE__, "status of " #call);   \
-    if (error.status != (expected)) report(__FILE__, __LINE__, "error of " #call);    \
-    if (strstr(error.message, word) == NULL || strchr(error.message, '\n') != NULL) { \
-      report(__FILE__, __LINE__, error.message);                                      \
-    }                                                                                 \
-  } while (0)
-
-#define CHECK_OK(call)                                                \
-  do {                                                                \
-    HBBP_INIT(hbbp_error, error);                                     \
-    if ((call) != HBBP_OK) report(__FILE__, __LINE__, error.message); \
-    if (error.status != 0 || error.message[0] != '\0') {              \
-      report(__FILE__, __LINE__, "error was touched by " #call);      \
-    }                                                                 \
-  } while (0)
+#include "checks.h"
 
 static int nearly(double a, double b) { return fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)); }
 
@@ -95,9 +64,10 @@ static void test_status_names(void) {
   CHECK_NAME(HBBP_ERROR_VERSION, -10);
   CHECK_NAME(HBBP_ERROR_MISMATCH, -11);
   CHECK_NAME(HBBP_ERROR_INTERNAL, -12);
+  CHECK_NAME(HBBP_ERROR_CANCELLED, -13);
 #undef CHECK_NAME
   CHECK(strcmp(hbbp_status_name(1), "unknown status") == 0);
-  CHECK(strcmp(hbbp_status_name(-13), "unknown status") == 0);
+  CHECK(strcmp(hbbp_status_name(-14), "unknown status") == 0);
   CHECK(strcmp(hbbp_status_name(INT32_MIN), "unknown status") == 0);
 }
 
@@ -1065,6 +1035,7 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
     HBBP_INIT(hbbp_function, function);
     CHECK_OK(hbbp_profile_function_at(profile, label.index, &function, &error));
     CHECK(strcmp(function.name, label.text) == 0 && label.kind == HBBP_LABEL_TEXT);
+    CHECK(label.number == 0);
     HBBP_INIT(hbbp_pivot_cell, whole_row);
     CHECK_OK(hbbp_pivot_cell_at(pivot, row, HBBP_PIVOT_ALL, 0, &whole_row, &error));
     CHECK(nearly(whole_row.value, function.instructions));
@@ -1117,12 +1088,18 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
   }
   CHECK(nearly(halves, instructions));
 
+  HBBP_INIT(hbbp_pivot_query, by_mnemonic);
+  CHECK_OK(hbbp_pivot_create(profile, &by_mnemonic, &pivot, &error));
+  CHECK_OK(hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 0, &label, &error));
+  CHECK(label.kind == HBBP_LABEL_TEXT && label.index == HBBP_NO_INDEX && label.number == 0);
+  hbbp_pivot_destroy(pivot);
+
   hbbp_ratios *ratios = NULL;
   CHECK_OK(hbbp_ratios_create(profile, NULL, NULL, &ratios, &error));
   HBBP_INIT(hbbp_ratio, ratio);
   CHECK_OK(hbbp_ratios_at(ratios, 0, &ratio, &error));
   CHECK(ratio.is_known == 1 && strcmp(ratio.name, "instructions") == 0);
-  CHECK(nearly(ratio.value, instructions));
+  CHECK(nearly(ratio.value, instructions) && ratio.standard_error > 0);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
               hbbp_ratios_at(ratios, hbbp_ratios_count(ratios), &ratio, &error));
   CHECK_OUTPUT_SIZES(hbbp_ratio, hbbp_ratios_at(ratios, 0, output, &error));
@@ -1331,9 +1308,5 @@ int main(int argc, char **argv) {
   if (argc > 1) test_streams(argv[1]);
   const int skipped = test_session(folder);
   CHECK(rmdir(folder) == 0);
-  if (failures != 0) {
-    fprintf(stderr, "%d failures\n", failures);
-    return 1;
-  }
-  return skipped;
+  return failures == 0 ? skipped : end_of_checks();
 }

@@ -9,8 +9,6 @@ import sys
 
 import elf
 
-ALLOWED = {'libc.so.6', 'ld-linux-x86-64.so.2'}
-
 
 def main():
     library, map_path, *others = sys.argv[1:]
@@ -18,14 +16,13 @@ def main():
     exported = set(elf.exported_symbols(library))
     problems = [f'in the map, not exported: {name}' for name in sorted(listed - exported)]
     problems += [f'exported, not in the map: {name}' for name in sorted(exported - listed)]
-    needed = set(elf.dynamic_entries(library, 'NEEDED'))
-    problems += [f'needs {name}' for name in sorted(needed - ALLOWED)
-                 if name.split('.so')[0] not in others]
+    needed = elf.needed_besides_libc(library)
+    problems += [f'needs {name}' for name in needed if name.split('.so')[0] not in others]
     if not elf.binds_now(library):
         problems.append('leaves functions to bind in signal handlers')
     for problem in problems:
         print(f'{library}: {problem}', file=sys.stderr)
-    print(f'{len(exported)} symbols; needs {", ".join(sorted(needed))}')
+    print(f'{len(exported)} symbols; needs {", ".join(["libc", *needed])}')
     return 1 if problems else 0
 
 

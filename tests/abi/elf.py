@@ -25,6 +25,11 @@ def dynamic_entries(library, tag):
     return re.findall(rf'\({tag}\).*\[(.*)\]', _output('readelf', '-d', library))
 
 
+def needed_besides_libc(library):
+    """What the loader loads with it, without libc and itself."""
+    return sorted({*dynamic_entries(library, 'NEEDED')} - {'libc.so.6', 'ld-linux-x86-64.so.2'})
+
+
 def binds_now(library):
     """Everything is bound when it is loaded, nothing when it is first called."""
     return re.search(r'\(FLAGS_1\).*\bNOW\b', _output('readelf', '-d', library)) is not None

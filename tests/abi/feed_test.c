@@ -7,33 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failures = 0;
-
-static void report(const char *file, int line, const char *what) {
-  fprintf(stderr, "%s:%d: failed: %s\n", file, line, what);
-  ++failures;
-}
-
-#define CHECK(condition)                                      \
-  do {                                                        \
-    if (!(condition)) report(__FILE__, __LINE__, #condition); \
-  } while (0)
-
-/* The call fails with that status, and its one-line message names `word`. */
-#define CHECK_FAILS(expected, word, call)                                             \
-  do {                                                                                \
-    HBBP_INIT(hbbp_error, error);                                                     \
-    if ((call) != (expected)) report(__FILE__, __LINE__, "status of " #call);         \
-    if (strstr(error.message, word) == NULL || strchr(error.message, '\n') != NULL) { \
-      report(__FILE__, __LINE__, error.message);                                      \
-    }                                                                                 \
-  } while (0)
-
-#define CHECK_OK(call)                                                \
-  do {                                                                \
-    HBBP_INIT(hbbp_error, error);                                     \
-    if ((call) != HBBP_OK) report(__FILE__, __LINE__, error.message); \
-  } while (0)
+#include "checks.h"
 
 #define SAMPLE_BYTES sizeof(hbbp_feed_sample)
 #define EVENT_BYTES sizeof(hbbp_feed_event)
@@ -345,6 +319,5 @@ int main(void) {
   test_samples();
   test_events();
   test_generated_code();
-  if (failures != 0) fprintf(stderr, "%d failures\n", failures);
-  return failures != 0;
+  return end_of_checks();
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <hbbp/hbbp.hpp>
 #include <iostream>
+#include <memory_resource>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -24,6 +25,7 @@ static_assert(std::is_base_of_v<std::runtime_error, hbbp::error>);
 namespace {
 
 int failures = 0;
+const char memory_to_read[16] = {};
 
 void Check(bool condition, const char* what, int line) {
   if (condition) return;
@@ -52,12 +54,51 @@ void Work() {
   }
 }
 
+void TestHost(const std::string& profile_path) {
+  hbbp::cancel_flag flag;
+  CHECK(!flag.is_set());
+  flag.set();
+  CHECK(flag.is_set());
+  const auto profile = hbbp::profile::load(profile_path);
+  CHECK(StatusOf([&] { profile.resolve(&flag); }) == HBBP_ERROR_CANCELLED);
+  flag.set(false);
+  CHECK(StatusOf([&] { profile.resolve(&flag); }) == HBBP_OK);
+  CHECK(StatusOf([&] { profile.resolve(); }) == HBBP_OK);
+
+  std::pmr::synchronized_pool_resource pool;
+  const hbbp_allocator allocator = hbbp::allocator_of(&pool);
+  void* memory = allocator.allocate(100, 64, allocator.user_data);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory) % 64 == 0);
+  allocator.deallocate(memory, 100, 64, allocator.user_data);
+  const hbbp_allocator none = hbbp::allocator_of(std::pmr::null_memory_resource());
+  CHECK(none.allocate(1, 1, none.user_data) == nullptr);
+  auto options = hbbp::detail::sized<hbbp_session_options>();
+  options.allocator = &allocator;
+  options.max_memory = 8u << 20;
+  options.max_overhead = 0.01;
+  hbbp::session session(options);
+  const hbbp_status status = StatusOf([&] { session.start(); });
+  if (status != HBBP_OK) return;  // TestSession says why
+  Work();
+  session.stop();
+  const hbbp_session_info info = session.info();
+  CHECK(info.cpu_ns > 0);
+  CHECK(info.memory_bytes > 0);
+  CHECK(info.peak_memory_bytes <= options.max_memory);
+  CHECK(info.period_factor >= 1);
+}
+
 void TestErrors(const std::string& folder) {
   CHECK(StatusOf([] { hbbp::session().stop(); }) == HBBP_ERROR_INVALID_STATE);
   CHECK(StatusOf([&] { hbbp::profile::load(folder + "/none"); }) == HBBP_ERROR_NOT_FOUND);
   auto options = hbbp::detail::sized<hbbp_session_options>();
   options.period = options.frequency_hz = 1;
   CHECK(StatusOf([&] { hbbp::session{options}; }) == HBBP_ERROR_INVALID_ARGUMENT);
+  hbbp::session with_code;
+  with_code.add_code(memory_to_read, sizeof(memory_to_read), "bytes");
+  CHECK(with_code.snapshot().modules().size() == 1);
+  CHECK(StatusOf([&] { with_code.add_code(memory_to_read, 0, ""); }) ==
+        HBBP_ERROR_INVALID_ARGUMENT);
   hbbp::session never_started;
   hbbp::profile empty = never_started.snapshot();
   CHECK(empty.blocks().empty());
@@ -147,6 +188,17 @@ void TestSlices(const hbbp::profile& profile) {
   }
 }
 
+void TestPartsKeepTheEstimator(hbbp::profile profile) {
+  profile.set_estimator(HBBP_ESTIMATOR_EBS);
+  const hbbp::profile slice = profile.select_slice(0);
+  CHECK(slice.estimator().estimator == HBBP_ESTIMATOR_EBS);
+  hbbp_profile* handle = nullptr;
+  CHECK(hbbp_profile_select_thread(profile.get(), profile.threads().at(0).tid, &handle, nullptr) ==
+        HBBP_OK);
+  const hbbp::profile thread(handle);
+  CHECK(thread.estimator().estimator == HBBP_ESTIMATOR_EBS);
+}
+
 void TestFedSession() {
   auto options = hbbp::detail::sized<hbbp_feed_options>();
   options.slice_ns = 1;
@@ -186,6 +238,7 @@ void TestFedSession() {
   moved.feed(index, {sample});
   moved.flush();
   TestSlices(moved.snapshot());
+  TestPartsKeepTheEstimator(moved.snapshot());
   const hbbp::profile profile = moved.snapshot().select_slice(0);
   const std::vector<hbbp_loop> loops = profile.loops();
   CHECK(loops.size() == 1);
@@ -231,7 +284,7 @@ int TestSession(const std::string& folder) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const char* const temporary = getenv("TMPDIR");
   std::string folder = std::string(temporary != nullptr ? temporary : "/tmp") + "/hbbp-hpp-XXXXXX";
   if (mkdtemp(folder.data()) == nullptr) {
@@ -240,6 +293,7 @@ int main() {
   }
   TestErrors(folder);
   TestFedSession();
+  if (argc > 1) TestHost(argv[1]);
   const int skipped = TestSession(folder);
   CHECK(rmdir(folder.c_str()) == 0);
   return failures != 0 ? 1 : skipped;

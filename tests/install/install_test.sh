@@ -41,8 +41,7 @@ cmake_consumer() {
     -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" >configure.log 2>&1 ||
     { cat configure.log; fail "cannot configure"; }
   "$CMAKE" --build .
-  ./consumer_c
-  ./consumer_cpp
+  for program in consumer_c consumer_cpp consumer_no_exceptions; do ./$program; done
 }
 
 step_cmake_shared() {
@@ -59,11 +58,18 @@ pkg_config_consumer() {
   export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
   expect "version in hbbp.pc" "$(pkg-config --modversion hbbp)" "$VERSION"
   cflags="$(pkg-config --cflags hbbp) -Wall -Wextra -Werror"
+  cflags="$cflags -Wl,--no-undefined -Wl,--no-allow-shlib-undefined"
   libs="$(pkg-config "$@" --libs hbbp | sed "s/-lhbbp /$LINK_AS /;s/-lhbbp\$/$LINK_AS/")"
   "$CC" -std=c11 $cflags "$TESTS/consumer/consumer.c" $libs -Wl,-rpath,"$PREFIX/$LIBDIR" -o c
   "$CXX" -std=c++17 $cflags "$TESTS/consumer/consumer.cc" $libs -Wl,-rpath,"$PREFIX/$LIBDIR" -o cpp
+  "$CXX" -std=c++17 -fno-exceptions -fno-rtti $cflags "$TESTS/consumer/consumer.cc" $libs \
+    -Wl,-rpath,"$PREFIX/$LIBDIR" -o no_exceptions
+  # A library of somebody who links it: nothing of libhbbp shows in what it exports.
+  "$CC" -std=c11 -shared -fPIC -Dmain=plugin_main $cflags "$TESTS/consumer/consumer.c" $libs \
+    -Wl,-rpath,"$PREFIX/$LIBDIR" -o plugin.so
   ./c
   ./cpp
+  ./no_exceptions
 }
 
 step_pkg_config_shared() {
@@ -77,8 +83,82 @@ step_pkg_config_static() {
   LINK_AS=-l:libhbbp.a pkg_config_consumer --static
 }
 
+# $1: what Meson calls the way to libhbbp.
+meson_setup() {
+  cp "$TESTS"/consumer/* .
+  sed -i "s,../../support/,$SOURCE/tests/support/," consumer.c
+  CC=$CC CXX=$CXX meson setup --wrap-mode="$1" build >setup.log 2>&1 || { cat setup.log; fail "meson setup"; }
+}
+
+step_meson() {
+  fresh meson
+  export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
+  meson_setup nofallback
+  meson compile -C build
+  export LD_LIBRARY_PATH="$PREFIX/$LIBDIR"
+  build/consumer_c
+  build/consumer_cpp
+}
+
+# Building the library again would take minutes: that it would be built and linked is enough, as the
+# build of Meson is tested by itself.
+step_meson_subproject() {
+  fresh meson_subproject
+  mkdir subprojects
+  ln -s "$SOURCE" subprojects/hbbp
+  meson_setup forcefallback
+  meson introspect --targets build |
+    grep -q '"[^"]*subprojects/hbbp/lib/libhbbp.so[^"]*"' || fail "libhbbp is no target"
+  ninja -C build -t inputs consumer_c | grep -q '^subprojects/hbbp/lib/.*libhbbp.so' ||
+    fail "consumer_c does not link libhbbp of the subproject"
+  if ninja -C build -t targets all | grep 'tools/hbbp:'; then fail "its command is built, too"; fi
+}
+
+has_archive() {
+  archive=lib${1#-l}.a
+  [ "$("$CC" -print-file-name="$archive")" != "$archive" ]
+}
+
+# All that there is an archive of is linked statically, so that where that is everything the whole
+# program is.
+step_static_host() {
+  fresh static_host
+  export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
+  dynamic=
+  for flag in $(pkg-config --static --libs-only-l hbbp); do
+    [ "$flag" = -lhbbp ] || has_archive "$flag" || dynamic="$dynamic $flag"
+  done
+  how=-static
+  libs=$(pkg-config --static --libs hbbp)
+  if [ -n "$dynamic" ]; then
+    echo "not linked statically, for want of archives:$dynamic, and libc"
+    how=-no-pie
+    # libc and its parts are of one kind.
+    dynamic="$dynamic -lm -lrt -latomic"
+    archives=
+    for flag in $libs; do
+      case " $dynamic " in
+        *" $flag "*) ;;
+        *) flag=$(echo "$flag" | sed 's/^-l\(.*\)/-l:lib\1.a/') ;;
+      esac
+      archives="$archives $flag"
+    done
+    libs=$archives
+  fi
+  "$CC" -std=c11 $how $(pkg-config --cflags hbbp) -Wall -Wextra -Werror \
+    "$TESTS/consumer/consumer.c" $libs -o host 2>link.log || { cat link.log; fail "cannot link"; }
+  if readelf -d host | grep 'NEEDED.*\(hbbp\|stdc++\|absl\|capstone\|elf\)'; then
+    fail "not linked statically"
+  fi
+  ./host
+}
+
 step_command() {
   fresh command
+  command_from_prefix
+}
+
+command_from_prefix() {
   hbbp="$PREFIX/bin/hbbp"
   expect "hbbp --version" "$("$hbbp" --version)" "hbbp $VERSION"
   # A program that waits for nothing, for about a second.
@@ -93,6 +173,77 @@ step_command() {
   grep -q mov mix.txt || fail "no mov in the mix of a shell"
   "$hbbp" record --source swbt -o bursts -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
   "$hbbp" info bursts | grep 'taken in' || fail "no bursts of a shell"
+}
+
+# A field of the package that the library, the headers or the command are in.
+field() {
+  dpkg-deb -f "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" "$2"
+}
+
+files_of() {
+  dpkg-deb -c "$WORK/packages/$1_${VERSION}_$(dpkg --print-architecture).deb" |
+    sed -n 's,^-[^/]*/[^/]*[^.]*\./,,p;s,^l.* \./\(.*\) -> .*,\1,p' | sort
+}
+
+expect_in() {
+  echo "$2" | grep -q -- "$3" || fail "$1: '$2', expected '$3' in it"
+}
+
+step_packages() {
+  for tool in cpack dpkg-shlibdeps dpkg-deb file; do
+    command -v $tool >/dev/null || { echo "SKIPPED: no $tool"; exit 0; }
+  done
+  fresh packages
+  cpack --config "$BUILD/CPackConfig.cmake" -B "$WORK/packages" >cpack.log 2>&1 ||
+    { cat cpack.log; fail "cpack"; }
+  if grep -i warning cpack.log; then fail "cpack warns"; fi
+  rm -r _CPack_Packages
+  soversion=${VERSION%%.*}
+  library=libhbbp$soversion
+  for package in "$library" libhbbp-dev hbbp-tools; do
+    expect "version of $package" "$(field $package Version)" "$VERSION"
+    expect_in "maintainer of $package" "$(field $package Maintainer)" '^[^<>]* <[^ ]*@[^ ]*>$'
+    expect_in "summary of $package" "$(field $package Description | head -n 1)" '^[a-z].\{20,70\}$'
+    expect_in "files of $package" "$(files_of $package)" "^usr/share/doc/$package/copyright\$"
+    expect_in "files of $package" "$(files_of $package)" "^usr/share/doc/$package/changelog.gz\$"
+  done
+  expect "files of $library" "$(files_of "$library" | grep -v /doc/)" \
+    "usr/$LIBDIR/libhbbp.so.$soversion
+usr/$LIBDIR/libhbbp.so.$VERSION"
+  expect_in "dependencies of $library" "$(field "$library" Depends)" 'libc6 (>= .*libzydis'
+  expect_in "shlibs of $library" "$(dpkg-deb --info ./"$library"_*.deb shlibs)" \
+    "^libhbbp $soversion $library (>= $VERSION)\$"
+  expect "files of libhbbp-dev" \
+    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/')" "usr/$LIBDIR/libhbbp.a
+usr/$LIBDIR/libhbbp.so
+usr/$LIBDIR/pkgconfig/hbbp.pc"
+  expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" "^$library (= $VERSION)\$"
+  expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
+  expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" '^usr/share/man/man1/hbbp.1.gz$'
+  if field hbbp-tools Depends | grep python; then fail "hbbp-tools depends on Python"; fi
+  # Everything that is installed is in one of them, but for the project's own texts.
+  for package in "$library" libhbbp-dev hbbp-tools; do files_of $package; done |
+    sed 's,^usr/,,;s,^\(share/man/.*\)\.gz$,\1,' | grep -v '^share/doc/' | sort >packaged
+  (cd "$PREFIX" && find . -type f -o -type l) | sed 's,^\./,,' | grep -v '^share/doc/' | sort >installed
+  diff installed packaged >&2 || fail "packages and cmake --install differ"
+}
+
+# Without installing them, as any user.
+step_packages_use() {
+  [ -e "$WORK/packages/installed" ] || { echo "SKIPPED: no packages were made"; exit 0; }
+  fresh packages_use
+  for package in "$WORK"/packages/*.deb; do dpkg-deb -x "$package" root; done
+  PREFIX=$PWD/root/usr
+  if readelf -S "$PREFIX/$LIBDIR/libhbbp.so" "$PREFIX/bin/hbbp" | grep '\.debug_'; then
+    fail "not stripped"
+  fi
+  mkdir shared static
+  (cd shared && LINK_AS=-lhbbp pkg_config_consumer)
+  (cd static && LINK_AS=-l:libhbbp.a pkg_config_consumer --static)
+  export LD_LIBRARY_PATH="$PREFIX/$LIBDIR"
+  "$PREFIX/bin/hbbp" doctor | tee doctor.txt
+  grep -q perf_event_open doctor.txt || fail "doctor says nothing of perf_event_open"
+  command_from_prefix
 }
 
 unset LD_LIBRARY_PATH LD_PRELOAD

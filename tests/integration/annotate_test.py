@@ -31,7 +31,13 @@ __attribute__((noinline)) uint64_t Loop(uint64_t n) {
   return sum;
 }
 }
-int main() { std::printf("%llu\\n", (unsigned long long)work::Loop(40000000)); }
+int main() {
+#ifdef WITH_LIBRARY
+  char text[64];
+  for (int i = 0; i < 1000000; ++i) std::snprintf(text, sizeof(text), "%d", i);
+#endif
+  std::printf("%llu\\n", (unsigned long long)work::Loop(40000000));
+}
 '''
 FUNCTION = 'work::Loop'
 SYMBOL = '_ZN4work4LoopEm'
@@ -263,6 +269,16 @@ class AnnotateTest(record_support.RecordTest):
         error = self.refused('annotate', self.file, '--function', FUNCTION)
         self.assertIn(f'{self.program}: build ID', error)
         self.assertIn('was replaced', error)
+
+    def test_replaced_program_is_told_where_other_modules_have_code(self):
+        self.build('-O1', '-g', '-DWITH_LIBRARY')
+        self.record(self.program)
+        self.build('-O2', '-g')
+        self.assertIn('libc', self.annotate('--top', '1'))
+        for wanted in (('--function', FUNCTION), ('--address', '0x10')):
+            error = self.refused('annotate', self.file, *wanted)
+            self.assertIn(f'{self.program}: build ID', error)
+            self.assertIn('was replaced', error)
 
 
 if __name__ == '__main__':

@@ -28,11 +28,19 @@ def why_no_browser():
     return None
 
 
-# The contrast of every text that is seen with what is behind it, as WCAG 2 defines it.
-CONTRASTS = '''
+# The contrast of two colors, as WCAG 2 defines it.
+CONTRAST = '''
 const channel = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
 const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
 const rgba = (text) => text.match(/[\\d.]+/g).map(Number);
+const contrast = (one, other) => {
+  const [a, b] = [luminance(one), luminance(other)];
+  return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+};
+'''
+
+# Of every text that is seen, with what is behind it.
+CONTRASTS = CONTRAST + '''
 const behind = (element) => {
   for (; element; element = element.parentElement) {
     const color = rgba(getComputedStyle(element).backgroundColor);
@@ -45,8 +53,7 @@ const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walker.nextNode()) {
   const element = walker.currentNode.parentElement;
   if (!walker.currentNode.data.trim() || !element.checkVisibility()) continue;
-  const [a, b] = [luminance(rgba(getComputedStyle(element).color)), luminance(behind(element))];
-  found.push([(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), walker.currentNode.data.slice(0, 40)]);
+  found.push([contrast(rgba(getComputedStyle(element).color), behind(element)), walker.currentNode.data.slice(0, 40)]);
 }
 return found;
 '''
@@ -125,3 +132,15 @@ class Browser:
 
     def contrasts(self):
         return self.js(CONTRASTS)
+
+    def contrast(self, one, other):
+        """Of two custom properties of the style sheet."""
+        return self.js(CONTRAST + '''
+            const colorOf = (name) => {
+              const probe = document.body.appendChild(document.createElement("span"));
+              probe.style.color = `var(${name})`;
+              const found = rgba(getComputedStyle(probe).color);
+              probe.remove();
+              return found;
+            };
+            return contrast(colorOf(arguments[0]), colorOf(arguments[1]));''', one, other)

@@ -1,5 +1,6 @@
 """Trip counts of a program that is known, against exact counts, and slices of time of one with two
 phases."""
+import csv
 import json
 import os
 import pathlib
@@ -103,6 +104,46 @@ class LoopsTest(record_support.RecordTest):
         only, = {row['function'] for row in self.loops('--function', 'Varying')['rows']}
         self.assertEqual(only, 'Varying')
 
+    def check_turns(self, trips, *options):
+        """Loops in turns, of which one takes sixteen times as long for an iteration."""
+        self.record_by('swbt', program('loops'), 'turns', trips, options=options)
+        loops = self.by_header()
+        for name in ('MultiplyLoop', 'DivideLoop', 'NestMultiply', 'NestDivide'):
+            row = loops[name]
+            slack = SIGMAS * row['trip_count_error'] + TOLERANCE * trips
+            self.assertAlmostEqual(row['trip_count'], trips, delta=slack, msg=row)
+            self.assertLess(row['trip_count_error'], 0.6 * trips, row)
+
+    def test_loops_that_are_longer_than_bursts(self):
+        self.check_turns(1000, '-c', 200_000)
+
+    def test_long_loops_in_long_bursts(self):
+        self.check_turns(10_000, '-c', 500_000, '--burst', 4096)
+
+    def test_short_loops_in_turns(self):
+        self.check_turns(10, '-c', 200_000)
+
+    def test_mix_by_loop_agrees(self):
+        self.record_by('swbt', program('loops'), 'trips', ROUNDS // 4, options=('-c', 200_000))
+        listed = self.loops()
+        rows = {(row['module'], row['header'], row['own_instructions'], row['own_instructions_error'])
+                for row in listed['rows']}
+        mix = json.loads(self.run_tool('mix', self.file, '--by', 'loop', '--format', 'json').stdout)
+        outside = sum(row['instructions'] for row in mix['rows'] if row['loop'] == 'none')
+        self.assertEqual({(row['module'], row['loop'], row['instructions'], row['standard_error'])
+                          for row in mix['rows'] if row['loop'] != 'none'}, rows)
+        self.assertAlmostEqual(listed['instructions_in_loops'] + outside, mix['total_instructions'],
+                               delta=1e-6 * outside)
+        by_csv = {}
+        for command, key in (('loops', 'header'), ('mix --by loop', 'loop')):
+            result = self.run_tool(*command.split(), self.file, '--format', 'csv')
+            found = csv.DictReader(result.stdout.splitlines())
+            own = 'own_instructions' if command == 'loops' else 'instructions'
+            by_csv[command] = {(row['module'], row[key]): float(row[own])
+                               for row in found if row[key] != 'none'}
+        self.assertEqual(by_csv['loops'], by_csv['mix --by loop'])
+        self.assertEqual(len(by_csv['loops']), len(rows))
+
     def test_trip_counts_by_samples(self):
         # A clock does not count executions, so that ratios of blocks are far off; but they are there.
         self.record_by('ebs', program('loops'), 'trips', ROUNDS, options=('-c', 100_000))
@@ -117,10 +158,10 @@ class LoopsTest(record_support.RecordTest):
         self.assertEqual(table.returncode, 0, table)
         self.assertIn('Nested', table.stdout)
         self.assertIn('irreducible', table.stdout)
-        csv = self.run_tool('loops', self.file, '--format', 'csv', '--top', 2)
-        lines = csv.stdout.splitlines()
-        self.assertEqual(len(lines), 3, csv)
-        self.assertTrue(lines[0].startswith('module,header,depth,blocks,entries'), csv)
+        result = self.run_tool('loops', self.file, '--format', 'csv', '--top', 2)
+        lines = result.stdout.splitlines()
+        self.assertEqual(len(lines), 3, result)
+        self.assertTrue(lines[0].startswith('module,header,depth,blocks,entries'), result)
         nothing = self.loops('--function', 'nobody')
         self.assertEqual(nothing['rows'], [])
         self.assertGreater(nothing['loops'], 0)
@@ -160,7 +201,8 @@ class LoopsTest(record_support.RecordTest):
         phases = self.phases()
         self.assertEqual(phases['slice_ns'], SLICE_MS * 1_000_000)
         info = json.loads(self.run_tool('info', self.file, '--format', 'json').stdout)
-        self.assertEqual((info['slices'], info['slice_ns']), (len(phases['rows']), phases['slice_ns']))
+        self.assertEqual((info['slices'], info['slice_ns']),
+                         (len(phases['rows']) + phases['empty_slices'], phases['slice_ns']))
         self.check_phases(phases)
         self.check_sum(phases)
 
@@ -177,6 +219,33 @@ class LoopsTest(record_support.RecordTest):
         self.assertEqual(self.leaders(twice), self.leaders(phases))
         self.assertEqual([row['samples'] for row in twice['rows']],
                          [2 * row['samples'] for row in phases['rows']])
+
+    def test_runs_begin_together(self):
+        again = self.folder / 'again.data'
+        for file in (again, self.file):
+            result = self.run_tool('record', '--source', 'ebs', '-c', 1_000_000, '--time-quantum',
+                                   f'{SLICE_MS}ms', '-o', file, '--', program('loops'), 'phases', 200,
+                                   timeout=50)
+            self.assertEqual(result.returncode, 0, result)
+        result = self.run_tool('merge', '-o', self.folder / 'both.data', again, self.file)
+        self.assertEqual(result.returncode, 0, result)
+        samples = {}
+        for file in (again, self.file):
+            for row in self.phases(file)['rows']:
+                samples[row['slice']] = samples.get(row['slice'], 0) + row['samples']
+        both = self.phases(self.folder / 'both.data')
+        self.assertEqual({row['slice']: row['samples'] for row in both['rows']}, samples)
+
+    def test_slices_in_which_nothing_ran_are_left_out(self):
+        self.record_by('ebs', 'python3', '-c', 'import time\nsum(range(10**6))\ntime.sleep(1)\n'
+                       'sum(range(10**6))', options=('--time-quantum', '10ms', '-c', 100_000))
+        phases = self.phases()
+        self.assertGreater(phases['empty_slices'], 50)
+        for row in phases['rows']:
+            self.assertGreater(row['samples'], 0)
+            self.assertAlmostEqual(row['start_s'], row['slice'] * 0.01)
+        table = self.run_tool('phases', self.file)
+        self.assertIn('which are not listed', table.stdout + table.stderr)
 
     def test_slices_of_a_recording_of_perf(self):
         data = pathlib.Path(os.environ.get('HBBP_TEST_DATA', ''))

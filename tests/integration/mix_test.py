@@ -34,6 +34,23 @@ int main(int argc, char** argv) {
 '''
 MANY = 40_000_000
 
+# The same work in two files of one name.
+MAIN = r'''
+#include <stdlib.h>
+double Divide(long end);
+double Multiply(long end);
+int main(int argc, char** argv) {
+  return Divide(atol(argv[1])) < 0 || Multiply(atol(argv[2])) < 0;
+}
+'''
+UTIL = r'''
+double %s(long end) {
+  volatile double sum = 1;
+  for (long i = 1; i < end; ++i) sum = sum %s 1.0000001;
+  return sum;
+}
+'''
+
 
 class MixTest(record_support.RecordTest):
 
@@ -125,6 +142,17 @@ class MixTest(record_support.RecordTest):
         self.assertGreater(summary['arithmetic-intensity'], 0)
         self.assertGreater(summary['scalar'], 0.1)
         self.assertEqual(summary['packed-512-bit'], 0)
+        rows = {row['name']: row for row in self.mix('--summary')['rows']}
+        for row in rows.values():
+            if row['value'] is None:
+                self.assertIsNone(row['standard_error'])
+            else:
+                self.assertLessEqual(0, row['standard_error'])
+        self.assertGreater(rows['flops']['standard_error'], 0)
+        share = sum(row['share'] for row in self.mix('--by', 'memory')['rows']
+                    if row['memory'] != 'none')
+        self.assertAlmostEqual(rows['memory-instructions']['value'], share, places=9)
+        self.assertLess(rows['memory-instructions']['standard_error'], share / 4)
         # IP samples know no taken branches.
         self.assertIsNone(summary['instructions-by-taken-branch'])
 
@@ -174,6 +202,90 @@ class MixTest(record_support.RecordTest):
             with self.subTest(arguments):
                 self.assertIn(expected, self.refused('mix', self.file, *arguments))
 
+        for arguments, expected in (
+                (('--values', 'shre'), "did you mean 'share'?"),
+                (('--values', 'zzz'), 'choose from instructions, executions'),
+                (('--sort', 'kex'), "did you mean 'key'?"),
+                (('--where', 'source = swtb'), "no source 'swtb'; did you mean 'swbt'?"),
+                (('--where', 'source = timer'), 'choose from none, ebs, lbr, ibs, swbt'),
+                (('--by', 'zzzzzz'), 'choose from process, thread'),
+                (('--where', 'groups = zzzzzz'), 'long-latency')):
+            with self.subTest(arguments):
+                self.assertIn(expected, self.refused('mix', self.file, *arguments))
+        # What another profile may have is no error here.
+        self.assertEqual(self.mix('--where', 'module = none.so')['rows'], [])
+        self.assertTrue(any('nothing matches --where' in note
+                            for note in self.notes('--where', 'module = none.so')))
+        self.assertFalse(any('nothing matches --where' in note
+                             for note in self.notes('--where', 'function = Divide')))
+
+    def notes(self, *arguments):
+        result = self.run_tool('mix', self.file, *arguments)
+        self.assertEqual(result.returncode, 0, result)
+        prefix = 'note: '
+        return [line[len(prefix):] for line in result.stdout.splitlines()
+                if line.startswith(prefix)]
+
+    def notes_on_lines(self, key='line'):
+        """What is said of the program, not of libraries."""
+        return [note for note in self.notes('--by', key) if note.startswith(f'{self.program}:')]
+
+    def test_mixes_by_line_tell_why_there_are_none(self):
+        self.record_floats()
+        for key in ('line', 'file', 'inlined', 'module,line'):
+            note, = self.notes_on_lines(key)
+            self.assertIn('no debug information', note)
+            self.assertIn('compile with -g', note)
+        self.assertEqual(self.notes_on_lines('function'), [])
+        self.assertTrue(any('no debug information' in note
+                            for note in self.notes('--columns', 'file')))
+
+    def test_mixes_by_line_tell_which_debug_file_is_missing(self):
+        if shutil.which('objcopy') is None:
+            self.skipTest('no objcopy')
+        separate = self.folder / 'floats.debug'
+        subprocess.run(['gcc', '-g', '-O1', '-pthread', '-o', self.program,
+                        self.folder / 'floats.c'], check=True)
+        subprocess.run(['objcopy', '--only-keep-debug', self.program, separate], check=True)
+        subprocess.run(['objcopy', '--strip-debug', f'--add-gnu-debuglink={separate}',
+                        self.program], check=True)
+        self.record_floats()
+        self.assertEqual(self.notes_on_lines(), [])
+        lines = {row['line'] for row in self.mix('--by', 'line')['rows']}
+        self.assertTrue(any(line.startswith(f'{self.folder}/floats.c:') for line in lines), lines)
+        separate.unlink()
+        note, = self.notes_on_lines()
+        self.assertIn('no debug information', note)
+        self.assertIn(str(separate), note)
+
+    def record_two_files(self, divisions, multiplications, name):
+        sources = [self.folder / 'main.c', self.folder / 'a/util.c', self.folder / 'b/util.c']
+        for source, text in zip(sources, (MAIN, UTIL % ('Divide', '/'), UTIL % ('Multiply', '*'))):
+            source.parent.mkdir(exist_ok=True)
+            source.write_text(text)
+        subprocess.run(['gcc', '-g', '-O1', '-o', self.program, *sources], check=True)
+        return self.record_floats(divisions, multiplications, name)
+
+    def test_files_of_one_name_are_told_apart(self):
+        before = self.record_two_files(MANY, MANY, 'before.data')
+        paths = [str(self.folder / 'a/util.c'), str(self.folder / 'b/util.c')]
+        rows = {row['file']: row['instructions'] for row in self.mix('--by', 'file')['rows']}
+        self.assertTrue(set(paths) <= set(rows), rows)
+        table = self.run_tool('mix', before, '--by', 'file').stdout
+        for path in paths:
+            self.assertIn(path, table)
+        one = self.run_tool('mix', before, '--by', 'file', '--where', f'file = {paths[0]}').stdout
+        self.assertIn('util.c', one)
+        self.assertNotIn(paths[0], one)
+        after = self.record_two_files(1000, 2 * MANY, 'after.data')
+        changes = {row['file']: row['change'] for row in
+                   self.diff(before, after, '--by', 'file')['rows']}
+        self.assertLess(changes[paths[0]], 0)
+        self.assertGreater(changes[paths[1]], 0)
+        # Only one file of the name on each side: folders do not matter.
+        changes = self.diff(before, after, '--by', 'file', '--where', f'file = {paths[1]}')['rows']
+        self.assertEqual([row['file'] for row in changes], ['util.c'])
+
     def diff(self, *arguments):
         result = self.run_tool('diff', *arguments, '--format', 'json')
         self.assertEqual(result.returncode, 0, result)
@@ -207,6 +319,16 @@ class MixTest(record_support.RecordTest):
         for row in self.diff(self.file, self.file, '--by', 'function,mnemonic')['rows']:
             self.assertEqual(row['change'], 0)
             self.assertEqual(row['p'], 1)
+
+    def test_diff_has_rows_without_p_last_by_significance(self):
+        before = self.record_floats(divisions=2 * MANY, name='before.data')
+        after = self.record_floats(name='after.data')
+        rows = self.diff(before, after, '--by', 'function,mnemonic', '--sort',
+                         'significance')['rows']
+        are_known = [row['p'] is not None for row in rows]
+        self.assertEqual(are_known, sorted(are_known, reverse=True))
+        known = [row['p'] for row in rows if row['p'] is not None]
+        self.assertEqual(known, sorted(known))
 
 
 if __name__ == '__main__':

@@ -188,8 +188,7 @@ bool OnlyAddresses(const Oracle& oracle) {
   const std::string_view name = NameOf(oracle);
   return std::ranges::find(kNames, name) != std::end(kNames) || Has(name, "prefetch") ||
          Has(name, "gatherpf") || Has(name, "scatterpf") || name.starts_with("clevict") ||
-         name.starts_with("bndc") || name == "bndmk" || name == "bndldx" || name == "bndstx" ||
-         name == "clzero";
+         name.starts_with("bndc") || name == "bndmk" || name == "bndldx" || name == "bndstx";
 }
 
 struct Traffic {
@@ -201,6 +200,8 @@ Traffic TrafficOf(const Oracle& oracle) {
   Traffic traffic;
   const ZydisDecodedInstruction& instruction = oracle.instruction;
   const std::string_view name = NameOf(oracle);
+  // Zydis tells of the register alone that says where they write.
+  if (name == "clzero" || name.starts_with("enqcmd")) traffic.written = 64;
   for (int i = 0; i < instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = oracle.operands[i];
     if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY) continue;

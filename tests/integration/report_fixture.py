@@ -25,12 +25,16 @@ def report(names=('hot', 'cold'), label='plain'):
               'unmapped': 3, 'unexplained': 4, 'superseded': 6, 'reasons': [['no-code', 4]], 'counters': [],
               'note': label}
     return {
-        'version': 1, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
+        'version': 2, 'files': [label], 'command': label, 'host': label, 'library': '0', 'pid': 7,
         'start_time_ms': 0, 'duration_ns': 1500000000, 'unit': 'instructions', 'estimator': 'ebs',
         'up_to_factor': False, 'caveats': [label], 'sources': [source],
         'modules': [{'path': f'/lib/{label}', 'build_id': '', 'kind': 'file', 'code': 'missing',
                      'problem': label, 'samples': 5}],
-        'threads': [], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
+        'threads': [{'pid': 7, 'tid': 7, 'name': label, 'samples': 5, 'instructions': sum(sums) + rest, 'error': 11}],
+        'thread_count': 1, 'process_count': 1, 'tasks': [{'pid': 7, 'thread': 0}],
+        'slices': {'width_ns': 0, 'count': 0, 'joined': 1, 'samples': [], 'instructions': [], 'without_time': 0,
+                   'timelines': []},
+        'line_problems': [f'{label} has no lines'], 'instructions': sum(sums) + rest, 'function_count': 12, 'block_count': 99,
         'biased_block_count': 0, 'loop_count': 2,
         'properties': [{'key': key, 'values': values[at]} for at, key in enumerate(PROPERTIES)],
         'tuples': index,
@@ -38,12 +42,12 @@ def report(names=('hot', 'cold'), label='plain'):
                              [(name, 0, f'{0x1000 * (at + 1):x}', 0x100, sums[at], 9, 5)
                               for at, name in enumerate(names)]),
         'blocks': columns(['module', 'function', 'start', 'size', 'count', 'error', 'samples', 'source',
-                           'biased', 'loop', 'code'],
-                          [(0, function, f'{start:x}', 4 * len(code), count, error, 5, 'ebs', 0, loop,
+                           'biased', 'loop', 'tasks', 'code'],
+                          [(0, function, f'{start:x}', 4 * len(code), count, error, 5, 'ebs', 0, loop, 0,
                             [[4, one, f'{TUPLES[one][0]} {label}', 0, 10 + at] + ([0] if at == 1 else [])
                              for at, one in enumerate(code)])
                            for function, start, count, error, code, loop in BLOCKS]),
-        'rest': columns(['module', 'function', 'tuple', 'instructions', 'error'], [(0, -1, 1, rest, 10)]),
+        'rest': columns(['module', 'function', 'tuple', 'task', 'instructions', 'error'], [(0, -1, 1, 0, rest, 10)]),
         'mixes': [{'key': 'mnemonic', 'values': ['vaddpd'], 'errors': [77], 'share_errors': [0.01]}],
         'loops': columns(['module', 'function', 'header', 'depth', 'parent', 'blocks', 'entries',
                           'iterations', 'trips', 'trips_error', 'irreducible', 'instructions', 'error'],
@@ -56,9 +60,10 @@ def report(names=('hot', 'cold'), label='plain'):
 
 
 def report_of_twins():
-    """Two modules, functions, source files and blocks, alike but for where they are."""
+    """Two modules, functions, source files and blocks, alike but for where they are. And a module that was not seen."""
     data = report(('same', 'same'))
     data['modules'] = [{**data['modules'][0], 'path': f'/lib/{folder}/same.so'} for folder in ('one', 'two')]
+    data['modules'].append({**data['modules'][0], 'build_id': '0a1b2c3d4e', 'samples': 0})
     data['functions'].update(module=[0, 1], start=['1000', '1000'])
     data['blocks'].update(module=[0, 0, 1], start=['1000', '1020', '1000'])
     data['loops'].update(module=[0, 1], header=['1000', '1000'])
@@ -66,6 +71,52 @@ def report_of_twins():
     for instruction in data['blocks']['code'][2]:
         instruction[3] = 1
     data['inlined'] = ['same']
+    return data
+
+
+def with_threads(data):
+    """Two processes that share blocks; one has a thread that is not told apart, and so have others."""
+    data['threads'] = [{'pid': pid, 'tid': tid, 'name': name, 'samples': 1, 'instructions': instructions, 'error': error}
+                       for pid, tid, name, instructions, error in
+                       [(7, 7, 'main', 1800, 30), (7, 8, 'worker', 2000, 40), (9, 9, 'other', 700, 20),
+                        (7, 10, 'rare', 20, 1)]]
+    data.update(thread_count=6, process_count=3)
+    data['tasks'] = [{'pid': 7, 'thread': 0}, {'pid': 7, 'thread': 1}, {'pid': 9, 'thread': 2},
+                     {'pid': 7, 'thread': -1}, {'pid': -1, 'thread': -1}]
+    data['blocks']['tasks'] = [[[0, 600, 20], [1, 400, 10]], 3, [[1, 200, 5], [2, 150, 5], [4, 50, 5]]]
+    data['rest']['task'] = [2]
+    return data
+
+
+def with_slices(data):
+    data['slices'] = {
+        'width_ns': 200000000, 'count': 6, 'joined': 2, 'samples': [4, 0, 1], 'instructions': [3000, 0, 1000],
+        'without_time': 720, 'timelines': [
+            {'key': 'extension', 'values': ['BASE', 'AVX'], 'instructions': [[2000, 0, 250], [700, 0, 0]], 'other_values': 3},
+            {'key': 'category', 'values': ['arithmetic', 'branch'], 'instructions': [[2000, 0, 400], [1000, 0, 600]],
+             'other_values': 0},
+            {'key': 'function', 'values': data['functions']['name'], 'instructions': [[3000, 0, 0], [0, 0, 1000]],
+             'other_values': 0}],
+    }
+    return data
+
+
+def with_many_blocks(data):
+    """A hundred of the first function, the first ones the busiest."""
+    blocks = data['blocks']
+    for key, column in blocks.items():
+        blocks[key] = column + [column[1]] * 97
+    blocks['start'] = [f'{0x1000 + 16 * at:x}' for at in range(100)]
+    blocks['count'] = [1000 - at for at in range(100)]
+    blocks['code'] = [blocks['code'][0]] * 100
+    blocks['function'] = [0] * 100
+    return data
+
+
+def with_builds(data):
+    """Of the twins: at one path."""
+    for module, build_id in zip(data['modules'], ('0123456789', '9876543210', 'cccccccccc')):
+        module.update(path='/lib/same.so', build_id=build_id)
     return data
 
 

@@ -1,4 +1,5 @@
 """hbbp export --format html, looked at with a browser."""
+import json
 import os
 import pathlib
 import shutil
@@ -11,9 +12,10 @@ import report_fixture
 NARROW = 400
 WIDE = 1280
 LEAST_CONTRAST = 4.5
+LEAST_CONTRAST_OF_SHAPES = 3
 HOSTILE = ('</script><script>window.harm = 1</script><img src=x onerror="window.harm = 1">'
            '<!-- &lt; "\'` \u202e\u0000\u2028 ' + 'long' * 60)
-SECTIONS = ['summary', 'mix', 'pivot', 'functions', 'blocks', 'loops', 'unseen']
+SECTIONS = ['summary', 'mix', 'time', 'pivot', 'threads', 'functions', 'blocks', 'loops', 'unseen']
 CELLS = '#{} tbody tr > :nth-child({})'
 
 
@@ -76,7 +78,11 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.browser.texts('#command')[0].split()[0], 'bzip2')
         by_function = self.rows('mix', self.file, '--by', 'function')
         names = self.cells('functions', 1)
-        self.assertEqual(names, [row['function'] for row in by_function[:len(names)]])
+        self.assertEqual(len(set(names)), min(15, len(by_function)))
+        # Functions that ran equally often may come in any order.
+        counts = {row['function']: row['instructions'] for row in by_function}
+        for name, row in zip(names, by_function):
+            self.assertAlmostEqual(counts[name], row['instructions'], delta=1e-9 * row['instructions'])
         for shown, row in zip(numbers(self.cells('functions', 3)), by_function):
             self.assertAlmostEqual(shown, row['instructions'], delta=0.01 * row['instructions'])
         self.browser.choose('#pivot-row-0', 'mnemonic')
@@ -214,7 +220,7 @@ class ReportTest(record_support.RecordTest):
             self.browser.choose('#pivot-row-0', key)
             return dict(zip(self.cells('pivot', 1), map(round, numbers(self.cells('pivot', 2)))))
 
-        self.assertEqual(sums_by('module'), {'same.so (one)': 3120, 'same.so (two)': 1600})
+        self.assertEqual(sums_by('module'), {'/lib/one/same.so': 3120, '/lib/two/same.so': 1600})
         self.assertEqual(sums_by('function'), {'same (/lib/one/same.so)': 3020, 'same (/lib/two/same.so)': 1600,
                                                'other functions': 100})
         self.assertEqual(sums_by('block'), {'0x1000 (/lib/one/same.so)': 3000, '0x1000 (/lib/two/same.so)': 1600,
@@ -222,10 +228,10 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(sums_by('address')['0x1004 (/lib/two/same.so)'], 400)
         self.assertEqual(sums_by('loop'), {'0x1000 in same (/lib/one/same.so)': 3000,
                                            '0x1000 in same (/lib/two/same.so)': 1600, 'no loop': 20, 'not listed': 100})
-        self.assertEqual(sums_by('file'), {'same.c (one)': 3020, 'same.c (two)': 1600, 'not listed': 100})
-        self.assertEqual(sums_by('line'), {'same.c:10 (one)': 1010, 'same.c:11 (one)': 1010, 'same.c:12 (one)': 1000,
-                                           'same.c:10 (two)': 400, 'same.c:11 (two)': 400, 'same.c:12 (two)': 400,
-                                           'same.c:13': 400, 'not listed': 100})
+        self.assertEqual(sums_by('file'), {'/src/one/same.c': 3020, '/src/two/same.c': 1600, 'not listed': 100})
+        self.assertEqual(sums_by('line'), {'/src/one/same.c:10': 1010, '/src/one/same.c:11': 1010, '/src/one/same.c:12': 1000,
+                                           '/src/two/same.c:10': 400, '/src/two/same.c:11': 400, '/src/two/same.c:12': 400,
+                                           '/src/two/same.c:13': 400, 'not listed': 100})
         self.assertEqual(sums_by('inlined'), {'same (/lib/one/same.so)': 2010, 'same (/lib/two/same.so)': 1200,
                                               'same (inlined)': 1410, 'not listed': 100})
         self.browser.choose('#pivot-column', 'function')
@@ -296,14 +302,7 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(self.focused(), ['functions', 'hot'])
 
     def test_showing_the_last_rows_gives_them_the_focus(self):
-        data = report_fixture.report()
-        blocks = data['blocks']
-        for key, column in blocks.items():
-            blocks[key] = column + [column[1]] * 97
-        blocks['start'] = [f'{0x1000 + 16 * at:x}' for at in range(100)]
-        blocks['count'] = [1000 - at for at in range(100)]
-        blocks['code'] = [blocks['code'][0]] * 100
-        self.open_fixture(data)
+        self.open_fixture(report_fixture.with_many_blocks(report_fixture.report()))
         self.browser.js('document.querySelector("#blocks .more").focus()')
         self.browser.press('ENTER')
         self.assertEqual(self.focused(), ['blocks', 'Show more (60 of 100 shown)'])
@@ -316,6 +315,220 @@ class ReportTest(record_support.RecordTest):
         self.browser.press('ENTER', 'ENTER')
         self.assertEqual(len(self.cells('pivot', 1)), 101)
         self.assertEqual(self.browser.js('return document.activeElement.ariaLabel'), 'Instructions by Block')
+
+    def row(self):
+        """Of the tree grid, the row that has the focus."""
+        return self.browser.js('''const e = document.activeElement;
+            return [e.innerText.split("\\t")[0], e.ariaLevel, e.ariaExpanded, e.ariaPosInSet, e.ariaSetSize]''')
+
+    def test_an_opened_row_shows_its_first_rows(self):
+        self.open_fixture(report_fixture.with_many_blocks(report_fixture.report()))
+        self.browser.choose('#pivot-row-1', 'block')
+        self.browser.click('#pivot tbody button.open')
+        self.assertEqual(self.row(), ['▾hot', '1', 'true', '1', '2'])
+        self.assertEqual(len(self.browser.find_all('#pivot tbody [data-depth="1"]')), 10)
+        self.browser.click('#pivot tbody th.more button')
+        self.assertEqual(len(self.browser.find_all('#pivot tbody [data-depth="1"]')), 40)
+        self.assertEqual(self.row(), ['0x10a0', '2', None, '11', '100'])
+        self.assertEqual(self.browser.texts('#pivot th.more'), ['Show more (40 of 100 shown)'])
+        self.browser.click('#pivot tbody th.more button')
+        self.assertEqual(len(self.browser.find_all('#pivot tbody [data-depth="1"]')), 100)
+        self.assertEqual(self.browser.find_all('#pivot th.more'), [])
+        self.assertEqual(self.row()[3:], ['41', '100'])
+
+    def test_keys_walk_the_rows_that_open(self):
+        self.open_fixture(report_fixture.with_many_blocks(report_fixture.report()))
+        self.browser.choose('#pivot-row-1', 'block')
+        self.assertEqual(self.browser.find('#pivot table').get_attribute('role'), 'treegrid')
+        self.assertEqual(len(self.browser.find_all('#pivot tbody tr[tabindex="0"]')), 1)
+        self.browser.js('document.querySelector("#pivot tbody tr").focus()')
+        self.assertEqual(self.row()[:3], ['▸hot', '1', 'false'])
+        self.browser.press('ARROW_RIGHT')
+        self.assertEqual(self.row()[:3], ['▾hot', '1', 'true'])
+        self.browser.press('ARROW_RIGHT', 'ARROW_DOWN')
+        self.assertEqual(self.row()[:4], ['0x1010', '2', None, '2'])
+        self.browser.press('ARROW_UP')
+        self.assertEqual(self.row()[3], '1')
+        self.browser.press('ARROW_LEFT')
+        self.assertEqual(self.row()[:2], ['▾hot', '1'])
+        for _ in range(11):
+            self.browser.press('ARROW_DOWN')
+        self.assertEqual(self.row()[0], 'Show more (10 of 100 shown)')
+        self.browser.press('ENTER')
+        self.assertEqual(self.row()[3], '11')
+        self.browser.press('END')
+        self.assertEqual(self.row()[:2], ['▸other functions', '1'])
+        self.browser.press('HOME', 'ARROW_LEFT')
+        self.assertEqual(self.row()[:3], ['▸hot', '1', 'false'])
+        self.assertEqual(len(self.cells('pivot', 1)), 2)
+
+    def test_threads_and_processes(self):
+        self.open_fixture(report_fixture.with_threads(report_fixture.report()))
+        self.assertIn('3 processes, 6 threads. The busiest 4 threads are listed', self.browser.texts('#threads')[0])
+        self.assertIn('tells the busiest 3 threads apart', self.browser.texts('#threads')[0])
+        self.assertEqual(self.cells('threads', 1), ['▸7 main', '9 other'])
+        self.assertEqual(self.cells('threads', 2), ['3', '1'])
+        self.assertEqual(numbers(self.cells('threads', 3)), [3820, 700])
+        self.assertEqual(numbers(self.cells('threads', 4)), [50, 20])
+        self.browser.click('#threads tbody button.open')
+        self.assertEqual(self.cells('threads', 1), ['▾7 main', '8 worker', '7 main', '10 rare', '9 other'])
+        self.assertEqual(self.cells('threads', 5)[0], '80.93 %')
+
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'thread')
+        self.assertEqual(self.cells('pivot', 1), ['8 worker', '7 main', '9 other', 'other threads', 'other threads of 7'])
+        self.assertEqual(numbers(self.cells('pivot', 2)), [2000, 1800, 700, 200, 20])
+        self.assertEqual(numbers(self.cells('pivot', 3)), [40, 30, 20, 20, 6])
+        self.assertIn('4.72 k instructions, 100.00 %', self.browser.texts('#pivot [role=status]')[0])
+        data = report_fixture.with_threads(report_fixture.report())
+        data['thread_count'] = 4
+        self.open_fixture(data)
+        self.browser.choose('#pivot-row-1', '')
+        self.browser.choose('#pivot-row-0', 'process')
+        errors = dict(zip(self.cells('pivot', 1), numbers(self.cells('pivot', 3))))
+        self.assertAlmostEqual(errors['7 main'], (30 ** 2 + 40 ** 2 + 1) ** 0.5, delta=0.1)
+        self.assertEqual(errors['9 other'], 20)
+        self.browser.choose('#pivot-column', 'process')
+        self.assertEqual([title.split(' ↕')[0] for title in self.browser.texts('#pivot thead th')[4:]],
+                         ['7 main', '9 other', 'other processes'])
+        self.browser.choose('#pivot-row-0', 'block')
+        self.browser.choose('#pivot-filter', 'process')
+        self.browser.choose('#pivot-value', '7')
+        self.assertEqual(dict(zip(self.cells('pivot', 1), numbers(self.cells('pivot', 2)))),
+                         {'0x1000': 3000, '0x2000': 800, '0x1020': 20})
+
+    def test_over_time(self):
+        self.open_fixture()
+        self.assertEqual(self.browser.find_all('#time'), [])
+        self.open_fixture(report_fixture.with_slices(report_fixture.report()))
+        text = self.browser.texts('#time')[0]
+        self.assertIn('6 slices of 100.0 ms, of which 2 are one bar here', text)
+        self.assertIn('15.25 % of the instructions are of samples whose time is not known', text)
+        self.assertEqual(self.browser.texts('#time .legend li'), ['arithmetic 50.85 %', 'branch 33.90 %'])
+        self.browser.choose('#time-unit', 'instructions')
+        self.browser.choose('#time-key', 'extension')
+        self.assertTrue(self.browser.js('''
+            const canvas = document.querySelector("#time canvas");
+            return canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.some((byte) => byte)'''))
+        self.assertEqual(self.browser.texts('#time .legend li'), ['BASE 47.67 %', 'AVX 14.83 %', '3 others 22.25 %'])
+        self.browser.click('#time summary')
+        self.assertEqual(self.browser.texts('#time thead th'), ['From second', 'Samples', 'Instructions', 'BASE', 'AVX', '3 others'])
+        self.assertEqual(self.browser.texts('#time tbody tr'),
+                         ['0.0 4 3.00 k 66.67 % 23.33 % 10.00 %', '0.2 0 0', '0.4 1 1.00 k 25.00 % 0.00 % 75.00 %'])
+        self.browser.click('#time .legend button')
+        self.assertEqual(self.browser.find('#pivot-value').get_attribute('value'), 'BASE')
+        self.browser.choose('#time-key', 'function')
+        self.assertEqual(self.browser.texts('#time .legend li'), ['hot 63.56 %', 'cold 21.19 %'])
+
+    def record_threads(self, threads, turns):
+        script = self.folder / 'threads.py'
+        script.write_text('import json, re, threading\n'
+                          'def work():\n'
+                          f'    for i in range({turns}):\n'
+                          '        text = json.dumps({str(k): [k, k / 7] for k in range(i, i + 300)})\n'
+                          '        json.loads(re.sub("[17]", "2", text).title())\n'
+                          f'threads = [threading.Thread(target=work) for _ in range({threads})]\n'
+                          'for t in threads: t.start()\n'
+                          'for t in threads: t.join()\n')
+        result = self.run_tool('record', '--source', 'swbt', '-c', 300_000, '--time-quantum', '2ms', '-o', self.file,
+                               '--', '/usr/bin/python3', script)
+        self.assertEqual(result.returncode, 0, result)
+
+    def test_threads_are_those_of_the_command(self):
+        self.record_threads(20, 15)
+        by_thread = {row['thread']: row['instructions'] for row in self.rows('mix', self.file, '--by', 'thread')}
+        if len(by_thread) < 17:
+            self.skipTest('too few of its threads were sampled')
+
+        def sums_by_task(data):
+            sums = [0] * max(1, len(data['tasks']))
+            blocks = data['blocks']
+            for tasks, count, code in zip(blocks['tasks'], blocks['count'], blocks['code']):
+                for task, part, _ in tasks if isinstance(tasks, list) else [(tasks, count, 0)]:
+                    sums[task] += part * len(code)
+            for task, instructions in zip(data['rest']['task'], data['rest']['instructions']):
+                sums[task] += instructions
+            return sums
+
+        # The busiest are told apart, until that takes too much.
+        told_apart = []
+        for arguments in (('--functions', '2', '--blocks', '3'), ('--functions', '100000', '--blocks', '100000')):
+            data = report_fixture.data_of(self.export(*arguments))
+            total = data['instructions']
+            self.assertEqual({one['tid'] for one in data['threads'] if one['instructions']}, by_thread.keys())
+            for one in data['threads']:
+                self.assertAlmostEqual(one['instructions'], by_thread.get(one['tid'], 0), delta=1e-5 * total)
+            sums = sums_by_task(data)
+            self.assertAlmostEqual(sum(sums), total, delta=1e-4 * total)
+            told = [task['thread'] for task in data['tasks'] if task['thread'] >= 0]
+            self.assertEqual(told, list(range(len(told))))
+            for task, found in zip(data['tasks'], sums):
+                if task['thread'] >= 0:
+                    self.assertAlmostEqual(found, by_thread[data['threads'][task['thread']]['tid']], delta=1e-4 * total)
+            told_apart.append(len(told))
+        self.assertEqual(told_apart[0], 16)
+        self.assertLess(told_apart[1], 16)
+        self.browser.open(self.page)
+        self.assertEqual(len(self.cells('threads', 1)), min(15, len(data['threads'])))
+
+    def test_slices_are_those_of_the_command(self):
+        self.record_threads(2, 400)
+        data = report_fixture.data_of(self.export())
+        total = data['instructions']
+        slices = data['slices']
+        listing = json.loads(self.run_tool('phases', self.file, '--format', 'json').stdout)
+        # It leaves out slices in which nothing ran; the page shows that they were.
+        ran = {row['slice']: row for row in listing['rows']}
+        nothing = {'samples': 0, 'instructions': 0}
+        phases = [ran.get(i, nothing) for i in range(len(ran) + listing['empty_slices'])]
+        self.assertEqual(slices['count'], len(phases))
+        self.assertEqual(slices['joined'], -(-len(phases) // 120))
+        self.assertGreater(slices['joined'], 1)
+        self.assertEqual(len(slices['samples']), -(-len(phases) // slices['joined']))
+        for at, (shown, samples) in enumerate(zip(slices['instructions'], slices['samples'])):
+            of_slice = phases[at * slices['joined']:(at + 1) * slices['joined']]
+            self.assertEqual(samples, sum(row['samples'] for row in of_slice))
+            self.assertAlmostEqual(shown, sum(row['instructions'] for row in of_slice), delta=1e-5 * total)
+        timelines = {one['key']: one for one in slices['timelines']}
+        self.assertLessEqual({'category', 'extension', 'function', 'module', 'thread'}, timelines.keys())
+        for key in ('extension', 'thread'):
+            by_key = {row[key]: row['instructions'] for row in self.rows('mix', self.file, '--by', key)}
+            found = timelines[key]
+            self.assertEqual(found['other_values'], max(0, len(by_key) - 7))
+            for value, parts in zip(found['values'], found['instructions']):
+                value = int(value.split()[0]) if key == 'thread' else value
+                self.assertAlmostEqual(sum(parts), by_key[value], delta=1e-4 * total)
+        self.browser.open(self.page)
+        self.assertEqual(len(self.browser.find_all('#time tbody tr')), len(slices['samples']))
+
+    def test_says_why_lines_are_missing(self):
+        self.record_bzip2()
+        result = self.run_tool('export', self.file, '-o', self.page)
+        notes = [line.removeprefix('hbbp export: note: ') for line in result.stderr.splitlines()]
+        problems = report_fixture.data_of(self.page.read_text())['line_problems']
+        self.assertEqual(notes, problems)
+        self.assertIn('no debug information', problems[0])
+        self.browser.open(self.page)
+        self.assertIn(f'Source lines are missing: {problems[0]}', self.browser.texts('#unseen .notes li'))
+
+    def test_tells_files_of_one_name_apart(self):
+        self.open_fixture(report_fixture.report_of_twins())
+        self.assertEqual(self.cells('functions', 2), ['/lib/one/same.so', '/lib/two/same.so'])
+        self.browser.click('#functions tbody tr:nth-child(2) button')
+        self.assertEqual(self.browser.texts('#code td.place')[0], '/src/two/same.c:10')
+        self.open_fixture(report_fixture.with_builds(report_fixture.report_of_twins()))
+        self.assertEqual(self.cells('functions', 2), ['same.so 01234567', 'same.so 98765432'])
+
+    def test_code_can_be_read_on_a_narrow_page(self):
+        for names in (('hot', 'cold'), (HOSTILE, 'b')):
+            self.open_fixture(report_fixture.report(names, 'ymm11, ymm12, ymmword ptr [rax+r12*8+0x1000]'), width=NARROW)
+            self.browser.click('#functions tbody button')
+            inner, whole, right = self.browser.js('''
+                const scroll = document.querySelector("#code .scroll");
+                return [scroll.clientWidth, scroll.scrollWidth,
+                        Math.max(...[...document.querySelectorAll("#code td.code")].map((e) => e.getBoundingClientRect().right))]''')
+            self.assertLessEqual(whole, inner)
+            self.assertLess(right, NARROW)
 
     def test_ratios(self):
         self.open_fixture()
@@ -348,14 +561,27 @@ class ReportTest(record_support.RecordTest):
 
     def test_text_can_be_read(self):
         for scheme in ('light', 'dark'):
-            self.open_fixture(scheme=scheme)
+            self.open_fixture(self.everything(), scheme=scheme)
+            self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
             self.browser.click('#functions tbody button')
             contrasts = self.browser.contrasts()
             self.assertGreater(len(contrasts), 100)
             self.assertEqual([one for one in contrasts if one[0] < LEAST_CONTRAST], [], scheme)
 
+    def everything(self, *names):
+        return report_fixture.with_slices(report_fixture.with_threads(report_fixture.report(*names)))
+
+    def test_shapes_can_be_seen(self):
+        """The colors of charts, bars and of the focus, before what is behind them."""
+        for scheme in ('light', 'dark'):
+            self.open_fixture(scheme=scheme)
+            names = [f'--series-{at}' for at in range(7)] + ['--other', '--link', '--whisker']
+            for behind in ('--page', '--card'):
+                for name in names:
+                    self.assertGreaterEqual(self.browser.contrast(name, behind), LEAST_CONTRAST_OF_SHAPES, (scheme, name))
+
     def test_names_and_roles(self):
-        self.open_fixture()
+        self.open_fixture(self.everything())
         self.browser.click('#functions tbody button')
         nameless = self.browser.js('''
           return [...document.querySelectorAll('button, select, a, canvas, table, section, [role=region]')].filter((element) =>
@@ -369,23 +595,32 @@ class ReportTest(record_support.RecordTest):
         self.assertEqual(len(identifiers), len(set(identifiers)))
 
     def test_the_keyboard_reaches_everything(self):
-        self.open_fixture()
+        """By Tab, with the focus to be seen; what is in a row that opens, by the keys of that row."""
+        self.open_fixture(self.everything())
+        self.browser.click('#functions tbody button')
+        self.browser.js('''
+            document.querySelectorAll("details").forEach((one) => { one.open = true; });
+            document.activeElement.blur();
+            window.scrollTo(0, 0);''')
+        controls = self.browser.js('''
+            const all = [...document.querySelectorAll("a[href], button, select, summary, .scroll, [role=treegrid] tbody tr[tabindex='0']")];
+            window.controls = all.filter((e) => e.id !== "skip" && e.checkVisibility() && !e.closest("[role=treegrid] tbody button"));
+            return window.controls.map((e) => e.outerHTML.slice(0, 60));''')
         reached = set()
-        for _ in range(200):
+        for _ in range(len(controls) + 20):
             self.browser.press('TAB')
-            where, outline = self.browser.js(
-                'const e = document.activeElement; return [e.id || e.closest("[id]")?.id, getComputedStyle(e).outlineStyle]')
-            if (where, outline) == ('main', 'none') or not where:
-                break
-            self.assertNotEqual(outline, 'none', f'no focus is seen in {where}')
-            reached.add(where)
-        self.assertLessEqual({'theme', 'sections', 'mix', 'pivot-row-0', 'pivot-column', 'pivot-filter', 'pivot',
-                              'functions', 'blocks', 'loops', 'unseen', 'footer'}, reached)
+            at, outline = self.browser.js(
+                'const e = document.activeElement; return [window.controls.indexOf(e), getComputedStyle(e).outlineStyle]')
+            if at >= 0:
+                self.assertNotEqual(outline, 'none', f'no focus is seen in {controls[at]}')
+                reached.add(at)
+        self.assertGreater(len(controls), 60)
+        self.assertEqual([one for at, one in enumerate(controls) if at not in reached], [])
 
     def test_nothing_sticks_out(self):
         for names in (('hot', 'cold'), (HOSTILE, 'n' * 3000)):
             for width in (NARROW, WIDE):
-                self.open_fixture(report_fixture.report(names, names[0]), width=width)
+                self.open_fixture(self.everything(names, names[0]), width=width)
                 self.browser.js('document.querySelectorAll("details").forEach((one) => { one.open = true; })')
                 self.browser.choose('#pivot-column', 'mnemonic')
                 self.browser.choose('#pivot-filter', 'function')

@@ -35,7 +35,8 @@ inline constexpr uint64_t kTraced = 32;
 inline constexpr uint64_t kTracedReturn = 34;
 inline constexpr uint64_t kTinyBuildIdByte = 0xab;
 
-inline bool BuildTinyVmlinux(const std::string& path, const std::string& build_id = "abababab") {
+inline bool BuildTinyVmlinux(const std::string& path, const std::string& build_id = "abababab",
+                             const std::string& flags = "") {
   const std::string source = path + ".s";
   std::ofstream(source) << R"(
   .text
@@ -69,7 +70,7 @@ __x86_return_thunk:
   return RunCommand(
       "cc -static -nostdlib -Wl,-z,noseparate-code,-Ttext=0xffffffff81000000,-e,_text,"
       "--build-id=0x" +
-      build_id + " -o " + path + " " + source);
+      build_id + " " + flags + " -o " + path + " " + source);
 }
 
 // What the trace point is in memory.

@@ -83,23 +83,30 @@ const hbbp_loop* ProfileCode::LoopOf(const hbbp_block* block) const {
   return loop < loops_.size() ? &loops_[loop] : nullptr;
 }
 
-// Why no function of the module, or of any if it is empty, can be shown.
-Status ProfileCode::NothingIn(const std::string& wanted) const {
-  std::string known;
-  const hbbp_module* without_code = nullptr;
+// The one with most samples, of that name or of all if it is empty; null if there is none.
+const hbbp_module* ProfileCode::ModuleWithoutCode(const std::string& wanted) const {
+  const hbbp_module* found = nullptr;
   for (const hbbp_module& module : modules_) {
-    if (module.samples == 0) continue;
-    known += (known.empty() ? "" : ", ") + std::string(BaseName(module.path));
     const bool is_meant =
         wanted.empty() || wanted == module.path || wanted == BaseName(module.path);
-    const bool is_busier = without_code == nullptr || module.samples > without_code->samples;
-    if (is_meant && is_busier && module.problem[0] != '\0') without_code = &module;
+    const bool is_busier = found == nullptr || module.samples > found->samples;
+    if (module.samples != 0 && is_meant && is_busier && module.problem[0] != '\0') found = &module;
   }
-  if (without_code != nullptr) {
+  return found;
+}
+
+// Why no function of the module, or of any if it is empty, can be shown.
+Status ProfileCode::NothingIn(const std::string& wanted) const {
+  if (const hbbp_module* without_code = ModuleWithoutCode(wanted)) {
     return MakeStatus(StatusCode::kNotFound, "no function has a count: %s", without_code->problem);
   }
   if (wanted.empty()) {
     return MakeStatus(StatusCode::kNotFound, "no function has a count; see hbbp info");
+  }
+  std::string known;
+  for (const hbbp_module& module : modules_) {
+    if (module.samples == 0) continue;
+    known += (known.empty() ? "" : ", ") + std::string(BaseName(module.path));
   }
   return MakeStatus(StatusCode::kNotFound, "no module %s with counts; there are: %s",
                     wanted.c_str(), known.c_str());
@@ -133,14 +140,19 @@ StatusOr<std::vector<hbbp_function>> ProfileCode::Choose(const FunctionChoice& c
     chosen.push_back(function);
   }
   if (chosen.empty()) {
+    const hbbp_module* const without_code = ModuleWithoutCode(choice.module);
+    const std::string reason =
+        without_code == nullptr ? ""
+                                : std::string("; not all code is here: ") + without_code->problem;
     if (address) {
       return MakeStatus(StatusCode::kNotFound,
                         "no function with a count is at %s; addresses are those of objdump, in a "
-                        "module (--module)",
-                        choice.address.c_str());
+                        "module (--module)%s",
+                        choice.address.c_str(), reason.c_str());
     }
-    return MakeStatus(StatusCode::kNotFound, "no function %s has a count%s",
-                      choice.function.c_str(), Suggestion(of_module, choice.function).c_str());
+    return MakeStatus(StatusCode::kNotFound, "no function %s has a count%s%s",
+                      choice.function.c_str(), Suggestion(of_module, choice.function).c_str(),
+                      reason.c_str());
   }
   std::stable_sort(chosen.begin(), chosen.end(),
                    [](const hbbp_function& a, const hbbp_function& b) {

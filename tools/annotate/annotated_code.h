@@ -65,6 +65,7 @@ class ProfileCode {
   explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
   Status LoadLoops();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
+  const hbbp_module* ModuleWithoutCode(const std::string& wanted) const;
   Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;

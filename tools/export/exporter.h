@@ -21,11 +21,15 @@ struct ExportRequest {
   uint64_t blocks = 0;             // as functions
 };
 
+struct Exported {
+  std::string text;                // the whole file
+  std::vector<std::string> notes;  // what its reader has to know; the file has them too
+};
+
 struct Exporter {
   std::string_view name;     // as --format takes it
   std::string_view summary;  // a line of --help
-  // The whole file.
-  StatusOr<std::string> (*write)(const ExportRequest& request);
+  StatusOr<Exported> (*write)(const ExportRequest& request);
 };
 
 extern const Exporter kHtmlExporter;

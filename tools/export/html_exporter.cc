@@ -7,9 +7,10 @@
 namespace hbbp::tools {
 namespace {
 
-StatusOr<std::string> WriteHtml(const ExportRequest& request) {
+StatusOr<Exported> WriteHtml(const ExportRequest& request) {
   HBBP_ASSIGN_OR_RETURN(const Report report, ReadReport(request));
-  return std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData);
+  return Exported{std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData),
+                  report.line_problems};
 }
 
 }  // namespace

@@ -44,6 +44,21 @@ struct ReportThread {
   uint32_t tid = 0;
   std::string name;
   uint64_t samples = 0;
+  double instructions = 0;
+  double error = 0;
+};
+
+// Whose executions are told apart: those of a thread, or of what other threads a process has.
+struct ReportTask {
+  uint32_t pid = kNotListed;     // kNotListed: of several processes
+  uint32_t thread = kNotListed;  // index of the thread
+};
+
+// What one task has of a block.
+struct ReportPart {
+  uint32_t task = 0;
+  double count = 0;
+  double error = 0;
 };
 
 // A static property of instructions ("extension") and the values that occur.
@@ -85,7 +100,8 @@ struct ReportBlock {
   uint64_t samples = 0;
   std::string source;
   bool is_biased = false;
-  uint32_t loop = kNotListed;  // the innermost one
+  uint32_t loop = kNotListed;     // the innermost one
+  std::vector<ReportPart> parts;  // in order of tasks
   std::vector<ReportInstruction> instructions;
 };
 
@@ -94,6 +110,7 @@ struct ReportRest {
   uint32_t module = 0;
   uint32_t function = kNotListed;
   uint32_t tuple = 0;
+  uint32_t task = kNotListed;
   double instructions = 0;
   double error = 0;
 };
@@ -113,6 +130,24 @@ struct ReportRatio {
   std::string name;
   double value = 0;
   std::string unit;
+};
+
+// What ran in each slice of time, by one key.
+struct ReportTimeline {
+  std::string key;
+  std::vector<std::string> values;                // most instructions first
+  std::vector<std::vector<double>> instructions;  // of each value, by slice
+  uint64_t other_values = 0;                      // those that are not listed
+};
+
+struct ReportSlices {
+  uint64_t width_ns = 0;
+  uint64_t count = 0;   // of the profile
+  uint64_t joined = 1;  // slices of the profile that are one here
+  std::vector<uint64_t> samples;
+  std::vector<double> instructions;
+  double without_time = 0;
+  std::vector<ReportTimeline> timelines;
 };
 
 struct ReportLoop {
@@ -145,7 +180,10 @@ struct Report {
   std::vector<std::string> caveats;
   std::vector<ReportSource> sources;
   std::vector<ReportModule> modules;
-  std::vector<ReportThread> threads;
+  std::vector<ReportThread> threads;  // most instructions first
+  uint64_t thread_count = 0;
+  uint64_t process_count = 0;
+  std::vector<ReportTask> tasks;  // none: they are not told apart
 
   double instructions = 0;
   uint64_t function_count = 0;  // with a count; functions has the first of them
@@ -161,8 +199,10 @@ struct Report {
   std::vector<ReportMix> mixes;
   std::vector<ReportRatio> ratios;
   std::vector<ReportLoop> loops;  // most instructions first
+  ReportSlices slices;
   std::vector<std::string> source_files;
-  std::vector<std::string> inlined;  // functions
+  std::vector<std::string> inlined;        // functions
+  std::vector<std::string> line_problems;  // why source lines are missing
 };
 
 }  // namespace hbbp::tools

@@ -11,7 +11,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // Increased whenever the page has to know.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr int kDigits = 6;
 
 // JSON has neither infinity nor NaN: null.
@@ -97,9 +97,29 @@ Json Threads(const Report& report) {
     threads.push_back({{"pid", thread.pid},
                        {"tid", thread.tid},
                        {"name", thread.name},
-                       {"samples", thread.samples}});
+                       {"samples", thread.samples},
+                       {"instructions", Rounded(thread.instructions)},
+                       {"error", Rounded(thread.error)}});
   }
   return threads;
+}
+
+Json Tasks(const Report& report) {
+  Json tasks = Json::array();
+  for (const ReportTask& task : report.tasks) {
+    tasks.push_back({{"pid", Index(task.pid)}, {"thread", Index(task.thread)}});
+  }
+  return tasks;
+}
+
+// The task that ran the whole block, or task, count and error of each.
+Json Parts(const ReportBlock& block) {
+  if (block.parts.size() == 1) return block.parts.front().task;
+  Json parts = Json::array();
+  for (const ReportPart& part : block.parts) {
+    parts.push_back({part.task, Rounded(part.count), Rounded(part.error)});
+  }
+  return parts;
 }
 
 Json Properties(const Report& report) {
@@ -149,6 +169,7 @@ Json Blocks(const Report& report) {
                  std::pair("source", [](const Item& b) { return b.source; }),
                  std::pair("biased", [](const Item& b) { return b.is_biased ? 1 : 0; }),
                  std::pair("loop", [](const Item& b) { return Index(b.loop); }),
+                 std::pair("tasks", [](const Item& b) { return Parts(b); }),
                  std::pair("code", [](const Item& b) { return Code(b); }));
 }
 
@@ -157,6 +178,7 @@ Json Rest(const Report& report) {
   return Columns(report.rest, std::pair("module", [](const Item& r) { return r.module; }),
                  std::pair("function", [](const Item& r) { return Index(r.function); }),
                  std::pair("tuple", [](const Item& r) { return r.tuple; }),
+                 std::pair("task", [](const Item& r) { return Index(r.task); }),
                  std::pair("instructions", [](const Item& r) { return Rounded(r.instructions); }),
                  std::pair("error", [](const Item& r) { return Rounded(r.error); }));
 }
@@ -206,6 +228,26 @@ Json Loops(const Report& report) {
                  std::pair("error", [](const Item& l) { return Rounded(l.error); }));
 }
 
+Json Slices(const Report& report) {
+  const ReportSlices& slices = report.slices;
+  Json timelines = Json::array();
+  for (const ReportTimeline& timeline : slices.timelines) {
+    Json rows = Json::array();
+    for (const std::vector<double>& row : timeline.instructions) rows.push_back(Numbers(row));
+    timelines.push_back({{"key", timeline.key},
+                         {"values", timeline.values},
+                         {"instructions", std::move(rows)},
+                         {"other_values", timeline.other_values}});
+  }
+  return {{"width_ns", slices.width_ns},
+          {"count", slices.count},
+          {"joined", slices.joined},
+          {"samples", slices.samples},
+          {"instructions", Numbers(slices.instructions)},
+          {"without_time", Rounded(slices.without_time)},
+          {"timelines", std::move(timelines)}};
+}
+
 // In JSON these characters occur in strings only.
 std::string EscapedForScript(const std::string& json) {
   std::string text;
@@ -249,6 +291,9 @@ std::string ReportToJson(const Report& report) {
                      {"sources", Sources(report)},
                      {"modules", Modules(report)},
                      {"threads", Threads(report)},
+                     {"thread_count", report.thread_count},
+                     {"process_count", report.process_count},
+                     {"tasks", Tasks(report)},
                      {"instructions", Rounded(report.instructions)},
                      {"function_count", report.function_count},
                      {"block_count", report.block_count},
@@ -262,6 +307,8 @@ std::string ReportToJson(const Report& report) {
                      {"mixes", Mixes(report)},
                      {"ratios", Ratios(report)},
                      {"loops", Loops(report)},
+                     {"slices", Slices(report)},
+                     {"line_problems", report.line_problems},
                      {"source_files", report.source_files},
                      {"inlined", report.inlined}};
   return EscapedForScript(json.dump(-1, ' ', true, Json::error_handler_t::replace));

@@ -1,43 +1,21 @@
 #include "report_pivots.h"
 
-#include <hbbp/pivot.h>
-
-#include <memory>
+#include <algorithm>
+#include <tuple>
 
 namespace hbbp::tools {
 namespace {
 
-using PivotHandle = std::unique_ptr<hbbp_pivot, void (*)(hbbp_pivot*)>;
-
 constexpr const char* kKeys[] = {"mnemonic", "extension",   "category", "packing",
                                  "element",  "vector-bits", "memory"};
 constexpr char kUnknown[] = "unknown";
-
-StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const std::string& rows) {
-  HBBP_INIT(hbbp_error, error);
-  HBBP_INIT(hbbp_pivot_query, query);
-  query.rows = rows.c_str();
-  hbbp_pivot* pivot = nullptr;
-  if (hbbp_pivot_create(profile, &query, &pivot, &error) != HBBP_OK) return ToStatus(error);
-  return PivotHandle(pivot, hbbp_pivot_destroy);
-}
-
-StatusOr<hbbp_pivot_label> LabelAt(const hbbp_pivot* pivot, size_t row, size_t key) {
-  HBBP_INIT(hbbp_error, error);
-  HBBP_INIT(hbbp_pivot_label, label);
-  if (hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, row, key, &label, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  return label;
-}
 
 // The taxonomies of the library itself.
 StatusOr<std::vector<std::string>> Taxonomies() {
   HBBP_INIT(hbbp_error, error);
   hbbp_taxonomy* made = nullptr;
   if (hbbp_taxonomy_create(nullptr, &made, &error) != HBBP_OK) return ToStatus(error);
-  const std::unique_ptr<hbbp_taxonomy, void (*)(hbbp_taxonomy*)> taxonomy(made,
-                                                                          hbbp_taxonomy_destroy);
+  const TaxonomyHandle taxonomy(made);
   std::vector<std::string> names;
   for (size_t i = 0; i < hbbp_taxonomy_count(made); ++i) {
     names.emplace_back(hbbp_taxonomy_name_at(made, i));
@@ -45,9 +23,24 @@ StatusOr<std::vector<std::string>> Taxonomies() {
   return names;
 }
 
+// The sum of each line of an axis.
+ReportMix MixOf(const hbbp_pivot* pivot, const PivotReader& reader, hbbp_pivot_axis axis,
+                const std::string& key) {
+  ReportMix mix;
+  mix.key = key;
+  for (size_t line = 0; line < hbbp_pivot_line_count(pivot, axis); ++line) {
+    const hbbp_pivot_cell cell = axis == HBBP_PIVOT_ROWS ? reader.CellAt(line, HBBP_PIVOT_ALL, 0)
+                                                         : reader.CellAt(HBBP_PIVOT_ALL, line, 0);
+    mix.values.emplace_back(reader.LabelAt(axis, line, 0).text);
+    mix.errors.push_back(cell.standard_error);
+    mix.share_errors.push_back(cell.share_error);
+  }
+  return mix;
+}
+
 }  // namespace
 
-size_t InstructionTuples::Hash::operator()(const ReportTuple& tuple) const {
+size_t InstructionTuples::TupleHash::operator()(const ReportTuple& tuple) const {
   uint64_t hash = 0;
   for (const uint32_t value : tuple) hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 32;
@@ -55,87 +48,106 @@ size_t InstructionTuples::Hash::operator()(const ReportTuple& tuple) const {
 
 StatusOr<InstructionTuples> InstructionTuples::Read(const hbbp_profile* profile, Report* report) {
   InstructionTuples tuples(report);
-  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> keys, Taxonomies());
-  keys.insert(keys.begin(), std::begin(kKeys), std::end(kKeys));
-  std::string rows = "address";
-  for (std::string& key : keys) {
-    rows += "," + key;
-    report->properties.push_back({std::move(key), {}});
-  }
-  tuples.values_.resize(keys.size());
-  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, rows));
-  std::vector<std::string> values(keys.size());
-  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
-    HBBP_ASSIGN_OR_RETURN(const hbbp_pivot_label place, LabelAt(pivot.get(), row, 0));
-    for (size_t key = 0; key < keys.size(); ++key) {
-      HBBP_ASSIGN_OR_RETURN(const hbbp_pivot_label label, LabelAt(pivot.get(), row, key + 1));
-      values[key] = label.text;
-    }
-    if (place.index == HBBP_NO_INDEX) continue;
-    if (tuples.of_instruction_.size() <= place.index) {
-      tuples.of_instruction_.resize(place.index + 1);
-    }
-    tuples.of_instruction_[place.index][place.number] = tuples.Intern(values);
-  }
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> taxonomies, Taxonomies());
+  PivotRequest request;
+  request.rows = {"block", "address"};
+  request.values = {"instructions"};
+  for (const char* key : kKeys) report->properties.push_back({key, {}});
+  for (const std::string& key : taxonomies) report->properties.push_back({key, {}});
+  for (const ReportProperty& property : report->properties) request.rows.push_back(property.key);
+  tuples.values_.resize(report->properties.size());
+  HBBP_RETURN_IF_ERROR(tuples.ReadInstructions(profile, request));
   return tuples;
 }
 
-uint32_t InstructionTuples::Intern(const std::vector<std::string>& values) {
-  ReportTuple tuple(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    std::vector<std::string>& known = report_->properties[i].values;
-    const auto [it, is_new] = values_[i].try_emplace(values[i], known.size());
-    if (is_new) known.push_back(values[i]);
-    tuple[i] = it->second;
+Status InstructionTuples::ReadInstructions(const hbbp_profile* profile,
+                                           const PivotRequest& request) {
+  struct Row {
+    uint32_t block;
+    Instruction instruction;
+  };
+  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
+  const PivotReader reader(pivot.get());
+  const size_t blocks = hbbp_profile_block_count(profile);
+  const size_t keys = request.rows.size() - values_.size();
+  std::vector<Row> rows;
+  rows.reserve(hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS));
+  ReportTuple tuple(values_.size());
+  for (size_t row = 0; row < rows.capacity(); ++row) {
+    const hbbp_pivot_label block = reader.LabelAt(HBBP_PIVOT_ROWS, row, 0);
+    const hbbp_pivot_label address = reader.LabelAt(HBBP_PIVOT_ROWS, row, 1);
+    if (block.index >= blocks) continue;
+    for (size_t i = 0; i < tuple.size(); ++i) {
+      tuple[i] = InternValue(i, reader.LabelAt(HBBP_PIVOT_ROWS, row, keys + i).text);
+    }
+    rows.push_back({block.index, {address.number, Intern(tuple)}});
   }
+  HBBP_RETURN_IF_ERROR(reader.status());
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return std::tie(a.block, a.instruction.address) < std::tie(b.block, b.instruction.address);
+  });
+  instructions_.reserve(rows.size());
+  for (const Row& row : rows) {
+    first_of_block_.resize(row.block + 1, instructions_.size());
+    instructions_.push_back(row.instruction);
+  }
+  first_of_block_.resize(blocks + 1, instructions_.size());
+  return OkStatus();
+}
+
+std::span<const InstructionTuples::Instruction> InstructionTuples::Of(uint32_t block) const {
+  return std::span(instructions_)
+      .subspan(first_of_block_[block], first_of_block_[block + 1] - first_of_block_[block]);
+}
+
+uint32_t InstructionTuples::InternValue(size_t property, std::string_view value) {
+  Values& indexes = values_[property];
+  if (const auto found = indexes.find(value); found != indexes.end()) return found->second;
+  std::vector<std::string>& known = report_->properties[property].values;
+  known.emplace_back(value);
+  return indexes.emplace(value, known.size() - 1).first->second;
+}
+
+uint32_t InstructionTuples::Intern(const ReportTuple& tuple) {
   const auto [it, is_new] = tuples_.try_emplace(tuple, report_->tuples.size());
-  if (is_new) report_->tuples.push_back(std::move(tuple));
+  if (is_new) report_->tuples.push_back(tuple);
   return it->second;
 }
 
-uint32_t InstructionTuples::Find(uint32_t module, uint64_t address) {
-  if (module < of_instruction_.size()) {
-    const auto found = of_instruction_[module].find(address);
-    if (found != of_instruction_[module].end()) return found->second;
-  }
-  return Intern(std::vector<std::string>(values_.size(), kUnknown));
+uint32_t InstructionTuples::Unknown() {
+  ReportTuple tuple(values_.size());
+  for (size_t i = 0; i < tuple.size(); ++i) tuple[i] = InternValue(i, kUnknown);
+  return Intern(tuple);
 }
 
+// Two at a time: a pivot knows the sums of its rows and of its columns.
 Status ReadMixes(const hbbp_profile* profile, Report* report) {
-  for (const ReportProperty& property : report->properties) {
-    HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, property.key));
-    ReportMix& mix = report->mixes.emplace_back();
-    mix.key = property.key;
-    for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
-      HBBP_ASSIGN_OR_RETURN(const hbbp_pivot_label label, LabelAt(pivot.get(), row, 0));
-      HBBP_INIT(hbbp_error, error);
-      HBBP_INIT(hbbp_pivot_cell, cell);
-      if (hbbp_pivot_cell_at(pivot.get(), row, HBBP_PIVOT_ALL, 0, &cell, &error) != HBBP_OK) {
-        return ToStatus(error);
-      }
-      mix.values.emplace_back(label.text);
-      mix.errors.push_back(cell.standard_error);
-      mix.share_errors.push_back(cell.share_error);
+  const std::vector<ReportProperty>& properties = report->properties;
+  for (size_t i = 0; i < properties.size(); i += 2) {
+    PivotRequest request;
+    request.rows = {properties[i].key};
+    request.values = {"instructions"};
+    const bool is_pair = i + 1 < properties.size();
+    if (is_pair) request.columns = {properties[i + 1].key};
+    HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
+    const PivotReader reader(pivot.get());
+    report->mixes.push_back(MixOf(pivot.get(), reader, HBBP_PIVOT_ROWS, properties[i].key));
+    if (is_pair) {
+      report->mixes.push_back(
+          MixOf(pivot.get(), reader, HBBP_PIVOT_COLUMNS, properties[i + 1].key));
     }
+    HBBP_RETURN_IF_ERROR(reader.status());
   }
-  return Status();
+  return OkStatus();
 }
 
 Status ReadRatios(const hbbp_profile* profile, Report* report) {
-  HBBP_INIT(hbbp_error, error);
-  hbbp_ratios* made = nullptr;
-  if (hbbp_ratios_create(profile, nullptr, nullptr, &made, &error) != HBBP_OK) {
-    return ToStatus(error);
+  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios, Ratios(profile, "", nullptr));
+  for (const hbbp_ratio& ratio : ratios) {
+    if (ratio.is_known == 0) continue;
+    report->ratios.push_back({ratio.group, ratio.name, ratio.value, ratio.unit});
   }
-  const std::unique_ptr<hbbp_ratios, void (*)(hbbp_ratios*)> ratios(made, hbbp_ratios_destroy);
-  for (size_t i = 0; i < hbbp_ratios_count(made); ++i) {
-    HBBP_INIT(hbbp_ratio, ratio);
-    if (hbbp_ratios_at(made, i, &ratio, &error) != HBBP_OK) return ToStatus(error);
-    if (ratio.is_known) {
-      report->ratios.push_back({ratio.group, ratio.name, ratio.value, ratio.unit});
-    }
-  }
-  return Status();
+  return OkStatus();
 }
 
 }  // namespace hbbp::tools

@@ -3,36 +3,60 @@
 #define HBBP_TOOLS_EXPORT_REPORT_PIVOTS_H_
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
+#include "pivot_view.h"
 #include "profile_view.h"
 #include "report.h"
 
 namespace hbbp::tools {
 
+// A condition that all instructions meet. With it pivots leave out what has samples and no code, as
+// blocks do.
+inline constexpr char kHasCode[] = "mnemonic ~ *";
+
 // The static properties of every instruction that was counted.
 class InstructionTuples {
  public:
+  struct Instruction {
+    uint64_t address = 0;
+    uint32_t tuple = 0;
+  };
+
   // Puts properties and tuples into `report`, which has to live longer.
   static StatusOr<InstructionTuples> Read(const hbbp_profile* profile, Report* report);
 
-  // The tuple of the instruction; one of nothing but "unknown" if it was not counted.
-  uint32_t Find(uint32_t module, uint64_t address);
+  // The instructions of a block that were counted, by address.
+  std::span<const Instruction> Of(uint32_t block) const;
+
+  // The tuple of nothing but "unknown".
+  uint32_t Unknown();
 
  private:
-  struct Hash {
+  struct TupleHash {
     size_t operator()(const ReportTuple& tuple) const;
   };
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  using Values = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
 
   explicit InstructionTuples(Report* report) : report_(report) {}
-  uint32_t Intern(const std::vector<std::string>& values);
+  Status ReadInstructions(const hbbp_profile* profile, const PivotRequest& request);
+  uint32_t InternValue(size_t property, std::string_view value);
+  uint32_t Intern(const ReportTuple& tuple);
 
   Report* report_;
-  std::vector<std::unordered_map<std::string, uint32_t>> values_;       // by property
-  std::unordered_map<ReportTuple, uint32_t, Hash> tuples_;              // index
-  std::vector<std::unordered_map<uint64_t, uint32_t>> of_instruction_;  // by module, by address
+  std::vector<Values> values_;                                   // index, by property
+  std::unordered_map<ReportTuple, uint32_t, TupleHash> tuples_;  // index
+  std::vector<Instruction> instructions_;                        // by block and address
+  std::vector<size_t> first_of_block_;                           // one more than blocks
 };
 
 // Executed instructions by each of the report's properties.

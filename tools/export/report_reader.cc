@@ -4,19 +4,25 @@
 #include <hbbp/version.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 
+#include "debug_info_options.h"
+#include "error_sum.h"
 #include "estimator_option.h"
 #include "format.h"
 #include "report_loops.h"
 #include "report_pivots.h"
+#include "report_slices.h"
+#include "report_tasks.h"
 
 namespace hbbp::tools {
 namespace {
+
+// Threads are told apart as long as the page does not grow by more rows than that.
+constexpr size_t kReportTaskRows = 12000;
 
 std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_counter>& counters) {
   std::vector<std::pair<std::string, uint64_t>> pairs;
@@ -44,12 +50,6 @@ ReportSource ToReport(const SourceView& source) {
   return out;
 }
 
-std::string Demangled(const char* symbol) {
-  std::string name(hbbp_demangle(symbol, nullptr, 0), '\0');
-  hbbp_demangle(symbol, name.data(), name.size() + 1);
-  return name;
-}
-
 double Instructions(const hbbp_block& block) { return block.count * block.instruction_count; }
 
 class Reader {
@@ -63,6 +63,8 @@ class Reader {
     HBBP_RETURN_IF_ERROR(ReadBlocks());
     HBBP_RETURN_IF_ERROR(ReadMixes(request_.profile, &report_));
     HBBP_RETURN_IF_ERROR(ReadRatios(request_.profile, &report_));
+    HBBP_RETURN_IF_ERROR(ReadSlices(request_.profile, &report_));
+    HBBP_ASSIGN_OR_RETURN(report_.line_problems, DebugInfoOptions::Problems(request_.profile));
     return std::move(report_);
   }
 
@@ -73,7 +75,6 @@ class Reader {
     if (hbbp_profile_get_info(request_.profile, &info, &error) != HBBP_OK) return ToStatus(error);
     HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(request_.profile));
     HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(request_.profile));
-    HBBP_ASSIGN_OR_RETURN(const auto threads, Threads(request_.profile));
     report_.files = request_.files;
     report_.command = info.command;
     report_.host = info.host;
@@ -90,9 +91,6 @@ class Reader {
       report_.modules.push_back({module.path, FormatHex(module.build_id, module.build_id_size),
                                  ModuleKindName(module.kind), CodeName(module.code), module.problem,
                                  module.samples});
-    }
-    for (const hbbp_thread& thread : threads) {
-      report_.threads.push_back({thread.pid, thread.tid, thread.name, thread.samples});
     }
     return Status();
   }
@@ -111,7 +109,7 @@ class Reader {
       if (report_.functions.size() == limit) break;
       const hbbp_function& function = functions[index];
       listed_[index] = static_cast<uint32_t>(report_.functions.size());
-      report_.functions.push_back({Demangled(function.name), function.module, function.start,
+      report_.functions.push_back({Demangle(function.name), function.module, function.start,
                                    function.end, function.instructions, function.standard_error,
                                    function.samples});
     }
@@ -142,42 +140,45 @@ class Reader {
     HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(request_.profile));
     HBBP_ASSIGN_OR_RETURN(InstructionTuples tuples,
                           InstructionTuples::Read(request_.profile, &report_));
+    HBBP_ASSIGN_OR_RETURN(BlockTasks tasks, BlockTasks::Read(request_.profile, &report_));
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
     report_.block_count = blocks.size();
-    for (size_t i = 0; i < blocks.size(); ++i) {
-      const hbbp_block& block = blocks[i];
-      report_.instructions += Instructions(block);
-      if (block.flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
-      HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(block, &tuples));
-      if (!is_chosen[i]) {
-        AddToRest(block, code);
-        continue;
-      }
-      ReportBlock& out = report_.blocks.emplace_back();
-      out.module = block.module;
-      out.function = ListedFunction(block);
-      out.start = block.start;
-      out.end = block.end;
-      out.count = block.count;
-      out.error = block.standard_error;
-      out.samples = block.samples;
-      out.source = SourceName(block.source);
-      out.loop = loop_of_block_[i];
-      out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
-      AddText(block.module, &code);
-      AddLines(block.module, &code);
-      out.instructions = std::move(code);
+    for (uint32_t i = 0; i < blocks.size(); ++i) {
+      report_.instructions += Instructions(blocks[i]);
+      if (blocks[i].flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
+      if (is_chosen[i]) HBBP_RETURN_IF_ERROR(AddBlock(i, blocks[i], &tuples));
     }
-    for (const auto& [key, sum] : rest_) {
-      const auto& [module, function, tuple] = key;
-      report_.rest.push_back({module, function, tuple, sum.instructions, sum.Error()});
-    }
-    return Status();
+    do {
+      AddParts(blocks, is_chosen, tasks);
+      AddRest(blocks, is_chosen, tasks, &tuples);
+    } while (TaskRows() > kReportTaskRows && tasks.TellFewerApart());
+    return OkStatus();
+  }
+
+  Status AddBlock(uint32_t index, const hbbp_block& block, InstructionTuples* tuples) {
+    HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(index, block, tuples));
+    ReportBlock& out = report_.blocks.emplace_back();
+    out.module = block.module;
+    out.function = ListedFunction(block);
+    out.start = block.start;
+    out.end = block.end;
+    out.count = block.count;
+    out.error = block.standard_error;
+    out.samples = block.samples;
+    out.source = SourceName(block.source);
+    out.loop = loop_of_block_[index];
+    out.is_biased = (block.flags & HBBP_BLOCK_BIASED) != 0;
+    AddText(block.module, &code);
+    AddLines(block.module, &code);
+    out.instructions = std::move(code);
+    return OkStatus();
   }
 
   // What the mix counts, which has names for all that can be decoded.
-  StatusOr<std::vector<ReportInstruction>> ReadCode(const hbbp_block& block,
-                                                    InstructionTuples* tuples) {
+  StatusOr<std::vector<ReportInstruction>> ReadCode(uint32_t index, const hbbp_block& block,
+                                                    InstructionTuples* tuples) const {
+    const auto counted = tuples->Of(index);
+    auto next = counted.begin();
     std::vector<ReportInstruction> code;
     for (uint64_t address = block.start; address < block.end;) {
       HBBP_INIT(hbbp_instruction, instruction);
@@ -186,14 +187,68 @@ class Reader {
           HBBP_OK) {
         return ToStatus(error);
       }
+      while (next != counted.end() && next->address < address) ++next;
+      const bool is_counted = next != counted.end() && next->address == address;
       ReportInstruction& out = code.emplace_back();
       out.address = address;
       out.length = instruction.length;
       out.text = instruction.mnemonic;
-      out.tuple = tuples->Find(block.module, address);
+      out.tuple = is_counted ? next->tuple : tuples->Unknown();
       address += instruction.length;
     }
     return code;
+  }
+
+  void AddParts(const std::vector<hbbp_block>& blocks, const std::vector<bool>& is_chosen,
+                const BlockTasks& tasks) {
+    auto out = report_.blocks.begin();
+    for (uint32_t i = 0; i < blocks.size(); ++i) {
+      if (is_chosen[i]) (out++)->parts = tasks.PartsOf(i, blocks[i]);
+    }
+  }
+
+  void AddRest(const std::vector<hbbp_block>& blocks, const std::vector<bool>& is_chosen,
+               const BlockTasks& tasks, InstructionTuples* tuples) {
+    struct Sum {
+      double instructions = 0;
+      ErrorSum error;
+    };
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, Sum> rest;
+    for (uint32_t i = 0; i < blocks.size(); ++i) {
+      if (is_chosen[i]) continue;
+      const hbbp_block& block = blocks[i];
+      std::map<uint32_t, uint32_t> times;  // that a tuple occurs
+      const auto counted = tuples->Of(i);
+      for (const InstructionTuples::Instruction& instruction : counted) ++times[instruction.tuple];
+      if (counted.size() < block.instruction_count) {
+        times[tuples->Unknown()] += block.instruction_count - static_cast<uint32_t>(counted.size());
+      }
+      for (const ReportPart& part : tasks.PartsOf(i, block)) {
+        for (const auto& [tuple, count] : times) {
+          Sum& sum = rest[{block.module, ListedFunction(block), tuple, part.task}];
+          sum.instructions += part.count * count;
+          sum.error.Add(block.source, part.error * count);
+        }
+      }
+    }
+    report_.rest.clear();
+    for (const auto& [key, sum] : rest) {
+      const auto& [module, function, tuple, task] = key;
+      report_.rest.push_back({module, function, tuple, task, sum.instructions, sum.error.Value()});
+    }
+  }
+
+  // What the page grows by when tasks are told apart.
+  size_t TaskRows() const {
+    size_t rows = 0;
+    for (const ReportBlock& block : report_.blocks) rows += block.parts.size() - 1;
+    const auto is_alike = [](const ReportRest& a, const ReportRest& b) {
+      return std::tie(a.module, a.function, a.tuple) == std::tie(b.module, b.function, b.tuple);
+    };
+    for (size_t i = 1; i < report_.rest.size(); ++i) {
+      if (is_alike(report_.rest[i - 1], report_.rest[i])) ++rows;
+    }
+    return rows;
   }
 
   void AddText(uint32_t module, std::vector<ReportInstruction>* code) const {
@@ -235,34 +290,8 @@ class Reader {
 
   uint32_t Inlined(const std::string& symbol) {
     const auto [it, is_new] = inlined_.try_emplace(symbol, report_.inlined.size());
-    if (is_new) report_.inlined.push_back(Demangled(symbol.c_str()));
+    if (is_new) report_.inlined.push_back(Demangle(symbol.c_str()));
     return it->second;
-  }
-
-  struct Sum {
-    double instructions = 0;
-    double variance = 0;
-    double bound = 0;
-
-    // Samples fall into blocks independently of each other, the streams of a burst go together.
-    void AddError(uint32_t source, double error) {
-      if (source == HBBP_SOURCE_EBS) {
-        variance += error * error;
-      } else {
-        bound += error;
-      }
-    }
-    double Error() const { return std::sqrt(variance) + bound; }
-  };
-
-  void AddToRest(const hbbp_block& block, const std::vector<ReportInstruction>& code) {
-    std::map<uint32_t, uint32_t> times;  // that a tuple occurs
-    for (const ReportInstruction& instruction : code) ++times[instruction.tuple];
-    for (const auto& [tuple, count] : times) {
-      Sum& sum = rest_[{block.module, ListedFunction(block), tuple}];
-      sum.instructions += block.count * count;
-      sum.AddError(block.source, block.standard_error * count);
-    }
   }
 
   const ExportRequest& request_;
@@ -271,7 +300,6 @@ class Reader {
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> loop_of_block_;
   std::vector<uint32_t> listed_;  // by function of the profile: its index in the report
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Sum> rest_;  // by module, function, tuple
 };
 
 }  // namespace

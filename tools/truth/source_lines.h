@@ -19,7 +19,7 @@ struct LineRange {
 };
 
 // Calls `range` for each row of the line tables of the ELF file, by address within a unit. Errors:
-// kNotFound (there is no such file, or no DWARF in it).
+// kNotFound (there is no such file, or no DWARF in it), kUnsupported (no libdw).
 Status ForEachLineRange(const std::string& path,
                         const std::function<void(const LineRange&)>& range);
 

@@ -1,13 +1,12 @@
 // Bars with error bars, by Chart.js. What a chart shows is in a table below it, too.
 import { BarController, BarElement, CategoryScale, Chart, LinearScale, Tooltip } from 'chart.js';
 import { share, short } from './format.js';
-import { h, name, scrolled } from './dom.js';
+import { color, h, name, scrolled } from './dom.js';
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip);
 
 const BAR_HEIGHT = 26;
 const LONGEST_LABEL = 18;
-const color = (property) => getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 const cut = (text) => (text.length > LONGEST_LABEL ? `${text.slice(0, LONGEST_LABEL - 1)}…` : text);
 
 const errorBars = {

@@ -18,6 +18,22 @@ export const name = (text) => h('bdi', { class: 'name', title: text.length > LON
 export const scrolled = (label, ...children) =>
   h('div', { class: 'scroll', role: 'region', 'aria-label': label, tabindex: '0' }, ...children);
 
+export const notes = (texts) => (texts.length ? h('ul', { class: 'notes' }, texts.map((text) => h('li', {}, text))) : null);
+
+// A choice with its label.
+export const field = (label, id) => {
+  const element = h('select', { id });
+  return { element, field: h('div', { class: 'field' }, h('label', { for: id }, label), element) };
+};
+
+export const fill = (element, entries, value) => {
+  element.replaceChildren(...entries.map(([key, title]) => h('option', { value: key }, title)));
+  element.value = value;
+};
+
+// As the style sheet has it: "--text".
+export const color = (property) => getComputedStyle(document.documentElement).getPropertyValue(property).trim();
+
 // A bar for a value and a whisker for its error, both as parts of `most`.
 export function bar(value, error, most) {
   const percent = (part) => `${Math.max(0, Math.min(100, (100 * part) / most))}%`;

@@ -1,4 +1,4 @@
-// Numbers for people.
+// Numbers for people, and the lists that they are of.
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const units = [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M'], [1e3, 'k']];
 
@@ -29,3 +29,17 @@ export function duration(nanoseconds) {
 export const address = (place) => `0x${place.toString(16)}`;
 
 export const baseName = (path) => path.replace(/ \(deleted\)$/, '').replace(/^.*\/(?=.)/, '');
+
+// Lists may be longer than functions may have arguments.
+export const largest = (items, of) => items.reduce((most, item) => Math.max(most, of(item)), 0);
+
+// {key: [items that have it]}, in the order in which they come.
+export function grouped(items, keyOf) {
+  const groups = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item);
+  }
+  return groups;
+}

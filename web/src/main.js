@@ -1,13 +1,15 @@
 // Draws the report from the JSON in the page.
 import { mixChart } from './charts.js';
 import { codeOf } from './code_view.js';
-import { h, name, scrolled, shareBar } from './dom.js';
-import { address, count, duration, share, short } from './format.js';
+import { h, name, notes, scrolled, shareBar } from './dom.js';
+import { address, count, duration, largest, share, short } from './format.js';
 import { loopName, readModel } from './model.js';
 import { dimensions, sums } from './pivot_sums.js';
 import { pivotView } from './pivot_view.js';
 import { makeTable } from './table.js';
 import { setUpTheme } from './theme.js';
+import { threadsTable } from './threads.js';
+import { timelineView } from './timeline.js';
 import { unseen } from './unseen.js';
 
 const CHARTS = ['extension', 'vector-bits', 'memory', 'category'];
@@ -32,7 +34,7 @@ function summary() {
     ['Instructions', short(total), model.up_to_factor ? `in proportion; the source counts ${model.unit}` : 'executed, estimated'],
     ['Functions', count(model.function_count), 'with a count'],
     ['Blocks', count(model.block_count), 'with a count'],
-    ['Ran for', duration(model.duration_ns), `${count(model.threads.length)} ${model.threads.length === 1 ? 'thread' : 'threads'}`],
+    ['Ran for', duration(model.duration_ns), `${count(model.thread_count)} ${model.thread_count === 1 ? 'thread' : 'threads'}`],
     ...model.sources.map((source) => [`By ${source.kind}`, count(source.samples), `${source.kind === 'ebs' ? 'samples' : 'bursts'} of ${source.event}`]),
   ];
   const details = [
@@ -43,14 +45,14 @@ function summary() {
   ];
   section('summary', 'Summary',
     h('dl', { class: 'cards' }, cards.map(([title, value, note]) => h('div', {}, h('dt', {}, title), h('dd', {}, h('strong', {}, value), h('span', {}, note))))),
-    model.caveats.length ? h('ul', { class: 'notes' }, model.caveats.map((caveat) => h('li', {}, caveat))) : null,
+    notes(model.caveats),
     h('dl', { class: 'details' }, details.map(([title, value]) => [h('dt', {}, title), h('dd', {}, name(value))])));
 }
 
 function chartsOf(pick) {
   const shown = [...CHARTS.map((key) => all.find((dimension) => dimension.key === key)).filter(Boolean), all.find((dimension) => dimension.key === 'mnemonic')];
   return shown.map((dimension) => {
-    const rows = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
+    const rows = sums(model, [dimension]).children.sort((a, b) => b.instructions - a.instructions).slice(0, BARS);
     for (const row of rows) row.error = (model.shareErrors.get(dimension.key)?.get(row.value) ?? row.error / total) * total;
     return mixChart({ title: `By ${dimension.title.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase())}`, rows, total, onPick: (value) => pick(dimension.key, value) });
   });
@@ -59,15 +61,15 @@ function chartsOf(pick) {
 const numberColumn = (id, title, value, show) => ({ id, title, isNumber: true, value, show: show ?? ((row) => short(value(row))) });
 const shareColumn = (of, error, most) => numberColumn('share', 'Share', of,
   (row) => shareBar(of(row), error(row), most, share(of(row) / total)));
-const mostOf = (rows, of, error) => rows.reduce((most, row) => Math.max(most, of(row) + (error(row) ?? 0)), 0);
+const mostOf = (rows, of, error) => largest(rows, (row) => of(row) + (error(row) ?? 0));
 
 const ratioText = ({ value, unit }) => (unit === 'share' ? share(value) : `${short(value)} ${unit}`);
 
 function ratiosTable() {
   return scrolled('Ratios', h('table', {}, h('caption', { class: 'hidden' }, 'Ratios'),
-    h('thead', {}, h('tr', {}, ['What', 'Of', 'Value'].map((title, at) => h('th', { scope: 'col', class: at === 2 ? 'number' : null }, title)))),
+    h('thead', {}, h('tr', {}, ['What', 'Of', 'Value'].map((title, at) => h('th', { scope: 'col', class: [null, 'roomy', 'number'][at] }, title)))),
     h('tbody', {}, model.ratios.map((ratio) => h('tr', {}, h('th', { scope: 'row' }, ratio.name.replaceAll('-', ' ')),
-      h('td', {}, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number' }, ratioText(ratio)))))));
+      h('td', { class: 'roomy' }, ratio.group.replaceAll('-', ' ')), h('td', { class: 'number wrap' }, ratioText(ratio)))))));
 }
 
 const codePanel = h('div', { id: 'code', class: 'panel', hidden: true, onkeydown: ({ key }) => key === 'Escape' && closeCode() });
@@ -152,18 +154,25 @@ function draw() {
     return [];
   }
   const pivot = pivotView(model, all, knownErrors);
-  const charts = chartsOf((key, value) => {
+  const pick = (key, value) => {
     pivot.pick(key, value, 'function');
     document.getElementById('pivot').scrollIntoView();
     document.getElementById('pivot-row-0').focus({ preventScroll: true });
-  });
+  };
+  const charts = chartsOf(pick);
   section('mix', 'Instruction mix', h('p', {}, 'Shares of all executed instructions, with one standard error. Choose a bar to see its functions.'),
     h('div', { class: 'charts' }, charts.map(({ figure }) => figure)));
+  if (model.timelines.length) {
+    const timeline = timelineView(model, pick);
+    charts.push(timeline);
+    section('time', 'Over time', timeline.element);
+  }
   if (model.ratios.length) {
     section('ratios', 'Ratios', h('p', {}, 'What follows from the whole mix.'), ratiosTable());
   }
   section('pivot', 'Pivot', h('p', {}, 'Executed instructions, grouped as you like; a heading sorts, an arrow opens a row.'), pivot.element,
     h('p', { class: 'muted' }, 'Errors are one standard error. Where a sum is regrouped here, those of traced branches are added up, because the streams of a burst go together: they are then at most so large.'));
+  section('threads', 'Threads', threadsTable(model));
   section('functions', 'Functions', h('p', {}, 'Choose one to see its code.'), functionsTable(), codePanel);
   section('blocks', 'Blocks', h('p', {}, 'Code without a branch into or out of its middle. Choose one to see it in its function.'), blocksTable());
   if (model.loops.length) {

@@ -1,7 +1,7 @@
 // The report's JSON (tools/export/report_json.cc) as objects.
-import { address, baseName } from './format.js';
+import { address, baseName, grouped } from './format.js';
 
-const VERSION = 1;
+const VERSION = 2;
 const TITLES = {
   mnemonic: 'Mnemonic', extension: 'ISA extension', category: 'Category', packing: 'Packing',
   element: 'Element type', 'vector-bits': 'Vector width', memory: 'Memory access',
@@ -23,6 +23,31 @@ const titleOf = (key) =>
 
 const textOf = (key, value) => SPECIAL_VALUES[key]?.[value] ?? String(value);
 
+// The last parts of paths, and the whole of those that share theirs with another one.
+function shortNames(paths) {
+  const alike = new Map();
+  for (const path of new Set(paths)) alike.set(baseName(path), (alike.get(baseName(path)) ?? 0) + 1);
+  return paths.map((path) => (alike.get(baseName(path)) > 1 ? path : baseName(path)));
+}
+
+// Those with samples are told apart: builds of one file at one path by their build IDs.
+function readModules({ modules }) {
+  const seen = modules.filter(({ samples }) => samples > 0);
+  const names = shortNames(seen.map(({ path }) => path));
+  const nameOf = new Map(seen.map(({ path }, at) => [path, names[at]]));
+  const builds = new Map();
+  for (const { path, build_id: id } of seen) builds.set(path, (builds.get(path) ?? new Set()).add(id));
+  return modules.map((module, index) => ({
+    ...module, index,
+    name: (nameOf.get(module.path) ?? baseName(module.path)) + (builds.get(module.path)?.size > 1 ? ` ${module.build_id.slice(0, 8)}` : ''),
+  }));
+}
+
+// Whose a block is: {task, count, error} of each.
+const partsOf = ({ tasks, count, error }) =>
+  (Array.isArray(tasks) ? tasks.map(([task, partCount, partError]) => ({ task, count: partCount, error: partError }))
+    : [{ task: tasks, count, error }]);
+
 function readBlocks(data, functions) {
   return rows(data.blocks).map((block) => {
     block.start = BigInt(`0x${block.start}`);
@@ -32,10 +57,33 @@ function readBlocks(data, functions) {
       place += BigInt(length);
       return instruction;
     });
+    block.whole = { count: block.count, error: block.error };
+    block.parts = partsOf(block);
     block.weight = block.count * block.instructions.length;
     functions[block.function].blocks.push(block);
     return block;
   });
+}
+
+// Threads are sampled independently of each other: their errors add in squares.
+export const errorOfThreads = (threads) => Math.sqrt(threads.reduce((sum, { error }) => sum + (error ?? 0) ** 2, 0));
+
+// As the pivot has processes; of all of their threads, or not known.
+function processErrors({ threads, thread_count: all }) {
+  if (threads.length < all) return new Map();
+  return new Map([...grouped(threads, ({ pid }) => String(pid))].map(([pid, ofProcess]) => [pid, errorOfThreads(ofProcess)]));
+}
+
+export const threadName = ({ tid, name }) => `${tid} ${name}`.trim();
+
+function readTimeline(timeline, slices) {
+  const { key, other_values: others } = timeline;
+  const rows = timeline.values.map((value, at) => ({ label: textOf(key, value), instructions: timeline.instructions[at] }));
+  if (others) {
+    const of = (slice) => Math.max(0, rows.reduce((left, row) => left - row.instructions[slice], slices.instructions[slice]));
+    rows.push({ label: `${others} ${others === 1 ? 'other' : 'others'}`, isOthers: true, instructions: slices.instructions.map((_, slice) => of(slice)) });
+  }
+  return { key, title: titleOf(key), rows };
 }
 
 // {key: {id of the value: error}}, of sums that the library made.
@@ -48,18 +96,22 @@ function readErrors(mixes, functions, field) {
 
 export function readModel(data) {
   if (data.version !== VERSION) throw new Error(`this page does not know data of version ${data.version}`);
-  const modules = data.modules.map((module, index) => ({ ...module, index, name: baseName(module.path) }));
+  const modules = readModules(data);
   const functions = rows(data.functions).map((f) => ({ ...f, start: BigInt(`0x${f.start}`), blocks: [] }));
   const properties = data.properties.map(({ key, values }, index) => ({
     key, index, title: titleOf(key),
     values: values.map((value) => textOf(key, value)),
   }));
+  const errors = readErrors(data.mixes, functions, 'errors');
+  errors.set('thread', new Map(data.tasks.map(({ thread }, task) => [String(task), data.threads[thread]?.error])));
+  errors.set('process', processErrors(data));
   return {
-    ...data, modules, functions, properties,
+    ...data, modules, functions, properties, errors,
+    source_names: shortNames(data.source_files),
     blocks: readBlocks(data, functions),
-    rest: rows(data.rest),
+    rest: rows(data.rest).map((rest) => ({ ...rest, whole: { task: rest.task, count: rest.instructions, error: rest.error } })),
+    timelines: data.slices.timelines.map((timeline) => readTimeline(timeline, data.slices)),
     loops: rows(data.loops).map((loop) => ({ ...loop, header: BigInt(`0x${loop.header}`) })),
-    errors: readErrors(data.mixes, functions, 'errors'),
     shareErrors: readErrors(data.mixes, [], 'share_errors'),
   };
 }

@@ -1,29 +1,45 @@
 // Executed instructions, summed over groups that the reader chooses.
-import { address, baseName } from './format.js';
-import { loopName } from './model.js';
+import { address, grouped, largest } from './format.js';
+import { loopName, threadName } from './model.js';
 
 export const OTHER = 'not listed';
 
-const folder = (path) => path.slice(0, path.lastIndexOf('/'));
-
-// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact)}. A fact is a kind of
-// instruction in a block: {block (of the list, or null), module, function, tuple, instruction}. Labels
-// are short: those of several ids may be the same; names then tell them apart, the first that can.
-// Rows sort by order.
-function dimension({ key, title, label, id = label, order = label, names = () => [] }) {
-  return { key, title, label, id: (fact) => String(id(fact)), order, names };
+// What rows and columns can be: {key, title, id(fact), label(fact), order(fact), names(fact), isOfTasks}. A fact is a kind
+// of instruction in a block: {block (of the list, or null), part, module, function, tuple, instruction}; its part is all
+// that ran of the block, or what one task ran. Labels are short: those of several ids may be the same; names then tell
+// them apart, the first that can. Rows sort by order.
+function dimension({ key, title, label, id = label, order = label, names = () => [], isOfTasks = false }) {
+  return { key, title, label, id: (fact) => String(id(fact)), order, names, isOfTasks };
 }
 
-const moduleNames = ({ name, path }) => [name, path];
 const functionNames = (model, { module, start }) => {
-  const names = moduleNames(model.modules[module]);
-  return [...names, ...names.map((name) => `${name} ${address(start)}`)];
+  const { name } = model.modules[module];
+  return [name, `${name} ${address(start)}`];
 };
-const fileNames = (path) => [baseName(folder(path)), folder(path)];
+
+function taskDimensions(model) {
+  const taskOf = (fact) => model.tasks[fact.part.task];
+  const threadOf = (fact) => model.threads[taskOf(fact).thread];
+  const processes = new Map(model.threads.filter(({ pid, tid }) => pid === tid).map(({ pid, name }) => [pid, name]));
+  const isOther = (fact) => taskOf(fact).pid < 0;
+  const others = (fact) => (isOther(fact) ? 'other threads' : `other threads of ${taskOf(fact).pid}`);
+  return [
+    dimension({
+      key: 'process', title: 'Process', isOfTasks: true, id: (fact) => taskOf(fact).pid,
+      label: (fact) => (isOther(fact) ? 'other processes' : threadName({ tid: taskOf(fact).pid, name: processes.get(taskOf(fact).pid) ?? '' })),
+      order: (fact) => (isOther(fact) ? 'other processes' : taskOf(fact).pid),
+    }),
+    dimension({
+      key: 'thread', title: 'Thread', isOfTasks: true, id: (fact) => fact.part.task,
+      label: (fact) => (threadOf(fact) ? threadName(threadOf(fact)) : others(fact)),
+      order: (fact) => threadOf(fact)?.tid ?? others(fact),
+      names: (fact) => (threadOf(fact) ? [`of ${taskOf(fact).pid}`, `thread ${taskOf(fact).thread}`] : []),
+    }),
+  ];
+}
 
 function inlinedDimension(model, listed) {
-  const functionsOf = new Map();
-  for (const f of model.functions) functionsOf.set(f.name, [...(functionsOf.get(f.name) ?? []), f]);
+  const functionsOf = grouped(model.functions, (f) => f.name);
   const inlinedOf = (fact) => model.inlined[fact.instruction.inlined];
   // An inlined function is the one of its name, if there is only one.
   const functionOf = (fact) => {
@@ -47,13 +63,10 @@ export function dimensions(model) {
   const place = (key, title, addressOf) => dimension({
     key, title, label: listed((fact) => address(addressOf(fact))),
     id: listed((fact) => `${fact.module} ${addressOf(fact)}`), order: listed(addressOf),
-    names: (fact) => moduleNames(moduleOf(fact)),
+    names: (fact) => [moduleOf(fact).name],
   });
   const all = [
-    dimension({
-      key: 'module', title: 'Module', label: (fact) => moduleOf(fact).name, id: (fact) => fact.module,
-      names: (fact) => [...fileNames(moduleOf(fact).path), `${folder(moduleOf(fact).path)} ${moduleOf(fact).build_id}`, `module ${fact.module}`],
-    }),
+    dimension({ key: 'module', title: 'Module', label: (fact) => moduleOf(fact).name, id: (fact) => fact.module }),
     dimension({
       key: 'function', title: 'Function', label: (fact) => functionOf(fact)?.name ?? 'other functions',
       id: (fact) => fact.function, names: (fact) => (functionOf(fact) ? functionNames(model, functionOf(fact)) : []),
@@ -69,22 +82,17 @@ export function dimensions(model) {
       key: 'loop', title: 'Loop',
       label: listed((fact) => (loopOf(fact) ? loopName(model, loopOf(fact)) : none)),
       id: listed((fact) => loopOf(fact)?.index ?? none), order: listed((fact) => loopOf(fact)?.header ?? none),
-      names: (fact) => moduleNames(moduleOf(fact)),
+      names: (fact) => [moduleOf(fact).name],
     }));
   }
   if (model.inlined.length) all.push(inlinedDimension(model, listed));
   if (model.source_files.length) {
     const known = (of) => listed((fact) => (fact.instruction.file == null ? 'unknown' : of(fact)));
-    const pathOf = (fact) => model.source_files[fact.instruction.file];
-    const names = listed((fact) => (fact.instruction.file == null ? [] : fileNames(pathOf(fact))), []);
-    all.push(dimension({
-      key: 'file', title: 'Source file', label: known((fact) => baseName(pathOf(fact))), id: known((fact) => fact.instruction.file), names,
-    }));
-    all.push(dimension({
-      key: 'line', title: 'Source line', label: known((fact) => `${baseName(pathOf(fact))}:${fact.instruction.line}`),
-      id: known((fact) => `${fact.instruction.file}:${fact.instruction.line}`), names,
-    }));
+    const fileOf = (fact) => model.source_names[fact.instruction.file];
+    all.push(dimension({ key: 'file', title: 'Source file', label: known(fileOf) }));
+    all.push(dimension({ key: 'line', title: 'Source line', label: known((fact) => `${fileOf(fact)}:${fact.instruction.line}`) }));
   }
+  if (model.tasks.length) all.push(...taskDimensions(model));
   for (const property of model.properties) {
     all.push(dimension({
       key: property.key, title: property.title,
@@ -94,14 +102,16 @@ export function dimensions(model) {
   return all;
 }
 
-export function* facts(model) {
+function* facts(model, isOfTasks) {
   for (const block of model.blocks) {
-    for (const instruction of block.instructions) {
-      yield { block, module: block.module, function: block.function, tuple: instruction.tuple, instruction };
+    for (const part of isOfTasks ? block.parts : [block.whole]) {
+      for (const instruction of block.instructions) {
+        yield { block, part, module: block.module, function: block.function, tuple: instruction.tuple, instruction };
+      }
     }
   }
   for (const rest of model.rest) {
-    yield { block: null, rest, module: rest.module, function: rest.function, tuple: rest.tuple };
+    yield { block: null, part: rest.whole, module: rest.module, function: rest.function, tuple: rest.tuple };
   }
 }
 
@@ -110,25 +120,25 @@ export function* facts(model) {
 class ErrorSum {
   #variance = 0;
   #bound = 0;
-  #block = null;
+  #last = null;
   #times = 0;
 
   add(fact) {
     if (!fact.block) {
-      this.#bound += fact.rest.error ?? 0;
+      this.#bound += fact.part.error ?? 0;
       return;
     }
-    if (fact.block !== this.#block) {
+    if (fact.part !== this.#last?.part) {
       this.#flush();
-      this.#block = fact.block;
+      this.#last = fact;
     }
     this.#times += 1;
   }
 
   #flush() {
-    if (!this.#block) return;
-    const error = (this.#block.error ?? 0) * this.#times;
-    if (this.#block.source === 'ebs') this.#variance += error * error;
+    if (!this.#last) return;
+    const error = (this.#last.part.error ?? 0) * this.#times;
+    if (this.#last.block.source === 'ebs') this.#variance += error * error;
     else this.#bound += error;
     this.#times = 0;
   }
@@ -145,11 +155,9 @@ const valueOf = (dimension, fact, id) =>
 
 // Makes labels that occur more than once different.
 function tellApart(values) {
-  const alike = new Map();
-  for (const one of values) alike.set(one.label, [...(alike.get(one.label) ?? []), one]);
-  for (const group of alike.values()) {
+  for (const group of grouped(values, (one) => one.label).values()) {
     if (group.length === 1) continue;
-    const most = Math.max(...group.map(({ names }) => names.length));
+    const most = largest(group, ({ names }) => names.length);
     const nameAt = ({ names }, at) => names[Math.min(at, names.length - 1)];
     let at = 0;
     while (at + 1 < most && new Set(group.map((one) => nameAt(one, at))).size < group.length) at += 1;
@@ -177,14 +185,15 @@ class Node {
   }
 }
 
-// A tree of sums: a level for each dimension of `by`, and the values of `column`, which may be null;
-// `where` keeps a fact or not.
-export function sums(model, by, column, where = () => true) {
+// A tree of sums: a level for each dimension of `by`, and the values of `column`, which may be null, of
+// what has a value of a dimension: filter is {dimension, value} or null.
+export function sums(model, by, column = null, filter = null) {
   const root = new Node('', -1, { label: 'All' });
   const across = new Map();
-  for (const fact of facts(model)) {
-    if (!where(fact)) continue;
-    const amount = fact.block ? fact.block.count : fact.rest.instructions;
+  const isOfTasks = [...by, column, filter?.dimension].some((dimension) => dimension?.isOfTasks);
+  for (const fact of facts(model, isOfTasks)) {
+    if (filter && filter.dimension.id(fact) !== filter.value) continue;
+    const amount = fact.part.count;
     const of = column ? column.id(fact) : null;
     if (column && !across.has(of)) across.set(of, valueOf(column, fact, of));
     let node = root;

@@ -1,21 +1,11 @@
 // The pivot: what its rows, columns and filter are is chosen above it.
-import { count, share, short } from './format.js';
-import { h, name, shareBar } from './dom.js';
+import { count, largest, share, short } from './format.js';
+import { field, fill, h, name, shareBar } from './dom.js';
 import { sums } from './pivot_sums.js';
 import { makeTable } from './table.js';
 
 const COLUMNS = 8;
 const NONE = '';
-
-const select = (label, id) => {
-  const element = h('select', { id });
-  return { element, field: h('div', { class: 'field' }, h('label', { for: id }, label), element) };
-};
-
-const fill = (element, entries, value) => {
-  element.replaceChildren(...entries.map(([key, title]) => h('option', { value: key }, title)));
-  element.value = value;
-};
 
 // The busiest columns; the others are added up in one.
 function columnsOf(root) {
@@ -32,10 +22,10 @@ function columnsOf(root) {
 
 export function pivotView(model, all, knownErrors) {
   const byKey = new Map(all.map((dimension) => [dimension.key, dimension]));
-  const rows = ['Rows', 'then by', 'then by'].map((label, at) => select(label, `pivot-row-${at}`));
-  const across = select('Columns', 'pivot-column');
-  const filterKey = select('Only where', 'pivot-filter');
-  const filterValue = select('is', 'pivot-value');
+  const rows = ['Rows', 'then by', 'then by'].map((label, at) => field(label, `pivot-row-${at}`));
+  const across = field('Columns', 'pivot-column');
+  const filterKey = field('Only where', 'pivot-filter');
+  const filterValue = field('is', 'pivot-value');
   const values = h('div', { class: 'pivot-table' });
   const status = h('p', { role: 'status', class: 'muted' });
 
@@ -50,20 +40,19 @@ export function pivotView(model, all, knownErrors) {
     const dimension = byKey.get(filterKey.element.value);
     filterValue.field.hidden = !dimension;
     if (!dimension) return;
-    const nodes = sums(model, [dimension], null).children.sort((a, b) => b.instructions - a.instructions);
+    const nodes = sums(model, [dimension]).children.sort((a, b) => b.instructions - a.instructions);
     fill(filterValue.element, nodes.map((node) => [node.value, node.label]), value ?? nodes[0]?.value ?? '');
   };
 
   function render() {
     const by = [...new Set(rows.map(({ element }) => element.value).filter(Boolean))].map((key) => byKey.get(key));
     const column = byKey.get(across.element.value) ?? null;
-    const filter = byKey.get(filterKey.element.value);
-    const wanted = filterValue.element.value;
-    const root = sums(model, by, column, filter ? (fact) => filter.id(fact) === wanted : undefined);
+    const filter = byKey.has(filterKey.element.value) ? { dimension: byKey.get(filterKey.element.value), value: filterValue.element.value } : null;
+    const root = sums(model, by, column, filter);
     if (!filter) {
       for (const node of root.children) node.error = knownErrors(by[0].key, node.value) ?? node.error;
     }
-    const most = Math.max(0, ...root.children.map((node) => node.instructions + node.error));
+    const most = largest(root.children, (node) => node.instructions + node.error);
     const titleOf = by.map((dimension) => dimension.title).join(' › ');
     const whole = { ...root, label: 'All', error: null };
     values.replaceChildren(makeTable({
@@ -78,7 +67,7 @@ export function pivotView(model, all, knownErrors) {
           show: (node) => (shown.of(node) ? share(shown.of(node) / model.instructions) : ''),
         })),
       ],
-      rows: root.children, children: (node) => (node.children.length ? node.children : undefined), idOf: (node) => node.id,
+      rows: root.children, children: by.length > 1 ? (node) => (node.children.length ? node.children : undefined) : undefined, idOf: (node) => node.id,
       sortBy: 'instructions', footer: whole,
     }));
     status.textContent = `${count(root.children.length)} rows, ${short(root.instructions)} instructions, ${share(root.instructions / model.instructions)} of all.`;
@@ -93,7 +82,7 @@ export function pivotView(model, all, knownErrors) {
   render();
 
   const element = h('div', {},
-    h('div', { class: 'fields' }, [...rows, across, filterKey, filterValue].map(({ field }) => field)), status, values);
+    h('div', { class: 'fields' }, [...rows, across, filterKey, filterValue].map((one) => one.field)), status, values);
   // Shows what one value of a dimension is made of.
   const pick = (key, value, row) => {
     rows.forEach((one, at) => { one.element.value = at ? NONE : row; });

@@ -1,5 +1,6 @@
 // A table that sorts, opens rows and shows more on demand: TanStack Table keeps the state, this
 // makes elements of it. Headers are <th scope="col"> with a button in each, rows have a <th scope="row">.
+// Where rows open it is a tree grid: Tab leads to one row, arrow keys from row to row.
 import {
   constructTable, createExpandedRowModel, createPaginatedRowModel, createSortedRowModel,
   rowExpandingFeature, rowPaginationFeature, rowSortingFeature, sortFn_alphanumeric, tableFeatures,
@@ -7,6 +8,7 @@ import {
 import { storeReactivityBindings } from '@tanstack/table-core/store-reactivity-bindings';
 import { count } from './format.js';
 import { h, scrolled } from './dom.js';
+import { rowKeys } from './row_keys.js';
 
 const features = tableFeatures({
   coreReactivityFeature: storeReactivityBindings(),
@@ -28,6 +30,10 @@ function byOrder(one, other, id) {
 
 const ARROWS = { asc: '▲', desc: '▼', false: '↕' };
 const ARIA = { asc: 'ascending', desc: 'descending' };
+const CHILDREN = 10;
+const GROWTH = 4;
+
+const moreText = (shown, of) => `Show more (${count(shown)} of ${count(of)} shown)`;
 
 // columns: [{id, title, value(row), order(row), show(row), isNumber}]; the first one is the row's header.
 // They sort by order, or by value where there is none.
@@ -46,6 +52,7 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     autoResetPageIndex: false,
     initialState: { sorting: [{ id: sortBy, desc: true }], pagination: { pageIndex: 0, pageSize } },
   });
+  const limits = new Map(); // of the children of a row that are shown, by its id
 
   const headers = columns.map((column) => {
     const arrow = h('span', { class: 'arrow', 'aria-hidden': 'true' });
@@ -54,16 +61,18 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
     return { column, arrow, cell: h('th', { scope: 'col', class: column.isNumber ? 'number' : null }, button) };
   });
   const body = h('tbody');
+  const keys = children ? rowKeys(body) : null;
   const more = h('button', {
     type: 'button', class: 'more',
     onclick: () => {
       const shown = table.atoms.pagination.get().pageSize;
-      table.setPageSize(shown * 4);
+      table.setPageSize(shown * GROWTH);
       if (more.hidden) focusRow(shown);
     },
   });
   const element = h('div', { class: 'table' },
-    scrolled(label, h('table', {}, h('caption', { class: 'hidden' }, label),
+    scrolled(label, h('table', { role: children ? 'treegrid' : null, 'aria-label': children ? label : null },
+      h('caption', { class: 'hidden' }, label),
       h('thead', {}, h('tr', {}, headers.map(({ cell }) => cell))), body,
       footer && h('tfoot', {}, h('tr', {}, columns.map((column, at) =>
         h(at ? 'td' : 'th', { scope: at ? null : 'row', class: column.isNumber ? 'number' : null }, column.show(footer))))))),
@@ -71,28 +80,59 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
 
   // Of those that are in no other row.
   function focusRow(at) {
-    const control = body.querySelectorAll('[data-depth="0"]')[at].querySelector('button') ?? element.querySelector('.scroll');
-    control.focus();
+    const row = body.querySelectorAll('[data-depth="0"]')[at];
+    if (keys) keys.focus(row);
+    else (row.querySelector('button') ?? element.querySelector('.scroll')).focus();
   }
+
+  const limitOf = (row) => Math.min(row.subRows.length, limits.get(row.id) ?? CHILDREN);
 
   function opener(row) {
     if (!children) return null;
     if (!row.getCanExpand()) return h('span', { class: 'open' });
     const isOpen = row.getIsExpanded();
     return h('button', {
-      type: 'button', class: 'open', 'aria-expanded': String(isOpen), 'data-row': row.id,
+      type: 'button', class: 'open', tabindex: '-1',
       'aria-label': `${isOpen ? 'Close' : 'Open'} ${columns[0].value(row.original)}`,
       onclick: () => row.toggleExpanded(),
     }, isOpen ? '▾' : '▸');
   }
 
-  function rowElement(row) {
-    return h('tr', { 'data-depth': row.depth }, columns.map((column, at) => {
-      if (at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
+  function rowElement(row, at, among) {
+    const tree = children && {
+      'data-row': row.id, 'aria-level': row.depth + 1, 'aria-posinset': at + 1, 'aria-setsize': among,
+      'aria-expanded': row.getCanExpand() ? String(row.getIsExpanded()) : null,
+    };
+    return h('tr', { 'data-depth': row.depth, ...tree }, columns.map((column, column_at) => {
+      if (column_at) return h('td', { class: column.isNumber ? 'number' : null }, column.show(row.original));
       const cell = h('th', { scope: 'row' }, opener(row), column.show(row.original));
       cell.style.setProperty('--depth', row.depth);
       return cell;
     }));
+  }
+
+  function moreElement(row) {
+    const shown = limitOf(row);
+    const button = h('button', {
+      type: 'button', tabindex: '-1', 'aria-label': `${moreText(shown, row.subRows.length)} in ${columns[0].value(row.original)}`,
+      onclick: () => {
+        limits.set(row.id, shown * GROWTH);
+        render();
+        keys.focus(body.querySelector(`[data-row="${CSS.escape(row.subRows[shown].id)}"]`));
+      },
+    }, moreText(shown, row.subRows.length));
+    const cell = h('th', { scope: 'row', colspan: columns.length, class: 'more' }, button);
+    cell.style.setProperty('--depth', row.depth + 1);
+    return h('tr', { 'data-row': `${row.id}\u0001more`, 'aria-level': row.depth + 2 }, cell);
+  }
+
+  function elementsOf(row, at, among) {
+    if (!row.getIsExpanded() || !row.subRows.length) return [rowElement(row, at, among)];
+    const shown = row.subRows.slice(0, limitOf(row));
+    return [
+      rowElement(row, at, among), ...shown.flatMap((child, child_at) => elementsOf(child, child_at, row.subRows.length)),
+      ...(shown.length < row.subRows.length ? [moreElement(row)] : []),
+    ];
   }
 
   function render() {
@@ -102,12 +142,13 @@ export function makeTable({ label, columns, rows, children, idOf, sortBy, pageSi
       if (sorted) cell.setAttribute('aria-sort', ARIA[sorted]);
       else cell.removeAttribute('aria-sort');
     }
-    const focused = body.contains(document.activeElement) ? document.activeElement.dataset.row : null;
-    body.replaceChildren(...table.getRowModel().rows.map(rowElement));
-    if (focused != null) body.querySelector(`[data-row="${CSS.escape(focused)}"]`)?.focus();
+    const top = table.getRowModel().rows.filter((row) => row.depth === 0);
+    const make = () => body.replaceChildren(...top.flatMap((row, at) => elementsOf(row, at, rows.length)));
+    if (keys) keys.keep(make);
+    else make();
     const shown = Math.min(rows.length, table.atoms.pagination.get().pageSize);
     more.hidden = shown === rows.length;
-    more.textContent = `Show more (${count(shown)} of ${count(rows.length)} shown)`;
+    more.textContent = moreText(shown, rows.length);
   }
 
   table.store.subscribe(render);

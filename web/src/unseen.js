@@ -1,6 +1,6 @@
 // What the run could not see, and how much of it there was.
 import { count, share } from './format.js';
-import { h, name, scrolled } from './dom.js';
+import { h, name, notes, scrolled } from './dom.js';
 
 const REASONS = {
   'no-code': 'the code is missing', undecodable: 'the code does not decode', 'leaves-module': 'the stream leaves its module',
@@ -32,7 +32,7 @@ export function unseen(model) {
   const listed = model.blocks.reduce((sum, block) => sum + block.weight, 0);
   const heads = (titles, numbers) => h('thead', {}, h('tr', {}, titles.map((title, at) => h('th', { scope: 'col', class: numbers.includes(at) ? 'number' : null }, title))));
   return [
-    model.caveats.length ? h('ul', { class: 'notes' }, model.caveats.map((caveat) => h('li', {}, caveat))) : null,
+    notes([...model.caveats, ...model.line_problems.map((problem) => `Source lines are missing: ${problem}`)]),
     scrolled('What was not seen', h('table', {}, h('caption', { class: 'hidden' }, 'What was not seen'),
       heads(['What', 'Source', 'Number', 'Share'], [2, 3]), h('tbody', {}, model.sources.map(sourceRows)))),
     missing.length ? scrolled('Modules without code', h('table', {}, h('caption', {}, 'Modules whose code was not found'),

@@ -3,13 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define REQUIRE(condition)                                                       \
-  do {                                                                           \
-    if (!(condition)) {                                                          \
-      fprintf(stderr, "line %d: %s: %s\n", __LINE__, #condition, error.message); \
-      return 1;                                                                  \
-    }                                                                            \
-  } while (0)
+#include "../../support/require.h"
 
 static volatile double sum;
 

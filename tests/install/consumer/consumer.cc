@@ -1,4 +1,4 @@
-// As consumer.c, through the C++ wrapper.
+// As consumer.c, through the C++ wrapper, with exceptions or without.
 #include <hbbp/hbbp.hpp>
 #include <iostream>
 
@@ -10,24 +10,37 @@ void Work() {
   for (int i = 1; i < 20000000; ++i) sum = sum + 1.0 / i;
 }
 
+hbbp_status Start(hbbp::session& session, std::string* message) {
+#if defined(__cpp_exceptions)
+  try {
+    session.start();
+  } catch (const hbbp::error& error) {
+    *message = error.what();
+    return error.status();
+  }
+  return HBBP_OK;
+#else
+  HBBP_INIT(hbbp_error, error);
+  const hbbp_status status = hbbp_session_start(session.get(), &error);
+  *message = error.message;
+  return status;
+#endif
+}
+
 }  // namespace
 
 int main() {
   hbbp::session session;
-  bool sampled = true;
-  try {
-    session.start();
-  } catch (const hbbp::error& error) {
-    if (error.status() != HBBP_ERROR_PERMISSION && error.status() != HBBP_ERROR_UNSUPPORTED) {
-      std::cerr << error.what() << '\n';
-      return 1;
-    }
-    sampled = false;
+  std::string message;
+  const hbbp_status started = Start(session, &message);
+  if (started != HBBP_OK && started != HBBP_ERROR_PERMISSION && started != HBBP_ERROR_UNSUPPORTED) {
+    std::cerr << message << '\n';
+    return 1;
   }
   Work();
-  if (sampled) session.stop();
+  if (started == HBBP_OK) session.stop();
   const hbbp::profile profile = session.snapshot();
   const hbbp::mix mix = profile.instruction_mix();
   std::cout << profile.blocks().size() << " blocks, " << mix.rows().size() << " mnemonics\n";
-  return sampled && mix.rows().empty() ? 1 : 0;
+  return started == HBBP_OK && mix.rows().empty() ? 1 : 0;
 }

@@ -1,4 +1,5 @@
 // loops trips ROUNDS: each function below, called so often, has loops whose trip counts are known.
+// loops turns TRIPS: multiplies and divides for so many trips in turns, and a nest of both loops.
 // loops phases MS: multiplies for so many milliseconds of CPU time, then divides for as many.
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@ void Varying(uint32_t trips);      // inner: 2 and 5 trips in turns
 void Irreducible(uint32_t trips);  // entered in its middle if the number is odd
 void Multiply(uint32_t trips);
 void Divide(uint32_t trips);
+void Nest(uint32_t rounds, uint32_t trips);  // each round: loops that multiply and divide
 
 #define FUNCTION(name) ".globl " name "\n.type " name ", @function\n" name ":\n"
 #define END(name) ".size " name ", .-" name "\n"
@@ -72,7 +74,30 @@ __asm__(".text\n"  //
         "  div %ecx\n"
         "  dec %edi\n"
         "  jnz DivideLoop\n"
-        "  ret\n" END("Divide"));
+        "  ret\n" END("Divide")
+
+        FUNCTION("Nest")
+        "  mov $7, %r8d\n"
+        "NestOuter:\n"
+        "  mov %esi, %ecx\n"
+        "NestMultiply:\n"
+        "  imul %r8, %r8\n"
+        "  dec %ecx\n"
+        "  jnz NestMultiply\n"
+        "  mov %esi, %ecx\n"
+        "  mov $7, %r8d\n"
+        "NestDivide:\n"
+        "  mov $1000, %eax\n"
+        "  xor %edx, %edx\n"
+        "  div %r8d\n"
+        "  dec %ecx\n"
+        "  jnz NestDivide\n"
+        "  dec %edi\n"
+        "  jnz NestOuter\n"
+        "  ret\n" END("Nest"));
+
+static const uint32_t kTurnTrips = 40000000;
+static const uint32_t kNestRounds = 10;
 
 static void RunFor(void (*function)(uint32_t), int milliseconds) {
   const clock_t end = clock() + (clock_t)milliseconds * (CLOCKS_PER_SEC / 1000);
@@ -81,13 +106,22 @@ static void RunFor(void (*function)(uint32_t), int milliseconds) {
 
 int main(int argc, char **argv) {
   if (argc != 3) {
-    fprintf(stderr, "usage: loops trips ROUNDS | phases MS\n");
+    fprintf(stderr, "usage: loops trips ROUNDS | turns TRIPS | phases MS\n");
     return 2;
   }
   const int number = atoi(argv[2]);
   if (strcmp(argv[1], "phases") == 0) {
     RunFor(Multiply, number);
     RunFor(Divide, number);
+    return 0;
+  }
+  if (strcmp(argv[1], "turns") == 0) {
+    const uint32_t trips = (uint32_t)number;
+    for (uint32_t i = 0; i < kTurnTrips / trips; ++i) {
+      Multiply(trips);
+      Divide(trips);
+    }
+    for (uint32_t i = 0; i < kTurnTrips / trips / kNestRounds; ++i) Nest(kNestRounds, trips);
     return 0;
   }
   for (int i = 0; i < number; ++i) {

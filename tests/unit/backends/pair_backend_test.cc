@@ -41,6 +41,9 @@ class FakeBackend : public Backend {
   }
   void Disable() override { Say("disable"); }
   void Close() override { Say("close"); }
+  Status SetPeriodFactor(double, SampleSink*) override { return OkStatus(); }
+  uint64_t SamplingNs() const override { return 0; }
+  uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override { Say("forget"); }
   int DrainIntervalMs() const override { return interval_ms_; }
 

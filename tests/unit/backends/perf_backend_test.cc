@@ -1,6 +1,7 @@
 #include "backends/perf_backend.h"
 
 #include <dlfcn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -342,6 +343,143 @@ TEST_CASE("random periods vary from drain to drain and are right on average") {
     // Four standard errors of the mean of 25 draws.
     CHECK(mean == Approx(kPeriod).epsilon(0.06));
   }
+}
+
+uint64_t AllPeriodsOf(const Collected& collected, pid_t tid, uint64_t least, uint64_t most) {
+  for (const IpSample& sample : collected.samples) {
+    CHECK(sample.period >= least);
+    CHECK(sample.period <= most);
+  }
+  return collected.PeriodsOf(tid);
+}
+
+void ChangePeriods(PeriodMode mode, bool per_thread) {
+  CAPTURE(static_cast<int>(mode), per_thread);
+  constexpr uint64_t kPeriodNs = 200'000;
+  Worker before;
+  (void)before.tid();
+  PerfBackend backend(SourceKind::kEbs);
+  if (per_thread) backend.PreferOneEventPerThread();
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kPeriodNs, mode), 0, &choice);
+  const uint64_t buffer_bytes = backend.BufferBytes();
+  CHECK(buffer_bytes > 0);
+  Worker inherited;
+  const pid_t inherited_tid = inherited.tid();
+  backend.Drain(&collected);
+  uint64_t spent_ns = 0;
+  for (const double factor : {4.0, 16.0, 2.0, 1.0}) {
+    spent_ns += Spin(40 * kMs);
+    REQUIRE(backend.SetPeriodFactor(factor, &collected).ok());
+  }
+  const size_t fds = OpenFds();
+  for (int i = 0; i < 20; ++i) REQUIRE(backend.SetPeriodFactor(2 + i % 2, &collected).ok());
+  CHECK(OpenFds() <= fds);
+  REQUIRE(backend.SetPeriodFactor(4, &collected).ok());
+  CHECK(backend.BufferBytes() >= buffer_bytes);
+  const size_t samples = collected.samples.size();
+  Worker after;
+  const pid_t after_tid = after.tid();
+  backend.Drain(&collected);
+  before.Work(80 * kMs);
+  inherited.Work(80 * kMs);
+  after.Work(80 * kMs);
+  const std::pair<pid_t, uint64_t> all[] = {
+      {before.tid(), before.Join()}, {inherited_tid, inherited.Join()}, {after_tid, after.Join()}};
+  spent_ns += Spin(80 * kMs);
+  CHECK(backend.SamplingNs() > 0);
+  Finish(&backend, &collected);
+  for (const auto& [tid, thread_ns] : all) {
+    CAPTURE(tid, thread_ns);
+    CHECK(collected.PeriodsOf(tid) > thread_ns * 0.8);
+    CHECK(collected.PeriodsOf(tid) < thread_ns * 1.2);
+  }
+  const uint64_t own_ns = AllPeriodsOf(collected, ::gettid(), kPeriodNs / 2, kPeriodNs * 17);
+  CHECK(own_ns > spent_ns * 0.8);
+  CHECK(own_ns < spent_ns * 1.2);
+  // Each with the period that it was taken with.
+  for (size_t i = samples; i < collected.samples.size(); ++i) {
+    CHECK(collected.samples[i].period > 3 * kPeriodNs);
+  }
+}
+
+TEST_CASE("periods can be changed, for all threads, and each sample has its own") {
+  ChangePeriods(PeriodMode::kFixed, false);
+  ChangePeriods(PeriodMode::kPrime, false);
+  ChangePeriods(PeriodMode::kRandom, false);
+}
+
+TEST_CASE("periods can be changed with one event per thread") {
+  ChangePeriods(PeriodMode::kFixed, true);
+}
+
+TEST_CASE("a library that is loaded while periods change is told of") {
+  PerfBackend backend(SourceKind::kEbs);
+  BackendChoice choice;
+  Collected collected;
+  HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
+  for (int i = 0; i < 5; ++i) {
+    void* before = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(backend.SetPeriodFactor(2 + i, &collected).ok());
+    void* after = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    backend.Drain(&collected);
+    for (void* mapping : {before, after}) {
+      const auto address = reinterpret_cast<uint64_t>(mapping);
+      CHECK(std::any_of(collected.mappings.begin(), collected.mappings.end(),
+                        [address](const MappingEvent& m) { return m.start.value == address; }));
+      ::munmap(mapping, 4096);
+    }
+  }
+  Finish(&backend, &collected);
+}
+
+TEST_CASE("only the threads that were asked for are sampled, and none that they start") {
+  for (const bool per_thread : {false, true}) {
+    CAPTURE(per_thread);
+    Worker chosen, other;
+    PerfBackend backend(SourceKind::kEbs);
+    if (per_thread) backend.PreferOneEventPerThread();
+    BackendConfig config = ClockConfig(kMs / 2);
+    config.threads = {chosen.tid()};
+    const pid_t other_tid = other.tid();
+    BackendChoice choice;
+    Collected collected;
+    HBBP_START_OR_SKIP(backend, config, 0, &choice);
+    chosen.Work(50 * kMs);
+    other.Work(50 * kMs);
+    const uint64_t spent_ns = chosen.Join();
+    other.Join();
+    Spin(20 * kMs);
+    Finish(&backend, &collected);
+    CHECK(collected.PeriodsOf(chosen.tid()) > spent_ns * 0.8);
+    CHECK(collected.PeriodsOf(other_tid) == 0);
+    CHECK(collected.PeriodsOf(::gettid()) == 0);
+  }
+  BackendConfig config = ClockConfig(kMs);
+  config.threads = {::getpid(), 0x7fffff00};
+  BackendChoice choice;
+  PerfBackend backend(SourceKind::kEbs);
+  const size_t fds = OpenFds();
+  const Status status = backend.Start(config, 0, &choice);
+  CHECK(status.code() == StatusCode::kNotFound);
+  CHECK(status.message().find("2147483392") != std::string::npos);
+  CHECK(OpenFds() == fds);
+}
+
+TEST_CASE("buffers are no larger than allowed, or the least that is needed is told") {
+  PerfBackend backend(SourceKind::kEbs);
+  BackendConfig config = ClockConfig(kMs);
+  BackendChoice choice;
+  Collected collected;
+  config.most_buffer_bytes = 256 * 1024;
+  HBBP_START_OR_SKIP(backend, config, 0, &choice);
+  CHECK(backend.BufferBytes() <= config.most_buffer_bytes);
+  Finish(&backend, &collected);
+  config.most_buffer_bytes = 4096;
+  const Status status = backend.Start(config, 0, &choice);
+  CHECK(status.code() == StatusCode::kInvalidArgument);
+  CHECK(status.message().find("max_memory is too small") != std::string::npos);
 }
 
 TEST_CASE("the clock of the CPU can be asked for") {

@@ -22,6 +22,7 @@
 #include "isa/control_flow.h"
 #include "support/branch_tracing.h"
 #include "support/catch.h"
+#include "support/cpu_work.h"
 #include "support/own_process.h"
 
 namespace hbbp {
@@ -275,6 +276,47 @@ TEST_CASE("a period that was asked for is kept, whatever it costs") {
   const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead, 4096), [] { WorkFor(300); });
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("over-budget") == 0);
+}
+
+TEST_CASE("with a budget, bursts are left out and others stand for them, at a period that pays") {
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead, 4096);
+  config.max_overhead = 0.01;
+  uint64_t spent_ns = 0;
+  const Sink sink = Trace(config, [&spent_ns] { spent_ns = Spin(1'000'000'000); });
+  CAPTURE(sink.Describe(), spent_ns);
+  REQUIRE(sink.periods.size() >= 2);
+  // Signals take half of it, at 5 us each.
+  const uint64_t least = *std::min_element(sink.periods.begin(), sink.periods.end());
+  CHECK(least > 990'000);
+  const uint64_t left_out = sink.CounterOf("over-budget");
+  CHECK(left_out > 0);
+  uint64_t stands_for = 0;
+  for (const uint64_t period : sink.periods) stands_for += period;
+  CHECK(stands_for < spent_ns * 1.2);
+  // Bursts that were still to come do not stand for their samples.
+  CHECK(stands_for > spent_ns * 0.5);
+}
+
+TEST_CASE("only the threads that were asked for are traced") {
+  std::atomic<bool> stop{false};
+  std::atomic<pid_t> tid{0};
+  std::thread chosen([&] {
+    tid = ::gettid();
+    while (!stop) result += Collatz(97);
+  });
+  while (tid == 0) std::this_thread::yield();
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  config.threads = {tid};
+  const Sink sink = Trace(config, [] { WorkFor(100); });
+  stop = true;
+  chosen.join();
+  CAPTURE(sink.Describe());
+  CHECK(sink.bursts.size() > 5);
+  for (const auto& [thread, burst] : sink.bursts) CHECK(thread == static_cast<uint32_t>(tid));
+  SwbtBackend backend;
+  config.threads = {0x7fffff00};
+  BackendChoice choice;
+  CHECK(backend.Start(config, 0, &choice).code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("many threads at once") {

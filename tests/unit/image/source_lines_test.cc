@@ -2,6 +2,7 @@
 #include "image/source_lines.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -380,6 +381,123 @@ TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
   CHECK(place.frames[0].line >= 3);
   CHECK(place.frames[0].function.empty());
   CHECK((*without)->Problem().find(dwo) != std::string::npos);
+  CHECK((*without)->Problem().find(program + ".dwp") != std::string::npos);
+}
+
+// Two units, whose .dwo files are in a package and gone.
+class PackagedProgram {
+ public:
+  // False if there is no such compiler or packager.
+  bool Build(const std::string& compiler, const std::string& flags, const std::string& packager) {
+    std::ofstream(folder_.File("nested.cc")) << kNested;
+    std::ofstream(folder_.File("other.cc"))
+        << "static inline int Twice(int x) {\n  return x ^ (x << 1);\n}\n"
+           "int Other(int x) {\n  int y = Twice(x);\n  return y * Twice(y + 3);\n}\n";
+    for (const std::string unit : {"nested", "other"}) {
+      if (!RunCommand(compiler + " -O2 -gsplit-dwarf " + flags + " -c " + folder_.File(unit) +
+                      ".cc -o " + folder_.File(unit) + ".o")) {
+        return false;
+      }
+    }
+    if (!RunCommand(compiler + " " + flags + " " + folder_.File("nested.o") + " " +
+                    folder_.File("other.o") + " -o " + program())) {
+      return false;
+    }
+    addresses_ = SomeAddresses(program(), 5000);
+    by_dwo_ = Answers("");
+    if (!RunCommand(packager + " -e " + program() + " -o " + package())) return false;
+    RemoveUnits();
+    return true;
+  }
+  void RemoveUnits() const {
+    for (const std::string unit : {"nested", "other"}) {
+      std::filesystem::remove(folder_.File(unit + ".dwo"));
+    }
+  }
+
+  // Of all addresses, in order; `problem` is what the module has to say in the end.
+  std::vector<std::string> Answers(const std::string& problem) const {
+    const auto lines = OpenLines(program());
+    REQUIRE(lines.ok());
+    std::vector<std::string> answers;
+    for (const uint64_t address : addresses_) answers.push_back(Text(Found(**lines, address)));
+    if (problem.empty()) {
+      CHECK((*lines)->Problem() == "");
+    } else {
+      CHECK_THAT((*lines)->Problem(), Catch::Matchers::Contains(problem));
+    }
+    return answers;
+  }
+  std::string program() const { return folder_.File("program"); }
+  std::string package() const { return program() + ".dwp"; }
+  const std::vector<std::string>& by_dwo() const { return by_dwo_; }
+
+ private:
+  TemporaryDirectory folder_;
+  std::vector<uint64_t> addresses_;
+  std::vector<std::string> by_dwo_;
+};
+
+TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[source_lines]") {
+  struct Way {
+    std::string compiler, flags, packager;
+  };
+  // llvm-dwp does not end on several units in DWARF 5 of gcc; binutils' dwp packs DWARF 4 only.
+  const auto [compiler, flags, packager] = GENERATE(
+      Way{"g++", "-gdwarf-4", "dwp"}, Way{"g++", "-gdwarf-4", "llvm-dwp-14"},
+      Way{"clang++-14", "-gdwarf-4", "llvm-dwp-14"}, Way{"clang++-14", "-gdwarf-5", "llvm-dwp-14"},
+      Way{"clang++-14", "-gdwarf-5 -ffunction-sections", "llvm-dwp-14"},
+      Way{"clang++-14", "-gdwarf-5 -Wl,--compress-debug-sections=zlib", "llvm-dwp-14"});
+  PackagedProgram packaged;
+  if (!packaged.Build(compiler, flags, packager)) HBBP_SKIP("no " + compiler + " or " + packager);
+  INFO(compiler + " " + flags + " " + packager);
+  const std::vector<std::string> found = packaged.Answers("");
+  REQUIRE(found.size() == packaged.by_dwo().size());
+  size_t inlined = 0, different = 0;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i] != packaged.by_dwo()[i] && ++different == 1)
+      CHECK(found[i] == packaged.by_dwo()[i]);
+    inlined += found[i].find("Twice") != std::string::npos ||
+               found[i].find("Innermost") != std::string::npos;
+  }
+  CHECK(different == 0);
+  CHECK(inlined > 5);
+}
+
+TEST_CASE("A package that does not fit is told", "[source_lines]") {
+  PackagedProgram packaged;
+  const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");
+  if (!packaged.Build("clang++-14", version, "llvm-dwp-14")) HBBP_SKIP("no clang or llvm-dwp");
+  SECTION("of another build") {
+    const std::string package = packaged.package() + ".kept";
+    std::filesystem::rename(packaged.package(), package);
+    PackagedProgram other;
+    REQUIRE(other.Build("clang++-14", version + " -DOTHER -O1", "llvm-dwp-14"));
+    std::filesystem::copy_file(other.package(), packaged.package());
+    packaged.Answers("is of another build");
+  }
+  SECTION("no package") {
+    std::ofstream(packaged.package()) << "something else";
+    packaged.Answers(packaged.package());
+  }
+  SECTION("missing") {
+    std::filesystem::remove(packaged.package());
+    packaged.Answers("make a package of them");
+  }
+  SECTION("damaged") {
+    const std::vector<uint8_t> bytes = test::ReadAll(packaged.package());
+    std::mt19937 random(11);
+    const std::vector<uint64_t> addresses = SomeAddresses(packaged.program(), 200);
+    for (int round = 0; round < 300; ++round) {
+      std::vector<uint8_t> copy = bytes;
+      for (int i = 0; i < 6; ++i) copy[random() % copy.size()] = static_cast<uint8_t>(random());
+      std::ofstream(packaged.package(), std::ios::binary)
+          .write(reinterpret_cast<const char*>(copy.data()), static_cast<long>(copy.size()));
+      const auto damaged = OpenLines(packaged.program());
+      REQUIRE(damaged.ok());
+      for (const uint64_t address : addresses) (*damaged)->Find({address});
+    }
+  }
 }
 
 TEST_CASE("Rust programs have lines and names", "[source_lines]") {
@@ -446,27 +564,136 @@ TEST_CASE("Ten thousand addresses of a real program", "[source_lines]") {
   CHECK(static_cast<double>(agreement.same) >= 0.999 * static_cast<double>(agreement.known));
 }
 
+// Module `i` has a unit for each of its kUnits functions, so that they can be dropped one by one.
+// Empty if there is no compiler.
+constexpr int kUnits = 6;
+std::vector<std::string> BuildModules(const TemporaryDirectory& folder, int count) {
+  std::vector<std::string> programs;
+  for (int i = 0; i < count; ++i) {
+    std::string files;
+    for (int unit = 0; unit < kUnits; ++unit) {
+      const std::string name = "m" + std::to_string(i) + "u" + std::to_string(unit);
+      std::ofstream(folder.File(name + ".cc"))
+          << "int " << name << "(int x) {\n  return x * " << unit + 3 << ";\n}\n"
+          << (unit == 0 ? "int main() { return 0; }\n" : "");
+      files += folder.File(name + ".cc") + " ";
+    }
+    programs.push_back(folder.File("m" + std::to_string(i)));
+    if (!RunCommand("g++ -O1 -g " + files + "-o " + programs.back())) return {};
+  }
+  return programs;
+}
+
+std::vector<uint64_t> UnitAddresses(const std::string& program, int number) {
+  const Module module = OpenModule(program);
+  std::vector<uint64_t> addresses;
+  for (int unit = 0; unit < kUnits; ++unit) {
+    const std::string name = "m" + std::to_string(number) + "u" + std::to_string(unit);
+    addresses.push_back(module.image->AddressOfSymbol("_Z4" + name + "i")->value);
+  }
+  return addresses;
+}
+
 TEST_CASE("Memory is bounded, and answers do not depend on it", "[source_lines]") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const Module module = OpenModule(self);
-  SourceOptions options;
-  const auto roomy = SourceLines::Open(module.target, options);
+  const auto much = std::make_shared<LineMemory>(256 << 20);
+  const auto little = std::make_shared<LineMemory>(1);
+  const auto roomy = SourceLines::Open(module.target, {}, much);
   if (!roomy.ok()) HBBP_SKIP("built without -g");
-  options.memory_limit = 1;
-  const auto tight = SourceLines::Open(module.target, options);
+  const auto tight = SourceLines::Open(module.target, {}, little);
   REQUIRE(tight.ok());
   const std::vector<uint64_t> addresses = SomeAddresses(self, 200);
   uint64_t largest = 0;
   for (const uint64_t address : addresses) {
     CHECK((*tight)->Find({address}).frames == (*roomy)->Find({address}).frames);
-    largest = std::max(largest, (*tight)->kept_bytes());
+    largest = std::max(largest, little->kept().bytes);
   }
   CHECK((*tight)->units_decoded() > (*roomy)->units_decoded());
   // One unit is always kept.
-  CHECK(largest < (*roomy)->kept_bytes());
+  CHECK(largest < much->kept().bytes);
   const uint64_t decoded = (*roomy)->units_decoded();
   for (const uint64_t address : addresses) (*roomy)->Find({address});
   CHECK((*roomy)->units_decoded() == decoded);
+}
+
+TEST_CASE("Modules share one memory, whose oldest units go first", "[source_lines]") {
+  constexpr int kModules = 3;
+  const TemporaryDirectory folder;
+  const std::vector<std::string> programs = BuildModules(folder, kModules);
+  if (programs.empty()) HBBP_SKIP("no g++");
+  const auto open = [&](uint64_t limit) {
+    const auto memory = std::make_shared<LineMemory>(limit);
+    std::vector<std::unique_ptr<SourceLines>> modules;
+    for (const std::string& program : programs) {
+      auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+      REQUIRE(lines.ok());
+      modules.push_back(*std::move(lines));
+    }
+    return std::pair(memory, std::move(modules));
+  };
+  std::vector<std::vector<uint64_t>> addresses;
+  for (int i = 0; i < kModules; ++i) addresses.push_back(UnitAddresses(programs[i], i));
+
+  const auto [much, roomy] = open(256 << 20);
+  std::vector<std::string> expected;
+  for (int i = 0; i < kModules; ++i) {
+    for (const uint64_t address : addresses[i]) expected.push_back(Text(Found(*roomy[i], address)));
+  }
+  const uint64_t all_bytes = much->kept().bytes;
+  for (int i = 0; i < kModules; ++i) CHECK(roomy[i]->units_decoded() == kUnits);
+
+  SECTION("what is within the limit is decoded once, what is not again") {
+    const auto [memory, modules] = open(all_bytes / 3);
+    for (int round = 0; round < 2; ++round) {
+      size_t next = 0;
+      for (int i = 0; i < kModules; ++i) {
+        for (const uint64_t address : addresses[i]) {
+          CHECK(Text(Found(*modules[i], address)) == expected[next++]);
+          CHECK(memory->kept().bytes <= memory->limit().bytes);
+        }
+      }
+    }
+    for (const auto& lines : modules) CHECK(lines->units_decoded() > kUnits);
+    const uint64_t decoded = modules.back()->units_decoded();
+    Found(*modules.back(), addresses.back().back());
+    CHECK(modules.back()->units_decoded() == decoded);
+    // The first module's units went first.
+    Found(*modules.front(), addresses.front().front());
+    CHECK(modules.front()->units_decoded() == 2 * kUnits + 1);
+  }
+  SECTION("what a module kept goes with it") {
+    auto [memory, modules] = open(256 << 20);
+    for (int i = 0; i < kModules; ++i) {
+      for (const uint64_t address : addresses[i]) Found(*modules[i], address);
+    }
+    CHECK(memory->kept().bytes == all_bytes);
+    modules.pop_back();
+    CHECK(memory->kept().bytes < all_bytes);
+    modules.clear();
+    CHECK(memory->kept().bytes == 0);
+    CHECK(memory->kept().descriptors == 0);
+  }
+  SECTION("threads that push out each other's units all get their answers") {
+    const auto [memory, modules] = open(all_bytes / 6);
+    std::vector<std::vector<std::string>> answers(4);
+    std::vector<std::thread> threads;
+    for (size_t which = 0; which < answers.size(); ++which) {
+      threads.emplace_back([&, which, &modules = modules] {
+        std::vector<std::string> found(expected.size());
+        for (size_t round = 0; round < 20 * expected.size(); ++round) {
+          // Each thread in an order of its own: steps that share no factor with the count.
+          const size_t at = (round * (std::vector<size_t>{1, 5, 7, 11}[which])) % expected.size();
+          const size_t module = at / kUnits;
+          found[at] = Text(Found(*modules[module], addresses[module][at % kUnits]));
+        }
+        answers[which] = found;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    for (const auto& mine : answers) CHECK(mine == expected);
+    CHECK(memory->kept().bytes <= memory->limit().bytes);
+  }
 }
 
 TEST_CASE("Threads may ask at once", "[source_lines]") {
@@ -501,6 +728,84 @@ TEST_CASE("Progress goes up to the size of .debug_info", "[source_lines]") {
   REQUIRE(SourceLines::Open(module.target, options).ok());
   CHECK(whole > 500);
   CHECK(last == whole);
+}
+
+// A unit without functions that makes .debug_info large.
+constexpr std::string_view kLargeUnit = R"(
+  .section .debug_abbrev, "", @progbits
+1: .byte 1, 0x3c, 0, 0, 0, 0
+  .section .debug_info, "", @progbits
+  .long 3f - 2f
+2: .value 5
+  .byte 3, 8
+  .long 1b
+  .byte 1
+  .zero 0x2100000
+3:
+  .section .note.GNU-stack, "", @progbits
+)";
+
+TEST_CASE("Large compressed debug information is unpacked into a file", "[source_lines]") {
+  const TemporaryDirectory folder;
+  const std::string small = folder.File("small"), large = folder.File("large");
+  std::ofstream(folder.File("large.s")) << kLargeUnit;
+  if (!Build(folder, "g++", "-O2 -gdwarf-5", small) ||
+      !Build(folder, "g++",
+             "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + folder.File("large.s"),
+             large)) {
+    HBBP_SKIP("no g++");
+  }
+  REQUIRE(std::filesystem::file_size(large) < 0x2100000);
+  const std::vector<uint64_t> addresses = SomeAddresses(small, 1000);
+  const auto expected = OpenLines(small);
+  REQUIRE(expected.ok());
+  const Module module = OpenModule(large);
+  SourceOptions options;
+  uint64_t done = 0, total = 0;
+  options.progress = [&](const std::string&, uint64_t now, uint64_t whole) {
+    CHECK(now >= done);
+    done = now;
+    total = whole;
+  };
+  SECTION("whole") {
+    const auto lines = SourceLines::Open(module.target, options);
+    REQUIRE(lines.ok());
+    CHECK(done == total);
+    CHECK(total > 2 * 0x2100000);
+    for (const uint64_t address : addresses) {
+      CHECK(Text(Found(**lines, address)) == Text(Found(**expected, address)));
+    }
+    CHECK((*lines)->Problem() == "");
+  }
+  SECTION("no room") {
+    struct rlimit before;
+    REQUIRE(::getrlimit(RLIMIT_FSIZE, &before) == 0);
+    struct rlimit tight = before;
+    tight.rlim_cur = 1 << 20;
+    ::setrlimit(RLIMIT_FSIZE, &tight);
+    const auto lines = SourceLines::Open(module.target);
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    REQUIRE(lines.ok());
+    for (const uint64_t address : addresses) {
+      CHECK(Text(Found(**lines, address)) == Text(Found(**expected, address)));
+    }
+  }
+  SECTION("damaged") {
+    const auto headers = RunCommand("readelf -SW " + large);
+    REQUIRE(headers);
+    for (const std::string& line : *headers) {
+      unsigned long address = 0, offset = 0, size = 0;
+      const size_t name = line.find(".debug_info");
+      if (name == std::string::npos) continue;
+      REQUIRE(std::sscanf(line.c_str() + name, "%*s %*s %lx %lx %lx", &address, &offset, &size) ==
+              3);
+      std::fstream file(large, std::ios::in | std::ios::out | std::ios::binary);
+      file.seekp(static_cast<long>(offset + size / 2));
+      file << "no deflated data";
+    }
+    const auto lines = SourceLines::Open(OpenModule(large).target);
+    if (lines.ok()) CHECK((*lines)->Find({addresses[0]}).frames.size() <= 3);
+  }
 }
 
 TEST_CASE("A file that changes while it is read is noticed", "[source_lines]") {

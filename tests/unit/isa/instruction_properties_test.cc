@@ -154,6 +154,50 @@ TEST_CASE("memory is what is loaded and stored, the stack included") {
   CHECK(Memory(kAddpdBroadcast) == "read 8 0 base");
 }
 
+TEST_CASE("what is stored where a register points to counts as well") {
+  CHECK(Memory({0x0f, 0x01, 0xfc}) == "write 0 64 base");                            // clzero rax
+  CHECK(Memory({0x66, 0x0f, 0x38, 0xf8, 0x01}) == "read-write 64 64 base");          // movdir64b
+  CHECK(Memory({0xf2, 0x0f, 0x38, 0xf8, 0x41, 8}) == "read-write 64 64 base-disp");  // enqcmd
+  CHECK(Memory({0xf3, 0x0f, 0x38, 0xf8, 0x01}) == "read-write 64 64 base");          // enqcmds
+  CHECK(Memory({0x0f, 0x38, 0xf9, 0x01}) == "write 0 4 base");                       // movdiri
+}
+
+// A register gets as much as it is wide; memory always gets, or gives, 16 bits.
+TEST_CASE("selectors and the machine status word are wider in registers than in memory") {
+  struct Case {
+    const char* name;
+    uint8_t opcode;
+    uint8_t digit;  // of ModRM
+    bool is_read;
+  };
+  const Case kCases[] = {{"sldt", 0, 0, false}, {"str", 0, 1, false}, {"lldt", 0, 2, true},
+                         {"ltr", 0, 3, true},   {"verr", 0, 4, true}, {"verw", 0, 5, true},
+                         {"smsw", 1, 4, false}, {"lmsw", 1, 6, true}};
+  for (const Case& a : kCases) {
+    CAPTURE(a.name);
+    const auto digit = static_cast<uint8_t>(a.digit << 3);
+    const Code memory = {0x0f, a.opcode, digit};
+    const Code wide_memory = {0x48, 0x0f, a.opcode, digit};
+    const auto of_register = static_cast<uint8_t>(0xc0 | digit);
+    CHECK(Text(memory, Property::kMnemonic) == a.name);
+    CHECK(Text(memory, Property::kCategory) == "system");
+    CHECK(Memory(memory) == (a.is_read ? "read 2 0 base" : "write 0 2 base"));
+    CHECK(Memory(wide_memory) == Memory(memory));
+    CHECK(Text(memory, Property::kOperandKinds) == "mem");
+    CHECK(Describe(wide_memory).operand_bits[0] == 16);
+    CHECK(Memory({0x0f, a.opcode, of_register}) == "none 0 0 none");
+    CHECK(Text({0x0f, a.opcode, of_register}, Property::kOperandKinds) == "reg");
+    const auto bits = [&](Code code) { return Describe(code).operand_bits[0]; };
+    CHECK(bits({0x66, 0x0f, a.opcode, of_register}) == 16);
+    CHECK(bits({0x0f, a.opcode, of_register}) == (a.is_read ? 16 : 32));
+    CHECK(bits({0x48, 0x0f, a.opcode, of_register}) == (a.is_read ? 16 : 64));
+  }
+  CHECK(Memory({0x0f, 0x01, 0x00}) == "write 0 10 base");  // sgdt
+  CHECK(Memory({0x0f, 0x01, 0x18}) == "read 10 0 base");   // lidt
+  CHECK(Memory({0x0f, 0x02, 0x01}) == "read 2 0 base");    // lar eax, word ptr [rcx]
+  CHECK(Memory({0x48, 0x8c, 0x18}) == "write 0 2 base");   // mov [rax], ds
+}
+
 TEST_CASE("a gather reads its element once a lane") {
   CHECK(Memory({0xc4, 0xe2, 0x75, 0x92, 0x04, 0x90}) == "read 32 0 vector");  // vgatherdps ymm
   CHECK(Memory({0xc4, 0xe2, 0x75, 0x93, 0x04, 0x90}) == "read 16 0 vector");  // vgatherqps ymm

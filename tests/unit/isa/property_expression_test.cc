@@ -92,7 +92,9 @@ TEST_CASE("errors tell the column and the nearest name") {
   CHECK(ErrorOf("mnemonic = idvi") == "column 12: no mnemonic 'idvi'; did you mean 'idiv'?");
   CHECK(ErrorOf("category in (divide, swrt)") ==
         "column 22: no category 'swrt'; did you mean 'sqrt'?");
-  CHECK(ErrorOf("zzzzzzzz = 1") == "column 1: no key 'zzzzzzzz'");
+  const std::string of_no_key = ErrorOf("zzzzzzzz = 1");
+  CHECK(of_no_key.starts_with("column 1: no key 'zzzzzzzz'; choose from mnemonic, "));
+  CHECK(of_no_key.ends_with(", length"));
   CHECK(ErrorOf("flops = many") == "column 9: 'flops' is a number (12, 0x1f), and 'many' is not");
   CHECK(ErrorOf("flops = 18446744073709551616") ==
         "column 9: '18446744073709551616' is more than 64 bits");
@@ -103,6 +105,7 @@ TEST_CASE("errors tell the column and the nearest name") {
 }
 
 TEST_CASE("errors tell what must stand where something else stands") {
+  const std::string of_no_key = ErrorOf("zzzzzzzz = 1");
   CHECK(ErrorOf("") == "column 1: a key, 'not' or '(' must stand here, not the end");
   CHECK(ErrorOf("lock") ==
         "column 5: =, !=, ~, <, <=, >, >= or 'in' must follow 'lock', not the end");
@@ -117,8 +120,9 @@ TEST_CASE("errors tell what must stand where something else stands") {
   CHECK(ErrorOf("lock = 'yes") == "column 8: a quote that does not end");
   CHECK(ErrorOf("lock == yes") == "column 7: a value must stand here, not '='");
   CHECK(ErrorOf(std::string("lock\0 = yes", 11)) == "column 5: a byte of value 0");
-  CHECK(ErrorOf(std::string(200, 'x') + " = 1") ==
-        "column 1: no key '" + std::string(64, 'x') + "...'");
+  CHECK(ErrorOf(std::string(200, 'x') + " = 1") == "column 1: no key '" + std::string(64, 'x') +
+                                                       "...'" +
+                                                       of_no_key.substr(of_no_key.find(';')));
 }
 
 TEST_CASE("depth, tests, values and length are bounded") {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,14 +66,16 @@ inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<u
   block.start = {0x1000 + 0x100 * input->blocks.size()};
   block.bytes = static_cast<uint32_t>(4 * kinds.size());
   block.instruction_count = static_cast<uint32_t>(kinds.size());
-  block.first_instruction = input->instructions.size();
+  DescribedCode code = input->code == nullptr ? DescribedCode() : *input->code;
+  block.first_instruction = code.instructions.size();
   for (size_t i = 0; i < kinds.size(); ++i) {
-    while (input->kinds.size() <= kinds[i]) {
-      const auto mnemonic = static_cast<Mnemonic>(input->kinds.size() + 1);
-      input->kinds.emplace_back().mnemonic = mnemonic;
+    while (code.kinds.size() <= kinds[i]) {
+      const auto mnemonic = static_cast<Mnemonic>(code.kinds.size() + 1);
+      code.kinds.emplace_back().mnemonic = mnemonic;
     }
-    input->instructions.push_back({kinds[i], static_cast<uint32_t>(4 * i)});
+    code.instructions.push_back({kinds[i], static_cast<uint32_t>(4 * i)});
   }
+  input->code = std::make_shared<const DescribedCode>(std::move(code));
   input->blocks.push_back(block);
 }
 

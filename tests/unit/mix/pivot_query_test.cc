@@ -2,7 +2,9 @@
 #include "mix/pivot_query.h"
 
 #include <cmath>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "mix/mix_ratios.h"
@@ -65,6 +67,37 @@ TEST_CASE("every key alone adds up to the whole, and the whole is surely that") 
     if (error == 0) error = whole_error;
     CHECK(whole_error == Approx(error));
   }
+}
+
+// Blocks, loops and lines are found by whoever asks first.
+TEST_CASE("many threads may ask for pivots, loops and lines at once") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path, "", "-Wa,-g -Wl,--build-id");
+  const std::vector<std::string> keys = {"loop", "line", "inlined", "function"};
+  const ResolvedProfile profile(TinyProfile(path));
+  std::vector<double> wholes(2 * keys.size());
+  std::vector<size_t> loops(wholes.size());
+  std::vector<std::string> problems(wholes.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < wholes.size(); ++i) {
+    threads.emplace_back([&, i] {
+      if (i % 2 == 1) loops[i] = profile.loops().loops.size();
+      const auto lines = profile.LinesOf(0);
+      const auto table = MakePivotTable(profile, Query({keys[i % keys.size()]}));
+      if (table.ok()) wholes[i] = table->Whole(0).value;
+      loops[i] = profile.loops().loops.size();
+      for (const BlockRecord& block : profile.blocks()) {
+        if (lines.ok()) (*lines)->Find(block.block.start);
+      }
+      if (!lines.ok()) problems[i] = lines.status().message();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wholes == std::vector<double>(wholes.size(), wholes[0]));
+  CHECK(wholes[0] == Approx(23'000));
+  CHECK(loops == std::vector<size_t>(loops.size(), 1));
+  CHECK(problems == std::vector<std::string>(problems.size(), problems[0]));
 }
 
 // Counts of TinyProfile: entry 2000 times, loop 6000 times, tiny_twice 1000 / 3 times.
@@ -225,6 +258,21 @@ TEST_CASE("what is asked for wrongly is told, with what is near") {
   CHECK(ErrorOf(profile, Query({"module"}, "functoin = f")) ==
         "condition: column 1: no key 'functoin'; did you mean 'function'?");
   CHECK(ErrorOf(profile, Query({"module"}, "thread > 3")).find("no number") != std::string::npos);
+  CHECK(ErrorOf(profile, Query({"module"}, "source = swtb")) ==
+        "condition: column 10: no source 'swtb'; did you mean 'swbt'?");
+  CHECK(ErrorOf(profile, Query({"module"}, "source != timer")) ==
+        "condition: column 11: no source 'timer'; choose from none, ebs, lbr, ibs, swbt, truth, "
+        "combined");
+  CHECK(ErrorOf(profile, Query({"module"}, "memory = both")) ==
+        "condition: column 10: no memory 'both'; choose from none, read, write, read-write");
+  CHECK(ErrorOf(profile, Query({"module"}, "mnemonic = fooooooooooooooo")) ==
+        "condition: column 12: no mnemonic 'fooooooooooooooo'; 'hbbp mix FILE --by mnemonic' lists "
+        "those of a profile");
+  CHECK(ErrorOf(profile, Query({"zzzzzz"})).find("; choose from process, thread, module") !=
+        std::string::npos);
+  CHECK(FindPivotMeasure("zzz").status().message() ==
+        "no value is called 'zzz'; choose from instructions, executions, bytes, read-bytes, "
+        "written-bytes, flops");
   CHECK(FindPivotMeasure("read_bytes").status().message() ==
         "no value is called 'read_bytes'; did you mean 'read-bytes'?");
   const auto empty = MakePivotTable(profile, Query({"module"}));
@@ -234,9 +282,129 @@ TEST_CASE("what is asked for wrongly is told, with what is near") {
 
 double RatioOf(const std::vector<MixRatio>& ratios, const std::string& name) {
   for (const MixRatio& ratio : ratios) {
-    if (name == ratio.name) return ratio.value.value_or(-1);
+    if (name == ratio.name) return ratio.value ? ratio.value->count : -1;
   }
   return -2;
+}
+
+double ErrorOfRatio(const std::vector<MixRatio>& ratios, const std::string& name) {
+  for (const MixRatio& ratio : ratios) {
+    if (name == ratio.name && ratio.value) return ratio.value->standard_error;
+  }
+  return -1;
+}
+
+// The same question, asked of a pivot.
+CountEstimate ShareOfPivot(const ResolvedProfile& profile, const std::string& groups) {
+  PivotQuery query;
+  query.rows = {"asked"};
+  query.taxonomies = *ParseTaxonomies("[asked]\n" + groups + "\n");
+  const auto table = MakePivotTable(profile, query);
+  REQUIRE(table.ok());
+  for (size_t row = 0; row < table->row_count(); ++row) {
+    if (table->RowLabel(row, 0).text == "other") continue;
+    return ShareOf(table->At(row, PivotTable::kAll, 0), table->Whole(0));
+  }
+  return {};
+}
+
+// Where hbbp_pivot_label.index leads, by key; nowhere for keys without a list.
+TEST_CASE("labels of lists have the index of their entry, all others have none") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  PivotQuery query;
+  query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
+  std::vector<std::string> keys = {"groups"};
+  for (const std::string_view name : PivotKeyNames()) keys.emplace_back(name);
+  for (const std::string& key : keys) {
+    CAPTURE(key);
+    query.rows = {key};
+    const auto table = MakePivotTable(profile, query);
+    REQUIRE(table.ok());
+    for (size_t row = 0; row < table->row_count(); ++row) {
+      const PivotLabel& label = table->RowLabel(row, 0);
+      if (key == "thread") {
+        CHECK(profile.data().threads.at(label.index).tid == label.number);
+      } else if (key == "module") {
+        CHECK(profile.data().modules.at(label.index).path == label.text);
+      } else if (key == "function") {
+        CHECK(profile.functions().at(label.index).name == label.text);
+      } else if (key == "block") {
+        CHECK(profile.blocks().at(label.index).block.start.value == label.number);
+      } else if (key == "address") {
+        CHECK(label.index == 0);
+      } else if (key == "loop" && label.kind == LabelKind::kAddress) {
+        CHECK(profile.loops().loops.at(label.index).header.value == label.number);
+      } else {
+        CHECK(label.index == kNoIndex);
+      }
+    }
+  }
+}
+
+TEST_CASE("instructions are described once for all queries, until blocks are counted anew") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ResolvedProfile profile(TinyProfile(path));
+  const std::shared_ptr<const DescribedCode> code = profile.code();
+  size_t instructions = 0;
+  for (const BlockRecord& block : profile.blocks()) instructions += block.block.instruction_count;
+  CHECK(code->instructions.size() == instructions);
+  CHECK(code->kinds.size() <= instructions);
+  CHECK(profile.code() == code);
+  PivotDetail detail;
+  detail.instructions = true;
+  CHECK(MakePivotInput(profile, detail).code == code);
+  CHECK(MakePivotInput(profile, {}).code == nullptr);
+  const double total = TotalOf(profile, "mnemonic = dec");
+  profile.SetEstimator({});
+  CHECK(TotalOf(profile, "mnemonic = dec") == total);
+  CHECK(profile.code() != code);
+  // Queries of several threads at once.
+  profile.SetEstimator({});
+  std::vector<std::thread> threads;
+  std::vector<double> found(4);
+  for (double& one : found) {
+    threads.emplace_back([&profile, &one] {
+      const auto table = MakePivotTable(profile, Query({"mnemonic"}, "mnemonic = dec"));
+      one = table.ok() ? table->Whole(0).value : -1;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(found == std::vector<double>(4, total));
+}
+
+TEST_CASE("errors of ratios are those of pivots") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  const ResolvedProfile profile(TinyProfile(path));
+  const auto ratios = ComputeMixRatios(profile, "", {});
+  REQUIRE(ratios.ok());
+  const CountEstimate conditional = ShareOfPivot(profile, "it: category = conditional-branch");
+  CHECK(RatioOf(*ratios, "conditional-branches") == Approx(conditional.count));
+  CHECK(ErrorOfRatio(*ratios, "conditional-branches") == Approx(conditional.standard_error));
+  CHECK(conditional.standard_error > 0);
+  const CountEstimate memory = ShareOfPivot(profile, "it: memory != none");
+  CHECK(ErrorOfRatio(*ratios, "memory-instructions") == Approx(memory.standard_error));
+  const auto whole = MakePivotTable(profile, Query({"module"}));
+  REQUIRE(whole.ok());
+  CHECK(ErrorOfRatio(*ratios, "instructions") == Approx(whole->Whole(0).StandardError()));
+  // The error of 1 / x, relatively, is that of x.
+  const double by_branch = RatioOf(*ratios, "instructions-by-branch");
+  CHECK(ErrorOfRatio(*ratios, "instructions-by-branch") / by_branch ==
+        Approx(ErrorOfRatio(*ratios, "branches") / RatioOf(*ratios, "branches")));
+  // Threads are summed apart, and what they were sampled by is not.
+  const auto of_threads = ComputeMixRatios(profile, "thread != 999", {});
+  REQUIRE(of_threads.ok());
+  CHECK(ErrorOfRatio(*of_threads, "conditional-branches") == Approx(conditional.standard_error));
+  const auto of_one = ComputeMixRatios(profile, "function = tiny_twice", {});
+  REQUIRE(of_one.ok());
+  CHECK(ErrorOfRatio(*of_one, "branches") == Approx(0).margin(1e-6));
+  CHECK(ErrorOfRatio(*of_one, "instructions") > 0);
 }
 
 TEST_CASE("ratios of a mix") {

@@ -7,6 +7,7 @@
 #include "estimate/random_bits.h"
 #include "support/catch.h"
 #include "unit/mix/made_up_pivot.h"
+#include "unit/mix/many_runs.h"
 
 namespace hbbp {
 namespace {
@@ -64,8 +65,9 @@ TEST_CASE("cells are what their instructions and observations add up to") {
     for (const PivotObservation& observation : input.observations) {
       const PivotBlock& block = input.blocks[observation.block];
       for (uint32_t i = 0; i < block.instruction_count; ++i) {
-        const PivotInstruction& instruction = input.instructions[block.first_instruction + i];
-        const PivotPlace place = {&observation, &block, &input.kinds[instruction.kind],
+        const DescribedInstruction& instruction =
+            input.code->instructions[block.first_instruction + i];
+        const PivotPlace place = {&observation, &block, &input.code->kinds[instruction.kind],
                                   &instruction};
         Values row, column;
         for (PivotKey* key : row_keys) row.push_back(key->ValueOf(place));
@@ -181,34 +183,6 @@ TEST_CASE("a filter keeps instructions by thread") {
   REQUIRE(pivot.cells.size() == 1);
   CHECK(rows.size() == 1);
   CHECK(columns.size() == 1);
-}
-
-// What a pivot says of a value in many runs of one program, and what it says of its error.
-class Repetition {
- public:
-  void Add(double value, double error) {
-    ++number_;
-    sum_ += value;
-    squares_ += value * value;
-    variances_ += error * error;
-  }
-  double Scatter() const {
-    const double mean = sum_ / number_;
-    return std::sqrt(squares_ / number_ - mean * mean);
-  }
-  double ToldError() const { return std::sqrt(variances_ / number_); }
-
- private:
-  double number_ = 0, sum_ = 0, squares_ = 0, variances_ = 0;
-};
-
-uint32_t Poisson(double mean, RandomBits* random) {
-  const double limit = std::exp(-mean);
-  uint32_t count = 0;
-  for (double product = random->NextFraction(); product > limit; ++count) {
-    product *= random->NextFraction();
-  }
-  return count;
 }
 
 struct Repetitions {

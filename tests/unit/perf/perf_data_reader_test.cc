@@ -540,6 +540,25 @@ TEST_CASE("what came before an error of the system is delivered") {
   CHECK(summary->problems[0].what == "disk on fire");
 }
 
+TEST_CASE("reading ends where it is called off") {
+  PerfDataBuilder data;
+  const perf_event_attr attr = Attr(kSampleType);
+  data.AddEvent(attr, {1});
+  std::vector<uint8_t> big(60000);
+  for (int i = 0; i < 200; ++i) data.AddOther(500, big);
+  const std::vector<uint8_t> bytes = data.File();
+  CancelFlag flag;
+  uint64_t last = 0;
+  PerfDataOptions options;
+  options.work = {[&](uint64_t done, uint64_t) { last = done, flag.Set(true); }, &flag};
+  auto reader = PerfDataReader::FromSource(
+      std::make_unique<MemorySource>(bytes, MemorySource::Kind::kFile), "test");
+  REQUIRE(reader.ok());
+  Log log;
+  CHECK((*reader)->Read(&log, options).status().code() == StatusCode::kCancelled);
+  CHECK(last < bytes.size() / 2);
+}
+
 TEST_CASE("progress goes up to the size of the recording") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
@@ -549,7 +568,7 @@ TEST_CASE("progress goes up to the size of the recording") {
   std::vector<uint64_t> done;
   uint64_t all = 0;
   PerfDataOptions options;
-  options.progress = [&](uint64_t now, uint64_t of) { done.push_back(now), all = of; };
+  options.work.progress = [&](uint64_t now, uint64_t of) { done.push_back(now), all = of; };
   const std::vector<uint8_t> bytes = data.File();
   Read(bytes, options);
   CHECK(done.size() >= 3);

@@ -180,26 +180,5 @@ TEST_CASE("what is at the path is opened only if it is a regular file") {
   CHECK_FALSE(PathLeadsToModule(record));
 }
 
-TEST_CASE("a page is copied as far as it is readable, under its address") {
-  constexpr size_t kPage = 4096;
-  auto* const pages = static_cast<uint8_t*>(
-      ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-  REQUIRE(pages != MAP_FAILED);
-  pages[0] = 0xaa;
-  pages[kPage - 1] = 0xbb;
-  REQUIRE(::mprotect(pages + kPage, kPage, PROT_NONE) == 0);
-  ModuleRecord record;
-  const auto address = reinterpret_cast<uint64_t>(pages);
-  CopyPage(0, RuntimeAddress{address + kPage}, &record);
-  CHECK(record.chunks.empty());
-  CopyPage(0, RuntimeAddress{address}, &record);
-  REQUIRE(record.chunks.size() == 1);
-  CHECK(record.chunks[0].offset == address);
-  REQUIRE(record.chunks[0].bytes.size() == kPage);
-  CHECK(record.chunks[0].bytes.front() == 0xaa);
-  CHECK(record.chunks[0].bytes.back() == 0xbb);
-  ::munmap(pages, 2 * kPage);
-}
-
 }  // namespace
 }  // namespace hbbp

@@ -9,6 +9,7 @@
 
 #include "profile/recorder.h"
 #include "support/catch.h"
+#include "support/jit_memory.h"
 #include "support/loaded_library.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_library.h"
@@ -332,6 +333,32 @@ TEST_CASE("generated code is stored around the branches of a burst") {
   CHECK(data.branches[0].to == loop);
   CHECK(data.modules[0].chunks.size() == 6);
   ::munmap(code, kPages * kPage);
+}
+
+TEST_CASE("code that replaces code in which branches were counted has branches of its own") {
+  JitMemory memory(3);
+  const uint64_t loop = memory.address() + JitMemory::kPage;
+  memory.Put(JitMemory::kPage, {0xff, 0xc9, 0x75, 0xfc});
+  Recorder recorder;
+  recorder.AddSource(Source(1000));
+  recorder.OnMapping(
+      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
+  const std::vector<TakenBranchSample> twice = {{{loop + 2}, {loop}}, {{loop + 2}, {loop}}};
+  AddBurst(&recorder, twice, 20);
+  recorder.Settle(30);
+  memory.Put(JitMemory::kPage, {0xff, 0xca, 0x75, 0xfc});
+  AddBurst(&recorder, twice, 40);
+  AddBurst(&recorder, twice, 45);
+  recorder.Settle(50);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.modules.size() == 2);
+  uint64_t numbers[2] = {};
+  for (const BranchCount& branch : data.branches) {
+    CHECK(branch.from_module == branch.to_module);
+    numbers[branch.to_module] += branch.number;
+  }
+  CHECK(numbers[0] == 2);
+  CHECK(numbers[1] == 4);
 }
 
 TEST_CASE("a cleared recorder has no bursts") {

@@ -2,16 +2,20 @@
 
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "support/catch.h"
+#include "support/jit_memory.h"
 #include "support/loaded_library.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_library.h"
@@ -335,6 +339,119 @@ TEST_CASE("a snapshot does not change any more") {
   recorder.Settle(1);
   CHECK(Describe(snapshot) == before);
   CHECK(recorder.Snapshot().counts[0].samples == 2);
+}
+
+TEST_CASE("a thread that ends before its first sample is looked at keeps its name") {
+  std::atomic<pid_t> tid{0};
+  std::atomic<bool> may_end{false};
+  std::thread thread([&] {
+    ::prctl(PR_SET_NAME, "short-lived");
+    tid = ::gettid();
+    while (!may_end) std::this_thread::yield();
+  });
+  while (tid == 0) std::this_thread::yield();
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  const auto id = static_cast<uint32_t>(tid.load());
+  recorder.NoteThread(id);
+  may_end = true;
+  thread.join();
+  recorder.OnSample(SampleAt(0x10000, 20, id));
+  recorder.Settle(30);
+  CHECK(recorder.Snapshot().threads.at(0).name == "short-lived");
+  recorder.OnThreadName(kPid, id, "renamed");
+  recorder.NoteThread(id);
+  CHECK(recorder.Snapshot().threads.at(0).name == "renamed");
+}
+
+TEST_CASE("code that replaces sampled code has samples of its own") {
+  JitMemory memory(3);
+  const uint64_t code = memory.address() + JitMemory::kPage;
+  memory.Put(JitMemory::kPage, {0x31, 0xc0, 0xc3});
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(
+      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
+  recorder.OnSample(SampleAt(code, 20));
+  recorder.Settle(30);
+  memory.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
+  recorder.OnSample(SampleAt(code, 40));
+  recorder.OnSample(SampleAt(code + 2, 50));
+  recorder.Settle(60);
+  // Such as when the JIT makes its memory writable and executable again.
+  recorder.OnMapping(
+      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 70));
+  recorder.OnSample(SampleAt(code, 80));
+  recorder.Settle(90);
+
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.modules.size() == 2);
+  CHECK(data.modules[0].path == "[anonymous]");
+  CHECK(data.modules[1].path == "[anonymous, generation 2]");
+  const auto second_byte = [&](size_t module) {
+    for (const CodeChunk& chunk : data.modules[module].chunks) {
+      if (chunk.offset == code) return chunk.bytes[1];
+    }
+    return uint8_t{0};
+  };
+  CHECK(second_byte(0) == 0xc0);
+  CHECK(second_byte(1) == 0xdb);
+  REQUIRE(data.counts.size() == 3);
+  CHECK((data.counts[0].module == 0 && data.counts[0].samples == 1));
+  CHECK((data.counts[1].module == 1 && data.counts[1].samples == 2));
+  CHECK((data.counts[2].module == 1 && data.counts[2].offset == code + 2));
+}
+
+TEST_CASE("code that the host tells of has its samples by time, and is not copied again") {
+  JitMemory memory(1);
+  const uint64_t code = memory.address();
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  recorder.OnMapping(MappingOf("//anon", code, code + JitMemory::kPage, 10));
+  const std::vector<uint8_t> older = {0x90, 0xc3}, newer = {0xc3};
+  CHECK(recorder.AddCode({code}, older, "older", 20));
+  CHECK(recorder.AddCode({code}, newer, "newer", 40));
+  recorder.OnSample(SampleAt(code, 30));
+  recorder.OnSample(SampleAt(code, 50));
+  recorder.OnSample(SampleAt(code + 100, 50));
+  recorder.Settle(60);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 3);
+  std::vector<std::string> names;
+  for (const IpCount& count : data.counts) {
+    const std::vector<CodeChunk>& chunks = data.modules[count.module].chunks;
+    REQUIRE_FALSE(chunks.empty());
+    names.push_back(chunks[0].name);
+  }
+  std::sort(names.begin(), names.end());
+  CHECK(names == std::vector<std::string>{"", "newer", "older"});
+}
+
+TEST_CASE("shared memory that holds no library is generated code, also if it was told of before") {
+  JitMemory memory(1);
+  memory.Put(0, {0x90, 0xc3});
+  const uint64_t code = memory.address();
+  const auto kind_of = [&](const std::string& path) {
+    Recorder recorder;
+    recorder.AddSource(Source(100));
+    CHECK(recorder.AddCode({code}, std::vector<uint8_t>{0x90, 0xc3}, "told", 5));
+    recorder.OnMapping(MappingOf(path, code, code + JitMemory::kPage, 10));
+    recorder.OnSample(SampleAt(code, 20));
+    recorder.OnSample(SampleAt(code + 100, 20));
+    recorder.Settle(30);
+    const ProfileData data = recorder.Snapshot();
+    REQUIRE(data.counts.size() == 2);
+    const std::vector<CodeChunk>& chunks = data.modules[data.counts[0].module].chunks;
+    const bool is_kept = !chunks.empty() && chunks[0].name == "told";
+    const ModuleKind kind = data.modules[data.counts[1].module].kind;
+    CHECK(is_kept == (kind == ModuleKind::kAnonymous));
+    return kind;
+  };
+  CHECK(kind_of("/dev/zero") == ModuleKind::kAnonymous);
+  CHECK(kind_of("/memfd:doublemapper") == ModuleKind::kAnonymous);
+  memory.Put(0, {0x7f, 'E', 'L', 'F'});
+  CHECK(kind_of("/memfd:library.so") == ModuleKind::kFile);
 }
 
 }  // namespace

@@ -55,6 +55,54 @@ TEST_CASE("samples become block counts with standard errors") {
   CHECK(twice.estimate.count == Approx(1000 / 3.0));
 }
 
+TEST_CASE("resolving that is called off leaves nothing behind, wherever it was") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  HBBP_BUILD_OR_SKIP(path);
+  ProfileData data = TinyProfile(path);
+  // Many threads, so that there are many steps.
+  const std::vector<IpCount> counts = data.counts;
+  for (uint32_t tid = 2; tid < 300; ++tid) {
+    data.threads.push_back({1, tid, "many"});
+    for (IpCount count : counts) {
+      count.thread = static_cast<uint32_t>(data.threads.size() - 1);
+      data.counts.push_back(count);
+    }
+  }
+  Normalize(&data.counts);
+  const ResolvedProfile whole(data);
+  const ResolvedProfile profile(data);
+  int last_call = 0;
+  for (int cancelled_call = 1; last_call < 100; ++cancelled_call) {
+    CAPTURE(cancelled_call);
+    CancelFlag flag;
+    int calls = 0;
+    uint64_t last_done = 0;
+    const Work work = {[&](uint64_t done, uint64_t all) {
+                         CHECK(done >= last_done);
+                         CHECK(done <= all);
+                         last_done = done;
+                         if (++calls == cancelled_call) flag.Set(true);
+                       },
+                       &flag};
+    const Status status = profile.Resolve(work);
+    last_call = calls;
+    if (status.ok()) break;
+    CHECK(status.code() == StatusCode::kCancelled);
+    CHECK(calls == cancelled_call);
+  }
+  CHECK(last_call > 5);
+  CHECK(last_call < 100);
+  REQUIRE(profile.blocks().size() == whole.blocks().size());
+  for (size_t i = 0; i < whole.blocks().size(); ++i) {
+    CHECK(profile.blocks()[i].samples == whole.blocks()[i].samples);
+    CHECK(profile.blocks()[i].estimate.count == whole.blocks()[i].estimate.count);
+  }
+  CHECK(profile.functions().size() == whole.functions().size());
+  CHECK(profile.contributions().size() == whole.contributions().size());
+  CHECK(profile.branches().size() == whole.branches().size());
+}
+
 TEST_CASE("a sample of the instruction before its address is in the block of that") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");

@@ -51,7 +51,10 @@ class SlicedRecorder {
 
   // One stream.
   void Burst(uint64_t time_ns) {
-    const std::vector<TakenBranchSample> branches(2, {{0x10020}, {0x10010}});
+    Burst(time_ns, std::vector<TakenBranchSample>(2, {{0x10020}, {0x10010}}));
+  }
+
+  void Burst(uint64_t time_ns, const std::vector<TakenBranchSample>& branches) {
     BurstSample burst;
     burst.tid = 1;
     burst.time_ns = time_ns;
@@ -131,6 +134,56 @@ TEST_CASE("too many slices become half as many, twice as wide") {
   CHECK(data.counts.size() == 626);
 }
 
+TEST_CASE("slices join when counts take too many bytes") {
+  SliceClock clock(kSlice);
+  for (uint64_t slice = 0; slice < 10; ++slice) {
+    clock.SliceAt(kBegin + slice * kSlice, [] { FAIL("there are few"); });
+  }
+  int doubled = 0;
+  size_t without_slices = 1000;
+  const auto bound = [&](size_t bytes) {
+    clock.Bound(
+        bytes, [&] { return without_slices; }, [&] { ++doubled; });
+    return clock.slices();
+  };
+  CHECK(bound(SliceClock::kMostBytes) == TimeSlices{kSlice, 10});
+  CHECK(bound(SliceClock::kMostBytes + 1) == TimeSlices{2 * kSlice, 5});
+  CHECK(doubled == 1);
+  // Much code is no reason to give slices up; many copies of it are.
+  without_slices = SliceClock::kMostBytes;
+  CHECK(bound(2 * SliceClock::kMostBytes) == TimeSlices{2 * kSlice, 5});
+  CHECK(bound(2 * SliceClock::kMostBytes + 1) == TimeSlices{4 * kSlice, 3});
+  CHECK(bound(SIZE_MAX).count == 2);
+  CHECK(bound(SIZE_MAX).count == 1);
+  CHECK(bound(SIZE_MAX) == TimeSlices{16 * kSlice, 1});
+  CHECK(doubled == 4);
+}
+
+TEST_CASE("branches that are counted again take no more memory") {
+  constexpr uint64_t kSlices = 1000, kBranches = 1200;
+  SlicedRecorder recorder;
+  std::vector<TakenBranchSample> branches;
+  for (uint64_t i = 0; i < kBranches; ++i)
+    branches.push_back({{0x10010 + 8 * i}, {0x10014 + 8 * i}});
+  for (uint64_t slice = 0; slice < kSlices; ++slice) {
+    recorder.Burst(kBegin + slice * kSlice, branches);
+    if (slice % 10 == 0) recorder.recorder().Settle(kBegin + slice * kSlice);
+  }
+  const ProfileData data = recorder.Finish();
+  CHECK(data.slices == TimeSlices{kSlice, kSlices});
+  CHECK(data.branches.size() == kSlices * kBranches);
+}
+
+TEST_CASE("times that are absurd") {
+  SlicedRecorder recorder(uint64_t{1} << 50);
+  recorder.Sample(UINT64_MAX);
+  const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(recorder.Finish()));
+  REQUIRE(parsed.ok());
+  CHECK(parsed->slices.count > 1);
+  CHECK(parsed->slices.count <= SliceClock::kMostSlices);
+  CHECK(parsed->slices.EndOf(parsed->slices.count - 1) >= UINT64_MAX - kBegin);
+}
+
 TEST_CASE("a recorder that is cleared begins its slices anew") {
   SlicedRecorder recorder;
   recorder.Sample(kBegin + 9 * kSlice);
@@ -167,45 +220,83 @@ TEST_CASE("a slice alone has what was counted in it") {
   CHECK_FALSE(SelectSlice(data, 6).has_value());
 }
 
-TEST_CASE("merged slices keep their places in time") {
+BySlice MergedBySlice(std::vector<const ProfileData*> profiles) {
+  return SamplesBySlice(MergeProfiles(profiles));
+}
+
+// Samples are in the slices {0, 1}, {2, 2}, {5, 1} of each.
+TEST_CASE("profiles of one run keep their distances") {
   const ProfileData data = SlicedProfile();
-  ProfileData later = data;
-  later.start_time_ns += 3 * kSlice + kSlice / 4;
+  ProfileData child = data;
+  child.start_time_ns += 3 * kSlice + kSlice / 4;
   ProfileData timeless = data;
   timeless.slices = {};
   for (IpCount& count : timeless.counts) count.slice = kNoSlice;
   for (BranchCount& branch : timeless.branches) branch.slice = kNoSlice;
-  const std::vector<const ProfileData*> all = {&later, &data, &timeless};
+  const std::vector<const ProfileData*> all = {&child, &data, &timeless};
   const ProfileData merged = MergeProfiles(all);
   CHECK(merged.slices == TimeSlices{kSlice, 9});
   CHECK(SamplesBySlice(merged) == BySlice{{0, 1}, {2, 2}, {3, 1}, {5, 3}, {8, 1}, {kNoSlice, 4}});
 
+  // A child of the child, and one that only the first covers.
+  ProfileData grandchild = data;
+  grandchild.start_time_ns += 8 * kSlice;
+  CHECK(MergedBySlice({&grandchild, &data, &child}) ==
+        BySlice{{0, 1}, {2, 2}, {3, 1}, {5, 3}, {8, 2}, {10, 2}, {13, 1}});
+  ProfileData parent = data;
+  parent.duration_ns = 100 * kSlice;
+  ProfileData late = data;
+  late.start_time_ns += 90 * kSlice;
+  CHECK(MergedBySlice({&parent, &child, &late}).rbegin()->first == 95);
+}
+
+TEST_CASE("images of one process keep their distances") {
+  ProfileData first = SlicedProfile();
+  first.pid = 77;
+  ProfileData second = first;
+  second.start_time_ns += 7 * kSlice;
+  CHECK(MergedBySlice({&first, &second}) ==
+        BySlice{{0, 1}, {2, 2}, {5, 1}, {7, 1}, {9, 2}, {12, 1}});
+  // The id was used again.
+  second.start_time_ns += kSecond;
+  CHECK(MergedBySlice({&first, &second}) == BySlice{{0, 2}, {2, 4}, {5, 2}});
+}
+
+TEST_CASE("runs are added up from the start of each") {
+  const ProfileData data = SlicedProfile();
+  ProfileData next = data;
+  next.start_time_ns += 7 * kSlice;
+  ProfileData tomorrow = data;
+  tomorrow.start_time_ns += 86'400 * kSecond;
+  const std::vector<const ProfileData*> runs = {&tomorrow, &data, &next};
+  const ProfileData merged = MergeProfiles(runs);
+  CHECK(merged.slices == TimeSlices{kSlice, 6});
+  CHECK(SamplesBySlice(merged) == BySlice{{0, 3}, {2, 6}, {5, 3}});
+}
+
+TEST_CASE("merged slices are as wide as the widest") {
+  const ProfileData data = SlicedProfile();
   ProfileData wide = data;
   wide.slices.width_ns *= 4;
   const std::vector<const ProfileData*> both = {&data, &wide};
   const ProfileData widened = MergeProfiles(both);
   CHECK(widened.slices == TimeSlices{4 * kSlice, 6});
   CHECK(SamplesBySlice(widened) == BySlice{{0, 4}, {1, 1}, {2, 2}, {5, 1}});
-
-  ProfileData tomorrow = data;
-  tomorrow.start_time_ns += 86'400 * kSecond;
-  const std::vector<const ProfileData*> days = {&data, &tomorrow};
-  const ProfileData of_days = MergeProfiles(days);
-  CHECK(of_days.slices.count <= SliceClock::kMostSlices);
-  CHECK(SamplesBySlice(of_days).size() == 2);
 }
 
 TEST_CASE("absurd times are merged, too") {
   ProfileData early = SlicedProfile();
   early.start_time_ns = 0;
   early.slices.width_ns = 1;
+  early.duration_ns = UINT64_MAX;
   ProfileData late = SlicedProfile();
   late.start_time_ns = UINT64_MAX;
-  late.slices.width_ns = SliceClock::kWidestNs;
+  late.slices.width_ns = uint64_t{1} << 60;
   const std::vector<const ProfileData*> both = {&early, &late};
   const ProfileData merged = MergeProfiles(both);
   CHECK(merged.slices.count <= SliceClock::kMostSlices);
   CHECK(merged.slices.count > 1);
+  CHECK(ParseProfile(SerializeProfile(merged)).ok());
 }
 
 TEST_CASE("files keep slices") {
@@ -246,7 +337,7 @@ TEST_CASE("damaged slices are an error that says what is wrong") {
     return parsed.status().message();
   };
   CHECK(message_of(kWidth, uint64_t{0}).find("slices of 0 ns") != std::string::npos);
-  CHECK(message_of(kWidth, UINT64_MAX).find("slices of") != std::string::npos);
+  CHECK(message_of(kWidth, uint64_t{1} << 62).find("slices of") != std::string::npos);
   CHECK(message_of(kCount, uint32_t{100'000}).find("100000 slices") != std::string::npos);
   CHECK(message_of(kCounts, uint64_t{2}).find("2 slices for 3 counts") != std::string::npos);
   CHECK(message_of(kFirstSlice, uint32_t{6}).find("slice 6 of 6") != std::string::npos);

@@ -113,6 +113,9 @@ class BusyBackend : public Backend {
   void Drain(SampleSink*) override { Spin(5 * kMs); }
   void Disable() override {}
   void Close() override {}
+  Status SetPeriodFactor(double, SampleSink*) override { return OkStatus(); }
+  uint64_t SamplingNs() const override { return 0; }
+  uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override {}
   int DrainIntervalMs() const override { return 1; }
 };

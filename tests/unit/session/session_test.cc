@@ -6,16 +6,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "support/catch.h"
+#include "support/cpu_work.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
 
@@ -39,6 +43,8 @@ struct Plan {
   std::function<void()> on_start = [] {};
   std::function<void(SampleSink*)> on_drain = [](SampleSink*) {};
   int drain_interval_ms = 1;
+  std::function<Status(double)> on_factor = [](double) { return OkStatus(); };
+  std::function<uint64_t()> sampling_ns = [] { return uint64_t{0}; };
 };
 
 class FakeBackend : public Backend {
@@ -82,6 +88,9 @@ class FakeBackend : public Backend {
     ++log_->closes;
     is_open_ = false;
   }
+  Status SetPeriodFactor(double factor, SampleSink*) override { return plan_.on_factor(factor); }
+  uint64_t SamplingNs() const override { return plan_.sampling_ns(); }
+  uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override {
     ++log_->forgets;
     is_open_ = false;
@@ -510,6 +519,88 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
   const ModuleRecord& module = data.modules[data.branches[0].to_module];
   CHECK(module.pinned_file != nullptr);
   CHECK(data.branches[0].to % 4096 == (code + 10) % 4096);
+}
+
+struct Told {
+  std::mutex mutex;
+  std::vector<std::string> messages;
+
+  LogSettings settings() {
+    return {[this](LogLevel, const char* text) {
+              std::lock_guard lock(mutex);
+              messages.emplace_back(text);
+            },
+            LogLevel::kInfo};
+  }
+  int Count(const std::string& words) {
+    std::lock_guard lock(mutex);
+    return static_cast<int>(std::count_if(
+        messages.begin(), messages.end(),
+        [&words](const std::string& text) { return text.find(words) != std::string::npos; }));
+  }
+};
+
+TEST_CASE("periods become longer while sampling costs more than its budget") {
+  Log log;
+  Told told;
+  std::atomic<double> factor{1};
+  const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  Plan plan;
+  plan.on_factor = [&factor](double longer) {
+    factor = longer;
+    return OkStatus();
+  };
+  // A tenth of the CPU time: what periods are is no matter.
+  plan.sampling_ns = [begin_ns] { return (ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 10; };
+  SessionSettings settings;
+  settings.backend.max_overhead = 0.01;
+  settings.log = told.settings();
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] {
+    Spin(1'000'000);
+    return factor > 10;
+  });
+  REQUIRE(session->Stop().ok());
+  const SessionInfo info = session->Info();
+  CHECK(info.period_factor == factor);
+  CHECK(info.period_changes >= 1);
+  CHECK(info.overhead_ns > info.cpu_ns / 20);
+  CHECK(told.Count("times those asked for, for a max_overhead of 0.01") ==
+        static_cast<int>(info.period_changes));
+  CHECK(session->Snapshot().sources.at(0).note.find("to keep to the budget") != std::string::npos);
+  CHECK(told.Count("samples were lost") >= 1);
+  CHECK(told.Count("held sampling back") >= 1);
+  CHECK(told.Count("a note") == 1);
+  CHECK(told.Count("stopped after") == 1);
+}
+
+TEST_CASE("where periods cannot be changed, that is told once and sampling goes on") {
+  Log log;
+  Told told;
+  std::atomic<int> asked{0};
+  const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  Plan plan;
+  plan.on_factor = [&asked](double) {
+    ++asked;
+    return MakeStatus(StatusCode::kBusy, "no descriptors");
+  };
+  plan.sampling_ns = [begin_ns] { return ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns; };
+  SessionSettings settings;
+  settings.backend.max_overhead = 0.01;
+  settings.log = told.settings();
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] {
+    Spin(1'000'000);
+    return asked > 0;
+  });
+  Spin(200'000'000);
+  REQUIRE(session->Stop().ok());
+  CHECK(asked == 1);
+  CHECK(told.Count("periods cannot be changed: no descriptors") == 1);
+  CHECK(session->Info().period_factor == 1);
+  CHECK(session->Info().samples > 0);
 }
 
 }  // namespace

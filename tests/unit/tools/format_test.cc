@@ -47,5 +47,24 @@ TEST_CASE("format: names") {
   CHECK(BaseName("") == "");
 }
 
+TEST_CASE("format: paths are short where that tells them apart") {
+  ShortNames names;
+  CHECK(names.Of("/never/added.c") == "added.c");
+  for (const char* path : {"/a/util.c", "/b/util.c", "/a/main.c", "/a/main.c", "unknown", ""}) {
+    names.Add(path);
+  }
+  CHECK(names.Of("/a/util.c") == "/a/util.c");
+  CHECK(names.Of("/b/util.c") == "/b/util.c");
+  CHECK(names.Of("/a/main.c") == "main.c");
+  CHECK(names.Of("unknown") == "unknown");
+  CHECK(names.Of("") == "");
+  // A file that was deleted is another one than the file of its path.
+  ShortNames deleted;
+  deleted.Add("/lib/x.so");
+  CHECK(deleted.Of("/lib/x.so (deleted)") == "x.so");
+  deleted.Add("/lib/x.so (deleted)");
+  CHECK(deleted.Of("/lib/x.so (deleted)") == "/lib/x.so (deleted)");
+}
+
 }  // namespace
 }  // namespace hbbp::tools

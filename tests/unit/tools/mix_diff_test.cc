@@ -33,6 +33,20 @@ TEST_CASE("what changed most comes first, whatever its sign") {
   CHECK(diff.Sorted(MixDiffOrder::kChange)[2].P() == 1);
 }
 
+TEST_CASE("rows of which nobody knows how likely they are come last by significance") {
+  MixDiff diff;
+  diff.AddBefore({"certain"}, {1, 0});
+  diff.AddAfter({"certain"}, {2, 0});
+  diff.AddBefore({"most"}, {1, 0});
+  diff.AddAfter({"most"}, {9, 0});
+  diff.AddBefore({"same"}, {5, 0});
+  diff.AddAfter({"same"}, {5, 0});
+  diff.AddBefore({"likely"}, {3, 2});
+  diff.AddAfter({"likely"}, {4, 2});
+  CHECK(Order(diff, MixDiffOrder::kChange) == "most certain likely same ");
+  CHECK(Order(diff, MixDiffOrder::kSignificance) == "likely same most certain ");
+}
+
 TEST_CASE("a row that one side lacks is 0 there, rows of one name are added up") {
   MixDiff diff;
   diff.AddBefore({"static", "f"}, {1, 3});

@@ -26,8 +26,11 @@ Report Example() {
   block.error = 0.5;
   block.source = "ebs";
   block.instructions = {{0x1000, 3, 0, "add rax, 1", 0, 17, 0}, {0x1003, 2, 1, "jne 0x1000"}};
+  block.parts = {{1, 10.0 / 3, 0.5}};
   report.blocks.push_back(block);
-  report.rest.push_back({0, kNotListed, 1, 7, 0.25});
+  report.rest.push_back({0, kNotListed, 1, 1, 7, 0.25});
+  report.threads = {{7, 7, "main", 2, 12, 1}, {7, 8, "worker", 1, 18, 2}};
+  report.tasks = {{7, 0}, {7, kNotListed}, {kNotListed, kNotListed}};
   report.mixes.push_back({"mnemonic", {"add"}, {1.5}, {0.125}});
   ReportLoop loop;
   loop.trips = std::nan("");
@@ -60,7 +63,35 @@ TEST_CASE("report: lists become columns, rows of code are short") {
   CHECK(json["rest"]["function"] == Json({-1}));
   CHECK(json["mixes"][0]["errors"] == Json({1.5}));
   CHECK(json["mixes"][0]["share_errors"] == Json({0.125}));
+  CHECK(json["rest"]["task"] == Json({1}));
   CHECK(json["tuples"] == Json::parse("[[0], [1]]"));
+}
+
+TEST_CASE("report: a block has its task, or what each task has of it") {
+  Report report = Example();
+  CHECK(Json::parse(ReportToJson(report))["blocks"]["tasks"] == Json({1}));
+  report.blocks[0].parts = {{0, 1.0 / 3, 0.125}, {2, 3, 0.5}};
+  const Json json = Json::parse(ReportToJson(report));
+  CHECK(json["blocks"]["tasks"] == Json::parse("[[[0, 0.333333, 0.125], [2, 3, 0.5]]]"));
+  CHECK(json["tasks"] == Json::parse(R"([{"pid": 7, "thread": 0}, {"pid": 7, "thread": -1},
+                                         {"pid": -1, "thread": -1}])"));
+  CHECK(json["threads"][1] == Json::parse(R"({"pid": 7, "tid": 8, "name": "worker", "samples": 1,
+                                              "instructions": 18, "error": 2})"));
+}
+
+TEST_CASE("report: slices have a row for each value") {
+  Report report = Example();
+  report.slices.width_ns = 1000;
+  report.slices.count = 3;
+  report.slices.joined = 2;
+  report.slices.samples = {4, 1};
+  report.slices.instructions = {20, 1.0 / 3};
+  report.slices.timelines = {{"mnemonic", {"add"}, {{15, 0}}, 1}};
+  CHECK(Json::parse(ReportToJson(report))["slices"] ==
+        Json::parse(R"({"width_ns": 1000, "count": 3, "joined": 2, "samples": [4, 1],
+                        "instructions": [20, 0.333333], "without_time": 0,
+                        "timelines": [{"key": "mnemonic", "values": ["add"],
+                                       "instructions": [[15, 0]], "other_values": 1}]})"));
 }
 
 TEST_CASE("report: estimates are rounded to six digits, whole ones are integers") {

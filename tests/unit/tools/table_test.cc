@@ -42,6 +42,7 @@ TEST_CASE("table: JSON has keys in the order of the columns") {
   Table table({{"name", ""}, {"count", "", Column::kCount}, {"at", "", Column::kAddress}});
   table.AddField("total", 2.5);
   table.AddRow({"x\"\xff", std::numeric_limits<double>::infinity(), uint64_t{16}});
+  table.AddNote("n");
   CHECK(table.ToJson() ==
         "{\n"
         "  \"total\": 2.5,\n"
@@ -51,6 +52,9 @@ TEST_CASE("table: JSON has keys in the order of the columns") {
         "      \"count\": null,\n"
         "      \"at\": \"0x10\"\n"
         "    }\n"
+        "  ],\n"
+        "  \"notes\": [\n"
+        "    \"n\"\n"
         "  ]\n"
         "}\n");
 }

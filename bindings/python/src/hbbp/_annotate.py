@@ -1,0 +1,138 @@
+"""The instructions of a function, with how often each ran and where in the source it is."""
+import bisect
+import difflib
+import typing
+from typing import List, Optional, Sequence, Tuple, Union
+
+from ._abi import Source, Status
+from ._errors import Error, NotFoundError
+from ._library import demangle
+from ._rows import AnnotatedLine, Block, Function, SourcePlace
+from ._tables import Table
+
+if typing.TYPE_CHECKING:
+    from ._profile import Profile
+
+
+def _without_parameters(name: str) -> str:
+    return name[:name.find('(', 1)] if '(' in name[1:] else name
+
+
+def _is_of(module_path: str, wanted: Optional[str]) -> bool:
+    return wanted is None or wanted in (module_path, module_path.rsplit('/', 1)[-1])
+
+
+def choose(profile: 'Profile', name: Optional[str], module: Optional[str]) -> Function:
+    """The hottest function of that name and module."""
+    modules = profile.modules()
+    functions = [each for each in profile.functions() if _is_of(modules[each.module].path, module)]
+    if not functions:
+        problems = [each.problem for each in modules
+                    if each.problem and each.samples and _is_of(each.path, module)]
+        raise NotFoundError(Status.ERROR_NOT_FOUND, 'no function has a count'
+                            + (f' in {module}' if module else '')
+                            + (f': {problems[0]}' if problems else ''))
+    chosen = [each for each in functions
+              if name is None or name in (each.name, each.demangled,
+                                          _without_parameters(each.demangled))]
+    if not chosen:
+        names = {_without_parameters(each.demangled) for each in functions}
+        wanted = name or ''
+        near = sorted(each for each in names if wanted in each) or difflib.get_close_matches(
+            wanted, names)
+        raise NotFoundError(Status.ERROR_NOT_FOUND, f'no function {name} has a count'
+                            + (f'; did you mean {near[0]!r}?' if near else ''))
+    return max(chosen, key=lambda each: each.instructions)
+
+
+class _Lines:
+    """Source lines of a module, asked for as seldom as possible."""
+
+    def __init__(self, profile: 'Profile', module: int) -> None:
+        self._profile = profile
+        self._module = module
+        self._place: Optional[SourcePlace] = None
+        self.problem = ''
+
+    def at(self, address: int) -> Tuple[str, int, str]:
+        """File, line, and the function that was inlined there."""
+        if self.problem:
+            return '', 0, ''
+        if self._place is None or not self._place.start <= address < self._place.end:
+            try:
+                self._place = self._profile.source_of(self._module, address)
+            except Error as error:
+                self.problem = error.message
+                return '', 0, ''
+        frames = self._place.frames
+        if not frames:
+            return '', 0, ''
+        inlined = demangle(frames[0].function) if len(frames) > 1 else ''
+        return frames[0].file, frames[0].line, inlined
+
+
+def _first_not_before(blocks: Sequence[Block], module: int, address: int) -> int:
+    low, high = 0, len(blocks)
+    while low < high:
+        middle = (low + high) // 2
+        if (blocks[middle].module, blocks[middle].start) < (module, address):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+class _Blocks:
+    """Those of a function."""
+
+    def __init__(self, profile: 'Profile', function: Function) -> None:
+        blocks = profile.blocks()
+        first = _first_not_before(blocks, function.module, function.start)
+        end = _first_not_before(blocks, function.module, function.end)
+        self._blocks = list(blocks[first:end])
+        self._starts = [block.start for block in self._blocks]
+        loops = profile.loops()
+        self._depths = [0 if loop is None else loops[loop].depth
+                        for loop in profile.loops_of_blocks()[first:end]]
+
+    def at(self, address: int) -> Tuple[Optional[Block], int]:
+        """With the depth of its loop."""
+        i = bisect.bisect_right(self._starts, address) - 1
+        if i >= 0 and address < self._blocks[i].end:
+            return self._blocks[i], self._depths[i]
+        return None, 0
+
+    def next_start(self, address: int, end: int) -> int:
+        """Of the block behind an address, not beyond the end of the function."""
+        i = bisect.bisect_right(self._starts, address)
+        return min(end, self._starts[i]) if i < len(self._starts) else end
+
+
+def annotate(profile: 'Profile', function: Union[str, Function, None],
+             module: Optional[str]) -> Table[AnnotatedLine]:
+    if not isinstance(function, Function):
+        function = choose(profile, function, module)
+    blocks = _Blocks(profile, function)
+    lines = _Lines(profile, function.module)
+    rows: List[AnnotatedLine] = []
+    address = function.start
+    while address < function.end:
+        # Where data lies between code, blocks are found again at their start.
+        limit = blocks.next_start(address, function.end)
+        try:
+            code = profile.disassemble(function.module, address)
+        except NotFoundError:
+            address += 1
+            continue
+        if code.length > limit - address:
+            address += 1
+            continue
+        block, depth = blocks.at(address)
+        file, line, inlined = lines.at(address)
+        rows.append(AnnotatedLine(
+            address, block.count if block else 0.0, block.standard_error if block else 0.0,
+            code.text, block.source if block else Source.NONE, depth, file, line, inlined))
+        address += code.length
+    notes = [lines.problem] if lines.problem else []
+    return Table(AnnotatedLine, rows, f'{function.demangled} of {function.module_name}',
+                 notes + profile._notes())

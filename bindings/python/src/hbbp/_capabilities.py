@@ -1,0 +1,42 @@
+"""What this machine, kernel and user can do, found out by trying."""
+import ctypes
+
+from . import _abi
+from ._abi import CapabilityState, Event
+from ._handle import Handle
+from ._library import check, make, sized, to_c
+from ._lists import read_list, table
+from ._rows import Capability, EventCode
+from ._tables import Table
+
+
+class Capabilities(Table[Capability]):
+    """By name: capabilities().has('branch_stack')."""
+
+    def named(self, name: str) -> Capability:
+        for capability in self:
+            if capability.name == name:
+                return capability
+        known = ', '.join(capability.name for capability in self)
+        raise KeyError(f'{name!r} is none of {known}')
+
+    def has(self, name: str) -> bool:
+        return self.named(name).state == CapabilityState.SUPPORTED
+
+
+def capabilities() -> Capabilities:
+    """Opens and closes perf events on the calling thread; takes some milliseconds."""
+    pointer = make('hbbp_capabilities_probe', _abi.hbbp_capabilities)
+    handle = Handle('capabilities', pointer)
+    try:
+        found = table(Capability, read_list(pointer, 'hbbp_capabilities', _abi.hbbp_capability))
+        return Capabilities(Capability, found._rows, 'Capabilities')
+    finally:
+        handle.close()
+
+
+def find_event(name: str) -> EventCode:
+    """An event by its code ('r20c4') or the name that libpfm4 has for it."""
+    found = sized(_abi.hbbp_event_code)
+    check('hbbp_event_find', to_c(name), ctypes.byref(found))
+    return EventCode(Event(found.event), found.type, found.config, name)

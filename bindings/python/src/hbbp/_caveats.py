@@ -1,0 +1,54 @@
+"""What everybody who reads counts of a profile has to know."""
+from typing import List, Sequence
+
+from ._abi import Source, Unit
+from ._rows import SourceInfo
+
+STREAMS = {Source.LBR, Source.SWBT}
+
+
+def _counts_executions(source: SourceInfo) -> bool:
+    if source.source in STREAMS:
+        return source.unit == Unit.TAKEN_BRANCHES
+    return source.unit in (Unit.INSTRUCTIONS, Unit.UOPS)
+
+
+def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
+    """Whether counts are proportional to something else than executions. One family of sources,
+    of samples or of streams, that counts executions gives the scale."""
+    if not is_one_scale:
+        return True
+    families = [[each for each in sources if (each.source in STREAMS) == is_streams]
+                for is_streams in (False, True)]
+    return not any(family and all(map(_counts_executions, family)) for family in families)
+
+
+def caveats_of(sources: Sequence[SourceInfo], is_one_scale: bool) -> List[str]:
+    notes = []
+    lost, throttled, unmapped = (sum(numbers) for numbers in (
+        [each.lost for each in sources], [each.throttled for each in sources],
+        [each.unmapped for each in sources]))
+    if lost:
+        notes.append(f'{lost:,} samples were lost: the kernel had no room')
+    if throttled:
+        notes.append(f'the kernel held sampling back {throttled:,} times')
+    if unmapped:
+        notes.append(f'{unmapped:,} samples or branches were in no known mapping')
+    samples = sum(each.unexplained for each in sources if each.source not in STREAMS)
+    streams = sum(each.unexplained for each in sources if each.source in STREAMS)
+    if samples:
+        notes.append(f'{samples:,} samples are in code that could not be read or decoded; '
+                     'modules() says why')
+    if streams:
+        notes.append(f'{streams:,} streams fit no path through the code; unexplained_reasons() '
+                     'says why')
+    disagreements = sum(each.disagreements for each in sources)
+    if disagreements:
+        notes.append(f'{disagreements:,} branches were predicted wrongly: tracing is not to be '
+                     'trusted here')
+    if sources and is_up_to_factor(sources, is_one_scale):
+        units = {str(each.unit).replace('-', ' ') for each in sources}
+        unit = units.pop() if len(units) == 1 else 'mixed units'
+        notes.append(f'the source counts {unit}, so counts are proportional to these and no '
+                     'numbers of executions')
+    return notes

@@ -1,0 +1,156 @@
+"""Profiles of what the host observes itself: records of perf, or samples that it has decoded."""
+import ctypes
+from typing import Any, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+
+from . import _abi
+from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, Source
+from ._handle import Handle
+from ._library import Path, check, filled, make, moved_file_array, path_to_c, sized, to_c
+from ._session import AnySession
+
+Buffer = Union[bytes, bytearray, memoryview]
+
+
+class FeedSample(NamedTuple):
+    """A sample that the host has decoded; hbbp_feed_sample tells what each kind of source needs.
+    Branches are (from, to, flags), the newest first."""
+    time_ns: int = 0
+    ip: int = 0
+    period: int = 0
+    pid: int = 0
+    tid: int = 0
+    branches: Sequence[Tuple[int, int, int]] = ()
+    ibs_registers: Sequence[int] = ()
+    ibs_capabilities: int = 0
+
+
+class FeedEvent(NamedTuple):
+    """Something that happened; hbbp_feed_event tells which fields a kind uses."""
+    kind: FeedEventKind
+    pid: int = 0
+    tid: int = 0
+    parent_pid: int = 0
+    parent_tid: int = 0
+    source: int = 0
+    time_ns: int = 0
+    address: int = 0
+    size: int = 0
+    file_offset: int = 0
+    device: int = 0
+    inode: int = 0
+    count: int = 0  # type: ignore[assignment]
+    name: Optional[str] = None
+    build_id: bytes = b''
+    code: bytes = b''
+
+
+class FedSession(AnySession):
+    """Counts what is fed, and starts no thread, no signal handler and no event (docs/feeding.md).
+    Its functions may be called from any thread, also several at once."""
+
+    def __init__(self, *, order: Union[FeedOrder, str] = FeedOrder.BY_TIME,
+                 max_waiting_bytes: int = 0, command: Optional[str] = None,
+                 host: Optional[str] = None, cpu_id: Optional[str] = None,
+                 root: Optional[Path] = None, moved_files: Optional[Mapping[str, Path]] = None,
+                 slice_ns: int = 0) -> None:
+        moved = moved_file_array(moved_files)
+        options = sized(
+            _abi.hbbp_feed_options, order=FeedOrder.of(order), max_waiting_bytes=max_waiting_bytes,
+            command=to_c(command), host=to_c(host), cpu_id=to_c(cpu_id), slice_ns=slice_ns,
+            root=None if root is None else path_to_c(root), moved_files=moved,
+            moved_file_count=len(moved))
+        self._handle = Handle('session', make('hbbp_session_create_fed', _abi.hbbp_session,
+                                              ctypes.byref(options)))
+
+    def add_source(self, kind: Union[Source, str] = Source.NONE,
+                   event: Union[Event, str] = Event.AUTO, *, perf_attr: bytes = b'',
+                   perf_ids: Sequence[int] = (), event_name: Optional[str] = None,
+                   ibs: Union[IbsKind, str] = IbsKind.NONE, include_kernel: bool = False,
+                   period: int = 0, frequency_hz: int = 0) -> int:
+        """Returns its number. With `perf_attr`, the struct perf_event_attr, it is what raw records
+        come from; otherwise `kind` and `event` say what decoded samples are."""
+        ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
+        source = sized(
+            _abi.hbbp_feed_source, perf_attr_size=len(perf_attr), perf_ids=ids,
+            perf_id_count=len(ids), event_name=to_c(event_name), kind=Source.of(kind),
+            event=Event.of(event), ibs=IbsKind.of(ibs), include_kernel=include_kernel,
+            period=period, frequency_hz=frequency_hz)
+        if perf_attr:
+            source.perf_attr = ctypes.cast(ctypes.c_char_p(perf_attr), ctypes.c_void_p)
+        index = ctypes.c_uint32()
+        with self._handle as pointer:
+            check('hbbp_session_add_fed_source', pointer, ctypes.byref(source),
+                  ctypes.byref(index))
+        return index.value
+
+    def add_ids(self, source: int, perf_ids: Sequence[int]) -> None:
+        """As when a new thread or CPU gets an event."""
+        ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
+        with self._handle as pointer:
+            check('hbbp_session_add_fed_ids', pointer, source, ids, len(ids))
+
+    def feed_perf_records(self, records: Buffer) -> int:
+        """Records as they lie in a ring buffer. Returns how many bytes are whole records; the rest
+        is to be fed again with what follows."""
+        data = bytes(records)
+        consumed = ctypes.c_size_t()
+        with self._handle as pointer:
+            check('hbbp_session_feed_perf_records', pointer, data, len(data),
+                  ctypes.byref(consumed))
+        return consumed.value
+
+    def feed_samples(self, source: int, samples: Iterable[FeedSample]) -> None:
+        """All are taken, or none."""
+        kept: List[Any] = []  # what the structs point to
+        array = _array(_abi.hbbp_feed_sample, [_sample(sample, kept) for sample in samples])
+        with self._handle as pointer:
+            check('hbbp_session_feed_samples', pointer, source, array, len(array),
+                  ctypes.sizeof(_abi.hbbp_feed_sample))
+
+    def feed_events(self, events: Iterable[FeedEvent]) -> None:
+        """All are taken, or none."""
+        array = _array(_abi.hbbp_feed_event, [_event(event) for event in events])
+        with self._handle as pointer:
+            check('hbbp_session_feed_events', pointer, array, len(array),
+                  ctypes.sizeof(_abi.hbbp_feed_event))
+
+    def finish_round(self) -> None:
+        """Every ring was emptied once since the last round."""
+        with self._handle as pointer:
+            check('hbbp_session_feed_round', pointer)
+
+    def flush(self, up_to_ns: int = _abi.HBBP_FEED_ALL) -> None:
+        """Everything that happened up to then was fed."""
+        with self._handle as pointer:
+            check('hbbp_session_feed_flush', pointer, up_to_ns)
+
+
+def _array(struct: Any, elements: List[Any]) -> 'ctypes.Array[Any]':
+    return (struct * len(elements))(*elements)  # type: ignore[no-any-return]
+
+
+def _sample(sample: FeedSample, kept: List[Any]) -> Any:
+    branches = (_abi.hbbp_branch_entry * len(sample.branches))()
+    for entry, branch in zip(branches, sample.branches):
+        setattr(entry, 'from', branch[0])
+        entry.to, entry.flags = branch[1:]
+    registers = (ctypes.c_uint64 * len(sample.ibs_registers))(*sample.ibs_registers)
+    kept += [branches, registers]
+    return filled(
+        _abi.hbbp_feed_sample, time_ns=sample.time_ns, ip=sample.ip, period=sample.period,
+        pid=sample.pid, tid=sample.tid,
+        branches=branches if len(branches) else None, branch_count=len(branches),
+        ibs_registers=registers if len(registers) else None, ibs_register_count=len(registers),
+        ibs_capabilities=sample.ibs_capabilities)
+
+
+def _octets(data: bytes) -> Any:
+    return (ctypes.c_uint8 * len(data)).from_buffer_copy(data) if data else None
+
+
+def _event(event: FeedEvent) -> Any:
+    fields = event._asdict()
+    fields.update(kind=FeedEventKind(event.kind), name=to_c(event.name),
+                  build_id=_octets(event.build_id), build_id_size=len(event.build_id),
+                  code=_octets(event.code))
+    return filled(_abi.hbbp_feed_event, **fields)

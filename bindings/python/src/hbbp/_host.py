@@ -1,0 +1,67 @@
+"""What a host gives to the library: flags and progress of long work, and where messages go."""
+from typing import Any, Callable, List, Optional, TypeVar
+
+from . import _abi
+from ._abi import LogLevel
+from ._errors import CancelledError
+from ._handle import Handle, Owner
+from ._library import function, make, text
+
+Progress = Callable[[int, int], None]
+Log = Callable[[LogLevel, str], None]
+Result = TypeVar('Result')
+
+# The types of functions that the C ABI takes.
+PROGRESS: Any = dict(_abi.hbbp_work_options._fields_)['progress']
+LOG: Any = dict(_abi.hbbp_session_options._fields_)['log']
+
+
+class Cancel(Owner):
+    """A flag that calls off long work, for any number of functions in any threads: they raise
+    CancelledError soon after it was set."""
+
+    def __init__(self) -> None:
+        self._handle = Handle('cancel', make('hbbp_cancel_create', _abi.hbbp_cancel))
+
+    def set(self) -> None:
+        with self._handle as pointer:
+            function('hbbp_cancel_set')(pointer, 1)
+
+    def clear(self) -> None:
+        with self._handle as pointer:
+            function('hbbp_cancel_set')(pointer, 0)
+
+    def is_set(self) -> bool:
+        with self._handle as pointer:
+            return bool(function('hbbp_cancel_is_set')(pointer))
+
+
+def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
+             cancel: Optional[Cancel]) -> Result:
+    """Calls `work` with a progress function of the C ABI and a flag. What `progress` raises, an
+    interrupt from the keyboard included, sets the flag and is raised here."""
+    flag = cancel or Cancel()
+    raised: List[BaseException] = []
+
+    def tell(done: int, everything: int, _: Any) -> None:
+        try:
+            if progress is not None and not raised:
+                progress(done, everything)
+        except BaseException as error:
+            raised.append(error)
+            flag.set()
+
+    try:
+        with flag._handle as pointer:
+            result = work(PROGRESS(tell), pointer)
+    except CancelledError:
+        if raised:
+            raise raised[0] from None
+        raise
+    if raised:
+        raise raised[0]
+    return result
+
+
+def log_function(log: Log) -> Any:
+    return LOG(lambda level, message, _: log(LogLevel(level), text(message)))

@@ -1,0 +1,332 @@
+"""Rows of the tables: the structs of the C ABI as named tuples. include/hbbp/*.h tells more of each
+field; addresses are those of the ELF file, as objdump prints them, and indexes are into the list
+of the same profile that is called so."""
+from typing import List, NamedTuple, Optional, Tuple, Union
+
+from ._abi import (CapabilityState, EbsMethod, Estimator, Event, Flow, ModuleCode, ModuleKind,
+                   PeriodMode, Source, TripBasis, Unit)
+from ._library import demangle
+
+
+class Module(NamedTuple):
+    """A mapped file, the vdso, generated code, or a kernel."""
+    kind: ModuleKind
+    code: ModuleCode  # how its code was found when blocks were asked for
+    build_id: str  # hexadecimal; empty if there is none
+    path: str  # as mapped
+    problem: str  # why the code is missing; else empty
+    samples: int
+    patched_bytes: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit('/', 1)[-1]
+
+
+class Thread(NamedTuple):
+    pid: int
+    tid: int
+    name: str
+    samples: int
+
+
+class SourceInfo(NamedTuple):
+    """One source of a profile: what was asked for, and what came of it."""
+    source: Source
+    event: Event
+    period_mode: PeriodMode
+    unit: Unit
+    include_kernel: bool
+    period: int
+    frequency_hz: int
+    samples: int
+    lost: int
+    throttled: int
+    unmapped: int
+    note: str
+    bursts: int
+    taken_branches: int
+    breakpoints: int
+    lookahead_instructions: int
+    decoded_instructions: int
+    handler_ns: int
+    verified_branches: int
+    disagreements: int
+    mode: str
+    rung: str
+    event_name: str
+    precise_ip: int
+    ebs_method: EbsMethod
+    smallest_period: int
+    largest_period: int
+    unexplained: int  # samples in no block, or streams that no path explains
+    superseded: int  # samples in blocks that streams of another source count
+
+
+class Counter(NamedTuple):
+    name: str
+    value: int
+
+
+class Block(NamedTuple):
+    """A basic block and how often it ran."""
+    module: int
+    start: int
+    end: int
+    instruction_count: int
+    function: Optional[int]
+    source: Source  # whose count was used
+    is_biased: bool
+    count: float  # type: ignore[assignment]
+    standard_error: float
+    samples: int
+    bias_ratio: float
+    bias_chance: float
+    module_name: str
+    function_name: str
+
+    @property
+    def instructions(self) -> float:
+        """That were executed in it."""
+        return self.count * self.instruction_count
+
+
+class Function(NamedTuple):
+    module: int
+    start: int
+    end: int
+    name: str  # as the symbol table has it
+    instructions: float
+    standard_error: float
+    samples: int
+    module_name: str
+
+    @property
+    def demangled(self) -> str:
+        return demangle(self.name)
+
+
+class Branch(NamedTuple):
+    """A taken branch. Without a module, its address is of no known mapping."""
+    from_module: Optional[int]
+    from_address: Optional[int]
+    to_address: Optional[int]
+    to_module: Optional[int]
+    samples: int
+    count: float  # type: ignore[assignment]
+    oldest: int
+    oldest_expected: float
+
+
+class Loop(NamedTuple):
+    module: int
+    function: int
+    parent: Optional[int]
+    depth: int
+    is_irreducible: bool
+    blocks: int
+    trip_basis: TripBasis
+    header: int
+    entries: float
+    entries_error: float
+    iterations: float
+    iterations_error: float
+    trip_count: float
+    trip_count_error: float
+    trip_count_by_branches: float
+    trip_count_by_branches_error: float
+    trip_count_by_counts: float
+    trip_count_by_counts_error: float
+    instructions: float
+    instructions_error: float
+    own_instructions: float
+    own_instructions_error: float
+    function_name: str
+
+
+class Slice(NamedTuple):
+    """Of time, after the start of the profile."""
+    start_ns: int
+    end_ns: int
+    samples: int
+
+
+class MixRow(NamedTuple):
+    """Executed instructions; what is not a key is None, or an empty string."""
+    module: Optional[int]
+    function: Optional[int]
+    thread: Optional[int]
+    mnemonic: str
+    instructions: float
+    standard_error: float
+    share: float
+    slice: Optional[int]
+    module_name: str
+    function_name: str
+
+
+class Ratio(NamedTuple):
+    is_known: bool  # whether this profile can tell
+    group: str
+    name: str
+    value: float
+    unit: str
+    standard_error: float
+
+
+class IbsSum(NamedTuple):
+    module: int
+    function: Optional[int]
+    event: str
+    address: Optional[int]
+    sum: int
+
+
+class IbsBucket(NamedTuple):
+    """Samples whose latency was in [first_cycles, end_cycles)."""
+    latency: str
+    first_cycles: int
+    end_cycles: int
+    samples: int
+
+
+class IbsLine(NamedTuple):
+    """Accesses of a thread to 64 bytes of memory."""
+    pid: int
+    tid: int
+    address: int
+    loads: int
+    stores: int
+    misses: int
+    miss_cycles: int
+
+
+class Capability(NamedTuple):
+    state: CapabilityState
+    name: str
+    detail: str  # what was found
+    advice: str  # what to change to get it
+
+
+class ProfileInfo(NamedTuple):
+    pid: int
+    start_time_ns: int  # since 1970
+    duration_ns: int
+    command: str
+    host: str
+    samples: int
+    lost: int
+    throttled: int
+    unmapped: int
+
+
+class SessionInfo(NamedTuple):
+    running: bool
+    samples: int
+    lost: int
+    throttled: int
+    duration_ns: int
+    waiting: int
+    dropped: int
+    cpu_ns: int  # of what is profiled
+    overhead_ns: int  # that sampling took
+    recent_overhead: float  # a fraction
+    period_factor: float  # periods are so many times those asked for
+    period_changes: int
+    memory_bytes: int
+    peak_memory_bytes: int
+
+
+class EstimatorInfo(NamedTuple):
+    estimator: Estimator
+    ebs_scale: float
+    streams_scale: float
+    is_one_scale: bool
+
+
+class SourceFrame(NamedTuple):
+    """A function at an address: the innermost that was inlined there, or one around it."""
+    line: int  # 0: of no line
+    column: int
+    file: str
+    function: str  # as the linker knows it
+
+
+class SourcePlace(NamedTuple):
+    """What is the same for all addresses of [start, end)."""
+    start: int
+    end: int
+    frames: Tuple[SourceFrame, ...]  # innermost first; empty if nothing is known
+
+
+class Instruction(NamedTuple):
+    length: int
+    address: int
+    mnemonic: str
+
+
+class Disassembly(NamedTuple):
+    length: int
+    address: int
+    target: Optional[int]  # of a branch, if the code alone gives it
+    flow: Flow
+    text: str
+
+
+class EventCode(NamedTuple):
+    """An event of the kernel or the PMU, for Session."""
+    event: Event
+    type: int
+    config: int
+    name: str
+
+
+class AnnotatedLine(NamedTuple):
+    """An instruction of a function, how often it ran, and where in the source it is."""
+    address: int
+    count: float  # type: ignore[assignment]  # executions; 0 if it was never seen
+    standard_error: float
+    text: str
+    source: Source
+    loop_depth: int
+    file: str
+    line: int
+    inlined: str  # the innermost function, if it is another one that was inlined
+
+
+class Measured(NamedTuple):
+    """A number of a pivot; its share is of all that the condition let through."""
+    value: float
+    standard_error: float
+    share: float
+    share_error: float
+
+
+class Label(NamedTuple):
+    """What a row or column of a pivot is called."""
+    text: str  # functions as the symbol table has them
+    number: Optional[int]  # of addresses, threads, widths, ...
+    index: Optional[int]  # type: ignore[assignment]  # in the profile's list
+    name: str  # for people: functions demangled
+
+    @property
+    def value(self) -> Union[str, int]:
+        return self.name if self.number is None else self.number
+
+
+class DiffRow(NamedTuple):
+    """A row of two mixes: z is the change by its error, p how likely that is by chance."""
+    labels: Tuple[str, ...]
+    before: float
+    before_error: float
+    after: float
+    after_error: float
+    change: float
+    change_error: float
+    z: float
+    p: Optional[float]  # None: nothing is known of a change without an error
+
+
+NAMES: List[str] = [name for name, value in list(globals().items())
+                    if isinstance(value, type) and issubclass(value, tuple)]

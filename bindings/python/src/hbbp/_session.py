@@ -1,0 +1,147 @@
+"""Sessions: profile the calling process."""
+import atexit
+import ctypes
+import warnings
+import weakref
+from types import TracebackType
+from typing import Optional, Sequence, Type, Union
+
+from . import _abi
+from ._abi import EbsMethod, Event, LogLevel, PeriodMode, Source, TraceMode
+from ._capabilities import find_event
+from ._handle import Handle, Owner
+from ._host import Log, log_function
+from ._library import check, make, sized, to_c
+from ._lists import fetch
+from ._profile import Profile
+from ._rows import EventCode, SessionInfo
+
+
+class AnySession(Owner):
+    """What sessions of all kinds have."""
+
+    def profile(self) -> Profile:
+        """All that was counted so far. A session that runs goes on undisturbed."""
+        with self._handle as pointer:
+            return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer))
+
+    def info(self) -> SessionInfo:
+        """What it is doing right now."""
+        with self._handle as pointer:
+            return fetch(SessionInfo, _abi.hbbp_session_info, 'hbbp_session_get_info', pointer)
+
+
+_with_log: 'weakref.WeakSet[Session]' = weakref.WeakSet()
+
+
+@atexit.register
+def _close_those_with_a_log() -> None:
+    """Their threads must not call Python when it has ended."""
+    for session in list(_with_log):
+        session.close()
+
+
+class Session(AnySession):
+    """Samples every thread of this process, or of another one, from start to stop.
+
+        with hbbp.Session() as session:
+            work()
+        print(session.profile().mix())
+
+    The end of the `with` stops it; the profile is asked for afterwards, or at any time meanwhile.
+    Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
+    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto' or
+    'ebs-and-swbt'. `event` may be that of find_event, or a name or code that it knows.
+    `log` is given a LogLevel and a line, in whatever thread; `threads` are ids of gettid, instead
+    of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
+    keeps by longer periods. Its functions may be called from any thread.
+    """
+
+    def __init__(self, source: Union[Source, str] = Source.NONE, *,
+                 event: Union[Event, EventCode, str] = Event.AUTO,
+                 period_mode: Union[PeriodMode, str] = PeriodMode.PRIME, period: int = 0,
+                 frequency_hz: int = 0, include_kernel: bool = False, buffer_bytes: int = 0,
+                 trace_mode: Union[TraceMode, str] = TraceMode.LOOKAHEAD, burst_branches: int = 0,
+                 branch_period: int = 0, expected_seconds: int = 0, pid: int = 0,
+                 ebs_method: Union[EbsMethod, str] = EbsMethod.AUTO, imprecise: bool = False,
+                 slice_ns: int = 0, log: Optional[Log] = None,
+                 log_level: Union[LogLevel, str] = LogLevel.INFO,
+                 threads: Sequence[int] = (), max_overhead: float = 0.0,
+                 max_memory: int = 0) -> None:
+        self._log = None if log is None else log_function(log)  # as long as the session
+        ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
+        code = _event_code(event)
+        options = sized(
+            _abi.hbbp_session_options, source=Source.of(source), event=code.event,
+            period_mode=PeriodMode.of(period_mode), period=period, frequency_hz=frequency_hz,
+            include_kernel=include_kernel, buffer_bytes=buffer_bytes,
+            trace_mode=TraceMode.of(trace_mode), burst_branches=burst_branches,
+            branch_period=branch_period, expected_seconds=expected_seconds, pid=pid,
+            event_name=to_c(code.name or None), event_type=code.type, event_config=code.config,
+            ebs_method=EbsMethod.of(ebs_method), imprecise=imprecise, slice_ns=slice_ns,
+            log_level=LogLevel.of(log_level), thread_count=len(threads), threads=ids,
+            max_overhead=max_overhead, max_memory=max_memory)
+        if self._log is not None:
+            options.log = self._log
+        self._handle = Handle('session', make('hbbp_session_create', _abi.hbbp_session,
+                                              ctypes.byref(options)))
+        if self._log is not None:
+            _with_log.add(self)
+
+    def start(self) -> None:
+        """A stopped session may be started again; its counts go on."""
+        with self._handle as pointer:
+            check('hbbp_session_start', pointer)
+
+    def stop(self) -> None:
+        """Collects what is in the buffers; no event, no thread, no descriptor is left."""
+        with self._handle as pointer:
+            check('hbbp_session_stop', pointer)
+
+    def add_code(self, address: int, size: int, *, code: Optional[bytes] = None,
+                 name: Optional[str] = None, time_ns: int = 0) -> None:
+        """Code that this process has generated: samples there count for it from now on, or from
+        `time_ns` of CLOCK_MONOTONIC. Without `code` its bytes are read where they run."""
+        if code is not None and len(code) != size:
+            raise ValueError(f'code of {len(code)} bytes for a size of {size}')
+        region = sized(_abi.hbbp_code_region, address=address, size=size, name=to_c(name),
+                       time_ns=time_ns)
+        if code is not None:
+            region.code = ctypes.cast(ctypes.c_char_p(code), ctypes.c_void_p)
+        with self._handle as pointer:
+            check('hbbp_session_add_code', pointer, ctypes.byref(region))
+
+    @property
+    def is_running(self) -> bool:
+        return not self.is_closed and self.info().running
+
+    def __enter__(self) -> 'Session':
+        self.start()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], value: Optional[BaseException],
+                 traceback: Optional[TracebackType]) -> None:
+        if self.is_running:
+            self.stop()
+
+    def __del__(self) -> None:
+        handle = getattr(self, '_handle', None)
+        if handle is not None and self.is_running:
+            warnings.warn('a hbbp.Session was still running when its last reference went',
+                          ResourceWarning, source=self)
+        super().__del__()
+
+    def __repr__(self) -> str:
+        if self.is_closed:
+            return '<Session, closed>'
+        info = self.info()
+        return (f'<Session, {"running" if info.running else "stopped"}, {info.samples:,} samples '
+                f'in {info.duration_ns / 1e9:.3g} s>')
+
+
+def _event_code(event: Union[Event, EventCode, str]) -> EventCode:
+    if isinstance(event, EventCode):
+        return event
+    if isinstance(event, str) and event.upper().replace('-', '_') not in Event.__members__:
+        return find_event(event)
+    return EventCode(Event.of(event), 0, 0, '')

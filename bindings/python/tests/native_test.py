@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Native code that Python calls: its functions, blocks, loops, instructions and source lines."""
+import ctypes
+import gc
+import shutil
+import subprocess
+import unittest
+
+import hbbp
+
+import support
+
+CODE = '''\
+static inline unsigned mixed(unsigned value) {
+  return value * 2654435761u ^ value >> 7;  /* line 2 */
+}
+
+unsigned crunch(unsigned rounds) {
+  unsigned value = 1;
+  for (unsigned i = 0; i < rounds; i++) {
+    value = mixed(value + i);  /* line 8 */
+  }
+  return value;
+}
+'''
+ROUNDS = 100_000_000
+
+
+@support.needs_events
+class NativeTest(support.FolderTest):
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which('cc'):
+            raise unittest.SkipTest('there is no cc')
+
+    def setUp(self):
+        super().setUp()
+        source, self.library = self.folder / 'crunch.c', self.folder / 'libcrunch.so'
+        source.write_text(CODE)
+        subprocess.run(['cc', '-O1', '-g', '-shared', '-fPIC', '-Wl,--build-id', source, '-o',
+                        self.library], check=True)
+        self.profile = self.profiled(self.library)
+
+    def profiled(self, library):
+        crunch = ctypes.CDLL(str(library)).crunch
+        with hbbp.Session('ebs', event='task-clock', period=support.PERIOD_NS) as session:
+            crunch(ROUNDS)
+        return session.profile()
+
+    def test_function_blocks_and_instructions(self):
+        function = self.profile.functions().top(1, 'instructions')[0]
+        self.assertEqual((function.name, function.module_name), ('crunch', 'libcrunch.so'))
+        pivot = self.profile.pivot('mnemonic', where='function = crunch', sort='instructions')
+        self.assertGreater(self.profile.pivot(where='function = crunch').total().share, 0.8)
+        self.assertIn('imul', [row[0].text for row in pivot.rows])
+        block = self.profile.blocks().top(1, 'count')[0]
+        self.assertEqual(block.function_name, 'crunch')
+        loop = self.profile.loops().top(1, 'own_instructions')[0]
+        self.assertEqual((loop.function_name, loop.depth), ('crunch', 1))
+        self.assertEqual(loop.header, block.start)
+
+    def test_source_lines(self):
+        listing = self.profile.annotate('crunch', module='libcrunch.so')
+        hot = [line for line in listing if line.count > 0]
+        self.assertTrue(all(line.loop_depth == 1 for line in hot), listing)
+        multiply, = [line for line in hot if line.text.startswith('imul')]
+        if multiply.line == 0 and any('libdw' in note for note in listing.notes):
+            self.skipTest(listing.notes[0])
+        self.assertTrue(multiply.file.endswith('crunch.c'), multiply)
+        self.assertEqual((multiply.line, multiply.inlined), (2, 'mixed'))
+        module = self.profile.functions().top(1, 'instructions')[0].module
+        place = self.profile.source_of(module, multiply.address)
+        self.assertEqual([(frame.function, frame.line) for frame in place.frames],
+                         [('mixed', 2), ('crunch', 8)])
+        self.assertTrue(place.start <= multiply.address < place.end)
+        self.assertEqual(self.profile.source_problem(module), '')
+        lines = self.profile.pivot('line', where='function = crunch').rows
+        self.assertTrue(any(label.text.endswith('crunch.c:2') or label.number == 2
+                            for row in lines for label in row), lines)
+
+    @unittest.skipUnless(shutil.which('objcopy'), 'there is no objcopy')
+    def test_debug_information_elsewhere(self):
+        separate = self.folder / 'separate.debug'
+        subprocess.run(['objcopy', '--only-keep-debug', self.library, separate], check=True)
+        subprocess.run(['objcopy', '--strip-debug', self.library, self.folder / 'libbare.so'],
+                       check=True)
+        profile = self.profiled(self.folder / 'libbare.so')
+        function = profile.functions().top(1, 'instructions')[0]
+        with self.assertRaisesRegex(hbbp.NotFoundError, 'libbare.so'):
+            profile.source_of(function.module, function.start)
+        build_id = profile.modules()[function.module].build_id
+        place = self.folder / '.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        place.parent.mkdir(parents=True)
+        separate.rename(place)
+        profile.set_source_options(debug_root=self.folder)
+        frames = profile.source_of(function.module, function.start).frames
+        self.assertEqual(frames[-1].function, 'crunch')
+
+    def test_part_outlives_the_whole(self):
+        told = []
+        self.profile.set_source_options(
+            progress=lambda module, done, total: told.append((module, done, total)))
+        part = self.profile.select_thread(self.profile.threads().top(1, 'samples')[0].tid)
+        self.profile.close()
+        del self.profile
+        gc.collect()
+        self.assertTrue(any(line.line for line in part.annotate('crunch')))
+        self.assertTrue(all(done <= total for _, done, total in told), told)
+
+    def test_file_is_gone_and_the_profile_stays(self):
+        before = self.profile.blocks()
+        self.library.unlink()
+        saved = self.folder / 'saved.hbbp'
+        self.profile.save(saved)
+        self.assertEqual(hbbp.load(saved).blocks(), before)
+        module = hbbp.load(saved).modules()[before.top(1, 'count')[0].module]
+        self.assertEqual(module.code, hbbp.ModuleCode.PROFILE)
+
+
+if __name__ == '__main__':
+    support.main(__name__)

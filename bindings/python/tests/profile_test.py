@@ -1,0 +1,541 @@
+#!/usr/bin/env python3
+"""Profiles: what was fed comes out, and what the command says of a profile the package says too."""
+import collections
+import ctypes
+import enum
+import math
+import os
+import pathlib
+import unittest
+
+import hbbp
+from hbbp import _abi
+
+import support
+
+STREAMS = support.ROOT / 'tests' / 'fuzz' / 'corpus' / 'profile_file' / 'file_of_streams'
+
+
+def interrupt(done, everything):
+    raise KeyboardInterrupt
+
+
+class FedTest(unittest.TestCase):
+    """Of a loop of two instructions and a return, sampled by instructions."""
+
+    def setUp(self):
+        self.profile = support.fed_profile(loop_samples=30, return_samples=5, period=1000)
+
+    def test_counts_are_what_was_fed(self):
+        loop, ending = self.profile.blocks()
+        self.assertEqual((loop.start, loop.end, loop.instruction_count),
+                         (support.LOOP_ADDRESS, support.LOOP_ADDRESS + 4, 2))
+        self.assertEqual((loop.count, loop.samples), (30 * 1000 / 2, 30))
+        self.assertAlmostEqual(loop.standard_error, 1000 * math.sqrt(30) / 2)
+        self.assertEqual((ending.count, ending.instructions), (5000, 5000))
+        self.assertEqual((loop.source, loop.is_biased), (hbbp.Source.EBS, False))
+        self.assertEqual(loop.function_name, 'hot')
+        self.assertEqual(self.profile.functions()[0].instructions, 35000)
+
+    def test_info_and_sources(self):
+        info = self.profile.info()
+        self.assertEqual((info.command, info.samples, info.lost), ('fed', 35, 0))
+        source, = self.profile.sources()
+        self.assertEqual((source.source, source.event, source.unit, source.period),
+                         (hbbp.Source.EBS, hbbp.Event.INSTRUCTIONS, hbbp.Unit.INSTRUCTIONS, 1000))
+        self.assertEqual((source.unexplained, source.superseded), (0, 0))
+        self.assertEqual(self.profile.caveats(), [])
+        thread, = self.profile.threads()
+        self.assertEqual((thread.pid, thread.tid, thread.samples), (support.PID, support.PID, 35))
+        reasons = self.profile.unexplained_reasons(0)
+        self.assertIn('no-code', [reason.name for reason in reasons])
+        self.assertEqual(sum(reason.value for reason in reasons), 0)
+        module = self.profile.modules()[self.profile.blocks()[0].module]
+        self.assertEqual((module.kind, module.code, module.build_id, module.problem),
+                         (hbbp.ModuleKind.ANONYMOUS, hbbp.ModuleCode.PROFILE, '', ''))
+
+    def test_mix(self):
+        mix = self.profile.mix()
+        self.assertEqual({row.mnemonic: row.instructions for row in mix},
+                         {'dec': 15000, 'jne': 15000, 'ret': 5000})
+        self.assertEqual(mix.total, 35000)
+        row = self.profile.mix(['function', 'thread'])[0]
+        self.assertEqual((row.function, row.thread, row.module, row.mnemonic, row.function_name),
+                         (0, 0, None, '', 'hot'))
+        with self.assertRaisesRegex(ValueError, "'line' is no key of mixes"):
+            self.profile.mix('line')
+
+    def test_pivot(self):
+        pivot = self.profile.pivot('mnemonic', 'function', 'instructions,bytes',
+                                   where='mnemonic != ret')
+        self.assertEqual([row[0].text for row in pivot.rows], ['dec', 'jne'])
+        self.assertEqual(pivot.columns[0][0].name, 'hot')
+        self.assertEqual(pivot.cell(0, 0, 'bytes').value, 30000)
+        self.assertEqual(pivot.total().value, 30000)
+        self.assertEqual(pivot.cell(1).share, 0.5)
+        everything = self.profile.pivot('', top=1)
+        self.assertEqual((everything.rows, everything.total().value), ([()], 35000))
+        top = self.profile.pivot(top=1)
+        self.assertEqual((len(top), top.row_count_in_all), (1, 3))
+        with self.assertRaises(IndexError):
+            top.cell(1)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'mnemonic'):
+            self.profile.pivot('mnemonics')
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'column'):
+            self.profile.pivot(where='mnemonic !')
+        address, = self.profile.pivot('address', where='mnemonic = ret').rows
+        self.assertEqual(address[-1].number, support.LOOP_ADDRESS + 4)
+
+    def test_taxonomy(self):
+        self.assertIn('stack', hbbp.Taxonomy().groups()['groups'])
+        own = hbbp.Taxonomy('[round]\nturn: mnemonic in (dec, jne)\nend: mnemonic = ret\n')
+        self.assertEqual(own.groups(), {'round': ['turn', 'end']})
+        pivot = self.profile.pivot('round', taxonomy=own)
+        own.close()
+        self.assertEqual([(row[0].text, pivot.cell(i).value) for i, row in enumerate(pivot.rows)],
+                         [('turn', 30000), ('end', 5000)])
+        with self.assertRaises(hbbp.InvalidStateError):
+            self.profile.pivot('round', taxonomy=own)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'line|1:'):
+            hbbp.Taxonomy('nonsense')
+        with self.assertRaises(hbbp.NotFoundError):
+            hbbp.Taxonomy.load('/nowhere/groups')
+
+    def test_ratios(self):
+        ratios = {ratio.name: ratio for ratio in self.profile.ratios()}
+        self.assertGreater(len(ratios), 5)
+        shares = [ratio for ratio in ratios.values() if 'branch' in ratio.name and ratio.is_known]
+        self.assertTrue(shares)
+
+    def test_annotate(self):
+        listing = self.profile.annotate()
+        self.assertEqual([(line.text.split()[0], line.count, line.loop_depth) for line in listing],
+                         [('dec', 15000, 1), ('jne', 15000, 1), ('ret', 5000, 0)])
+        self.assertEqual(listing, self.profile.annotate('hot'))
+        self.assertEqual(listing, self.profile.annotate(self.profile.functions()[0]))
+        with self.assertRaisesRegex(hbbp.NotFoundError, "did you mean 'hot'"):
+            self.profile.annotate('ho')
+        with self.assertRaisesRegex(hbbp.NotFoundError, 'no function has a count in libm'):
+            self.profile.annotate(module='libm.so.6')
+
+    def test_code(self):
+        block = self.profile.blocks()[0]
+        self.assertEqual(self.profile.find_block(block.module, block.start + 2), block)
+        self.assertEqual(self.profile.decode(block.module, block.start).mnemonic, 'dec')
+        branch = self.profile.disassemble(block.module, block.start + 2)
+        self.assertEqual((branch.target, branch.flow, branch.length),
+                         (block.start, hbbp.Flow.CONDITIONAL, 2))
+        self.assertIsNone(self.profile.disassemble(block.module, block.start).target)
+        with self.assertRaises(LookupError):
+            self.profile.decode(99, 0)
+        with self.assertRaises(hbbp.UnsupportedError):
+            self.profile.source_of(block.module, block.start)
+
+    def test_numbers_that_c_does_not_hold(self):
+        module = self.profile.blocks()[0].module
+        for refused in (lambda: self.profile.decode(module + 2**32, support.LOOP_ADDRESS),
+                        lambda: self.profile.decode(module, -1),
+                        lambda: self.profile.select_slice(2**64),
+                        lambda: support.fed_profile(period=-1),
+                        lambda: support.fed_profile(tid=2**32),
+                        lambda: hbbp.Session(period=2**70)):
+            with self.assertRaisesRegex(ValueError, '[0-9] is out of range'):
+                refused()
+
+    def test_loops(self):
+        loop, = self.profile.loops()
+        self.assertEqual((loop.header, loop.depth, loop.parent, loop.own_instructions),
+                         (support.LOOP_ADDRESS, 1, None, 30000))
+        self.assertEqual(self.profile.loops_of_blocks(), [0, None])
+
+    def test_estimators(self):
+        self.assertEqual(self.profile.estimator().estimator, hbbp.Estimator.EBS)
+        self.profile.set_estimator('flow')
+        self.assertEqual(self.profile.estimator().estimator, hbbp.Estimator.FLOW)
+        with self.assertRaises(hbbp.BadFormatError):
+            self.profile.set_estimator('tree', '{"nonsense": 1}')
+        self.assertIn('length', hbbp.feature_names())
+
+    def test_merge_and_select(self):
+        other = support.fed_profile(loop_samples=10, return_samples=0, tid=4712)
+        both = hbbp.merge([self.profile, other])
+        self.assertEqual(both.info().samples, 45)
+        self.assertEqual(both.select_thread(4712).info().samples, 10)
+        self.assertEqual([block.count for block in both.select_thread(support.PID).blocks()],
+                         [15000, 5000])
+        with self.assertRaises(hbbp.NotFoundError):
+            both.select_thread(1)
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            hbbp.merge([])
+
+    def test_diff(self):
+        after = support.fed_profile(loop_samples=30, return_samples=20)
+        diff = hbbp.diff(self.profile, after)
+        ret = diff[0]
+        self.assertEqual(ret.labels, ('ret',))
+        self.assertAlmostEqual(ret.before, 5 / 35)
+        self.assertAlmostEqual(ret.after, 20 / 50)
+        self.assertTrue(0 < ret.p < 0.05, ret)
+        absolute = hbbp.diff(self.profile, after, ['function', 'mnemonic'], absolute=True)
+        self.assertEqual(absolute[0].labels, ('hot', 'ret'))
+        self.assertEqual(absolute[0].change, 15000)
+        same = hbbp.diff(self.profile, self.profile)
+        self.assertEqual([(row.change, row.p) for row in same], [(0, 1)] * 3)
+
+    def test_closed_profile(self):
+        blocks = self.profile.blocks()
+        with self.profile as profile:
+            pass
+        self.assertIn('closed', repr(profile))
+        self.assertEqual(blocks[0].function_name, 'hot')
+        for use in (profile.blocks, profile.mix, profile.info, profile.annotate):
+            with self.assertRaises(hbbp.InvalidStateError):
+                use()
+
+    def test_streams(self):
+        with hbbp.FedSession(order='as-fed', slice_ns=1_000_000) as session:
+            session.feed_events([support.generated_code()])
+            source = session.add_source('lbr', 'taken-branches', period=100)
+            back = (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS, 0)
+            session.feed_samples(source, [
+                hbbp.FeedSample(pid=support.PID, tid=support.PID, branches=[back] * 5)])
+            session.flush()
+            profile = session.profile()
+        branch, = profile.branches()
+        self.assertEqual((branch.from_address, branch.to_address),
+                         (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS))
+        self.assertEqual(profile.blocks()[0].count, 100)
+        self.assertEqual(profile.loops()[0].trip_basis, hbbp.TripBasis.UNKNOWN)
+
+
+class FeedErrorsTest(unittest.TestCase):
+
+    def test_records_and_errors(self):
+        session = hbbp.FedSession()
+        with self.assertRaises(hbbp.InvalidStateError):
+            session.feed_perf_records(b'')
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            session.feed_samples(7, [hbbp.FeedSample(ip=1)])
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            session.add_source('swbt', 'instructions')
+        # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, PERF_SAMPLE_IP | PERF_SAMPLE_TID
+        attr = bytearray(136)
+        attr[0:4] = (1).to_bytes(4, 'little')
+        attr[4:8] = (136).to_bytes(4, 'little')
+        attr[8:16] = (1).to_bytes(8, 'little')
+        attr[16:24] = (1000).to_bytes(8, 'little')
+        attr[24:32] = (3).to_bytes(8, 'little')
+        session.add_source(perf_attr=bytes(attr))
+        record = (9).to_bytes(4, 'little') + (1).to_bytes(2, 'little') + (24).to_bytes(2, 'little')
+        record += (0x1234).to_bytes(8, 'little') + (1).to_bytes(4, 'little') * 2
+        self.assertEqual(session.feed_perf_records(bytearray(record + record[:9])), 24)
+        session.finish_round()
+        session.flush()
+        self.assertEqual(session.profile().sources()[0].unmapped, 1)
+        with self.assertRaises(hbbp.BadFormatError):
+            session.feed_perf_records(b'\0' * 16)
+
+
+class FilesTest(support.FolderTest):
+
+    def test_saved_and_loaded(self):
+        path = self.folder / 'fed.hbbp'
+        profile = support.fed_profile()
+        profile.save(path)
+        self.assertEqual(hbbp.load(path).blocks(), profile.blocks())
+        self.assertEqual(hbbp.load(str(path)).mix(), profile.mix())
+
+    def test_errors(self):
+        with self.assertRaises(hbbp.NotFoundError) as caught:
+            hbbp.load(self.folder / 'nothing')
+        self.assertEqual(caught.exception.status, hbbp.Status.ERROR_NOT_FOUND)
+        self.assertIn('nothing', str(caught.exception))
+        with self.assertRaises(hbbp.BadFormatError):
+            hbbp.load(__file__)
+        with self.assertRaises(hbbp.BadFormatError):
+            hbbp.import_recording(__file__)
+        with self.assertRaisesRegex(ValueError, 'byte 0'):
+            hbbp.load('a\0b')
+        with self.assertRaises(TypeError):
+            hbbp.load(3.5)
+
+    def test_names_that_are_not_utf8(self):
+        path = os.fsencode(self.folder) + b'/\xff.hbbp'
+        support.fed_profile(command='\udcff').save(os.fsdecode(path))
+        self.assertEqual(hbbp.load(os.fsdecode(path)).info().command, '\\xff')
+
+    def test_cut_files_are_errors(self):
+        whole = STREAMS.read_bytes()
+        path = self.folder / 'cut'
+        for size in range(0, len(whole), max(1, len(whole) // 40)):
+            path.write_bytes(whole[:size])
+            with self.assertRaises(hbbp.Error):
+                hbbp.load(path)
+
+
+class RecordingTest(support.FolderTest):
+
+    def test_import_tells_how_far_it_is(self):
+        told = []
+        profile = hbbp.import_recording(
+            support.recording('autofdo/test.lbr'),
+            moved_files={'test.binary': support.recording('autofdo/test.binary')},
+            progress=lambda done, everything: told.append((done, everything)))
+        self.assertTrue(told)
+        self.assertEqual(profile.sources()[0].samples, 9232)
+        self.assertEqual(len(profile.loops_of_blocks()), len(profile.blocks()))
+        with self.assertRaisesRegex(ZeroDivisionError, 'division'):
+            hbbp.import_recording(support.recording('autofdo/test.lbr'),
+                                  progress=lambda done, everything: 1 // 0)
+
+    def test_import_and_resolve_can_be_called_off(self):
+        path = support.recording('autofdo/test.lbr')
+        moved = {'test.binary': support.recording('autofdo/test.binary')}
+        cancel = hbbp.Cancel()
+        cancel.set()
+        self.assertTrue(cancel.is_set())
+        with self.assertRaises(hbbp.CancelledError) as caught:
+            hbbp.import_recording(path, cancel=cancel)
+        self.assertEqual(caught.exception.status, hbbp.Status.ERROR_CANCELLED)
+        cancel.clear()
+        profile = hbbp.import_recording(path, moved_files=moved, cancel=cancel)
+        cancel.set()
+        with self.assertRaises(hbbp.CancelledError):
+            profile.resolve(cancel=cancel)
+        with self.assertRaises(KeyboardInterrupt):
+            profile.resolve(progress=interrupt)
+        told = []
+        profile.resolve(progress=lambda done, everything: told.append(done))
+        self.assertTrue(told)
+        self.assertTrue(profile.blocks())
+
+    def test_ibs(self):
+        profile = hbbp.import_recording(support.recording('ibs/zen4_genoa.ibs.perf.data'))
+        self.assertEqual(profile.sources()[0].source, hbbp.Source.IBS)
+        self.assertTrue(profile.ibs_buckets())
+        events = {row.event for row in profile.ibs_sums()}
+        self.assertTrue(any(event.startswith('op-') for event in events), events)
+        for table in (profile.ibs_sums(), profile.ibs_buckets(), profile.ibs_lines()):
+            self.assertEqual(len(list(table)), len(table))
+
+    def recorded(self):
+        path = self.folder / 'lbr.hbbp'
+        hbbp.import_recording(
+            support.recording('autofdo/propeller_sample.perfdata'),
+            moved_files={'propeller_sample.bin': support.recording('autofdo/propeller_sample.bin')},
+        ).save(path)
+        return path
+
+    def test_says_what_the_command_says(self):
+        path = self.recorded()
+        profile = hbbp.load(path)
+        told = support.command('blocks', path, '--top', 30)
+        self.assertEqual(len(told['rows']), min(30, len(profile.blocks())))
+        for found, row in zip(profile.blocks().top(30, 'instructions'), told['rows']):
+            self.assertAlmostEqual(found.count, row['count'], delta=1e-6 * found.count)
+        mnemonics = {row['mnemonic']: row for row in support.command('mix', path)['rows']}
+        pivot = profile.pivot()
+        self.assertEqual(len(pivot), len(mnemonics))
+        for i, row in enumerate(pivot.rows):
+            self.assertAlmostEqual(pivot.cell(i).value, mnemonics[row[0].text]['instructions'],
+                                   delta=1e-6 * pivot.cell(i).value)
+        loops = support.command('loops', path)['rows']
+        self.assertEqual(len(profile.loops()), len(loops))
+
+    def test_diff_says_what_the_command_says(self):
+        path = self.recorded()
+        other = self.folder / 'other.hbbp'
+        hbbp.import_recording(
+            support.recording('autofdo/propeller_sample.perfdata'),
+            moved_files={'propeller_sample.bin': support.recording('autofdo/propeller_sample.bin')},
+        ).select_thread(max(hbbp.load(path).threads(), key=lambda thread: thread.samples).tid
+                        ).save(other)
+        for options in ({}, {'absolute': True}, {'by': 'module,function'}):
+            arguments = ['--absolute'] if options.get('absolute') else []
+            arguments += ['--by', options['by']] if 'by' in options else []
+            told = support.command('diff', path, other, *arguments)['rows']
+            found = hbbp.diff(hbbp.load(path), hbbp.load(other), **options)
+            self.assertEqual(len(found), len(told))
+            by_labels = {row.labels: row for row in found}
+            for row in told:
+                labels = tuple(row[key] for key in options.get('by', 'mnemonic').split(','))
+                mine = by_labels[labels]
+                for name in ('before', 'before_error', 'after', 'after_error', 'change'):
+                    self.assertAlmostEqual(getattr(mine, name), row[name],
+                                           delta=1e-9 + 1e-6 * abs(row[name]))
+                self.assertEqual(mine.p is None, row['p'] is None)
+
+    def test_annotate_says_what_the_command_says(self):
+        path = self.recorded()
+        told = support.command('annotate', path, '--function', 'main')
+        self.assertTrue(told)
+        listing = hbbp.load(path).annotate('main')
+        texts = {int(row['address'], 0) if isinstance(row['address'], str) else row['address']: row
+                 for row in told['rows'] if row.get('address') is not None}
+        self.assertEqual({line.address for line in listing}, set(texts))
+
+
+class ArrayTest(unittest.TestCase):
+
+    def setUp(self):
+        self.profile = support.fed_profile()
+
+    @support.needs('numpy')
+    def test_numpy(self):
+        import numpy
+        blocks = self.profile.blocks()
+        array = blocks.to_numpy()
+        self.assertEqual(array.dtype.names, blocks.columns)
+        self.assertEqual(array['count'].tolist(), [15000, 5000])
+        self.assertEqual(array['start'].dtype, numpy.uint64)
+        self.assertEqual(array['source'].tolist(), ['ebs', 'ebs'])
+        self.assertEqual(array['function_name'].tolist(), ['hot', 'hot'])
+        self.assertEqual((array['count'] * array['instruction_count']).sum(), 35000)
+        self.assertEqual(blocks.top(1, 'count').to_numpy().tolist(), array[:1].tolist())
+        self.assertEqual(self.profile.loops().to_numpy()['parent'].tolist(), [-1])
+        self.assertEqual(self.profile.branches().to_numpy().shape, (0,))
+        self.assertEqual(self.profile.features().shape, (2,))
+        self.assertEqual(self.profile.features()['length'].tolist(), [2, 1])
+        pivot = self.profile.pivot('mnemonic', 'function').to_numpy()
+        self.assertEqual(pivot[['mnemonic', 'function', 'instructions']].tolist(),
+                         [('dec', 'hot', 15000), ('jne', 'hot', 15000), ('ret', 'hot', 5000)])
+        diff = hbbp.diff(self.profile, self.profile, 'function,mnemonic').to_numpy()
+        self.assertEqual(diff['mnemonic'].tolist(), ['dec', 'jne', 'ret'])
+        for table in (self.profile.modules(), self.profile.sources(), self.profile.mix('function'),
+                      self.profile.annotate(), hbbp.capabilities(), self.profile.ratios()):
+            self.assertEqual(len(table.to_numpy()), len(table))
+
+    @support.needs('numpy')
+    def test_arrays_are_as_rows(self):
+        for table in (self.profile.blocks(), self.profile.loops(), self.profile.functions(),
+                      self.profile.threads()):
+            array = table.to_numpy()
+            for name in table.columns:
+                expected = [str(value) if isinstance(value, enum.Enum) else
+                            -1 if value is None else value for value in table.column(name)]
+                self.assertEqual(array[name].tolist(), expected, name)
+
+    @support.needs('pandas')
+    def test_pandas(self):
+        frame = self.profile.blocks().to_pandas()
+        self.assertEqual(list(frame.columns), list(self.profile.blocks().columns))
+        self.assertEqual(frame.groupby('function_name')['count'].sum().to_dict(), {'hot': 20000})
+        loops = self.profile.loops().to_pandas()
+        self.assertTrue(loops['parent'].isna().all())
+        pivot = self.profile.pivot('function,mnemonic', 'category').to_pandas()
+        self.assertEqual(pivot.loc[('hot', 'ret')].sum(), 5000)
+        self.assertEqual(pivot.columns.names, ['category', 'value'])
+        shares = self.profile.pivot().to_pandas('share')
+        self.assertAlmostEqual(shares['instructions'].sum(), 1)
+        self.assertEqual(len(self.profile.pivot(where='mnemonic = nop').to_pandas()), 0)
+        diff = hbbp.diff(self.profile, self.profile).to_pandas()
+        self.assertEqual(diff['mnemonic'].tolist(), ['dec', 'jne', 'ret'])
+        self.assertEqual(self.profile.mix('thread').to_pandas()['module'].isna().all(), True)
+        for table in (self.profile.modules(), self.profile.sources(), self.profile.annotate()):
+            self.assertEqual(len(table.to_pandas()), len(table))
+
+    def test_without_numpy(self):
+        done = support.python(
+            'import sys\n'
+            'sys.modules["numpy"] = sys.modules["pandas"] = None\n'
+            f'sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})\n'
+            'import support\n'
+            'blocks = support.fed_profile().blocks()\n'
+            'print(blocks[0].count, len(list(blocks)))\n'
+            'try:\n'
+            '    blocks.to_pandas()\n'
+            'except ImportError as error:\n'
+            '    print(error)\n')
+        self.assertIn('15000.0 2\nthis needs pandas: install the Debian package python3-pandas',
+                      done.stdout, done)
+
+
+class TableTest(unittest.TestCase):
+
+    def test_rows_of_structs(self):
+        blocks = support.fed_profile().blocks()
+        self.assertEqual(blocks[-1], blocks[1])
+        self.assertEqual(list(blocks[:1]), [blocks[0]])
+        self.assertEqual(list(blocks), [blocks[0], blocks[1]])
+        with self.assertRaises(IndexError):
+            blocks[2]
+        self.assertEqual(blocks.where(lambda block: block.count < 10000)[0], blocks[1])
+        self.assertEqual(blocks.column('samples'), [30, 5])
+
+    def test_text(self):
+        profile = support.fed_profile()
+        text = str(profile.mix())
+        self.assertRegex(text, r'mnemonic +instructions +standard_error +share\n')
+        self.assertRegex(text, r'dec +15,000 +[\d,]+ +42.86 %\n')
+        self.assertIn('0x10000', str(profile.blocks()))
+        self.assertIn('1 of 3 rows; 35,000 instructions in all', str(profile.pivot(top=1)))
+        self.assertIn('35 samples', repr(profile))
+
+    def test_listings_say_what_they_are_not(self):
+        with hbbp.FedSession(order='as-fed') as session:
+            source = session.add_source('ebs', 'task-clock', period=1000)
+            session.feed_events([
+                support.generated_code(),
+                hbbp.FeedEvent(hbbp.FeedEventKind.LOST, pid=support.PID, source=source, count=3)])
+            session.feed_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
+                                          for ip in (support.LOOP_ADDRESS, 0x777)])
+            session.flush()
+            profile = session.profile()
+        self.assertEqual(profile.caveats(), [
+            '3 samples were lost: the kernel had no room',
+            '1 samples or branches were in no known mapping',
+            'the source counts nanoseconds, so counts are proportional to these and no numbers of '
+            'executions'])
+        for listing in (profile.mix(), profile.pivot(), profile.blocks(), profile.functions(),
+                        profile.annotate()):
+            self.assertTrue(str(listing).endswith('no numbers of executions'), listing)
+            self.assertIn('note: 3 samples were lost', listing._repr_html_())
+
+    def test_values_of_newer_libraries(self):
+        source = hbbp.Source(99)
+        self.assertEqual((str(source), int(source)), ('unknown-99', 99))
+        block = _abi.hbbp_block(source=98, struct_size=ctypes.sizeof(_abi.hbbp_block))
+        from hbbp._lists import row
+        self.assertEqual(str(row(hbbp.rows.Block, block, module_name='', function_name='').source),
+                         'unknown-98')
+
+    def test_names_of_choices(self):
+        self.assertEqual(hbbp.Source.of('ebs-and-swbt'), hbbp.Source.EBS_AND_SWBT)
+        self.assertEqual(hbbp.Source.of('EBS_AND_SWBT'), 7)
+        self.assertEqual(f'{hbbp.Source.LBR:>5}', '  lbr')
+
+    def test_errors_travel(self):
+        import pickle
+        try:
+            hbbp.load('/nowhere/profile')
+        except hbbp.NotFoundError as error:
+            again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((type(again), again.status, again.message),
+                         (hbbp.NotFoundError, hbbp.Status.ERROR_NOT_FOUND, str(again)))
+
+    def test_demangle(self):
+        self.assertEqual(hbbp.demangle('_ZN1a1fEi'), 'a::f(int)')
+        self.assertEqual(hbbp.demangle('main'), 'main')
+
+
+class CorpusTest(unittest.TestCase):
+    """Whatever is in a file, every list is read or an error is raised."""
+
+    def test_everything_of_every_profile(self):
+        outcomes = collections.Counter()
+        for path in sorted(STREAMS.parent.iterdir()):
+            try:
+                profile = hbbp.load(path)
+            except hbbp.Error as error:
+                outcomes[error.status] += 1
+                continue
+            outcomes['loaded'] += 1
+            for read in (profile.info, profile.sources, profile.threads, profile.modules,
+                         profile.functions, profile.blocks, profile.branches, profile.loops,
+                         profile.slices, profile.ibs_sums, profile.ibs_lines, profile.mix):
+                str(read())
+        self.assertGreater(outcomes['loaded'], 0)
+
+
+if __name__ == '__main__':
+    support.main(__name__)

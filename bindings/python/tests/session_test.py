@@ -1,0 +1,423 @@
+#!/usr/bin/env python3
+"""Sessions in this process: what they see, and that nothing of them stays."""
+import ctypes
+import gc
+import mmap
+import os
+import sys
+import threading
+import time
+import unittest
+import warnings
+
+import hbbp
+
+import support
+
+
+def descriptors():
+    return len(os.listdir('/proc/self/fd'))
+
+
+def tasks():
+    return len(os.listdir('/proc/self/task'))
+
+
+def resident_bytes():
+    with open('/proc/self/statm') as statm:
+        return int(statm.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
+
+
+def session(**options):
+    return hbbp.Session('ebs', event='task-clock', period=support.PERIOD_NS, **options)
+
+
+@support.needs_events
+class SessionTest(unittest.TestCase):
+
+    def test_sees_native_code_of_this_process(self):
+        with session() as running:
+            self.assertTrue(running.is_running)
+            support.work()
+        self.assertFalse(running.is_running)
+        profile = running.profile()
+        self.assertGreater(profile.info().samples, 20)
+        self.assertEqual(profile.info().pid, os.getpid())
+        modules = profile.pivot('module', sort='instructions').rows
+        self.assertIn('python', modules[0][0].text)
+        self.assertAlmostEqual(sum(row.share for row in profile.mix()), 1, places=6)
+
+    def test_sees_every_thread(self):
+        with session() as running:
+            support.run_in_threads(lambda i: support.work(0.1), 3)
+        sampled = [thread for thread in running.profile().threads() if thread.samples > 5]
+        self.assertGreaterEqual(len(sampled), 3)
+
+    def test_profile_is_taken_while_it_runs(self):
+        with session() as running:
+            support.work(0.1)
+            early = running.profile()
+            support.work(0.2)
+        self.assertGreater(running.profile().info().samples, early.info().samples)
+        self.assertGreater(early.info().samples, 0)
+
+    def test_goes_on_after_a_stop(self):
+        running = session()
+        for _ in range(2):
+            with running:
+                support.work(0.05)
+        first = running.profile().info()
+        running.start()
+        support.work(0.1)
+        running.stop()
+        self.assertGreater(running.profile().info().samples, first.samples)
+
+    def test_stops_when_the_body_raises(self):
+        running = session()
+        with self.assertRaisesRegex(KeyError, 'mine'):
+            with running:
+                raise KeyError('mine')
+        self.assertFalse(running.is_running)
+
+    def test_body_may_stop_it_or_close_it(self):
+        with session() as running:
+            running.stop()
+        with session() as running:
+            running.close()
+        self.assertTrue(running.is_closed)
+        self.assertIn('closed', repr(running))
+
+    def test_wrong_times_are_errors(self):
+        running = session()
+        with self.assertRaises(hbbp.InvalidStateError) as caught:
+            running.stop()
+        self.assertEqual(caught.exception.status, hbbp.Status.ERROR_INVALID_STATE)
+        with running, self.assertRaises(RuntimeError):
+            running.start()
+        running.close()
+        running.close()
+        with self.assertRaisesRegex(hbbp.InvalidStateError, 'session was closed'):
+            running.profile()
+
+    def test_wrong_options_are_errors(self):
+        with self.assertRaisesRegex(ValueError, "'pebs' is no Source; it is one of .*'swbt'"):
+            hbbp.Session('pebs')
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'period'):
+            hbbp.Session(period=1, frequency_hz=1)
+        with self.assertRaises(hbbp.NotFoundError) as caught:
+            hbbp.Session(event='no-such-event-at-all')
+        self.assertIn('no-such-event-at-all', caught.exception.message)
+        with self.assertRaises(TypeError):
+            hbbp.Session(period='often')
+
+    def test_slices(self):
+        with session(slice_ns=50_000_000) as running:
+            support.work(0.3)
+        profile = running.profile()
+        slices = profile.slices()
+        self.assertGreaterEqual(len(slices), 4)
+        self.assertEqual(sum(each.samples for each in slices), profile.info().samples)
+        self.assertEqual(profile.select_slice(1).info().samples, slices[1].samples)
+
+    def test_branches_are_traced_in_software(self):
+        if not hbbp.capabilities().has('branch_tracing'):
+            self.skipTest('no branch_tracing here')
+        with hbbp.Session('swbt', period=support.PERIOD_NS) as running:
+            support.work()
+        profile = running.profile()
+        source = profile.sources()[0]
+        self.assertEqual(source.source, hbbp.Source.SWBT)
+        self.assertGreater(source.taken_branches, 100)
+        self.assertGreater(len(profile.branches()), 10)
+        loop = profile.loops().top(1, 'own_instructions')[0]
+        self.assertGreater(loop.trip_count, 1)
+
+    def test_generated_code_has_its_name(self):
+        # mov ecx, edi; dec ecx; jne to the dec; ret
+        code = bytes.fromhex('89f9 ffc9 75fc c3')
+        memory = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                           prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        memory.write(code)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        running = session()
+        running.add_code(address, len(code), name='spin')
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            running.add_code(address, 0)
+        with self.assertRaisesRegex(ValueError, '3 bytes for a size of 4'):
+            running.add_code(address, 4, code=b'abc')
+        with running:
+            ctypes.CFUNCTYPE(None, ctypes.c_uint)(address)(400_000_000)
+        block = running.profile().blocks().top(1, 'count')[0]
+        self.assertEqual((block.function_name, block.instruction_count), ('spin', 2))
+
+    def test_log_tells_in_lines(self):
+        told = []
+        with session(log=lambda level, message: told.append((level, message)),
+                     log_level='debug') as running:
+            support.work(0.1)
+        self.assertTrue(told)
+        for level, message in told:
+            self.assertIsInstance(level, hbbp.LogLevel)
+            self.assertTrue(message and '\n' not in message, message)
+        running.close()
+
+    def test_process_ends_while_a_session_logs(self):
+        done = support.python(
+            'import hbbp\n'
+            'session = hbbp.Session("ebs", log=lambda level, message: None, log_level="debug")\n'
+            'session.start()\n'
+            'sum(range(1000000))\n'
+            'print("end")\n')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, 'end\n', ''))
+
+    def test_chosen_threads(self):
+        ids, go = [], threading.Event()
+
+        def wait_and_work(_):
+            ids.append(threading.get_native_id())
+            go.wait()
+            support.work(0.15)
+
+        def profile(_):
+            while len(ids) < 2:
+                time.sleep(0.001)
+            with session(threads=ids[:1]) as running:
+                go.set()
+                support.work(0.1)
+                time.sleep(0.3)
+            profiles.append(running.profile())
+
+        profiles = []
+        support.run_in_threads(lambda i: (wait_and_work, wait_and_work, profile)[i](i), 3)
+        sampled = {thread.tid for thread in profiles[0].threads() if thread.samples}
+        self.assertEqual(sampled, {ids[0]})
+
+    def test_budgets(self):
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
+            session(max_memory=1000)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_overhead'):
+            session(max_overhead=2.0)
+        with session(max_overhead=0.5, max_memory=64 << 20) as running:
+            support.work(0.1)
+        info = running.info()
+        self.assertGreaterEqual(info.period_factor, 1)
+        self.assertGreater(info.cpu_ns, 0)
+        self.assertTrue(0 < info.memory_bytes <= 64 << 20)
+
+    def test_two_sessions_at_once(self):
+        with session() as one:
+            with hbbp.Session('ebs', event='cpu-clock', period=support.PERIOD_NS) as other:
+                support.work()
+        for profile in (one.profile(), other.profile()):
+            self.assertGreater(profile.info().samples, 20)
+
+    def test_another_process_is_sampled(self):
+        child = os.fork()
+        if child == 0:
+            support.work(100)
+            os._exit(0)
+        try:
+            with session(pid=child) as running:
+                while running.info().samples < 20:  # the test has a time limit
+                    time.sleep(0.02)
+            profile = running.profile()
+        finally:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+        self.assertEqual({thread.pid for thread in profile.threads() if thread.samples}, {child})
+
+
+@support.needs_events
+class LeakTest(unittest.TestCase):
+
+    def test_thousands_of_sessions_leave_nothing(self):
+        def some(count):
+            for _ in range(count):
+                with session() as running:
+                    pass
+                running.profile().info()
+            gc.collect()
+
+        some(200)
+        before = descriptors(), tasks(), resident_bytes()
+        some(2000)
+        self.assertEqual((descriptors(), tasks()), before[:2])
+        self.assertLess(resident_bytes() - before[2], 2 << 20)
+
+    def test_profiles_leave_nothing(self):
+        profile = support.fed_profile()
+
+        def some(count):
+            for _ in range(count):
+                part = hbbp.merge([profile, profile])
+                part.blocks().to_numpy() if 'numpy' in sys.modules else part.blocks()[0]
+                part.mix('module,function')
+                part.pivot('function', 'mnemonic')
+                part.annotate()
+            gc.collect()
+
+        some(100)
+        before = resident_bytes()
+        some(1000)
+        self.assertLess(resident_bytes() - before, 2 << 20)
+
+    def test_closing_frees_at_once(self):
+        descriptors_before = descriptors()
+        running = session()
+        running.start()
+        self.assertGreater(descriptors(), descriptors_before)
+        running.close()
+        self.assertEqual(descriptors(), descriptors_before)
+
+    def test_last_reference_frees_and_warns(self):
+        descriptors_before = descriptors()
+        running = session()
+        running.start()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            del running
+            gc.collect()
+        self.assertEqual([each.category for each in caught], [ResourceWarning])
+        self.assertEqual(descriptors(), descriptors_before)
+
+    def test_failed_sessions_leave_nothing(self):
+        for _ in range(3):
+            with self.assertRaises(hbbp.Error):
+                hbbp.Session(period=1, frequency_hz=1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            gc.collect()
+        self.assertEqual(caught, [])
+
+
+@support.needs_events
+class ThreadTest(unittest.TestCase):
+
+    def test_one_session_by_many_threads(self):
+        running = session()
+        counts = []
+
+        def use(number):
+            for _ in range(30):
+                try:
+                    (running.start, running.stop)[number % 2]()
+                except hbbp.InvalidStateError:
+                    pass
+                counts.append(running.profile().info().samples)
+                running.info()
+
+        support.run_in_threads(use, 4)
+        self.assertEqual(len(counts), 120)
+
+    def test_closing_while_others_read(self):
+        profile = support.fed_profile()
+        begun = threading.Barrier(4)
+        closed = []
+
+        def use(number):
+            begun.wait()
+            if number == 0:
+                time.sleep(0.02)
+                profile.close()
+                return
+            try:
+                while True:
+                    self.assertEqual(len(profile.blocks()), 2)
+                    self.assertAlmostEqual(profile.mix().total, 35000)
+            except hbbp.InvalidStateError as error:
+                closed.append(str(error))
+
+        support.run_in_threads(use, 4)
+        self.assertEqual(closed, ['the profile was closed'] * 3)
+
+    def test_changing_while_others_read_is_refused(self):
+        profile = support.fed_profile()
+        with profile._handle:
+            with self.assertRaisesRegex(hbbp.BusyError, 'another thread is using the profile'):
+                profile.set_estimator('ebs')
+        profile.set_estimator('ebs')
+        with profile._handle.alone():
+            with self.assertRaisesRegex(hbbp.BusyError, 'another thread is changing'):
+                profile.blocks()
+        self.assertEqual(len(profile.blocks()), 2)
+
+    def test_other_threads_run_while_the_library_works(self):
+        # Nobody gives the interpreter's lock away because of time: only calls of the library do.
+        gate, ran = threading.Lock(), []
+        gate.acquire()
+
+        def wait():
+            with gate:
+                ran.append(True)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        old = sys.getswitchinterval()
+        sys.setswitchinterval(1000)
+        try:
+            gate.release()
+            for _ in range(1000):
+                hbbp.capabilities()
+                if ran:
+                    break
+            self.assertEqual(ran, [True])
+        finally:
+            sys.setswitchinterval(old)
+            thread.join()
+
+
+@support.needs_events
+class ForkTest(unittest.TestCase):
+
+    def child(self, function):
+        """Runs it in a child made by fork; what it returns must be true."""
+        pid = os.fork()
+        if pid == 0:
+            status = 3
+            try:
+                status = 0 if function() else 1
+            except BaseException:
+                sys.excepthook(*sys.exc_info())
+            finally:
+                os._exit(status)
+        return os.waitpid(pid, 0)[1]
+
+    def test_child_has_a_stopped_session(self):
+        with session() as running:
+            support.work(0.05)
+
+            def in_child():
+                if running.is_running or running.info().samples:
+                    return False
+                running.close()
+                with session() as own:
+                    support.work(0.1)
+                return own.profile().info().samples > 5 and \
+                    own.profile().info().pid == os.getpid()
+
+            self.assertEqual(self.child(in_child), 0)
+            support.work(0.05)
+        self.assertGreater(running.profile().info().samples, 10)
+
+    def test_fork_while_other_threads_use_handles(self):
+        profile = support.fed_profile()
+        stop = threading.Event()
+
+        def read(_):
+            while not stop.is_set():
+                profile.info()
+
+        threads = [threading.Thread(target=read, args=(i,)) for i in range(2)]
+        for thread in threads:
+            thread.start()
+        try:
+            for _ in range(20):
+                self.assertEqual(self.child(lambda: profile.info().samples == 35), 0)
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+if __name__ == '__main__':
+    support.main(__name__)

@@ -1,0 +1,46 @@
+//! Which observations the block counts of a profile come from.
+
+use crate::sys;
+use crate::text::static_text;
+
+values! {
+    /// How observations of several sources become one count of a block; `docs/estimators.md`.
+    Estimator: i32 {
+        /// `Flow` where EBS counted instructions and LBR taken branches, else `Streams`; `Ebs` if
+        /// there are no streams at all.
+        Auto = HBBP_ESTIMATOR_AUTO,
+        /// Samples of instruction pointers; a block without any has no count.
+        Ebs = HBBP_ESTIMATOR_EBS,
+        /// Streams; a block that none crossed has no count.
+        Streams = HBBP_ESTIMATOR_STREAMS,
+        /// By a decision tree, block by block; a block that the chosen family did not see has the
+        /// count 0.
+        Tree = HBBP_ESTIMATOR_TREE,
+        /// By all sources together, so that what flows into a block flows out of it; a block that
+        /// nobody saw has the count that this asks for.
+        Flow = HBBP_ESTIMATOR_FLOW,
+    }
+}
+
+records! {
+    /// What counts the blocks of a profile.
+    EstimatorInfo(raw: hbbp_estimator_info) {
+        /// Never [`Estimator::Auto`].
+        estimator: Estimator = Estimator::from_raw(raw.estimator),
+        /// What counts by samples were multiplied by.
+        ebs_scale: f64 = raw.ebs_scale,
+        /// What counts by streams were multiplied by.
+        streams_scale: f64 = raw.streams_scale,
+        /// Not so if no module was observed by both families: counts of both are not to be added
+        /// then.
+        is_one_scale: bool = raw.is_one_scale != 0,
+    }
+}
+
+/// Names of what a decision tree may ask about a block, in the order of
+/// [`Profile::features`](crate::Profile::features).
+pub fn feature_names() -> impl ExactSizeIterator<Item = &'static str> {
+    // SAFETY: any index is allowed, and names are static.
+    (0..unsafe { sys::hbbp_feature_count() })
+        .map(|index| unsafe { static_text(sys::hbbp_feature_name(index)) })
+}

@@ -1,0 +1,526 @@
+//! Profiles of what the host observes itself.
+
+use crate::error::{call, optional_text, Result};
+use crate::handle::Handle;
+use crate::import::MovedFiles;
+use crate::profile::Profile;
+use crate::samples::{Event, Source};
+use crate::session::{self, nanoseconds, SessionInfo};
+use crate::sys;
+use crate::text::{c_path, pointer};
+use std::ffi::CStr;
+use std::marker::PhantomData;
+use std::mem::size_of;
+use std::path::PathBuf;
+use std::time::Duration;
+
+values! {
+    /// When what is fed is counted.
+    FeedOrder: i32 {
+        /// Sorted within rounds.
+        ByTime = HBBP_FEED_BY_TIME,
+        /// In the order of calls, at once.
+        AsFed = HBBP_FEED_AS_FED,
+    }
+}
+
+values! {
+    /// Which of its two kinds of records [`Source::Ibs`] has.
+    IbsKind: i32 {
+        /// Of other sources.
+        None = HBBP_IBS_NONE,
+        /// IBS_OP_CTL, IBS_OP_RIP, IBS_OP_DATA, ...
+        Op = HBBP_IBS_OP,
+        /// IBS_FETCH_CTL, IBS_FETCH_LINADDR, ...
+        Fetch = HBBP_IBS_FETCH,
+    }
+}
+
+/// Of mappings of the kernel.
+pub const KERNEL_PID: u32 = sys::HBBP_FEED_KERNEL_PID;
+
+/// How a session is fed. Everything has a default.
+#[derive(Debug, Clone, Default)]
+#[must_use]
+pub struct FeedOptions {
+    order: Option<FeedOrder>,
+    max_waiting_bytes: u64,
+    command: Option<String>,
+    host: Option<String>,
+    cpu_id: Option<String>,
+    root: Option<PathBuf>,
+    moved_files: Vec<(PathBuf, PathBuf)>,
+    slice: Duration,
+}
+
+impl FeedOptions {
+    /// All defaults.
+    pub fn new() -> Self {
+        FeedOptions::default()
+    }
+
+    setters! {
+        /// When what is fed is counted. Default: sorted within rounds.
+        order(order: FeedOrder): order = Some(order);
+        /// Of what waits; beyond it the earlier half is counted, round or not. Default: 64 MiB.
+        max_waiting_bytes(bytes: u64): max_waiting_bytes = bytes;
+        /// For [`ProfileInfo::command`](crate::ProfileInfo::command).
+        command(command: impl Into<String>): command = Some(command.into());
+        /// The machine that what is fed is of. Default: this one.
+        host(host: impl Into<String>): host = Some(host.into());
+        /// The processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
+        cpu_id(cpu_id: impl Into<String>): cpu_id = Some(cpu_id.into());
+        /// Folder that has the files of the observed machine.
+        root(folder: impl Into<PathBuf>): root = Some(folder.into());
+    }
+
+    /// A file that is not where it is on the observed machine: its path there, or the last part of
+    /// that, and the file.
+    pub fn moved_file(mut self, there: impl Into<PathBuf>, here: impl Into<PathBuf>) -> Self {
+        self.moved_files.push((there.into(), here.into()));
+        self
+    }
+
+    setters! {
+        /// Keeps counts by slices of time of this width.
+        slices(width: Duration): slice = width;
+    }
+
+    /// A session with these options.
+    pub fn create(self) -> Result<FedSession> {
+        let command = optional_text(&self.command)?;
+        let host = optional_text(&self.host)?;
+        let cpu_id = optional_text(&self.cpu_id)?;
+        let root = self.root.as_deref().map(c_path).transpose()?;
+        let moved_files = MovedFiles::new(&self.moved_files)?;
+        let raw = sys::hbbp_feed_options {
+            order: self.order.map_or(sys::HBBP_FEED_BY_TIME, FeedOrder::raw),
+            max_waiting_bytes: self.max_waiting_bytes,
+            command: pointer(&command),
+            host: pointer(&host),
+            cpu_id: pointer(&cpu_id),
+            root: pointer(&root),
+            moved_files: moved_files.as_slice().as_ptr(),
+            moved_file_count: moved_files.as_slice().len(),
+            slice_ns: nanoseconds(self.slice),
+            ..Default::default()
+        };
+        let handle = Handle::create(sys::hbbp_session_destroy, |session, error| {
+            // SAFETY: the texts are there during the call.
+            unsafe { sys::hbbp_session_create_fed(&raw, session, error) }
+        })?;
+        Ok(FedSession { handle })
+    }
+}
+
+/// What samples come from.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct FeedSource<'a> {
+    raw: sys::hbbp_feed_source,
+    event_name: Option<String>,
+    borrowed: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+unsafe impl Send for FeedSource<'_> {}
+unsafe impl Sync for FeedSource<'_> {}
+
+impl<'a> FeedSource<'a> {
+    /// Raw records of an event that was opened with this `struct perf_event_attr`, of any version.
+    pub fn of_perf_attr(attr: &'a [u8]) -> Self {
+        Self::with(sys::hbbp_feed_source {
+            perf_attr: attr.as_ptr().cast(),
+            perf_attr_size: u32::try_from(attr.len()).unwrap_or(u32::MAX),
+            ..Default::default()
+        })
+    }
+
+    /// Samples that the host has decoded; a period counts `event`.
+    pub fn of_samples(source: Source, event: Event) -> Self {
+        Self::with(sys::hbbp_feed_source {
+            kind: source.raw(),
+            event: event.raw(),
+            ..Default::default()
+        })
+    }
+
+    fn with(raw: sys::hbbp_feed_source) -> Self {
+        FeedSource {
+            raw,
+            event_name: None,
+            borrowed: PhantomData,
+        }
+    }
+
+    /// Of raw records: what the kernel calls the event (`PERF_EVENT_IOC_ID`), one for each
+    /// descriptor.
+    pub fn perf_ids(mut self, ids: &'a [u64]) -> Self {
+        self.raw.perf_ids = ids.as_ptr();
+        self.raw.perf_id_count = ids.len();
+        self
+    }
+
+    setters! {
+        /// Tells what an event counts whose type and config do not.
+        event_name(name: impl Into<String>): event_name = Some(name.into());
+        /// Of decoded samples of [`Source::Ibs`].
+        ibs(kind: IbsKind): raw.ibs = kind.raw();
+        /// Of decoded samples: those of the kernel were asked for.
+        include_kernel(include: bool): raw.include_kernel = include.into();
+        /// Of decoded samples without a period of their own.
+        period(occurrences: u64): raw.period = occurrences;
+        /// Of decoded samples, instead of a period: each has its own.
+        frequency_hz(samples: u64): raw.frequency_hz = samples;
+    }
+}
+
+/// A taken branch, as `struct perf_branch_entry` of Linux.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct BranchEntry {
+    /// Of the branch instruction; 0 with `to` 0: no entry, the stack is cut here.
+    pub from: u64,
+    /// Where it went.
+    pub to: u64,
+    /// Bit-fields, the first at bit 0; 0 if nothing is known.
+    pub flags: u64,
+}
+
+impl BranchEntry {
+    /// In `flags`: the branch was on a path that was not taken after all. It is left out, and the
+    /// stack is cut there.
+    pub const WRONG_PATH: u64 = sys::HBBP_BRANCH_WRONG_PATH;
+}
+
+/// A decoded sample.
+///
+/// What it borrows is there when it is fed:
+///
+/// ```compile_fail,E0597
+/// let sample = {
+///     let branches = vec![hbbp::BranchEntry::default()];
+///     hbbp::FeedSample::new(1, 1).branches(&branches)
+/// };
+/// hbbp::FedSession::new()?.feed_samples(0, &[sample])?;
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+#[must_use]
+pub struct FeedSample<'a> {
+    raw: sys::hbbp_feed_sample,
+    borrowed: PhantomData<&'a [BranchEntry]>,
+}
+
+// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+unsafe impl Send for FeedSample<'_> {}
+unsafe impl Sync for FeedSample<'_> {}
+
+impl<'a> FeedSample<'a> {
+    /// Of a thread of a process.
+    pub fn new(pid: u32, tid: u32) -> Self {
+        let raw = sys::hbbp_feed_sample {
+            pid,
+            tid,
+            ..Default::default()
+        };
+        FeedSample {
+            raw,
+            borrowed: PhantomData,
+        }
+    }
+
+    setters! {
+        /// When it was taken; 0: not known.
+        time_ns(time: u64): raw.time_ns = time;
+        /// EBS and IBS: the instruction pointer.
+        ip(address: u64): raw.ip = address;
+        /// Occurrences of the event that it stands for; 0: the source's.
+        period(occurrences: u64): raw.period = occurrences;
+    }
+
+    /// LBR: all of the stack, the newest branch first.
+    pub fn branches(mut self, branches: &'a [BranchEntry]) -> Self {
+        self.raw.branches = branches.as_ptr().cast();
+        self.raw.branch_count = u32::try_from(branches.len()).unwrap_or(u32::MAX);
+        self
+    }
+
+    /// IBS: raw registers in the order of their numbers, as in the kernel's raw data, and the word
+    /// in front of them there.
+    pub fn ibs_registers(mut self, capabilities: u32, registers: &'a [u64]) -> Self {
+        self.raw.ibs_registers = registers.as_ptr();
+        self.raw.ibs_register_count = u32::try_from(registers.len()).unwrap_or(u32::MAX);
+        self.raw.ibs_capabilities = capabilities;
+        self
+    }
+}
+
+/// Something that happened to a process.
+#[derive(Debug, Clone, Copy)]
+#[repr(transparent)]
+#[must_use]
+pub struct FeedEvent<'a> {
+    raw: sys::hbbp_feed_event,
+    borrowed: PhantomData<&'a [u8]>,
+}
+
+// SAFETY: the pointers in `raw` are borrowed from what may be shared.
+unsafe impl Send for FeedEvent<'_> {}
+unsafe impl Sync for FeedEvent<'_> {}
+
+impl<'a> FeedEvent<'a> {
+    fn new(kind: sys::hbbp_feed_event_kind, pid: u32) -> Self {
+        let raw = sys::hbbp_feed_event {
+            kind,
+            pid,
+            ..Default::default()
+        };
+        FeedEvent {
+            raw,
+            borrowed: PhantomData,
+        }
+    }
+
+    /// Executable memory appeared and replaced what was there; of a file, say also
+    /// [`file`](FeedEvent::file).
+    pub fn mapping(pid: u32, address: u64, size: u64) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_MAPPING, pid);
+        event.raw.address = address;
+        event.raw.size = size;
+        event
+    }
+
+    /// Which file a mapping is of, and from where on.
+    pub fn file(mut self, path: &'a CStr, file_offset: u64) -> Self {
+        self.raw.file_offset = file_offset;
+        self.name(path)
+    }
+
+    /// Device (makedev) and inode of the file of a mapping.
+    pub fn inode(mut self, device: u64, inode: u64) -> Self {
+        self.raw.device = device;
+        self.raw.inode = inode;
+        self
+    }
+
+    /// Of the file of a mapping; at most 64 bytes.
+    pub fn build_id(mut self, build_id: &'a [u8]) -> Self {
+        self.raw.build_id = build_id.as_ptr();
+        self.raw.build_id_size = u32::try_from(build_id.len()).unwrap_or(u32::MAX);
+        self
+    }
+
+    /// The process has generated code, which replaced what was there.
+    pub fn code(pid: u32, address: u64, code: &'a [u8]) -> Self {
+        let mut event = Self::code_of_size(pid, address, code.len() as u64);
+        event.raw.code = code.as_ptr();
+        event
+    }
+
+    /// The same without the bytes: samples are counted, but not in blocks.
+    pub fn code_of_size(pid: u32, address: u64, size: u64) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_CODE, pid);
+        event.raw.address = address;
+        event.raw.size = size;
+        event
+    }
+
+    /// Another program: nothing is mapped. `tid` is the thread that [`name`](FeedEvent::name) is of.
+    pub fn exec(pid: u32, tid: u32) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_EXEC, pid);
+        event.raw.tid = tid;
+        event
+    }
+
+    /// Thread `tid` of `pid` was made by `parent_tid` of `parent_pid`: a process with its mappings,
+    /// or, if the pids are the same, a thread.
+    pub fn fork(pid: u32, tid: u32, parent_pid: u32, parent_tid: u32) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_FORK, pid);
+        event.raw.tid = tid;
+        event.raw.parent_pid = parent_pid;
+        event.raw.parent_tid = parent_tid;
+        event
+    }
+
+    /// The process, not only a thread, has ended.
+    pub fn exit(pid: u32) -> Self {
+        Self::new(sys::HBBP_FEED_EXIT, pid)
+    }
+
+    /// How a thread is called now.
+    pub fn thread_name(pid: u32, tid: u32, name: &'a CStr) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_THREAD_NAME, pid);
+        event.raw.tid = tid;
+        event.name(name)
+    }
+
+    /// Of a file, for its mappings without one.
+    pub fn build_id_of(path: &'a CStr, build_id: &'a [u8]) -> Self {
+        Self::new(sys::HBBP_FEED_BUILD_ID, 0)
+            .name(path)
+            .build_id(build_id)
+    }
+
+    /// Samples of a source were lost.
+    pub fn lost(source: u32, count: u64) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_LOST, 0);
+        event.raw.source = source;
+        event.raw.count = count;
+        event
+    }
+
+    /// Sampling for a source was held back once.
+    pub fn throttled(source: u32) -> Self {
+        let mut event = Self::new(sys::HBBP_FEED_THROTTLED, 0);
+        event.raw.source = source;
+        event
+    }
+
+    setters! {
+        /// When it happened; 0: since ever, of mappings and code; of others: not known.
+        time_ns(time: u64): raw.time_ns = time;
+        /// Of the file, the function or the thread that it is about.
+        name(name: &'a CStr): raw.name = name.as_ptr();
+    }
+}
+
+/// A session of what the host observes itself: raw records of perf, decoded samples, and events. The
+/// library then starts no thread, no signal handler and no event. `docs/feeding.md` explains rounds.
+///
+/// All functions may be called by any thread, also several at once.
+///
+/// ```
+/// use hbbp::{Event, FedSession, FeedEvent, FeedSample, FeedSource, Source};
+/// let session = FedSession::new()?;
+/// let source = FeedSource::of_samples(Source::Ebs, Event::Instructions).period(1000);
+/// let source = session.add_source(&source)?;
+/// let code = [0xff, 0xc8, 0x75, 0xfc, 0xc3]; // dec eax; jne .-2; ret
+/// session.feed_events(&[FeedEvent::code(7, 0x1000, &code)])?;
+/// session.feed_samples(source, &[FeedSample::new(7, 7).ip(0x1000); 30])?;
+/// session.flush()?;
+/// let blocks = session.snapshot()?.blocks()?;
+/// assert_eq!((blocks[0].instruction_count, blocks[0].count), (2, 15000.0));
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct FedSession {
+    handle: Handle<sys::hbbp_session>,
+}
+
+// SAFETY: the ABI lets any thread call any function of a session that is fed, also at once.
+unsafe impl Send for FedSession {}
+unsafe impl Sync for FedSession {}
+
+impl FedSession {
+    /// With all defaults.
+    pub fn new() -> Result<FedSession> {
+        FeedOptions::new().create()
+    }
+
+    /// Adds a source, and gives its number. Sources may be added at any time.
+    pub fn add_source(&self, source: &FeedSource<'_>) -> Result<u32> {
+        let name = optional_text(&source.event_name)?;
+        let raw = sys::hbbp_feed_source {
+            event_name: pointer(&name),
+            ..source.raw
+        };
+        let mut index = 0;
+        // SAFETY: what the source borrows is there.
+        call(|error| unsafe {
+            sys::hbbp_session_add_fed_source(self.raw(), &raw, &mut index, error)
+        })?;
+        Ok(index)
+    }
+
+    /// More perf ids of a source, as when a new thread or CPU gets an event.
+    pub fn add_ids(&self, source: u32, perf_ids: &[u64]) -> Result<()> {
+        // SAFETY: the ids are there.
+        call(|error| unsafe {
+            let (ids, count) = (perf_ids.as_ptr(), perf_ids.len());
+            sys::hbbp_session_add_fed_ids(self.raw(), source, ids, count, error)
+        })
+    }
+
+    /// Whole records one after the other, of all sources with a `perf_event_attr`. Gives how many
+    /// bytes whole records were; a rest is the beginning of a record, to be fed again with what
+    /// follows.
+    pub fn feed_perf_records(&self, records: &[u8]) -> Result<usize> {
+        let mut consumed = 0;
+        // SAFETY: the records are there, and may lie anywhere.
+        call(|error| unsafe {
+            let (start, size) = (records.as_ptr().cast(), records.len());
+            sys::hbbp_session_feed_perf_records(self.raw(), start, size, &mut consumed, error)
+        })?;
+        Ok(consumed)
+    }
+
+    /// Decoded samples of a source. All are taken, or none.
+    pub fn feed_samples(&self, source: u32, samples: &[FeedSample<'_>]) -> Result<()> {
+        // SAFETY: a FeedSample is a hbbp_feed_sample; what it borrows is there.
+        call(|error| unsafe {
+            sys::hbbp_session_feed_samples(
+                self.raw(),
+                source,
+                samples.as_ptr().cast(),
+                samples.len(),
+                size_of::<FeedSample<'_>>(),
+                error,
+            )
+        })
+    }
+
+    /// Events. All are taken, or none.
+    pub fn feed_events(&self, events: &[FeedEvent<'_>]) -> Result<()> {
+        // SAFETY: a FeedEvent is a hbbp_feed_event; what it borrows is there.
+        call(|error| unsafe {
+            sys::hbbp_session_feed_events(
+                self.raw(),
+                events.as_ptr().cast(),
+                events.len(),
+                size_of::<FeedEvent<'_>>(),
+                error,
+            )
+        })
+    }
+
+    /// Every ring was emptied once since the last round: counts what had come by the end of the
+    /// round before that.
+    pub fn finish_round(&self) -> Result<()> {
+        // SAFETY: the session is there.
+        call(|error| unsafe { sys::hbbp_session_feed_round(self.raw(), error) })
+    }
+
+    /// Everything that happened up to a time was fed: counts what waits up to there.
+    pub fn flush_up_to(&self, time_ns: u64) -> Result<()> {
+        // SAFETY: as above.
+        call(|error| unsafe { sys::hbbp_session_feed_flush(self.raw(), time_ns, error) })
+    }
+
+    /// At the end: counts all that waits.
+    pub fn flush(&self) -> Result<()> {
+        self.flush_up_to(sys::HBBP_FEED_ALL)
+    }
+
+    /// All that does not wait.
+    pub fn snapshot(&self) -> Result<Profile> {
+        session::snapshot(&self.handle)
+    }
+
+    /// What was fed so far.
+    pub fn info(&self) -> Result<SessionInfo> {
+        session::info(&self.handle)
+    }
+
+    fn raw(&self) -> *mut sys::hbbp_session {
+        self.handle.get_mut()
+    }
+}
+
+/// As [`BranchEntry`] is handed to C.
+const _: () = assert!(
+    size_of::<BranchEntry>() == size_of::<sys::hbbp_branch_entry>()
+        && size_of::<FeedSample<'static>>() == size_of::<sys::hbbp_feed_sample>()
+        && size_of::<FeedEvent<'static>>() == size_of::<sys::hbbp_feed_event>()
+);

@@ -1,0 +1,207 @@
+//! What a host gives to the library: where messages go, how far long work is, a flag that calls it
+//! off, and memory.
+
+use crate::callback::guarded;
+use crate::error::{call, Result};
+use crate::handle::Handle;
+use crate::sys;
+use crate::text::text;
+use std::alloc::{GlobalAlloc, Layout};
+use std::fmt;
+use std::os::raw::{c_char, c_void};
+use std::ptr;
+use std::sync::Arc;
+
+/// A flag that calls off long work, which then fails with
+/// [`Status::Cancelled`](crate::Status::Cancelled) soon after. Clones are the same flag; any thread
+/// sets it.
+///
+/// ```
+/// let cancel = hbbp::Cancel::new()?;
+/// let work = hbbp::Work::new().cancel(&cancel);
+/// # let import = hbbp::ImportOptions::new().cancel(&cancel);
+/// std::thread::spawn(move || cancel.set(true)).join().unwrap();
+/// # drop((work, import));
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Cancel(Arc<Flag>);
+
+#[derive(Debug)]
+struct Flag(Handle<sys::hbbp_cancel>);
+
+// SAFETY: the ABI lets any thread set a flag and look at it at any time.
+unsafe impl Send for Flag {}
+unsafe impl Sync for Flag {}
+
+impl Cancel {
+    /// A flag that is not set.
+    pub fn new() -> Result<Cancel> {
+        let flag = Handle::create(sys::hbbp_cancel_destroy, |cancel, error| {
+            // SAFETY: the place is for the object that is made.
+            unsafe { sys::hbbp_cancel_create(cancel, error) }
+        })?;
+        Ok(Cancel(Arc::new(Flag(flag))))
+    }
+
+    /// Sets the flag, or takes it back.
+    pub fn set(&self, cancelled: bool) {
+        // SAFETY: the flag is there.
+        unsafe { sys::hbbp_cancel_set(self.0 .0.get_mut(), cancelled.into()) }
+    }
+
+    /// Whether it is set.
+    pub fn is_set(&self) -> bool {
+        // SAFETY: the flag is there.
+        unsafe { sys::hbbp_cancel_is_set(self.raw()) != 0 }
+    }
+
+    pub(crate) fn raw(&self) -> *const sys::hbbp_cancel {
+        self.0 .0.get()
+    }
+}
+
+/// Called with what is done, and all of it if that is known.
+pub(crate) type Progress<'a> = Box<dyn FnMut(u64, Option<u64>) + 'a>;
+
+/// # Safety
+/// `user_data` is a `Progress` that nobody else uses.
+pub(crate) unsafe extern "C" fn report_progress(done: u64, all: u64, user_data: *mut c_void) {
+    let progress = &mut *user_data.cast::<Progress<'_>>();
+    guarded(|| progress(done, (all != 0).then_some(all)));
+}
+
+/// How [`Profile::resolve`](crate::Profile::resolve) does its work.
+#[derive(Default)]
+#[must_use]
+pub struct Work<'a> {
+    progress: Option<Progress<'a>>,
+    cancel: Option<Cancel>,
+}
+
+debug_without_closures!(Work<'a> { cancel });
+
+impl<'a> Work<'a> {
+    /// Neither told nor called off.
+    pub fn new() -> Self {
+        Work::default()
+    }
+
+    setters! {
+        /// Called now and then: what is done, in no particular unit, and all of it if that is known.
+        /// A panic of it goes on after the work.
+        progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
+        /// Calls it off.
+        cancel(cancel: &Cancel): cancel = Some(cancel.clone());
+    }
+
+    pub(crate) fn resolve(mut self, profile: *const sys::hbbp_profile) -> Result<()> {
+        let mut raw = sys::hbbp_work_options {
+            cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
+            ..Default::default()
+        };
+        if let Some(progress) = &mut self.progress {
+            raw.progress = Some(report_progress);
+            raw.user_data = ptr::addr_of_mut!(*progress).cast();
+        }
+        // SAFETY: profile, flag and closure are there during the call, which alone uses the closure.
+        call(|error| unsafe { sys::hbbp_profile_resolve(profile, &raw, error) })
+    }
+}
+
+values! {
+    /// How urgent a message is.
+    LogLevel: i32 {
+        /// Counts are missing, or none will come.
+        Error = HBBP_LOG_ERROR,
+        /// Counts are less exact than was asked for.
+        Warning = HBBP_LOG_WARNING,
+        /// What was chosen, and why.
+        Info = HBBP_LOG_INFO,
+        /// Each step.
+        Debug = HBBP_LOG_DEBUG,
+    }
+}
+
+type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+type Memory = Box<dyn GlobalAlloc + Send + Sync>;
+
+/// What a session calls, which lives as long.
+#[derive(Clone, Default)]
+pub(crate) struct SessionHost {
+    log: Option<Arc<Log>>,
+    memory: Option<Arc<Memory>>,
+}
+
+impl fmt::Debug for SessionHost {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SessionHost")
+            .field("has_log", &self.log.is_some())
+            .field("has_memory", &self.memory.is_some())
+            .finish()
+    }
+}
+
+impl SessionHost {
+    pub fn set_log(&mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) {
+        self.log = Some(Arc::new(Box::new(log)));
+    }
+
+    pub fn set_memory(&mut self, memory: impl GlobalAlloc + Send + Sync + 'static) {
+        self.memory = Some(Arc::new(Box::new(memory)));
+    }
+
+    /// Names the closure in `options`, and gives the allocator that these are to have.
+    pub fn apply(&self, options: &mut sys::hbbp_session_options) -> Option<sys::hbbp_allocator> {
+        if let Some(log) = &self.log {
+            options.log = Some(report_message);
+            options.log_user_data = Arc::as_ptr(log) as *mut c_void;
+        }
+        self.memory.as_ref().map(|memory| sys::hbbp_allocator {
+            allocate: Some(allocate),
+            deallocate: Some(deallocate),
+            user_data: Arc::as_ptr(memory) as *mut c_void,
+            ..Default::default()
+        })
+    }
+}
+
+/// # Safety
+/// `message` ends with 0; `user_data` is a `Log`.
+unsafe extern "C" fn report_message(
+    level: sys::hbbp_log_level,
+    message: *const c_char,
+    user_data: *mut c_void,
+) {
+    let log = &*user_data.cast::<Log>();
+    guarded(|| log(LogLevel::from_raw(level), &text(message)));
+}
+
+/// # Safety
+/// `user_data` is a `Memory`, which does not unwind: that is in the contract of GlobalAlloc.
+unsafe extern "C" fn allocate(
+    size: usize,
+    alignment: usize,
+    user_data: *mut c_void,
+) -> *mut c_void {
+    let memory = &*user_data.cast::<Memory>();
+    match Layout::from_size_align(size, alignment) {
+        Ok(layout) if size > 0 => memory.alloc(layout).cast(),
+        _ => ptr::null_mut(),
+    }
+}
+
+/// # Safety
+/// `start` is of `allocate`, with this size and alignment; `user_data` is its `Memory`.
+unsafe extern "C" fn deallocate(
+    start: *mut c_void,
+    size: usize,
+    alignment: usize,
+    user_data: *mut c_void,
+) {
+    let memory = &*user_data.cast::<Memory>();
+    if let Ok(layout) = Layout::from_size_align(size, alignment) {
+        memory.dealloc(start.cast(), layout);
+    }
+}

@@ -1,0 +1,127 @@
+//! Profiles from what other tools recorded.
+
+use crate::error::{Error, Result, Status};
+use crate::host::{report_progress, Cancel, Progress};
+use crate::profile::Profile;
+use crate::samples::EbsMethod;
+use crate::session::nanoseconds;
+use crate::sys;
+use crate::text::{c_path, pointer};
+use std::ffi::CString;
+use std::path::{Path, PathBuf};
+use std::ptr;
+use std::time::Duration;
+
+/// Files that are not where they were recorded, for C.
+pub(crate) struct MovedFiles {
+    raw: Vec<sys::hbbp_moved_file>,
+    // What `raw` points to.
+    _paths: Vec<(CString, CString)>,
+}
+
+impl MovedFiles {
+    pub fn new(files: &[(PathBuf, PathBuf)]) -> Result<MovedFiles> {
+        let paths = files
+            .iter()
+            .map(|(recorded, here)| Ok((c_path(recorded)?, c_path(here)?)))
+            .collect::<Result<Vec<_>>>()?;
+        let raw = paths
+            .iter()
+            .map(|(recorded, here)| sys::hbbp_moved_file {
+                recorded: recorded.as_ptr(),
+                here: here.as_ptr(),
+            })
+            .collect();
+        Ok(MovedFiles { raw, _paths: paths })
+    }
+
+    pub fn as_slice(&self) -> &[sys::hbbp_moved_file] {
+        &self.raw
+    }
+}
+
+/// How a recording is read. Everything has a default.
+///
+/// ```no_run
+/// let profile = hbbp::ImportOptions::new()
+///     .root("/srv/images/server")
+///     .progress(|done, all| eprint!("\r{done} of {all:?} bytes"))
+///     .import("perf.data")?;
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct ImportOptions<'a> {
+    root: Option<PathBuf>,
+    moved_files: Vec<(PathBuf, PathBuf)>,
+    binary: Option<PathBuf>,
+    ebs_method: Option<EbsMethod>,
+    slice: Duration,
+    progress: Option<Progress<'a>>,
+    cancel: Option<Cancel>,
+}
+
+debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, cancel });
+
+impl<'a> ImportOptions<'a> {
+    /// All defaults.
+    pub fn new() -> Self {
+        ImportOptions::default()
+    }
+
+    setters! {
+        /// Folder that has the files of the recorded machine (perf calls it symfs). Default: they are
+        /// where they were there.
+        root(folder: impl Into<PathBuf>): root = Some(folder.into());
+    }
+
+    /// A file that is not where it was when it was recorded: its path there, or the last part of
+    /// that, and the file.
+    pub fn moved_file(mut self, recorded: impl Into<PathBuf>, here: impl Into<PathBuf>) -> Self {
+        self.moved_files.push((recorded.into(), here.into()));
+        self
+    }
+
+    setters! {
+        /// For text of `perf script` without mappings: the one file whose addresses it has.
+        binary(file: impl Into<PathBuf>): binary = Some(file.into());
+        /// Of samples that come with branch stacks.
+        ebs_method(method: EbsMethod): ebs_method = Some(method);
+        /// Keeps counts by slices of time of this width.
+        slices(width: Duration): slice = width;
+        /// Called now and then from the importing thread: bytes of the recording that were read, and all
+        /// of them if that is known. A panic of it goes on after the import.
+        progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
+        /// Calls it off.
+        cancel(cancel: &Cancel): cancel = Some(cancel.clone());
+    }
+
+    /// Reads a recording of `perf record`, or text of `perf script` with branch stacks. "-" is
+    /// standard input.
+    pub fn import(mut self, path: impl AsRef<Path>) -> Result<Profile> {
+        let path = c_path(path.as_ref())?;
+        let root = self.root.as_deref().map(c_path).transpose()?;
+        let binary = self.binary.as_deref().map(c_path).transpose()?;
+        let moved_files = MovedFiles::new(&self.moved_files)?;
+        let moved_files = moved_files.as_slice();
+        let mut raw = sys::hbbp_import_options {
+            root: pointer(&root),
+            moved_file_count: u32::try_from(moved_files.len())
+                .map_err(|_| Error::new(Status::InvalidArgument, "too many moved files"))?,
+            moved_files: moved_files.as_ptr(),
+            binary: pointer(&binary),
+            ebs_method: self.ebs_method.map_or(sys::HBBP_EBS_AUTO, EbsMethod::raw),
+            slice_ns: nanoseconds(self.slice),
+            cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
+            ..Default::default()
+        };
+        if let Some(progress) = &mut self.progress {
+            raw.progress = Some(report_progress);
+            raw.user_data = ptr::addr_of_mut!(*progress).cast();
+        }
+        Profile::create(|profile, error| {
+            // SAFETY: paths and closure are there during the call, which alone uses them.
+            unsafe { sys::hbbp_profile_import(path.as_ptr(), &raw, profile, error) }
+        })
+    }
+}

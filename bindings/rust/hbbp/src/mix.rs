@@ -1,0 +1,129 @@
+//! Which instructions ran, and how many.
+
+use crate::error::Result;
+use crate::handle::Handle;
+use crate::list::Table;
+use crate::profile::Profile;
+use crate::sys;
+use crate::text::{index, text};
+use std::borrow::Cow;
+use std::ops::{BitOr, BitOrAssign};
+
+/// What the rows of a mix stand for; `|` combines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct MixKeys(u32);
+
+impl MixKeys {
+    /// Mnemonics of instructions.
+    pub const MNEMONIC: MixKeys = MixKeys(sys::HBBP_MIX_BY_MNEMONIC);
+    /// Modules.
+    pub const MODULE: MixKeys = MixKeys(sys::HBBP_MIX_BY_MODULE);
+    /// Functions.
+    pub const FUNCTION: MixKeys = MixKeys(sys::HBBP_MIX_BY_FUNCTION);
+    /// Threads.
+    pub const THREAD: MixKeys = MixKeys(sys::HBBP_MIX_BY_THREAD);
+    /// Slices of time.
+    pub const SLICE: MixKeys = MixKeys(sys::HBBP_MIX_BY_SLICE);
+
+    /// Whether all keys of `other` are among these.
+    pub fn contains(self, other: MixKeys) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for MixKeys {
+    type Output = MixKeys;
+    fn bitor(self, other: MixKeys) -> MixKeys {
+        MixKeys(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for MixKeys {
+    fn bitor_assign(&mut self, other: MixKeys) {
+        *self = *self | other;
+    }
+}
+
+records! {
+    /// How often what its keys say ran.
+    MixRow<'m>(raw: hbbp_mix_row) {
+        /// Index in the profile; none if not a key.
+        module: Option<usize> = index(raw.module),
+        /// Index in the profile; none if not a key.
+        function: Option<usize> = index(raw.function),
+        /// Index in the profile; none if not a key.
+        thread: Option<usize> = index(raw.thread),
+        /// Index in the profile; none if not a key, or of a time that is not known.
+        slice: Option<usize> = index(raw.slice),
+        /// Intel's, lower case, without prefixes; empty if not a key.
+        mnemonic: Cow<'m, str> = text(raw.mnemonic),
+        /// Executed; in the unit of the source ([`SourceInfo::unit`](crate::SourceInfo::unit)).
+        instructions: f64 = raw.instructions,
+        /// Of `instructions`: one sigma.
+        standard_error: f64 = raw.standard_error,
+        /// Of all instructions in the mix; 0 to 1.
+        share: f64 = raw.share,
+    }
+}
+
+/// The mix of a whole profile, made by [`Profile::mix`]. It does not need the profile afterwards.
+///
+/// Rows end with the mix that they are of:
+///
+/// ```compile_fail,E0597
+/// let row = {
+///     let mix = hbbp::Profile::load("program.hbbp")?.mix(hbbp::MixKeys::MNEMONIC)?;
+///     mix.rows().next()
+/// };
+/// println!("{row:?}");
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Mix(Table<sys::hbbp_mix, sys::hbbp_mix_row>);
+
+impl Mix {
+    pub(crate) fn of(profile: &Profile, keys: MixKeys) -> Result<Mix> {
+        let mix = Handle::create(sys::hbbp_mix_destroy, |mix, error| {
+            // SAFETY: the profile is there.
+            unsafe { sys::hbbp_mix_create(profile.raw(), keys.0, mix, error) }
+        })?;
+        // SAFETY: these are the rows of a mix, which does not change.
+        let table = unsafe { Table::read(mix, sys::hbbp_mix_row_count, sys::hbbp_mix_row_at)? };
+        Ok(Mix(table))
+    }
+
+    /// All instructions executed, in the unit of the source.
+    pub fn total(&self) -> f64 {
+        // SAFETY: the mix is there.
+        unsafe { sys::hbbp_mix_total(self.0.handle().get()) }
+    }
+
+    /// How many rows it has.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Nothing ran.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Sorted by instructions, most first.
+    pub fn rows(&self) -> impl DoubleEndedIterator<Item = MixRow<'_>> + ExactSizeIterator {
+        // SAFETY: rows borrow from the mix.
+        unsafe { self.0.iter() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MixKeys;
+
+    #[test]
+    fn keys_are_combined() {
+        let mut keys = MixKeys::MODULE | MixKeys::FUNCTION;
+        assert!(keys.contains(MixKeys::MODULE) && !keys.contains(MixKeys::THREAD));
+        keys |= MixKeys::THREAD;
+        assert!(keys.contains(MixKeys::THREAD | MixKeys::FUNCTION));
+    }
+}

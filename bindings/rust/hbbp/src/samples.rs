@@ -1,0 +1,102 @@
+//! The kinds of observation that a session takes.
+
+values! {
+    /// What block counts rest on.
+    Source: i32 {
+        /// None. As an option: branch records of the hardware, else event-based sampling.
+        None = HBBP_SOURCE_NONE,
+        /// Event-based sampling: an instruction pointer a period.
+        Ebs = HBBP_SOURCE_EBS,
+        /// Last branch records.
+        Lbr = HBBP_SOURCE_LBR,
+        /// Instruction-based sampling of AMD.
+        Ibs = HBBP_SOURCE_IBS,
+        /// Software branch tracing.
+        Swbt = HBBP_SOURCE_SWBT,
+        /// Exact counts from instrumentation.
+        Truth = HBBP_SOURCE_TRUTH,
+        /// Of options only: the best that this machine has.
+        Auto = HBBP_SOURCE_AUTO,
+        /// Of options only: both at once, at one period.
+        EbsAndSwbt = HBBP_SOURCE_EBS_AND_SWBT,
+        /// Of block counts only: several sources together.
+        Combined = HBBP_SOURCE_COMBINED,
+    }
+}
+
+values! {
+    /// The event whose occurrences make up a period.
+    Event: i32 {
+        /// Instructions where there is a PMU, else the task clock.
+        Auto = HBBP_EVENT_AUTO,
+        /// Nanoseconds that a thread ran.
+        TaskClock = HBBP_EVENT_TASK_CLOCK,
+        /// The same, by the clock of the CPU.
+        CpuClock = HBBP_EVENT_CPU_CLOCK,
+        /// Instructions retired, as precise as the PMU can.
+        Instructions = HBBP_EVENT_INSTRUCTIONS,
+        /// Cycles.
+        Cycles = HBBP_EVENT_CYCLES,
+        /// Of sources, not of options: taken branches.
+        TakenBranches = HBBP_EVENT_TAKEN_BRANCHES,
+        /// Of sources, not of options: the name of the event says which.
+        Other = HBBP_EVENT_OTHER,
+        /// Of sources, not of options: uops dispatched, as IBS of AMD counts them.
+        Uops = HBBP_EVENT_UOPS,
+    }
+}
+
+values! {
+    /// How periods follow each other.
+    PeriodMode: i32 {
+        /// The largest prime that is not above the period: no resonance.
+        Prime = HBBP_PERIOD_PRIME,
+        /// Exactly the period.
+        Fixed = HBBP_PERIOD_FIXED,
+        /// Drawn anew, within 12.5 % of the period, every time that samples are collected.
+        Random = HBBP_PERIOD_RANDOM,
+    }
+}
+
+values! {
+    /// How software branch tracing resolves branches that the code alone does not.
+    TraceMode: i32 {
+        /// By interpretation; by a breakpoint where that fails.
+        Lookahead = HBBP_TRACE_LOOKAHEAD,
+        /// By a breakpoint each.
+        Breakpoint = HBBP_TRACE_BREAKPOINT,
+        /// By interpretation, each compared with what a breakpoint finds.
+        Verify = HBBP_TRACE_VERIFY,
+    }
+}
+
+values! {
+    /// Which instruction a sample counts for.
+    EbsMethod: i32 {
+        /// `IpPlusOne` for precise events with branch stacks, else `Plain`.
+        Auto = HBBP_EBS_AUTO,
+        /// The one at its instruction pointer.
+        Plain = HBBP_EBS_PLAIN,
+        /// The one that was executed before that, as far as the newest branch of the sample tells.
+        IpPlusOne = HBBP_EBS_IP_PLUS_ONE,
+    }
+}
+
+values! {
+    /// What a period of a source counts.
+    Unit: i32 {
+        /// Instructions: block counts are absolute.
+        Instructions = HBBP_UNIT_INSTRUCTIONS,
+        /// Time: block counts are up to a factor.
+        Nanoseconds = HBBP_UNIT_NANOSECONDS,
+        /// As `Nanoseconds`.
+        Cycles = HBBP_UNIT_CYCLES,
+        /// Taken branches: block counts are absolute.
+        TakenBranches = HBBP_UNIT_TAKEN_BRANCHES,
+        /// As `Nanoseconds`.
+        Events = HBBP_UNIT_EVENTS,
+        /// Dispatched micro-operations: block counts are absolute, as far as those of each
+        /// instruction can be told.
+        Uops = HBBP_UNIT_UOPS,
+    }
+}

@@ -1,0 +1,27 @@
+//! Which library is this?
+
+use crate::sys;
+use crate::text::static_text;
+
+/// The version of the library that is running: "0.1.0".
+///
+/// ```
+/// assert_eq!(hbbp::version(), env!("CARGO_PKG_VERSION"));
+/// ```
+pub fn version() -> &'static str {
+    // SAFETY: the string is static.
+    unsafe { static_text(sys::hbbp_version_string()) }
+}
+
+/// Major * 1000000 + minor * 1000 + patch of the library that is running.
+pub fn version_number() -> u32 {
+    // SAFETY: never fails.
+    unsafe { sys::hbbp_version_number() }
+}
+
+/// Grows with every function and field that libhbbp gets. A program that needs what came with
+/// version n works with every library whose number is at least n and whose SONAME is the same.
+pub fn abi_version() -> u32 {
+    // SAFETY: never fails.
+    unsafe { sys::hbbp_abi_version() }
+}

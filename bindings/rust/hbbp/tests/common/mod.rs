@@ -1,0 +1,138 @@
+//! A program to look at, and what decides whether it can be looked at here.
+#![allow(dead_code)]
+
+use hbbp::{Error, Profile, Session, SessionOptions, Source, Status};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Numbers without any pattern that a sort could use.
+fn numbers(count: usize) -> Vec<u32> {
+    let mut state = 12345u32;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+#[inline(never)]
+pub fn insertion_sort(values: &mut [u32]) {
+    for end in 1..values.len() {
+        let mut at = end;
+        while at > 0 && values[at - 1] > values[at] {
+            values.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+}
+
+#[inline(never)]
+pub fn count_digits(values: &[u32]) -> HashMap<u32, usize> {
+    let mut counts = HashMap::new();
+    for value in values {
+        *counts.entry(value % 10).or_default() += 1;
+    }
+    counts
+}
+
+/// Sorts and counts for some time; most of it is spent in `insertion_sort`.
+pub fn work(time: Duration) -> usize {
+    let start = Instant::now();
+    let mut sum = 0;
+    while start.elapsed() < time {
+        let mut values = numbers(2000);
+        insertion_sort(&mut values);
+        sum += count_digits(&values).len();
+    }
+    sum
+}
+
+/// Not a failure of the library, but of what the machine allows.
+pub fn is_missing_here(error: &Error) -> bool {
+    matches!(
+        error.status(),
+        Status::Permission | Status::Unsupported | Status::Busy
+    )
+}
+
+/// Starts a session, if it can be started here.
+pub fn started(options: SessionOptions) -> Option<Session> {
+    let mut session = options.create().unwrap();
+    match session.start() {
+        Ok(()) => Some(session),
+        Err(error) if is_missing_here(&error) => {
+            eprintln!("SKIPPED: {error}");
+            None
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+pub fn profile_of<R>(options: SessionOptions, work: impl FnOnce() -> R) -> Option<Profile> {
+    let mut session = started(options)?;
+    work();
+    session.stop().unwrap();
+    Some(session.snapshot().unwrap())
+}
+
+/// About two thousand samples of `work`.
+pub fn usual_profile() -> Option<Profile> {
+    let options = SessionOptions::new().source(Source::Ebs).period(200_000);
+    profile_of(options, || work(Duration::from_millis(400)))
+}
+
+/// Recordings that are not part of the project.
+pub fn recording(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("HBBP_TEST_DATA")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| {
+            PathBuf::from(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../../../shared/data"
+            ))
+        });
+    let file = folder.join(name);
+    if !file.exists() {
+        eprintln!("SKIPPED: no {}", file.display());
+        return None;
+    }
+    Some(file)
+}
+
+/// Asks everything that can be asked of any profile.
+pub fn read_all(profile: &Profile) -> hbbp::Result<usize> {
+    let mut items = 1;
+    profile.info()?;
+    profile.estimator()?;
+    for (index, _) in profile.sources()?.iter().enumerate() {
+        profile.unexplained(index)?;
+        profile.superseded(index)?;
+        items += profile.counters(index)?.len() + profile.unexplained_reasons(index)?.len();
+    }
+    items += profile.threads()?.len() + profile.modules()?.len() + profile.slices()?.len();
+    items += profile.functions()?.len() + profile.branches()?.len() + profile.loops()?.len();
+    let blocks = profile.blocks()?;
+    assert_eq!(profile.loops_of_blocks()?.len(), blocks.len());
+    assert_eq!(profile.features()?.len(), blocks.len());
+    for block in &blocks {
+        for instruction in profile.disassembly(block.module, block.start..block.end) {
+            items += instruction?.text.len().min(1);
+        }
+    }
+    items += profile.ibs_sums()?.len() + profile.ibs_buckets()?.len() + profile.ibs_lines()?.len();
+    items += profile
+        .mix(hbbp::MixKeys::MNEMONIC | hbbp::MixKeys::FUNCTION)?
+        .rows()
+        .count();
+    items += profile.ratios(None, None)?.iter().count();
+    let query = hbbp::PivotQuery::new()
+        .rows("module,function")
+        .columns("category");
+    for row in profile.pivot(&query)?.rows() {
+        items += row.labels()?.len();
+    }
+    Ok(items + blocks.len())
+}

@@ -1,0 +1,170 @@
+//! What a host gives to sessions and to long work.
+
+mod common;
+
+use common::{is_missing_here, recording, started, usual_profile, work};
+use hbbp::{Cancel, ImportOptions, LogLevel, SessionOptions, Source, Status, Work, LEAST_MEMORY};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+fn ebs() -> SessionOptions {
+    SessionOptions::new().source(Source::Ebs).period(200_000)
+}
+
+#[test]
+fn messages_come_until_the_session_ends() {
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&messages);
+    let options = ebs().log_level(LogLevel::Debug).log(move |level, message| {
+        kept.lock().unwrap().push((level, message.to_string()));
+    });
+    let mut session = match started(options) {
+        Some(session) => session,
+        None => return,
+    };
+    session.stop().unwrap();
+    drop(session);
+    let messages = Arc::try_unwrap(messages).expect("the closure ended with its session");
+    let messages = messages.into_inner().unwrap();
+    assert!(!messages.is_empty());
+    assert!(messages.iter().all(|(level, message)| {
+        !matches!(level, LogLevel::Unknown(_)) && !message.is_empty() && !message.contains('\n')
+    }));
+}
+
+#[test]
+fn a_panic_of_a_log_goes_on_in_a_call_or_ends_with_the_session() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let options = ebs().log_level(LogLevel::Debug).log(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        panic!("of a log");
+    });
+    let mut session = options.create().unwrap();
+    match catch_unwind(AssertUnwindSafe(|| session.start())) {
+        Ok(Err(error)) if is_missing_here(&error) => return,
+        Ok(result) => result.unwrap(),
+        Err(panic) => assert_eq!(panic.downcast_ref::<&str>(), Some(&"of a log")),
+    }
+    drop(session);
+    assert!(calls.load(Ordering::Relaxed) > 0);
+    // Nothing of it is left for calls that have nothing to do with it.
+    assert!(hbbp::Session::new().unwrap().info().is_ok());
+}
+
+struct Counting {
+    bytes: Arc<AtomicUsize>,
+    all: Arc<AtomicUsize>,
+}
+
+// SAFETY: memory is that of the system.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        self.bytes.fetch_add(layout.size(), Ordering::Relaxed);
+        self.all.fetch_add(layout.size(), Ordering::Relaxed);
+        System.alloc(layout)
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        self.bytes.fetch_sub(layout.size(), Ordering::Relaxed);
+        System.dealloc(start, layout)
+    }
+}
+
+#[test]
+fn memory_is_of_the_host_and_within_its_budget() {
+    let (bytes, all) = (Arc::default(), Arc::default());
+    let memory = Counting {
+        bytes: Arc::clone(&bytes),
+        all: Arc::clone(&all),
+    };
+    let options = ebs()
+        .allocator(memory)
+        .max_memory(2 * LEAST_MEMORY)
+        .max_overhead(0.05);
+    let mut session = match started(options) {
+        Some(session) => session,
+        None => return,
+    };
+    work(Duration::from_millis(200));
+    session.stop().unwrap();
+    let info = session.info().unwrap();
+    assert!(info.samples > 0 && info.cpu_ns > 0, "{info:?}");
+    assert!(info.peak_memory_bytes <= 2 * LEAST_MEMORY, "{info:?}");
+    assert!(info.period_factor >= 1.0, "{info:?}");
+    let profile = session.snapshot().unwrap();
+    assert!(all.load(Ordering::Relaxed) > 0);
+    drop(session);
+    assert_eq!(bytes.load(Ordering::Relaxed), 0);
+    // Profiles have memory of their own.
+    assert!(!profile.blocks().unwrap().is_empty());
+
+    let error = SessionOptions::new()
+        .max_memory(LEAST_MEMORY - 1)
+        .create()
+        .unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    let error = SessionOptions::new()
+        .max_overhead(f64::NAN)
+        .create()
+        .unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
+}
+
+#[test]
+fn threads_are_chosen() {
+    let main = std::process::id();
+    let mut session = match started(ebs().threads([main])) {
+        Some(session) => session,
+        None => return,
+    };
+    work(Duration::from_millis(50));
+    session.stop().unwrap();
+    let profile = session.snapshot().unwrap();
+    assert!(profile
+        .threads()
+        .unwrap()
+        .iter()
+        .all(|thread| thread.tid == main));
+}
+
+#[test]
+fn long_work_is_called_off() {
+    let file = match recording("autofdo/propeller_sample.perfdata") {
+        Some(file) => file,
+        None => return,
+    };
+    let cancel = Cancel::new().unwrap();
+    assert!(!cancel.is_set());
+    let from_within = cancel.clone();
+    let error = ImportOptions::new()
+        .cancel(&cancel)
+        .progress(move |_, _| from_within.set(true))
+        .import(&file)
+        .unwrap_err();
+    assert_eq!(error.status(), Status::Cancelled);
+    assert!(cancel.is_set());
+    cancel.set(false);
+    assert!(ImportOptions::new().cancel(&cancel).import(&file).is_ok());
+}
+
+#[test]
+fn blocks_are_found_with_progress_or_not_yet() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let cancel = Cancel::new().unwrap();
+    cancel.set(true);
+    let error = profile.resolve(Work::new().cancel(&cancel)).unwrap_err();
+    assert_eq!(error.status(), Status::Cancelled);
+    let mut calls = 0;
+    profile
+        .resolve(Work::new().progress(|_, _| calls += 1))
+        .unwrap();
+    assert!(calls > 0);
+    assert!(!profile.blocks().unwrap().is_empty());
+}

@@ -1,0 +1,462 @@
+//! The test profiles itself while it sorts and counts.
+
+mod common;
+
+use common::{insertion_sort, profile_of, read_all, started, usual_profile, work};
+use hbbp::{
+    demangle, Estimator, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source, Status,
+    Taxonomy, TripBasis, Unit,
+};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+fn ebs() -> SessionOptions {
+    SessionOptions::new().source(Source::Ebs).period(200_000)
+}
+
+#[test]
+fn mix_and_functions_are_of_what_ran() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let source = &profile.sources().unwrap()[0];
+    assert_eq!(source.source, Source::Ebs);
+    assert!(matches!(
+        source.unit,
+        Unit::Nanoseconds | Unit::Instructions
+    ));
+    assert!(source.samples > 300, "{}", source.samples);
+    assert_eq!(profile.info().unwrap().pid, std::process::id());
+
+    let mix = profile.mix(MixKeys::MNEMONIC).unwrap();
+    let shares: f64 = mix.rows().map(|row| row.share).sum();
+    assert!((shares - 1.0).abs() < 1e-6, "{shares}");
+    let counts: Vec<f64> = mix.rows().map(|row| row.instructions).collect();
+    assert!(counts.windows(2).all(|pair| pair[0] >= pair[1]));
+    assert!(mix.rows().any(|row| row.mnemonic == "mov"));
+    assert_eq!(
+        mix.rows().rev().next().map(|row| row.instructions),
+        counts.last().copied()
+    );
+
+    let functions = profile.functions().unwrap();
+    let all: f64 = functions.iter().map(|function| function.instructions).sum();
+    let of_sort: f64 = functions
+        .iter()
+        .filter(|function| demangle(&function.name).contains("common::insertion_sort"))
+        .map(|function| function.instructions)
+        .sum();
+    assert!(of_sort > 0.01 * all, "{of_sort} of {all}");
+    assert!(read_all(&profile).unwrap() > 100);
+}
+
+#[test]
+fn source_lines_are_those_of_the_function() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let functions = profile.functions().unwrap();
+    let sort = functions
+        .iter()
+        .find(|function| demangle(&function.name).ends_with("common::insertion_sort"))
+        .expect("insertion_sort ran");
+    let places: Vec<_> = profile
+        .source_places(sort.module, sort.start..sort.end)
+        .collect::<hbbp::Result<_>>()
+        .unwrap();
+    assert!(places.len() > 5);
+    for place in &places {
+        let outermost = place.frames.last().expect("all of it is of some line");
+        assert!(
+            outermost.file.ends_with("tests/common/mod.rs"),
+            "{outermost:?}"
+        );
+        assert!(demangle(&outermost.function).ends_with("common::insertion_sort"));
+    }
+    let instructions: Vec<_> = profile
+        .instructions(sort.module, sort.start..sort.end)
+        .collect::<hbbp::Result<_>>()
+        .unwrap();
+    let bytes: u64 = instructions
+        .iter()
+        .map(|instruction| u64::from(instruction.length))
+        .sum();
+    assert_eq!(bytes, sort.end - sort.start);
+    assert_eq!(profile.source_problem(sort.module).unwrap(), "");
+}
+
+#[test]
+fn pivots_have_the_sums_of_the_mix() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let mix = profile.mix(MixKeys::MNEMONIC).unwrap();
+    let query = PivotQuery::new().rows("function").columns("memory").top(3);
+    let pivot = profile.pivot(&query).unwrap();
+    assert_eq!(pivot.rows().len(), 3);
+    assert!(pivot.row_count_in_all() > 3);
+    let total = pivot.cell(None, None, 0).unwrap();
+    assert!((total.value - mix.total()).abs() < 1e-6 * mix.total());
+    assert!((total.share - 1.0).abs() < 1e-9);
+    for row in pivot.rows() {
+        let sum: f64 = pivot
+            .columns()
+            .map(|column| row.cell(column.index(), 0).unwrap().value)
+            .sum();
+        let all = row.total(0).unwrap().value;
+        assert!((sum - all).abs() <= 1e-6 * all);
+        let label = row.label(0).unwrap();
+        assert_eq!(label.kind, LabelKind::Text);
+        let function = &profile.functions().unwrap()[label.index.expect("of a function")];
+        assert_eq!(function.name, label.text);
+    }
+    assert_eq!(
+        pivot.cell(Some(3), None, 0).unwrap_err().status(),
+        Status::NotFound
+    );
+    assert_eq!(
+        pivot.rows().next().unwrap().label(1).unwrap_err().status(),
+        Status::NotFound
+    );
+
+    let only = PivotQuery::new()
+        .rows("mnemonic")
+        .filter("mnemonic = mov")
+        .values("executions");
+    let names: Vec<_> = match profile.pivot(&only) {
+        Ok(pivot) => pivot
+            .rows()
+            .map(|row| row.label(0).unwrap().text.into_owned())
+            .collect(),
+        Err(error) => panic!(
+            "{error}; there are {:?}",
+            PivotQuery::value_names().collect::<Vec<_>>()
+        ),
+    };
+    assert_eq!(names, ["mov"]);
+}
+
+#[test]
+fn groups_of_ones_own_are_keys() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let taxonomy =
+        Taxonomy::new("[kinds]\nbranches: category = conditional-branch, jump\n").unwrap();
+    let pivot = {
+        let query = PivotQuery::new().rows("kinds").taxonomy(&taxonomy);
+        profile.pivot(&query).unwrap()
+    };
+    drop(taxonomy);
+    drop(profile);
+    let mut labels: Vec<_> = pivot
+        .rows()
+        .map(|row| row.label(0).unwrap().text.into_owned())
+        .collect();
+    labels.sort();
+    assert_eq!(labels, ["branches", "other"]);
+
+    assert!(Taxonomy::of_library()
+        .unwrap()
+        .names()
+        .contains(&"groups".to_string()));
+    let error = Taxonomy::new("[kinds]\nodd: categorie = jump\n")
+        .err()
+        .unwrap();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    assert!(error.message().contains("category"), "{error}");
+}
+
+#[test]
+fn unknown_keys_are_named_with_the_nearest() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let error = profile
+        .pivot(&PivotQuery::new().rows("funktion"))
+        .err()
+        .unwrap();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    assert!(error.message().contains("function"), "{error}");
+    assert!(PivotQuery::key_names().any(|name| name == "function"));
+    let ratios = profile.ratios(Some("memory != none"), None).unwrap();
+    assert!(ratios
+        .iter()
+        .all(|ratio| !ratio.name.is_empty() && !ratio.unit.is_empty()));
+    assert!(ratios.get("no such ratio").is_none());
+    assert!(profile.ratios(Some("memory !="), None).is_err());
+}
+
+#[test]
+fn slices_add_up() {
+    let options = ebs().slices(Duration::from_millis(50));
+    let profile = match profile_of(options, || work(Duration::from_millis(400))) {
+        Some(profile) => profile,
+        None => return,
+    };
+    let slices = profile.slices().unwrap();
+    assert!(slices.len() > 3, "{}", slices.len());
+    let samples: u64 = slices.iter().map(|slice| slice.samples).sum();
+    assert_eq!(samples, profile.info().unwrap().samples);
+    let busiest = (0..slices.len())
+        .max_by_key(|&index| slices[index].samples)
+        .unwrap();
+    let selected = profile.select_slice(busiest).unwrap();
+    assert_eq!(selected.info().unwrap().samples, slices[busiest].samples);
+    let rows = profile.mix(MixKeys::SLICE).unwrap();
+    assert!(rows
+        .rows()
+        .filter_map(|row| row.slice)
+        .all(|slice| slice < slices.len()));
+    assert_eq!(
+        profile.select_slice(slices.len()).unwrap_err().status(),
+        Status::NotFound
+    );
+}
+
+#[test]
+fn profiles_are_saved_loaded_and_merged() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = folder.join(format!("self_profile_{}", std::process::id()));
+    profile.save(&file).unwrap();
+    let loaded = Profile::load(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(
+        loaded.info().unwrap().samples,
+        profile.info().unwrap().samples
+    );
+    assert_eq!(loaded.blocks().unwrap(), profile.blocks().unwrap());
+
+    let merged = Profile::merge([&profile, &loaded]).unwrap();
+    assert_eq!(
+        merged.info().unwrap().samples,
+        2 * profile.info().unwrap().samples
+    );
+    assert_eq!(
+        Profile::merge([]).unwrap_err().status(),
+        Status::InvalidArgument
+    );
+    let nowhere = profile.save("/nowhere/profile").unwrap_err();
+    assert_eq!(nowhere.status(), Status::NotFound);
+}
+
+#[test]
+fn an_estimator_is_chosen_and_told() {
+    let mut profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Ebs);
+    profile.set_estimator(Estimator::Flow).unwrap();
+    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Flow);
+    assert!(!profile.blocks().unwrap().is_empty());
+    let error = profile
+        .set_estimator_tree("{\"no\": \"tree\"}")
+        .unwrap_err();
+    assert_eq!(error.status(), Status::BadFormat);
+    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Flow);
+    let leaf = hbbp::feature_names().next().unwrap();
+    assert_eq!(
+        profile.features().unwrap()[0].len(),
+        hbbp::feature_names().len(),
+        "{leaf}"
+    );
+}
+
+#[test]
+fn threads_take_snapshots_of_a_running_session() {
+    let mut session = match started(ebs()) {
+        Some(session) => session,
+        None => return,
+    };
+    assert_eq!(session.start().unwrap_err().status(), Status::InvalidState);
+    work(Duration::from_millis(100));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut before = 0;
+                for _ in 0..20 {
+                    assert!(session.info().unwrap().is_running);
+                    let samples = session.snapshot().unwrap().info().unwrap().samples;
+                    assert!(samples >= before);
+                    before = samples;
+                }
+            });
+        }
+    });
+    session.stop().unwrap();
+    assert_eq!(session.stop().unwrap_err().status(), Status::InvalidState);
+    assert!(!session.info().unwrap().is_running);
+}
+
+#[test]
+fn a_profile_is_read_by_many_threads() {
+    let profile = match usual_profile() {
+        Some(profile) => Arc::new(profile),
+        None => return,
+    };
+    let (sender, counts) = std::sync::mpsc::channel();
+    for _ in 0..4 {
+        let (profile, sender) = (Arc::clone(&profile), sender.clone());
+        thread::spawn(move || sender.send(read_all(&profile).unwrap()).unwrap());
+    }
+    drop(sender);
+    let counts: Vec<_> = counts.iter().collect();
+    assert_eq!(counts.len(), 4);
+    assert!(
+        counts.windows(2).all(|pair| pair[0] == pair[1]),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn threads_are_told_apart() {
+    let mut session = match started(ebs()) {
+        Some(session) => session,
+        None => return,
+    };
+    let builder = thread::Builder::new().name("sorter".into());
+    let sorter = builder.spawn(|| work(Duration::from_millis(300))).unwrap();
+    sorter.join().unwrap();
+    session.stop().unwrap();
+    let profile = session.snapshot().unwrap();
+    let threads = profile.threads().unwrap();
+    let sorter = threads
+        .iter()
+        .find(|thread| thread.name == "sorter")
+        .expect("it ran");
+    let selected = profile.select_thread(sorter.tid).unwrap();
+    assert_eq!(selected.info().unwrap().samples, sorter.samples);
+    assert_eq!(
+        profile.select_thread(0).unwrap_err().status(),
+        Status::NotFound
+    );
+}
+
+#[test]
+fn traced_branches_tell_how_often_loops_go_round() {
+    #[inline(never)]
+    fn rounds(times: usize) -> u64 {
+        let mut sum = 0u64;
+        for outer in 0..times {
+            let mut left = 50u64;
+            while left > 0 {
+                sum = sum.wrapping_mul(31).wrapping_add(left ^ outer as u64);
+                left -= 1;
+            }
+        }
+        sum
+    }
+    let options = SessionOptions::new().source(Source::Swbt).period(1_000_000);
+    let profile = match profile_of(options, || {
+        assert_ne!(rounds(2_000_000), 1);
+    }) {
+        Some(profile) => profile,
+        None => return,
+    };
+    let functions = profile.functions().unwrap();
+    let loops = profile.loops().unwrap();
+    let inner = loops
+        .iter()
+        .filter(|found| demangle(&functions[found.function].name).ends_with("::rounds"))
+        .max_by_key(|found| found.depth)
+        .expect("the inner loop ran");
+    // The header runs once more than the body.
+    assert_eq!(inner.trip_basis, TripBasis::Branches);
+    assert!(
+        (inner.trip_count - 51.0).abs() < 5.0 * inner.trip_count_error,
+        "{inner:?}"
+    );
+    assert!(inner.trip_count_error < 20.0, "{inner:?}");
+    let blocks = profile.blocks().unwrap();
+    let of_blocks = profile.loops_of_blocks().unwrap();
+    assert!(blocks.iter().zip(&of_blocks).any(|(block, of_block)| {
+        block.start == inner.header && of_block.map_or(false, |index| loops[index] == *inner)
+    }));
+    assert!(profile
+        .branches()
+        .unwrap()
+        .iter()
+        .any(|branch| branch.to == Some(inner.header)));
+}
+
+#[test]
+fn sessions_come_and_go() {
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let mut before = 0;
+    for round in 0..60 {
+        let mut session = match started(ebs()) {
+            Some(session) => session,
+            None => return,
+        };
+        insertion_sort(&mut [3, 1, 2]);
+        // Every other one ends without being stopped.
+        if round % 2 == 0 {
+            session.stop().unwrap();
+        }
+        drop(session);
+        if round == 10 {
+            before = descriptors();
+        }
+    }
+    // Other tests run at the same time.
+    let after = descriptors();
+    assert!(after < before + 40, "{before} descriptors, then {after}");
+}
+
+#[test]
+fn a_panic_of_the_work_stops_the_session() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    let result = std::panic::catch_unwind(|| {
+        ebs().profile(|| {
+            CALLS.fetch_add(1, Ordering::Relaxed);
+            panic!("of the work");
+        })
+    });
+    match result {
+        Err(panic) => assert_eq!(panic.downcast_ref::<&str>(), Some(&"of the work")),
+        Ok(Err(error)) if common::is_missing_here(&error) => return,
+        Ok(other) => panic!("{:?}", other.map(|_: ((), Profile)| ())),
+    }
+    assert_eq!(CALLS.load(Ordering::Relaxed), 1);
+    let (sum, profile) = ebs().profile(|| work(Duration::from_millis(50))).unwrap();
+    assert!(sum > 0 && profile.info().unwrap().duration_ns > 40_000_000);
+}
+
+#[test]
+fn options_that_make_no_sense_are_refused() {
+    let error = SessionOptions::new()
+        .period(1)
+        .frequency_hz(1)
+        .create()
+        .err()
+        .unwrap();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    assert!(
+        error.message().contains("period or frequency_hz"),
+        "{error}"
+    );
+    let endless = SessionOptions::new()
+        .slices(Duration::MAX)
+        .create()
+        .err()
+        .unwrap();
+    assert_eq!(endless.status(), Status::InvalidArgument);
+    let truth = SessionOptions::new()
+        .source(Source::Truth)
+        .create()
+        .err()
+        .unwrap();
+    assert!(truth.to_string().contains("source"), "{truth}");
+}

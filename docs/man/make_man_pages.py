@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Makes man pages of what the command says of itself.
+
+usage: make_man_pages.py HBBP FOLDER
+
+Writes hbbp.1 and hbbp-COMMAND.1 for every command into FOLDER. What --help does not tell,
+examples, is in examples.txt beside this file: a paragraph a command, lines "COMMAND-LINE # what it does".
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def run(hbbp, *words):
+    return subprocess.run([hbbp, *words], capture_output=True, text=True, check=True).stdout
+
+
+def escaped(text):
+    text = text.replace('\\', '\\e').replace('-', '\\-')
+    return '\\&' + text if text.startswith(('.', "'")) else text
+
+
+def bold(text):
+    return f'\\fB{escaped(text)}\\fR'
+
+
+def commands(help_text):
+    """[(name, summary)] of hbbp --help."""
+    listed = re.search(r'Commands:\n(.*?)\n\n', help_text, re.DOTALL).group(1)
+    return [tuple(line.split(None, 1)) for line in listed.splitlines()]
+
+
+def sections(help_text):
+    """(lines before the first heading, {heading: [(term, text)]}, lines after the last list)."""
+    head, found, tail = [], {}, []
+    items = None
+    for line in help_text.splitlines():
+        heading = re.fullmatch(r'(Options|Positionals):', line)
+        if heading:
+            items = found.setdefault(heading.group(1), [])
+        elif items is None:
+            head.append(line)
+        elif re.match(r'  \S', line):
+            term, _, text = line[2:].partition('  ')
+            items.append([term.strip(), text.strip()])
+        elif line.startswith('   ') and items:
+            items[-1][1] = (items[-1][1] + ' ' + line.strip()).strip()
+        elif line or tail:
+            tail.append(line)
+    return head, found, tail
+
+
+def examples(folder):
+    """{command: [(command line, what it does)]}"""
+    found = {}
+    for line in (folder / 'examples.txt').read_text().splitlines():
+        command_line, _, text = line.partition(' # ')
+        if command_line.strip():
+            name = re.search(r'\bhbbp (\S+)', command_line).group(1)
+            found.setdefault(name, []).append((command_line.strip(), text.strip()))
+    return found
+
+
+def page(name, summary, version):
+    return [f'.TH "{name.upper()}" "1" "" "hbbp {version}" "hbbp"', '.SH NAME',
+            f'{escaped(name)} \\- {escaped(summary)}']
+
+
+def definitions(items):
+    lines = []
+    for term, text in items:
+        lines += ['.TP', bold(term), escaped(text)]
+    return lines
+
+
+def paragraphs(lines):
+    text = '\n'.join(lines).strip().split('\n\n')
+    return [line for part in text if part for line in ('.PP', escaped(part))]
+
+
+def command_page(hbbp, name, summary, version, shown):
+    head, found, tail = sections(run(hbbp, name, '--help'))
+    usage = next(line for line in head if line.startswith('Usage: '))[len('Usage: '):]
+    synopsis = next((line.split(': ')[0] for line in head if line.startswith(f'hbbp {name} ')), usage)
+    lines = page(f'hbbp-{name}', summary, version)
+    lines += ['.SH SYNOPSIS', bold(f'hbbp {name}') + escaped(synopsis.removeprefix(f'hbbp {name}'))]
+    lines += ['.SH DESCRIPTION', escaped(head[0] + '.')] + paragraphs(tail)
+    for heading in ('Positionals', 'Options'):
+        if heading in found:
+            title = 'ARGUMENTS' if heading == 'Positionals' else 'OPTIONS'
+            lines += [f'.SH {title}'] + definitions(found[heading])
+    if shown:
+        lines += ['.SH EXAMPLES']
+        for command_line, text in shown:
+            lines += ['.TP', bold(command_line), escaped(text)]
+    lines += ['.SH EXIT STATUS']
+    if name == 'record':
+        lines += ['That of the program, or 2 with one line on stderr if it could not be profiled.']
+    else:
+        lines += ['0, or 2 with one line on stderr that says what went wrong.']
+    return lines + ['.SH SEE ALSO', bold('hbbp') + '(1)']
+
+
+def main():
+    hbbp, folder = sys.argv[1], pathlib.Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    version = run(hbbp, '--version').split()[-1]
+    help_text = run(hbbp, '--help')
+    shown = examples(pathlib.Path(__file__).parent)
+    names = commands(help_text)
+    unknown = set(shown) - {name for name, _ in names}
+    if unknown:
+        sys.exit(f'examples.txt: no command {", ".join(sorted(unknown))}')
+    lines = page('hbbp', 'how often each basic block of a program runs, and which instructions', version)
+    lines += ['.SH SYNOPSIS', bold('hbbp') + escaped(' COMMAND [OPTIONS] ...'), '.SH DESCRIPTION',
+              escaped(help_text.splitlines()[0]), '.SH COMMANDS']
+    for name, summary in names:
+        lines += ['.TP', bold(f'hbbp-{name}') + '(1)', escaped(summary)]
+        text = command_page(hbbp, name, summary, version, shown.get(name, []))
+        (folder / f'hbbp-{name}.1').write_text('\n'.join(text) + '\n')
+    lines += ['.SH EXIT STATUS', '0, or 2 with one line on stderr that says what went wrong.']
+    (folder / 'hbbp.1').write_text('\n'.join(lines) + '\n')
+
+
+if __name__ == '__main__':
+    main()

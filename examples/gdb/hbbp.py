@@ -1,0 +1,82 @@
+"""Shows in gdb how often the blocks of a function were executed, beside its code.
+
+    (gdb) source hbbp.py
+    (gdb) hbbp-load profile.hbbp
+    (gdb) hbbp-blocks             of the function of the selected frame
+    (gdb) hbbp-blocks FUNCTION
+"""
+import os
+import sys
+
+import gdb
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+import profile_blocks  # pylint: disable=wrong-import-position
+
+BLOCKS = None
+
+
+def address_in_file(pc):
+    """(path of the file, address there) of an address of the program."""
+    pid = gdb.selected_inferior().pid
+    if pid == 0:  # not started: addresses are those of the file
+        return gdb.current_progspace().filename, pc
+    with open(f'/proc/{pid}/maps') as maps:
+        for line in maps:
+            words = line.rstrip('\n').split(maxsplit=5)
+            start, end = (int(word, 16) for word in words[0].split('-'))
+            if start <= pc < end and len(words) == 6:
+                offset = pc - start + int(words[2], 16)
+                return words[5], profile_blocks.address_of_offset(words[5], offset)
+    return None, None
+
+
+def code_of(name):
+    """The instructions of a function, as gdb's disassemble lists them."""
+    listing = gdb.execute(f'disassemble {name}', to_string=True)
+    for line in listing.splitlines():
+        words = line.replace('=>', '  ', 1).split(maxsplit=1)
+        if words and words[0].startswith('0x'):
+            yield int(words[0], 16), line
+
+
+class Load(gdb.Command):
+    """hbbp-load FILE: read the block counts of a profile."""
+
+    def __init__(self):
+        super().__init__('hbbp-load', gdb.COMMAND_FILES, gdb.COMPLETE_FILENAME)
+
+    def invoke(self, argument, from_tty):
+        global BLOCKS
+        words = gdb.string_to_argv(argument)
+        if len(words) != 1:
+            raise gdb.GdbError('usage: hbbp-load FILE')
+        try:
+            BLOCKS = profile_blocks.ProfileBlocks(os.path.expanduser(words[0]))
+        except (OSError, RuntimeError) as error:
+            raise gdb.GdbError(str(error)) from error
+        print(f'{sum(map(len, BLOCKS.modules.values()))} blocks of {len(BLOCKS.modules)} files')
+
+
+class Blocks(gdb.Command):
+    """hbbp-blocks [FUNCTION]: the code of a function with how often each of its blocks was executed.
+Without FUNCTION, that of the selected frame."""
+
+    def __init__(self):
+        super().__init__('hbbp-blocks', gdb.COMMAND_DATA, gdb.COMPLETE_SYMBOL)
+
+    def invoke(self, argument, from_tty):
+        if BLOCKS is None:
+            raise gdb.GdbError('no profile; hbbp-load one first')
+        shown = None
+        for pc, line in code_of(argument):
+            path, address = address_in_file(pc)
+            row = None if address is None else BLOCKS.find(os.path.realpath(path), address)
+            if row is not None and row is not shown:
+                print(f'# {profile_blocks.text_of(row)}')
+            shown = row
+            print(f'{"" if row is None else format(row["count"], ",.0f"):>15} {line}')
+
+
+Load()
+Blocks()

@@ -1,0 +1,73 @@
+"""The blocks of a profile of libhbbp, found by address. For scripts inside of other tools.
+
+The command hbbp must be on the PATH, or HBBP_TOOL be its path."""
+import bisect
+import collections
+import json
+import os
+import struct
+import subprocess
+
+PT_LOAD, PF_X = 1, 1
+Segment = collections.namedtuple('Segment', 'flags offset address file_bytes')
+
+
+def segments(path):
+    """Those of a 64-bit ELF file that are loaded; none if it is none."""
+    try:
+        with open(path, 'rb') as file:
+            header = file.read(64)
+            if len(header) < 64 or header[:5] != b'\x7fELF\x02':
+                return []
+            table, = struct.unpack_from('<Q', header, 32)
+            size, count = struct.unpack_from('<HH', header, 54)
+            file.seek(table)
+            headers = file.read(size * count)
+    except OSError:
+        return []
+    found = []
+    for at in range(0, len(headers) - 55, size or 1):
+        kind, flags, offset, address, _, file_bytes = struct.unpack_from('<IIQQQQ', headers, at)
+        if kind == PT_LOAD:
+            found.append(Segment(flags, offset, address, file_bytes))
+    return found
+
+
+def address_of_offset(path, offset):
+    """Where the file wants to have what lies at the offset; None if nowhere."""
+    for segment in segments(path):
+        if segment.offset <= offset < segment.offset + segment.file_bytes:
+            return segment.address + offset - segment.offset
+    return None
+
+
+class ProfileBlocks:
+    """Rows of `hbbp blocks --format json`, with `start` and `end` as numbers."""
+
+    def __init__(self, profile):
+        tool = os.environ.get('HBBP_TOOL', 'hbbp')
+        done = subprocess.run([tool, 'blocks', '--format', 'json', profile], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr.strip())
+        listing = json.loads(done.stdout)
+        self.unit = listing['unit']
+        self.modules = collections.defaultdict(list)
+        for row in listing['rows']:
+            row['start'], row['end'] = int(row['start'], 16), int(row['end'], 16)
+            self.modules[row['module']].append(row)
+        for rows in self.modules.values():
+            rows.sort(key=lambda row: row['start'])
+
+    def find(self, module, address):
+        """The block that the address of the module's file is in, or None."""
+        rows = self.modules.get(module, ())
+        at = bisect.bisect_right([row['start'] for row in rows], address) - 1
+        return rows[at] if at >= 0 and address < rows[at]['end'] else None
+
+
+def text_of(row):
+    """One line about a block."""
+    error = '' if row['standard_error'] is None else f' ± {row["standard_error"]:,.0f}'
+    return (f'0x{row["start"]:x}-0x{row["end"]:x}, {row["instructions"]} instructions: {row["count"]:,.0f}{error} times, '
+            f'{100 * row["share"]:.2f} %')

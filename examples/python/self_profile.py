@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""The smallest program that profiles itself: which instructions did work() run?"""
+import hbbp
+
+
+def work():
+    return sum(1 / i for i in range(1, 10_000_000))
+
+
+with hbbp.Session() as session:
+    print('sum =', work())
+print(session.profile().mix())

@@ -1,0 +1,79 @@
+/* host.h: what a host program gives to the library: where messages go, how far long work is, a flag
+ * that calls it off, and memory.
+ */
+#ifndef HBBP_HOST_H_
+#define HBBP_HOST_H_
+
+#include "status.h"
+
+HBBP_EXTERN_C_BEGIN
+
+/* Messages --------------------------------------------------------------------------------- */
+
+typedef int32_t hbbp_log_level;
+enum {
+  HBBP_LOG_ERROR = 1,   /* counts are missing, or none will come */
+  HBBP_LOG_WARNING = 2, /* counts are less exact than was asked for */
+  HBBP_LOG_INFO = 3,    /* what was chosen, and why */
+  HBBP_LOG_DEBUG = 4    /* each step */
+};
+
+/* `message` is one line, without its end, valid during the call. Called from the worker of a
+ * session or from a thread that is inside a function of the library, by one thread at a time for a
+ * session, never from a signal handler and with no lock of the library held. It may ask the session
+ * (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
+ * not throw. */
+typedef void (*hbbp_log)(hbbp_log_level level, const char *message, void *user_data);
+
+/* Long work -------------------------------------------------------------------------------- */
+
+/* How far work is: `all` 0 if it is not known how much there is. Called now and then in the thread
+ * that called the function. It must not throw. */
+typedef void (*hbbp_progress)(uint64_t done, uint64_t all, void *user_data);
+
+/* A flag that calls off long work: the function that has it returns HBBP_ERROR_CANCELLED soon
+ * after. One flag may be given to any number of functions, in any threads. */
+typedef struct hbbp_cancel hbbp_cancel;
+
+/* A flag that is not set. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NO_MEMORY. Any
+ * thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_cancel_create(hbbp_cancel **cancel, hbbp_error *error);
+
+/* Not while a function uses it. NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_cancel_destroy(hbbp_cancel *cancel);
+
+/* Sets the flag (cancelled not 0) or takes it back. NULL is allowed. Any thread;
+ * async-signal-safe. Since 0.1. */
+HBBP_API void hbbp_cancel_set(hbbp_cancel *cancel, int32_t cancelled);
+
+/* 1 if the flag is set, else 0, also for NULL. Any thread; async-signal-safe. Since 0.1. */
+HBBP_API int32_t hbbp_cancel_is_set(const hbbp_cancel *cancel);
+
+/* How a function does its work. Fields that are 0 or NULL ask for nothing. */
+typedef struct hbbp_work_options {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;    /* 0 */
+  hbbp_progress progress;
+  void *user_data; /* given to progress */
+  const hbbp_cancel *cancel;
+} hbbp_work_options;
+
+/* Memory ----------------------------------------------------------------------------------- */
+
+/* Where memory is from. Both functions may be called by several threads at once, inside functions
+ * of the library and from the worker of a session, never from a signal handler; they must not
+ * throw, nor call the library. docs/embedding.md says what is allocated by them. */
+typedef struct hbbp_allocator {
+  uint32_t struct_size; /* set by the caller */
+  uint32_t reserved;    /* 0 */
+  /* `size` bytes, at least 1, at a multiple of `alignment`, a power of two; NULL if there are
+   * none. */
+  void *(*allocate)(size_t size, size_t alignment, void *user_data);
+  /* With the size and the alignment that they were asked for with. */
+  void (*deallocate)(void *memory, size_t size, size_t alignment, void *user_data);
+  void *user_data;
+} hbbp_allocator;
+
+HBBP_EXTERN_C_END
+
+#endif /* HBBP_HOST_H_ */

@@ -1,0 +1,53 @@
+#include <hbbp/host.h>
+
+#include "capi/boundary.h"
+#include "capi/host_handle.h"
+
+namespace hbbp::capi {
+
+Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator) {
+  if (given == nullptr) return OkStatus();
+  HBBP_INIT(hbbp_allocator, full);
+  HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_allocator", &full));
+  if (full.allocate == nullptr || full.deallocate == nullptr) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "hbbp_allocator: allocate and deallocate must both be set");
+  }
+  *allocator = {full.allocate, full.deallocate, full.user_data};
+  return OkStatus();
+}
+
+Work WorkOf(hbbp_progress progress, void* user_data, const hbbp_cancel* cancel) {
+  Work work;
+  if (progress != nullptr) {
+    work.progress = [progress, user_data](uint64_t done, uint64_t all) {
+      progress(done, all, user_data);
+    };
+  }
+  if (cancel != nullptr) work.cancel = &cancel->flag;
+  return work;
+}
+
+}  // namespace hbbp::capi
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_cancel_create(hbbp_cancel** cancel, hbbp_error* error) {
+  return hbbp::capi::Guard(error, [&]() -> hbbp::Status {
+    if (cancel == nullptr) return hbbp::capi::NullArgument("hbbp_cancel_create", "cancel");
+    *cancel = new hbbp_cancel();
+    return hbbp::OkStatus();
+  });
+}
+
+HBBP_API void hbbp_cancel_destroy(hbbp_cancel* cancel) { delete cancel; }
+
+HBBP_API void hbbp_cancel_set(hbbp_cancel* cancel, int32_t cancelled) {
+  if (cancel != nullptr) cancel->flag.Set(cancelled != 0);
+}
+
+HBBP_API int32_t hbbp_cancel_is_set(const hbbp_cancel* cancel) {
+  return cancel != nullptr && cancel->flag.is_set() ? 1 : 0;
+}
+
+}  // extern "C"

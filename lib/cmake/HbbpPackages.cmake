@@ -1,0 +1,98 @@
+# Debian packages, by `cpack`: libhbbp0, libhbbp-dev and hbbp-tools, each an install component.
+set(HBBP_PACKAGE_MAINTAINER "libhbbp maintainers <maintainers@libhbbp.invalid>"
+  CACHE STRING "Maintainer of the Debian packages")
+
+set(soversion ${PROJECT_VERSION_MAJOR})
+set(package_folder ${PROJECT_BINARY_DIR}/packages)
+set(package_of_library libhbbp${soversion})
+set(package_of_development libhbbp-dev)
+set(package_of_tools hbbp-tools)
+
+find_program(HBBP_GZIP gzip)
+if(NOT HBBP_GZIP)
+  return()
+endif()
+string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
+foreach(component library development tools)
+  set(package ${package_of_${component}})
+  set(folder ${package_folder}/${package})
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/debian_changelog.in ${folder}/changelog @ONLY)
+  execute_process(COMMAND ${HBBP_GZIP} -9nf ${folder}/changelog COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/debian_copyright
+    DESTINATION share/doc/${package} RENAME copyright COMPONENT ${component} EXCLUDE_FROM_ALL)
+  install(FILES ${folder}/changelog.gz
+    DESTINATION share/doc/${package} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endforeach()
+# What packages that link the library depend on.
+file(WRITE ${package_folder}/shlibs
+  "libhbbp ${soversion} ${package_of_library} (>= ${PROJECT_VERSION})\n")
+file(WRITE ${package_folder}/triggers "activate-noawait ldconfig\n")
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME libhbbp)
+set(CPACK_PACKAGE_VENDOR libhbbp)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has one of its own
+set(CPACK_PACKAGE_CONTACT ${HBBP_PACKAGE_MAINTAINER})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/HbbpBeforePackaging.cmake)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_COMPONENTS_ALL library development)
+if(HBBP_BUILD_TOOLS)
+  list(APPEND CPACK_COMPONENTS_ALL tools)
+endif()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib/capi)
+
+set(same_version "${package_of_library} (= ${PROJECT_VERSION})")
+
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${package_of_library})
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libdw1)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libdebuginfod1, libpfm4")
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
+  ${package_folder}/shlibs ${package_folder}/triggers)
+set(CPACK_DEBIAN_LIBRARY_DESCRIPTION "counts how often each basic block of a program runs
+libhbbp tells a program, or a profiler that links it, how many times each
+basic block ran, and hence which instructions ran, with or without hardware
+performance counters.
+
+This package contains the shared library. Source lines need libdw1.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${package_of_development})
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${same_version})
+# Of libhbbp.a.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS
+  "libabsl-dev, libcapstone-dev, libelf-dev, libzstd-dev, libzycore-dev, libzydis-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "counts basic blocks and instructions (development files)
+libhbbp tells a program, or a profiler that links it, how many times each
+basic block ran, and hence which instructions ran, with or without hardware
+performance counters.
+
+This package contains the headers (C11 and C++17), the static library, and
+files for pkg-config and CMake.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${package_of_tools})
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS ${same_version})
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS python3-sklearn)
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "profiles programs by their basic blocks and instruction mixes
+The command hbbp records which instructions an unmodified program executes,
+imports recordings of perf, and lists, compares and exports what ran: by
+mnemonic, basic block, function, loop or source line.")
+
+# Of libraries that are where those of their architecture are.
+if(CMAKE_LIBRARY_ARCHITECTURE AND CMAKE_INSTALL_LIBDIR MATCHES "/${CMAKE_LIBRARY_ARCHITECTURE}$")
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_MULTIARCH same)
+  set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_MULTIARCH same)
+endif()
+
+include(CPack)

@@ -1,0 +1,169 @@
+#include "image/split_units.h"
+
+#include <dwarf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "image/file_bytes.h"
+#include "image/unpacked_debug.h"
+
+namespace hbbp {
+namespace {
+
+// Of the addresses or ranges of a unit, where the file does not tell how many there are.
+constexpr uint64_t kMostBytes = 1 << 20;
+
+bool IsRegularFile(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+std::string SplitUnits::TextOf(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const {
+  Dwarf_Attribute attribute;
+  for (const unsigned int name : names) {
+    if (libdw_.attr_(unit, name, &attribute) == nullptr) continue;
+    const char* const text = libdw_.formstring_(&attribute);
+    if (text != nullptr) return text;
+  }
+  return {};
+}
+
+std::optional<uint64_t> SplitUnits::NumberOf(Dwarf_Die* unit,
+                                             std::initializer_list<unsigned int> names) const {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value;
+  for (const unsigned int name : names) {
+    if (libdw_.attr_(unit, name, &attribute) != nullptr &&
+        libdw_.formudata_(&attribute, &value) == 0) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::string& name) const {
+  if (name.front() == '/') return {name};
+  return {absl::StrCat(file_.path.substr(0, file_.path.rfind('/') + 1), name),
+          absl::StrCat(TextOf(unit, {DW_AT_comp_dir}), "/", name)};
+}
+
+std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, std::string* problem) {
+  const std::string name = TextOf(unit, {DW_AT_dwo_name, DW_AT_GNU_dwo_name});
+  if (name.empty()) return std::nullopt;
+  const std::vector<std::string> candidates = Candidates(unit, name);
+  uint8_t type = 0;
+  uint64_t id = 0;
+  // libdw would wait for a FIFO of that name.
+  if (std::ranges::any_of(candidates, IsRegularFile)) {
+    SplitUnit split;
+    if (libdw_.cu_info_(unit->cu, nullptr, &type, nullptr, &split.die, &id, nullptr, nullptr) !=
+            0 ||
+        split.die.addr == nullptr) {
+      *problem = absl::StrCat(candidates.back(), ": has no unit of ", file_.path,
+                              "; it is of another build, or damaged");
+      return std::nullopt;
+    }
+    return split;
+  }
+  OpenPackage();
+  if (package_ == nullptr && package_status_.ok()) {
+    *problem = absl::StrCat(
+        file_.path,
+        ": the split debug information of a unit is missing, so that its functions and inlining "
+        "are not known; there is no ",
+        candidates.back(), " and no ", module_,
+        ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)");
+    return std::nullopt;
+  }
+  Status status = package_status_;
+  if (status.ok() &&
+      libdw_.cu_info_(unit->cu, nullptr, &type, nullptr, nullptr, &id, nullptr, nullptr) == 0) {
+    StatusOr<SplitUnit> found = FindInPackage(unit, id);
+    if (found.ok()) return *std::move(found);
+    status = found.status();
+  }
+  *problem = status.message();
+  return std::nullopt;
+}
+
+void SplitUnits::OpenPackage() {
+  if (was_opened_) return;
+  was_opened_ = true;
+  for (const std::string& path : {file_.path + ".dwp", module_ + ".dwp"}) {
+    if (!IsRegularFile(path)) continue;
+    StatusOr<std::unique_ptr<DwoPackage>> opened = DwoPackage::Open(path);
+    package_status_ = opened.status();
+    if (opened.ok()) package_status_ = ReadSections();
+    if (package_status_.ok()) package_ = *std::move(opened);
+    return;
+  }
+}
+
+Status SplitUnits::ReadSections() {
+  UniqueFd fd(::fcntl(file_.fd.get(), F_DUPFD_CLOEXEC, 0));
+  for (;;) {
+    HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
+                          FileBytes::FromFd(std::move(fd), file_.path));
+    HBBP_ASSIGN_OR_RETURN(sections_, ElfFile::Create(std::move(bytes), file_.path, ElfKind::kAny));
+    const ElfSection* const addresses = sections_->FindSection(".debug_addr");
+    if (addresses == nullptr || (addresses->header.sh_flags & SHF_COMPRESSED) == 0) {
+      return OkStatus();
+    }
+    HBBP_ASSIGN_OR_RETURN(fd, UnpackDebugSections(file_.fd.get(), file_.path, {}));
+  }
+}
+
+std::vector<uint8_t> SplitUnits::Slice(const char* section, uint64_t offset,
+                                       bool has_length) const {
+  const ElfSection* const found = sections_->FindSection(section);
+  if (found == nullptr || offset >= found->header.sh_size) return {};
+  uint64_t size = std::min(kMostBytes, found->header.sh_size - offset);
+  // A length, which counts a version and two sizes, too.
+  constexpr uint64_t kHeader = 8, kCounted = 4;
+  uint32_t length;
+  if (has_length && offset >= kHeader) {
+    const std::span<const uint8_t> header =
+        sections_->bytes().Span({found->header.sh_offset + offset - kHeader}, sizeof(length));
+    if (header.size() < sizeof(length)) return {};
+    std::memcpy(&length, header.data(), sizeof(length));
+    size = std::min<uint64_t>(found->header.sh_size - offset,
+                              length - std::min<uint64_t>(length, kCounted));
+  }
+  const std::span<const uint8_t> bytes =
+      sections_->bytes().Span({found->header.sh_offset + offset}, size);
+  return {bytes.begin(), bytes.end()};
+}
+
+StatusOr<SplitUnit> SplitUnits::FindInPackage(Dwarf_Die* unit, uint64_t id) {
+  SkeletonUnit skeleton;
+  skeleton.id = id;
+  Dwarf_Addr low_pc;
+  if (libdw_.lowpc_(unit, &low_pc) == 0) skeleton.low_pc = low_pc;
+  const std::optional<uint64_t> base = NumberOf(unit, {DW_AT_addr_base});
+  const std::optional<uint64_t> base4 = NumberOf(unit, {DW_AT_GNU_addr_base});
+  skeleton.addresses = Slice(".debug_addr", base.value_or(base4.value_or(0)), base.has_value());
+  if (!base) {
+    skeleton.ranges =
+        Slice(".debug_ranges", NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
+  }
+  SplitUnit split;
+  HBBP_ASSIGN_OR_RETURN(split.fd, package_->CutOut(skeleton));
+  split.dwarf = {libdw_.begin_(split.fd.get(), DWARF_C_READ), libdw_.end_};
+  Dwarf_CU* first = nullptr;
+  uint8_t type;
+  if (split.dwarf == nullptr || libdw_.get_units_(split.dwarf.get(), nullptr, &first, nullptr,
+                                                  &type, &split.die, nullptr) != 0) {
+    return MakeStatus(StatusCode::kBadFormat, "%s.dwp: unit 0x%016llx is damaged (libdw: %s)",
+                      module_.c_str(), static_cast<unsigned long long>(id), libdw_.Error());
+  }
+  return split;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,63 @@
+// SplitUnits: where the other part of a split unit is: in its .dwo file, or in a .dwp package.
+#ifndef HBBP_LIB_IMAGE_SPLIT_UNITS_H_
+#define HBBP_LIB_IMAGE_SPLIT_UNITS_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+#include "image/debug_info_file.h"
+#include "image/dwo_package.h"
+#include "image/elf_file.h"
+#include "image/libdw.h"
+
+namespace hbbp {
+
+struct SplitUnit {
+  UniqueFd fd;  // of a unit that was cut out of a package
+  std::unique_ptr<Dwarf, int (*)(Dwarf*)> dwarf{nullptr, nullptr};  // likewise
+  Dwarf_Die die = {};
+
+  bool IsOfPackage() const { return dwarf != nullptr; }
+};
+
+// Not thread-safe.
+class SplitUnits {
+ public:
+  // `file` has to outlive this.
+  SplitUnits(const Libdw& libdw, const DebugInfoFile& file, std::string module)
+      : libdw_(libdw), file_(file), module_(std::move(module)) {}
+
+  // Nothing if the unit is not split, or what it was split from is missing or damaged: then
+  // `problem` says so.
+  std::optional<SplitUnit> Find(Dwarf_Die* unit, std::string* problem);
+
+ private:
+  std::string TextOf(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const;
+  std::optional<uint64_t> NumberOf(Dwarf_Die* unit,
+                                   std::initializer_list<unsigned int> names) const;
+  // The path that the compiler gave is the last.
+  std::vector<std::string> Candidates(Dwarf_Die* unit, const std::string& name) const;
+  void OpenPackage();
+  Status ReadSections();
+  StatusOr<SplitUnit> FindInPackage(Dwarf_Die* unit, uint64_t id);
+  std::vector<uint8_t> Slice(const char* section, uint64_t offset, bool has_length) const;
+
+  const Libdw& libdw_;
+  const DebugInfoFile& file_;
+  const std::string module_;
+  bool was_opened_ = false;
+  Status package_status_;
+  std::unique_ptr<DwoPackage> package_;  // null: there is none
+  std::unique_ptr<ElfFile> sections_;    // of file_, none of them compressed
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_IMAGE_SPLIT_UNITS_H_

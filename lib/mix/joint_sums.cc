@@ -1,0 +1,49 @@
+#include "mix/joint_sums.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hbbp {
+
+void JointSums::AddValues(std::span<const double> amounts, double executions) {
+  used_.clear();
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    if (amounts[i] == 0) continue;
+    values_[i] += amounts[i] * executions;
+    used_.push_back(i);
+  }
+}
+
+void JointSums::Add(std::span<const double> amounts, const CountEstimate& executions) {
+  AddValues(amounts, executions.count);
+  const double variance = executions.standard_error * executions.standard_error;
+  for (size_t i = 0; i < used_.size(); ++i) {
+    const double factor = amounts[used_[i]] * variance;
+    double* const row = &covariances_[used_[i] * values_.size()];
+    for (size_t j = i; j < used_.size(); ++j) row[used_[j]] += factor * amounts[used_[j]];
+  }
+}
+
+void JointSums::Add(std::span<const double> amounts, double executions,
+                    const ReplicateSums& replicates) {
+  AddValues(amounts, executions);
+  for (const size_t i : used_) replicates_[i].Add(replicates, amounts[i]);
+}
+
+CountEstimate JointSums::Sum(size_t sum) const {
+  return {values_[sum], std::sqrt(CovarianceOfSamples(sum, sum) + VarianceOf(replicates_[sum]))};
+}
+
+std::optional<CountEstimate> JointSums::Quotient(size_t part, size_t whole) const {
+  if (!(values_[whole] > 0)) return std::nullopt;
+  const double quotient = values_[part] / values_[whole];
+  ReplicateSums differences = replicates_[part];
+  differences.Add(replicates_[whole], -quotient);
+  const double of_samples = CovarianceOfSamples(part, part) -
+                            2 * quotient * CovarianceOfSamples(part, whole) +
+                            quotient * quotient * CovarianceOfSamples(whole, whole);
+  const double variance = std::max(of_samples, 0.0) + VarianceOf(differences);
+  return CountEstimate{quotient, std::sqrt(variance) / values_[whole]};
+}
+
+}  // namespace hbbp

@@ -1,0 +1,82 @@
+// JitDumpReader: the code that a JIT has generated, as it tells perf: the file jit-PID.dump of
+// node --perf-prof, of Java agents, .NET, LLVM, ...
+//
+//   HBBP_ASSIGN_OR_RETURN(JitDumpReader reader, JitDumpReader::Open("jit-4711.dump"));
+//   while (const std::optional<JitCode> code = reader.Next()) ...
+//   if (!reader.problem().empty()) ...
+//
+// The format is that of tools/perf/Documentation/jitdump-specification.txt of Linux.
+#ifndef HBBP_LIB_PERF_JIT_DUMP_H_
+#define HBBP_LIB_PERF_JIT_DUMP_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+// A function, from this time on. Its views are good until the next is read.
+struct JitCode {
+  uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 if the JIT has used a clock of its own
+  uint32_t pid = 0;
+  uint64_t address = 0;
+  std::string_view name;
+  std::span<const uint8_t> bytes;
+};
+
+class JitDumpReader {
+ public:
+  // A longer record is taken for damage.
+  static constexpr uint32_t kMostRecordBytes = 64 << 20;
+
+  // kBadFormat: no jitdump, or one of another processor.
+  static StatusOr<JitDumpReader> Open(const std::string& path);
+  // `name` is for messages.
+  static StatusOr<JitDumpReader> FromFd(UniqueFd fd, std::string name);
+
+  // The next function that was generated or moved, in the order of the file. Nothing where there is
+  // no more yet: the JIT may be writing; what it writes is found later.
+  std::optional<JitCode> Next();
+
+  // Where the file is damaged; nothing behind that place can be read.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  struct Place {
+    uint64_t offset = 0;
+    uint32_t size = 0;
+  };
+
+  JitDumpReader(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
+
+  Status ReadHeader();
+  // Less than `size` where the file ends before.
+  std::span<const uint8_t> BytesAt(uint64_t offset, size_t size);
+  std::optional<JitCode> LoadAt(Place record);
+  std::optional<JitCode> MoveAt(Place record);
+  std::nullopt_t Damaged(uint64_t offset, const char* what);
+
+  UniqueFd fd_;
+  std::string name_;
+  bool has_clock_ = true;
+  uint64_t next_ = 0;  // offset of the next record
+  std::string problem_;
+  std::map<uint64_t, Place> loads_;  // by the index that the JIT gives to code; it may move it
+  // Of the file, from window_start_ on.
+  std::vector<uint8_t> window_;
+  uint64_t window_start_ = 0;
+};
+
+// Is this the name that a JIT gives to its dump, and maps for perf to notice: jit-4711.dump?
+bool IsJitDumpPath(std::string_view path);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_JIT_DUMP_H_

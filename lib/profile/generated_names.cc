@@ -1,0 +1,202 @@
+#include "profile/generated_names.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <span>
+#include <utility>
+
+#include "base/files.h"
+#include "image/process_memory.h"
+#include "perf/jit_dump.h"
+#include "perf/perf_map.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kMostMapBytes = 256 << 20;
+constexpr uint64_t kMostFunctionBytes = 16 << 20;
+
+struct Function {
+  std::vector<uint8_t> bytes;
+  std::string name;
+};
+using Functions = std::map<uint64_t, Function>;  // by start; no overlaps
+
+// What others write into /tmp is not to be believed.
+bool IsOwnFile(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_uid == ::geteuid() || status.st_uid == 0);
+}
+
+bool IsUnnamed(const ModuleRecord& module) {
+  return module.kind == ModuleKind::kAnonymous &&
+         std::all_of(module.chunks.begin(), module.chunks.end(),
+                     [](const CodeChunk& chunk) { return chunk.name.empty(); });
+}
+
+// Addresses that something was counted at, sorted.
+std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module) {
+  std::vector<uint64_t> addresses;
+  for (const IpCount& count : data.counts) {
+    if (count.module == module) addresses.push_back(count.offset);
+  }
+  for (const BranchCount& branch : data.branches) {
+    if (branch.from_module == module) addresses.push_back(branch.from);
+    if (branch.to_module == module) addresses.push_back(branch.to);
+  }
+  std::sort(addresses.begin(), addresses.end());
+  addresses.erase(std::unique(addresses.begin(), addresses.end()), addresses.end());
+  return addresses;
+}
+
+bool HasAnyOf(const std::vector<uint64_t>& addresses, uint64_t start, uint64_t size) {
+  const auto first = std::lower_bound(addresses.begin(), addresses.end(), start);
+  return first != addresses.end() && *first - start < size;
+}
+
+// The first function at an address is kept.
+void Add(uint64_t start, Function function, Functions* functions) {
+  const auto next = functions->lower_bound(start);
+  if (next != functions->end() && next->first < start + function.bytes.size()) return;
+  if (next != functions->begin()) {
+    const auto& [before, other] = *std::prev(next);
+    if (before + other.bytes.size() > start) return;
+  }
+  functions->emplace_hint(next, start, std::move(function));
+}
+
+// Calls visit(distance from `start`, what was copied there). `copies` are by rising address.
+template <typename Visit>
+void VisitCopies(const std::vector<CodeChunk>& copies, uint64_t start, size_t size, Visit&& visit) {
+  auto copy_at = std::partition_point(copies.begin(), copies.end(), [start](const CodeChunk& copy) {
+    return copy.offset + copy.bytes.size() <= start;
+  });
+  for (; copy_at != copies.end() && copy_at->offset < start + size; ++copy_at) {
+    const CodeChunk& copy = *copy_at;
+    const uint64_t from = std::max(copy.offset, start);
+    const uint64_t to = std::min(copy.offset + copy.bytes.size(), start + size);
+    visit(static_cast<size_t>(from - start),
+          std::span(copy.bytes).subspan(from - copy.offset, to - from));
+  }
+}
+
+bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
+                      std::span<const uint8_t> bytes) {
+  bool agrees = true;
+  VisitCopies(copies, start, bytes.size(), [&](size_t at, std::span<const uint8_t> copy) {
+    agrees = agrees && std::equal(copy.begin(), copy.end(), bytes.begin() + at);
+  });
+  return agrees;
+}
+
+void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
+                 const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+  StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
+  if (!reader.ok()) {
+    *problem = reader.status().message();
+    return;
+  }
+  while (const std::optional<JitCode> code = reader->Next()) {
+    if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
+        AgreesWithCopies(copies, code->address, code->bytes)) {
+      Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
+          functions);
+    }
+  }
+  if (!reader->problem().empty()) *problem = reader->problem();
+}
+
+// Of a function that is known by its bounds: what was copied of it, over what is there now. Cut
+// where nothing is known.
+std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
+                            const std::vector<CodeChunk>& copies) {
+  std::vector<uint8_t> bytes(symbol.size);
+  size_t known = ReadProcessMemory(pid, RuntimeAddress{symbol.address}, bytes);
+  VisitCopies(copies, symbol.address, bytes.size(), [&](size_t at, std::span<const uint8_t> copy) {
+    std::copy(copy.begin(), copy.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    if (at <= known) known = std::max(known, at + copy.size());
+  });
+  bytes.resize(known);
+  return bytes;
+}
+
+void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
+                const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+  const StatusOr<std::string> text = ReadTextFile(path, kMostMapBytes);
+  if (!text.ok()) {
+    *problem = text.status().message();
+    return;
+  }
+  const std::vector<JitSymbol> symbols = ParsePerfMap(*text);
+  for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+    if (symbol->size > kMostFunctionBytes || !HasAnyOf(addresses, symbol->address, symbol->size)) {
+      continue;
+    }
+    std::vector<uint8_t> bytes = CodeOf(pid, *symbol, copies);
+    if (bytes.empty()) continue;
+    Add(symbol->address, {std::move(bytes), std::string(symbol->name)}, functions);
+  }
+}
+
+// What of the copies lies in no function.
+void AddRest(const CodeChunk& copy, const Functions& functions, std::vector<CodeChunk>* chunks) {
+  const uint64_t end = copy.offset + copy.bytes.size();
+  uint64_t from = copy.offset;
+  const auto add_up_to = [&](uint64_t to) {
+    if (from >= to) return;
+    const auto part = std::span(copy.bytes).subspan(from - copy.offset, to - from);
+    chunks->push_back({from, {part.begin(), part.end()}});
+  };
+  auto function = functions.upper_bound(from);
+  if (function != functions.begin()) --function;
+  for (; function != functions.end() && function->first < end; ++function) {
+    add_up_to(std::min(function->first, end));
+    from = std::max(from, function->first + function->second.bytes.size());
+  }
+  add_up_to(end);
+}
+
+void Cut(Functions functions, std::vector<CodeChunk>* chunks) {
+  std::vector<CodeChunk> cut;
+  for (const CodeChunk& copy : *chunks) AddRest(copy, functions, &cut);
+  for (auto& [start, function] : functions) {
+    cut.push_back({start, std::move(function.bytes), std::move(function.name)});
+  }
+  std::sort(cut.begin(), cut.end(),
+            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  *chunks = std::move(cut);
+}
+
+}  // namespace
+
+std::string PathOfPerfMap(pid_t pid) {
+  const std::string number = std::to_string(pid == 0 ? ::getpid() : pid);
+  return "/tmp/perf-" + number + ".map";
+}
+
+std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data) {
+  std::string problem;
+  for (uint32_t i = 0; i < data->modules.size(); ++i) {
+    ModuleRecord& module = data->modules[i];
+    if (!IsUnnamed(module)) continue;
+    const std::vector<uint64_t> addresses = CountedAddresses(*data, i);
+    Functions functions;
+    for (const std::string& dump : files.dumps) {
+      if (IsOwnFile(dump)) AddFromDump(dump, addresses, module.chunks, &functions, &problem);
+    }
+    if (IsOwnFile(files.map)) {
+      AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
+    }
+    if (!functions.empty()) Cut(std::move(functions), &module.chunks);
+  }
+  return problem;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,42 @@
+// Where the slices of several profiles are in those of their sum.
+//
+// Each run begins at 0, so that what runs did at the same point of theirs is in one slice; by the
+// clock, runs of yesterday and of today would be two crowded slices and a thousand empty ones.
+// Profiles of one run keep their distances: processes, which overlap in time, and images that one
+// process ran one after the other.
+//
+//   run 1: |make------------|      run 2: |make----|      sum: |make------------|
+//             |cc|  |cc|                    |cc|                |cc|  |cc|
+#ifndef HBBP_LIB_PROFILE_SLICE_MERGER_H_
+#define HBBP_LIB_PROFILE_SLICE_MERGER_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+class SliceMerger {
+ public:
+  // At least one.
+  explicit SliceMerger(std::span<const ProfileData* const> profiles);
+
+  // Of a slice of profiles[index]; by its middle, where widths differ.
+  uint32_t Place(size_t index, uint32_t slice);
+
+  // As wide as the widest, or wider if there would be too many; up to the last that was placed.
+  const TimeSlices& merged() const { return merged_; }
+
+ private:
+  double PlaceOf(size_t index, uint32_t slice) const;
+
+  std::vector<uint64_t> widths_ns_;  // by profile
+  std::vector<uint64_t> delays_ns_;  // from the start of its run
+  TimeSlices merged_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_SLICE_MERGER_H_

@@ -1,0 +1,53 @@
+#include "session/overhead_budget.h"
+
+#include <algorithm>
+
+namespace hbbp {
+namespace {
+
+// A change costs something itself, so it goes a little farther than it must, but never too far.
+constexpr double kMargin = 1.5;
+constexpr double kLargestStep = 16;
+// Of the budget; less than that pays for what was too much before.
+constexpr double kInDebt = 0.75;
+// Below this part of the budget there is room for twice as many samples.
+constexpr double kQuiet = 0.3;
+
+double ShareOf(const OverheadBudget::Usage& from, const OverheadBudget::Usage& to) {
+  if (to.cpu_ns <= from.cpu_ns) return 0;
+  return static_cast<double>(to.cost_ns - from.cost_ns) /
+         static_cast<double>(to.cpu_ns - from.cpu_ns);
+}
+
+}  // namespace
+
+void OverheadBudget::Restart() {
+  last_ = {};
+  factor_ = 1;
+  recent_ = 0;
+  quiet_spans_ = 0;
+  quiet_spans_needed_ = kFewestQuietSpans;
+}
+
+bool OverheadBudget::Judge(const Usage& usage) {
+  if (usage.cpu_ns < last_.cpu_ns + kLeastSpanNs) return false;
+  recent_ = ShareOf(last_, usage);
+  last_ = usage;
+  if (share_ == 0) return false;
+  const double old = factor_;
+  const bool is_in_debt = ShareOf({}, usage) > share_;
+  if (recent_ > share_ || (is_in_debt && recent_ > kInDebt * share_)) {
+    const double step = std::clamp(kMargin * recent_ / share_, kMargin, kLargestStep);
+    factor_ = std::min(factor_ * step, kLongest);
+  }
+  const bool is_quiet = recent_ < kQuiet * share_ && !is_in_debt;
+  quiet_spans_ = is_quiet ? quiet_spans_ + 1 : 0;
+  if (quiet_spans_ >= quiet_spans_needed_ && factor_ > 1) {
+    quiet_spans_ = 0;
+    quiet_spans_needed_ = std::min(2 * quiet_spans_needed_, kMostQuietSpans);
+    factor_ = std::max(factor_ / 2, 1.0);
+  }
+  return factor_ != old;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,53 @@
+// OverheadBudget: how much longer periods must be so that sampling takes no more than a share of
+// the CPU time.
+#ifndef HBBP_LIB_SESSION_OVERHEAD_BUDGET_H_
+#define HBBP_LIB_SESSION_OVERHEAD_BUDGET_H_
+
+#include <cstdint>
+
+namespace hbbp {
+
+class OverheadBudget {
+ public:
+  // What the profiled code used, and what profiling it cost; both since the start.
+  struct Usage {
+    uint64_t cpu_ns = 0;
+    uint64_t cost_ns = 0;
+  };
+
+  static constexpr double kLongest = 4096;
+  // Shorter spans tell too little.
+  static constexpr uint64_t kLeastSpanNs = 50'000'000;
+  // So many spans in a row must be far below the budget before periods become shorter again; twice
+  // as many each time, since every change costs something.
+  static constexpr int kFewestQuietSpans = 10;
+  static constexpr int kMostQuietSpans = 160;
+
+  // `share` of the CPU time; 0: any.
+  explicit OverheadBudget(double share) : share_(share) {}
+
+  // Usage begins at 0 again, and periods are those asked for.
+  void Restart();
+
+  // True if factor() changed: from now on periods are to be so many times those asked for.
+  bool Judge(const Usage& usage);
+
+  // Periods were changed; what that cost is no reason to change them again.
+  void NoteChange(const Usage& usage) { last_ = usage; }
+
+  double factor() const { return factor_; }
+  // Of the last span that was long enough.
+  double recent() const { return recent_; }
+
+ private:
+  const double share_;
+  Usage last_;
+  double factor_ = 1;
+  double recent_ = 0;
+  int quiet_spans_ = 0;
+  int quiet_spans_needed_ = kFewestQuietSpans;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SESSION_OVERHEAD_BUDGET_H_

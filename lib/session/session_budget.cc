@@ -1,0 +1,186 @@
+// The part of Session that knows what it costs, and keeps that within its budgets.
+#include <time.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <new>
+
+#include "base/clock.h"
+#include "session/session.h"
+
+namespace hbbp {
+namespace {
+
+// Parts of max_memory. Tables grow by doubling, so that half of it may be needed at once.
+constexpr double kCompactAbove = 0.35;
+constexpr double kWidenAbove = 0.4;
+constexpr double kLengthenAbove = 0.5;
+constexpr double kLongestForMemory = 64;
+
+// As the kernel builds it: the CPU time that a process or a thread was scheduled for.
+clockid_t CpuClockOf(pid_t id, bool is_thread) {
+  constexpr unsigned kOfThread = 4, kScheduled = 2;
+  return static_cast<clockid_t>((~static_cast<unsigned>(id) << 3) | (is_thread ? kOfThread : 0) |
+                                kScheduled);
+}
+
+// 0 if it has ended.
+uint64_t CpuNsOf(pid_t id, bool is_thread) {
+  timespec time;
+  if (::clock_gettime(CpuClockOf(id, is_thread), &time) != 0) return 0;
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+}  // namespace
+
+uint64_t Session::CpuNsNow() {
+  const BackendConfig& config = settings_.backend;
+  if (config.threads.empty()) {
+    const uint64_t all_ns =
+        config.pid == 0 ? ClockNs(CLOCK_PROCESS_CPUTIME_ID) : CpuNsOf(config.pid, false);
+    const uint64_t own_ns = config.pid == 0 ? worker_cost_ns_ + caller_cost_ns_ : 0;
+    return std::max(all_ns, cpu_begin_ns_ + own_ns) - own_ns;
+  }
+  uint64_t sum_ns = 0;
+  for (const pid_t tid : config.threads) {
+    uint64_t& known_ns = thread_cpu_ns_[tid];
+    known_ns = std::max(known_ns, CpuNsOf(tid, true));
+    sum_ns += known_ns;
+  }
+  return sum_ns;
+}
+
+uint64_t Session::CostNs() const {
+  return worker_cost_ns_ + caller_cost_ns_ + (running_ ? backend_->SamplingNs() : 0);
+}
+
+// Of this run.
+OverheadBudget::Usage Session::UsageLocked() {
+  return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs()};
+}
+
+void Session::BeginBudgets() {
+  worker_cost_ns_ = caller_cost_ns_ = 0;
+  thread_cpu_ns_.clear();
+  cpu_begin_ns_ = 0;
+  cpu_begin_ns_ = CpuNsNow();
+  overhead_.Restart();
+  memory_factor_ = factor_ = 1;
+  periods_are_stuck_ = false;
+  used_memory_ = 0;
+  told_lost_ = told_throttled_ = 0;
+  ChargeBuffers();
+}
+
+void Session::ChargeBuffers() {
+  memory_.SubtractOthers(buffer_bytes_);
+  buffer_bytes_ = 0;
+  const uint64_t bytes = running_ ? backend_->BufferBytes() : 0;
+  try {
+    memory_.AddOthers(bytes);
+    buffer_bytes_ = bytes;
+  } catch (const std::bad_alloc&) {
+    log_.Say(LogLevel::kWarning, "max_memory is used up by %" PRIu64 " bytes of buffers", bytes);
+  }
+}
+
+void Session::KeepBudgets() {
+  KeepMemory();
+  TellDropped();
+  KeepOverhead();
+}
+
+// Both budgets lengthen periods; what either asks for is kept.
+bool Session::SetFactor(const char* why) {
+  const double factor = std::min(overhead_.factor() * memory_factor_, OverheadBudget::kLongest);
+  if (factor == factor_ || periods_are_stuck_) return false;
+  const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  Status status;
+  try {
+    status = backend_->SetPeriodFactor(factor, &recorder_);
+  } catch (const std::bad_alloc&) {
+    status = MakeStatus(StatusCode::kNoMemory, "no memory");
+  }
+  ChargeBuffers();
+  if (!status.ok()) {
+    periods_are_stuck_ = true;
+    log_.Say(LogLevel::kWarning, "periods cannot be changed: %s", status.message().c_str());
+    return false;
+  }
+  factor_ = factor;
+  largest_factor_ = std::max(largest_factor_, factor);
+  ++period_changes_;
+  worker_cost_ns_ += ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
+  overhead_.NoteChange(UsageLocked());
+  log_.Say(LogLevel::kInfo, "periods are %.3g times those asked for, for %s", factor, why);
+  return true;
+}
+
+void Session::KeepOverhead() {
+  if (!overhead_.Judge(UsageLocked())) return;
+  char why[128];
+  std::snprintf(why, sizeof(why), "a max_overhead of %.3g; it was %.3g",
+                settings_.backend.max_overhead, overhead_.recent());
+  SetFactor(why);
+}
+
+// In this order: memory that is not needed, the width of slices, the length of periods. What then
+// does not fit is dropped by the recorder.
+void Session::KeepMemory() {
+  if (settings_.max_memory == 0) return;
+  const auto most = static_cast<double>(settings_.max_memory);
+  const auto share = [&] { return static_cast<double>(memory_.used()) / most; };
+  const bool has_grown = memory_.used() > used_memory_ + used_memory_ / 16;
+  if (share() <= kCompactAbove || !has_grown) return;
+  recorder_.Compact();
+  log_.Say(LogLevel::kDebug, "compacted: %" PRIu64 " of %" PRIu64 " bytes are used", memory_.used(),
+           settings_.max_memory);
+  while (share() > kWidenAbove && recorder_.WidenSlices()) {
+    recorder_.Compact();
+    log_.Say(LogLevel::kInfo, "slices are %" PRIu64 " ns wide, for max_memory",
+             recorder_.slice_width_ns());
+  }
+  if (share() > kLengthenAbove && memory_factor_ < kLongestForMemory) {
+    memory_factor_ *= 2;
+    SetFactor("max_memory");
+  }
+  used_memory_ = memory_.used();
+}
+
+void Session::TellDropped() {
+  const uint64_t dropped = recorder_.dropped() + recorder_.dropped_mappings();
+  if (dropped > 2 * told_dropped_) {
+    log_.Say(LogLevel::kError,
+             "%" PRIu64 " samples and %" PRIu64 " mappings were dropped: no memory (%" PRIu64
+             " bytes used, max_memory %" PRIu64 ")",
+             recorder_.dropped(), recorder_.dropped_mappings(), memory_.used(),
+             settings_.max_memory);
+    told_dropped_ = dropped;
+  }
+}
+
+void Session::AppendBudgetNotes(ProfileData* snapshot) const {
+  std::string note;
+  char text[192];
+  if (largest_factor_ > 1) {
+    std::snprintf(text, sizeof(text),
+                  "periods were up to %.3g times as long, to keep to the budget; each sample "
+                  "counts by its own",
+                  largest_factor_);
+    AppendNote(text, &note);
+  }
+  if (recorder_.has_widened_slices()) {
+    AppendNote("slices were made wider, for want of memory", &note);
+  }
+  if (recorder_.dropped() + recorder_.dropped_mappings() != 0) {
+    std::snprintf(text, sizeof(text),
+                  "no memory for %" PRIu64 " samples and %" PRIu64
+                  " mappings: counts are too low, and not of all code alike",
+                  recorder_.dropped(), recorder_.dropped_mappings());
+    AppendNote(text, &note);
+  }
+  for (const uint32_t source : sources_) AppendNote(note, &snapshot->sources[source].note);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,145 @@
+/* Code that the program generates itself, by the C ABI: what is refused, and two functions at one
+ * address, one after the other.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <hbbp/hbbp.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "checks.h"
+
+enum { PAGE = 4096, SKIPPED = 77 };
+
+/* mov ecx, edi; 1: add eax, 1; dec ecx; jnz 1b; ret */
+static const uint8_t adding[] = {0x89, 0xf9, 0x83, 0xc0, 0x01, 0xff, 0xc9, 0x75, 0xf9, 0xc3};
+/* mov ecx, edi; 1: sub eax, 1; dec ecx; jnz 1b; ret */
+static const uint8_t subtracting[] = {0x89, 0xf9, 0x83, 0xe8, 0x01, 0xff, 0xc9, 0x75, 0xf9, 0xc3};
+
+static uint8_t *memory;
+
+static void tell(hbbp_session *session, const char *name, size_t size) {
+  HBBP_INIT(hbbp_code_region, region);
+  region.address = (uint64_t)(uintptr_t)memory;
+  region.size = size;
+  region.name = name;
+  CHECK_OK(hbbp_session_add_code(session, &region, &error));
+}
+
+static void run_for(uint64_t nanoseconds) {
+  struct timespec now;
+  uint64_t begin = 0, end = 0;
+  do {
+    void (*function)(int);
+    memcpy(&function, &memory, sizeof(function));
+    function(100000);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    end = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    if (begin == 0) begin = end;
+  } while (end - begin < nanoseconds);
+}
+
+static void test_refusals(void) {
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  HBBP_INIT(hbbp_code_region, region);
+  region.address = (uint64_t)(uintptr_t)memory;
+  region.size = 16;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session", hbbp_session_add_code(NULL, &region, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "region", hbbp_session_add_code(session, NULL, &error));
+  region.reserved = 1;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "reserved",
+              hbbp_session_add_code(session, &region, &error));
+  region.reserved = 0;
+  region.size = 0;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size", hbbp_session_add_code(session, &region, &error));
+  region.size = (256u << 20) + 1;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size", hbbp_session_add_code(session, &region, &error));
+  region.size = 16;
+  region.address = UINT64_MAX - 8;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "address",
+              hbbp_session_add_code(session, &region, &error));
+  region.address = 16; /* nothing is mapped there */
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x10", hbbp_session_add_code(session, &region, &error));
+  region.struct_size = 4;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size",
+              hbbp_session_add_code(session, &region, &error));
+  hbbp_session_destroy(session);
+
+  CHECK_OK(hbbp_session_create_fed(NULL, &session, &error));
+  HBBP_INIT(hbbp_code_region, fed);
+  fed.address = (uint64_t)(uintptr_t)memory;
+  fed.size = 16;
+  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "HBBP_FEED_CODE",
+              hbbp_session_add_code(session, &fed, &error));
+  hbbp_session_destroy(session);
+}
+
+/* The count of the only block that has this mnemonic, in the function of that name. */
+static double count_of(const hbbp_profile *profile, const char *name, const char *mnemonic) {
+  double count = 0;
+  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+    HBBP_INIT(hbbp_block, block);
+    HBBP_INIT(hbbp_function, function);
+    HBBP_INIT(hbbp_instruction, instruction);
+    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    if (hbbp_profile_function_at(profile, block.function, &function, NULL) != HBBP_OK ||
+        hbbp_profile_decode(profile, block.module, block.start, &instruction, NULL) != HBBP_OK) {
+      continue;
+    }
+    if (strcmp(function.name, name) == 0 && strcmp(instruction.mnemonic, mnemonic) == 0) {
+      CHECK(count == 0);
+      count = block.count;
+    }
+  }
+  return count;
+}
+
+/* Each function has its own samples, though both were at the same place. */
+static int test_replaced_code(hbbp_source source) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = source;
+  options.period = 1000003; /* ns */
+  hbbp_session *session = NULL;
+  HBBP_INIT(hbbp_error, refusal);
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  memcpy(memory, adding, sizeof(adding));
+  tell(session, "adding", sizeof(adding)); /* before it starts */
+  if (hbbp_session_start(session, &refusal) != HBBP_OK) {
+    fprintf(stderr, "SKIPPED: %s\n", refusal.message);
+    hbbp_session_destroy(session);
+    return SKIPPED;
+  }
+  run_for(300000000);
+  memcpy(memory, subtracting, sizeof(subtracting));
+  tell(session, "subtracting", sizeof(subtracting));
+  run_for(100000000);
+  CHECK_OK(hbbp_session_stop(session, &error));
+  memset(memory, 0xcc, PAGE);
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  hbbp_session_destroy(session);
+  const double added = count_of(profile, "adding", "add");
+  const double subtracted = count_of(profile, "subtracting", "sub");
+  CHECK(count_of(profile, "adding", "sub") == 0 && count_of(profile, "subtracting", "add") == 0);
+  /* 3 to 1, by samples that may be a hundred. */
+  CHECK(added > 1.5 * subtracted && added < 6 * subtracted);
+  hbbp_profile_destroy(profile);
+  return 0;
+}
+
+int main(void) {
+  memory = (uint8_t *)mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    fprintf(stderr, "SKIPPED: the host forbids writable and executable memory\n");
+    return SKIPPED;
+  }
+  test_refusals();
+  const int skipped = test_replaced_code(HBBP_SOURCE_EBS);
+  if (skipped == 0) test_replaced_code(HBBP_SOURCE_SWBT);
+  return failures == 0 ? skipped : end_of_checks();
+}

@@ -1,0 +1,124 @@
+/* Loads a plugin that uses libhbbp, has it profile, unloads it, a hundred times; nothing must be
+ * left that grows. usage: plugin_host PLUGIN SOURCE unloads|stays SOURCE is a HBBP_SOURCE_ value.
+ * `stays`: the plugin has libhbbp inside and handlers of signals, so that its code has to stay.
+ * Exit status 77: there are no perf events here. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <dlfcn.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROUNDS = 400, WARM_UP = 200, SIGNALS = 65 };
+
+struct left {
+  long threads;
+  long descriptors;
+  long mappings;
+  long bytes; /* of the heap */
+  uintptr_t handlers[SIGNALS];
+};
+
+static long entries(const char *path) {
+  DIR *folder = opendir(path);
+  long count = 0;
+  if (folder == NULL) return -1;
+  while (readdir(folder) != NULL) ++count;
+  closedir(folder);
+  return count;
+}
+
+static long lines(const char *path) {
+  FILE *file = fopen(path, "r");
+  long count = 0;
+  int letter;
+  if (file == NULL) return -1;
+  while ((letter = fgetc(file)) != EOF) count += letter == '\n';
+  fclose(file);
+  return count;
+}
+
+static struct left measure(void) {
+  struct left left;
+  memset(&left, 0, sizeof(left));
+  left.threads = entries("/proc/self/task");
+  left.descriptors = entries("/proc/self/fd");
+  left.mappings = lines("/proc/self/maps");
+  left.bytes = (long)mallinfo2().uordblks;
+  for (int signal = 1; signal < SIGNALS; ++signal) {
+    struct sigaction action;
+    if (sigaction(signal, NULL, &action) == 0)
+      left.handlers[signal] = (uintptr_t)action.sa_sigaction;
+  }
+  return left;
+}
+
+static int failures = 0;
+
+static void expect(const char *what, long now, long most) {
+  printf("%s: %ld, at most %ld\n", what, now, most);
+  if (now > most) {
+    fprintf(stderr, "%s: %ld, at most %ld\n", what, now, most);
+    ++failures;
+  }
+}
+
+static long run_once(const char *path, int source) {
+  void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (plugin == NULL) {
+    fprintf(stderr, "%s\n", dlerror());
+    exit(1);
+  }
+  long (*run)(int) = NULL;
+  *(void **)&run = dlsym(plugin, "plugin_run");
+  const long samples = run(source);
+  dlclose(plugin);
+  if (samples == -2) {
+    printf("SKIPPED: no perf events here\n");
+    exit(77);
+  }
+  if (samples < 0) exit(1);
+  return samples;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 4) {
+    fprintf(stderr, "usage: plugin_host PLUGIN SOURCE unloads|stays\n");
+    return 2;
+  }
+  const char *path = argv[1];
+  const int source = atoi(argv[2]);
+  const int stays = strcmp(argv[3], "stays") == 0;
+  struct left untouched = measure();
+  struct left warm = untouched;
+  long samples = 0;
+  for (int round = 0; round < ROUNDS; ++round) {
+    if (round == WARM_UP) warm = measure();
+    samples += run_once(path, source);
+  }
+  const struct left end = measure();
+  expect("threads", end.threads, untouched.threads);
+  expect("descriptors", end.descriptors, untouched.descriptors);
+  expect("mappings", end.mappings, warm.mappings + 2); /* the heap may be in several pieces */
+  expect("bytes of the heap", end.bytes, warm.bytes + 100 * (ROUNDS - WARM_UP));
+  void *still_there = dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+  expect("plugins left", still_there != NULL, stays);
+  expect("plugins gone", still_there == NULL, !stays);
+  for (int signal = 1; signal < SIGNALS; ++signal) {
+    if (end.handlers[signal] == untouched.handlers[signal]) continue;
+    Dl_info info;
+    const int is_mapped = dladdr((void *)end.handlers[signal], &info) != 0;
+    printf("signal %d is handled in %s\n", signal, is_mapped ? info.dli_fname : "no mapped code");
+    if (!is_mapped) ++failures;
+  }
+  if (samples == 0) {
+    fprintf(stderr, "no samples in %d rounds\n", ROUNDS);
+    ++failures;
+  }
+  printf("%ld samples; %d failures\n", samples, failures);
+  return failures != 0;
+}

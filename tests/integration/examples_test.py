@@ -1,0 +1,146 @@
+"""The examples that bring counts of blocks together with other tools: valgrind, perf and gdb."""
+import collections
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import count_support
+import record_support
+from record_support import program
+
+ENVIRONMENT = dict(count_support.ENVIRONMENT, LD_BIND_NOW='1')
+EXAMPLES = pathlib.Path(os.environ['HBBP_EXAMPLES'])
+BUILT_EXAMPLES = pathlib.Path(os.environ['HBBP_BUILT_EXAMPLES'])
+
+
+def needs(command):
+    return unittest.skipUnless(shutil.which(command), f'no {command}')
+
+
+class ExamplesTest(record_support.RecordTest):
+
+    def run_lackey(self, *command, status=0, **environment):
+        result = subprocess.run([BUILT_EXAMPLES / 'lackey_blocks', self.file, *command], capture_output=True,
+                                text=True, timeout=50, env={**ENVIRONMENT, **environment}, cwd=self.folder)
+        self.assertEqual(result.returncode, status, result)
+        return result
+
+    def counted_by_lackey(self, path):
+        """{address: count} of the instructions of a module, all of whose counts must be known exactly."""
+        counts = collections.Counter()
+        rows = [row for row in self.rows('blocks', self.file) if row['module'] == path]
+        listing = subprocess.run(['objdump', '-d', '--no-show-raw-insn', path], capture_output=True, text=True,
+                                 check=True).stdout
+        instructions = sorted(int(line.split(':')[0], 16) for line in listing.splitlines()
+                              if line[:1] == ' ' and ':' in line)
+        for row in rows:
+            start, end = int(row['start'], 16), int(row['end'], 16)
+            of_block = [address for address in instructions if start <= address < end]
+            self.assertEqual(len(of_block), row['instructions'])
+            for address in of_block:
+                counts[address] += row['count']
+        return counts
+
+    def assert_counts_of_lackey_are_exact(self, *command):
+        self.run_lackey(*command)
+        self.assertEqual([source['unmapped'] for source in self.info()['sources']], [0])
+        for file in self.folder.glob('*.gz'):
+            file.unlink()
+        exact = self.folder / 'count.out'
+        result = self.run_tool('count', '-o', exact, '--', *command, timeout=50, env=ENVIRONMENT)
+        self.assertEqual(result.returncode, 0, result)
+        path = os.path.realpath(command[0])
+        counted, expected = self.counted_by_lackey(path), count_support.Counts(exact).of(path)
+        self.assertGreater(sum(expected.values()), 4000)
+        self.assertEqual({hex(address): (counted[address], expected[address])
+                          for address in counted.keys() | expected.keys()
+                          if counted[address] != expected[address]}, {})
+
+    @needs('valgrind')
+    def test_lackey_counts_small_programs_exactly(self):
+        self.assert_counts_of_lackey_are_exact(program('exact'))
+        self.assert_counts_of_lackey_are_exact(program('loops'), 'trips', '30')
+
+    @needs('valgrind')
+    def test_lackey_counts_gzip_exactly(self):
+        text = self.folder / 'text'
+        text.write_text('counts of blocks, blocks of counts\n' * 20)
+        self.assert_counts_of_lackey_are_exact(shutil.which('gzip'), '-k', text)
+
+    @needs('valgrind')
+    def test_lackey_lists_the_blocks_that_executed_most(self):
+        result = self.run_lackey(program('exact'))
+        self.assertRegex(result.stdout.splitlines()[0], r'^ +1000 times 4 instructions at 0x401005 of .*/exact, loop$')
+
+    def test_lackey_without_valgrind_or_program(self):
+        result = self.run_lackey('/nothing', status=1, PATH='/nothing')
+        self.assertEqual(result.stderr, 'lackey: start: valgrind, which has lackey: No such file or directory\n')
+        if shutil.which('valgrind'):
+            self.assertIn('lackey: stop: nothing was executed', self.run_lackey('/nothing', status=1).stderr)
+
+    def run_other(self, *command):
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=50, cwd=self.folder,
+                              stdin=subprocess.DEVNULL)
+        if 'not supported' in done.stderr or 'not permitted' in done.stderr + done.stdout:
+            self.skipTest(done.stderr or done.stdout)
+        return done
+
+    @needs('perf')
+    @needs('valgrind')
+    def test_perf_script_shows_blocks_of_samples(self):
+        self.run_lackey(program('loops'), 'trips', '30')
+        done = self.run_other('perf', 'record', '-e', 'cpu-clock:u', '-c', 250000, '-o', 'perf.data', program('loops'),
+                              'trips', 20000)
+        self.assertEqual(done.returncode, 0, done)
+        script = EXAMPLES / 'perf_script' / 'hbbp_blocks.py'
+        done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script, self.file)
+        self.assertEqual(done.returncode, 0, done)
+        *lines, total = done.stdout.splitlines()
+        samples = self.run_other('perf', 'script', '-i', 'perf.data', '-F', 'ip').stdout.splitlines()
+        self.assertEqual(len(lines), len(samples))
+        without = sum('in no block of the profile' in line for line in lines)
+        self.assertEqual(total, f'{len(lines) - without} samples in blocks of {self.file}, {without} in none; '
+                                'taken-branches')
+        # perf names the label before an instruction; the loop behind it is that long. This profile has the
+        # counts: 30 rounds of 175 and of 140 iterations.
+        for label, size, count in (('VaryingInner', 8, '5,250'), ('NestedInner', 12, '4,200')):
+            address = count_support.symbols(program('loops'))[label]
+            places = [(int(re.search(rf' {label}\+(0x[0-9a-f]+): ', line)[1], 16), line) for line in lines
+                      if f' {label}+' in line]
+            in_loop = [line for offset, line in places if offset < size]
+            self.assertGreater(len(in_loop), 0)
+            for line in in_loop:
+                self.assertIn(f': 0x{address:x}-0x{address + size:x}, ', line)
+                self.assertIn(f' instructions: {count} ± ', line)
+
+    @needs('gdb')
+    @needs('valgrind')
+    def test_gdb_shows_counts_beside_code(self):
+        self.run_lackey(program('loops'), 'trips', '30')
+        commands = [f'source {EXAMPLES / "gdb" / "hbbp.py"}', f'hbbp-load {self.file}', 'hbbp-blocks Varying',
+                    'break Irreducible', 'run trips 3', 'hbbp-blocks']
+        done = self.run_other('gdb', '-nx', '-batch', *(word for command in commands for word in ('-ex', command)),
+                              program('loops'))
+        listing = done.stdout
+        self.assertRegex(listing, r'[0-9]+ blocks of [0-9]+ files')
+        self.assertRegex(listing, r'(?m)^# 0x[0-9a-f]+-0x[0-9a-f]+, 3 instructions: 5,250 ± [0-9,]+ times, ')
+        # Of the file, and, where the frame is, of the process.
+        self.assertRegex(listing, r'(?m)^ +5,250 +0x[0-9a-f]+ <\+11>:\s+add ')
+        self.assertRegex(listing, r'(?m)^ +30 +=> 0x[0-9a-f]+ <\+0>:\s+xor ')
+        self.assertRegex(listing, r'(?m)^ +1,200 +0x[0-9a-f]+ <\+10>:\s+add ')
+
+    @needs('gdb')
+    def test_gdb_says_what_is_wrong(self):
+        def said(*commands):
+            words = [word for command in commands for word in ('-ex', command)]
+            return self.run_other('gdb', '-nx', '-batch', '-ex', f'source {EXAMPLES / "gdb" / "hbbp.py"}', *words,
+                                  program('loops')).stderr
+        self.assertIn('no profile; hbbp-load one first', said('hbbp-blocks Varying'))
+        self.assertIn('usage: hbbp-load FILE', said('hbbp-load'))
+        self.assertIn('hbbp blocks: nothing: No such file', said('hbbp-load nothing'))
+
+
+record_support.main(ExamplesTest)

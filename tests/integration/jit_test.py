@@ -1,0 +1,120 @@
+"""Code that JITs generate: node, which tells perf of it, and luajit, which does not."""
+import collections
+import re
+import shutil
+import subprocess
+import unittest
+
+import record_support
+
+COLLATZ = '''
+function collatz(n) { let s = 0; while (n !== 1) { n = (n & 1) ? 3 * n + 1 : n / 2; s++; } return s; }
+function sieve(n) {
+  const a = new Uint8Array(n); let c = 0;
+  for (let i = 2; i < n; i++) if (!a[i]) { c++; for (let j = i * 2; j < n; j += i) a[j] = 1; }
+  return c;
+}
+let t = 0;
+for (let k = 0; k < 12; k++) { for (let i = 1; i < 40000; i++) t += collatz(i); t += sieve(400000); }
+console.log(t);
+'''
+SIEVE = '''
+local function sieve(n)
+  local a, c = {}, 0
+  for i = 2, n do
+    if not a[i] then c = c + 1 for j = i * 2, n, i do a[j] = true end end
+  end
+  return c
+end
+for k = 1, 12 do sieve(1000000) end
+'''
+PERF_PERIOD_NS = 999_983
+
+
+class JitTest(record_support.RecordTest):
+
+    def program(self, interpreter, name, text):
+        path = shutil.which(interpreter)
+        if path is None:
+            raise unittest.SkipTest(f'no {interpreter} here')
+        (self.folder / name).write_text(text)
+        return path
+
+    def record_jit(self, source, *command):
+        result = self.run_tool('record', '--source', source, '-c', 2_000_003, '-o', self.file, '--', *command)
+        self.assertEqual(result.returncode, 0, result)
+        return self.info()
+
+    def functions(self):
+        """{name of a function of generated code: its share of all instructions}"""
+        shares = collections.Counter()
+        for row in self.rows('mix', self.file, '--by', 'module,function'):
+            if row['module'].startswith(('[anonymous', '[generated')):
+                shares[row['function']] += row['share']
+        return shares
+
+    def check_node(self, source, option):
+        node = self.program('node', 'collatz.js', COLLATZ)
+        info = self.record_jit(source, node, option, 'collatz.js')
+        shares = self.functions()
+        named = sum(share for name, share in shares.items() if name.startswith('JS:'))
+        self.assertGreater(named, 0.5, shares)
+        self.assertTrue(any('sieve' in name or 'collatz' in name for name in shares), shares)
+        everything = sum(row['samples'] for row in info['sources'])
+        if source == 'swbt':
+            everything *= 255
+        unexplained = sum(row['unexplained'] for row in info['sources'])
+        self.assertLess(unexplained, 0.02 * everything, info)
+
+    def test_node_map_with_samples(self):
+        self.check_node('ebs', '--perf-basic-prof')
+
+    def test_node_map_with_branches(self):
+        self.check_node('swbt', '--perf-basic-prof')
+
+    def test_node_dump_with_samples(self):
+        self.check_node('ebs', '--perf-prof')
+
+    def test_node_dump_with_branches(self):
+        self.check_node('swbt', '--perf-prof')
+
+    def test_luajit_loop(self):
+        """The loop that writes into the table is most of what runs; nobody has told its name."""
+        luajit = self.program('luajit', 'sieve.lua', SIEVE)
+        self.record_jit('swbt', luajit, 'sieve.lua')
+        self.assertGreater(sum(self.functions().values()), 0.5)
+        hottest = self.rows('blocks', self.file, '--top', '1')[0]
+        self.assertTrue(hottest['module'].startswith('[anonymous'), hottest)
+        self.assertEqual(self.info()['sources'][0]['unexplained'], 0)
+        loops = self.rows('loops', self.file)
+        generated = [loop for loop in loops if loop['module'].startswith('[anonymous')]
+        self.assertTrue(generated, loops)
+
+    def test_recording_of_perf_has_as_many_samples_as_perf_says(self):
+        node = self.program('node', 'collatz.js', COLLATZ)
+        perf = shutil.which('perf')
+        if perf is None:
+            raise unittest.SkipTest('no perf here')
+
+        def run_perf(*words):
+            return subprocess.run([perf, *words], cwd=self.folder, capture_output=True, text=True)
+
+        recorded = run_perf('record', '-k', 'mono', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data',
+                            node, '--perf-prof', 'collatz.js')
+        if recorded.returncode != 0:
+            raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
+        self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
+        self.assertEqual(run_perf('inject', '--jit', '-i', 'perf.data', '-o', 'jit.data').returncode, 0)
+        expected = collections.Counter(re.findall(
+            r'^\s*[0-9a-f]+ (.*) \(.*/jitted-.*\.so\)$', run_perf('script', '-i', 'jit.data', '-F', 'ip,sym,dso').stdout,
+            re.MULTILINE))
+        self.assertGreater(sum(expected.values()), 20, expected)
+        found = collections.Counter()
+        for row in self.rows('mix', self.file, '--by', 'module,function'):
+            if row['module'].startswith('[generated'):
+                found[row['function']] += round(row['instructions'] / PERF_PERIOD_NS)
+        self.assertEqual(found, expected)
+
+
+if __name__ == '__main__':
+    record_support.main(JitTest)

@@ -1,0 +1,210 @@
+// Recorder where memory is short: nothing is counted twice, and what is not counted is.
+#include <cstdlib>
+#include <vector>
+
+#include "base/counted_memory.h"
+#include "profile/recorder.h"
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kBase = 0x100000;
+constexpr uint64_t kSpan = 0x4000000;
+
+struct FailingHost {
+  int every = 0;  // so many-th allocation fails; 0: none
+  int calls = 0;
+  int live = 0;
+
+  Allocator allocator() {
+    return {[](size_t size, size_t alignment, void* user) -> void* {
+              auto* host = static_cast<FailingHost*>(user);
+              if (host->every != 0 && ++host->calls % host->every == 0) return nullptr;
+              ++host->live;
+              return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+            },
+            [](void* memory, size_t, size_t, void* user) {
+              --static_cast<FailingHost*>(user)->live;
+              std::free(memory);
+            },
+            this};
+  }
+};
+
+void Prepare(SourceKind kind, Recorder* recorder) {
+  SourceRecord source;
+  source.kind = kind;
+  source.event = EventKind::kTaskClock;
+  source.period = 100;
+  recorder->AddSource(std::move(source));
+  MappingEvent mapping;
+  mapping.start = {kBase};
+  mapping.end = {kBase + kSpan};
+  mapping.inode = 7;
+  mapping.path = "/no/such/library";
+  recorder->OnMapping(mapping);
+}
+
+IpSample SampleAt(uint64_t number, uint64_t addresses) {
+  IpSample sample;
+  sample.ip = {kBase + number * 7919 % addresses * 16};
+  sample.pid = sample.tid = 500;
+  sample.time_ns = 1'000'000 * (1 + number / 50);
+  sample.period = 100;
+  return sample;
+}
+
+uint64_t SamplesIn(const ProfileData& data) {
+  uint64_t sum = 0;
+  for (const IpCount& count : data.counts) sum += count.samples;
+  return sum;
+}
+
+uint64_t BurstsIn(const ProfileData& data) {
+  uint64_t sum = 0;
+  for (const BranchCount& branch : data.branches) {
+    if (branch.stream_end == kNoStream) sum += branch.number;
+  }
+  return sum;
+}
+
+void AddBursts(uint64_t count, uint64_t addresses, Recorder* recorder) {
+  std::vector<TakenBranchSample> branches(16);
+  uint64_t next = 1;
+  for (uint64_t i = 0; i < count; ++i) {
+    for (TakenBranchSample& branch : branches) {
+      next = next * 6364136223846793005u + 1442695040888963407u;
+      branch.from = {kBase + (next >> 33) % addresses * 16};
+      branch.to = {kBase + (next >> 40) % addresses * 16};
+    }
+    BurstSample burst;
+    burst.pid = burst.tid = 500;
+    burst.time_ns = 1'000'000 * (1 + i / 50);
+    burst.period = 100;
+    burst.branches = branches;
+    recorder->OnBurst(burst);
+    if (i % 64 == 63) recorder->Settle(UINT64_MAX);
+  }
+  recorder->Settle(UINT64_MAX);
+}
+
+TEST_CASE("samples are counted or dropped, each once, whichever allocation fails") {
+  for (const int every : {0, 1, 2, 3, 5, 17}) {
+    for (const uint64_t slice_ns : {0, 1'000'000}) {
+      CAPTURE(every, slice_ns);
+      FailingHost host;
+      host.every = every;
+      CountedMemory memory(host.allocator());
+      {
+        Recorder recorder(1, slice_ns, &memory);
+        Prepare(SourceKind::kEbs, &recorder);
+        constexpr uint64_t kSamples = 20'000;
+        for (uint64_t i = 0; i < kSamples; ++i) {
+          recorder.OnSample(SampleAt(i, 3000));
+          if (i % 500 == 499) recorder.Settle(UINT64_MAX);
+        }
+        CHECK(recorder.samples() + recorder.dropped() == kSamples);
+        CHECK((recorder.dropped() == 0) == (every == 0));
+        CHECK(SamplesIn(recorder.Snapshot()) == recorder.samples());
+      }
+      CHECK(host.live == 0);
+      CHECK(memory.used() == 0);
+    }
+  }
+}
+
+TEST_CASE("bursts are counted or dropped, each once, whichever allocation fails") {
+  for (const int every : {0, 1, 2, 3, 5, 17}) {
+    for (const uint64_t slice_ns : {0, 1'000'000}) {
+      CAPTURE(every, slice_ns);
+      FailingHost host;
+      host.every = every;
+      CountedMemory memory(host.allocator());
+      {
+        Recorder recorder(1, slice_ns, &memory);
+        Prepare(SourceKind::kSwbt, &recorder);
+        constexpr uint64_t kBursts = 3'000;
+        AddBursts(kBursts, 2000, &recorder);
+        CHECK(recorder.samples() + recorder.dropped() == kBursts);
+        host.every = 0;
+        CHECK(BurstsIn(recorder.Snapshot()) == recorder.samples());
+      }
+      CHECK(host.live == 0);
+      CHECK(memory.used() == 0);
+    }
+  }
+}
+
+TEST_CASE("what is counted stays within the memory that is allowed") {
+  for (const SourceKind kind : {SourceKind::kEbs, SourceKind::kSwbt}) {
+    CAPTURE(static_cast<int>(kind));
+    constexpr uint64_t kMost = 1 << 20;
+    CountedMemory memory({}, kMost);
+    Recorder recorder(1, 1'000'000, &memory);
+    Prepare(kind, &recorder);
+    constexpr uint64_t kNumber = 30'000;
+    if (kind == SourceKind::kEbs) {
+      for (uint64_t i = 0; i < kNumber; ++i) {
+        recorder.OnSample(SampleAt(i, 100'000));
+        if (i % 500 == 499) recorder.Settle(UINT64_MAX);
+      }
+    } else {
+      AddBursts(kNumber, 100'000, &recorder);
+    }
+    CHECK(memory.peak() <= kMost);
+    CHECK(memory.peak() > kMost / 4);
+    CHECK(recorder.dropped() > 0);
+    CHECK(recorder.samples() + recorder.dropped() == kNumber);
+  }
+}
+
+TEST_CASE("many threads and modules count as memory") {
+  constexpr uint64_t kMost = 1 << 20;
+  CountedMemory memory({}, kMost);
+  Recorder recorder(1, 0, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    MappingEvent mapping;
+    mapping.start = {kBase + kSpan + i * 0x1000};
+    mapping.end = {kBase + kSpan + i * 0x1000 + 0x1000};
+    mapping.inode = 100 + i;
+    mapping.path = "/no/such/library/" + std::to_string(i);
+    recorder.OnMapping(mapping);
+  }
+  CHECK(recorder.dropped_mappings() > 0);
+  CHECK(memory.used() <= kMost);
+  CHECK(memory.used() > kMost / 2);
+  for (uint32_t i = 0; i < 10'000; ++i) {
+    IpSample sample = SampleAt(i, 10);
+    sample.tid = i;
+    recorder.OnSample(sample);
+    recorder.Settle(UINT64_MAX);
+  }
+  CHECK(memory.peak() <= kMost);
+  CHECK(recorder.samples() + recorder.dropped() == 10'000);
+}
+
+TEST_CASE("compacting and wider slices give memory back and change no sum") {
+  CountedMemory memory;
+  Recorder recorder(1, 1'000'000, &memory);
+  Prepare(SourceKind::kSwbt, &recorder);
+  AddBursts(3'000, 50, &recorder);
+  const uint64_t before = memory.used();
+  recorder.Compact();
+  const uint64_t compacted = memory.used();
+  CHECK(compacted < before);
+  uint64_t width = recorder.slice_width_ns();
+  CHECK_FALSE(recorder.has_widened_slices());
+  while (recorder.WidenSlices()) {
+    recorder.Compact();
+    CHECK(recorder.slice_width_ns() == 2 * width);
+    width *= 2;
+  }
+  CHECK(recorder.has_widened_slices());
+  CHECK(memory.used() < compacted);
+  CHECK(BurstsIn(recorder.Snapshot()) == 3'000);
+}
+
+}  // namespace
+}  // namespace hbbp

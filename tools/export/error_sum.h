@@ -1,0 +1,31 @@
+// The error of a sum of blocks.
+#ifndef HBBP_TOOLS_EXPORT_ERROR_SUM_H_
+#define HBBP_TOOLS_EXPORT_ERROR_SUM_H_
+
+#include <hbbp/samples.h>
+
+#include <cmath>
+
+namespace hbbp::tools {
+
+// Samples fall into blocks independently of each other, so that their errors add in squares. The
+// streams of a burst go together: the sum of their errors is the most that it can be.
+class ErrorSum {
+ public:
+  void Add(hbbp_source source, double error) {
+    if (source == HBBP_SOURCE_EBS) {
+      variance_ += error * error;
+    } else {
+      bound_ += error;
+    }
+  }
+  double Value() const { return std::sqrt(variance_) + bound_; }
+
+ private:
+  double variance_ = 0;
+  double bound_ = 0;
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_EXPORT_ERROR_SUM_H_

@@ -1,0 +1,54 @@
+// Threads and processes of a report, and what of each block is whose.
+#ifndef HBBP_TOOLS_EXPORT_REPORT_TASKS_H_
+#define HBBP_TOOLS_EXPORT_REPORT_TASKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "profile_view.h"
+#include "report.h"
+
+namespace hbbp::tools {
+
+inline constexpr size_t kReportThreads = 200;
+// Of these, at most so many are told apart in the blocks.
+inline constexpr size_t kReportTasks = 16;
+
+// What of each block is whose.
+class BlockTasks {
+ public:
+  // Puts threads and tasks into `report`, which has to live longer.
+  static StatusOr<BlockTasks> Read(const hbbp_profile* profile, Report* report);
+
+  // All of a block, a part for each task that ran it.
+  std::vector<ReportPart> PartsOf(uint32_t block_index, const hbbp_block& block) const;
+
+  // A quarter of the threads less; of the last one, none: then blocks have one part. False if it is
+  // so already. Tasks have other numbers then.
+  bool TellFewerApart();
+
+ private:
+  struct Share {
+    uint32_t thread = 0;  // of the profile
+    double count = 0;
+    double error = 0;
+  };
+
+  explicit BlockTasks(Report* report) : report_(report) {}
+  Status ReadThreads(const hbbp_profile* profile);
+  Status ReadShares(const hbbp_profile* profile);
+  void SetTasks(size_t threads);
+
+  Report* report_;
+  std::vector<uint32_t> order_;           // threads of the profile that ran, busiest first
+  std::vector<uint32_t> pids_;            // by thread of the profile
+  std::vector<uint32_t> task_of_thread_;  // by thread of the profile
+  size_t told_apart_ = 0;                 // of order_
+  std::vector<Share> shares_;             // by block; none if one thread ran all
+  std::vector<size_t> first_of_block_;    // one more than blocks, or none
+};
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_EXPORT_REPORT_TASKS_H_
