@@ -107,7 +107,6 @@ Status Session::Start() {
   Status status = attach_status_;
   data.unlock();
   if (!status.ok()) (void)Stop();
-  log_.Flush();
   return status;
 }
 
@@ -345,10 +344,13 @@ void Session::RunWorker() {
   {
     std::lock_guard data(data_);
     attach_status_ = status = AttachOrSayWhy();
+  }
+  log_.Flush();  // before Start() returns
+  {
+    std::lock_guard data(data_);
     attach_ended_ = true;
     attach_ended_signal_.notify_all();
   }
-  log_.Flush();
   if (status.ok()) {
     Work();
   } else if (settings_.observer != nullptr) {

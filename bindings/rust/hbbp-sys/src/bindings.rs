@@ -1116,9 +1116,9 @@ pub const HBBP_LOG_DEBUG: hbbp_log_level = 4;
 
 /// \`message\` is one line, without its end, valid during the call. Called from the worker of a
 /// session or from a thread that is inside a function of the library, by one thread at a time for a
-/// session, never from a signal handler and with no lock of the library held. It may ask the session
-/// (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
-/// not throw.
+/// session, never from a signal handler and with no lock of the library held. What starting and
+/// stopping say is told before they return. It may ask the session (hbbp_session_get_info,
+/// hbbp_session_snapshot), but neither start, stop nor destroy it. It must not throw.
 pub type hbbp_log = Option<unsafe extern "C" fn(level: hbbp_log_level, message: *const c_char, user_data: *mut c_void)>;
 
 /// How far work is: \`all\` 0 if it is not known how much there is. Called now and then in the thread
