@@ -16,8 +16,9 @@ struct Fixup {
   int32_t go_on;
 };
 
-#define HBBP_FIXUP(at, go_on)                                                                 \
-  ".pushsection hbbp_fixups,\"a\",@progbits\n\t.balign 4\n\t.long " at " - .\n\t.long " go_on \
+// R: linkers that drop sections which only __start_ and __stop_ refer to must keep this one.
+#define HBBP_FIXUP(at, go_on)                                                                  \
+  ".pushsection hbbp_fixups,\"aR\",@progbits\n\t.balign 4\n\t.long " at " - .\n\t.long " go_on \
   " - .\n\t.popsection\n\t"
 
 // 0 if `ip` is not that of a guarded read.

@@ -41,7 +41,7 @@ class JitTest(record_support.RecordTest):
         return path
 
     def record_jit(self, source, *command):
-        result = self.run_tool('record', '--source', source, '-c', 2_000_003, '-o', self.file, '--', *command)
+        result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', 2_000_003, '-o', self.file, '--', *command)
         self.assertEqual(result.returncode, 0, result)
         return self.info()
 

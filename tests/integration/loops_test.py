@@ -30,7 +30,7 @@ def symbols(file):
 class LoopsTest(record_support.RecordTest):
 
     def record_by(self, source, *command, options=()):
-        result = self.run_tool('record', '--source', source, *options, '-o', self.file, '--',
+        result = self.run_tool('record', '--source', source, '-e', 'task-clock', *options, '-o', self.file, '--',
                                *command, timeout=50)
         self.assertEqual(result.returncode, 0, result)
         self.assert_no_parts()
@@ -223,7 +223,7 @@ class LoopsTest(record_support.RecordTest):
     def test_runs_begin_together(self):
         again = self.folder / 'again.data'
         for file in (again, self.file):
-            result = self.run_tool('record', '--source', 'ebs', '-c', 1_000_000, '--time-quantum',
+            result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', 1_000_000, '--time-quantum',
                                    f'{SLICE_MS}ms', '-o', file, '--', program('loops'), 'phases', 200,
                                    timeout=50)
             self.assertEqual(result.returncode, 0, result)

@@ -143,8 +143,9 @@ class RecordErrorsTest(record_support.RecordTest):
                                program('ends'), 'return', '100')
         self.assertEqual(result.returncode, 0, result)
         source, = self.info()['sources']
+        stacks, = [row for row in self.rows('doctor') if row['name'] == 'branch_stack']
         self.assertEqual(source['ebs_method'],
-                         'plain' if source['event'] == 'task-clock' else 'ip+1')
+                         'ip+1' if stacks['state'] == 'supported' else 'plain')
         self.refused_record('--ebs-method', 'guess')
 
     def test_event_that_nobody_knows(self):
@@ -207,6 +208,12 @@ class RecordErrorsTest(record_support.RecordTest):
     def test_child_without_profile_is_told(self):
         result = self.record('sh', '-c', f'"{program("ends_static")}" return 1000; exit 4',
                              status=4)
+        self.assertIn('of user CPU time', result.stderr)
+
+    def test_child_without_profile_is_told_whatever_is_counted(self):
+        result = self.run_tool('record', '--source', 'ebs', '-o', self.file, '--', 'sh', '-c',
+                               f'"{program("ends_static")}" return 1000; exit 4')
+        self.assertEqual(result.returncode, 4, result)
         self.assertIn('of user CPU time', result.stderr)
 
     def run_without_perf(self, error_number):

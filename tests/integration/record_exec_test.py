@@ -110,7 +110,7 @@ class RecordExecTest(record_support.RecordTest):
 
     def run_inner(self, file):
         return self.script('#!/bin/sh\n'
-                           f'exec "{record_support.TOOL}" record --source ebs -c 1000000 -o "{file}" -- '
+                           f'exec "{record_support.TOOL}" record --source ebs -e task-clock -c 1000000 -o "{file}" -- '
                            f'"{program("ends")}" return 300\n')
 
 

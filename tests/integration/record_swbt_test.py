@@ -45,7 +45,7 @@ class RecordSwbtTest(record_support.RecordTest):
     def trace(self, *command, mode='lookahead', status=0, period_ns=PERIOD_NS, options=(),
               **run_options):
         """Records; returns the finished process."""
-        result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-c', period_ns,
+        result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock', '-c', period_ns,
                                *options, '-o', self.file, '--', *command, **run_options)
         self.assertEqual(result.returncode, status, result)
         self.assert_no_parts()
@@ -59,7 +59,7 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_beside_ebs(self):
         lua = self.tool('lua5.4')
         script = self.write('work.lua', 'local n = 0 for i = 1, 4e7 do n = n + i % 7 end print(n)')
-        result = self.run_tool('record', '--source', 'ebs,swbt', '-c', PERIOD_NS, '-o', self.file,
+        result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', '-c', PERIOD_NS, '-o', self.file,
                                '--', lua, script)
         self.assertEqual((result.returncode, result.stdout), (0, '120000000\n'), result)
         ebs, swbt = self.info()['sources']
@@ -123,7 +123,7 @@ class RecordSwbtTest(record_support.RecordTest):
             plain = subprocess.run(command, stdin=file, stdout=subprocess.PIPE, check=True).stdout
         with open(text, 'rb') as file:
             traced = subprocess.run(
-                [TOOL, 'record', '--source', 'swbt', '--mode', mode, '-c', str(PERIOD_NS), '-o',
+                [TOOL, 'record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock', '-c', str(PERIOD_NS), '-o',
                  self.file, '--', *command], stdin=file, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, timeout=25)
         self.assertEqual(traced.returncode, 0, traced.stderr)
@@ -428,7 +428,7 @@ class RecordSwbtTest(record_support.RecordTest):
         gdb = self.tool('gdb')
         self.skip_without_breakpoints('breakpoint')
         process = subprocess.Popen(
-            [TOOL, 'record', '--source', 'swbt', '--mode', 'breakpoint', '-c', str(PERIOD_NS), '-o',
+            [TOOL, 'record', '--source', 'swbt', '--mode', 'breakpoint', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o',
              self.file, '--', program('ends'), 'return', '3000', '3'], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         child = self.child_of(process)
@@ -452,7 +452,7 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def without_perf(self, error_number, *options):
         result = subprocess.run(
-            [program('refuse_perf'), str(error_number), TOOL, 'record', '--source', 'swbt', '-c',
+            [program('refuse_perf'), str(error_number), TOOL, 'record', '--source', 'swbt', '-e', 'task-clock', '-c',
              str(PERIOD_NS), *options, '-o', self.file, '--', program('ends'), 'exit', '400', '3'],
             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
         if result.returncode == 77:

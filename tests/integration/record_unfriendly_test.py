@@ -114,7 +114,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
     @needs_root
     def test_many_processes_of_a_user_with_little_locked_memory(self):
         self.let_everybody_in()
-        command = [TOOL, 'record', '-c', str(PERIOD_NS), '-o', str(self.file), '--', 'sh', '-c',
+        command = [TOOL, 'record', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', str(self.file), '--', 'sh', '-c',
                    f'for i in 1 2 3 4 5 6 7 8 9 10 11 12; do "{program("ends")}" return 150 & done;'
                    'wait']
         if subprocess.run([program('ends'), 'return', '0'], user=NOBODY, group=NOBODY,

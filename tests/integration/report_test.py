@@ -57,7 +57,7 @@ class ReportTest(record_support.RecordTest):
             self.skipTest('no bzip2')
         data = self.folder / 'data'
         data.write_bytes(bytes((i * i) >> 7 & 0xff for i in range(3_000_000)))
-        result = self.run_tool('record', '--source', 'swbt', '-c', 2_000_000, '-o', self.file, '--', 'bzip2',
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 2_000_000, '-o', self.file, '--', 'bzip2',
                                '-k', data)
         self.assertEqual(result.returncode, 0, result)
 
@@ -430,7 +430,7 @@ class ReportTest(record_support.RecordTest):
                           f'threads = [threading.Thread(target=work) for _ in range({threads})]\n'
                           'for t in threads: t.start()\n'
                           'for t in threads: t.join()\n')
-        result = self.run_tool('record', '--source', 'swbt', '-c', 300_000, '--time-quantum', '2ms', '-o', self.file,
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 300_000, '--time-quantum', '2ms', '-o', self.file,
                                '--', '/usr/bin/python3', script)
         self.assertEqual(result.returncode, 0, result)
 

@@ -79,7 +79,7 @@ class TrainTest(record_support.RecordTest):
         parts = []
         for source in ('ebs', 'swbt'):
             parts.append(self.folder / source)
-            result = self.run_tool('record', '--source', source, '-c', 500_000, '-o', parts[-1], '--', *command)
+            result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', 500_000, '-o', parts[-1], '--', *command)
             self.assertEqual(result.returncode, 0, result)
         both = self.folder / 'both.hbbp'
         self.assertEqual(self.run_tool('merge', *parts, '-o', both).returncode, 0)

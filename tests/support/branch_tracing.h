@@ -81,6 +81,7 @@ inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   BackendConfig config;
   config.trace_mode = mode;
   config.burst_branches = burst;
+  config.event = EventKind::kTaskClock;
   config.period = 500'000;
   return config;
 }

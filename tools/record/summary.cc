@@ -117,6 +117,7 @@ uint64_t CounterOf(const SourceView& source, std::string_view name) {
 std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
   uint64_t most_ns = 0;
   for (const SourceView& source : sources) {
+    if (source.samples + source.lost == 0) continue;
     if (source.unit != HBBP_UNIT_NANOSECONDS || source.period == 0) return std::nullopt;
     // Of branch tracing, not every sample becomes a burst.
     const uint64_t samples = std::max(source.samples, CounterOf(source, "samples"));

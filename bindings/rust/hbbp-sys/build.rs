@@ -20,8 +20,9 @@ fn main() {
     if env::var_os("DOCS_RS").is_some() {
         return;
     }
-    let is_static = env::var_os("CARGO_FEATURE_STATIC").is_some()
-        || env::var_os("HBBP_STATIC").map_or(false, |value| value != "0" && !value.is_empty());
+    let wish = env::var_os("HBBP_STATIC").unwrap_or_default();
+    let is_static =
+        env::var_os("CARGO_FEATURE_STATIC").is_some() || (wish != "0" && !wish.is_empty());
     let kind = if is_static { "static" } else { "dylib" };
     let folder = env::var("HBBP_LIB_DIR").unwrap_or_default();
     if !folder.is_empty() {
@@ -32,7 +33,7 @@ fn main() {
                 folder, file
             ));
         }
-        println!("cargo:rustc-link-search=native={}", folder);
+        search(&folder);
         println!("cargo:rustc-link-lib={}=hbbp", kind);
         if !is_static {
             return;
@@ -41,7 +42,7 @@ fn main() {
     let flags = pkg_config(is_static, &folder);
     for flag in flags.split_whitespace() {
         if let Some(path) = flag.strip_prefix("-L") {
-            println!("cargo:rustc-link-search=native={}", path);
+            search(path);
         } else if flag == "-lhbbp" {
             if folder.is_empty() {
                 println!("cargo:rustc-link-lib={}=hbbp", kind);
@@ -49,6 +50,15 @@ fn main() {
         } else if let Some(library) = flag.strip_prefix("-l") {
             println!("cargo:rustc-link-lib=dylib={}", library);
         }
+    }
+}
+
+/// An archive becomes part of the crate: another one of this name must be taken anew.
+fn search(folder: &str) {
+    println!("cargo:rustc-link-search=native={}", folder);
+    let archive = Path::new(folder).join("libhbbp.a");
+    if archive.exists() {
+        println!("cargo:rerun-if-changed={}", archive.display());
     }
 }
 

@@ -502,7 +502,7 @@ TEST_CASE("without a choice of event the best one is taken, and what was wrong w
   backend.Close();
   CHECK(choice.sources.at(0).period > 0);
   if (choice.sources.at(0).event == EventKind::kInstructions) {
-    CHECK(choice.sources.at(0).note.empty());
+    CHECK(choice.sources.at(0).note.empty() == (choice.sources.at(0).precise_ip > 0));
   } else {
     CHECK(choice.sources.at(0).event == EventKind::kTaskClock);
     CHECK(choice.sources.at(0).note.starts_with("task-clock instead of "));

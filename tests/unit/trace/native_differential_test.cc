@@ -48,7 +48,7 @@ class StubComparison {
     ++compared_;
     for (int i = 0; i < trials; ++i) CompareOnce(code, native, i);
     const std::string extent = runner_.CheckExtent(code, native);
-    if (!extent.empty()) disagreements_.Add(code, extent);
+    if (!extent.empty() && !MayDemandLess(MnemonicOf(code))) disagreements_.Add(code, extent);
   }
 
   int compared() const { return compared_; }
@@ -68,6 +68,9 @@ class StubComparison {
     return mnemonic == "ldmxcsr" || mnemonic == "vldmxcsr" || mnemonic == "clflush" ||
            mnemonic == "clflushopt" || mnemonic == "clwb";
   }
+
+  // Of its address: AMD's family 1Ah reads it from anywhere, others as the manuals say.
+  static bool MayDemandLess(const std::string& mnemonic) { return mnemonic == "sha256msg1"; }
 
   static uint64_t FlagsOf(trace::RegisterSet set) {
     uint64_t flags = trace::kFlagDf;  // in no set
