@@ -21,7 +21,6 @@ import bar_chart
 import measuring
 import programs
 
-ONE_SOURCE = [measuring.EBS, measuring.SWBT, measuring.SWBT_DEFAULT]
 BAR_LIMIT = 1.5
 
 
@@ -59,24 +58,24 @@ def estimator_name(estimator):
     return "hybrid: " + (pathlib.Path(estimator).stem if estimator.endswith(".json") else estimator)
 
 
-def methods_of(estimators):
-    return [source.name for source in ONE_SOURCE] + [estimator_name(name) for name in estimators]
+def methods_of(sources, estimators):
+    return [source.name for source in sources.alone] + [estimator_name(name) for name in estimators]
 
 
-def measure(bench, name, command, arguments):
+def measure(bench, name, command, sources, arguments):
     found = Program(name)
     callgrind = bench.truth(name, command)
     for repeat in range(arguments.repeats):
         profiles = {}
-        for source in ONE_SOURCE:
+        for source in sources.alone:
             profiles[source.name] = profile = bench.record(name, command, source, repeat)
             found.runs[source.name].append(bench.compare(profile, callgrind))
             found.samples[source.name].append(bench.samples(profile))
-        both = bench.record(name, command, measuring.BOTH, repeat)
+        both = bench.record(name, command, sources.both, repeat)
         for estimator in arguments.estimators:
             found.runs[estimator_name(estimator)].append(bench.compare(both, callgrind, estimator))
         if repeat == 0:
-            counted = {source.name: (profiles[source.name], "auto") for source in ONE_SOURCE}
+            counted = {source.name: (profiles[source.name], "auto") for source in sources.alone}
             counted.update({estimator_name(name): (both, name) for name in arguments.estimators})
             found.blocks = block_rows(bench, found, both, callgrind, counted)
     return found
@@ -116,10 +115,10 @@ def table(header, rows):
                      [f"| {' | '.join(map(str, row))} |" for row in rows]) + "\n"
 
 
-def program_tables(found, methods):
-    parts = [table(["program", "instructions"] + [f"samples: {source.name}" for source in ONE_SOURCE],
+def program_tables(found, sources, methods):
+    parts = [table(["program", "instructions"] + [f"samples: {source.name}" for source in sources.alone],
                    [[program.name, f"{program.instructions / 1e9:.2f} G"] +
-                    [f"{statistics.median(program.samples[source.name]):,.0f}" for source in ONE_SOURCE]
+                    [f"{statistics.median(program.samples[source.name]):,.0f}" for source in sources.alone]
                     for program in found])]
     for key, title in measuring.METRICS.items():
         rows = [[program.name] + [cell(program.metric(method, key)) for method in methods] for program in found]
@@ -209,6 +208,9 @@ def parse_arguments():
     parser.add_argument("--only", nargs="*", metavar="NAME", help="some programs")
     parser.add_argument("--no-real", action="store_true", help="kernels only")
     parser.add_argument("--repeats", type=number_of_at_least(1), default=3)
+    parser.add_argument("--event", default=measuring.Sources.CLOCK, help="what starts samples and bursts (task-clock)")
+    parser.add_argument("--period", type=number_of_at_least(1), default=1_000_000,
+                        help="of that event: ns, or instructions (1000000)")
     parser.add_argument("--scale", type=float, default=1, help="how long kernels run (1), and whole: real programs")
     parser.add_argument("--keep", metavar="FOLDER", help="what keeps truth, profiles and labels")
     parser.add_argument("--reuse", action="store_true", help="profiles that --keep has, too, and not only truth")
@@ -224,6 +226,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    sources = measuring.Sources(arguments.event, arguments.period)
     with tempfile.TemporaryDirectory() as temporary:
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
         chosen = programs.kernels(arguments.kernels, arguments.scale) if arguments.kernels else []
@@ -239,10 +242,10 @@ def main():
             raise SystemExit("no programs: no kernels in " + str(arguments.kernels))
         found = []
         for name, command in chosen:
-            found.append(measure(bench, name, command, arguments))
+            found.append(measure(bench, name, command, sources, arguments))
             print(f"{name}: done, {len(found)} of {len(chosen)}", file=sys.stderr, flush=True)
-    methods = methods_of(arguments.estimators)
-    print(program_tables(found, methods))
+    methods = methods_of(sources, arguments.estimators)
+    print(program_tables(found, sources, methods))
     for program in found:
         if arguments.mnemonics:
             print(mnemonic_table(program, methods, arguments.top))

@@ -20,11 +20,18 @@ class Source:
     options: tuple
 
 
-MS = 1_000_000
-EBS = Source("EBS 1 ms", ("--source", "ebs", "--period", str(MS)))
-SWBT = Source("SWBT 1 ms", ("--source", "swbt", "--period", str(MS)))
-SWBT_DEFAULT = Source("SWBT", ("--source", "swbt"))
-BOTH = Source("EBS and SWBT 1 ms", ("--source", "ebs,swbt", "--period", str(MS)))
+class Sources:
+    """What is compared: each source by itself, and both at once, by one event and period."""
+
+    CLOCK = "task-clock"
+
+    def __init__(self, event, period):
+        sampling = ("--event", event, "--period", str(period))
+        each = f"{period / 1e6:g} ms" if event == self.CLOCK else f"{period / 1e6:.3g} M {event}"
+        self.alone = [Source(f"EBS {each}", ("--source", "ebs", *sampling)),
+                      Source(f"SWBT {each}", ("--source", "swbt", *sampling)),
+                      Source("SWBT", ("--source", "swbt", "--event", event))]
+        self.both = Source(f"EBS and SWBT {each}", ("--source", "ebs,swbt", *sampling))
 
 
 def file_name(*parts):
