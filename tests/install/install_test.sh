@@ -248,6 +248,13 @@ step_packages() {
     "usr/$LIBDIR/libhbbp.so.$soversion
 usr/$LIBDIR/libhbbp.so.$VERSION"
   expect_in "dependencies of $library" "$(field "$library" Depends)" 'libc6 (>= .*libzydis'
+  # What dpkg gets beside the files: nothing that it would run.
+  expect "control files of $library" "$(dpkg-deb --ctrl-tarfile ./"$library"_*.deb | tar -t | sort)" \
+    "./
+./control
+./md5sums
+./shlibs
+./triggers"
   expect_in "shlibs of $library" "$(dpkg-deb --info ./"$library"_*.deb shlibs)" \
     "^libhbbp $soversion $library (>= $VERSION)\$"
   expect "files of libhbbp-dev" \
