@@ -29,6 +29,7 @@ struct PlannedEvent {
   uint64_t random_period = 0;  // the mean; 0: periods are not drawn
   // Samples of the kernel are dropped, because the PMU cannot leave them out.
   bool drops_kernel = false;
+  uint64_t sample_ns = 0;  // what one takes from the thread that it is of, about
 
   bool HasStack() const { return HasStreams(choice.kind); }
 };

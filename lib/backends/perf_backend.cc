@@ -11,6 +11,7 @@
 #include <climits>
 #include <utility>
 
+#include "backends/sample_cost.h"
 #include "backends/threads.h"
 #include "base/cpu_list.h"
 #include "perf/mmap_mapping.h"
@@ -27,11 +28,6 @@ constexpr RecordFormat kStackFormat = {.sample_type =
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
 constexpr size_t kSmallestRingBytes = 8 * 1024;
-
-// What a sample takes from the thread that it is of: an interrupt and a record. Some machines need
-// half of that, some virtual ones twice as much.
-constexpr uint64_t kSampleNs = 2'000;
-constexpr uint64_t kStackNs = 4'000;
 
 // More descriptors than this for one session would crowd out the host's own.
 uint64_t DescriptorBudget() {
@@ -81,7 +77,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   only_threads_ = config.threads;
   period_mode_ = config.period_mode;
   factor_ = 1;
-  samples_ = stacks_ = 0;
+  sampling_ns_ = 0;
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_, target_));
   HBBP_ASSIGN_OR_RETURN(std::vector<pid_t> threads, ListThreadsAmong(only_threads_, target_));
   per_thread_ =
@@ -97,6 +93,8 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       rings, per_thread_ ? "threads" : "CPUs", 4 * rings * kSmallestRingBytes);
   }
   for (PlannedEvent& planned : plan_.events) {
+    planned.sample_ns =
+        InterruptNs(UnitOf(planned.choice.event)) + (planned.HasStack() ? kBranchStackNs : 0);
     for (PlannedEvent::Variant& variant : planned.variants) {
       // Nobody waits for the ring: it is drained by time.
       variant.attr.wakeup_watermark = UINT32_MAX;
@@ -259,7 +257,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
   const Identity* identity = FindIdentity(head->id);
   if (identity == nullptr || IsDuplicate(cpu, *identity, *head)) return;
   const size_t planned = identity->planned;
-  ++(plan_.events[planned].HasStack() ? stacks_ : samples_);
+  sampling_ns_ += plan_.events[planned].sample_ns;
   if (plan_.events[planned].HasStack()) {
     DeliverStack(*head, planned, record, sink);
     return;
@@ -372,8 +370,6 @@ void PerfBackend::RedrawPeriods() {
 void PerfBackend::ScaleAll(double factor) {
   for (PlannedEvent& planned : plan_.events) ScalePeriods(factor, period_mode_, &planned);
 }
-
-uint64_t PerfBackend::SamplingNs() const { return samples_ * kSampleNs + stacks_ * kStackNs; }
 
 // Events are opened anew: the kernel would change the period of an event that has been inherited in
 // the thread that it was opened for, and nowhere else, and a clock would go on reporting the old

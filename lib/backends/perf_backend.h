@@ -42,7 +42,7 @@ class PerfBackend : public Backend {
   void Disable() override;
   void Close() override;
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
-  uint64_t SamplingNs() const override;
+  uint64_t SamplingNs() const override { return sampling_ns_; }
   uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
   void ForgetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
@@ -119,8 +119,7 @@ class PerfBackend : public Backend {
   std::vector<Event> events_;
   // Of earlier generations: they are disabled, but rings are theirs.
   std::vector<Event> retired_;
-  uint64_t samples_ = 0;
-  uint64_t stacks_ = 0;
+  uint64_t sampling_ns_ = 0;
   // Of mappings and new threads, where the events of samples follow some threads only.
   std::unique_ptr<PerfBackend> observer_;
   std::vector<Ring> rings_;

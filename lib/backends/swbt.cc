@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "backends/sample_cost.h"
 #include "backends/threads.h"
 #include "base/clock.h"
 #include "image/process_maps.h"
@@ -27,7 +28,10 @@ constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
 // Of CPU time, what handlers may take at the default period (docs/results.md has the measurements).
 constexpr uint64_t kHandlerShareDivisor = 800;
 // Of a signal that begins no burst, about, with what the kernel does for it.
-constexpr uint64_t kSignalNs = 5'000;
+uint64_t SignalNs(Unit unit) {
+  constexpr uint64_t kByClockNs = 5'000;
+  return kByClockNs + InterruptNs(unit) - InterruptNs(Unit::kNanoseconds);
+}
 constexpr uint64_t kShortestClockPeriodNs = 20'011;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
@@ -108,6 +112,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
   const Unit unit = UnitOf(source.event);
+  signal_ns_ = SignalNs(unit);
   ChooseBudget(config, unit);
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
@@ -182,7 +187,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
     if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
-    LengthenPeriod(config.max_overhead, is_clock);
+    LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       has_events_ = true;
       choice->event = candidate.event;
@@ -205,7 +210,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
             : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
                                        : kDefaultClockPeriodNs;
   period_ = std::max(period_, kShortestClockPeriodNs);
-  LengthenPeriod(config.max_overhead, /*is_clock=*/true);
+  LengthenPeriod(config.max_overhead, Unit::kNanoseconds);
   choice->event = EventKind::kTaskClock;
   choice->period = period_;
   rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
@@ -215,10 +220,11 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
 }
 
 // Signals alone may take half of what is allowed.
-void SwbtBackend::LengthenPeriod(double max_overhead, bool is_clock) {
+void SwbtBackend::LengthenPeriod(double max_overhead, Unit unit) {
   constexpr double kFastestEventsPerNs = 20;
   if (max_overhead == 0) return;
-  const double least_ns = 2 * static_cast<double>(kSignalNs) / max_overhead;
+  const double least_ns = 2 * static_cast<double>(SignalNs(unit)) / max_overhead;
+  const bool is_clock = unit == Unit::kNanoseconds;
   const double least = is_clock ? least_ns : least_ns * kFastestEventsPerNs;
   if (static_cast<double>(period_) < least) {
     period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(least, 1e15)));
@@ -469,7 +475,7 @@ uint64_t SwbtBackend::SamplingNs() const {
   trace::Tracer::Get().ReadCounters(sums);
   const uint64_t signals = sums[static_cast<int>(trace::Counter::kBursts)] +
                            sums[static_cast<int>(trace::Counter::kOverBudget)];
-  return sums[static_cast<int>(trace::Counter::kHandlerNs)] + signals * kSignalNs;
+  return sums[static_cast<int>(trace::Counter::kHandlerNs)] + signals * signal_ns_;
 }
 
 void SwbtBackend::Disable() {

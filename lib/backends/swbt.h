@@ -50,7 +50,7 @@ class SwbtBackend : public Backend {
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void ChooseBudget(const BackendConfig& config, Unit unit);
-  void LengthenPeriod(double max_overhead, bool is_clock);
+  void LengthenPeriod(double max_overhead, Unit unit);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
@@ -75,6 +75,7 @@ class SwbtBackend : public Backend {
   // Else each one needs a sampler of its own.
   bool threads_inherit_ = false;
   uint64_t sample_budget_ns_ = 0;
+  uint64_t signal_ns_ = 0;
   int drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
   uint64_t last_thread_count_ = 0;

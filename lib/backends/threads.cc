@@ -36,6 +36,7 @@ StatusOr<std::vector<pid_t>> ListThreadsAmong(const std::vector<pid_t>& only, pi
 }
 
 Status CheckThreads(const std::vector<pid_t>& threads, pid_t pid) {
+  if (threads.empty()) return OkStatus();
   HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreads(pid));
   for (const pid_t tid : threads) {
     if (std::binary_search(alive.begin(), alive.end(), tid)) continue;

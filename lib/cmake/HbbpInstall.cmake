@@ -17,15 +17,6 @@ install(TARGETS hbbp_static EXPORT hbbpStaticTargets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(EXPORT hbbpStaticTargets NAMESPACE hbbp:: DESTINATION ${package_dir} COMPONENT development)
 
-configure_package_config_file(
-  ${CMAKE_CURRENT_LIST_DIR}/hbbpConfig.cmake.in ${PROJECT_BINARY_DIR}/hbbpConfig.cmake
-  INSTALL_DESTINATION ${package_dir})
-write_basic_package_version_file(
-  ${PROJECT_BINARY_DIR}/hbbpConfigVersion.cmake COMPATIBILITY SameMajorVersion)
-install(
-  FILES ${PROJECT_BINARY_DIR}/hbbpConfig.cmake ${PROJECT_BINARY_DIR}/hbbpConfigVersion.cmake
-  DESTINATION ${package_dir} COMPONENT development)
-
 # What libhbbp.a needs, in an order that static linkers take: what others need comes after them. Not as
 # Requires.private, which asks programs that link the shared library for these packages too.
 set(modules "")
@@ -36,7 +27,7 @@ foreach(external IN LISTS externals)
   elseif(external MATCHES "^PkgConfig::(.+)$")
     list(APPEND modules ${${CMAKE_MATCH_1}_MODULE_NAME})
   elseif(external STREQUAL "Zydis::Zydis")
-    list(APPEND other_libs -lZydis -lZycore)
+    list(APPEND other_libs -lZydis)
   elseif(external STREQUAL "Threads::Threads")
     list(APPEND other_libs -pthread)
   else()
@@ -62,6 +53,16 @@ file(RELATIVE_PATH HBBP_PC_INCLUDEDIR ${CMAKE_INSTALL_PREFIX} ${CMAKE_INSTALL_FU
 configure_file(${CMAKE_CURRENT_LIST_DIR}/hbbp.pc.in ${PROJECT_BINARY_DIR}/hbbp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/hbbp.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+configure_package_config_file(
+  ${CMAKE_CURRENT_LIST_DIR}/hbbpConfig.cmake.in ${PROJECT_BINARY_DIR}/hbbpConfig.cmake
+  INSTALL_DESTINATION ${package_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
+write_basic_package_version_file(
+  ${PROJECT_BINARY_DIR}/hbbpConfigVersion.cmake COMPATIBILITY SameMajorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/hbbpConfig.cmake ${PROJECT_BINARY_DIR}/hbbpConfigVersion.cmake
+  DESTINATION ${package_dir} COMPONENT development)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/README.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT documentation)

@@ -36,6 +36,7 @@ set(CPACK_PACKAGE_CONTACT ${HBBP_PACKAGE_MAINTAINER})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/HbbpBeforePackaging.cmake)
+set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/HbbpAfterPackaging.cmake)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_COMPONENTS_ALL library development)
@@ -71,7 +72,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${same_version})
 # Of libhbbp.a.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS
-  "libabsl-dev, libcapstone-dev, libelf-dev, libzstd-dev, libzycore-dev, libzydis-dev")
+  "libabsl-dev, libcapstone-dev, libelf-dev, libzstd-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "counts basic blocks and instructions (development files)
 libhbbp tells a program, or a profiler that links it, how many times each
 basic block ran, and hence which instructions ran, with or without hardware

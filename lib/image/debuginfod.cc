@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/shared_library.h"
+
 namespace hbbp {
 namespace {
 
@@ -25,10 +27,10 @@ bool Find(void* library, const char* name, Function* function) {
 
 StatusOr<Libdebuginfod> Load() {
   Libdebuginfod functions;
-  void* const library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr || !Find(library, "debuginfod_begin", &functions.begin) ||
-      !Find(library, "debuginfod_find_debuginfo", &functions.find_debuginfo) ||
-      !Find(library, "debuginfod_end", &functions.end)) {
+  const StatusOr<void*> library = LoadSharedLibrary("libdebuginfod.so.1");
+  if (!library.ok() || !Find(*library, "debuginfod_begin", &functions.begin) ||
+      !Find(*library, "debuginfod_find_debuginfo", &functions.find_debuginfo) ||
+      !Find(*library, "debuginfod_end", &functions.end)) {
     return MakeStatus(StatusCode::kUnsupported,
                       "libdebuginfod cannot be loaded; install it (Debian: libdebuginfod1)");
   }

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "base/shared_library.h"
+
 namespace hbbp {
 namespace {
 
@@ -16,10 +18,11 @@ Status Unusable(const std::string& why) {
 
 StatusOr<Libdw> LoadLibdwFrom(const char* file) {
   // Never closed: handles of it live as long as profiles do.
-  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    return Unusable("which cannot be loaded (" + std::string(::dlerror()) + ")");
+  const StatusOr<void*> loaded = LoadSharedLibrary(file);
+  if (!loaded.ok()) {
+    return Unusable("which cannot be loaded (" + loaded.status().message() + ")");
   }
+  void* const library = *loaded;
   Libdw libdw;
 #define HBBP_LIBDW_FIND(name)                                                                  \
   libdw.name##_ = reinterpret_cast<decltype(libdw.name##_)>(::dlsym(library, "dwarf_" #name)); \

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
-#include <utility>
 
 #include "base/files.h"
 
@@ -108,18 +107,18 @@ StatusOr<std::vector<Mapping>> ReadProcessMaps(pid_t pid) {
 
 StatusOr<std::vector<Mapping>> ParseProcessMaps(std::string_view text) {
   std::vector<Mapping> mappings;
+  constexpr size_t kUsualLine = 80;
+  mappings.reserve(text.size() / kUsualLine);
   int line_number = 0;
   while (!text.empty()) {
     ++line_number;
     size_t line_end = text.find('\n');
     std::string_view line = text.substr(0, line_end);
     text.remove_prefix(line_end == std::string_view::npos ? text.size() : line_end + 1);
-    Mapping mapping;
-    if (!ParseLine(line, &mapping)) {
+    if (!ParseLine(line, &mappings.emplace_back())) {
       return MakeStatus(StatusCode::kBadFormat, "line %d is no mapping: \"%.*s\"", line_number,
                         static_cast<int>(std::min<size_t>(line.size(), 120)), line.data());
     }
-    mappings.push_back(std::move(mapping));
   }
   return mappings;
 }

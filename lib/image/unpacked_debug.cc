@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared_library.h"
 #include "image/section_file.h"
 
 namespace hbbp {
@@ -39,12 +40,12 @@ struct Zlib {
 
 const Zlib* LoadZlib() {
   static const std::optional<Zlib> loaded = []() -> std::optional<Zlib> {
-    void* const library = ::dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) return std::nullopt;
+    const StatusOr<void*> library = LoadSharedLibrary("libz.so.1");
+    if (!library.ok()) return std::nullopt;
     Zlib zlib;
-    zlib.init = reinterpret_cast<decltype(zlib.init)>(::dlsym(library, "inflateInit_"));
-    zlib.inflate = reinterpret_cast<decltype(zlib.inflate)>(::dlsym(library, "inflate"));
-    zlib.end = reinterpret_cast<decltype(zlib.end)>(::dlsym(library, "inflateEnd"));
+    zlib.init = reinterpret_cast<decltype(zlib.init)>(::dlsym(*library, "inflateInit_"));
+    zlib.inflate = reinterpret_cast<decltype(zlib.inflate)>(::dlsym(*library, "inflate"));
+    zlib.end = reinterpret_cast<decltype(zlib.end)>(::dlsym(*library, "inflateEnd"));
     if (zlib.init == nullptr || zlib.inflate == nullptr || zlib.end == nullptr) return std::nullopt;
     return zlib;
   }();

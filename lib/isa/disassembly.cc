@@ -2,6 +2,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "isa/mnemonic_table.h"
@@ -9,10 +10,14 @@
 namespace hbbp {
 namespace {
 
+// As ZyanStringAppend, for the sake of which alone Zycore's library would have to be linked.
 ZyanStatus Append(ZyanString* text, std::string_view more) {
-  ZyanStringView view;
-  ZYAN_CHECK(ZyanStringViewInsideBufferEx(&view, more.data(), more.size()));
-  return ZyanStringAppend(text, &view);
+  ZyanVector& bytes = text->vector;  // the last one is 0
+  if (bytes.size + more.size() > bytes.capacity) return ZYAN_STATUS_INSUFFICIENT_BUFFER_SIZE;
+  char* end = static_cast<char*>(bytes.data) + bytes.size - 1;
+  *std::copy(more.begin(), more.end(), end) = '\0';
+  bytes.size += more.size();
+  return ZYAN_STATUS_SUCCESS;
 }
 
 // The operands of these are implied, so that only Zydis' name (movsb) tells their width.

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <optional>
 
+#include "base/shared_library.h"
+
 #if __has_include(<perfmon/pfmlib_perf_event.h>)
 #include <perfmon/pfmlib_perf_event.h>
 #define HBBP_KNOWS_LIBPFM 1
@@ -50,14 +52,14 @@ bool FindFunction(void* library, const char* name, Function* function) {
 
 Libpfm LoadLibpfm() {
   Libpfm pfm;
-  void* const library = ::dlopen("libpfm.so.4", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    pfm.problem = "which cannot be loaded (" + std::string(::dlerror()) + ")";
+  const StatusOr<void*> library = LoadSharedLibrary("libpfm.so.4");
+  if (!library.ok()) {
+    pfm.problem = "which cannot be loaded (" + library.status().message() + ")";
     return pfm;
   }
-  const bool has_all = FindFunction(library, "pfm_initialize", &pfm.initialize) &&
-                       FindFunction(library, "pfm_get_os_event_encoding", &pfm.encode) &&
-                       FindFunction(library, "pfm_strerror", &pfm.describe);
+  const bool has_all = FindFunction(*library, "pfm_initialize", &pfm.initialize) &&
+                       FindFunction(*library, "pfm_get_os_event_encoding", &pfm.encode) &&
+                       FindFunction(*library, "pfm_strerror", &pfm.describe);
   if (!has_all) {
     pfm.problem = "which lacks functions";
   } else if (const int error = pfm.initialize(); error != PFM_SUCCESS) {

@@ -127,13 +127,9 @@ uint32_t Recorder::IndexOf(SourceRecord source) {
 void Recorder::AddCurrentMappings(uint64_t time_ns) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
   if (!mappings.ok()) return;
-  RuntimeAddress header;
-  std::pair<uint64_t, std::string> header_file;
+  const Mapping* header = nullptr;
   for (const Mapping& mapping : *mappings) {
-    if (mapping.IsFile() && mapping.offset.value == 0) {
-      header = mapping.start;
-      header_file = {mapping.inode, mapping.path};
-    }
+    if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
     MappingEvent event;
     event.start = mapping.start;
@@ -144,9 +140,11 @@ void Recorder::AddCurrentMappings(uint64_t time_ns) {
     event.path = mapping.path;
     event.time_ns = time_ns;
     OnMapping(event);
-    if (header_file == std::pair(mapping.inode, mapping.path)) {
-      module_states_[ModuleFor(event)].header = header;
-    }
+    // Elsewhere than OnMapping takes them to be.
+    const bool is_unusual = header != nullptr &&
+                            header->start != event.start - event.offset.value &&
+                            header->inode == mapping.inode && header->path == mapping.path;
+    if (is_unusual) module_states_[ModuleFor(event)].header = header->start;
   }
 }
 

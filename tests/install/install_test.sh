@@ -153,6 +153,43 @@ step_static_host() {
   ./host
 }
 
+step_static_zydis() {
+  rm -rf "$WORK/static-zydis"
+  "$SOURCE/scripts/static-zydis" "$WORK/static-zydis"
+}
+
+static_zydis() {
+  [ -e "$WORK/static-zydis/lib/libZydis.a" ] || { echo "SKIPPED: no libZydis.a"; exit 0; }
+}
+
+expect_static() {
+  if readelf -lW "$1" | grep INTERP || readelf -d "$1" | grep NEEDED; then fail "$1 is not static"; fi
+}
+
+step_static_program() {
+  static_zydis
+  fresh static_program
+  export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
+  "$CC" -static -std=c11 -O1 -Wall -Wextra -Werror "$TESTS/static_program/static_program.c" \
+    $(pkg-config --static --cflags --libs hbbp) -L"$WORK/static-zydis/lib" -o static_program
+  expect_static static_program
+  ./static_program
+}
+
+step_cmake_static_program() {
+  static_zydis
+  fresh cmake_static_program
+  "$CMAKE" -S "$TESTS/static_program" -B . -DCMAKE_PREFIX_PATH="$PREFIX;$WORK/static-zydis" \
+    -DCMAKE_C_COMPILER="$CC" >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  "$CMAKE" --build .
+  expect_static static_program
+  ./static_program
+  # Without it, what is missing is said.
+  "$CMAKE" -S "$TESTS/static_program" -B without -DCMAKE_PREFIX_PATH="$PREFIX" \
+    -DCMAKE_C_COMPILER="$CC" >without.log 2>&1 && fail "configures without libZydis.a"
+  grep -q libZydis.a without.log || { cat without.log; fail "does not say what is missing"; }
+}
+
 step_command() {
   fresh command
   command_from_prefix
@@ -211,6 +248,13 @@ step_packages() {
     "usr/$LIBDIR/libhbbp.so.$soversion
 usr/$LIBDIR/libhbbp.so.$VERSION"
   expect_in "dependencies of $library" "$(field "$library" Depends)" 'libc6 (>= .*libzydis'
+  # What dpkg gets beside the files: nothing that it would run.
+  expect "control files of $library" "$(dpkg-deb --ctrl-tarfile ./"$library"_*.deb | tar -t | sort)" \
+    "./
+./control
+./md5sums
+./shlibs
+./triggers"
   expect_in "shlibs of $library" "$(dpkg-deb --info ./"$library"_*.deb shlibs)" \
     "^libhbbp $soversion $library (>= $VERSION)\$"
   expect "files of libhbbp-dev" \

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/sample_cost.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
 #include "support/own_process.h"
@@ -388,8 +389,8 @@ void ChangePeriods(PeriodMode mode, bool per_thread) {
   const std::pair<pid_t, uint64_t> all[] = {
       {before.tid(), before.Join()}, {inherited_tid, inherited.Join()}, {after_tid, after.Join()}};
   spent_ns += Spin(80 * kMs);
-  CHECK(backend.SamplingNs() > 0);
   Finish(&backend, &collected);
+  CHECK(backend.SamplingNs() == collected.samples.size() * InterruptNs(Unit::kNanoseconds));
   for (const auto& [tid, thread_ns] : all) {
     CAPTURE(tid, thread_ns);
     CHECK(collected.PeriodsOf(tid) > thread_ns * 0.8);

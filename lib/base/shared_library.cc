@@ -1,0 +1,30 @@
+#include "base/shared_library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+namespace hbbp {
+namespace {
+
+bool IsStaticProgram() {
+  const auto look_for_loader = [](dl_phdr_info* program, size_t, void*) {
+    for (int i = 0; i < program->dlpi_phnum; ++i) {
+      if (program->dlpi_phdr[i].p_type == PT_INTERP) return 1;
+    }
+    return 2;  // the program comes first, and it is all that is asked about
+  };
+  return ::dl_iterate_phdr(look_for_loader, nullptr) == 2;
+}
+
+}  // namespace
+
+StatusOr<void*> LoadSharedLibrary(const char* file) {
+  if (IsStaticProgram()) {
+    return MakeStatus(StatusCode::kUnsupported, "a static program loads no libraries");
+  }
+  void* const library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) return MakeStatus(StatusCode::kUnsupported, "%s", ::dlerror());
+  return library;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,15 @@
+# After cpack made packages: without the scripts that it gives to libraries, which call ldconfig. dpkg
+# calls it once, by the trigger.
+find_program(HBBP_DPKG_DEB dpkg-deb REQUIRED)
+set(unpacked ${CPACK_TEMPORARY_DIRECTORY}/unpacked)
+foreach(package IN LISTS CPACK_PACKAGE_FILES)
+  execute_process(COMMAND ${HBBP_DPKG_DEB} --raw-extract ${package} ${unpacked}
+    COMMAND_ERROR_IS_FATAL ANY)
+  if(EXISTS ${unpacked}/DEBIAN/postinst)
+    file(REMOVE ${unpacked}/DEBIAN/postinst ${unpacked}/DEBIAN/postrm)
+    execute_process(
+      COMMAND ${HBBP_DPKG_DEB} --root-owner-group -Zxz --build ${unpacked} ${package}
+      OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  file(REMOVE_RECURSE ${unpacked})
+endforeach()

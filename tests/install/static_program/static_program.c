@@ -1,0 +1,110 @@
+/* A program that is linked as a whole, libc included, and profiles itself by EBS and by SWBT: loops
+ * that run as often as it says have to be found so.
+ *
+ * Exit status 77: there are no perf events here. */
+#include <hbbp/hbbp.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../support/require.h"
+
+enum { INNER_TRIPS = 12, OUTER_TRIPS = 3000, CALLS = 2000, MOST_LOOPS = 64 };
+
+/* Each instruction waits for the one before, so that time tells how many there were. */
+#define CHAIN(count) ".rept " #count "\n inc %%rax\n .endr\n"
+
+__attribute__((noinline)) static void run_known_loops(void) {
+  long outer = OUTER_TRIPS;
+  long inner = 0;
+  __asm__ volatile(
+      "1: mov %[trips], %[inner]\n" CHAIN(40)
+      "2: " CHAIN(20)
+      "dec %[inner]\n"
+      "jnz 2b\n" CHAIN(40)
+      "dec %[outer]\n"
+      "jnz 1b\n"
+      : [outer] "+r"(outer), [inner] "+r"(inner)
+      : [trips] "i"(INNER_TRIPS)
+      : "rax", "cc");
+}
+
+/* The loops of run_known_loops, outer one first, and how much of all instructions is in it. */
+static int find_known_loops(const hbbp_profile *profile, hbbp_loop known[2], double *share) {
+  HBBP_INIT(hbbp_error, error);
+  double all = 0, own = 0;
+  uint32_t function = HBBP_NO_INDEX;
+  for (size_t i = 0; i < hbbp_profile_function_count(profile); ++i) {
+    HBBP_INIT(hbbp_function, each);
+    REQUIRE(hbbp_profile_function_at(profile, i, &each, &error) == HBBP_OK);
+    all += each.instructions;
+    if (strcmp(each.name, "run_known_loops") != 0) continue;
+    function = (uint32_t)i;
+    own = each.instructions;
+  }
+  REQUIRE(function != HBBP_NO_INDEX);
+  *share = own / all;
+  hbbp_loop loops[MOST_LOOPS];
+  size_t copied = 0;
+  REQUIRE(hbbp_profile_copy_loops(profile, 0, MOST_LOOPS, sizeof(loops[0]), loops, &copied,
+                                  &error) == HBBP_OK);
+  size_t found = 0;
+  for (size_t i = 0; i < copied; ++i) {
+    if (loops[i].function == function && found < 2) known[found++] = loops[i];
+  }
+  REQUIRE(found == 2 && known[0].depth == 1 && known[1].depth == 2);
+  return 0;
+}
+
+/* libdw cannot be loaded, and that is all that happens. */
+static int ask_for_lines(const hbbp_profile *profile, const hbbp_loop *loop) {
+  HBBP_INIT(hbbp_error, error);
+  HBBP_INIT(hbbp_source_frame, frame);
+  HBBP_INIT(hbbp_source_place, place);
+  REQUIRE(hbbp_profile_find_source(profile, loop->module, loop->header, 1, sizeof(frame), &frame,
+                                   &place, &error) == HBBP_ERROR_UNSUPPORTED);
+  REQUIRE(strstr(error.message, "a static program loads no libraries") != NULL);
+  return 0;
+}
+
+static int profile_by(const char *name, hbbp_source source, double tolerance) {
+  HBBP_INIT(hbbp_error, error);
+  HBBP_INIT(hbbp_session_options, options);
+  HBBP_INIT(hbbp_profile_info, info);
+  hbbp_session *session = NULL;
+  hbbp_profile *profile = NULL;
+  options.source = source;
+  options.event = HBBP_EVENT_TASK_CLOCK;
+  options.period = 200000;
+  REQUIRE(hbbp_session_create(&options, &session, &error) == HBBP_OK);
+  const hbbp_status started = hbbp_session_start(session, &error);
+  if (started == HBBP_ERROR_PERMISSION || started == HBBP_ERROR_UNSUPPORTED) {
+    printf("SKIPPED: %s: %s\n", name, error.message);
+    exit(77);
+  }
+  REQUIRE(started == HBBP_OK);
+  for (int i = 0; i < CALLS; ++i) run_known_loops();
+  REQUIRE(hbbp_session_stop(session, &error) == HBBP_OK);
+  REQUIRE(hbbp_session_snapshot(session, &profile, &error) == HBBP_OK);
+  hbbp_session_destroy(session);
+  REQUIRE(hbbp_profile_get_info(profile, &info, &error) == HBBP_OK);
+  hbbp_loop known[2];
+  double share = 0;
+  if (find_known_loops(profile, known, &share) != 0) return 1;
+  printf("%s: %llu samples, %.1f %% of the instructions in the loops, %.2f trips of %d\n", name,
+         (unsigned long long)info.samples, 100 * share, known[1].trip_count, INNER_TRIPS);
+  if (ask_for_lines(profile, &known[1]) != 0) return 1;
+  REQUIRE(info.samples > 1000);
+  REQUIRE(share > 0.98);
+  REQUIRE(fabs(known[1].trip_count / INNER_TRIPS - 1) < tolerance);
+  REQUIRE(fabs(known[1].iterations / known[0].iterations / INNER_TRIPS - 1) < tolerance);
+  hbbp_profile_destroy(profile);
+  return 0;
+}
+
+int main(void) {
+  /* Samples of instruction pointers count time, which instructions share about evenly here. */
+  if (profile_by("EBS", HBBP_SOURCE_EBS, 0.35) != 0) return 1;
+  return profile_by("SWBT", HBBP_SOURCE_SWBT, 0.05);
+}
