@@ -39,10 +39,16 @@ constexpr CodeLocation LocationOf(uint64_t place) {
   return {static_cast<uint32_t>(module - 1), is_kernel ? offset | ~kOffsetMask : offset};
 }
 
+// What the kernel calls memory that is not of a file; doublemapper is where .NET generates code.
+bool IsNoFile(std::string_view path) {
+  return path.starts_with("//") || path == "/anon_hugepage" || path == "/dev/zero" ||
+         path == "/memfd:doublemapper";
+}
+
 ModuleKind KindOf(uint32_t pid, const std::string& path) {
   if (pid == Importer::kKernelPid) return ModuleKind::kKernel;
   if (path == "[vdso]") return ModuleKind::kVdso;
-  const bool is_file = path.starts_with('/') && !path.starts_with("//");
+  const bool is_file = path.starts_with('/') && !IsNoFile(path);
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
 }
 
@@ -224,6 +230,15 @@ std::string Importer::LocalPath(const std::string& path) const {
     if (file != options_.files.end()) return file->second;
   }
   return options_.root + path;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> Importer::memory_modules() const {
+  std::vector<std::pair<uint32_t, uint32_t>> modules;
+  for (const auto& [key, module] : modules_) {
+    const auto& [kind, path, pid, inode, build_id] = key;
+    if (kind == ModuleKind::kAnonymous) modules.emplace_back(module, static_cast<uint32_t>(pid));
+  }
+  return modules;
 }
 
 uint32_t Importer::ThreadFor(uint32_t pid, uint32_t tid) {

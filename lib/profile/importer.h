@@ -74,6 +74,9 @@ class Importer {
     uint64_t offset;  // as IpCount::offset
   };
   std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
+  // Modules that are memory of a process and no file, with the process; without code that was told
+  // of.
+  std::vector<std::pair<uint32_t, uint32_t>> memory_modules() const;
   // Consecutive taken branches; one without a stream counts its branches only.
   // `weight` is that of each of its streams (StreamWeight; burst.period is not looked at),
   // `repeats` how often the same was seen.

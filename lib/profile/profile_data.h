@@ -15,6 +15,7 @@
 
 #include "base/unique_fd.h"
 #include "estimate/stream_estimator.h"
+#include "image/named_range.h"
 #include "profile/kernel_record.h"
 #include "profile/time_slices.h"
 #include "samples/samples.h"
@@ -47,6 +48,9 @@ struct ModuleRecord {
   // have been deleted or replaced since. Not stored.
   std::shared_ptr<const UniqueFd> pinned_file;
   KernelRecord kernel;  // of kKernel
+  // Of kAnonymous: functions with samples that a perf map names, whose code is not known. By
+  // address, without overlaps.
+  std::vector<NamedRange> functions;
 };
 
 struct ThreadRecord {

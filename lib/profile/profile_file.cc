@@ -237,6 +237,7 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
       writer.PutString(chunk.name);
     }
     if (module.kind == ModuleKind::kKernel) WriteKernel(module.kernel, &writer);
+    if (module.kind == ModuleKind::kAnonymous) WriteRanges(module.functions, &writer);
   }
   return writer.Take();
 }
@@ -258,6 +259,9 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData
       if (version >= 2) chunk.name = reader.GetString();
     }
     if (version >= 2 && module.kind == ModuleKind::kKernel) module.kernel = ReadKernel(&reader);
+    if (version >= 3 && module.kind == ModuleKind::kAnonymous) {
+      module.functions = ReadRanges(&reader);
+    }
   }
   return reader.status();
 }
@@ -439,7 +443,7 @@ constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, 2, "modules", WriteModules, ReadModules},
+    {SectionType::kModules, 3, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
     {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},

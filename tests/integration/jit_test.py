@@ -1,5 +1,6 @@
 """Code that JITs generate: node, which tells perf of it, and luajit, which does not."""
 import collections
+import os
 import re
 import shutil
 import subprocess
@@ -89,6 +90,10 @@ class JitTest(record_support.RecordTest):
         loops = self.rows('loops', self.file)
         generated = [loop for loop in loops if loop['module'].startswith('[anonymous')]
         self.assertTrue(generated, loops)
+        # Pages were copied; what is listed begins and ends where something ran.
+        listed = self.rows('annotate', self.file, '--module', '[anonymous]', '--top', '1')
+        self.assertGreater(listed[0]['count'], 0)
+        self.assertGreater(listed[-1]['count'], 0)
 
     def test_recording_of_perf_has_as_many_samples_as_perf_says(self):
         node = self.program('node', 'collatz.js', COLLATZ)
@@ -112,6 +117,32 @@ class JitTest(record_support.RecordTest):
         found = collections.Counter()
         for row in self.rows('mix', self.file, '--by', 'module,function'):
             if row['module'].startswith('[generated'):
+                found[row['function']] += round(row['instructions'] / PERF_PERIOD_NS)
+        self.assertEqual(found, expected)
+
+    def test_recording_of_perf_with_a_map_names_what_perf_names(self):
+        node = self.program('node', 'collatz.js', COLLATZ)
+        perf = shutil.which('perf')
+        if perf is None:
+            raise unittest.SkipTest('no perf here')
+
+        def run_perf(*words):
+            return subprocess.run([perf, *words], cwd=self.folder, capture_output=True, text=True)
+
+        recorded = run_perf('record', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data', node,
+                            '--perf-basic-prof', 'collatz.js')
+        if recorded.returncode != 0:
+            raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
+        self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
+        samples = re.findall(r'^\s*[0-9a-f]+ (.*) \((/tmp/perf-\d+\.map)\)$',
+                             run_perf('script', '-i', 'perf.data', '-F', 'ip,sym,dso').stdout, re.MULTILINE)
+        for path in {path for _, path in samples}:
+            self.addCleanup(os.unlink, path)
+        expected = collections.Counter(name for name, _ in samples if name != '[unknown]')
+        self.assertGreater(sum(expected.values()), 20, expected)
+        found = collections.Counter()
+        for row in self.rows('mix', self.file, '--by', 'module,function'):
+            if row['module'] == '//anon':
                 found[row['function']] += round(row['instructions'] / PERF_PERIOD_NS)
         self.assertEqual(found, expected)
 

@@ -162,5 +162,30 @@ TEST_CASE("what another user has put into /tmp is not believed") {
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, ""}});
 }
 
+TEST_CASE("where no code was copied, a map tells the functions that have samples") {
+  Files files;
+  const ProfileData data = DataWith(0x1000, {}, {0x1010, 0x2000, 0x2fff});
+  const std::string map =
+      files.Map("1000 20 old\n1008 10 new\n2000 1000 last\n3000 10 without samples\n");
+  const StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(map, data, 0);
+  REQUIRE(functions.ok());
+  CHECK(*functions ==
+        std::vector<NamedRange>{{{{0x1008}, {0x1018}}, "new"}, {{{0x2000}, {0x3000}}, "last"}});
+}
+
+TEST_CASE("why a map gives no functions is told") {
+  const ProfileData data = DataWith(0x1000, {}, {0x1010});
+  CHECK(FunctionsWithCounts("/no/perf-1.map", data, 0).status().code() == StatusCode::kNotFound);
+  const TemporaryFolder folder;
+  CHECK(FunctionsWithCounts(folder.File(""), data, 0).status().code() == StatusCode::kPermission);
+  if (::geteuid() != 0) HBBP_SKIP("only root can give files away");
+  Files files;
+  const std::string path = files.Map("1000 20 function\n");
+  REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+  const Status status = FunctionsWithCounts(path, data, 0).status();
+  CHECK(status.code() == StatusCode::kPermission);
+  CHECK(status.message().find("of user 65534") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace hbbp
