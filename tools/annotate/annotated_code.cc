@@ -238,6 +238,7 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
   uint64_t frames_end = 0;
   std::vector<CodeFrame> frames;
   const auto [start, end] = ListedRange(function);
+  annotated.listed_from = start;
   for (uint64_t address = start; address < end;) {
     AnnotatedInstruction instruction;
     instruction.code.struct_size = sizeof(instruction.code);

@@ -34,6 +34,7 @@ struct AnnotatedFunction {
   hbbp_function function = {};
   std::string name;    // demangled
   std::string module;  // path
+  uint64_t listed_from = 0;
   std::vector<AnnotatedInstruction> instructions;
   // Where branches of it lead to inside of it: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
