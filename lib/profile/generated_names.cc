@@ -23,6 +23,7 @@ constexpr uint64_t kMostFunctionBytes = 16 << 20;
 struct Function {
   std::vector<uint8_t> bytes;
   std::string name;
+  CodeLines lines = {};
 };
 using Functions = std::map<uint64_t, Function>;  // by start; no overlaps
 
@@ -99,7 +100,8 @@ void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses
   while (const std::optional<JitCode> code = reader->Next()) {
     if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
         AgreesWithCopies(copies, code->address, code->bytes)) {
-      Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
+      Add(code->address,
+          {{code->bytes.begin(), code->bytes.end()}, std::string(code->name), code->lines},
           functions);
     }
   }
@@ -160,7 +162,8 @@ void Cut(Functions functions, std::vector<CodeChunk>* chunks) {
   std::vector<CodeChunk> cut;
   for (const CodeChunk& copy : *chunks) AddRest(copy, functions, &cut);
   for (auto& [start, function] : functions) {
-    cut.push_back({start, std::move(function.bytes), std::move(function.name)});
+    cut.push_back(
+        {start, std::move(function.bytes), std::move(function.name), std::move(function.lines)});
   }
   std::sort(cut.begin(), cut.end(),
             [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });

@@ -140,7 +140,8 @@ void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
 }
 
 void Importer::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
-                       std::span<const uint8_t> bytes, const std::string& name, uint64_t time_ns) {
+                       std::span<const uint8_t> bytes, const std::string& name, uint64_t time_ns,
+                       CodeLines lines) {
   Process* const process = ProcessToMapInto(pid);
   if (process == nullptr) return;
   MappingEvent mapping;
@@ -149,7 +150,7 @@ void Importer::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
   mapping.time_ns = time_ns;
   std::optional<uint32_t> module;
   if (!bytes.empty()) {
-    module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
+    module = generated_code_.Add(pid, address.value, bytes, name, std::move(lines), &data_.modules);
     recorded_paths_.resize(data_.modules.size());
     if (!module) ++dropped_code_;
   }

@@ -15,6 +15,7 @@
 
 #include "base/unique_fd.h"
 #include "estimate/stream_estimator.h"
+#include "image/code_lines.h"
 #include "image/named_range.h"
 #include "profile/kernel_record.h"
 #include "profile/time_slices.h"
@@ -33,6 +34,7 @@ struct CodeChunk {
   uint64_t offset;  // as IpCount::offset
   std::vector<uint8_t> bytes;
   std::string name = {};  // of generated code that is known to be a function; else empty
+  CodeLines lines = {};   // of generated code, if they are known
 };
 
 struct ModuleRecord {

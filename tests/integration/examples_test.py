@@ -154,7 +154,7 @@ class ExamplesTest(record_support.RecordTest):
         listing = done.stdout
         self.assertRegex(listing, r'[0-9]+ blocks of [0-9]+ files')
         self.assertRegex(listing, r'(?m)^# 0x[0-9a-f]+-0x[0-9a-f]+, 3 instructions: 5,250 ± [0-9,]+ times, ')
-        self.assertRegex(listing, r'(?m)^loops \S+ 0x[0-9a-f]+-0x[0-9a-f]+, 3 instructions: 5,250 ± [0-9,]+ times, ')
+        self.assertRegex(listing, r'(?m)^loops Nested 0x[0-9a-f]+-0x[0-9a-f]+, 4 instructions: 4,200 ± [0-9,]+ times, ')
         # Of the file, and, where the frame is, of the process.
         self.assertRegex(listing, r'(?m)^ +5,250 +0x[0-9a-f]+ <\+11>:\s+add ')
         self.assertRegex(listing, r'(?m)^ +30 +=> 0x[0-9a-f]+ <\+0>:\s+xor ')

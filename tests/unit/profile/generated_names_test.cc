@@ -121,6 +121,18 @@ TEST_CASE("a jitdump has the code that was not copied") {
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x0ff0, 0x20, "crossing"}, {0x1010, 0xf0, ""}});
 }
 
+TEST_CASE("a jitdump has lines of what it names") {
+  JitDumpBytes dump;
+  dump.DebugInfo(0x1004, {{0x1004, 3, "a.js"}});
+  dump.Load(10, 0x1004, "function", {0x90, 0xc3});
+  Files files;
+  ProfileData data = DataWith(0x1000, {0, 0, 0, 0, 0x90, 0xc3}, {0x1004});
+  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).empty());
+  REQUIRE(data.modules[0].chunks.size() == 2);
+  CHECK(data.modules[0].chunks[0].lines == CodeLines());
+  CHECK(data.modules[0].chunks[1].lines == CodeLines{{"a.js"}, {{0, 0, 3}}});
+}
+
 TEST_CASE("branches count as samples do") {
   Files files;
   ProfileData data = DataWith(0x1000, std::vector<uint8_t>(0x100, 0x90), {});

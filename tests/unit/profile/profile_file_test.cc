@@ -294,7 +294,8 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kModulesSection, 1);
   std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
-  constexpr size_t kNameBytes = 8;
+  // The name, and numbers of files and rows of lines.
+  constexpr size_t kNameBytes = 8 + 2 * 8;
   modules.erase(modules.end() - kNameBytes, modules.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
@@ -305,13 +306,15 @@ TEST_CASE("modules of version 2, whose generated code has no functions without c
   ProfileData data = FullProfile();
   data.modules = {data.modules[2]};
   data.modules[0].functions.clear();
+  data.modules[0].chunks = {{0x7000, {0x90, 0xc3}, "named"}};
   data.counts.clear();
   data.branches.clear();
   ClearIbs(&data);
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kModulesSection, 2);
   std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
-  constexpr size_t kNumberBytes = 8;
+  // Numbers of functions, and of files and rows of lines.
+  constexpr size_t kNumberBytes = 8 + 2 * 8;
   modules.erase(modules.end() - kNumberBytes, modules.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
