@@ -4,9 +4,9 @@
     HBBP_LIBRARY=build/release/lib/capi/libhbbp.so.0 PYTHONPATH=bindings/python/src \
         bench/python_arrays.py [--samples N] [--runs N]
 
-Each sample is of another address, and of another block. Figures are medians of wall-clock time. The
-first two are also those of the library, which looks up and counts each address. Needs numpy and
-pandas.
+Each sample is of another address, and of another block. Figures are medians of CPU time, which other
+work on the machine changes less than that on the clock. The first two are also those of the library,
+which looks up and counts each address. Needs numpy and pandas.
 """
 import argparse
 import statistics
@@ -51,9 +51,9 @@ def stacks_of(addresses):
 
 
 def seconds(function, *arguments):
-    start = time.perf_counter()
+    start = time.process_time()
     made = function(*arguments)
-    return time.perf_counter() - start, made
+    return time.process_time() - start, made
 
 
 def run(count):
@@ -87,7 +87,7 @@ def main():
     parser.add_argument('--runs', type=int, default=3)
     arguments = parser.parse_args()
     runs = [run(arguments.samples) for _ in range(arguments.runs)]
-    print('| what | rows | s | millions a second |')
+    print('| what | rows | CPU s | millions a second |')
     print('|---|---|---|---|')
     for what, (rows, _) in runs[0].items():
         taken = statistics.median(figures[what][1] for figures in runs)
