@@ -1,12 +1,14 @@
 """The blocks of a profile of libhbbp, found by address. For scripts inside of other tools.
 
-The command hbbp must be on the PATH, or HBBP_TOOL be its path."""
+The command hbbp must be on the PATH, or HBBP_TOOL be its path. Nothing else is needed, and no library is
+loaded into the other tool, whose Python may be another one."""
 import bisect
 import collections
 import json
 import os
 import struct
 import subprocess
+import tempfile
 
 PT_LOAD, PF_X = 1, 1
 Segment = collections.namedtuple('Segment', 'flags offset address file_bytes')
@@ -41,23 +43,45 @@ def address_of_offset(path, offset):
     return None
 
 
-class ProfileBlocks:
-    """Rows of `hbbp blocks --format json`, with `start` and `end` as numbers."""
+def run_hbbp(*arguments):
+    """What it prints. RuntimeError has what it complains of."""
+    tool = os.environ.get('HBBP_TOOL', 'hbbp')
+    done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return done.stdout
 
-    def __init__(self, profile):
-        tool = os.environ.get('HBBP_TOOL', 'hbbp')
-        done = subprocess.run([tool, 'blocks', '--format', 'json', profile], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip())
-        listing = json.loads(done.stdout)
+
+def is_recording(path):
+    """Is it one that perf record has written?"""
+    with open(path, 'rb') as file:
+        return file.read(8) in (b'PERFILE2', b'2ELIFREP')
+
+
+class ProfileBlocks:
+    """Rows of `hbbp blocks --format json` of a profile or a recording of perf, with `start` and `end` as
+    numbers."""
+
+    def __init__(self, path):
+        with tempfile.TemporaryDirectory() as folder:
+            profile = path
+            if is_recording(path):
+                profile = os.path.join(folder, 'imported.hbbp')
+                run_hbbp('import', '-o', profile, path)
+            listing = json.loads(run_hbbp('blocks', '--format', 'json', profile))
         self.unit = listing['unit']
+        self.notes = listing.get('notes', [])
         self.modules = collections.defaultdict(list)
         for row in listing['rows']:
             row['start'], row['end'] = int(row['start'], 16), int(row['end'], 16)
             self.modules[row['module']].append(row)
         for rows in self.modules.values():
             rows.sort(key=lambda row: row['start'])
+
+    def hottest(self, number):
+        """Those in which most instructions ran, most first."""
+        rows = (row for rows in self.modules.values() for row in rows)
+        return sorted(rows, key=lambda row: row['count'] * row['instructions'], reverse=True)[:number]
 
     def find(self, module, address):
         """The block that the address of the module's file is in, or None."""

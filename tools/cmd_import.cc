@@ -108,7 +108,7 @@ int RunImport(int argc, char** argv) {
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
   options.Value("--symfs", &root, "DIR", "folder with the files of the recorded machine");
   options.Values("--file", &moved, "RECORDED=HERE",
-                 "a file that is elsewhere here; may be repeated");
+                 "a file, or a jitdump or perf map, that is elsewhere here; may be repeated");
   options.Value("--binary", &binary, "FILE",
                 "for text without mappings: the file whose addresses it has");
   KernelOptions kernel;

@@ -1,9 +1,10 @@
 """Shows in gdb how often the blocks of a function were executed, beside its code.
 
     (gdb) source hbbp.py
-    (gdb) hbbp-load profile.hbbp
+    (gdb) hbbp-load FILE          a profile, or a recording of perf
     (gdb) hbbp-blocks             of the function of the selected frame
     (gdb) hbbp-blocks FUNCTION
+    (gdb) hbbp-hot [N]            the blocks in which most ran
 """
 import os
 import sys
@@ -41,7 +42,7 @@ def code_of(name):
 
 
 class Load(gdb.Command):
-    """hbbp-load FILE: read the block counts of a profile."""
+    """hbbp-load FILE: read the block counts of a profile, or of a recording of perf."""
 
     def __init__(self):
         super().__init__('hbbp-load', gdb.COMMAND_FILES, gdb.COMPLETE_FILENAME)
@@ -56,6 +57,14 @@ class Load(gdb.Command):
         except (OSError, RuntimeError) as error:
             raise gdb.GdbError(str(error)) from error
         print(f'{sum(map(len, BLOCKS.modules.values()))} blocks of {len(BLOCKS.modules)} files')
+        for note in BLOCKS.notes:
+            print(f'note: {note}')
+
+
+def loaded():
+    if BLOCKS is None:
+        raise gdb.GdbError('no profile; hbbp-load one first')
+    return BLOCKS
 
 
 class Blocks(gdb.Command):
@@ -66,17 +75,28 @@ Without FUNCTION, that of the selected frame."""
         super().__init__('hbbp-blocks', gdb.COMMAND_DATA, gdb.COMPLETE_SYMBOL)
 
     def invoke(self, argument, from_tty):
-        if BLOCKS is None:
-            raise gdb.GdbError('no profile; hbbp-load one first')
+        blocks = loaded()
         shown = None
         for pc, line in code_of(argument):
             path, address = address_in_file(pc)
-            row = None if address is None else BLOCKS.find(os.path.realpath(path), address)
+            row = None if address is None else blocks.find(os.path.realpath(path), address)
             if row is not None and row is not shown:
                 print(f'# {profile_blocks.text_of(row)}')
             shown = row
             print(f'{"" if row is None else format(row["count"], ",.0f"):>15} {line}')
 
 
+class Hot(gdb.Command):
+    """hbbp-hot [N]: the N blocks in which most instructions ran, 10 if no number is given."""
+
+    def __init__(self):
+        super().__init__('hbbp-hot', gdb.COMMAND_DATA)
+
+    def invoke(self, argument, from_tty):
+        for row in loaded().hottest(int(gdb.parse_and_eval(argument or '10'))):
+            print(f'{os.path.basename(row["module"])} {row["function"]} {profile_blocks.text_of(row)}')
+
+
 Load()
 Blocks()
+Hot()

@@ -1,16 +1,21 @@
-"""Says of every sample of perf how often the block that it is in was executed.
+"""Says of every sample of perf how often the block that it is in was executed, and which blocks had most
+samples.
 
-    hbbp import -o profile.hbbp perf.data     (or a profile of any other run of the same files)
-    perf script -i perf.data -s hbbp_blocks.py profile.hbbp
+    perf script -i perf.data -s hbbp_blocks.py [FILE]
+
+FILE has the counts: perf.data, which is what is taken without it, or a profile of any other run of the
+same files.
 """
+import collections
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), os.pardir))
 import profile_blocks  # pylint: disable=wrong-import-position
 
+FILE = sys.argv[1] if len(sys.argv) > 1 else 'perf.data'
 BLOCKS = None
-FOUND = [0, 0]  # samples without a block, and with one
+SAMPLES = collections.Counter()  # by module and start of a block; of none: None
 CODE_STARTS = {}  # offset of the executable segment, by file
 
 
@@ -24,9 +29,12 @@ def offset_of_code(path):
 
 def trace_begin():
     global BLOCKS
-    if len(sys.argv) != 2:
-        sys.exit('usage: perf script -s hbbp_blocks.py PROFILE')
-    BLOCKS = profile_blocks.ProfileBlocks(sys.argv[1])
+    try:
+        BLOCKS = profile_blocks.ProfileBlocks(FILE)
+    except (OSError, RuntimeError) as error:
+        sys.exit(str(error))
+    for note in BLOCKS.notes:
+        print(f'note: {note}')
 
 
 def process_event(event):
@@ -36,11 +44,15 @@ def process_event(event):
     if path and 'dso_map_start' in event:
         address = profile_blocks.address_of_offset(path, ip - event['dso_map_start'] + offset_of_code(path))
         row = None if address is None else BLOCKS.find(path, address)
-    FOUND[row is not None] += 1
+    SAMPLES[row and (row['module'], row['start'])] += 1
     place = f'{event.get("symbol", hex(ip))}+0x{event.get("symoff", 0):x}'
     print(f'{event["comm"]} {event["sample"]["pid"]} {place}: '
           f'{profile_blocks.text_of(row) if row else "in no block of the profile"}')
 
 
 def trace_end():
-    print(f'{FOUND[1]} samples in blocks of {sys.argv[1]}, {FOUND[0]} in none; {BLOCKS.unit}')
+    without = SAMPLES.pop(None, 0)
+    print(f'{sum(SAMPLES.values())} samples in blocks of {FILE}, {without} in none; {BLOCKS.unit}')
+    for (module, start), samples in SAMPLES.most_common(10):
+        row = BLOCKS.find(module, start)
+        print(f'{samples:>8} samples: {module} {row["function"]} {profile_blocks.text_of(row)}')

@@ -40,6 +40,9 @@ typedef struct hbbp_import_options {
  * ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is
  * said in hbbp_source_info.note. `path` "-" is standard input, for recordings but not for text.
  * `options` may be NULL. Code is read from the files of the recording when blocks are asked for.
+ * Generated code is that of jitdumps; functions without code are those of perf maps, which lie
+ * where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
+ * recording is this machine's. Maps of other users are not believed, which is noted as well.
  * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
  * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
  * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY,

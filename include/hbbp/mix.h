@@ -21,7 +21,9 @@ typedef struct hbbp_mix_row {
   uint32_t module;      /* index in the profile; HBBP_NO_INDEX if not a key */
   uint32_t function;    /* index in the profile; HBBP_NO_INDEX if not a key */
   uint32_t thread;      /* index in the profile; HBBP_NO_INDEX if not a key */
-  const char *mnemonic; /* Intel's, lower case, without prefixes; empty if not a key */
+  const char *mnemonic; /* Intel's, lower case, without prefixes. "" if not a key, and for bytes of
+                           blocks that cannot be decoded any more because a file has changed. Bytes
+                           that never could are in no block, and so in no row */
   double instructions;  /* executed; in the unit of the source (hbbp_source_info.unit) */
   double standard_error;
   double share;   /* of all instructions in the mix; 0 to 1 */
@@ -33,8 +35,9 @@ typedef struct hbbp_mix_row {
 typedef struct hbbp_mix hbbp_mix;
 
 /* The mix of a whole profile, rows sorted by instructions, most first. `keys` 0 means
- * HBBP_MIX_BY_MNEMONIC. Without mnemonics, kernel functions whose code is missing count by their
- * samples; they have no mnemonics. The mix does not need the profile afterwards.
+ * HBBP_MIX_BY_MNEMONIC. Without mnemonics, functions whose code is missing (of a kernel, or of
+ * generated code that a perf map names) count by their samples. The mix does not need the profile
+ * afterwards.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile *profile, hbbp_mix_keys keys,

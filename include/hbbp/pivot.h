@@ -77,8 +77,9 @@ HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
 
 typedef struct hbbp_pivot hbbp_pivot;
 
-/* Without any key or condition that needs code, kernel functions whose code is missing count by
- * their samples; they have instructions and no other value.
+/* Without any key or condition that needs code, functions whose code is missing (of a kernel, or of
+ * generated code that a perf map names) count by their samples; they have instructions and no other
+ * value.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
  * with the nearest name in the message; a condition that cannot be read, with the column),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */

@@ -6,7 +6,7 @@
  * kernel, of its vmlinux. They need libdw of elfutils (libdw.so.1), which is loaded when the first
  * line is asked for. No server is asked (debuginfod) unless an option says so. A module is read
  * unit by unit, as far as is asked; what is large and compressed is unpacked into a file without a
- * name (TMPDIR, /var/tmp, /tmp).
+ * name (TMPDIR, /var/tmp, /tmp). Lines of generated code are those of its jitdump.
  */
 #ifndef HBBP_SOURCE_H_
 #define HBBP_SOURCE_H_
@@ -68,7 +68,7 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile *profile,
  * how far the answer holds: to walk over a function, go on at place.end.
  * Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
  * was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
- * HBBP_ERROR_UNSUPPORTED (no libdw; generated code),
+ * HBBP_ERROR_UNSUPPORTED (no libdw; generated code of which no jitdump tells lines),
  * HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
  * version has). What fails for a module fails at once the next time. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile *profile, uint32_t module,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -12,15 +13,11 @@
 #include <memory>
 #include <utility>
 
-#include "base/unique_fd.h"
-
 namespace hbbp {
 namespace {
 
 template <typename Container>
-StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoStatus(errno, path);
+StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint64_t limit) {
   Container content;
   size_t used = 0;
   struct stat status;
@@ -40,6 +37,13 @@ StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
   }
   content.resize(used);
   return content;
+}
+
+template <typename Container>
+StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, path);
+  return ReadWhole<Container>(fd, path, limit);
 }
 
 // Where the file really is, so that a symbolic link to it stays one.
@@ -66,6 +70,27 @@ StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit)
 
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
   return ReadWhole<std::string>(path, limit);
+}
+
+StatusOr<UniqueFd> OpenOwnFile(const std::string& path) {
+  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return ErrnoStatus(errno, path);
+  struct stat status;
+  if (::fstat(fd.get(), &status) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISREG(status.st_mode)) {
+    return MakeStatus(StatusCode::kPermission, "%s: not a file", path.c_str());
+  }
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return MakeStatus(StatusCode::kPermission,
+                      "%s: of user %u, and neither of this one nor of root: not believed",
+                      path.c_str(), status.st_uid);
+  }
+  return fd;
+}
+
+StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit) {
+  HBBP_ASSIGN_OR_RETURN(const UniqueFd fd, OpenOwnFile(path));
+  return ReadWhole<std::string>(fd, path, limit);
 }
 
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {

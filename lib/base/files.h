@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/unique_fd.h"
 
 namespace hbbp {
 
@@ -15,6 +16,11 @@ namespace hbbp {
 // kBadFormat if there is more than `limit`.
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit = 1ull << 32);
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ull << 32);
+
+// A regular file of this user or of root, for reading: what others write into /tmp is not to be
+// believed. kPermission if it is not one.
+StatusOr<UniqueFd> OpenOwnFile(const std::string& path);
+StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
 // Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
 // content or the new one, never a part. No fsync: a power loss may lose both. What is no regular

@@ -250,7 +250,7 @@ Status AddSampleSource(const hbbp_feed_source& source, FedSession* session, uint
     return BadField("hbbp_feed_source.kind",
                     "HBBP_SOURCE_EBS, _LBR or _IBS, or perf_attr be set for raw records");
   }
-  if (source.event <= HBBP_EVENT_AUTO || source.event > HBBP_EVENT_OTHER) {
+  if (source.event <= HBBP_EVENT_AUTO || source.event > HBBP_EVENT_UOPS) {
     return BadField("hbbp_feed_source.event", "a HBBP_EVENT_ value other than AUTO");
   }
   const bool is_ibs = source.kind == HBBP_SOURCE_IBS;

@@ -9,12 +9,14 @@ namespace hbbp {
 void MemoryCode::Add(ModuleAddress start, std::span<const uint8_t> bytes, std::string name) {
   if (bytes.empty() || start.value + bytes.size() < start.value) return;
   AddToRegions(start, bytes);
-  if (name.empty()) return;
-  const ModuleAddress end = start + bytes.size();
-  const auto next = functions_.lower_bound(start);
-  const bool overlaps = (next != functions_.end() && next->first < end) ||
-                        (next != functions_.begin() && std::prev(next)->second.end > start);
-  if (!overlaps) functions_.emplace_hint(next, start, Function{end, std::move(name)});
+  if (!name.empty()) AddFunction({start, start + bytes.size()}, std::move(name));
+}
+
+void MemoryCode::AddFunction(AddressRange range, std::string name) {
+  const auto next = functions_.lower_bound(range.start);
+  const bool overlaps = (next != functions_.end() && next->first < range.end) ||
+                        (next != functions_.begin() && std::prev(next)->second.end > range.start);
+  if (!overlaps) functions_.emplace_hint(next, range.start, Function{range.end, std::move(name)});
 }
 
 void MemoryCode::AddToRegions(ModuleAddress start, std::span<const uint8_t> bytes) {
@@ -63,17 +65,19 @@ std::span<const uint8_t> MemoryCode::DataAt(ModuleAddress address, size_t size) 
 }
 
 std::optional<AddressRange> MemoryCode::FunctionAround(ModuleAddress address) const {
+  const auto next = functions_.upper_bound(address);
+  ModuleAddress known_end{0};
+  if (next != functions_.begin()) {
+    const auto& [start, function] = *std::prev(next);
+    if (address < function.end) return AddressRange{start, function.end};
+    known_end = function.end;
+  }
   const auto next_region = regions_.upper_bound(address);
   if (next_region == regions_.begin()) return std::nullopt;
   const auto& [start, bytes] = *std::prev(next_region);
   AddressRange range{start, start + bytes.size()};
   if (!range.Contains(address)) return std::nullopt;
-  const auto next = functions_.upper_bound(address);
-  if (next != functions_.begin()) {
-    const auto& [function_start, function] = *std::prev(next);
-    if (address < function.end) return AddressRange{function_start, function.end};
-    range.start = std::max(range.start, function.end);
-  }
+  range.start = std::max(range.start, known_end);
   if (next != functions_.end()) range.end = std::min(range.end, next->first);
   return range;
 }

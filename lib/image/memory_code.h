@@ -17,6 +17,8 @@ class MemoryCode : public ModuleCode {
  public:
   // Where pieces overlap, the one added first is kept. Fast if they come by rising address.
   void Add(ModuleAddress start, std::span<const uint8_t> bytes, std::string name = {});
+  // A function of which there is no code; left out where it overlaps another one.
+  void AddFunction(AddressRange range, std::string name);
 
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;

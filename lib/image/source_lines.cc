@@ -285,6 +285,7 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
 }
 
 SourceLines::SourceLines(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SourceLines::SourceLines(GeneratedLines generated) : generated_(std::move(generated)) {}
 SourceLines::~SourceLines() = default;
 
 StatusOr<std::unique_ptr<SourceLines>> SourceLines::Open(const DebugTarget& target,
@@ -301,6 +302,7 @@ StatusOr<std::unique_ptr<SourceLines>> SourceLines::Open(const DebugTarget& targ
 }
 
 SourcePlace SourceLines::Find(ModuleAddress address) const {
+  if (state_ == nullptr) return generated_.Find(address);
   SourcePlace place = FindInFile({address.value - slide_});
   if (place.range.start.value != 0) place.range.start.value += slide_;
   if (place.range.end.value != UINT64_MAX) place.range.end.value += slide_;
@@ -335,14 +337,19 @@ SourcePlace SourceLines::FindInFile(ModuleAddress address) const {
   return place;
 }
 
-const std::string& SourceLines::debug_file() const { return state_->file.path; }
+const std::string& SourceLines::debug_file() const {
+  static const std::string kNone;
+  return state_ == nullptr ? kNone : state_->file.path;
+}
 
 std::string SourceLines::Problem() const {
+  if (state_ == nullptr) return {};
   std::lock_guard lock(state_->mutex);
   return state_->problem;
 }
 
 uint64_t SourceLines::units_decoded() const {
+  if (state_ == nullptr) return 0;
   std::lock_guard lock(state_->mutex);
   return state_->units_decoded;
 }

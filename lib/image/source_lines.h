@@ -13,31 +13,15 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/address.h"
 #include "base/status.h"
 #include "image/debug_info_file.h"
+#include "image/generated_lines.h"
 #include "image/line_memory.h"
-#include "image/module_code.h"
+#include "image/source_place.h"
 
 namespace hbbp {
-
-struct SourceFrame {
-  std::string_view function;  // as linkers know it (mangled) if DWARF tells; may be empty
-  std::string_view file;      // absolute if the compiler said where it ran; may be empty
-  uint32_t line = 0;          // 0: of no line
-  uint32_t column = 0;        // 0: not known
-
-  bool operator==(const SourceFrame&) const = default;
-};
-
-struct SourcePlace {
-  // Around the address, where the answer is the same; all that follows if there is none.
-  AddressRange range;
-  std::vector<SourceFrame> frames;  // innermost first; empty: nothing is known of the address
-};
 
 // How far reading the debug information of `module` is. Called in the thread that asked; must not
 // ask the same object anything.
@@ -58,6 +42,8 @@ class SourceLines {
   static StatusOr<std::unique_ptr<SourceLines>> Open(const DebugTarget& target,
                                                      const SourceOptions& options = {},
                                                      std::shared_ptr<LineMemory> memory = nullptr);
+  // Of generated code, as its JITs told them.
+  explicit SourceLines(GeneratedLines generated);
   ~SourceLines();
 
   // How much greater addresses are than those of the file; 0 if nothing is said. Before Find.
@@ -76,7 +62,8 @@ class SourceLines {
   struct State;
   SourcePlace FindInFile(ModuleAddress address) const;
   explicit SourceLines(std::unique_ptr<State> state);
-  std::unique_ptr<State> state_;
+  std::unique_ptr<State> state_;  // null: generated_ has all lines
+  GeneratedLines generated_;
   uint64_t slide_ = 0;
 };
 

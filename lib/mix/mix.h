@@ -38,7 +38,7 @@ struct Mix {
 // A block that ran c times adds n * c executions of a mnemonic that stands in it n times; its
 // standard error grows by the same factor. Blocks are independent where IP samples counted them;
 // where streams did, bursts are (estimate/stream_estimator.h). Without mnemonics as a key,
-// functions of a kernel whose code is missing count as well: by their samples.
+// functions whose code is missing count as well: by their samples.
 Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
 
 }  // namespace hbbp

@@ -51,7 +51,7 @@ struct PivotDetail {
   bool instructions = false;  // else those of blocks are numbered only
   bool threads = false;       // else observations are of all threads
   bool slices = false;        // else they are of all times
-  bool missing_code = false;  // functions of a kernel that has no code, by their samples
+  bool missing_code = false;  // a function without code, by its samples
 };
 
 PivotInput MakePivotInput(const ResolvedProfile& profile, const PivotDetail& detail);

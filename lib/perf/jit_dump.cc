@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "base/byte_cursor.h"
+#include "perf/jit_debug_info.h"
 
 namespace hbbp {
 namespace {
@@ -20,7 +22,7 @@ constexpr uint32_t kPrefixBytes = 16;
 constexpr uint64_t kArchTimestamp = 1;  // of the header's flags: times are not of a clock of Linux
 constexpr size_t kWindowBytes = 256 << 10;
 
-enum RecordId : uint32_t { kLoad = 0, kMove = 1 };
+enum RecordId : uint32_t { kLoad = 0, kMove = 1, kDebugInfo = 2 };
 
 struct Prefix {
   uint32_t id = 0;
@@ -164,9 +166,32 @@ std::optional<JitCode> JitDumpReader::Next() {
     std::optional<JitCode> code;
     if (prefix.id == kLoad) code = LoadAt(record);
     if (prefix.id == kMove) code = MoveAt(record);
+    if (prefix.id == kDebugInfo) NoteDebugInfo(record);
     if (code) return code;
   }
   return std::nullopt;
+}
+
+void JitDumpReader::NoteDebugInfo(Place record) {
+  const auto address = AddressOfJitDebugInfo(BytesAt(record.offset, record.size));
+  if (address) lines_to_come_[*address] = record;
+}
+
+CodeLines JitDumpReader::LinesOf(uint64_t index, uint64_t code_bytes) {
+  const auto record = lines_.find(index);
+  if (record == lines_.end()) return {};
+  return ReadJitDebugInfo(BytesAt(record->second.offset, record->second.size), code_bytes);
+}
+
+std::optional<JitCode> JitDumpReader::CodeOf(Place load_record, uint64_t time_ns, uint32_t pid,
+                                             uint64_t address) {
+  Load load;
+  if (!Read(BytesAt(load_record.offset, load_record.size), &load)) return std::nullopt;
+  if (load.bytes.empty()) return std::nullopt;
+  CodeLines lines = LinesOf(load.index, load.bytes.size());
+  // Views of it are gone if the lines are in another part of the file.
+  if (!Read(BytesAt(load_record.offset, load_record.size), &load)) return std::nullopt;
+  return JitCode{has_clock_ ? time_ns : 0, pid, address, load.name, load.bytes, std::move(lines)};
 }
 
 std::optional<JitCode> JitDumpReader::LoadAt(Place record) {
@@ -175,9 +200,9 @@ std::optional<JitCode> JitDumpReader::LoadAt(Place record) {
     return Damaged(record.offset, "a record of loaded code is too short for its fields");
   }
   loads_[load.index] = record;
-  if (load.bytes.empty()) return std::nullopt;
-  return JitCode{has_clock_ ? load.prefix.time_ns : 0, load.pid, load.address, load.name,
-                 load.bytes};
+  lines_.erase(load.index);
+  if (const auto lines = lines_to_come_.extract(load.address)) lines_[load.index] = lines.mapped();
+  return CodeOf(record, load.prefix.time_ns, load.pid, load.address);
 }
 
 std::optional<JitCode> JitDumpReader::MoveAt(Place record) {
@@ -187,12 +212,7 @@ std::optional<JitCode> JitDumpReader::MoveAt(Place record) {
   }
   const auto origin = loads_.find(move.index);
   if (origin == loads_.end()) return std::nullopt;
-  Load load;
-  if (!Read(BytesAt(origin->second.offset, origin->second.size), &load) || load.bytes.empty()) {
-    return std::nullopt;
-  }
-  return JitCode{has_clock_ ? move.prefix.time_ns : 0, move.pid, move.new_address, load.name,
-                 load.bytes};
+  return CodeOf(origin->second, move.prefix.time_ns, move.pid, move.new_address);
 }
 
 bool IsJitDumpPath(std::string_view path) {

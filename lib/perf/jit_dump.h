@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "image/code_lines.h"
 
 namespace hbbp {
 
@@ -29,6 +30,7 @@ struct JitCode {
   uint64_t address = 0;
   std::string_view name;
   std::span<const uint8_t> bytes;
+  CodeLines lines = {};
 };
 
 class JitDumpReader {
@@ -59,8 +61,12 @@ class JitDumpReader {
   Status ReadHeader();
   // Less than `size` where the file ends before.
   std::span<const uint8_t> BytesAt(uint64_t offset, size_t size);
+  void NoteDebugInfo(Place record);
   std::optional<JitCode> LoadAt(Place record);
   std::optional<JitCode> MoveAt(Place record);
+  CodeLines LinesOf(uint64_t index, uint64_t code_bytes);
+  std::optional<JitCode> CodeOf(Place load_record, uint64_t time_ns, uint32_t pid,
+                                uint64_t address);
   std::nullopt_t Damaged(uint64_t offset, const char* what);
 
   UniqueFd fd_;
@@ -68,7 +74,11 @@ class JitDumpReader {
   bool has_clock_ = true;
   uint64_t next_ = 0;  // offset of the next record
   std::string problem_;
-  std::map<uint64_t, Place> loads_;  // by the index that the JIT gives to code; it may move it
+  // By the index that the JIT gives to code; it may move it.
+  std::map<uint64_t, Place> loads_;
+  std::map<uint64_t, Place> lines_;
+  // By address, of code that is to be loaded there.
+  std::map<uint64_t, Place> lines_to_come_;
   // Of the file, from window_start_ on.
   std::vector<uint8_t> window_;
   uint64_t window_start_ = 0;

@@ -17,7 +17,7 @@ std::string PathOfLayer(uint32_t pid, size_t layer) {
 
 std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
                                            std::span<const uint8_t> bytes, const std::string& name,
-                                           std::vector<ModuleRecord>* modules) {
+                                           CodeLines lines, std::vector<ModuleRecord>* modules) {
   std::vector<Layer>& layers = layers_[pid];
   auto layer = layers.begin();
   for (; layer != layers.end(); ++layer) {
@@ -35,7 +35,8 @@ std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
     if (before.offset + before.bytes.size() <= address) break;
   }
   const bool is_new = layer == layers.end();
-  if (bytes.size() > kMostBytes - bytes_ || (is_new && layers.size() >= kMostLayers)) {
+  const uint64_t size = bytes.size() + lines.rows.size() * sizeof(CodeLine);
+  if (size > kMostBytes - bytes_ || (is_new && layers.size() >= kMostLayers)) {
     return std::nullopt;
   }
   if (is_new) {
@@ -48,8 +49,8 @@ std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
   }
   std::vector<CodeChunk>& chunks = (*modules)[layer->module].chunks;
   layer->chunk_at.emplace(address, chunks.size());
-  chunks.push_back({address, {bytes.begin(), bytes.end()}, name});
-  bytes_ += bytes.size();
+  chunks.push_back({address, {bytes.begin(), bytes.end()}, name, std::move(lines)});
+  bytes_ += size;
   return layer->module;
 }
 

@@ -28,7 +28,8 @@ class GeneratedCode {
   // The module of `modules` that has it now; a new one if need be. The same piece may be told of
   // again. Nothing if it is too much.
   std::optional<uint32_t> Add(uint32_t pid, uint64_t address, std::span<const uint8_t> bytes,
-                              const std::string& name, std::vector<ModuleRecord>* modules);
+                              const std::string& name, CodeLines lines,
+                              std::vector<ModuleRecord>* modules);
 
  private:
   struct Layer {

@@ -1,7 +1,5 @@
 #include "profile/generated_names.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,15 +23,9 @@ constexpr uint64_t kMostFunctionBytes = 16 << 20;
 struct Function {
   std::vector<uint8_t> bytes;
   std::string name;
+  CodeLines lines = {};
 };
 using Functions = std::map<uint64_t, Function>;  // by start; no overlaps
-
-// What others write into /tmp is not to be believed.
-bool IsOwnFile(const std::string& path) {
-  struct stat status;
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         (status.st_uid == ::geteuid() || status.st_uid == 0);
-}
 
 bool IsUnnamed(const ModuleRecord& module) {
   return module.kind == ModuleKind::kAnonymous &&
@@ -98,7 +90,9 @@ bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
 
 void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
                  const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
-  StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
+  StatusOr<UniqueFd> file = OpenOwnFile(path);
+  if (!file.ok()) return;
+  StatusOr<JitDumpReader> reader = JitDumpReader::FromFd(*std::move(file), path);
   if (!reader.ok()) {
     *problem = reader.status().message();
     return;
@@ -106,7 +100,8 @@ void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses
   while (const std::optional<JitCode> code = reader->Next()) {
     if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
         AgreesWithCopies(copies, code->address, code->bytes)) {
-      Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
+      Add(code->address,
+          {{code->bytes.begin(), code->bytes.end()}, std::string(code->name), code->lines},
           functions);
     }
   }
@@ -129,9 +124,9 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
 
 void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
                 const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
-  const StatusOr<std::string> text = ReadTextFile(path, kMostMapBytes);
+  const StatusOr<std::string> text = ReadOwnTextFile(path, kMostMapBytes);
   if (!text.ok()) {
-    *problem = text.status().message();
+    if (text.status().code() == StatusCode::kBadFormat) *problem = text.status().message();
     return;
   }
   const std::vector<JitSymbol> symbols = ParsePerfMap(*text);
@@ -167,7 +162,8 @@ void Cut(Functions functions, std::vector<CodeChunk>* chunks) {
   std::vector<CodeChunk> cut;
   for (const CodeChunk& copy : *chunks) AddRest(copy, functions, &cut);
   for (auto& [start, function] : functions) {
-    cut.push_back({start, std::move(function.bytes), std::move(function.name)});
+    cut.push_back(
+        {start, std::move(function.bytes), std::move(function.name), std::move(function.lines)});
   }
   std::sort(cut.begin(), cut.end(),
             [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
@@ -189,14 +185,26 @@ std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* dat
     const std::vector<uint64_t> addresses = CountedAddresses(*data, i);
     Functions functions;
     for (const std::string& dump : files.dumps) {
-      if (IsOwnFile(dump)) AddFromDump(dump, addresses, module.chunks, &functions, &problem);
+      AddFromDump(dump, addresses, module.chunks, &functions, &problem);
     }
-    if (IsOwnFile(files.map)) {
-      AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
-    }
+    AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
     if (!functions.empty()) Cut(std::move(functions), &module.chunks);
   }
   return problem;
+}
+
+StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,
+                                                      const ProfileData& data, uint32_t module) {
+  HBBP_ASSIGN_OR_RETURN(const std::string text, ReadOwnTextFile(map, kMostMapBytes));
+  const std::vector<uint64_t> addresses = CountedAddresses(data, module);
+  const std::vector<JitSymbol> symbols = ParsePerfMap(text);
+  std::vector<NamedRange> functions;
+  for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+    if (!HasAnyOf(addresses, symbol->address, symbol->size)) continue;
+    const ModuleAddress start{symbol->address};
+    AddRange({{start, start + symbol->size}, std::string(symbol->name)}, &functions);
+  }
+  return functions;
 }
 
 }  // namespace hbbp

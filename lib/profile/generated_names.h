@@ -9,9 +9,12 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/status.h"
+#include "image/named_range.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -29,6 +32,12 @@ std::string PathOfPerfMap(pid_t pid);
 // (0: the calling process). Files that are not there, or not of this user, are left out. Returns
 // what is wrong with one of them; empty: nothing.
 std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data);
+
+// The functions of a perf map that something was counted in, by address and without overlaps; of
+// several at an address the last. For a module of ModuleKind::kAnonymous whose code is not known.
+// kNotFound if there is no such file, kPermission if it is somebody else's.
+StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,
+                                                      const ProfileData& data, uint32_t module);
 
 }  // namespace hbbp
 

@@ -39,10 +39,16 @@ constexpr CodeLocation LocationOf(uint64_t place) {
   return {static_cast<uint32_t>(module - 1), is_kernel ? offset | ~kOffsetMask : offset};
 }
 
+// What the kernel calls memory that is not of a file; doublemapper is where .NET generates code.
+bool IsNoFile(std::string_view path) {
+  return path.starts_with("//") || path == "/anon_hugepage" || path == "/dev/zero" ||
+         path == "/memfd:doublemapper";
+}
+
 ModuleKind KindOf(uint32_t pid, const std::string& path) {
   if (pid == Importer::kKernelPid) return ModuleKind::kKernel;
   if (path == "[vdso]") return ModuleKind::kVdso;
-  const bool is_file = path.starts_with('/') && !path.starts_with("//");
+  const bool is_file = path.starts_with('/') && !IsNoFile(path);
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
 }
 
@@ -134,7 +140,8 @@ void Importer::AddMapping(uint32_t pid, const MappingEvent& mapping) {
 }
 
 void Importer::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
-                       std::span<const uint8_t> bytes, const std::string& name, uint64_t time_ns) {
+                       std::span<const uint8_t> bytes, const std::string& name, uint64_t time_ns,
+                       CodeLines lines) {
   Process* const process = ProcessToMapInto(pid);
   if (process == nullptr) return;
   MappingEvent mapping;
@@ -143,7 +150,7 @@ void Importer::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
   mapping.time_ns = time_ns;
   std::optional<uint32_t> module;
   if (!bytes.empty()) {
-    module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
+    module = generated_code_.Add(pid, address.value, bytes, name, std::move(lines), &data_.modules);
     recorded_paths_.resize(data_.modules.size());
     if (!module) ++dropped_code_;
   }
@@ -224,6 +231,15 @@ std::string Importer::LocalPath(const std::string& path) const {
     if (file != options_.files.end()) return file->second;
   }
   return options_.root + path;
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> Importer::memory_modules() const {
+  std::vector<std::pair<uint32_t, uint32_t>> modules;
+  for (const auto& [key, module] : modules_) {
+    const auto& [kind, path, pid, inode, build_id] = key;
+    if (kind == ModuleKind::kAnonymous) modules.emplace_back(module, static_cast<uint32_t>(pid));
+  }
+  return modules;
 }
 
 uint32_t Importer::ThreadFor(uint32_t pid, uint32_t tid) {

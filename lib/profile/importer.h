@@ -55,7 +55,7 @@ class Importer {
   // Code that `pid` generated, from this time on; `name` of a function, or empty. Without bytes
   // its samples are counted by address only.
   void AddCode(uint32_t pid, RuntimeAddress address, uint64_t size, std::span<const uint8_t> bytes,
-               const std::string& name, uint64_t time_ns);
+               const std::string& name, uint64_t time_ns, CodeLines lines = {});
   // What `pid` had is gone: it has become another program, or has ended.
   void AddExec(uint32_t pid);
   void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
@@ -74,6 +74,9 @@ class Importer {
     uint64_t offset;  // as IpCount::offset
   };
   std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
+  // Modules that are memory of a process and no file, with the process; without code that was told
+  // of.
+  std::vector<std::pair<uint32_t, uint32_t>> memory_modules() const;
   // Consecutive taken branches; one without a stream counts its branches only.
   // `weight` is that of each of its streams (StreamWeight; burst.period is not looked at),
   // `repeats` how often the same was seen.

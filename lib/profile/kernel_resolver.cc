@@ -160,6 +160,7 @@ class Resolver {
     ResolvedModule module;
     module.state = StateOf();
     module.problem = Problem();
+    module.names_missing_code = true;
     if (reference_) {
       module.kernel_reference_symbol = reference_->symbol;
       module.kernel_reference_address = reference_->address;

@@ -112,10 +112,18 @@ ResolvedModule ResolveAnonymous(const ModuleRecord& record) {
   for (const CodeChunk& chunk : record.chunks) {
     code->Add(ModuleAddress{chunk.offset}, chunk.bytes, chunk.name);
   }
-  if (record.chunks.empty()) {
+  for (const NamedRange& function : record.functions) {
+    code->AddFunction(function.range, function.name);
+  }
+  if (!record.chunks.empty()) return Found(CodeState::kProfile, std::move(code), false);
+  if (record.functions.empty()) {
     return Missing(CodeState::kMissing, "generated code was gone before it could be copied");
   }
-  return Found(CodeState::kProfile, std::move(code), false);
+  ResolvedModule module = Found(CodeState::kMissing, std::move(code), false);
+  module.names_missing_code = true;
+  module.problem =
+      "of generated code a perf map has names but no code: samples count for functions, not blocks";
+  return module;
 }
 
 }  // namespace

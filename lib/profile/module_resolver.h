@@ -27,6 +27,9 @@ struct ResolvedModule {
 
   bool offsets_are_of_file = false;
 
+  // `code` knows functions that it has no code of: where their samples are is all that can be said.
+  bool names_missing_code = false;
+
   // Of a kernel: `code` as what it is, and where a symbol of it was (see KernelRecord).
   const KernelCode* kernel = nullptr;
   std::string kernel_reference_symbol;

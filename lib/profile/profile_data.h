@@ -15,6 +15,8 @@
 
 #include "base/unique_fd.h"
 #include "estimate/stream_estimator.h"
+#include "image/code_lines.h"
+#include "image/named_range.h"
 #include "profile/kernel_record.h"
 #include "profile/time_slices.h"
 #include "samples/samples.h"
@@ -32,6 +34,7 @@ struct CodeChunk {
   uint64_t offset;  // as IpCount::offset
   std::vector<uint8_t> bytes;
   std::string name = {};  // of generated code that is known to be a function; else empty
+  CodeLines lines = {};   // of generated code, if they are known
 };
 
 struct ModuleRecord {
@@ -47,6 +50,9 @@ struct ModuleRecord {
   // have been deleted or replaced since. Not stored.
   std::shared_ptr<const UniqueFd> pinned_file;
   KernelRecord kernel;  // of kKernel
+  // Of kAnonymous: functions with samples that a perf map names, whose code is not known. By
+  // address, without overlaps.
+  std::vector<NamedRange> functions;
 };
 
 struct ThreadRecord {

@@ -221,6 +221,33 @@ KernelRecord ReadKernel(Reader* reader) {
   return kernel;
 }
 
+void WriteLines(const CodeLines& lines, Writer* writer) {
+  writer->Put<uint64_t>(lines.files.size());
+  for (const std::string& file : lines.files) writer->PutString(file);
+  writer->Put<uint64_t>(lines.rows.size());
+  for (const CodeLine& row : lines.rows) {
+    writer->Put(row.offset);
+    writer->Put(row.file);
+    writer->Put(row.line);
+  }
+}
+
+// Rows of files that are not there are left out.
+CodeLines ReadLines(Reader* reader) {
+  CodeLines lines;
+  lines.files.resize(reader->GetCount(sizeof(uint64_t)));
+  for (std::string& file : lines.files) file = reader->GetString();
+  lines.rows.resize(reader->GetCount(3 * sizeof(uint32_t)));
+  for (CodeLine& row : lines.rows) {
+    row.offset = reader->Get<uint32_t>();
+    row.file = reader->Get<uint32_t>();
+    row.line = reader->Get<uint32_t>();
+  }
+  std::erase_if(lines.rows,
+                [&lines](const CodeLine& row) { return row.file >= lines.files.size(); });
+  return lines;
+}
+
 std::vector<uint8_t> WriteModules(const ProfileData& data) {
   Writer writer;
   writer.Put<uint64_t>(data.modules.size());
@@ -235,8 +262,10 @@ std::vector<uint8_t> WriteModules(const ProfileData& data) {
       writer.Put(chunk.offset);
       writer.PutBytes(chunk.bytes);
       writer.PutString(chunk.name);
+      WriteLines(chunk.lines, &writer);
     }
     if (module.kind == ModuleKind::kKernel) WriteKernel(module.kernel, &writer);
+    if (module.kind == ModuleKind::kAnonymous) WriteRanges(module.functions, &writer);
   }
   return writer.Take();
 }
@@ -256,8 +285,12 @@ Status ReadModules(std::span<const uint8_t> bytes, uint32_t version, ProfileData
       chunk.offset = reader.Get<uint64_t>();
       chunk.bytes = reader.GetBytes();
       if (version >= 2) chunk.name = reader.GetString();
+      if (version >= 3) chunk.lines = ReadLines(&reader);
     }
     if (version >= 2 && module.kind == ModuleKind::kKernel) module.kernel = ReadKernel(&reader);
+    if (version >= 3 && module.kind == ModuleKind::kAnonymous) {
+      module.functions = ReadRanges(&reader);
+    }
   }
   return reader.status();
 }
@@ -439,7 +472,7 @@ constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
-    {SectionType::kModules, 2, "modules", WriteModules, ReadModules},
+    {SectionType::kModules, 3, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},
     {SectionType::kBranches, 2, "branches", WriteBranches, ReadBranches},
     {SectionType::kIbs, 1, "ibs", WriteIbs, ReadIbs},

@@ -75,6 +75,7 @@ void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
   }
   std::sort(to->chunks.begin(), to->chunks.end(),
             [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  for (const NamedRange& function : from.functions) AddRange(function, &to->functions);
   if (to->pinned_file == nullptr) to->pinned_file = from.pinned_file;
 }
 

@@ -201,7 +201,7 @@ bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                        const std::string& name, uint64_t time_ns) {
   Charge(kModuleBytes + bytes.size());
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
-  const auto module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
+  const auto module = generated_code_.Add(pid, address.value, bytes, name, {}, &data_.modules);
   if (module_states_.size() < data_.modules.size()) {
     module_states_.emplace_back().has_given_code = true;
   }

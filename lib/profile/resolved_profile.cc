@@ -240,9 +240,9 @@ Status ResolvedProfile::ResolveAll(const Work& work) const {
     const size_t first_function = functions_.size();
     EstimateModule(module, &meter);
     HBBP_RETURN_IF_ERROR(meter.status());
-    if (modules_[module.module]->resolved.kernel != nullptr) {
-      AddFunctionsOfKernel(module.module, module.counts, {first_block, blocks_.size()},
-                           first_function);
+    if (modules_[module.module]->resolved.names_missing_code) {
+      AddFunctionsWithoutCode(module.module, module.counts, {first_block, blocks_.size()},
+                              first_function);
     }
   }
   ResolveIbs();
@@ -261,9 +261,9 @@ ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const
   return state.get();
 }
 
-// Where the code of a kernel cannot be read there are no blocks, but samples still name functions.
-void ResolvedProfile::AddFunctionsOfKernel(uint32_t module, IndexRange counts, IndexRange blocks,
-                                           size_t first_function) const {
+// Where code cannot be read there are no blocks, but samples still name functions.
+void ResolvedProfile::AddFunctionsWithoutCode(uint32_t module, IndexRange counts, IndexRange blocks,
+                                              size_t first_function) const {
   ModuleState* state = OpenModule(module);
   const ModuleCode& code = *state->resolved.code;
   std::map<ModuleAddress, std::vector<size_t>> contributions;  // by start of their function

@@ -69,7 +69,7 @@ struct Contribution {
   uint32_t block = kNoIndex;  // kNoIndex: unexplained, or another source counts the block
   uint32_t thread = 0;
   uint32_t source = 0;
-  uint32_t function = kNoIndex;  // of unexplained samples of a kernel, if it is known
+  uint32_t function = kNoIndex;  // of unexplained samples, if it is known
   uint64_t samples = 0;
   double period_sum = 0;
   double period_squares = 0;
@@ -231,8 +231,8 @@ class ResolvedProfile {
   void CountSamples(const ObservedBlock& observed, BlockRecord* record) const;
   void CountStreams(const ObservedBlock& observed, BlockRecord* record) const;
   static void AddToFunction(const Contribution& contribution, FunctionRecord* function);
-  void AddFunctionsOfKernel(uint32_t module, IndexRange counts, IndexRange blocks,
-                            size_t first_function) const;
+  void AddFunctionsWithoutCode(uint32_t module, IndexRange counts, IndexRange blocks,
+                               size_t first_function) const;
   std::vector<uint64_t> SampledOffsets(uint32_t module) const;
   void ResolveBranches() const;
   void ResolveIbs() const;

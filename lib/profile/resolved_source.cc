@@ -53,9 +53,10 @@ Status ResolvedProfile::FindLineTarget(uint32_t module, LineTarget* target) cons
       break;
     }
     case ModuleKind::kAnonymous:
-      return MakeStatus(StatusCode::kUnsupported,
-                        "%s: code that was generated at run time has no debug information",
-                        record.path.c_str());
+      return MakeStatus(
+          StatusCode::kUnsupported,
+          "%s: nobody has told source lines of this code, which was generated at run time",
+          record.path.c_str());
   }
   // Without the module, its debug file still is where its build ID leads.
   if (image != nullptr) {
@@ -68,6 +69,12 @@ Status ResolvedProfile::FindLineTarget(uint32_t module, LineTarget* target) cons
 }
 
 StatusOr<std::unique_ptr<SourceLines>> ResolvedProfile::OpenLines(uint32_t module) const {
+  GeneratedLines generated;
+  for (const CodeChunk& chunk : data_.modules[module].chunks) {
+    if (chunk.lines.rows.empty()) continue;
+    generated.Add({chunk.offset}, chunk.bytes.size(), chunk.name, chunk.lines);
+  }
+  if (!generated.empty()) return std::make_unique<SourceLines>(std::move(generated));
   LineTarget found;
   HBBP_RETURN_IF_ERROR(FindLineTarget(module, &found));
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<SourceLines> lines,

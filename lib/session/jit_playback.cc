@@ -42,9 +42,9 @@ void JitPlayback::Play(uint64_t time_ns) {
   due_ns_ = UINT64_MAX;
   for (Dump& dump : dumps_) {
     while (dump.next && dump.next->time_ns <= time_ns) {
-      const JitCode& code = *dump.next;
+      JitCode& code = *dump.next;
       importer_.AddCode(dump.pid, RuntimeAddress{code.address}, code.bytes.size(), code.bytes,
-                        std::string(code.name), code.time_ns);
+                        std::string(code.name), code.time_ns, std::move(code.lines));
       Advance(&dump);
     }
     if (dump.next) due_ns_ = std::min(due_ns_, dump.next->time_ns);

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "perf/perf_data_reader.h"
+#include "profile/generated_names.h"
 #include "profile/importer.h"
 #include "session/perf_import.h"
 #include "session/perf_record_import.h"
@@ -46,6 +48,32 @@ StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
   return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
 }
 
+// Is what lies in /tmp of the processes that were recorded? Of another machine's it is not.
+bool IsOfThisMachine(const PerfDataHeader& header) {
+  utsname name;
+  return ::uname(&name) == 0 && header.hostname == name.nodename;
+}
+
+// Names of code that JITs have told in maps, which perf does not put into its recordings. Returns
+// what is wrong with them; empty: nothing.
+std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, ProfileData* data) {
+  constexpr size_t kMostTold = 200;
+  std::string problems;
+  for (const auto& [module, pid] : importer.memory_modules()) {
+    if (pid == 0) continue;
+    const std::string recorded = PathOfPerfMap(static_cast<pid_t>(pid));
+    const std::string path = importer.LocalPath(recorded);
+    if (path == recorded && !is_of_this_machine) continue;
+    StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(path, *data, module);
+    if (functions.ok()) {
+      data->modules[module].functions = *std::move(functions);
+    } else if (functions.status().code() != StatusCode::kNotFound && problems.size() < kMostTold) {
+      problems += (problems.empty() ? "" : "; ") + functions.status().message();
+    }
+  }
+  return problems;
+}
+
 }  // namespace
 
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
@@ -70,6 +98,11 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
   ProfileData data = importer.Finish();
   import->Complete(summary, &data);
+  const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &data);
+  if (!problems.empty() && !data.sources.empty()) {
+    std::string& note = data.sources.front().note;
+    note += (note.empty() ? "" : "; ") + problems;
+  }
   data.command = Join(header.command_line);
   data.host = header.os_release.empty() ? header.hostname
                                         : "Linux " + header.os_release + " " + header.hostname;

@@ -101,7 +101,10 @@ class PerfImport : public PerfRecordImport {
     if (IsJitDumpPath(mmap.path)) {
       jit_.Open(mmap.pid, importer_.LocalPath(mmap.path), HasClockOfJits());
     }
-    importer_.AddMapping(mmap.pid, MappingOf(mmap));
+    const MappingEvent mapping = MappingOf(mmap);
+    // LLVM tells of code first, and then has its memory be executable, which is told as a mapping.
+    jit_.PlayUpTo(mapping.time_ns);
+    importer_.AddMapping(mmap.pid, mapping);
   }
 
   void OnComm(const CommRecord& comm) override {

@@ -109,7 +109,7 @@ static void test_sources(void) {
   REFUSED("kind", source.kind = HBBP_SOURCE_SWBT);
   REFUSED("kind", source.kind = HBBP_SOURCE_NONE);
   REFUSED("event", source.event = HBBP_EVENT_AUTO);
-  REFUSED("event", source.event = 7);
+  REFUSED("event", source.event = 8);
   REFUSED("ibs", source.ibs = HBBP_IBS_OP);
   REFUSED("ibs", source.kind = HBBP_SOURCE_IBS);
   REFUSED("include_kernel", source.include_kernel = 2);
@@ -135,6 +135,11 @@ static void test_sources(void) {
               hbbp_session_add_fed_ids(session, 1, ids, 1, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source 9",
               hbbp_session_add_fed_ids(session, 9, ids, 1, &error));
+  hbbp_feed_source ibs = ebs_source();
+  ibs.kind = HBBP_SOURCE_IBS;
+  ibs.event = HBBP_EVENT_UOPS;
+  ibs.ibs = HBBP_IBS_OP;
+  CHECK_OK(hbbp_session_add_fed_source(session, &ibs, NULL, &error));
 
   /* A host that knows less, and one that knows more. */
   struct {

@@ -26,6 +26,9 @@ void ReadDump(const uint8_t* data, size_t size) {
   size_t pieces = 0;
   while (const auto code = reader->Next()) {
     Require(++pieces <= size / 16);
+    for (const hbbp::CodeLine& row : code->lines.rows) {
+      Require(row.file < code->lines.files.size() && row.offset <= code->bytes.size());
+    }
     Require(!code->bytes.empty() && code->bytes.size() + code->name.size() < size);
   }
 }

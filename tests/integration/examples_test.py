@@ -98,7 +98,9 @@ class ExamplesTest(record_support.RecordTest):
         script = EXAMPLES / 'perf_script' / 'hbbp_blocks.py'
         done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script, self.file)
         self.assertEqual(done.returncode, 0, done)
-        *lines, total = done.stdout.splitlines()
+        lines = [line for line in done.stdout.splitlines() if not line.startswith('note: ')]
+        at = next(i for i, line in enumerate(lines) if ' samples in blocks of ' in line)
+        lines, total, hottest = lines[:at], lines[at], lines[at + 1:]
         samples = self.run_other('perf', 'script', '-i', 'perf.data', '-F', 'ip').stdout.splitlines()
         self.assertEqual(len(lines), len(samples))
         without = sum('in no block of the profile' in line for line in lines)
@@ -115,18 +117,44 @@ class ExamplesTest(record_support.RecordTest):
             for line in in_loop:
                 self.assertIn(f': 0x{address:x}-0x{address + size:x}, ', line)
                 self.assertIn(f' instructions: {count} ± ', line)
+        of_hottest = [int(line.split(' samples: ')[0]) for line in hottest]
+        self.assertEqual(of_hottest, sorted(of_hottest, reverse=True))
+        self.assertLessEqual(sum(of_hottest), len(lines) - without)
+        self.assertIn(program('loops'), hottest[0])
+
+    @needs('perf')
+    def test_perf_script_shows_counts_of_its_own_recording(self):
+        done = self.run_other('perf', 'record', '-e', 'cpu-clock:u', '-c', 250000, '-o', 'perf.data', program('loops'),
+                              'trips', 20000)
+        self.assertEqual(done.returncode, 0, done)
+        script = EXAMPLES / 'perf_script' / 'hbbp_blocks.py'
+        done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script)
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
+        hottest = {(row['start'], row['end']): row for row in self.rows('blocks', self.file)}
+        listed = re.findall(r'(?m)^ *(\d+) samples: \S+ \S+ (0x\w+)-(0x\w+), \d+ instructions: ([\d,]+) ', done.stdout)
+        self.assertGreater(len(listed), 2, done.stdout)
+        for samples, start, end, count in listed:
+            row = hottest[start, end]
+            self.assertEqual(count, f'{row["count"]:,.0f}')
+            # Nanoseconds by instruction: a sample is 250,000 of them.
+            self.assertAlmostEqual(int(samples) * 250000 / row['instructions'], row['count'], delta=1)
+        self.assertRegex(done.stdout, r'(?m)^note: the source counts nanoseconds')
+        done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script, '/nothing')
+        self.assertIn('/nothing', done.stdout + done.stderr)
 
     @needs('gdb')
     @needs('valgrind')
     def test_gdb_shows_counts_beside_code(self):
         self.run_lackey(program('loops'), 'trips', '30')
         commands = [f'source {EXAMPLES / "gdb" / "hbbp.py"}', f'hbbp-load {self.file}', 'hbbp-blocks Varying',
-                    'break Irreducible', 'run trips 3', 'hbbp-blocks']
+                    'hbbp-hot 1', 'break Irreducible', 'run trips 3', 'hbbp-blocks']
         done = self.run_other('gdb', '-nx', '-batch', *(word for command in commands for word in ('-ex', command)),
                               program('loops'))
         listing = done.stdout
         self.assertRegex(listing, r'[0-9]+ blocks of [0-9]+ files')
         self.assertRegex(listing, r'(?m)^# 0x[0-9a-f]+-0x[0-9a-f]+, 3 instructions: 5,250 ± [0-9,]+ times, ')
+        self.assertRegex(listing, r'(?m)^loops Nested 0x[0-9a-f]+-0x[0-9a-f]+, 4 instructions: 4,200 ± [0-9,]+ times, ')
         # Of the file, and, where the frame is, of the process.
         self.assertRegex(listing, r'(?m)^ +5,250 +0x[0-9a-f]+ <\+11>:\s+add ')
         self.assertRegex(listing, r'(?m)^ +30 +=> 0x[0-9a-f]+ <\+0>:\s+xor ')
@@ -139,8 +167,10 @@ class ExamplesTest(record_support.RecordTest):
             return self.run_other('gdb', '-nx', '-batch', '-ex', f'source {EXAMPLES / "gdb" / "hbbp.py"}', *words,
                                   program('loops')).stderr
         self.assertIn('no profile; hbbp-load one first', said('hbbp-blocks Varying'))
+        self.assertIn('no profile; hbbp-load one first', said('hbbp-hot'))
         self.assertIn('usage: hbbp-load FILE', said('hbbp-load'))
-        self.assertIn('hbbp blocks: nothing: No such file', said('hbbp-load nothing'))
+        self.assertIn("No such file or directory: 'nothing'", said('hbbp-load nothing'))
+        self.assertIn('hbbp blocks: ', said(f'hbbp-load {EXAMPLES / "README.md"}'))
 
 
 record_support.main(ExamplesTest)

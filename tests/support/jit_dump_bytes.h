@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace hbbp {
@@ -34,6 +35,23 @@ class JitDumpBytes {
     Add<uint64_t>({time_ns});
     Add<uint32_t>({77, 78});
     Add<uint64_t>({to, from, to, size, index});
+  }
+
+  // In front of the Load of the function. Entries: address, line, file.
+  void DebugInfo(uint64_t address,
+                 const std::vector<std::tuple<uint64_t, uint32_t, std::string>>& entries) {
+    const size_t start = bytes_.size();
+    Add<uint32_t>({2, 0});
+    Add<uint64_t>({0, address, entries.size()});
+    for (const auto& [at, line, file] : entries) {
+      Add<uint64_t>({at});
+      Add<uint32_t>({line, 0});
+      bytes_.insert(bytes_.end(), file.begin(), file.end());
+      bytes_.push_back(0);
+    }
+    while ((bytes_.size() - start) % 8 != 0) bytes_.push_back(0);
+    const auto size = static_cast<uint32_t>(bytes_.size() - start);
+    std::memcpy(&bytes_[start + 4], &size, sizeof(size));
   }
 
   void Other(uint32_t id, uint32_t bytes) {

@@ -215,6 +215,21 @@ std::vector<CodeFrame> ProfileCode::FramesAt(uint32_t module, uint64_t address, 
   return frames;
 }
 
+std::pair<uint64_t, uint64_t> ProfileCode::ListedRange(const hbbp_function& function) const {
+  const bool is_function = modules_[function.module].kind != HBBP_MODULE_ANONYMOUS ||
+                           FormatAddress(function.start) != function.name;
+  if (is_function) return {function.start, function.end};
+  const auto before = [](const hbbp_block& block, const std::pair<uint32_t, uint64_t>& place) {
+    return std::pair(block.module, block.start) < place;
+  };
+  const auto first = std::lower_bound(blocks_.begin(), blocks_.end(),
+                                      std::pair(function.module, function.start), before);
+  const auto end =
+      std::lower_bound(first, blocks_.end(), std::pair(function.module, function.end), before);
+  if (first == end) return {function.start, function.end};
+  return {first->start, std::prev(end)->end};
+}
+
 AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with_source) {
   AnnotatedFunction annotated;
   annotated.function = function;
@@ -222,14 +237,16 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
   annotated.module = modules_[function.module].path;
   uint64_t frames_end = 0;
   std::vector<CodeFrame> frames;
-  for (uint64_t address = function.start; address < function.end;) {
+  const auto [start, end] = ListedRange(function);
+  annotated.listed_from = start;
+  for (uint64_t address = start; address < end;) {
     AnnotatedInstruction instruction;
     instruction.code.struct_size = sizeof(instruction.code);
     instruction.block = BlockAt(function.module, address);
     instruction.loop = LoopOf(instruction.block);
     const hbbp_block* const next = NextBlock(function.module, address);
     // Where data lies between code, blocks are found again at their start.
-    const uint64_t limit = std::min(function.end, next == nullptr ? UINT64_MAX : next->start);
+    const uint64_t limit = std::min(end, next == nullptr ? UINT64_MAX : next->start);
     if (hbbp_profile_disassemble(profile_, function.module, address, &instruction.code, nullptr) !=
             HBBP_OK ||
         instruction.code.length > limit - address) {
@@ -246,7 +263,7 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
   for (const AnnotatedInstruction& instruction : annotated.instructions) {
     const uint64_t target = instruction.code.target;
     const bool is_call = instruction.code.flow == HBBP_FLOW_CALL;
-    if (target >= function.start && target < function.end && !is_call) annotated.labels[target];
+    if (target >= start && target < end && !is_call) annotated.labels[target];
   }
   size_t number = 0;
   for (auto& [target, label] : annotated.labels) label = "L" + std::to_string(++number);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -33,6 +34,7 @@ struct AnnotatedFunction {
   hbbp_function function = {};
   std::string name;    // demangled
   std::string module;  // path
+  uint64_t listed_from = 0;
   std::vector<AnnotatedInstruction> instructions;
   // Where branches of it lead to inside of it: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
@@ -69,6 +71,10 @@ class ProfileCode {
   Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
+  // What of a function is listed, [start, end). Of generated code that nobody told the bounds of
+  // functions of: from the first block that has a count to the last. Around them is what else was
+  // copied, other code or zeros.
+  std::pair<uint64_t, uint64_t> ListedRange(const hbbp_function& function) const;
   std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
 
   const hbbp_profile* profile_;

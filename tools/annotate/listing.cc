@@ -155,7 +155,7 @@ std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& c
   std::string out = Heading(function, code, style);
   const std::string margin(static_cast<size_t>(kMargin + 2), ' ');
   const std::vector<CodeFrame>* last = nullptr;
-  uint64_t expected = function.function.start;
+  uint64_t expected = function.listed_from;
   for (const AnnotatedInstruction& instruction : function.instructions) {
     const hbbp_disassembly& disassembly = instruction.code;
     if (disassembly.address != expected) out += margin + "(no instructions)\n";

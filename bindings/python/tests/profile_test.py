@@ -374,6 +374,30 @@ class RecordingTest(support.FolderTest):
                  for row in told['rows'] if row.get('address') is not None}
         self.assertEqual({line.address for line in listing}, set(texts))
 
+    def test_annotate_begins_generated_code_where_something_ran(self):
+        """Nobody has told where functions are in it; in front of the code are zeros, and behind."""
+        memory = bytes(64) + support.LOOP_CODE + bytes(64)
+        place = support.LOOP_ADDRESS + 64
+        for name, first, length in ((None, place, 3), ('told', support.LOOP_ADDRESS, 67)):
+            with hbbp.FedSession(order='as-fed') as session:
+                session.feed_events([hbbp.FeedEvent(
+                    hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
+                    size=len(memory), code=memory, name=name)])
+                source = session.add_source('ebs', 'instructions', period=1000)
+                session.feed_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
+                                              for ip in (place, place + 2, place + 4)])
+                session.flush()
+                profile = session.profile()
+            listing = profile.annotate()
+            self.assertEqual((listing[0].address, len(listing)), (first, length))
+            self.assertEqual([line.text for line in listing if line.count],
+                             ['dec ecx', f'jne {place:#x}', 'ret'])
+            profile.save(self.folder / 'generated.hbbp')
+            told = support.command('annotate', self.folder / 'generated.hbbp')
+            self.assertEqual([(int(row['address'], 16), row['instruction'], row['count'] or 0)
+                              for row in told['rows']],
+                             [(line.address, line.text, line.count) for line in listing])
+
 
 class ArrayTest(unittest.TestCase):
 

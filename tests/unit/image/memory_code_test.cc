@@ -56,5 +56,17 @@ TEST_CASE("a piece with a name is a function, and bounds what is around it") {
   CHECK(code.FunctionName({0x110f}) == "next");
 }
 
+TEST_CASE("functions may be known of which there is no code") {
+  MemoryCode code;
+  code.AddFunction({{0x2000}, {0x2040}}, "gone");
+  code.AddFunction({{0x2030}, {0x2050}}, "overlapping");
+  code.Add({0x1000}, Bytes(0x10, 0x90));
+  CHECK(code.FunctionAround({0x203f}) == AddressRange{{0x2000}, {0x2040}});
+  CHECK(code.FunctionName({0x2000}) == "gone");
+  CHECK(code.CodeAt({0x2000}, 1).empty());
+  CHECK_FALSE(code.FunctionAround({0x2040}).has_value());
+  CHECK(code.FunctionAround({0x1000}) == AddressRange{{0x1000}, {0x1010}});
+}
+
 }  // namespace
 }  // namespace hbbp

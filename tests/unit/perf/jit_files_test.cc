@@ -57,6 +57,65 @@ StatusOr<JitDumpReader> Open(const std::vector<uint8_t>& bytes) {
   return JitDumpReader::Open(file.path());
 }
 
+const std::vector<uint8_t> kTwoBytes = {0x90, 0xc3};
+
+CodeLines LinesOfFirst(const std::vector<uint8_t>& dump) {
+  StatusOr<JitDumpReader> reader = Open(dump);
+  REQUIRE(reader.ok());
+  const auto code = reader->Next();
+  REQUIRE(code.has_value());
+  CHECK(code->name == "function");
+  return code->lines;
+}
+
+TEST_CASE("lines that a jitdump tells in front of a function are the function's") {
+  JitDumpBytes dump;
+  dump.DebugInfo(0x1000, {{0x1000, 7, "a.c"}, {0x1001, 8, "b.h"}, {0x1001, 9, "\xff"}});
+  dump.Load(1, 0x2000, "other", kTwoBytes, 1);
+  dump.Load(2, 0x1000, "function", kTwoBytes, 2);
+  dump.Move(3, 0x1000, 0x3000, 2, 2);
+  dump.Load(4, 0x1000, "later", kTwoBytes, 2);
+  StatusOr<JitDumpReader> reader = Open(dump.bytes());
+  REQUIRE(reader.ok());
+  CHECK(reader->Next()->lines == CodeLines());
+  const CodeLines expected = {{"a.c", "b.h"}, {{0, 0, 7}, {1, 1, 8}, {1, 1, 9}}};
+  CHECK(reader->Next()->lines == expected);
+  const auto moved = reader->Next();
+  CHECK(moved->address == 0x3000);
+  CHECK(moved->name == "function");
+  CHECK(moved->lines == expected);
+  CHECK(reader->Next()->lines == CodeLines());
+}
+
+TEST_CASE("lines behind an ELF header that is not there are moved") {
+  JitDumpBytes dump;
+  dump.DebugInfo(0x1000, {{0x1040, 7, "a.c"}, {0x1041, 8, "a.c"}});
+  dump.Load(1, 0x1000, "function", kTwoBytes);
+  CHECK(LinesOfFirst(dump.bytes()) == CodeLines{{"a.c"}, {{0, 0, 7}, {1, 0, 8}}});
+}
+
+TEST_CASE("lines that cannot be are left out, and the code is not") {
+  const std::vector<std::vector<std::tuple<uint64_t, uint32_t, std::string>>> damaged = {
+      {{0x1001, 7, "a.c"}, {0x1000, 8, "a.c"}},  // backwards
+      {{0xfff, 7, "a.c"}},
+      {{0x1000, 7, "a.c"}, {0x1003, 8, "a.c"}},  // beyond the end
+      {{0x1000, 7, "\xff"}},
+      {{0x1000, 0x80000000, "a.c"}},
+      {{0x1000, 7, std::string("a\0bcdefghijklmnop", 18)}},  // as node 20 has them
+  };
+  for (const auto& entries : damaged) {
+    JitDumpBytes dump;
+    dump.DebugInfo(0x1000, entries);
+    dump.Load(1, 0x1000, "function", kTwoBytes);
+    CHECK(LinesOfFirst(dump.bytes()) == CodeLines());
+  }
+  JitDumpBytes short_records;
+  short_records.Other(2, 8);
+  short_records.Other(2, 4);
+  short_records.Load(1, 0, "function", kTwoBytes);
+  CHECK(LinesOfFirst(short_records.bytes()) == CodeLines());
+}
+
 TEST_CASE("a jitdump gives functions in the order of the file, and passes over other records") {
   JitDumpBytes dump;
   dump.Load(10, 0x1000, "first", {0x90, 0xc3});

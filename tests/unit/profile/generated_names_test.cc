@@ -121,6 +121,18 @@ TEST_CASE("a jitdump has the code that was not copied") {
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x0ff0, 0x20, "crossing"}, {0x1010, 0xf0, ""}});
 }
 
+TEST_CASE("a jitdump has lines of what it names") {
+  JitDumpBytes dump;
+  dump.DebugInfo(0x1004, {{0x1004, 3, "a.js"}});
+  dump.Load(10, 0x1004, "function", {0x90, 0xc3});
+  Files files;
+  ProfileData data = DataWith(0x1000, {0, 0, 0, 0, 0x90, 0xc3}, {0x1004});
+  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).empty());
+  REQUIRE(data.modules[0].chunks.size() == 2);
+  CHECK(data.modules[0].chunks[0].lines == CodeLines());
+  CHECK(data.modules[0].chunks[1].lines == CodeLines{{"a.js"}, {{0, 0, 3}}});
+}
+
 TEST_CASE("branches count as samples do") {
   Files files;
   ProfileData data = DataWith(0x1000, std::vector<uint8_t>(0x100, 0x90), {});
@@ -160,6 +172,31 @@ TEST_CASE("what another user has put into /tmp is not believed") {
   REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
   CHECK(NameGeneratedCode(0, {path, {}}, &data).empty());
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, ""}});
+}
+
+TEST_CASE("where no code was copied, a map tells the functions that have samples") {
+  Files files;
+  const ProfileData data = DataWith(0x1000, {}, {0x1010, 0x2000, 0x2fff});
+  const std::string map =
+      files.Map("1000 20 old\n1008 10 new\n2000 1000 last\n3000 10 without samples\n");
+  const StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(map, data, 0);
+  REQUIRE(functions.ok());
+  CHECK(*functions ==
+        std::vector<NamedRange>{{{{0x1008}, {0x1018}}, "new"}, {{{0x2000}, {0x3000}}, "last"}});
+}
+
+TEST_CASE("why a map gives no functions is told") {
+  const ProfileData data = DataWith(0x1000, {}, {0x1010});
+  CHECK(FunctionsWithCounts("/no/perf-1.map", data, 0).status().code() == StatusCode::kNotFound);
+  const TemporaryFolder folder;
+  CHECK(FunctionsWithCounts(folder.File(""), data, 0).status().code() == StatusCode::kPermission);
+  if (::geteuid() != 0) HBBP_SKIP("only root can give files away");
+  Files files;
+  const std::string path = files.Map("1000 20 function\n");
+  REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
+  const Status status = FunctionsWithCounts(path, data, 0).status();
+  CHECK(status.code() == StatusCode::kPermission);
+  CHECK(status.message().find("of user 65534") != std::string::npos);
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    constexpr uint32_t kNewer[] = {0, 2, 5, 2, 3, 3, 3, 2};
+    constexpr uint32_t kNewer[] = {0, 2, 5, 2, 4, 3, 3, 2};
     newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
@@ -294,8 +294,28 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kModulesSection, 1);
   std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
-  constexpr size_t kNameBytes = 8;
+  // The name, and numbers of files and rows of lines.
+  constexpr size_t kNameBytes = 8 + 2 * 8;
   modules.erase(modules.end() - kNameBytes, modules.end());
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("modules of version 2, whose generated code has no functions without code, are read") {
+  ProfileData data = FullProfile();
+  data.modules = {data.modules[2]};
+  data.modules[0].functions.clear();
+  data.modules[0].chunks = {{0x7000, {0x90, 0xc3}, "named"}};
+  data.counts.clear();
+  data.branches.clear();
+  ClearIbs(&data);
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kModulesSection, 2);
+  std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
+  // Numbers of functions, and of files and rows of lines.
+  constexpr size_t kNumberBytes = 8 + 2 * 8;
+  modules.erase(modules.end() - kNumberBytes, modules.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));

@@ -174,6 +174,19 @@ TEST_CASE("generated code of different processes is kept apart, its pieces are u
   CHECK(merged.modules[1].chunks.size() == 1);
 }
 
+TEST_CASE("functions of generated code without code are united") {
+  ProfileData first = SmallProfile();
+  first.modules[0] = {};
+  first.modules[0].kind = ModuleKind::kAnonymous;
+  first.modules[0].functions = {{{{0x1000}, {0x1010}}, "one"}};
+  ProfileData later = first;
+  later.modules[0].functions = {{{{0x1008}, {0x1010}}, "over one"}, {{{0x2000}, {0x2010}}, "two"}};
+  const ProfileData merged = Merge({first, later});
+  REQUIRE(merged.modules[0].functions.size() == 2);
+  CHECK(merged.modules[0].functions[0].name == "one");
+  CHECK(merged.modules[0].functions[1].name == "two");
+}
+
 TEST_CASE("who and when: process if all agree, the earliest start, the sum of durations") {
   ProfileData earlier = SmallProfile();
   earlier.start_time_ns = 400;

@@ -206,5 +206,35 @@ TEST_CASE("The vdso and generated code say why they have no lines", "[resolved_s
   CHECK_THAT(generated.message(), Catch::Matchers::Contains("generated at run time"));
 }
 
+TEST_CASE("Generated code has the lines that its JIT has told", "[resolved_source]") {
+  ProfileData data;
+  data.modules.resize(1);
+  data.modules[0].kind = ModuleKind::kAnonymous;
+  data.modules[0].path = "[generated code of 1]";
+  data.modules[0].chunks = {
+      {0x1000, std::vector<uint8_t>(16, 0x90), "first", {{"a.js", "b.js"}, {{2, 0, 7}, {8, 1, 0}}}},
+      {0x1010, std::vector<uint8_t>(16, 0x90), "without lines"},
+      {0x1020, std::vector<uint8_t>(16, 0x90), "last", {{"b.js"}, {{0, 0, 3}}}}};
+  const ResolvedProfile profile(data);
+  const auto lines = profile.LinesOf(0);
+  REQUIRE(lines.ok());
+  const auto at = [&](uint64_t address) { return (*lines)->Find({address}); };
+  using Frames = std::vector<SourceFrame>;
+
+  CHECK(at(0x1001).frames == Frames{{"first", "", 0, 0}});
+  CHECK(at(0x1001).range == AddressRange{{0x1000}, {0x1002}});
+  CHECK(at(0x1007).frames == Frames{{"first", "a.js", 7, 0}});
+  CHECK(at(0x1007).range == AddressRange{{0x1002}, {0x1008}});
+  CHECK(at(0x100f).frames == Frames{{"first", "b.js", 0, 0}});
+  CHECK(at(0x100f).range == AddressRange{{0x1008}, {0x1010}});
+  CHECK(at(0x1010).frames.empty());
+  CHECK(at(0x1010).range == AddressRange{{0x1010}, {0x1020}});
+  CHECK(at(0x102f).frames == Frames{{"last", "b.js", 3, 0}});
+  CHECK(at(0x1030).frames.empty());
+  CHECK(at(0xfff).range == AddressRange{{0}, {0x1000}});
+  CHECK((*lines)->Problem().empty());
+  CHECK((*lines)->debug_file().empty());
+}
+
 }  // namespace
 }  // namespace hbbp

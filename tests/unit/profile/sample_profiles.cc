@@ -117,7 +117,9 @@ ProfileData FullProfile() {
   data.modules[1].chunks = {{0, {0x7f, 'E', 'L', 'F'}}};
   data.modules[2].kind = ModuleKind::kAnonymous;
   data.modules[2].path = "[anonymous]";
-  data.modules[2].chunks = {{0x7000, {0x90, 0xc3}}, {0x9000, {0xcc}, "trap"}};
+  data.modules[2].chunks = {{0x7000, {0x90, 0xc3}},
+                            {0x9000, {0xcc}, "trap", {{"trap.js", "lib.js"}, {{0, 1, 7}}}}};
+  data.modules[2].functions = {{{{0xa000}, {0xa010}}, "gone"}};
   data.modules[3].kind = ModuleKind::kKernel;
   data.modules[3].path = "[kernel]";
   data.modules[3].kernel = {"boot",
@@ -229,11 +231,15 @@ std::string Describe(const ProfileData& data) {
       out << " chunk " << chunk.offset << ' ';
       Put(out, chunk.bytes);
       out << ' ' << chunk.name;
+      for (const std::string& file : chunk.lines.files) out << " file " << file;
+      for (const CodeLine& row : chunk.lines.rows) {
+        out << " line " << row.offset << ' ' << row.file << ' ' << row.line;
+      }
     }
     const KernelRecord& kernel = module.kernel;
     out << " kernel " << kernel.boot_id << ' ' << kernel.release << ' ' << kernel.reference_symbol
         << ' ' << kernel.reference_address;
-    for (const auto* ranges : {&kernel.functions, &kernel.modules}) {
+    for (const auto* ranges : {&kernel.functions, &kernel.modules, &module.functions}) {
       for (const auto& [range, name] : *ranges) {
         out << ' ' << range.start.value << '-' << range.end.value << ' ' << name;
       }

@@ -22,7 +22,8 @@ from ._errors import (BadFormatError, BusyError, CancelledError, Error, Internal
                       InvalidArgumentError, InvalidStateError, IoError, LibraryError,
                       MismatchError, NoMemoryError, NotFoundError, PermissionDeniedError,
                       UnsupportedError, VersionError)
-from ._feed import FedSession, FeedEvent, FeedSample
+from ._fed_samples import FeedSample
+from ._feed import FedSession, FeedEvent
 from ._host import Cancel
 from ._library import demangle, library_path, library_version
 from ._pivot import Pivot, Taxonomy, pivot_keys, pivot_values

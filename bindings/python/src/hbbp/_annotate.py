@@ -4,7 +4,7 @@ import difflib
 import typing
 from typing import List, Optional, Sequence, Tuple, Union
 
-from ._abi import Source, Status
+from ._abi import ModuleKind, Source, Status
 from ._errors import Error, NotFoundError
 from ._library import demangle
 from ._rows import AnnotatedLine, Block, Function, SourcePlace
@@ -107,6 +107,19 @@ class _Blocks:
         i = bisect.bisect_right(self._starts, address)
         return min(end, self._starts[i]) if i < len(self._starts) else end
 
+    def around_all(self) -> Optional[Tuple[int, int]]:
+        return (self._starts[0], self._blocks[-1].end) if self._blocks else None
+
+
+def _listed_range(profile: 'Profile', function: Function, blocks: _Blocks) -> Tuple[int, int]:
+    """What of a function is listed. Of generated code that nobody told the bounds of functions of:
+    from the first block that has a count to the last. Around them is what else was copied, other
+    code or zeros."""
+    is_function = (profile.modules()[function.module].kind != ModuleKind.ANONYMOUS
+                   or function.name != hex(function.start))
+    around_blocks = None if is_function else blocks.around_all()
+    return around_blocks or (function.start, function.end)
+
 
 def annotate(profile: 'Profile', function: Union[str, Function, None],
              module: Optional[str]) -> Table[AnnotatedLine]:
@@ -115,10 +128,10 @@ def annotate(profile: 'Profile', function: Union[str, Function, None],
     blocks = _Blocks(profile, function)
     lines = _Lines(profile, function.module)
     rows: List[AnnotatedLine] = []
-    address = function.start
-    while address < function.end:
+    address, end = _listed_range(profile, function, blocks)
+    while address < end:
         # Where data lies between code, blocks are found again at their start.
-        limit = blocks.next_start(address, function.end)
+        limit = blocks.next_start(address, end)
         try:
             code = profile.disassemble(function.module, address)
         except NotFoundError:

@@ -99,11 +99,15 @@ class StructRows(Sequence[Row], Generic[Row]):
         make = typing.cast(Any, self._row_type)._make
         return make(column(place, raw) for column in self._columns)  # type: ignore[no-any-return]
 
+    def given(self, name: str) -> Optional[Sequence[Any]]:
+        """A column that is known as such, and not made of the structs."""
+        return self._values.get(name)
+
     def numpy_column(self, name: str) -> Any:
         """Without making rows; None if that is not possible."""
-        if name in self._values or name in self._names:
-            if name in self._values:
-                return None
+        if name in self._values:
+            return None
+        if name in self._names:
             numpy = _optional.numpy()
             by, names = self._names[name]
             known = objects([*names, ''])

@@ -1,7 +1,7 @@
 """Lists of the library as tables: sequences of rows, numpy arrays, pandas frames, HTML."""
 import operator
 import typing
-from typing import (Any, Callable, Generic, Iterator, List, Sequence, Tuple, Type, Union,
+from typing import (Any, Callable, Dict, Generic, Iterator, List, Sequence, Tuple, Type, Union,
                     overload)
 
 from . import _abi, _optional
@@ -68,17 +68,23 @@ class Table(Listed, Sequence[Row], Generic[Row]):
         return Table(self.row_type, rows, self.title, self.notes)
 
     def column(self, name: str) -> List[Any]:
-        return [getattr(row, name) for row in self._rows]
+        given = self._rows.given(name) if isinstance(self._rows, StructRows) else None
+        return [getattr(row, name) for row in self._rows] if given is None else list(given)
 
     def to_numpy(self) -> 'numpy.ndarray[Any, numpy.dtype[Any]]':
         """A structured array; needs numpy."""
-        numpy = _optional.numpy()
-        kinds = annotations_of(self.row_type)
-        array = numpy.empty(len(self), dtype=[(name, numpy_type(kinds[name], name))
-                                              for name in self.columns])
-        for name in self.columns:
-            array[name] = self._numpy_column(name, kinds[name])
+        columns = self._numpy_columns()
+        array = _optional.numpy().empty(len(self), dtype=[(name, column.dtype)
+                                                          for name, column in columns.items()])
+        for name, column in columns.items():
+            array[name] = column
         return array  # type: ignore[no-any-return]
+
+    def _numpy_columns(self) -> Dict[str, Any]:
+        kinds = annotations_of(self.row_type)
+        asarray = _optional.numpy().asarray
+        return {name: asarray(self._numpy_column(name, kinds[name]), numpy_type(kinds[name], name))
+                for name in self.columns}
 
     def _numpy_column(self, name: str, kind: Any) -> Any:
         if isinstance(self._rows, StructRows):
@@ -99,13 +105,13 @@ class Table(Listed, Sequence[Row], Generic[Row]):
     def to_pandas(self) -> Any:
         """A DataFrame; needs pandas."""
         pandas = _optional.pandas()
-        array = self.to_numpy()
+        columns = self._numpy_columns()
         kinds = annotations_of(self.row_type)
-        frame = pandas.DataFrame({name: array[name] for name in self.columns})
-        for name in self.columns:
+        frame = pandas.DataFrame(columns)
+        for name, column in columns.items():
             kind = numpy_type(kinds[name], name)
             if is_optional(kinds[name]) and kind in ('i8', 'u8'):
-                missing = array[name] == (_abi.HBBP_NO_ADDRESS if kind == 'u8' else -1)
+                missing = column == (_abi.HBBP_NO_ADDRESS if kind == 'u8' else -1)
                 whole = frame[name].astype('UInt64' if kind == 'u8' else 'Int64')
                 frame[name] = whole.mask(missing)
         return frame

@@ -1339,6 +1339,9 @@ extern "C" {
     /// ibs_fetch), but not for taken branches with stacks. What of a damaged recording was dropped is
     /// said in hbbp_source_info.note. \`path\` "-" is standard input, for recordings but not for text.
     /// \`options\` may be NULL. Code is read from the files of the recording when blocks are asked for.
+    /// Generated code is that of jitdumps; functions without code are those of perf maps, which lie
+    /// where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
+    /// recording is this machine's. Maps of other users are not believed, which is noted as well.
     /// Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
     /// recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
     /// folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY,
@@ -1499,7 +1502,9 @@ pub struct hbbp_mix_row {
     pub function: u32,
     /// index in the profile; HBBP_NO_INDEX if not a key
     pub thread: u32,
-    /// Intel's, lower case, without prefixes; empty if not a key
+    /// Intel's, lower case, without prefixes. "" if not a key, and for bytes of
+    /// blocks that cannot be decoded any more because a file has changed. Bytes
+    /// that never could are in no block, and so in no row
     pub mnemonic: *const c_char,
     /// executed; in the unit of the source (hbbp_source_info.unit)
     pub instructions: f64,
@@ -1526,8 +1531,9 @@ pub struct hbbp_mix {
 
 extern "C" {
     /// The mix of a whole profile, rows sorted by instructions, most first. \`keys\` 0 means
-    /// HBBP_MIX_BY_MNEMONIC. Without mnemonics, kernel functions whose code is missing count by their
-    /// samples; they have no mnemonics. The mix does not need the profile afterwards.
+    /// HBBP_MIX_BY_MNEMONIC. Without mnemonics, functions whose code is missing (of a kernel, or of
+    /// generated code that a perf map names) count by their samples. The mix does not need the profile
+    /// afterwards.
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
     /// Any thread. Since 0.1.
     pub fn hbbp_mix_create(profile: *const hbbp_profile, keys: hbbp_mix_keys, mix: *mut *mut hbbp_mix, error: *mut hbbp_error) -> hbbp_status;
@@ -1732,8 +1738,9 @@ extern "C" {
     /// See pivot.h.
     pub fn hbbp_pivot_value_name_at(index: usize) -> *const c_char;
 
-    /// Without any key or condition that needs code, kernel functions whose code is missing count by
-    /// their samples; they have instructions and no other value.
+    /// Without any key or condition that needs code, functions whose code is missing (of a kernel, or of
+    /// generated code that a perf map names) count by their samples; they have instructions and no other
+    /// value.
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
     /// with the nearest name in the message; a condition that cannot be read, with the column),
     /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
@@ -2136,7 +2143,7 @@ extern "C" {
     /// how far the answer holds: to walk over a function, go on at place.end.
     /// Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
     /// was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
-    /// HBBP_ERROR_UNSUPPORTED (no libdw; generated code),
+    /// HBBP_ERROR_UNSUPPORTED (no libdw; generated code of which no jitdump tells lines),
     /// HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
     /// version has). What fails for a module fails at once the next time. Any thread. Since 0.1.
     pub fn hbbp_profile_find_source(profile: *const hbbp_profile, module: u32, address: u64, capacity: usize, frame_size: usize, frames: *mut hbbp_source_frame, place: *mut hbbp_source_place, error: *mut hbbp_error) -> hbbp_status;
