@@ -42,12 +42,15 @@ bool IsUnnamed(const ModuleRecord& module) {
 }
 
 // Addresses that something was counted at, sorted.
-std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module) {
+std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module,
+                                       CancelCheck* check) {
   std::vector<uint64_t> addresses;
   for (const IpCount& count : data.counts) {
+    check->Step();
     if (count.module == module) addresses.push_back(count.offset);
   }
   for (const BranchCount& branch : data.branches) {
+    check->Step();
     if (branch.from_module == module) addresses.push_back(branch.from);
     if (branch.to_module == module) addresses.push_back(branch.to);
   }
@@ -97,13 +100,15 @@ bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
 }
 
 void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
-                 const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+                 const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
+                 std::string* problem) {
   StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
   if (!reader.ok()) {
     *problem = reader.status().message();
     return;
   }
   while (const std::optional<JitCode> code = reader->Next()) {
+    check->Look();
     if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
         AgreesWithCopies(copies, code->address, code->bytes)) {
       Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
@@ -128,14 +133,16 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
 }
 
 void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
-                const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+                const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
+                std::string* problem) {
   const StatusOr<std::string> text = ReadTextFile(path, kMostMapBytes);
   if (!text.ok()) {
     *problem = text.status().message();
     return;
   }
-  const std::vector<JitSymbol> symbols = ParsePerfMap(*text);
+  const std::vector<JitSymbol> symbols = ParsePerfMap(*text, check);
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+    check->Step();
     if (symbol->size > kMostFunctionBytes || !HasAnyOf(addresses, symbol->address, symbol->size)) {
       continue;
     }
@@ -181,18 +188,21 @@ std::string PathOfPerfMap(pid_t pid) {
   return "/tmp/perf-" + number + ".map";
 }
 
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data) {
+std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
+                              CancelCheck* check) {
+  CancelCheck unchecked(nullptr);
+  if (check == nullptr) check = &unchecked;
   std::string problem;
   for (uint32_t i = 0; i < data->modules.size(); ++i) {
     ModuleRecord& module = data->modules[i];
     if (!IsUnnamed(module)) continue;
-    const std::vector<uint64_t> addresses = CountedAddresses(*data, i);
+    const std::vector<uint64_t> addresses = CountedAddresses(*data, i, check);
     Functions functions;
     for (const std::string& dump : files.dumps) {
-      if (IsOwnFile(dump)) AddFromDump(dump, addresses, module.chunks, &functions, &problem);
+      if (IsOwnFile(dump)) AddFromDump(dump, addresses, module.chunks, check, &functions, &problem);
     }
     if (IsOwnFile(files.map)) {
-      AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
+      AddFromMap(pid, files.map, addresses, module.chunks, check, &functions, &problem);
     }
     if (!functions.empty()) Cut(std::move(functions), &module.chunks);
   }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/work.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -27,8 +28,10 @@ std::string PathOfPerfMap(pid_t pid);
 // Cuts what was copied around counts of `data` into functions with names; of a function of which a
 // part was copied only, the rest comes from the jitdump, or is read out of the memory of `pid`
 // (0: the calling process). Files that are not there, or not of this user, are left out. Returns
-// what is wrong with one of them; empty: nothing.
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data);
+// what is wrong with one of them; empty: nothing. With
+// `check`, throws WorkCancelled if it is called off.
+std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
+                              CancelCheck* check = nullptr);
 
 }  // namespace hbbp
 

@@ -11,6 +11,7 @@
 
 #include "perf/perf_data_reader.h"
 #include "profile/importer.h"
+#include "session/import_messages.h"
 #include "session/perf_import.h"
 #include "session/perf_record_import.h"
 
@@ -56,12 +57,16 @@ StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportO
 
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
-  Importer importer(options.files);
+  CountedMemory memory(options.allocator, options.max_memory);
+  Importer importer(options.files, &memory);
+  SessionLog log(options.log);
+  ImportMessages messages(&log);
   const PerfDataHeader& header = reader->header();
   const auto import =
       PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
   PerfDataOptions how;
   how.work = options.work;
+  LimitWaiting(&memory, &how);
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
   for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
     importer.SetBuildId(file.path, file.build_id);
@@ -70,6 +75,10 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
   ProfileData data = importer.Finish();
   import->Complete(summary, &data);
+  for (const SourceRecord& source : data.sources) messages.TellSource(source);
+  messages.Tell(summary, *import, importer);
+  log.Flush();
+  HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
   data.command = Join(header.command_line);
   data.host = header.os_release.empty() ? header.hostname
                                         : "Linux " + header.os_release + " " + header.hostname;
