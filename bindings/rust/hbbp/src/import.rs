@@ -7,6 +7,7 @@ use crate::samples::EbsMethod;
 use crate::session::nanoseconds;
 use crate::sys;
 use crate::text::{c_path, pointer};
+use std::alloc::GlobalAlloc;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr;
