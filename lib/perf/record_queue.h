@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "base/byte_buffer.h"
+
 namespace hbbp {
 
 struct PerfEvent;
@@ -23,7 +25,7 @@ class RecordQueue {
   };
 
   explicit RecordQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
-      : bytes_(memory), entries_(memory) {}
+      : memory_(*memory), bytes_(memory), entries_(memory) {}
 
   // Without memory for it nothing changes, and std::bad_alloc is thrown.
   void Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
@@ -56,7 +58,8 @@ class RecordQueue {
   void Sort();
   void Drop(size_t count);
 
-  std::pmr::vector<uint8_t> bytes_;
+  std::pmr::memory_resource& memory_;
+  ByteBuffer bytes_;
   std::pmr::vector<Entry> entries_;
   uint64_t latest_ = 0;
 };
