@@ -61,6 +61,16 @@ typedef struct hbbp_feed_options {
   const hbbp_moved_file *moved_files;
   size_t moved_file_count;
   uint64_t slice_ns; /* as in hbbp_import_options */
+  /* What the host gives, as in hbbp_session_options: */
+  hbbp_log log;             /* called inside the functions of the session */
+  void *log_user_data;      /* given to log */
+  hbbp_log_level log_level; /* 0: HBBP_LOG_INFO */
+  uint32_t reserved;        /* 0 */
+  uint64_t max_memory; /* bytes for counts, what waits, names and code; at least HBBP_LEAST_MEMORY:
+                          never more is used; what finds no room when all else but longer periods is
+                          done is dropped and counted. 0: as much as is needed */
+  const hbbp_allocator *allocator; /* for counts and what waits. Copied; used until
+                                      hbbp_session_destroy returns. NULL: operator new */
 } hbbp_feed_options;
 
 /* Which of its two kinds of records HBBP_SOURCE_IBS has. */

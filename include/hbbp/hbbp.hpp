@@ -231,11 +231,16 @@ class profile {
     return profile(handle);
   }
 
-  // A recording of perf. Files that are elsewhere here, and more: hbbp_profile_import.
+  // A recording of perf.
   static profile import_recording(const std::string& path) {
+    return import_recording(path, detail::sized<hbbp_import_options>());
+  }
+  // struct_size is set here.
+  static profile import_recording(const std::string& path, hbbp_import_options options) {
+    options.struct_size = sizeof(options);
     hbbp_profile* handle = nullptr;
     detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_import(path.c_str(), nullptr, &handle, failure);
+      return hbbp_profile_import(path.c_str(), &options, &handle, failure);
     });
     return profile(handle);
   }
@@ -245,6 +250,14 @@ class profile {
     files.struct_size = sizeof(files);
     detail::check([&](hbbp_error* failure) {
       return hbbp_profile_set_kernel(handle_.get(), &files, failure);
+    });
+  }
+
+  // What the options point to must live as hbbp_source_options says; struct_size is set here.
+  void set_source_options(hbbp_source_options options) {
+    options.struct_size = sizeof(options);
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_profile_set_source_options(handle_.get(), &options, failure);
     });
   }
 
@@ -415,6 +428,19 @@ class session {
     hbbp_profile* handle = nullptr;
     detail::check(
         [&](hbbp_error* failure) { return hbbp_session_snapshot(get(), &handle, failure); });
+    return profile(handle);
+  }
+  // Throws HBBP_ERROR_CANCELLED if `cancel` is set meanwhile.
+  profile snapshot(const cancel_flag& cancel) {
+    auto work = detail::sized<hbbp_work_options>();
+    work.cancel = cancel.get();
+    return snapshot(work);
+  }
+  profile snapshot(const hbbp_work_options& work) {
+    hbbp_profile* handle = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_snapshot_with(get(), &work, &handle, failure);
+    });
     return profile(handle);
   }
   hbbp_session_info info() {

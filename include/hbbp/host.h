@@ -20,9 +20,10 @@ enum {
 
 /* `message` is one line, without its end, valid during the call. Called from the worker of a
  * session or from a thread that is inside a function of the library, by one thread at a time for a
- * session, never from a signal handler and with no lock of the library held. What starting and
- * stopping say is told before they return. It may ask the session (hbbp_session_get_info,
- * hbbp_session_snapshot), but neither start, stop nor destroy it. It must not throw. */
+ * session or an import, never from a signal handler and with no lock of the library held. What
+ * starting and stopping say is told before they return. It may ask the session
+ * (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
+ * not throw. */
 typedef void (*hbbp_log)(hbbp_log_level level, const char *message, void *user_data);
 
 /* Long work -------------------------------------------------------------------------------- */
@@ -59,6 +60,9 @@ typedef struct hbbp_work_options {
 } hbbp_work_options;
 
 /* Memory ----------------------------------------------------------------------------------- */
+
+/* The least that max_memory of options may be. */
+#define HBBP_LEAST_MEMORY 1048576u
 
 /* Where memory is from. Both functions may be called by several threads at once, inside functions
  * of the library and from the worker of a session, never from a signal handler; they must not

@@ -30,6 +30,17 @@ typedef struct hbbp_import_options {
   uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
                         first one. Text of `perf script` has no times */
   const hbbp_cancel *cancel; /* calls it off */
+  /* What the host gives besides, as in hbbp_session_options: */
+  hbbp_log log;             /* called inside hbbp_profile_import */
+  void *log_user_data;      /* given to log */
+  hbbp_log_level log_level; /* 0: HBBP_LOG_INFO */
+  uint32_t reserved2;       /* 0 */
+  uint64_t max_memory; /* bytes for counts, records that wait, names and code while it is read, not
+                          for the profile; at least HBBP_LEAST_MEMORY: never more is used. Samples
+                          that find no room are dropped: the notes of the profile's sources and
+                          their counter "no-memory" say how many. 0: as much as is needed */
+  const hbbp_allocator *allocator; /* for counts and records that wait; not used after the call.
+                                      NULL: operator new */
 } hbbp_import_options;
 
 /* Reads a recording of `perf record`, of any version and architecture of the recording perf, whose
@@ -45,8 +56,8 @@ typedef struct hbbp_import_options {
  * recording is this machine's. Maps of other users are not believed, which is noted as well.
  * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
  * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
- * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY,
- * HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
+ * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none
+ * at all, or not for a single sample), HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
                                          hbbp_profile **profile, hbbp_error *error);
 

@@ -82,6 +82,7 @@ typedef struct hbbp_pivot hbbp_pivot;
  * value.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
  * with the nearest name in the message; a condition that cannot be read, with the column),
+ * HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile *profile, const hbbp_pivot_query *query,
                                        hbbp_pivot **pivot, hbbp_error *error);

@@ -263,8 +263,8 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile *const *profiles, siz
                                         hbbp_profile **merged, hbbp_error *error);
 
 /* What thread `tid` did, as a profile of its own. What was set of `profile` (estimator, kernel
- * files, debug information) is set of it, too. Errors: HBBP_ERROR_NOT_FOUND (no such thread).
- * Any thread. Since 0.1. */
+ * files, debug information) is set of it, too, but neither progress nor flag of
+ * hbbp_source_options. Errors: HBBP_ERROR_NOT_FOUND (no such thread). Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile *profile, uint32_t tid,
                                                 hbbp_profile **selected, hbbp_error *error);
 

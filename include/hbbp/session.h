@@ -19,9 +19,6 @@
 
 HBBP_EXTERN_C_BEGIN
 
-/* The least that hbbp_session_options.max_memory may be. */
-#define HBBP_LEAST_MEMORY 1048576u
-
 typedef struct hbbp_session_options {
   uint32_t struct_size; /* set by the caller */
   hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
@@ -96,15 +93,15 @@ typedef struct hbbp_session_info {
                            is fed: between the first and the last sample that was counted */
   uint64_t waiting;     /* of a session that is fed: records and samples that wait for the end of a
                            round; else 0 */
-  uint64_t dropped; /* of a session that is fed: records that could not be used; else samples that
-                       there was no memory for */
+  uint64_t dropped; /* samples that there was no memory for; of a session that is fed also records
+                       that could not be used */
   /* Of a session that samples, else 0. CPU time is that of all runs together: */
   uint64_t cpu_ns;        /* of what is profiled */
   uint64_t overhead_ns;   /* that sampling took, as far as the session knows */
   double recent_overhead; /* overhead_ns / cpu_ns of the last 50 ms or more of CPU time */
   double period_factor;   /* periods are so many times those asked for; 1 without a budget */
   uint64_t period_changes;
-  uint64_t memory_bytes; /* of max_memory, also without one */
+  uint64_t memory_bytes; /* of max_memory, also without one; of any session */
   uint64_t peak_memory_bytes;
 } hbbp_session_info;
 
@@ -139,6 +136,14 @@ HBBP_API hbbp_status hbbp_session_stop(hbbp_session *session, hbbp_error *error)
  * found when the profile is first asked for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, hbbp_profile **profile,
                                            hbbp_error *error);
+
+/* The same, with progress, in no particular unit, and a flag that calls it off, also while it waits
+ * for another thread that feeds the session. Worth it with millions of counts. progress must not
+ * use the session. `work` may be NULL. Errors: HBBP_ERROR_CANCELLED (the session has what it had),
+ * HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_snapshot_with(hbbp_session *session,
+                                                const hbbp_work_options *work,
+                                                hbbp_profile **profile, hbbp_error *error);
 
 /* Any thread. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1. */
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session *session, hbbp_session_info *info,

@@ -11,12 +11,13 @@
 #ifndef HBBP_SOURCE_H_
 #define HBBP_SOURCE_H_
 
+#include "host.h"
 #include "profile.h"
 
 HBBP_EXTERN_C_BEGIN
 
 /* How far reading the debug information of a module is. Called in the thread that asked for a
- * line; `module` is its path, valid during the call. Must not use the profile. */
+ * line; `module` is its path, valid during the call. Must not use the profile, nor throw. */
 typedef void (*hbbp_source_progress)(const char *module, uint64_t done_bytes, uint64_t total_bytes,
                                      void *user);
 
@@ -32,8 +33,16 @@ typedef struct hbbp_source_options {
   uint32_t flags;         /* HBBP_SOURCE_OPTION_* */
   const char *debug_root; /* where separate debug files are; NULL: /usr/lib/debug; "": nowhere */
   uint64_t memory_limit;  /* bytes of decoded debug information kept, of all modules; 0: 256 MiB */
+  /* These three are used until the profile is destroyed or hbbp_profile_set_source_options is
+     called again, and must live as long. Profiles that are selected from it
+     (hbbp_profile_select_thread, _select_slice) do not have them, but may be given some. */
   hbbp_source_progress progress; /* may be NULL */
   void *user;                    /* for progress */
+  const hbbp_cancel *cancel;     /* calls off what has to be read for an answer: the function,
+                                    hbbp_pivot_create too, returns HBBP_ERROR_CANCELLED, and reads
+                                    it the next time. What was read before is answered. It is
+                                    looked at between calls of libdw, which take milliseconds, and
+                                    when libdebuginfod asks, about once a second */
 } hbbp_source_options;
 
 /* One function at an address: the innermost one that was inlined there, or what it was inlined
@@ -69,8 +78,10 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile *profile,
  * Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
  * was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
  * HBBP_ERROR_UNSUPPORTED (no libdw; generated code of which no jitdump tells lines),
+ * HBBP_ERROR_CANCELLED,
  * HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
- * version has). What fails for a module fails at once the next time. Any thread. Since 0.1. */
+ * version has). What fails for a module fails at once the next time, unless it was called off. Any
+ * thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile *profile, uint32_t module,
                                               uint64_t address, size_t capacity, size_t frame_size,
                                               hbbp_source_frame *frames, hbbp_source_place *place,

@@ -51,12 +51,6 @@ struct BackendConfig {
   uint32_t burst_branches = 0;
 };
 
-// "a; b"
-inline void AppendNote(const std::string& note, std::string* notes) {
-  if (!notes->empty() && !note.empty()) *notes += "; ";
-  *notes += note;
-}
-
 // One of the sources that a started backend is.
 struct SourceChoice {
   SourceKind kind = SourceKind::kEbs;

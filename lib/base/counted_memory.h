@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <new>
 
 namespace hbbp {
 
@@ -45,6 +46,40 @@ class CountedMemory : public std::pmr::memory_resource {
   std::atomic<uint64_t> own_{0};
   std::atomic<uint64_t> others_{0};
   std::atomic<uint64_t> peak_{0};
+};
+
+// False if there was no memory for it.
+template <typename Body>
+bool HasMemoryFor(Body&& body) {
+  try {
+    body();
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+// What something takes of a CountedMemory elsewhere, for as long as it lives.
+class MemoryCharge {
+ public:
+  explicit MemoryCharge(CountedMemory* memory) : memory_(*memory) {}
+  ~MemoryCharge() { memory_.SubtractOthers(bytes_); }
+  MemoryCharge(const MemoryCharge&) = delete;
+  MemoryCharge& operator=(const MemoryCharge&) = delete;
+
+  // Throws std::bad_alloc if it is too much.
+  void Add(uint64_t bytes) {
+    memory_.AddOthers(bytes);
+    bytes_ += bytes;
+  }
+  // It takes so much now, or still what it took before. Throws as Add.
+  void GrowTo(uint64_t bytes) {
+    if (bytes > bytes_) Add(bytes - bytes_);
+  }
+
+ private:
+  CountedMemory& memory_;
+  uint64_t bytes_ = 0;
 };
 
 }  // namespace hbbp

@@ -21,6 +21,10 @@ class CancelFlag {
   std::atomic<bool> cancelled_{false};
 };
 
+inline Status CancelledStatus() {
+  return Status(StatusCode::kCancelled, "called off by its hbbp_cancel");
+}
+
 struct Work {
   std::function<void(uint64_t done, uint64_t all)> progress;  // `all` 0: not known
   const CancelFlag* cancel = nullptr;
@@ -29,8 +33,36 @@ struct Work {
   Status Tell(uint64_t done, uint64_t all) const {
     if (progress) progress(done, all);
     if (cancel == nullptr || !cancel->is_set()) return OkStatus();
-    return Status(StatusCode::kCancelled, "called off by its hbbp_cancel");
+    return CancelledStatus();
   }
+};
+
+// Ends what has no other way out, a sort for instance; capi/ makes a status of it.
+struct WorkCancelled {};
+
+// Work::Tell where there is no status to return.
+inline void TellOrThrow(const Work& work, uint64_t done, uint64_t all) {
+  if (!work.Tell(done, all).ok()) throw WorkCancelled();
+}
+
+// For loops of steps that take well below a microsecond each, and of which nobody is told.
+class CancelCheck {
+ public:
+  explicit CancelCheck(const CancelFlag* flag) : flag_(flag) {}
+
+  // Throws WorkCancelled soon after the flag was set.
+  void Step() {
+    if (++steps_ % kLookEvery == 0) Look();
+  }
+  void Look() const {
+    if (flag_ != nullptr && flag_->is_set()) throw WorkCancelled();
+  }
+
+ private:
+  static constexpr uint32_t kLookEvery = 4096;
+
+  const CancelFlag* const flag_;
+  uint32_t steps_ = 0;
 };
 
 // The same for work in many small steps, of which the host is told now and then.

@@ -14,6 +14,7 @@
 #include <type_traits>
 
 #include "base/status.h"
+#include "base/work.h"
 
 namespace hbbp::capi {
 
@@ -28,6 +29,8 @@ template <typename Body>
 hbbp_status Guard(hbbp_error* error, Body&& body) {
   try {
     return Report(body(), error);
+  } catch (const WorkCancelled&) {
+    return Report(CancelledStatus(), error);
   } catch (const std::bad_alloc&) {
     return Report(MakeStatus(StatusCode::kNoMemory, "out of memory"), error);
   } catch (const std::exception& exception) {

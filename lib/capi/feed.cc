@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/import_files.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
@@ -224,6 +225,7 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   if (given.host != nullptr) options->host = given.host;
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
+  HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
   return FilesOf("hbbp_session_create_fed", given.root, given.moved_files, given.moved_file_count,
                  &options->files);
 }

@@ -5,6 +5,20 @@
 
 namespace hbbp::capi {
 
+static_assert(static_cast<int>(LogLevel::kError) == HBBP_LOG_ERROR);
+static_assert(static_cast<int>(LogLevel::kWarning) == HBBP_LOG_WARNING);
+static_assert(static_cast<int>(LogLevel::kInfo) == HBBP_LOG_INFO);
+static_assert(static_cast<int>(LogLevel::kDebug) == HBBP_LOG_DEBUG);
+
+LogSettings LogOf(hbbp_log log, void* user_data, hbbp_log_level level) {
+  LogSettings settings;
+  if (level != 0) settings.level = static_cast<LogLevel>(level);
+  settings.log = [log, user_data](LogLevel of_message, const char* message) {
+    log(static_cast<hbbp_log_level>(of_message), message, user_data);
+  };
+  return settings;
+}
+
 Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator) {
   if (given == nullptr) return OkStatus();
   HBBP_INIT(hbbp_allocator, full);
@@ -26,6 +40,14 @@ Work WorkOf(hbbp_progress progress, void* user_data, const hbbp_cancel* cancel) 
   }
   if (cancel != nullptr) work.cancel = &cancel->flag;
   return work;
+}
+
+Status ReadWork(const hbbp_work_options* given, Work* work) {
+  if (given == nullptr) return OkStatus();
+  HBBP_INIT(hbbp_work_options, full);
+  HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_work_options", &full));
+  *work = WorkOf(full.progress, full.user_data, full.cancel);
+  return OkStatus();
 }
 
 }  // namespace hbbp::capi

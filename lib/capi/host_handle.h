@@ -7,6 +7,7 @@
 #include "base/counted_memory.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "session/host_settings.h"
 
 struct hbbp_cancel {
   hbbp::CancelFlag flag;
@@ -14,10 +15,33 @@ struct hbbp_cancel {
 
 namespace hbbp::capi {
 
+// Level 0: kInfo.
+LogSettings LogOf(hbbp_log log, void* user_data, hbbp_log_level level);
+
 // NULL: operator new.
 Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator);
 
+// Log, memory and allocator of options of that name, which are structs that have these fields.
+template <typename Options>
+Status ReadHost(const char* name, const Options& options, HostSettings* settings) {
+  if (options.log_level < 0 || options.log_level > HBBP_LOG_DEBUG) {
+    return MakeStatus(StatusCode::kInvalidArgument, "%s.log_level: must be a HBBP_LOG_ value, or 0",
+                      name);
+  }
+  if (options.max_memory != 0 && options.max_memory < HBBP_LEAST_MEMORY) {
+    return MakeStatus(StatusCode::kInvalidArgument,
+                      "%s.max_memory: must be at least 1048576 bytes, or 0", name);
+  }
+  settings->max_memory = options.max_memory;
+  if (options.log != nullptr) {
+    settings->log = LogOf(options.log, options.log_user_data, options.log_level);
+  }
+  return ReadAllocator(options.allocator, &settings->allocator);
+}
+
 Work WorkOf(hbbp_progress progress, void* user_data, const hbbp_cancel* cancel);
+// NULL: nothing is asked for.
+Status ReadWork(const hbbp_work_options* given, Work* work);
 
 }  // namespace hbbp::capi
 

@@ -39,7 +39,7 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   options->files.slice_ns = given.slice_ns;
   options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
   options->work = hbbp::capi::WorkOf(given.progress, given.user_data, given.cancel);
-  return OkStatus();
+  return hbbp::capi::ReadHost("hbbp_import_options", given, options);
 }
 
 }  // namespace

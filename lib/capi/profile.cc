@@ -142,9 +142,9 @@ HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile* profile,
                                           const hbbp_work_options* work, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_resolve", "profile");
-    HBBP_INIT(hbbp_work_options, full);
-    if (work != nullptr) HBBP_RETURN_IF_ERROR(ReadInput(work, "hbbp_work_options", &full));
-    return profile->resolved.Resolve(WorkOf(full.progress, full.user_data, full.cancel));
+    hbbp::Work chosen;
+    HBBP_RETURN_IF_ERROR(ReadWork(work, &chosen));
+    return profile->resolved.Resolve(chosen);
   });
 }
 

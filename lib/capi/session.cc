@@ -44,11 +44,6 @@ static_assert(static_cast<int>(hbbp::TraceMode::kLookAhead) == HBBP_TRACE_LOOKAH
 static_assert(static_cast<int>(hbbp::TraceMode::kBreakpoint) == HBBP_TRACE_BREAKPOINT);
 static_assert(static_cast<int>(hbbp::TraceMode::kVerify) == HBBP_TRACE_VERIFY);
 
-static_assert(static_cast<int>(hbbp::LogLevel::kError) == HBBP_LOG_ERROR);
-static_assert(static_cast<int>(hbbp::LogLevel::kWarning) == HBBP_LOG_WARNING);
-static_assert(static_cast<int>(hbbp::LogLevel::kInfo) == HBBP_LOG_INFO);
-static_assert(static_cast<int>(hbbp::LogLevel::kDebug) == HBBP_LOG_DEBUG);
-
 namespace {
 
 constexpr uint32_t kMaxBufferBytes = 1u << 30;
@@ -173,32 +168,23 @@ Status ReadThreads(const hbbp_session_options& options, std::vector<pid_t>* thre
   return OkStatus();
 }
 
-Status ReadLog(const hbbp_session_options& options, hbbp::LogSettings* log) {
-  if (options.log_level < 0 || options.log_level > HBBP_LOG_DEBUG) {
-    return OutOfRange("log_level", "a HBBP_LOG_ value, or 0");
-  }
-  if (options.log == nullptr) return OkStatus();
-  if (options.log_level != 0) log->level = static_cast<hbbp::LogLevel>(options.log_level);
-  log->log = [call = options.log, user = options.log_user_data](hbbp::LogLevel level,
-                                                                const char* message) {
-    call(static_cast<hbbp_log_level>(level), message, user);
-  };
-  return OkStatus();
-}
-
 Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSettings* settings) {
   HBBP_RETURN_IF_ERROR(ReadThreads(options, &settings->backend.threads));
-  HBBP_RETURN_IF_ERROR(ReadLog(options, &settings->log));
   if (!(options.max_overhead >= 0 && options.max_overhead <= 1)) {
     return OutOfRange("max_overhead", "a fraction, from 0 to 1");
   }
   settings->backend.max_overhead = options.max_overhead;
-  if (options.max_memory != 0 && options.max_memory < HBBP_LEAST_MEMORY) {
-    return OutOfRange("max_memory", "at least 1048576 bytes, or 0");
-  }
-  settings->max_memory = options.max_memory;
   settings->backend.most_buffer_bytes = options.max_memory / 4;
-  return ReadAllocator(options.allocator, &settings->allocator);
+  return ReadHost("hbbp_session_options", options, settings);
+}
+
+Status TakeSnapshot(const char* function, hbbp_session* session, const hbbp::Work& work,
+                    hbbp_profile** profile) {
+  if (session == nullptr) return NullArgument(function, "session");
+  if (profile == nullptr) return NullArgument(function, "profile");
+  *profile = new hbbp_profile(session->live != nullptr ? session->live->Snapshot(work)
+                                                       : session->fed->Snapshot(work));
+  return OkStatus();
 }
 
 }  // namespace
@@ -245,12 +231,16 @@ HBBP_API hbbp_status hbbp_session_stop(hbbp_session* session, hbbp_error* error)
 
 HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, hbbp_profile** profile,
                                            hbbp_error* error) {
+  return Guard(error, [&] { return TakeSnapshot("hbbp_session_snapshot", session, {}, profile); });
+}
+
+HBBP_API hbbp_status hbbp_session_snapshot_with(hbbp_session* session,
+                                                const hbbp_work_options* work,
+                                                hbbp_profile** profile, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    if (session == nullptr) return NullArgument("hbbp_session_snapshot", "session");
-    if (profile == nullptr) return NullArgument("hbbp_session_snapshot", "profile");
-    *profile = new hbbp_profile(session->live != nullptr ? session->live->Snapshot()
-                                                         : session->fed->Snapshot());
-    return OkStatus();
+    hbbp::Work chosen;
+    HBBP_RETURN_IF_ERROR(ReadWork(work, &chosen));
+    return TakeSnapshot("hbbp_session_snapshot_with", session, chosen, profile);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/profile_handle.h"
 #include "image/demangle.h"
 #include "isa/control_flow.h"
@@ -81,6 +82,7 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile* profile,
         call(module.c_str(), done, total, user);
       };
     }
+    if (full.cancel != nullptr) chosen.search.cancel = &full.cancel->flag;
     profile->resolved.SetSourceOptions(std::move(chosen));
     return OkStatus();
   });

@@ -49,7 +49,7 @@ std::unique_ptr<ElfFile> ReadHeaders(int fd, const std::string& path,
 }
 
 // The checksum of .gnu_debuglink, bitwise: only files without build ID need it.
-uint32_t Crc32OfFile(const FileBytes& bytes) {
+uint32_t Crc32OfFile(const FileBytes& bytes, const CancelFlag* cancel) {
   constexpr uint64_t kChunk = 1 << 20;
   static constexpr auto kTable = [] {
     std::array<uint32_t, 256> table{};
@@ -62,6 +62,7 @@ uint32_t Crc32OfFile(const FileBytes& bytes) {
   }();
   uint32_t crc = 0xffffffffu;
   for (uint64_t offset = 0; offset < bytes.size(); offset += kChunk) {
+    CancelCheck(cancel).Look();
     for (const uint8_t byte : bytes.Span({offset}, kChunk)) {
       crc = kTable[(crc ^ byte) & 0xff] ^ (crc >> 8);
     }
@@ -108,7 +109,7 @@ class Search {
       }
     }
     if (options_.use_debuginfod && !target_.build_id.empty()) {
-      StatusOr<FetchedFile> fetched = FetchDebugFile(target_.build_id);
+      StatusOr<FetchedFile> fetched = FetchDebugFile(target_.build_id, options_.cancel);
       if (!fetched.ok()) {
         refusals_.push_back(fetched.status().message());
       } else if (const auto file = ReadHeaders(fetched->fd.get(), fetched->path);
@@ -149,7 +150,7 @@ class Search {
     } else {
       const std::optional<uint32_t> wanted =
           module == nullptr ? std::nullopt : ChecksumOfLink(*module);
-      if (wanted && Crc32OfFile(file.bytes()) == *wanted) return true;
+      if (wanted && Crc32OfFile(file.bytes(), options_.cancel) == *wanted) return true;
       refusals_.push_back(path + ": not of the checksum that .gnu_debuglink has");
     }
     is_mismatch_ = true;

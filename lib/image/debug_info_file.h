@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "base/work.h"
 
 namespace hbbp {
 
@@ -17,6 +18,8 @@ struct DebugSearch {
   std::string debug_root = "/usr/lib/debug";
   // May servers be asked? They are named by DEBUGINFOD_URLS.
   bool use_debuginfod = false;
+  // If it is set meanwhile, WorkCancelled is thrown.
+  const CancelFlag* cancel = nullptr;
 };
 
 struct DebugTarget {

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "base/unique_fd.h"
+#include "base/work.h"
 
 namespace hbbp {
 
@@ -17,8 +18,9 @@ struct FetchedFile {
 };
 
 // Uses the network and may take minutes. kUnsupported if libdebuginfod is not installed or no
-// server is named; kNotFound if none has the file.
-StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id);
+// server is named; kNotFound if none has the file. If `cancel` is set meanwhile, WorkCancelled is
+// thrown as soon as libdebuginfod asks, which it does about once a second.
+StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id, const CancelFlag* cancel);
 
 }  // namespace hbbp
 

@@ -47,8 +47,8 @@ struct ScopeRange {
 
 class Reader {
  public:
-  Reader(const Libdw& libdw, LineUnit* unit)
-      : libdw_(libdw), unit_(unit), files_(&unit->files), names_(&unit->names) {}
+  Reader(const Libdw& libdw, LineUnit* unit, const CancelFlag* cancel)
+      : libdw_(libdw), unit_(unit), files_(&unit->files), names_(&unit->names), check_(cancel) {}
 
   // DWARF 5 has folders that are relative to where the compiler ran.
   void ReadFolder(Dwarf_Die* unit) {
@@ -70,6 +70,7 @@ class Reader {
     unit_->rows_read = count;
     unit_->rows.reserve(count);
     for (size_t i = 0; i < count; ++i) {
+      check_.Step();
       Dwarf_Line* const line = libdw_.onesrcline_(lines, i);
       Dwarf_Addr address = 0;
       if (line == nullptr || libdw_.lineaddr_(line, &address) != 0) continue;
@@ -114,6 +115,7 @@ class Reader {
     // Every step must go forward, or damaged references would make it a circle.
     const void* last = nullptr;
     while (!path.empty()) {
+      check_.Step();
       Level& level = path.back();
       if (std::less_equal<const void*>()(level.die.addr, last)) return;
       last = level.die.addr;
@@ -151,6 +153,7 @@ class Reader {
               [](const Edge& a, const Edge& b) { return a.address < b.address; });
     std::multiset<std::pair<uint32_t, uint32_t>> open;  // depth, scope
     for (size_t i = 0; i < edges.size();) {
+      check_.Step();
       const uint64_t address = edges[i].address;
       for (; i < edges.size() && edges[i].address == address; ++i) {
         const std::pair key(edges[i].range->depth, edges[i].range->scope);
@@ -249,6 +252,7 @@ class Reader {
   LineUnit* unit_;
   StringTable files_;
   StringTable names_;
+  CancelCheck check_;
   Dwarf_Files* source_files_ = nullptr;
   size_t source_file_count_ = 0;
   std::vector<ScopeRange> ranges_;
@@ -309,15 +313,16 @@ std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t mo
 
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit) {
   LineUnit lines;
-  Reader reader(libdw, &lines);
+  Reader reader(libdw, &lines, nullptr);
   reader.ReadFolder(unit);
   reader.ReadRows(unit);
   return lines;
 }
 
-LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files) {
+LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files,
+                      const CancelFlag* cancel) {
   LineUnit lines;
-  Reader reader(libdw, &lines);
+  Reader reader(libdw, &lines, cancel);
   reader.ReadFolder(unit);
   reader.ReadRows(unit);
   reader.ReadScopes(functions, files);

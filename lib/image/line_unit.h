@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/work.h"
 #include "image/libdw.h"
 #include "image/module_code.h"
 
@@ -63,7 +64,9 @@ struct LineUnit {
 // `unit` is the DIE of a unit, `functions` that of the unit that has its functions: the same if it
 // is not split; `files` that of the unit whose table of files those refer to. Damaged parts are
 // left out: DWARF of any content terminates, in time and memory that its size bounds.
-LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files);
+// Throws WorkCancelled if it is called off.
+LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files,
+                      const CancelFlag* cancel);
 
 // Its rows and files only.
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit);

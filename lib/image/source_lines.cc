@@ -95,7 +95,7 @@ struct SourceLines::State {
         options(std::move(source_options)),
         memory(std::move(line_memory)),
         problem(file.problem),
-        split_units(libdw, file, module) {}
+        split_units(libdw, file, module, options.search.cancel) {}
   ~State() {
     memory->Drop(open.lock().get());
     for (const std::weak_ptr<KeptUnit>& unit : units) memory->Drop(unit.lock().get());
@@ -123,6 +123,8 @@ struct SourceLines::State {
     return known;
   }
 
+  void LookForCancel() const { CancelCheck(options.search.cancel).Look(); }
+
   void Progress(uint64_t done) const {
     if (!options.progress) return;
     options.progress(module, unpacked_bytes + std::min(done, file.info_bytes),
@@ -135,6 +137,7 @@ struct SourceLines::State {
         UnpackDebugSections(file.fd.get(), file.path, [&](uint64_t done, uint64_t total) {
           unpacked_bytes = total;
           if (options.progress) options.progress(module, done, total + file.info_bytes);
+          LookForCancel();
         });
     if (file_of_all.ok()) unpacked = *std::move(file_of_all);
   }
@@ -188,6 +191,7 @@ Status SourceLines::State::Index() {
   Dwarf_Off last = 0;
   while ((result = libdw.get_units_(opened->dwarf, unit, &unit, &version, &type, &die, nullptr)) ==
          0) {
+    LookForCancel();
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const Dwarf_Off offset = libdw.dieoffset_(&die);
     const auto number = static_cast<uint32_t>(unit_dies.size());
@@ -256,6 +260,7 @@ std::shared_ptr<KeptUnit> SourceLines::State::Unit(uint32_t number) {
 }
 
 StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
+  LookForCancel();
   if (identity.HasChanged(file.fd.get())) {
     return MakeStatus(StatusCode::kMismatch, "%s: was changed while it was read; start again",
                       file.path.c_str());
@@ -273,7 +278,7 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
   if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
   Dwarf_Die* const functions = split ? &split->die : &die;
   Dwarf_Die* const files = split && split->IsOfPackage() ? &die : functions;
-  LineUnit decoded = ReadLineUnit(libdw, &die, functions, files);
+  LineUnit decoded = ReadLineUnit(libdw, &die, functions, files, options.search.cancel);
   if (!decoded.problem.empty()) {
     Complain(absl::StrCat(file.path, ": of the unit at 0x", absl::Hex(unit_dies[number]), " ",
                           decoded.problem, "; its code has no lines; build or install it again"));

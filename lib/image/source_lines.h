@@ -38,7 +38,9 @@ struct SourceOptions {
 class SourceLines {
  public:
   // kUnsupported if there is no libdw, otherwise as FindDebugInfo; kBadFormat if its DWARF cannot
-  // be read at all. Without `memory` there is one for this module alone.
+  // be read at all. Where options.search.cancel is set while something is read, here or in Find,
+  // WorkCancelled is thrown, and the next call reads it. Without `memory` there is one for this
+  // module alone.
   static StatusOr<std::unique_ptr<SourceLines>> Open(const DebugTarget& target,
                                                      const SourceOptions& options = {},
                                                      std::shared_ptr<LineMemory> memory = nullptr);

@@ -95,15 +95,15 @@ std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, std::string* problem)
 
 void SplitUnits::OpenPackage() {
   if (was_opened_) return;
-  was_opened_ = true;
   for (const std::string& path : {file_.path + ".dwp", module_ + ".dwp"}) {
     if (!IsRegularFile(path)) continue;
     StatusOr<std::unique_ptr<DwoPackage>> opened = DwoPackage::Open(path);
     package_status_ = opened.status();
     if (opened.ok()) package_status_ = ReadSections();
     if (package_status_.ok()) package_ = *std::move(opened);
-    return;
+    break;
   }
+  was_opened_ = true;
 }
 
 Status SplitUnits::ReadSections() {
@@ -116,7 +116,9 @@ Status SplitUnits::ReadSections() {
     if (addresses == nullptr || (addresses->header.sh_flags & SHF_COMPRESSED) == 0) {
       return OkStatus();
     }
-    HBBP_ASSIGN_OR_RETURN(fd, UnpackDebugSections(file_.fd.get(), file_.path, {}));
+    HBBP_ASSIGN_OR_RETURN(
+        fd, UnpackDebugSections(file_.fd.get(), file_.path,
+                                [this](uint64_t, uint64_t) { CancelCheck(cancel_).Look(); }));
   }
 }
 

@@ -30,9 +30,11 @@ struct SplitUnit {
 // Not thread-safe.
 class SplitUnits {
  public:
-  // `file` has to outlive this.
-  SplitUnits(const Libdw& libdw, const DebugInfoFile& file, std::string module)
-      : libdw_(libdw), file_(file), module_(std::move(module)) {}
+  // `file` has to outlive this. If `cancel` is set while a package is read, WorkCancelled is
+  // thrown.
+  SplitUnits(const Libdw& libdw, const DebugInfoFile& file, std::string module,
+             const CancelFlag* cancel)
+      : libdw_(libdw), file_(file), module_(std::move(module)), cancel_(cancel) {}
 
   // Nothing if the unit is not split, or what it was split from is missing or damaged: then
   // `problem` says so.
@@ -52,6 +54,7 @@ class SplitUnits {
   const Libdw& libdw_;
   const DebugInfoFile& file_;
   const std::string module_;
+  const CancelFlag* const cancel_;
   bool was_opened_ = false;
   Status package_status_;
   std::unique_ptr<DwoPackage> package_;  // null: there is none

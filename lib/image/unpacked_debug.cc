@@ -179,6 +179,7 @@ class Unpacker {
             HBBP_RETURN_IF_ERROR(out->Write(std::span(inflated_).first(got)));
             done_ += got;
             left -= got;
+            if (progress_) progress_(done_, total_);
             if (result == Z_STREAM_END || got == 0) break;
           }
           return OkStatus();

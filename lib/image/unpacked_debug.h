@@ -19,8 +19,8 @@ namespace hbbp {
 bool IsWorthUnpacking(const ElfFile& file);
 
 // An ELF file with those sections of the file `fd` that source lines need, none of them compressed,
-// in TMPDIR, /var/tmp or /tmp. `progress` is told bytes of all. Errors: kUnsupported (no zlib,
-// another compression), kBadFormat (damaged), kIo (no room).
+// in TMPDIR, /var/tmp or /tmp. `progress` is told bytes of all, and may throw. Errors: kUnsupported
+// (no zlib, another compression), kBadFormat (damaged), kIo (no room).
 StatusOr<UniqueFd> UnpackDebugSections(
     int fd, const std::string& path,
     const std::function<void(uint64_t done, uint64_t total)>& progress);

@@ -23,10 +23,9 @@ PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
     : reader_(*reader),
       options_(options),
       order_(reader->order_),
-      delivery_(&reader->events_, visitor, &reader->summary_),
+      delivery_(&reader->events_, visitor, &reader->summary_, options),
       window_(reader->source_.get(), reader->data_.offset,
               reader->data_.offset + reader->data_.size) {
-  delivery_.options = options;
   const uint64_t file_size = reader->source_->size().value_or(0);
   all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
 }

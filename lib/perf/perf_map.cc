@@ -18,9 +18,10 @@ bool TakeNumber(std::string_view* line, uint64_t* number) {
 
 }  // namespace
 
-std::vector<JitSymbol> ParsePerfMap(std::string_view text) {
+std::vector<JitSymbol> ParsePerfMap(std::string_view text, CancelCheck* check) {
   std::vector<JitSymbol> symbols;
   while (!text.empty()) {
+    if (check != nullptr) check->Step();
     const size_t end = text.find('\n');
     // The JIT is writing the rest of this one.
     if (end == std::string_view::npos) break;

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/work.h"
+
 namespace hbbp {
 
 struct JitSymbol {
@@ -19,7 +21,8 @@ struct JitSymbol {
 };
 
 // In the order of the file, views into `text`. What is no such line is left out.
-std::vector<JitSymbol> ParsePerfMap(std::string_view text);
+// With `check`, throws WorkCancelled if it is called off.
+std::vector<JitSymbol> ParsePerfMap(std::string_view text, CancelCheck* check = nullptr);
 
 }  // namespace hbbp
 

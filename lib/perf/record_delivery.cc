@@ -6,6 +6,12 @@
 
 namespace hbbp {
 
+void LimitWaiting(CountedMemory* memory, DeliveryOptions* options) {
+  options->memory = memory;
+  if (memory->most() == 0) return;
+  options->max_waiting_bytes = std::min(options->max_waiting_bytes, memory->most() / 4);
+}
+
 void RecordDelivery::Take(std::span<const uint8_t> record, uint64_t offset) {
   const bool is_sample = HeaderOf(record, order_).type == PERF_RECORD_SAMPLE;
   const PerfEvent* event = is_sample ? events_.OfSample(record) : events_.OfOther(record);
@@ -23,8 +29,16 @@ void RecordDelivery::TakeOther(std::span<const uint8_t> bytes, uint64_t time_ns)
 
 void RecordDelivery::Wait(std::span<const uint8_t> bytes, uint64_t time_ns, const PerfEvent* event,
                           uint64_t offset) {
-  queue_.Push(bytes, time_ns, event, offset);
-  if (queue_.bytes() > options.max_waiting_bytes) FlushUpTo(queue_.MedianTime());
+  if (!HasMemoryFor([&] { queue_.Push(bytes, time_ns, event, offset); })) {
+    FlushUpTo(UINT64_MAX);
+    queue_.Shrink();
+    RecordQueue::Entry entry;
+    entry.time = time_ns;
+    entry.event = event;
+    entry.offset = offset;
+    return DeliverInOrder(bytes, entry);
+  }
+  if (queue_.bytes() > options_.max_waiting_bytes) FlushUpTo(queue_.MedianTime());
 }
 
 void RecordDelivery::FinishRound() {

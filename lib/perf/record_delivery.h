@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory_resource>
 #include <span>
 
+#include "base/counted_memory.h"
 #include "perf/perf_data_event.h"
 #include "perf/perf_data_summary.h"
 #include "perf/perf_data_visitor.h"
@@ -28,7 +30,12 @@ struct DeliveryOptions {
   Order order = Order::kByTime;
   // Of waiting records. Where there are more, the earlier half is delivered.
   uint64_t max_waiting_bytes = 256 << 20;
+  // For them. Where there is none, all that waits is delivered.
+  std::pmr::memory_resource* memory = std::pmr::new_delete_resource();
 };
+
+// Records that wait are in `memory`, and take a quarter of it at most.
+void LimitWaiting(CountedMemory* memory, DeliveryOptions* options);
 
 class RecordDelivery {
  public:
@@ -36,10 +43,15 @@ class RecordDelivery {
   static constexpr uint64_t kNoTime = UINT64_MAX;
 
   // All must outlive the delivery. `summary` is told what was skipped or dropped.
-  RecordDelivery(const EventTable* events, PerfDataVisitor* visitor, PerfDataSummary* summary)
-      : events_(*events), order_(events->order()), visitor_(*visitor), summary_(*summary) {}
+  RecordDelivery(const EventTable* events, PerfDataVisitor* visitor, PerfDataSummary* summary,
+                 const DeliveryOptions& options)
+      : options_(options),
+        events_(*events),
+        order_(events->order()),
+        visitor_(*visitor),
+        summary_(*summary),
+        queue_(options.memory) {}
 
-  DeliveryOptions options;
   // Is given what TakeOther was.
   std::function<void(std::span<const uint8_t>)> on_other;
 
@@ -49,7 +61,7 @@ class RecordDelivery {
 
   // Must what happened then wait for what was earlier?
   bool Waits(uint64_t time_ns) const {
-    return options.order == DeliveryOptions::Order::kByTime && time_ns != 0 && time_ns != kNoTime;
+    return options_.order == DeliveryOptions::Order::kByTime && time_ns != 0 && time_ns != kNoTime;
   }
   // Something else that has its place in time. Precondition: Waits(time_ns).
   void TakeOther(std::span<const uint8_t> bytes, uint64_t time_ns);
@@ -59,6 +71,8 @@ class RecordDelivery {
   void FlushUpTo(uint64_t time_ns);
 
   size_t waiting() const { return queue_.size(); }
+  // Gives back memory that is not needed now.
+  void Shrink() { queue_.Shrink(); }
 
   // Counts a record that cannot be used.
   void Drop(std::span<const uint8_t> record, uint64_t offset, const char* why);
@@ -70,6 +84,7 @@ class RecordDelivery {
   void Deliver(std::span<const uint8_t> record, const PerfEvent& event, uint64_t offset);
   bool Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event);
 
+  const DeliveryOptions options_;
   const EventTable& events_;
   const ByteOrder order_;
   PerfDataVisitor& visitor_;

@@ -1,7 +1,10 @@
 #include "perf/record_queue.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
+
+#include "base/counted_memory.h"
 
 namespace hbbp {
 namespace {
@@ -14,8 +17,14 @@ constexpr auto kIsEarlier = [](const RecordQueue::Entry& a, const RecordQueue::E
 
 void RecordQueue::Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
                        uint64_t offset) {
-  entries_.push_back({time, bytes_.size(), static_cast<uint32_t>(record.size()), event, offset});
-  bytes_.insert(bytes_.end(), record.begin(), record.end());
+  const size_t position = bytes_.size();
+  bytes_.Append(record);
+  try {
+    entries_.push_back({time, position, static_cast<uint32_t>(record.size()), event, offset});
+  } catch (const std::bad_alloc&) {
+    bytes_.Truncate(position);
+    throw;
+  }
   latest_ = std::max(latest_, time);
 }
 
@@ -51,18 +60,28 @@ void RecordQueue::Sort() {
 
 void RecordQueue::Drop(size_t count) {
   if (count == 0) return;
-  std::vector<uint8_t> kept;
   entries_.erase(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(count));
+  if (entries_.empty()) {
+    bytes_.Truncate(0);
+    return;
+  }
+  size_t needed = 0;
+  for (const Entry& entry : entries_) needed += entry.size;
+  ByteBuffer kept(&memory_);
+  // Without memory for that, what was dropped stays until there is some, or nothing waits.
+  if (!HasMemoryFor([&] { kept.Reserve(needed); })) return;
   for (Entry& entry : entries_) {
-    const auto first = bytes_.begin() + static_cast<std::ptrdiff_t>(entry.position);
+    const std::span<const uint8_t> record(bytes_.data() + entry.position, entry.size);
     entry.position = kept.size();
-    kept.insert(kept.end(), first, first + entry.size);
+    kept.Append(record);
   }
-  if (kept.empty()) {
-    bytes_.clear();
-  } else {
-    bytes_ = std::move(kept);
-  }
+  bytes_.Swap(&kept);
+}
+
+void RecordQueue::Shrink() {
+  if (!entries_.empty()) return;
+  bytes_.Release();
+  entries_.shrink_to_fit();
 }
 
 }  // namespace hbbp

@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
+
+#include "base/byte_buffer.h"
 
 namespace hbbp {
 
@@ -21,6 +24,10 @@ class RecordQueue {
     uint64_t offset = 0;  // in the recording
   };
 
+  explicit RecordQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : memory_(*memory), bytes_(memory), entries_(memory) {}
+
+  // Without memory for it nothing changes, and std::bad_alloc is thrown.
   void Push(std::span<const uint8_t> record, uint64_t time, const PerfEvent* event,
             uint64_t offset);
 
@@ -30,6 +37,9 @@ class RecordQueue {
   uint64_t latest() const { return latest_; }
   // Half of the records are not later.
   uint64_t MedianTime() const;
+
+  // Keeps no memory if it is empty.
+  void Shrink();
 
   // Calls `visit(record, entry)` with the records up to `limit`, oldest first, and drops them.
   // Records of the same time keep their order.
@@ -48,8 +58,9 @@ class RecordQueue {
   void Sort();
   void Drop(size_t count);
 
-  std::vector<uint8_t> bytes_;
-  std::vector<Entry> entries_;
+  std::pmr::memory_resource& memory_;
+  ByteBuffer bytes_;
+  std::pmr::vector<Entry> entries_;
   uint64_t latest_ = 0;
 };
 

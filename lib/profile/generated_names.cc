@@ -34,12 +34,15 @@ bool IsUnnamed(const ModuleRecord& module) {
 }
 
 // Addresses that something was counted at, sorted.
-std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module) {
+std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module,
+                                       CancelCheck* check) {
   std::vector<uint64_t> addresses;
   for (const IpCount& count : data.counts) {
+    check->Step();
     if (count.module == module) addresses.push_back(count.offset);
   }
   for (const BranchCount& branch : data.branches) {
+    check->Step();
     if (branch.from_module == module) addresses.push_back(branch.from);
     if (branch.to_module == module) addresses.push_back(branch.to);
   }
@@ -89,7 +92,8 @@ bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
 }
 
 void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
-                 const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+                 const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
+                 std::string* problem) {
   StatusOr<UniqueFd> file = OpenOwnFile(path);
   if (!file.ok()) return;
   StatusOr<JitDumpReader> reader = JitDumpReader::FromFd(*std::move(file), path);
@@ -98,6 +102,7 @@ void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses
     return;
   }
   while (const std::optional<JitCode> code = reader->Next()) {
+    check->Look();
     if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
         AgreesWithCopies(copies, code->address, code->bytes)) {
       Add(code->address,
@@ -123,14 +128,16 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
 }
 
 void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
-                const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+                const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
+                std::string* problem) {
   const StatusOr<std::string> text = ReadOwnTextFile(path, kMostMapBytes);
   if (!text.ok()) {
     if (text.status().code() == StatusCode::kBadFormat) *problem = text.status().message();
     return;
   }
-  const std::vector<JitSymbol> symbols = ParsePerfMap(*text);
+  const std::vector<JitSymbol> symbols = ParsePerfMap(*text, check);
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
+    check->Step();
     if (symbol->size > kMostFunctionBytes || !HasAnyOf(addresses, symbol->address, symbol->size)) {
       continue;
     }
@@ -177,27 +184,33 @@ std::string PathOfPerfMap(pid_t pid) {
   return "/tmp/perf-" + number + ".map";
 }
 
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data) {
+std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
+                              CancelCheck* check) {
+  CancelCheck unchecked(nullptr);
+  if (check == nullptr) check = &unchecked;
   std::string problem;
   for (uint32_t i = 0; i < data->modules.size(); ++i) {
     ModuleRecord& module = data->modules[i];
     if (!IsUnnamed(module)) continue;
-    const std::vector<uint64_t> addresses = CountedAddresses(*data, i);
+    const std::vector<uint64_t> addresses = CountedAddresses(*data, i, check);
     Functions functions;
     for (const std::string& dump : files.dumps) {
-      AddFromDump(dump, addresses, module.chunks, &functions, &problem);
+      AddFromDump(dump, addresses, module.chunks, check, &functions, &problem);
     }
-    AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
+    AddFromMap(pid, files.map, addresses, module.chunks, check, &functions, &problem);
     if (!functions.empty()) Cut(std::move(functions), &module.chunks);
   }
   return problem;
 }
 
 StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,
-                                                      const ProfileData& data, uint32_t module) {
+                                                      const ProfileData& data, uint32_t module,
+                                                      CancelCheck* check) {
+  CancelCheck unchecked(nullptr);
+  if (check == nullptr) check = &unchecked;
   HBBP_ASSIGN_OR_RETURN(const std::string text, ReadOwnTextFile(map, kMostMapBytes));
-  const std::vector<uint64_t> addresses = CountedAddresses(data, module);
-  const std::vector<JitSymbol> symbols = ParsePerfMap(text);
+  const std::vector<uint64_t> addresses = CountedAddresses(data, module, check);
+  const std::vector<JitSymbol> symbols = ParsePerfMap(text, check);
   std::vector<NamedRange> functions;
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
     if (!HasAnyOf(addresses, symbol->address, symbol->size)) continue;

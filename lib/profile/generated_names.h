@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/work.h"
 #include "image/named_range.h"
 #include "profile/profile_data.h"
 
@@ -30,14 +31,17 @@ std::string PathOfPerfMap(pid_t pid);
 // Cuts what was copied around counts of `data` into functions with names; of a function of which a
 // part was copied only, the rest comes from the jitdump, or is read out of the memory of `pid`
 // (0: the calling process). Files that are not there, or not of this user, are left out. Returns
-// what is wrong with one of them; empty: nothing.
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data);
+// what is wrong with one of them; empty: nothing. Throws WorkCancelled if `check` is called off.
+std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
+                              CancelCheck* check = nullptr);
 
 // The functions of a perf map that something was counted in, by address and without overlaps; of
 // several at an address the last. For a module of ModuleKind::kAnonymous whose code is not known.
-// kNotFound if there is no such file, kPermission if it is somebody else's.
+// kNotFound if there is no such file, kPermission if it is somebody else's. Throws WorkCancelled
+// if `check` is called off.
 StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,
-                                                      const ProfileData& data, uint32_t module);
+                                                      const ProfileData& data, uint32_t module,
+                                                      CancelCheck* check = nullptr);
 
 }  // namespace hbbp
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,10 +16,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/counted_memory.h"
+#include "base/work.h"
 #include "profile/address_space.h"
 #include "profile/branch_table.h"
 #include "profile/generated_code.h"
 #include "profile/ip_table.h"
+#include "profile/memory_use.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
 
@@ -36,15 +40,21 @@ struct ImportOptions {
 
 // One thread at a time. What happened is told in the order of time, as far as it is known; times
 // are of one clock, or all 0.
+//
+// Counts are in `memory`, what else may become large is charged to it. As that fills up, tables are
+// folded and slices become wider; where it is used up, samples and mappings are dropped, and
+// counted.
 class Importer {
  public:
   static constexpr uint32_t kKernelPid = UINT32_MAX;
 
-  explicit Importer(ImportOptions options = {});
+  // `memory` NULL: as much as there is.
+  explicit Importer(ImportOptions options = {}, CountedMemory* memory = nullptr);
 
   // Returns its index.
   uint32_t AddSource(SourceRecord source);
   SourceRecord& source(uint32_t index) { return data_.sources[index]; }
+  size_t source_count() const { return data_.sources.size(); }
 
   // Of `pid`, kKernelPid for what the kernel has.
   void AddMapping(uint32_t pid, const MappingEvent& mapping);
@@ -68,7 +78,7 @@ class Importer {
   // Where a file of the recorded machine is here.
   std::string LocalPath(const std::string& path) const;
 
-  // Where the sample is; nothing if it is unmapped.
+  // Where the sample is; nothing if it is unmapped, or was dropped.
   struct SamplePlace {
     uint32_t thread, module;
     uint64_t offset;  // as IpCount::offset
@@ -86,14 +96,32 @@ class Importer {
   // Of pieces of code that were counted by address only, because there were too many.
   uint64_t dropped_code() const { return dropped_code_; }
 
-  // All that was told so far, sorted.
-  ProfileData Snapshot() const;
+  // Repeats of a burst are as many samples. The counter "no-memory" has those of a source.
+  const MemoryLosses& dropped() const { return dropped_; }
+  CountedMemory* memory() const { return memory_; }
+  // How often memory was given back that could be done without.
+  uint64_t compactions() const { return compactions_; }
+  bool has_widened_slices() const { return has_widened_slices_; }
+  uint64_t slice_width_ns() const { return slice_clock_.slices().width_ns; }
+
+  // All that was told so far, sorted. With `check`, throws WorkCancelled if it is called off.
+  ProfileData Snapshot(CancelCheck* check = nullptr) const;
   // The same, but nothing may be added after.
   ProfileData Finish();
 
  private:
-  struct CountedSpace : AddressSpace {
+  struct CountedSpace {
+    // Without memory for it, std::bad_alloc is thrown.
+    explicit CountedSpace(CountedMemory* memory) : charge(memory) { charge.Add(kIntervalBytes); }
+    CountedSpace(const CountedSpace& from, CountedMemory* memory) : CountedSpace(memory) {
+      charge.Add(kIntervalBytes * from.addresses.intervals());
+      addresses = from.addresses;
+      counted = addresses.intervals();
+    }
+
+    AddressSpace addresses;
     uint64_t counted = 0;  // of intervals_, what it is the reason for
+    MemoryCharge charge;
   };
   struct Process {
     // Shared with the parent until one of the two maps something.
@@ -109,6 +137,13 @@ class Importer {
     uint64_t distance = 0;  // of a place from its address
   };
 
+  template <typename Body>
+  void CountOrDrop(uint32_t source, uint64_t samples, Body&& count);
+  template <typename Body>
+  void MapOrDrop(Body&& map);
+  void KeepMemory();
+  void Compact();
+  bool WidenSlices();
   Process& ProcessFor(uint32_t pid);
   // Nothing if there is no room for more.
   Process* ProcessToMapInto(uint32_t pid);
@@ -116,14 +151,25 @@ class Importer {
   void Forget(Process* process);
   uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
+  void MapCode(uint32_t pid, const MappingEvent& mapping, std::span<const uint8_t> bytes,
+               const std::string& name, CodeLines lines);
   uint64_t PlaceOf(const Process& process, uint64_t address, uint64_t time_ns);
+  void CountBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats);
   uint32_t SliceAt(uint64_t time_ns);
   void BoundSlices();
   void JoinSlices();
   void FoldBranches(uint32_t source);
-  void AddCountsTo(ProfileData* data) const;
+  void AddCountsTo(ProfileData* data, CancelCheck* check) const;
 
   const ImportOptions options_;
+  const std::unique_ptr<CountedMemory> own_memory_;
+  CountedMemory* const memory_;
+  MemoryCharge charge_;
+  MemoryLosses dropped_;
+  uint64_t keep_above_;            // bytes that are used; less needs no thought
+  uint64_t compact_again_at_ = 0;  // of dropped_.samples
+  uint64_t compactions_ = 0;
+  bool has_widened_slices_ = false;
   ProfileData data_;
   std::map<uint32_t, Process> processes_;
   uint64_t generation_ = 1;          // of what is mapped anywhere
@@ -139,13 +185,17 @@ class Importer {
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;
   IpTable ip_table_;
-  // Of places; with slices each has one, and what was counted in others is in data_.branches.
+  // Of places; with slices each has one, and what was counted in others is in branches_.
   struct SourceTable {
+    explicit SourceTable(CountedMemory* memory) : table(memory) {}
+
     BranchTable table;
     uint32_t slice = kNoSlice;
+    uint64_t dropped = 0;  // samples of the source
   };
   SliceClock slice_clock_;
   std::vector<SourceTable> branch_tables_;  // by source
+  std::pmr::vector<BranchCount> branches_;  // the first part is sorted
   size_t sorted_branches_ = 0;
   std::vector<TakenBranchSample> placed_;
   uint64_t burst_number_ = 0;

@@ -68,9 +68,10 @@ size_t IpTable::BytesWithoutSlices() const {
   return BytesOf(keys.size());
 }
 
-void IpTable::AppendTo(std::vector<IpCount>* counts) const {
+void IpTable::AppendTo(std::vector<IpCount>* counts, CancelCheck* check) const {
   counts->reserve(counts->size() + sums_.size());
   for (const auto& [key, sum] : sums_) {
+    if (check != nullptr) check->Step();
     IpCount count;
     count.source = key.source;
     count.thread = key.thread;

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/work.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -40,8 +41,8 @@ class IpTable {
   // Slices 2 i and 2 i + 1 become slice i. Gets by without memory.
   void JoinSlices();
 
-  // In no order.
-  void AppendTo(std::vector<IpCount>* counts) const;
+  // In no order. With `check`, throws WorkCancelled if it is called off.
+  void AppendTo(std::vector<IpCount>* counts, CancelCheck* check = nullptr) const;
 
  private:
   struct KeyHash {

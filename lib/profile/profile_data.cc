@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/counted_memory.h"
 #include "estimate/random_bits.h"
 
 namespace hbbp {
@@ -48,12 +49,26 @@ void AddTo(IbsLine* sum, const IbsLine& more) {
   sum->miss_cycles += more.miss_cycles;
 }
 
-template <typename Counted>
-void SortAndAdd(std::vector<Counted>* counts) {
-  std::sort(counts->begin(), counts->end(),
-            [](const Counted& a, const Counted& b) { return KeyOf(a) < KeyOf(b); });
+constexpr auto kIsBefore = [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); };
+
+// Calls body(is_before, step), where both look at `check` if there is one.
+template <typename Body>
+void WithCheck(CancelCheck* check, Body&& body) {
+  if (check == nullptr) return body(kIsBefore, [] {});
+  body(
+      [check](const auto& a, const auto& b) {
+        check->Step();
+        return kIsBefore(a, b);
+      },
+      [check] { check->Step(); });
+}
+
+template <typename Counted, typename IsBefore, typename Step>
+void SortAndAdd(std::vector<Counted>* counts, IsBefore is_before, Step step) {
+  std::sort(counts->begin(), counts->end(), is_before);
   size_t kept = 0;
   for (const Counted& count : *counts) {
+    step();
     if (kept > 0 && KeyOf((*counts)[kept - 1]) == KeyOf(count)) {
       AddTo(&(*counts)[kept - 1], count);
     } else {
@@ -63,29 +78,33 @@ void SortAndAdd(std::vector<Counted>* counts) {
   counts->resize(kept);
 }
 
-bool IsBefore(const BranchCount& a, const BranchCount& b) { return KeyOf(a) < KeyOf(b); }
+template <typename Counted>
+void SortAndAdd(std::vector<Counted>* counts, CancelCheck* check) {
+  WithCheck(check, [counts](auto is_before, auto step) { SortAndAdd(counts, is_before, step); });
+}
 
-template <typename Branches>
-void SortWithSortedHead(Branches* branches) {
-  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), IsBefore);
+template <typename Branches, typename IsBefore>
+void SortWithSortedHead(Branches* branches, IsBefore is_before) {
+  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), is_before);
   if (tail == branches->end()) return;
   Branches merged(branches->get_allocator());
   try {
     merged.reserve(branches->size());
   } catch (const std::bad_alloc&) {
-    std::sort(branches->begin(), branches->end(), IsBefore);
+    std::sort(branches->begin(), branches->end(), is_before);
     return;
   }
-  std::sort(tail, branches->end(), IsBefore);
-  std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged), IsBefore);
+  std::sort(tail, branches->end(), is_before);
+  std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged), is_before);
   *branches = std::move(merged);
 }
 
-template <typename Branches>
-void NormalizeBranches(Branches* branches) {
-  SortWithSortedHead(branches);
+template <typename Branches, typename IsBefore, typename Step>
+void NormalizeBranches(Branches* branches, IsBefore is_before, Step step) {
+  SortWithSortedHead(branches, is_before);
   size_t kept = 0;
   for (size_t i = 0; i < branches->size(); ++i) {
+    step();
     const BranchCount& branch = (*branches)[i];
     if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
       BranchCount& sum = (*branches)[kept - 1];
@@ -119,13 +138,38 @@ uint64_t SeedOf(const IpCount& count) {
       .Next();
 }
 
-void Normalize(std::vector<IpCount>* counts) { SortAndAdd(counts); }
-void Normalize(std::vector<IbsCount>* counts) { SortAndAdd(counts); }
-void Normalize(std::vector<IbsBucket>* buckets) { SortAndAdd(buckets); }
-void Normalize(std::vector<IbsLine>* lines) { SortAndAdd(lines); }
+void Normalize(std::vector<IpCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
+void Normalize(std::vector<IbsCount>* counts, CancelCheck* check) { SortAndAdd(counts, check); }
+void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check) { SortAndAdd(buckets, check); }
+void Normalize(std::vector<IbsLine>* lines, CancelCheck* check) { SortAndAdd(lines, check); }
 
-void Normalize(std::vector<BranchCount>* branches) { NormalizeBranches(branches); }
-void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches); }
+void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
+  WithCheck(check, [branches](auto is_before, auto step) {
+    NormalizeBranches(branches, is_before, step);
+  });
+}
+void Normalize(std::pmr::vector<BranchCount>* branches) {
+  NormalizeBranches(branches, kIsBefore, [] {});
+}
+
+void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches) {
+  const size_t needed = branches->size() + more;
+  if (needed <= branches->capacity()) return;
+  const size_t twice = 2 * branches->capacity();
+  if (needed < twice && HasMemoryFor([&] { branches->reserve(twice); })) return;
+  branches->reserve(needed);
+}
+
+void CopyInSteps(std::span<const BranchCount> from, CancelCheck* check,
+                 std::vector<BranchCount>* to) {
+  constexpr size_t kStep = 16384;
+  to->reserve(to->size() + from.size());
+  for (size_t done = 0; done < from.size(); done += kStep) {
+    if (check != nullptr) check->Look();
+    const auto part = from.subspan(done, std::min(kStep, from.size() - done));
+    to->insert(to->end(), part.begin(), part.end());
+  }
+}
 
 size_t CountWithoutSlices(std::span<const BranchCount> branches) {
   size_t count = branches.empty() ? 0 : 1;

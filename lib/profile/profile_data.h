@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "base/work.h"
 #include "estimate/stream_estimator.h"
 #include "image/code_lines.h"
 #include "image/named_range.h"
@@ -183,18 +184,26 @@ struct ProfileData {
   std::vector<IbsLine> ibs_lines;      // sorted by address, source, thread
 };
 
-// Sorts `counts` and adds up those that agree in everything but their numbers.
-void Normalize(std::vector<IpCount>* counts);
+// Sorts `counts` and adds up those that agree in everything but their numbers. If `check` throws,
+// what they are then is not known.
+void Normalize(std::vector<IpCount>* counts, CancelCheck* check = nullptr);
 // The same; takes time for what was added behind those that are sorted.
-void Normalize(std::vector<BranchCount>* branches);
+void Normalize(std::vector<BranchCount>* branches, CancelCheck* check = nullptr);
 // The same; gets by without memory, but then takes longer.
 void Normalize(std::pmr::vector<BranchCount>* branches);
 // How many there would be if slices were not told apart; `branches` are sorted.
 size_t CountWithoutSlices(std::span<const BranchCount> branches);
 
-void Normalize(std::vector<IbsCount>* counts);
-void Normalize(std::vector<IbsBucket>* buckets);
-void Normalize(std::vector<IbsLine>* lines);
+void Normalize(std::vector<IbsCount>* counts, CancelCheck* check = nullptr);
+void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check = nullptr);
+void Normalize(std::vector<IbsLine>* lines, CancelCheck* check = nullptr);
+
+// Room for so many more, twice as much as there was if there is memory for that. Throws
+// std::bad_alloc, and changes nothing then.
+void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches);
+// Appends `from` to `to`; with `check`, throws WorkCancelled if it is called off.
+void CopyInSteps(std::span<const BranchCount> from, CancelCheck* check,
+                 std::vector<BranchCount>* to);
 
 // Numbers add up, counters by name; modes and rungs that differ are listed one after the other.
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum);

@@ -18,10 +18,6 @@
 namespace hbbp {
 namespace {
 
-// What records and nodes of maps take besides their text, about.
-constexpr uint64_t kModuleBytes = 512;
-constexpr uint64_t kThreadBytes = 256;
-constexpr uint64_t kIntervalBytes = 128;
 // That a look at copied pages may add.
 constexpr uint64_t kPagesAhead = 3;
 constexpr std::string_view kDeleted = " (deleted)";
@@ -58,6 +54,8 @@ Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       memory_(memory != nullptr ? memory : own_memory_.get()),
       given_memory_(memory),
+      charge_(memory_),
+      page_charge_(memory_),
       slice_clock_(slice_ns),
       copied_pages_(pid),
       ip_table_(memory_),
@@ -65,13 +63,6 @@ Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
       bursts_(memory_),
       table_(memory_),
       branches_(memory_) {}
-
-Recorder::~Recorder() { memory_->SubtractOthers(charged_); }
-
-void Recorder::Charge(uint64_t bytes) {
-  memory_->AddOthers(bytes);
-  charged_ += bytes;
-}
 
 // Counts one sample. Compacting once may make room.
 template <typename Body>
@@ -83,7 +74,7 @@ void Recorder::CountOrDrop(Body&& count) {
     (void)WidenSlices();
     if (HasMemoryFor(count)) return;
   }
-  ++dropped_;
+  ++dropped_.samples;
 }
 
 void Recorder::Compact() {
@@ -149,7 +140,7 @@ void Recorder::AddCurrentMappings(uint64_t time_ns) {
 }
 
 void Recorder::OnMapping(MappingEvent mapping) {
-  if (!HasMemoryFor([&] { AddMapping(std::move(mapping)); })) ++dropped_mappings_;
+  if (!HasMemoryFor([&] { AddMapping(std::move(mapping)); })) ++dropped_.mappings;
 }
 
 void Recorder::AddMapping(MappingEvent mapping) {
@@ -193,13 +184,13 @@ void Recorder::Place(const MappingEvent& mapping, const AddressSpace::Placement&
   if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement)) {
     NoteReplacement(mapping.time_ns);
   }
-  Charge(kIntervalBytes);
+  charge_.Add(kIntervalBytes);
   address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
 }
 
 bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                        const std::string& name, uint64_t time_ns) {
-  Charge(kModuleBytes + bytes.size());
+  charge_.Add(kModuleBytes + bytes.size());
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
   const auto module = generated_code_.Add(pid, address.value, bytes, name, {}, &data_.modules);
   if (module_states_.size() < data_.modules.size()) {
@@ -231,7 +222,7 @@ uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   const auto key = std::tuple(mapping.path, mapping.device, mapping.inode, mapping.build_id);
   auto known = modules_.find(key);
   if (known != modules_.end()) return known->second;
-  Charge(kModuleBytes + 3 * mapping.path.size());
+  charge_.Add(kModuleBytes + 3 * mapping.path.size());
   const auto index = static_cast<uint32_t>(data_.modules.size());
   ModuleRecord record;
   record.kind = ModuleKind::kFile;
@@ -265,7 +256,7 @@ uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
 uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
   const auto known = threads_.find({pid, tid});
   if (known != threads_.end()) return known->second;
-  Charge(kThreadBytes);
+  charge_.Add(kThreadBytes);
   auto [place, added] =
       threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
   if (added) {
@@ -350,11 +341,7 @@ bool Recorder::CaptureCode(uint32_t module, RuntimeAddress address, uint64_t tim
   }
   if (module_states_[module].has_given_code) return false;
   has_generated_code_ = true;
-  const uint64_t page_bytes = copied_pages_.bytes() + kPagesAhead * CopiedPages::kPageBytes;
-  if (page_bytes > charged_page_bytes_) {
-    Charge(page_bytes - charged_page_bytes_);
-    charged_page_bytes_ = page_bytes;
-  }
+  page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * CopiedPages::kPageBytes);
   const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
   if (!begun) return false;
   MappingEvent mapping;
@@ -386,16 +373,19 @@ void Recorder::Identify(uint32_t module) {
   }
 }
 
-ProfileData Recorder::Snapshot() {
-  FoldBranches();
-  Normalize(&branches_);
-  sorted_branches_ = branches_.size();
+ProfileData Recorder::Snapshot(CancelCheck* check) {
+  AppendTable(check);
   ProfileData snapshot = data_;
+  CopyInSteps(branches_, check, &snapshot.branches);
+  Normalize(&snapshot.branches, check);
+  if (sorted_branches_ != branches_.size()) {
+    branches_.assign(snapshot.branches.begin(), snapshot.branches.end());
+    sorted_branches_ = branches_.size();
+  }
   for (const CopiedPages::Copy& copy : copied_pages_.Copies()) {
     std::vector<CodeChunk>& chunks = snapshot.modules[GeneratedModule(copy.generation)].chunks;
     chunks.push_back({copy.address, *copy.bytes});
   }
-  snapshot.branches.assign(branches_.begin(), branches_.end());
   snapshot.slices = slice_clock_.slices();
   for (size_t i = 0; i < snapshot.sources.size(); ++i) {
     TraceStatistics own;
@@ -403,8 +393,8 @@ ProfileData Recorder::Snapshot() {
     AddCounter("short-bursts", source_states_[i].short_bursts, &own.counters);
     AddTraceStatistics(own, &snapshot.sources[i].trace);
   }
-  ip_table_.AppendTo(&snapshot.counts);
-  Normalize(&snapshot.counts);
+  ip_table_.AppendTo(&snapshot.counts, check);
+  Normalize(&snapshot.counts, check);
   for (ModuleRecord& module : snapshot.modules) {
     std::sort(module.chunks.begin(), module.chunks.end(),
               [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <memory_resource>
-#include <new>
 #include <set>
 #include <span>
 #include <string>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "base/counted_memory.h"
+#include "base/work.h"
 #include "profile/address_space.h"
 #include "profile/branch_count_of.h"
 #include "profile/branch_table.h"
@@ -25,6 +25,7 @@
 #include "profile/copied_pages.h"
 #include "profile/generated_code.h"
 #include "profile/ip_table.h"
+#include "profile/memory_use.h"
 #include "profile/profile_data.h"
 #include "samples/samples.h"
 
@@ -38,7 +39,6 @@ class Recorder : public SampleSink {
  public:
   // Process 0: the calling one. Slices 0: none are kept. Memory NULL: as much as there is.
   explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0, CountedMemory* memory = nullptr);
-  ~Recorder() override;
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
@@ -74,10 +74,10 @@ class Recorder : public SampleSink {
   // SampleSink. Samples wait until the drain is complete, since the mapping that they belong to
   // may still be in another CPU's buffer.
   void OnSample(const IpSample& sample) override {
-    if (!HasMemoryFor([&] { waiting_.push_back(sample); })) ++dropped_;
+    if (!HasMemoryFor([&] { waiting_.push_back(sample); })) ++dropped_.samples;
   }
   void OnBurst(const BurstSample& burst) override {
-    if (!HasMemoryFor([&] { bursts_.Add(burst); })) ++dropped_;
+    if (!HasMemoryFor([&] { bursts_.Add(burst); })) ++dropped_.samples;
   }
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
   void OnMapping(MappingEvent mapping) override;
@@ -96,9 +96,8 @@ class Recorder : public SampleSink {
   // IP samples and bursts.
   uint64_t samples() const { return samples_ + waiting_.size() + bursts_.size(); }
 
-  // Samples and bursts that there was no memory for, and mappings, whose samples are unmapped.
-  uint64_t dropped() const { return dropped_; }
-  uint64_t dropped_mappings() const { return dropped_mappings_; }
+  // Samples are bursts as well.
+  const MemoryLosses& dropped() const { return dropped_; }
 
   // Gives back the memory that it can do without.
   void Compact();
@@ -107,8 +106,8 @@ class Recorder : public SampleSink {
   bool has_widened_slices() const { return has_widened_slices_; }
   uint64_t slice_width_ns() const { return slice_clock_.slices().width_ns; }
 
-  // The counts so far, sorted.
-  ProfileData Snapshot();
+  // The counts so far, sorted. With `check`, throws WorkCancelled if it is called off.
+  ProfileData Snapshot(CancelCheck* check = nullptr);
 
   void Clear();
 
@@ -128,17 +127,7 @@ class Recorder : public SampleSink {
   };
 
   template <typename Body>
-  static bool HasMemoryFor(Body&& body) {
-    try {
-      body();
-      return true;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
-  }
-  template <typename Body>
   void CountOrDrop(Body&& count);
-  void Charge(uint64_t bytes);
   void AddMapping(MappingEvent mapping);
 
   uint32_t IndexOf(SourceRecord source);
@@ -158,6 +147,7 @@ class Recorder : public SampleSink {
   bool CaptureCode(uint32_t module, RuntimeAddress address, uint64_t time_ns);
   CodeLocation Locate(uint64_t address);
   void FoldBranches();
+  void AppendTable(CancelCheck* check);
   uint32_t SliceAt(uint64_t time_ns) {
     return slice_clock_.is_on() ? FindSlice(time_ns) : kNoSlice;
   }
@@ -172,10 +162,9 @@ class Recorder : public SampleSink {
   std::unique_ptr<CountedMemory> own_memory_;
   CountedMemory* const memory_;
   CountedMemory* const given_memory_;
-  uint64_t charged_ = 0;
-  uint64_t charged_page_bytes_ = 0;  // of them, for copied pages
-  uint64_t dropped_ = 0;
-  uint64_t dropped_mappings_ = 0;
+  MemoryCharge charge_;
+  MemoryCharge page_charge_;
+  MemoryLosses dropped_;
   bool has_widened_slices_ = false;
   bool has_compacted_ = false;  // since this settling began
   SliceClock slice_clock_;

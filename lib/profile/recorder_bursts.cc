@@ -112,18 +112,21 @@ CodeLocation Recorder::Locate(uint64_t address) {
 }
 
 void Recorder::FoldBranches() {
+  AppendTable(nullptr);
+  if (branches_.size() - sorted_branches_ > kFewBranches + sorted_branches_ / 2) {
+    Normalize(&branches_);
+    sorted_branches_ = branches_.size();
+  }
+}
+
+void Recorder::AppendTable(CancelCheck* check) {
   if (table_.entries().empty()) return;
   // Either all of the table is folded or nothing.
-  const size_t needed = branches_.size() + table_.entries().size();
-  if (needed > branches_.capacity()) {
-    const size_t twice = 2 * branches_.capacity();
-    const bool has_grown =
-        needed < twice && HasMemoryFor([this, twice] { branches_.reserve(twice); });
-    if (!has_grown) branches_.reserve(needed);
-  }
+  MakeRoomFor(table_.entries().size(), &branches_);
   const size_t known = branches_.size();
   try {
     for (const BranchTable::Entry& entry : table_.entries()) {
+      if (check != nullptr) check->Step();
       branches_.push_back(BranchCountOf(entry, table_source_,
                                         [this](uint64_t address) { return Locate(address); }));
       branches_.back().slice = table_slice_;
@@ -135,10 +138,6 @@ void Recorder::FoldBranches() {
   table_.Clear();
   table_last_ns_ = 0;
   captured_lately_.clear();
-  if (branches_.size() - sorted_branches_ > kFewBranches + sorted_branches_ / 2) {
-    Normalize(&branches_);
-    sorted_branches_ = branches_.size();
-  }
 }
 
 }  // namespace hbbp

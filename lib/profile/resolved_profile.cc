@@ -163,7 +163,10 @@ void ResolvedProfile::ForgetResolution() const {
 
 void ResolvedProfile::SetOptionsOf(const ResolvedProfile& whole) {
   kernel_files_ = whole.kernel_files_;
-  source_options_ = whole.source_options_;
+  SourceOptions source_options = whole.source_options_;
+  source_options.progress = nullptr;
+  source_options.search.cancel = nullptr;
+  SetSourceOptions(std::move(source_options));
   estimator_options_ = whole.estimator_options_;
 }
 

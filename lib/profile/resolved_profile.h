@@ -131,7 +131,8 @@ class ResolvedProfile {
   // another thread uses this object.
   void SetEstimator(EstimatorOptions options);
 
-  // The three of `whole`, of which this is a part; before anything that resolves.
+  // The three of `whole`, of which this is a part, but neither progress nor flag of its source
+  // options: the host keeps those for the whole. Before anything that resolves.
   void SetOptionsOf(const ResolvedProfile& whole);
 
   // IP samples and bursts.
@@ -288,7 +289,8 @@ class ResolvedProfile {
 
   // Opened once, without a lock that other modules need.
   struct ModuleLines {
-    std::once_flag once;
+    std::mutex mutex;
+    bool was_opened = false;  // not if it was called off
     StatusOr<std::unique_ptr<SourceLines>> lines{std::unique_ptr<SourceLines>()};
   };
   SourceOptions source_options_;

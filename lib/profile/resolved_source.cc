@@ -92,7 +92,9 @@ StatusOr<const SourceLines*> ResolvedProfile::LinesOf(uint32_t module) const {
     std::lock_guard lock(lines_mutex_);
     opened = &lines_[module];
   }
-  std::call_once(opened->once, [&] { opened->lines = OpenLines(module); });
+  std::lock_guard lock(opened->mutex);
+  if (!opened->was_opened) opened->lines = OpenLines(module);
+  opened->was_opened = true;
   if (!opened->lines.ok()) return opened->lines.status();
   return opened->lines->get();
 }

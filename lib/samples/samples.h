@@ -103,6 +103,12 @@ struct BurstSample {
   StackPart stack;
 };
 
+// "a; b"
+inline void AppendNote(const std::string& note, std::string* notes) {
+  if (!notes->empty() && !note.empty()) *notes += "; ";
+  *notes += note;
+}
+
 // By name; those that are not 0.
 using Counters = std::vector<std::pair<std::string, uint64_t>>;
 

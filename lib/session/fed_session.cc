@@ -11,6 +11,7 @@
 #include "perf/perf_abi.h"
 #include "perf/records.h"
 #include "perf/sample_record.h"
+#include "session/cancellable_lock.h"
 #include "session/kernel_name.h"
 #include "session/pmu_types.h"
 
@@ -27,6 +28,12 @@ std::string IdOfThisCpu() {
   return cpu.vendor + "," + std::to_string(cpu.family) + "," + std::to_string(cpu.model);
 }
 
+DeliveryOptions DeliveryOf(const FeedOptions& options, CountedMemory* memory) {
+  DeliveryOptions delivery = options.delivery;
+  LimitWaiting(memory, &delivery);
+  return delivery;
+}
+
 ImportOptions FilesOf(const FeedOptions& options) {
   ImportOptions files = options.files;
   files.is_this_machine = options.host.empty();
@@ -38,12 +45,13 @@ ImportOptions FilesOf(const FeedOptions& options) {
 FedSession::FedSession(const FeedOptions& options)
     : options_(options),
       start_time_ns_(ClockNs(CLOCK_REALTIME)),
+      log_(options.log),
+      memory_(options.allocator, options.max_memory),
       events_(ByteOrder::kNative),
-      importer_(FilesOf(options)),
+      importer_(FilesOf(options), &memory_),
       import_(PerfRecordImport::Create(&events_, &header_, &importer_, EbsMethod::kAuto)),
-      delivery_(&events_, import_.get(), &summary_) {
+      delivery_(&events_, import_.get(), &summary_, DeliveryOf(options, &memory_)) {
   header_.cpu_id = is_this_machine() ? IdOfThisCpu() : options.cpu_id;
-  delivery_.options = options.delivery;
   delivery_.on_other = [this](std::span<const uint8_t> bytes) {
     VisitPacked(bytes, [this](const auto& item) { Deliver(item); });
   };
@@ -61,7 +69,7 @@ StatusOr<uint32_t> FedSession::AddRecordSource(std::span<const uint8_t> attr,
                       "the oldest has %d",
                       attr.size(), PERF_ATTR_SIZE_VER0);
   }
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (is_this_machine() && parsed->type >= PERF_TYPE_MAX && !knows_pmus_) {
     knows_pmus_ = true;
     events_.NamePmus(PmuTypes());
@@ -76,8 +84,7 @@ StatusOr<uint32_t> FedSession::AddRecordSource(std::span<const uint8_t> attr,
                             events_.events().front().name);
   }
   import_->AddSourcesOf(event);
-  sources_.push_back({&event, SourceKind::kNone});
-  return static_cast<uint32_t>(sources_.size() - 1);
+  return EndAdding(std::move(lock), {&event, SourceKind::kNone});
 }
 
 Status FedSession::AddIds(uint32_t source, std::span<const uint64_t> ids) {
@@ -92,15 +99,31 @@ Status FedSession::AddIds(uint32_t source, std::span<const uint64_t> ids) {
 }
 
 uint32_t FedSession::AddSampleSource(const SourceRecord& source, IbsKind ibs) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   PerfEvent& event = sample_events_.emplace_back();
   event.index = kFirstSampleEvent + sample_events_.size();
   event.name = source.event_name;
   event.attr.sample_type = PERF_SAMPLE_PERIOD;
   event.attr.sample_period = source.period;
   import_->AddSource(event, source, ibs);
-  sources_.push_back({&event, source.kind});
-  return static_cast<uint32_t>(sources_.size() - 1);
+  return EndAdding(std::move(lock), {&event, source.kind});
+}
+
+uint32_t FedSession::EndAdding(std::unique_lock<std::mutex> lock, const Source& source) {
+  sources_.push_back(source);
+  const auto index = static_cast<uint32_t>(sources_.size() - 1);
+  for (; told_sources_ < importer_.source_count(); ++told_sources_) {
+    messages_.TellSource(importer_.source(told_sources_));
+  }
+  (void)EndCall(std::move(lock));
+  return index;
+}
+
+Status FedSession::EndCall(std::unique_lock<std::mutex> lock) {
+  if (options_.log.log) messages_.Tell(summary_, *import_, importer_);
+  lock.unlock();
+  log_.Flush();
+  return OkStatus();
 }
 
 Status FedSession::CheckSource(uint32_t source) const {
@@ -126,7 +149,7 @@ size_t FedSession::source_count() const {
 }
 
 Status FedSession::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   *consumed = 0;
   if (events_.events().empty()) {
     return MakeStatus(StatusCode::kInvalidState,
@@ -138,6 +161,7 @@ Status FedSession::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed)
     if (header.size < sizeof(perf_event_header) || header.type > kMaxType) {
       ++summary_.dropped_records;
       summary_.AddProblem(fed_bytes_, rest.size(), "what was fed is no record");
+      (void)EndCall(std::move(lock));
       return MakeStatus(StatusCode::kBadFormat,
                         "byte %zu of %zu: type %u, size %u is no record, and where the next one "
                         "begins is not known; what came before was taken: go on at a record",
@@ -149,7 +173,7 @@ Status FedSession::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed)
     *consumed += header.size;
     fed_bytes_ += header.size;
   }
-  return OkStatus();
+  return EndCall(std::move(lock));
 }
 
 void FedSession::TakeRecord(std::span<const uint8_t> record, uint64_t offset) {
@@ -236,31 +260,40 @@ void FedSession::Deliver(const FedEvent& event) {
 }
 
 void FedSession::FinishRound() {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   delivery_.FinishRound();
+  (void)EndCall(std::move(lock));
 }
 
 void FedSession::FlushUpTo(uint64_t time_ns) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   delivery_.FlushUpTo(time_ns);
+  (void)EndCall(std::move(lock));
 }
 
-ProfileData FedSession::Snapshot() const {
-  std::lock_guard lock(mutex_);
-  ProfileData data = importer_.Snapshot();
-  import_->Complete(summary_, &data);
+ProfileData FedSession::Snapshot(const Work& work) {
+  constexpr uint64_t kCounted = 8, kAll = 10;
+  CancelCheck check(work.cancel);
+  CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  LockUnlessCancelled(work.cancel, &lock);
+  TellOrThrow(work, 0, kAll);
+  ProfileData data = importer_.Snapshot(asked);
+  TellOrThrow(work, kCounted, kAll);
+  import_->Complete(summary_, &data, asked);
   if (delivery_.waiting() != 0 && !data.sources.empty()) {
-    std::string& note = data.sources.front().note;
-    note += (note.empty() ? "" : "; ") + std::to_string(delivery_.waiting()) +
-            " records were fed that wait for the end of a round and are not counted yet";
+    AppendNote(std::to_string(delivery_.waiting()) +
+                   " records were fed that wait for the end of a round and are not counted yet",
+               &data.sources.front().note);
   }
   data.start_time_ns = start_time_ns_;
   data.command = options_.command;
   data.host = is_this_machine() ? KernelName() : options_.host;
+  TellOrThrow(work, kAll, kAll);
   return data;
 }
 
-SessionInfo FedSession::Info() const {
+SessionInfo FedSession::Info() {
   std::lock_guard lock(mutex_);
   const PerfRecordImport::Totals totals = import_->totals();
   SessionInfo info;
@@ -269,7 +302,9 @@ SessionInfo FedSession::Info() const {
   info.throttled = totals.throttled;
   info.duration_ns = totals.last_time_ns - totals.first_time_ns;
   info.waiting = delivery_.waiting();
-  info.dropped = summary_.dropped_records;
+  info.dropped = summary_.dropped_records + importer_.dropped().samples;
+  info.memory_bytes = memory_.used();
+  info.peak_memory_bytes = memory_.peak();
   return info;
 }
 

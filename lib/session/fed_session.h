@@ -13,6 +13,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -21,13 +22,14 @@
 #include "perf/record_delivery.h"
 #include "profile/importer.h"
 #include "session/fed_item.h"
+#include "session/import_messages.h"
 #include "session/perf_record_import.h"
 #include "session/session.h"
 #include "session/session_registry.h"
 
 namespace hbbp {
 
-struct FeedOptions {
+struct FeedOptions : HostSettings {
   ImportOptions files;
   DeliveryOptions delivery;
   std::string host;    // empty: this machine
@@ -59,7 +61,7 @@ class FedSession : private ForkParticipant {
   // at(i) gives each of `count` FedSamples, or FedEvents.
   template <typename At>
   Status FeedSamples(uint32_t source, size_t count, At&& at) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     HBBP_RETURN_IF_ERROR(CheckSampleSource(source));
     for (size_t i = 0; i < count; ++i) {
       FedSample sample = at(i);
@@ -67,12 +69,13 @@ class FedSession : private ForkParticipant {
       ++samples_;
       Take(sample);
     }
-    return OkStatus();
+    return EndCall(std::move(lock));
   }
   template <typename At>
   void FeedEvents(size_t count, At&& at) {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     for (size_t i = 0; i < count; ++i) Take(at(i));
+    (void)EndCall(std::move(lock));
   }
   // Of a source that AddSampleSource made; kNone of others.
   SourceKind KindOfSource(uint32_t source) const;
@@ -82,9 +85,9 @@ class FedSession : private ForkParticipant {
   // Everything up to `time_ns` was fed.
   void FlushUpTo(uint64_t time_ns);
 
-  // What is complete.
-  ProfileData Snapshot() const;
-  SessionInfo Info() const;
+  // What is complete. Work as of Session::Snapshot.
+  ProfileData Snapshot(const Work& work = {});
+  SessionInfo Info();
 
  private:
   struct Source {
@@ -94,8 +97,13 @@ class FedSession : private ForkParticipant {
 
   void LockForFork() override { mutex_.lock(); }
   void UnlockAfterFork() override { mutex_.unlock(); }
-  // What the host knows of, its child knows of as well.
-  void ForgetInChild() override {}
+  // What the host knows of, its child knows of as well; but not what was to be said.
+  void ForgetInChild() override { log_.Forget(); }
+
+  // Its number. The rest is as of EndCall.
+  uint32_t EndAdding(std::unique_lock<std::mutex> lock, const Source& source);
+  // Says what there is to say, without the lock. kOk.
+  Status EndCall(std::unique_lock<std::mutex> lock);
 
   Status CheckSource(uint32_t source) const;
   Status CheckSampleSource(uint32_t source) const;
@@ -110,6 +118,9 @@ class FedSession : private ForkParticipant {
   const uint64_t start_time_ns_;
   PerfDataHeader header_;
 
+  SessionLog log_;
+  CountedMemory memory_;
+
   mutable std::mutex mutex_;  // all below
   EventTable events_;
   std::deque<PerfEvent> sample_events_;  // of decoded samples
@@ -122,6 +133,8 @@ class FedSession : private ForkParticipant {
   bool knows_pmus_ = false;
   uint64_t samples_ = 0;
   uint64_t fed_bytes_ = 0;  // of records
+  ImportMessages messages_{&log_};
+  uint32_t told_sources_ = 0;
 };
 
 }  // namespace hbbp

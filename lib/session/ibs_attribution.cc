@@ -1,6 +1,7 @@
 #include "session/ibs_attribution.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "perf/ibs_events.h"
 #include "profile/ibs_buckets.h"
@@ -111,9 +112,29 @@ void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
   AddCounter("ibs-accesses-dropped", losses->second.accesses, counters);
 }
 
-void IbsAttribution::CopyTo(ProfileData* data) const {
+uint64_t IbsAttribution::BytesWithOneMore() const {
+  // That one sample may add.
+  constexpr size_t kMostAdded = 32;
+  // Tables are at most 7/8 full and grow by doubling; each slot has a byte of its own besides.
+  const auto bytes = [](size_t entries, size_t slot) {
+    return std::bit_ceil((entries + kMostAdded) * 8 / 7) * (slot + 1);
+  };
+  return bytes(sums_.size(), sizeof(*sums_.begin())) +
+         bytes(buckets_.size(), sizeof(*buckets_.begin())) +
+         bytes(lines_.size(), sizeof(*lines_.begin()));
+}
+
+void IbsAttribution::Drop(uint32_t source) {
+  Losses& losses = losses_[source];
+  ++losses.sums;
+  ++losses.latencies;
+  ++losses.accesses;
+}
+
+void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
   data->ibs_names = names_;
   for (const auto& [key, sum] : sums_) {
+    if (check != nullptr) check->Step();
     const auto& [source, thread, module, event, offset] = key;
     data->ibs_counts.push_back({source, thread, module, event, offset, sum});
   }
@@ -122,9 +143,9 @@ void IbsAttribution::CopyTo(ProfileData* data) const {
     data->ibs_buckets.push_back({source, thread, latency, bucket, samples});
   }
   for (const auto& [key, line] : lines_) data->ibs_lines.push_back(line);
-  Normalize(&data->ibs_counts);
-  Normalize(&data->ibs_buckets);
-  Normalize(&data->ibs_lines);
+  Normalize(&data->ibs_counts, check);
+  Normalize(&data->ibs_buckets, check);
+  Normalize(&data->ibs_lines, check);
 }
 
 }  // namespace hbbp

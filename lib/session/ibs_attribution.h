@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/work.h"
 #include "perf/ibs.h"
 #include "profile/importer.h"
 #include "profile/profile_data.h"
@@ -36,11 +37,16 @@ class IbsAttribution {
   void Add(uint32_t source, const Importer::SamplePlace& place, const IbsOp& op);
   void Add(uint32_t source, const Importer::SamplePlace& place, const IbsFetch& fetch);
 
+  // What it takes, about, when another sample was added.
+  uint64_t BytesWithOneMore() const;
+  // Counts a sample that there is no memory for.
+  void Drop(uint32_t source);
+
   // What of a source was dropped, if anything.
   void AppendLosses(uint32_t source, Counters* counters) const;
 
-  // The sums of all sources.
-  void CopyTo(ProfileData* data) const;
+  // The sums of all sources. With `check`, throws WorkCancelled if it is called off.
+  void CopyTo(ProfileData* data, CancelCheck* check = nullptr) const;
 
  private:
   struct Losses {

@@ -13,6 +13,7 @@
 #include "perf/perf_data_reader.h"
 #include "profile/generated_names.h"
 #include "profile/importer.h"
+#include "session/import_messages.h"
 #include "session/perf_import.h"
 #include "session/perf_record_import.h"
 
@@ -56,7 +57,8 @@ bool IsOfThisMachine(const PerfDataHeader& header) {
 
 // Names of code that JITs have told in maps, which perf does not put into its recordings. Returns
 // what is wrong with them; empty: nothing.
-std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, ProfileData* data) {
+std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, CancelCheck* check,
+                           ProfileData* data) {
   constexpr size_t kMostTold = 200;
   std::string problems;
   for (const auto& [module, pid] : importer.memory_modules()) {
@@ -64,7 +66,7 @@ std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, Pr
     const std::string recorded = PathOfPerfMap(static_cast<pid_t>(pid));
     const std::string path = importer.LocalPath(recorded);
     if (path == recorded && !is_of_this_machine) continue;
-    StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(path, *data, module);
+    StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(path, *data, module, check);
     if (functions.ok()) {
       data->modules[module].functions = *std::move(functions);
     } else if (functions.status().code() != StatusCode::kNotFound && problems.size() < kMostTold) {
@@ -84,12 +86,16 @@ StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportO
 
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
   HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
-  Importer importer(options.files);
+  CountedMemory memory(options.allocator, options.max_memory);
+  Importer importer(options.files, &memory);
+  SessionLog log(options.log);
+  ImportMessages messages(&log);
   const PerfDataHeader& header = reader->header();
   const auto import =
       PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
   PerfDataOptions how;
   how.work = options.work;
+  LimitWaiting(&memory, &how);
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
   for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
     importer.SetBuildId(file.path, file.build_id);
@@ -98,11 +104,16 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
   ProfileData data = importer.Finish();
   import->Complete(summary, &data);
-  const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &data);
+  CancelCheck check(options.work.cancel);
+  const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {
     std::string& note = data.sources.front().note;
     note += (note.empty() ? "" : "; ") + problems;
   }
+  for (const SourceRecord& source : data.sources) messages.TellSource(source);
+  messages.Tell(summary, *import, importer);
+  log.Flush();
+  HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
   data.command = Join(header.command_line);
   data.host = header.os_release.empty() ? header.hostname
                                         : "Linux " + header.os_release + " " + header.hostname;

@@ -9,10 +9,11 @@
 #include "base/work.h"
 #include "profile/importer.h"
 #include "profile/profile_data.h"
+#include "session/host_settings.h"
 
 namespace hbbp {
 
-struct PerfImportOptions {
+struct PerfImportOptions : HostSettings {
   ImportOptions files;
   // For text without mappings: the one file whose addresses it has; empty: none.
   std::string binary;
@@ -22,6 +23,7 @@ struct PerfImportOptions {
 };
 
 // Either of the two that follow, by what is at the start of the file. kBadFormat if it is neither.
+// What there is no memory for is dropped, counted and said in notes; kNoMemory if that is all.
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options);
 
 // `path` "-": standard input. What of a damaged recording could not be used is said in the notes of

@@ -13,6 +13,7 @@
 #include "perf/mmap_mapping.h"
 #include "session/ibs_attribution.h"
 #include "session/jit_playback.h"
+#include "session/memory_note.h"
 #include "session/perf_event_kind.h"
 #include "session/recorded_periods.h"
 
@@ -42,7 +43,8 @@ class PerfImport : public PerfRecordImport {
         header_(header),
         importer_(*importer),
         jit_(importer),
-        ebs_method_(ebs_method) {}
+        ebs_method_(ebs_method),
+        ibs_charge_(importer->memory()) {}
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override {
     const uint16_t mode = CpuMode(sample.misc);
@@ -158,14 +160,19 @@ class PerfImport : public PerfRecordImport {
     return totals;
   }
 
-  void Complete(const PerfDataSummary& summary, ProfileData* data) const override {
+  const std::vector<std::string>& jit_problems() const override { return jit_.problems(); }
+
+  void Complete(const PerfDataSummary& summary, ProfileData* data,
+                CancelCheck* check) const override {
     for (const auto& [event, sources] : sources_) CompleteSources(event, sources, data);
     if (!sources_.empty()) {
       const EventSources& first = sources_.begin()->second;
       data->sources[first.ebs ? *first.ebs : *first.lbr].note = NoteOf(summary);
     }
     data->duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
-    ibs_attribution_.CopyTo(data);
+    const std::string memory = MemoryNote(importer_.dropped(), importer_.has_widened_slices());
+    for (SourceRecord& source : data->sources) AppendNote(memory, &source.note);
+    ibs_attribution_.CopyTo(data, check);
     const bool is_one_process =
         !data->threads.empty() &&
         std::all_of(data->threads.begin(), data->threads.end(), [&](const ThreadRecord& thread) {
@@ -219,7 +226,11 @@ class PerfImport : public PerfRecordImport {
     const auto add = [&](const auto& decoded) {
       if (!decoded) return sums.AddUndecodable();
       sums.Add(*decoded);
-      if (place) ibs_attribution_.Add(*sources.ebs, *place, *decoded);
+      if (!place) return;
+      const bool has_memory =
+          HasMemoryFor([&] { ibs_charge_.GrowTo(ibs_attribution_.BytesWithOneMore()); });
+      if (!has_memory) return ibs_attribution_.Drop(*sources.ebs);
+      ibs_attribution_.Add(*sources.ebs, *place, *decoded);
     };
     if (sources.ibs == IbsKind::kOp) {
       add(DecodeIbsOp(raw, events_.order()));
@@ -278,9 +289,7 @@ class PerfImport : public PerfRecordImport {
 
   std::string NoteOf(const PerfDataSummary& summary) const {
     std::string note;
-    const auto add = [&note](const std::string& text) {
-      note += (note.empty() ? "" : "; ") + text;
-    };
+    const auto add = [&note](const std::string& text) { AppendNote(text, &note); };
     if (summary.is_unfinished) add("perf was ended before it had finished this recording");
     for (size_t i = 0; i < std::min(summary.problems.size(), kToldProblems); ++i) {
       const PerfDataProblem& problem = summary.problems[i];
@@ -316,6 +325,7 @@ class PerfImport : public PerfRecordImport {
   std::map<size_t, BranchStackBursts> bursts_;
   std::map<size_t, IbsSums> ibs_;
   IbsAttribution ibs_attribution_;
+  MemoryCharge ibs_charge_;
   std::map<size_t, IpCorrection> corrections_;
   std::map<size_t, RecordedPeriods> periods_;
   std::map<size_t, uint64_t> lost_;

@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/work.h"
 #include "perf/perf_data_event.h"
 #include "perf/perf_data_header.h"
 #include "perf/perf_data_summary.h"
@@ -45,10 +48,14 @@ class PerfRecordImport : public PerfDataVisitor {
   virtual void AddThrottled(const PerfEvent& event) = 0;
 
   virtual Totals totals() const = 0;
+  // With the dumps of JITs.
+  virtual const std::vector<std::string>& jit_problems() const = 0;
 
   // What was counted besides addresses, into what the importer gave. `summary` tells what was
   // dropped.
-  virtual void Complete(const PerfDataSummary& summary, ProfileData* data) const = 0;
+  // With `check`, throws WorkCancelled if it is called off.
+  virtual void Complete(const PerfDataSummary& summary, ProfileData* data,
+                        CancelCheck* check = nullptr) const = 0;
 };
 
 }  // namespace hbbp

@@ -19,6 +19,8 @@
 #include "perf/mmap_mapping.h"
 #include "perf/perf_script_line.h"
 #include "profile/importer.h"
+#include "session/import_messages.h"
+#include "session/memory_note.h"
 #include "session/perf_import.h"
 
 namespace hbbp {
@@ -29,7 +31,10 @@ constexpr uint64_t kProgressBytes = 4 << 20;
 class PerfScriptImport {
  public:
   explicit PerfScriptImport(const PerfImportOptions& options)
-      : importer_(options.files), binary_(options.binary) {
+      : memory_(options.allocator, options.max_memory),
+        importer_(options.files, &memory_),
+        binary_(options.binary),
+        log_(options.log) {
     SourceRecord source;
     source.kind = SourceKind::kLbr;
     source.event = EventKind::kOther;
@@ -59,13 +64,21 @@ class PerfScriptImport {
   bool has_branches() const { return has_branches_; }
   const Status& status() const { return status_; }
 
-  ProfileData Finish() {
+  StatusOr<ProfileData> Finish() {
     SourceRecord& source = importer_.source(source_);
     source.event_name = event_;
     Counters& counters = source.trace.counters;
     bursts_.losses().AppendTo(&counters);
     AddCounter("other-lines", other_lines_, &counters);
-    return importer_.Finish();
+    AppendNote(MemoryNote(importer_.dropped(), importer_.has_widened_slices()), &source.note);
+    ImportMessages messages(&log_);
+    messages.TellSource(source);
+    log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
+    messages.TellMemory(importer_);
+    log_.Flush();
+    ProfileData data = importer_.Finish();
+    HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
+    return data;
   }
 
  private:
@@ -123,8 +136,10 @@ class PerfScriptImport {
     });
   }
 
+  CountedMemory memory_;
   Importer importer_;
   const std::string binary_;
+  SessionLog log_;
   Status status_;
   uint32_t source_ = 0;
   std::set<uint32_t> pids_;

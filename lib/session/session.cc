@@ -16,7 +16,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "profile/generated_names.h"
+#include "session/cancellable_lock.h"
 #include "session/kernel_name.h"
+#include "session/memory_note.h"
 
 namespace hbbp {
 namespace {
@@ -136,7 +138,7 @@ void Session::EndRunLocked() {
   finished_cost_ns_ += usage.cost_ns;
   backend_->Close();
   recorder_.Settle(UINT64_MAX);
-  TellDropped();
+  TellDropped(recorder_.dropped(), memory_, &told_dropped_, &log_);
   const uint64_t run_ns = ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
   finished_runs_ns_ += run_ns;
   running_ = false;
@@ -145,21 +147,27 @@ void Session::EndRunLocked() {
            static_cast<double>(run_ns) / 1e9, static_cast<unsigned long long>(recorder_.samples()));
 }
 
-ProfileData Session::Snapshot() {
-  std::unique_lock data(data_);
-  ProfileData snapshot = SnapshotLocked();
+ProfileData Session::Snapshot(const Work& work) {
+  std::unique_lock data(data_, std::defer_lock);
+  LockUnlessCancelled(work.cancel, &data);
+  ProfileData snapshot = SnapshotLocked(work);
   data.unlock();
   log_.Flush();
   return snapshot;
 }
 
-ProfileData Session::SnapshotLocked() {
+ProfileData Session::SnapshotLocked(const Work& work) {
+  constexpr uint64_t kDrained = 1, kCounted = 9, kAll = 10;
+  CancelCheck check(work.cancel);
+  CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
   if (running_) DrainLocked();
-  ProfileData snapshot = recorder_.Snapshot();
+  TellOrThrow(work, kDrained, kAll);
+  ProfileData snapshot = recorder_.Snapshot(asked);
+  TellOrThrow(work, kCounted, kAll);
   AppendBudgetNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
   const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.jit_dumps()};
-  const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot);
+  const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot, asked);
   if (!jit_problem.empty() && !snapshot.sources.empty()) {
     std::string& note = snapshot.sources.front().note;
     note += (note.empty() ? "" : "; ") + jit_problem;
@@ -170,6 +178,7 @@ ProfileData Session::SnapshotLocked() {
       finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   snapshot.command = pid != 0 ? command_of_other_ : CommandLine(0);
   snapshot.host = KernelName();
+  TellOrThrow(work, kAll, kAll);
   return snapshot;
 }
 
@@ -193,7 +202,7 @@ SessionInfo Session::InfoLocked() {
     info.throttled += recorder_.source(source).throttled;
   }
   info.duration_ns = finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
-  info.dropped = recorder_.dropped();
+  info.dropped = recorder_.dropped().samples;
   const OverheadBudget::Usage usage = running_ ? UsageLocked() : OverheadBudget::Usage();
   info.cpu_ns = finished_cpu_ns_ + usage.cpu_ns;
   info.overhead_ns = finished_cost_ns_ + usage.cost_ns;
@@ -352,14 +361,14 @@ void Session::RunWorker() {
     attach_ended_signal_.notify_all();
   }
   if (status.ok()) {
-    Work();
+    DrainUntilEnd();
   } else if (settings_.observer != nullptr) {
     settings_.observer->OnAttachFailed(status);
   }
   worker_is_alive_ = false;
 }
 
-void Session::Work() {
+void Session::DrainUntilEnd() {
   uint64_t checkpoint_interval_ns = kFirstCheckpointNs;
   uint64_t checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) + checkpoint_interval_ns;
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);

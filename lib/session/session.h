@@ -18,8 +18,10 @@
 #include "backends/backend.h"
 #include "base/counted_memory.h"
 #include "base/status.h"
+#include "base/work.h"
 #include "profile/profile_data.h"
 #include "profile/recorder.h"
+#include "session/host_settings.h"
 #include "session/overhead_budget.h"
 #include "session/session_log.h"
 #include "session/session_registry.h"
@@ -34,14 +36,14 @@ struct SessionInfo {
   uint64_t duration_ns = 0;
   uint64_t waiting = 0;  // fed, but not counted yet, as what was earlier may be to come
   uint64_t dropped = 0;  // fed, but of no use; or there was no memory for them
+  uint64_t memory_bytes = 0;
+  uint64_t peak_memory_bytes = 0;
   // Of a session that samples:
   uint64_t cpu_ns = 0;       // that the profiled code used while it ran
   uint64_t overhead_ns = 0;  // that sampling cost, about
   double recent_overhead = 0;
   double period_factor = 1;
   uint64_t period_changes = 0;
-  uint64_t memory_bytes = 0;
-  uint64_t peak_memory_bytes = 0;
 };
 
 // Called from the worker.
@@ -53,15 +55,12 @@ class SessionObserver {
   virtual void OnAttachFailed(const Status& status) = 0;
 };
 
-struct SessionSettings {
+struct SessionSettings : HostSettings {
   BackendConfig backend;
   SessionObserver* observer = nullptr;
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
-  uint64_t slice_ns = 0;    // of time that counts are kept by; 0: they are not
-  uint64_t max_memory = 0;  // bytes; 0: any
-  Allocator allocator;
-  LogSettings log;
+  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
 };
 
 // All functions may be called from any thread, at once.
@@ -82,7 +81,9 @@ class Session : private ForkParticipant {
   // of the whole machine.
   Status StartInBackground();
   Status Stop();
-  ProfileData Snapshot();
+  // Throws WorkCancelled if it is called off; the session is as it was then. Progress is of steps
+  // in no particular unit.
+  ProfileData Snapshot(const Work& work = {});
   SessionInfo Info();
 
   // Of the process that is profiled; 0: this one.
@@ -99,7 +100,7 @@ class Session : private ForkParticipant {
  private:
   static void* WorkerMain(void* session);
   void RunWorker();
-  void Work();
+  void DrainUntilEnd();
   void SleepUntilWoken(int milliseconds);
   Status Attach();
   Status StartWorker();
@@ -116,13 +117,12 @@ class Session : private ForkParticipant {
   void KeepBudgets();
   void KeepOverhead();
   void KeepMemory();
-  void TellDropped();
   bool SetFactor(const char* why);
   void AppendBudgetNotes(ProfileData* snapshot) const;
   void ChargeBuffers();
   void NoteCommandOfOther();
   void EndRunLocked();
-  ProfileData SnapshotLocked();
+  ProfileData SnapshotLocked(const Work& work);
   SessionInfo InfoLocked();
   Status AttachOrSayWhy();
   int DrainIntervalMs();

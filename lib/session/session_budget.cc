@@ -7,15 +7,13 @@
 #include <new>
 
 #include "base/clock.h"
+#include "profile/memory_use.h"
+#include "session/memory_note.h"
 #include "session/session.h"
 
 namespace hbbp {
 namespace {
 
-// Parts of max_memory. Tables grow by doubling, so that half of it may be needed at once.
-constexpr double kCompactAbove = 0.35;
-constexpr double kWidenAbove = 0.4;
-constexpr double kLengthenAbove = 0.5;
 constexpr double kLongestForMemory = 64;
 
 // As the kernel builds it: the CPU time that a process or a thread was scheduled for.
@@ -87,7 +85,7 @@ void Session::ChargeBuffers() {
 
 void Session::KeepBudgets() {
   KeepMemory();
-  TellDropped();
+  TellDropped(recorder_.dropped(), memory_, &told_dropped_, &log_);
   KeepOverhead();
 }
 
@@ -134,30 +132,16 @@ void Session::KeepMemory() {
   const bool has_grown = memory_.used() > used_memory_ + used_memory_ / 16;
   if (share() <= kCompactAbove || !has_grown) return;
   recorder_.Compact();
-  log_.Say(LogLevel::kDebug, "compacted: %" PRIu64 " of %" PRIu64 " bytes are used", memory_.used(),
-           settings_.max_memory);
+  TellCompacted(memory_, &log_);
   while (share() > kWidenAbove && recorder_.WidenSlices()) {
     recorder_.Compact();
-    log_.Say(LogLevel::kInfo, "slices are %" PRIu64 " ns wide, for max_memory",
-             recorder_.slice_width_ns());
+    TellWidened(recorder_.slice_width_ns(), &log_);
   }
   if (share() > kLengthenAbove && memory_factor_ < kLongestForMemory) {
     memory_factor_ *= 2;
     SetFactor("max_memory");
   }
   used_memory_ = memory_.used();
-}
-
-void Session::TellDropped() {
-  const uint64_t dropped = recorder_.dropped() + recorder_.dropped_mappings();
-  if (dropped > 2 * told_dropped_) {
-    log_.Say(LogLevel::kError,
-             "%" PRIu64 " samples and %" PRIu64 " mappings were dropped: no memory (%" PRIu64
-             " bytes used, max_memory %" PRIu64 ")",
-             recorder_.dropped(), recorder_.dropped_mappings(), memory_.used(),
-             settings_.max_memory);
-    told_dropped_ = dropped;
-  }
 }
 
 void Session::AppendBudgetNotes(ProfileData* snapshot) const {
@@ -170,16 +154,7 @@ void Session::AppendBudgetNotes(ProfileData* snapshot) const {
                   largest_factor_);
     AppendNote(text, &note);
   }
-  if (recorder_.has_widened_slices()) {
-    AppendNote("slices were made wider, for want of memory", &note);
-  }
-  if (recorder_.dropped() + recorder_.dropped_mappings() != 0) {
-    std::snprintf(text, sizeof(text),
-                  "no memory for %" PRIu64 " samples and %" PRIu64
-                  " mappings: counts are too low, and not of all code alike",
-                  recorder_.dropped(), recorder_.dropped_mappings());
-    AppendNote(text, &note);
-  }
+  AppendNote(MemoryNote(recorder_.dropped(), recorder_.has_widened_slices()), &note);
   for (const uint32_t source : sources_) AppendNote(note, &snapshot->sources[source].note);
 }
 

@@ -29,6 +29,8 @@ hbbp_abi_program(newer_client SOURCES newer_client.c)
 hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
   ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for
+hbbp_abi_program(host_feed_test SOURCES host_feed_test.c ARGUMENTS ${CMAKE_CURRENT_BINARY_DIR})
+target_compile_options(host_feed_test PRIVATE -g) # whose source lines it asks for
 hbbp_abi_program(host_test SOURCES host_test.c)
 # Hundreds of sessions.
 set_tests_properties("abi: host_test" PROPERTIES TIMEOUT 300)

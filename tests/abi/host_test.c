@@ -211,6 +211,39 @@ static void test_cancel(const char *path) {
   hbbp_cancel_destroy(NULL);
 }
 
+/* A snapshot of a session that runs; it samples on. */
+static void test_cancelled_snapshot(void) {
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = source_of_this_machine;
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  CHECK_OK(hbbp_session_start(session, &error));
+  hbbp_cancel *cancel = NULL;
+  CHECK_OK(hbbp_cancel_create(&cancel, &error));
+  progress_log kept;
+  memset(&kept, 0, sizeof(kept));
+  HBBP_INIT(hbbp_work_options, work);
+  work.progress = keep_progress;
+  work.user_data = &kept;
+  work.cancel = cancel;
+  hbbp_cancel_set(cancel, 1);
+  hbbp_profile *profile = NULL;
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_session_snapshot_with(session, &work, &profile, &error));
+  CHECK(profile == NULL);
+  hbbp_cancel_set(cancel, 0);
+  memset(&kept, 0, sizeof(kept));
+  CHECK_OK(hbbp_session_snapshot_with(session, &work, &profile, &error));
+  CHECK(kept.calls > 1 && kept.last == kept.all && !kept.went_back);
+  CHECK(hbbp_profile_source_count(profile) >= 1);
+  hbbp_profile_destroy(profile);
+  HBBP_INIT(hbbp_session_info, info);
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK(info.running == 1);
+  hbbp_session_destroy(session);
+  hbbp_cancel_destroy(cancel);
+}
+
 /* Budgets -------------------------------------------------------------------------------------- */
 
 /* Nanoseconds that samples of the first source stand for, of one thread. */
@@ -645,7 +678,10 @@ int main(int argc, char **argv) {
   if (path != NULL) test_cancel(path);
   const int has_ebs = has_source(HBBP_SOURCE_EBS), has_swbt = has_source(HBBP_SOURCE_SWBT);
   if (!has_ebs) source_of_this_machine = HBBP_SOURCE_SWBT;
-  if (has_ebs || has_swbt) test_log();
+  if (has_ebs || has_swbt) {
+    test_log();
+    test_cancelled_snapshot();
+  }
   if (has_ebs) {
     test_max_overhead();
     test_max_memory();

@@ -65,6 +65,22 @@ void TestHost(const std::string& profile_path) {
   CHECK(StatusOf([&] { profile.resolve(&flag); }) == HBBP_OK);
   CHECK(StatusOf([&] { profile.resolve(); }) == HBBP_OK);
 
+  flag.set();
+  CHECK(StatusOf([&] { hbbp::fed_session().snapshot(flag); }) == HBBP_ERROR_CANCELLED);
+  CHECK(StatusOf([&] { hbbp::session().snapshot(flag); }) == HBBP_ERROR_CANCELLED);
+  flag.set(false);
+  CHECK(StatusOf([&] { hbbp::session().snapshot(flag); }) == HBBP_OK);
+  auto source = hbbp::detail::sized<hbbp_source_options>();
+  source.cancel = flag.get();
+  hbbp::profile changed = hbbp::profile::load(profile_path);
+  CHECK(StatusOf([&] { changed.set_source_options(source); }) == HBBP_OK);
+  source.flags = 1u << 31;
+  CHECK(StatusOf([&] { changed.set_source_options(source); }) == HBBP_ERROR_INVALID_ARGUMENT);
+  hbbp_import_options import = {};
+  import.max_memory = 1;
+  CHECK(StatusOf([&] { hbbp::profile::import_recording(profile_path, import); }) ==
+        HBBP_ERROR_INVALID_ARGUMENT);
+
   std::pmr::synchronized_pool_resource pool;
   const hbbp_allocator allocator = hbbp::allocator_of(&pool);
   void* memory = allocator.allocate(100, 64, allocator.user_data);

@@ -237,6 +237,8 @@ INPUT_OF_NEW(hbbp_session, hbbp_session_create, hbbp_session_destroy, input, &cr
 INPUT_OF_NEW(hbbp_session, hbbp_session_create_fed, hbbp_session_destroy, input, &created, &error)
 INPUT_OF_NEW(hbbp_profile, hbbp_profile_import, hbbp_profile_destroy, script, input, &created,
              &error)
+INPUT_OF_NEW(hbbp_profile, hbbp_session_snapshot_with, hbbp_profile_destroy, session, input,
+             &created, &error)
 INPUT_OF_NEW(hbbp_pivot, hbbp_pivot_create, hbbp_pivot_destroy, fed, input, &created, &error)
 INPUT(hbbp_session_add_code, own_session, input, &error)
 INPUT(hbbp_session_add_fed_source, session, input, NULL, &error)
@@ -314,6 +316,12 @@ static void test_hbbp_profile_set_estimator(void) {
 static void test_hbbp_profile_resolve(void) {
   HBBP_INIT(hbbp_work_options, options);
   test_input("hbbp_profile_resolve", &options, sizeof(options), read_by_hbbp_profile_resolve);
+}
+
+static void test_hbbp_session_snapshot_with(void) {
+  HBBP_INIT(hbbp_work_options, options);
+  test_input("hbbp_session_snapshot_with", &options, sizeof(options),
+             read_by_hbbp_session_snapshot_with);
 }
 
 static void test_hbbp_pivot_create(void) {
@@ -559,6 +567,7 @@ int main(int argc, char **argv) {
   test_hbbp_profile_set_source_options();
   test_hbbp_profile_set_estimator();
   test_hbbp_profile_resolve();
+  test_hbbp_session_snapshot_with();
   test_hbbp_pivot_create();
   test_hbbp_session_feed_samples();
   test_hbbp_session_feed_events();

@@ -42,8 +42,8 @@ std::span<const uint8_t> Feed(std::span<const uint8_t> bytes, hbbp::FedSession* 
   return bytes.subspan(consumed);
 }
 
-void CheckProfile(const hbbp::FedSession& session) {
-  const hbbp::ProfileData data = session.Snapshot();
+void CheckProfile(hbbp::FedSession* session) {
+  const hbbp::ProfileData data = session->Snapshot();
   Require(hbbp::ParseProfile(hbbp::SerializeProfile(data)).ok());
 }
 
@@ -73,11 +73,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   const size_t cut = std::min<size_t>(head.cut, rest.size());
   const std::span<const uint8_t> left = Feed(rest.first(cut), &session);
-  if (head.takes_snapshot != 0) CheckProfile(session);
+  if (head.takes_snapshot != 0) CheckProfile(&session);
   session.FinishRound();
   Feed(rest.subspan(cut - left.size()), &session);
   session.FlushUpTo(UINT64_MAX);
   Require(session.Info().waiting == 0);
-  CheckProfile(session);
+  CheckProfile(&session);
   return 0;
 }

@@ -171,7 +171,8 @@ class CompletenessTest(unittest.TestCase):
     def test_every_option_can_be_given(self):
         self.assert_options(hbbp.Session.__init__, 'session_options',
                             OF_EVENT | OF_C | {'thread_count'})
-        self.assert_options(hbbp.FedSession.__init__, 'feed_options', {'moved_file_count'})
+        self.assert_options(hbbp.FedSession.__init__, 'feed_options',
+                            OF_C | {'moved_file_count'})
         self.assert_options(hbbp.Session.add_code, 'code_region')
         self.assert_options(hbbp.FedSession.add_source, 'feed_source',
                             {'perf_attr_size', 'perf_id_count'})

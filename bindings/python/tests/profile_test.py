@@ -273,6 +273,65 @@ class FilesTest(support.FolderTest):
                 hbbp.load(path)
 
 
+class HostTest(support.FolderTest):
+    """What a host gives to sessions that it feeds, and to imports."""
+
+    SAMPLES = 40_000
+
+    def fed(self, **options):
+        session = hbbp.FedSession(order='as-fed', **options)
+        source = session.add_source('ebs', 'instructions', period=1000)
+        session.feed_events([hbbp.FeedEvent(hbbp.FeedEventKind.MAPPING, pid=7, address=1 << 20,
+                                            size=1 << 28, name='/no/such/program')])
+        session.feed_samples(source, [
+            hbbp.FeedSample(ip=(1 << 20) + 16 * i, pid=7, tid=7) for i in range(self.SAMPLES)])
+        return session
+
+    def test_memory_of_a_fed_session(self):
+        told = []
+        session = self.fed(max_memory=1 << 20, log_level='error',
+                           log=lambda level, message: told.append((level, message)))
+        info, source = session.info(), session.profile().sources()[0]
+        self.assertTrue(0 < info.dropped < self.SAMPLES)
+        self.assertTrue(info.memory_bytes <= info.peak_memory_bytes <= 1 << 20)
+        self.assertEqual(source.samples + info.dropped, self.SAMPLES)
+        self.assertIn('no memory for', source.note)
+        self.assertTrue(told)
+        self.assertEqual({level for level, _ in told}, {hbbp.LogLevel.ERROR})
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
+            hbbp.FedSession(max_memory=1)
+
+    def test_snapshot_can_be_called_off(self):
+        session, cancel, told = self.fed(), hbbp.Cancel(), []
+        cancel.set()
+        with self.assertRaises(hbbp.CancelledError):
+            session.profile(cancel=cancel)
+        cancel.clear()
+        profile = session.profile(cancel=cancel, progress=lambda *where: told.append(where))
+        self.assertEqual(profile.info().samples, self.SAMPLES)
+        self.assertEqual(told[-1][0], told[-1][1])
+        with self.assertRaises(KeyboardInterrupt):
+            session.profile(progress=interrupt)
+
+    def test_memory_of_an_import(self):
+        path, told = self.folder / 'script.txt', []
+        stacks = 20_000
+        with path.open('w') as text:
+            text.write('PERF_RECORD_MMAP2 7/7: [0x400000(0x40000000) @ 0 08:01 42 1]: r-xp /no\n')
+            for at in range(0x400000, 0x400000 + 256 * stacks, 256):
+                text.write(f' {at:x} {at:#x}/{at + 64:#x}/P/-/-/0 {at + 16:#x}/{at + 32:#x}/P/-/-/0\n')
+        whole = hbbp.import_recording(path).sources()[0]
+        self.assertEqual(whole.samples, stacks)
+        source = hbbp.import_recording(
+            path, max_memory=1 << 20,
+            log=lambda level, message: told.append(message)).sources()[0]
+        self.assertTrue(0 < source.samples < stacks)
+        self.assertIn('counts are too low', source.note)
+        self.assertTrue(any('were dropped: no memory' in message for message in told), told)
+        with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
+            hbbp.import_recording(path, max_memory=1)
+
+
 class RecordingTest(support.FolderTest):
 
     def test_import_tells_how_far_it_is(self):

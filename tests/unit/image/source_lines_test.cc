@@ -730,6 +730,45 @@ TEST_CASE("Progress goes up to the size of .debug_info", "[source_lines]") {
   CHECK(last == whole);
 }
 
+TEST_CASE("A unit that is not read yet is called off, one that is read is not", "[source_lines]") {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const Module module = OpenModule(self);
+  CancelFlag flag;
+  SourceOptions options;
+  options.search.cancel = &flag;
+  const auto lines = SourceLines::Open(module.target, options);
+  if (!lines.ok()) HBBP_SKIP("built without -g");
+  const std::vector<uint64_t> addresses = SomeAddresses(self, 2000);
+  uint64_t known = 0;
+  for (const uint64_t address : addresses) {
+    if (!(*lines)->Find({address}).frames.empty()) {
+      known = address;
+      break;
+    }
+  }
+  REQUIRE(known != 0);
+  const uint64_t decoded = (*lines)->units_decoded();
+  flag.Set(true);
+  CHECK_FALSE((*lines)->Find({known}).frames.empty());
+  int called_off = 0;
+  for (const uint64_t address : addresses) {
+    try {
+      (void)(*lines)->Find({address});
+    } catch (const WorkCancelled&) {
+      ++called_off;
+    }
+  }
+  CHECK(called_off > 0);
+  CHECK((*lines)->units_decoded() == decoded);
+  CHECK((*lines)->Problem() == "");
+  flag.Set(false);
+  const auto expected = OpenLines(self);
+  REQUIRE(expected.ok());
+  for (const uint64_t address : addresses) {
+    CHECK(Text(Found(**lines, address)) == Text(Found(**expected, address)));
+  }
+}
+
 // A unit without functions that makes .debug_info large.
 constexpr std::string_view kLargeUnit = R"(
   .section .debug_abbrev, "", @progbits
@@ -776,6 +815,19 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
       CHECK(Text(Found(**lines, address)) == Text(Found(**expected, address)));
     }
     CHECK((*lines)->Problem() == "");
+  }
+  SECTION("called off") {
+    CancelFlag flag;
+    options.search.cancel = &flag;
+    // While it is unpacked, and when its units are about to be looked for.
+    for (const uint64_t part : {4, 2}) {
+      flag.Set(false);
+      options.progress = [&](const std::string&, uint64_t now, uint64_t whole) {
+        CHECK_FALSE(flag.is_set());
+        flag.Set(now >= whole / part);
+      };
+      CHECK_THROWS_AS(SourceLines::Open(module.target, options), WorkCancelled);
+    }
   }
   SECTION("no room") {
     struct rlimit before;

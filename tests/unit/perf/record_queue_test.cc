@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/failing_host.h"
 
 namespace hbbp {
 namespace {
@@ -67,6 +68,35 @@ TEST_CASE("runs of many processors are merged") {
     queue.Flush(20, flushed);
     queue.Flush(UINT64_MAX, flushed);
     CHECK(flushed.stamps == expected);
+  }
+}
+
+TEST_CASE("records are in the queue as a whole or not at all, whichever allocation fails") {
+  for (const int every : {1, 2, 3, 5}) {
+    CAPTURE(every);
+    FailingHost host;
+    host.every = every;
+    CountedMemory memory(host.allocator());
+    {
+      RecordQueue queue(&memory);
+      std::vector<Stamp> expected;
+      Flushed flushed;
+      for (uint64_t i = 0; i < 400; ++i) {
+        const Stamp stamp = {i * 7 % 400, static_cast<uint8_t>(i)};
+        if (HasMemoryFor([&] { Push(&queue, stamp); })) expected.push_back(stamp);
+        CHECK(queue.size() + flushed.stamps.size() == expected.size());
+        if (i % 50 == 49) queue.Flush(queue.MedianTime(), flushed);
+      }
+      queue.Flush(UINT64_MAX, flushed);
+      std::sort(expected.begin(), expected.end());
+      std::sort(flushed.stamps.begin(), flushed.stamps.end());
+      CHECK(flushed.stamps == expected);
+      CHECK(flushed.is_whole);
+      CHECK(expected.empty() == (every == 1));
+      queue.Shrink();
+      CHECK(memory.used() == 0);
+    }
+    CHECK(host.live == 0);
   }
 }
 

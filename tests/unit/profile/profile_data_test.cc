@@ -50,5 +50,25 @@ TEST_CASE("sums do not depend on the order of the counts") {
   CHECK(counts.size() == 3 * 2 * 5 * 7);
 }
 
+TEST_CASE("sorting is called off, and is the same with a check that nobody sets") {
+  CancelFlag flag;
+  CancelCheck check(&flag);
+  std::vector<IpCount> counts;
+  for (uint64_t i = 0; i < 10'000; ++i) counts.push_back(MakeCount(0, 0, 0, i * 7919 % 5000, 1, 1));
+  std::vector<IpCount> checked = counts;
+  Normalize(&counts);
+  Normalize(&checked, &check);
+  CHECK(Describe(counts) == Describe(checked));
+  flag.Set(true);
+  CHECK_THROWS_AS(Normalize(&checked, &check), WorkCancelled);
+  std::vector<BranchCount> branches(10'000);
+  CHECK_THROWS_AS(Normalize(&branches, &check), WorkCancelled);
+  std::vector<BranchCount> copied;
+  CHECK_THROWS_AS(CopyInSteps(branches, &check, &copied), WorkCancelled);
+  flag.Set(false);
+  CopyInSteps(branches, &check, &copied);
+  CHECK(copied.size() == branches.size());
+}
+
 }  // namespace
 }  // namespace hbbp

@@ -1,36 +1,16 @@
 // Recorder where memory is short: nothing is counted twice, and what is not counted is.
-#include <cstdlib>
 #include <vector>
 
 #include "base/counted_memory.h"
 #include "profile/recorder.h"
 #include "support/catch.h"
+#include "support/failing_host.h"
 
 namespace hbbp {
 namespace {
 
 constexpr uint64_t kBase = 0x100000;
 constexpr uint64_t kSpan = 0x4000000;
-
-struct FailingHost {
-  int every = 0;  // so many-th allocation fails; 0: none
-  int calls = 0;
-  int live = 0;
-
-  Allocator allocator() {
-    return {[](size_t size, size_t alignment, void* user) -> void* {
-              auto* host = static_cast<FailingHost*>(user);
-              if (host->every != 0 && ++host->calls % host->every == 0) return nullptr;
-              ++host->live;
-              return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-            },
-            [](void* memory, size_t, size_t, void* user) {
-              --static_cast<FailingHost*>(user)->live;
-              std::free(memory);
-            },
-            this};
-  }
-};
 
 void Prepare(SourceKind kind, Recorder* recorder) {
   SourceRecord source;
@@ -104,8 +84,8 @@ TEST_CASE("samples are counted or dropped, each once, whichever allocation fails
           recorder.OnSample(SampleAt(i, 3000));
           if (i % 500 == 499) recorder.Settle(UINT64_MAX);
         }
-        CHECK(recorder.samples() + recorder.dropped() == kSamples);
-        CHECK((recorder.dropped() == 0) == (every == 0));
+        CHECK(recorder.samples() + recorder.dropped().samples == kSamples);
+        CHECK((recorder.dropped().samples == 0) == (every == 0));
         CHECK(SamplesIn(recorder.Snapshot()) == recorder.samples());
       }
       CHECK(host.live == 0);
@@ -126,7 +106,7 @@ TEST_CASE("bursts are counted or dropped, each once, whichever allocation fails"
         Prepare(SourceKind::kSwbt, &recorder);
         constexpr uint64_t kBursts = 3'000;
         AddBursts(kBursts, 2000, &recorder);
-        CHECK(recorder.samples() + recorder.dropped() == kBursts);
+        CHECK(recorder.samples() + recorder.dropped().samples == kBursts);
         host.every = 0;
         CHECK(BurstsIn(recorder.Snapshot()) == recorder.samples());
       }
@@ -154,8 +134,8 @@ TEST_CASE("what is counted stays within the memory that is allowed") {
     }
     CHECK(memory.peak() <= kMost);
     CHECK(memory.peak() > kMost / 4);
-    CHECK(recorder.dropped() > 0);
-    CHECK(recorder.samples() + recorder.dropped() == kNumber);
+    CHECK(recorder.dropped().samples > 0);
+    CHECK(recorder.samples() + recorder.dropped().samples == kNumber);
   }
 }
 
@@ -172,7 +152,7 @@ TEST_CASE("many threads and modules count as memory") {
     mapping.path = "/no/such/library/" + std::to_string(i);
     recorder.OnMapping(mapping);
   }
-  CHECK(recorder.dropped_mappings() > 0);
+  CHECK(recorder.dropped().mappings > 0);
   CHECK(memory.used() <= kMost);
   CHECK(memory.used() > kMost / 2);
   for (uint32_t i = 0; i < 10'000; ++i) {
@@ -182,7 +162,7 @@ TEST_CASE("many threads and modules count as memory") {
     recorder.Settle(UINT64_MAX);
   }
   CHECK(memory.peak() <= kMost);
-  CHECK(recorder.samples() + recorder.dropped() == 10'000);
+  CHECK(recorder.samples() + recorder.dropped().samples == 10'000);
 }
 
 TEST_CASE("compacting and wider slices give memory back and change no sum") {

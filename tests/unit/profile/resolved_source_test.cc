@@ -106,6 +106,44 @@ TEST_CASE("Threads that ask for the same modules open each once", "[resolved_sou
   CHECK(opened == programs);
 }
 
+TEST_CASE("What was called off is read the next time", "[resolved_source]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> programs = BuildPrograms(folder, 1);
+  if (programs.empty()) HBBP_SKIP("no g++");
+  ResolvedProfile profile(ProfileOf(programs));
+  CancelFlag flag;
+  SourceOptions options;
+  int told = 0;
+  options.progress = [&](const std::string&, uint64_t, uint64_t) { ++told; };
+  options.search.cancel = &flag;
+  profile.SetSourceOptions(options);
+  flag.Set(true);
+  for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(profile.LinesOf(0), WorkCancelled);
+  flag.Set(false);
+  const auto lines = profile.LinesOf(0);
+  REQUIRE(lines.ok());
+  CHECK(told > 0);
+}
+
+TEST_CASE("A part has the source options of the whole, but calls nothing of its host",
+          "[resolved_source]") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> programs = BuildPrograms(folder, 1);
+  if (programs.empty()) HBBP_SKIP("no g++");
+  ResolvedProfile part(ProfileOf(programs));
+  {
+    CancelFlag flag;
+    flag.Set(true);
+    ResolvedProfile whole(ProfileOf(programs));
+    SourceOptions options;
+    options.progress = [](const std::string&, uint64_t, uint64_t) { FAIL("called"); };
+    options.search.cancel = &flag;
+    whole.SetSourceOptions(options);
+    part.SetOptionsOf(whole);
+  }
+  CHECK(part.LinesOf(0).ok());
+}
+
 TEST_CASE("What has no lines is told each time", "[resolved_source]") {
   const TemporaryFolder folder;
   ResolvedProfile profile(ProfileOf({folder.File("none")}));

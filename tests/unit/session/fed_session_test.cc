@@ -20,8 +20,10 @@
 #include "session/kernel_name.h"
 #include "session/pmu_types.h"
 #include "support/catch.h"
+#include "support/failing_host.h"
 #include "support/perf_record_builder.h"
 #include "support/temporary_folder.h"
+#include "support/told.h"
 
 namespace hbbp {
 namespace {
@@ -581,6 +583,196 @@ TEST_CASE("a child of fork goes on with what there was, whoever was feeding") {
   }
   ended = true;
   feeder.join();
+}
+
+// Each at an address of its own, at rising times.
+std::vector<Bytes> ManySamples(uint64_t count, uint64_t first = 0) {
+  std::vector<Bytes> records;
+  for (uint64_t i = first; i < first + count; ++i) {
+    records.push_back(Sample(20 + i * 1000, 0x400000 + i * 7919 % 0x100000));
+  }
+  return records;
+}
+
+Bytes TooShortSample() {
+  Bytes record = Sample(40);
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof(header));
+  header.size = sizeof(header) + 8;
+  std::memcpy(record.data(), &header, sizeof(header));
+  record.resize(header.size);
+  return record;
+}
+
+Bytes LargeMapping() { return Record(10).Mmap2(0x400000, 0x100000, 0, 0, 0, 0, "/no/such/file"); }
+
+uint64_t AllSamplesIn(const ProfileData& data) {
+  uint64_t samples = data.sources.at(0).unmapped;
+  for (const IpCount& count : data.counts) samples += count.samples;
+  return samples;
+}
+
+TEST_CASE("a host is told what became of what it feeds") {
+  Told told;
+  FeedOptions options = AsFed();
+  options.log = told.settings(LogLevel::kDebug);
+  FedSession session(options);
+  AddSource(&session, Attr(), {1}, "instructions:u");
+  CHECK(told.Count("samples of instructions:u, each 1000") == 1);
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  CHECK(told.Count("samples of ") == 2);
+  Feed(&session, {LargeMapping(), Sample(20)});
+  CHECK(told.messages.size() == 2);
+  Bytes unknown = Sample(30);
+  const uint32_t type = 99;
+  std::memcpy(unknown.data(), &type, sizeof(type));
+  Feed(&session, {unknown, unknown});
+  CHECK(told.Count("type 99 records are skipped") == 1);
+  FedEvent lost = EventOf(FedEventKind::kLost, 30);
+  lost.source = mine;
+  for (const uint64_t count : {3, 1, 4}) {
+    lost.count = count;
+    FeedEvents(&session, {lost});
+  }
+  CHECK(told.Count("3 samples were lost") == 1);
+  CHECK(told.Count("4 samples were lost") == 0);  // not so much more
+  CHECK(told.Count("8 samples were lost") == 1);
+  Feed(&session, {TooShortSample()});
+  CHECK(told.Count("SAMPLE record is too short for its fields") == 1);
+  const Bytes no_record(64, 0xff);
+  size_t consumed = 0;
+  CHECK_FALSE(session.FeedRecords(no_record, &consumed).ok());
+  CHECK(told.Count("what was fed is no record") == 1);
+  for (const std::string& message : told.messages) CHECK(message.find('\n') == message.npos);
+}
+
+TEST_CASE("a log may ask the session that it is of") {
+  FedSession* itself = nullptr;
+  int calls = 0;
+  FeedOptions options = AsFed();
+  options.log.log = [&](LogLevel, const char*) {
+    ++calls;
+    if (itself != nullptr) CHECK(itself->Info().samples <= 1);
+  };
+  FedSession session(options);
+  itself = &session;
+  AddSource(&session, Attr());
+  Feed(&session, {TooShortSample()});
+  CHECK(calls == 2);
+}
+
+TEST_CASE("max_memory: slices become wider, samples are dropped, counted and told of") {
+  const bool waits = GENERATE(false, true);
+  Told told;
+  FeedOptions options = waits ? FeedOptions() : AsFed();
+  options.log = told.settings(LogLevel::kDebug);
+  options.max_memory = 1 << 20;
+  options.files.slice_ns = 1'000'000;
+  FedSession session(options);
+  AddSource(&session, Attr());
+  Feed(&session, {LargeMapping()});
+  constexpr uint64_t kBatches = 20, kOfBatch = 2000;
+  for (uint64_t batch = 0; batch < kBatches; ++batch) {
+    Feed(&session, ManySamples(kOfBatch, batch * kOfBatch));
+    session.FinishRound();
+    CHECK(session.Info().memory_bytes <= options.max_memory);
+  }
+  session.FlushUpTo(UINT64_MAX);
+  const SessionInfo info = session.Info();
+  CHECK(info.peak_memory_bytes <= options.max_memory);
+  CHECK(info.peak_memory_bytes > options.max_memory / 4);
+  CHECK(info.dropped > 0);
+  const ProfileData data = session.Snapshot();
+  CHECK(AllSamplesIn(data) + info.dropped == kBatches * kOfBatch);
+  CHECK(data.sources[0].note.find("no memory for " + std::to_string(info.dropped) + " samples") !=
+        std::string::npos);
+  CHECK(data.sources[0].note.find("slices were made wider") != std::string::npos);
+  CHECK(data.slices.width_ns > 1'000'000);
+  CHECK(told.Count("slices are ") > 0);
+  CHECK(told.Count("compacted: ") > 0);
+  CHECK(told.Count("samples and 0 mappings were dropped: no memory") > 0);
+  CHECK(told.Count("were dropped") < 20);
+}
+
+TEST_CASE("whichever allocation of the host fails, each sample is counted or dropped") {
+  for (const int every : {0, 1, 2, 3, 7}) {
+    for (const bool waits : {false, true}) {
+      CAPTURE(every, waits);
+      FailingHost host;
+      host.every = every;
+      {
+        FeedOptions options = waits ? FeedOptions() : AsFed();
+        options.allocator = host.allocator();
+        FedSession session(options);
+        AddSource(&session, Attr());
+        Feed(&session, {LargeMapping()});
+        Feed(&session, ManySamples(5000));
+        session.FlushUpTo(UINT64_MAX);
+        CHECK(session.Info().waiting == 0);
+        if (every == 0) CHECK(session.Info().dropped == 0);
+        if (every == 1) CHECK(session.Info().dropped == 5000);
+        CHECK(AllSamplesIn(session.Snapshot()) + session.Info().dropped == 5000);
+        CHECK(host.calls + host.live > 0);
+      }
+      CHECK(host.live == 0);
+    }
+  }
+}
+
+TEST_CASE("records of IBS are within max_memory as well") {
+  FeedOptions options = AsFed();
+  options.max_memory = 1 << 20;
+  FedSession session(options);
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
+  FedEvent mapping = MappingEventOf(10, "/bin/a");
+  mapping.size = 0x1000000;
+  FeedEvents(&session, {mapping});
+  constexpr uint64_t kSamples = 20'000;
+  for (uint64_t i = 0; i < kSamples; ++i) {
+    const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, i * 64, 0};
+    Bytes raw(4 + sizeof(registers));
+    std::memcpy(raw.data() + 4, registers, sizeof(registers));
+    FedSample sample = SampleOf(20 + i, 0x400000 + i * 16);
+    sample.ibs = raw;
+    FeedSamples(&session, mine, {sample});
+  }
+  CHECK(session.Info().peak_memory_bytes <= options.max_memory);
+  const ProfileData data = session.Snapshot();
+  CHECK(data.ibs_counts.size() > 100);
+  const auto& counters = data.sources[0].trace.counters;
+  CHECK(std::any_of(counters.begin(), counters.end(), [](const auto& counter) {
+    return counter.first == "ibs-sums-dropped" && counter.second > 0;
+  }));
+}
+
+TEST_CASE("a snapshot is called off, also while another thread has the session") {
+  FedSession session(AsFed());
+  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+  CancelFlag flag;
+  Work work;
+  work.cancel = &flag;
+  std::atomic<bool> is_feeding{false}, may_end{false};
+  std::thread feeder([&] {
+    (void)session.FeedSamples(mine, 1, [&](size_t) {
+      is_feeding = true;
+      while (!may_end) std::this_thread::yield();
+      return SampleOf(20);
+    });
+  });
+  while (!is_feeding) std::this_thread::yield();
+  std::thread canceller([&] { flag.Set(true); });
+  CHECK_THROWS_AS(session.Snapshot(work), WorkCancelled);
+  canceller.join();
+  may_end = true;
+  feeder.join();
+  CHECK_THROWS_AS(session.Snapshot(work), WorkCancelled);
+  flag.Set(false);
+  std::vector<uint64_t> steps;
+  work.progress = [&](uint64_t done, uint64_t) { steps.push_back(done); };
+  CHECK(SamplesIn(session.Snapshot(work), "/bin/a") == 1);
+  CHECK(steps.size() >= 3);
+  CHECK(std::is_sorted(steps.begin(), steps.end()));
 }
 
 }  // namespace

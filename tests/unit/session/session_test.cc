@@ -22,6 +22,7 @@
 #include "support/cpu_work.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
+#include "support/told.h"
 
 namespace hbbp {
 namespace {
@@ -521,25 +522,6 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
   CHECK(data.branches[0].to % 4096 == (code + 10) % 4096);
 }
 
-struct Told {
-  std::mutex mutex;
-  std::vector<std::string> messages;
-
-  LogSettings settings() {
-    return {[this](LogLevel, const char* text) {
-              std::lock_guard lock(mutex);
-              messages.emplace_back(text);
-            },
-            LogLevel::kInfo};
-  }
-  int Count(const std::string& words) {
-    std::lock_guard lock(mutex);
-    return static_cast<int>(std::count_if(
-        messages.begin(), messages.end(),
-        [&words](const std::string& text) { return text.find(words) != std::string::npos; }));
-  }
-};
-
 TEST_CASE("periods become longer while sampling costs more than its budget") {
   Log log;
   Told told;
@@ -601,6 +583,37 @@ TEST_CASE("where periods cannot be changed, that is told once and sampling goes 
   CHECK(told.Count("periods cannot be changed: no descriptors") == 1);
   CHECK(session->Info().period_factor == 1);
   CHECK(session->Info().samples > 0);
+}
+
+TEST_CASE("a snapshot that is called off leaves the session as it was") {
+  Log log;
+  const auto session = MakeSession(&log, Plan());
+  REQUIRE(session->Start().ok());
+  CancelFlag flag;
+  flag.Set(true);
+  Work work;
+  work.cancel = &flag;
+  CHECK_THROWS_AS(session->Snapshot(work), WorkCancelled);
+  flag.Set(false);
+  std::vector<uint64_t> steps;
+  work.progress = [&](uint64_t done, uint64_t all) {
+    steps.push_back(done);
+    CHECK(done <= all);
+  };
+  const uint64_t samples = session->Info().samples;
+  (void)session->Snapshot(work);
+  CHECK(steps.size() >= 3);
+  CHECK(std::is_sorted(steps.begin(), steps.end()));
+  // Called off after each of its steps.
+  for (size_t step = 0; step < steps.size(); ++step) {
+    size_t calls = 0;
+    flag.Set(false);
+    work.progress = [&](uint64_t, uint64_t) { flag.Set(++calls > step); };
+    CHECK_THROWS_AS(session->Snapshot(work), WorkCancelled);
+  }
+  CHECK(session->Info().samples >= samples);
+  REQUIRE(session->Stop().ok());
+  CHECK(session->Snapshot().sources.size() == 1);
 }
 
 }  // namespace

@@ -471,6 +471,12 @@ class hbbp_import_options(Structure):
         ('reserved', c_uint32),
         ('slice_ns', c_uint64),
         ('cancel', POINTER(hbbp_cancel)),
+        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
+        ('log_user_data', c_void_p),
+        ('log_level', c_int32),
+        ('reserved2', c_uint32),
+        ('max_memory', c_uint64),
+        ('allocator', POINTER(hbbp_allocator)),
     ]
 
 
@@ -538,6 +544,12 @@ class hbbp_feed_options(Structure):
         ('moved_files', POINTER(hbbp_moved_file)),
         ('moved_file_count', c_size_t),
         ('slice_ns', c_uint64),
+        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
+        ('log_user_data', c_void_p),
+        ('log_level', c_int32),
+        ('reserved', c_uint32),
+        ('max_memory', c_uint64),
+        ('allocator', POINTER(hbbp_allocator)),
     ]
 
 
@@ -753,6 +765,7 @@ class hbbp_source_options(Structure):
         ('memory_limit', c_uint64),
         ('progress', CFUNCTYPE(None, c_char_p, c_uint64, c_uint64, c_void_p)),
         ('user', c_void_p),
+        ('cancel', POINTER(hbbp_cancel)),
     ]
 
 
@@ -869,6 +882,8 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
     'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(POINTER(hbbp_profile)),
         POINTER(hbbp_error)),
+    'hbbp_session_snapshot_with': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
         POINTER(hbbp_error)),
     'hbbp_session_create_fed': (c_int32, POINTER(hbbp_feed_options),

@@ -4,9 +4,10 @@ import typing
 from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, Source
+from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, LogLevel, Source
 from ._fed_samples import FeedSample, pack
 from ._handle import Handle
+from ._host import Log, log_function
 from ._library import Path, check, filled, make, moved_file_array, path_to_c, sized, to_c
 from ._session import AnySession
 
@@ -44,13 +45,19 @@ class FedSession(AnySession):
                  max_waiting_bytes: int = 0, command: Optional[str] = None,
                  host: Optional[str] = None, cpu_id: Optional[str] = None,
                  root: Optional[Path] = None, moved_files: Optional[Mapping[str, Path]] = None,
-                 slice_ns: int = 0) -> None:
+                 slice_ns: int = 0, log: Optional[Log] = None,
+                 log_level: Union[LogLevel, str] = LogLevel.INFO, max_memory: int = 0) -> None:
+        """`log` and `max_memory` are those of Session; the log is called in whatever thread feeds
+        the session or asks it."""
+        self._log = None if log is None else log_function(log)  # as long as the session
         moved = moved_file_array(moved_files)
         options = sized(
             _abi.hbbp_feed_options, order=FeedOrder.of(order), max_waiting_bytes=max_waiting_bytes,
             command=to_c(command), host=to_c(host), cpu_id=to_c(cpu_id), slice_ns=slice_ns,
             root=None if root is None else path_to_c(root), moved_files=moved,
-            moved_file_count=len(moved))
+            moved_file_count=len(moved), log_level=LogLevel.of(log_level), max_memory=max_memory)
+        if self._log is not None:
+            options.log = self._log
         self._handle = Handle('session', make('hbbp_session_create_fed', _abi.hbbp_session,
                                               ctypes.byref(options)))
 

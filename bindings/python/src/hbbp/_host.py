@@ -36,6 +36,18 @@ class Cancel(Owner):
             return bool(function('hbbp_cancel_is_set')(pointer))
 
 
+class KeptFlag:
+    """The flag of a Cancel, which is not destroyed as long as this lives, closed or not."""
+
+    def __init__(self, cancel: Cancel) -> None:
+        self._handle = cancel._handle
+        self.pointer = self._handle.__enter__()
+
+    def __del__(self) -> None:
+        if hasattr(self, 'pointer'):
+            self._handle.__exit__(None, None, None)
+
+
 def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
              cancel: Optional[Cancel]) -> Result:
     """Calls `work` with a progress function of the C ABI and a flag. What `progress` raises, an

@@ -7,10 +7,10 @@ import typing
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _abi, _annotate, _optional
-from ._abi import EbsMethod, Estimator, MixKeys
+from ._abi import EbsMethod, Estimator, LogLevel, MixKeys
 from ._caveats import caveats_of
 from ._handle import Handle, Owner
-from ._host import Cancel, Progress, run_long
+from ._host import Cancel, KeptFlag, Log, Progress, log_function, run_long
 from ._library import (Path, check, demangle, function, make, moved_file_array, path_to_c, sized,
                        text, to_c)
 from ._listing import shown
@@ -49,7 +49,7 @@ class Profile(Owner):
         """Takes over a handle of the C ABI; see load, import_recording, merge, Session.profile."""
         self._handle = Handle('profile', pointer)
         self._names: Dict[str, List[str]] = {}
-        self._source_progress: Any = None
+        self._source_host: Any = None  # what the source options call, and its flag
 
     @classmethod
     def load(cls, path: Path) -> 'Profile':
@@ -62,16 +62,23 @@ class Profile(Owner):
                          binary: Optional[Path] = None,
                          ebs_method: Union[EbsMethod, str] = EbsMethod.AUTO, slice_ns: int = 0,
                          progress: Optional[Progress] = None,
-                         cancel: Optional[Cancel] = None) -> 'Profile':
+                         cancel: Optional[Cancel] = None, log: Optional[Log] = None,
+                         log_level: Union[LogLevel, str] = LogLevel.INFO,
+                         max_memory: int = 0) -> 'Profile':
         """A recording of perf, or text of perf script (docs/import.md). `moved_files`: where files
         are here, by their path in the recording or the last part of that. `progress` is given the
         bytes that were read, and all of them, 0 if not known. The import is called off by
-        `cancel`, by what `progress` raises, and from the keyboard."""
+        `cancel`, by what `progress` raises, and from the keyboard. `log` is given a LogLevel and a
+        line. What does not fit into `max_memory` bytes while it is read is dropped, which the notes
+        of sources say."""
         moved = moved_file_array(moved_files)
         options = sized(_abi.hbbp_import_options, moved_file_count=len(moved),
                         moved_files=moved, ebs_method=EbsMethod.of(ebs_method), slice_ns=slice_ns,
                         root=None if root is None else path_to_c(root),
-                        binary=None if binary is None else path_to_c(binary))
+                        binary=None if binary is None else path_to_c(binary),
+                        log_level=LogLevel.of(log_level), max_memory=max_memory)
+        if log is not None:
+            options.log = log_function(log)
 
         def load(tell: Any, flag: Any) -> 'Profile':
             options.progress, options.cancel = tell, flag
@@ -97,18 +104,12 @@ class Profile(Owner):
     def select_thread(self, tid: int) -> 'Profile':
         """What one thread did."""
         with self._handle as pointer:
-            return self._part(make('hbbp_profile_select_thread', _abi.hbbp_profile, pointer, tid))
+            return Profile(make('hbbp_profile_select_thread', _abi.hbbp_profile, pointer, tid))
 
     def select_slice(self, index: int) -> 'Profile':
         """What ran in one slice of time."""
         with self._handle as pointer:
-            return self._part(make('hbbp_profile_select_slice', _abi.hbbp_profile, pointer, index))
-
-    def _part(self, pointer: Any) -> 'Profile':
-        """It has the options of the whole, progress included, which must live as long."""
-        part = Profile(pointer)
-        part._source_progress = self._source_progress
-        return part
+            return Profile(make('hbbp_profile_select_slice', _abi.hbbp_profile, pointer, index))
 
     def caveats(self) -> List[str]:
         """What everybody who reads its counts has to know: their unit, and what was lost."""
@@ -155,9 +156,12 @@ class Profile(Owner):
 
     def set_source_options(self, *, debug_root: Optional[Path] = None, debuginfod: bool = False,
                            memory_limit: int = 0,
-                           progress: Optional[SourceProgress] = None) -> None:
+                           progress: Optional[SourceProgress] = None,
+                           cancel: Optional[Cancel] = None) -> None:
         """Where debug information is looked for. `debuginfod`: also ask the servers that
-        DEBUGINFOD_URLS names. `progress` is given a module, bytes read, and all of them."""
+        DEBUGINFOD_URLS names. `progress` is given a module, bytes read, and all of them.
+        Where something has to be read while `cancel` is set, CancelledError is raised. Profiles
+        that are selected from this one have neither of the two."""
         flags = _abi.HBBP_SOURCE_OPTION_DEBUGINFOD if debuginfod else 0
         options = sized(_abi.hbbp_source_options, flags=flags, memory_limit=memory_limit,
                         debug_root=None if debug_root is None else path_to_c(debug_root))
@@ -165,9 +169,12 @@ class Profile(Owner):
             tell = progress
             options.progress = type(options.progress)(
                 lambda module, done, total, user: tell(text(module), done, total))
+        flag = None if cancel is None else KeptFlag(cancel)
+        if flag is not None:
+            options.cancel = flag.pointer
         with self._handle.alone() as pointer:
             check('hbbp_profile_set_source_options', pointer, ctypes.byref(options))
-            self._source_progress = options.progress
+            self._source_host = options.progress, flag
 
     # Lists ---------------------------------------------------------------------------------------
 

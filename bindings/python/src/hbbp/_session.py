@@ -4,13 +4,13 @@ import ctypes
 import warnings
 import weakref
 from types import TracebackType
-from typing import Optional, Sequence, Type, Union
+from typing import Any, Optional, Sequence, Type, Union
 
 from . import _abi
 from ._abi import EbsMethod, Event, LogLevel, PeriodMode, Source, TraceMode
 from ._capabilities import find_event
 from ._handle import Handle, Owner
-from ._host import Log, log_function
+from ._host import Cancel, Log, Progress, log_function, run_long
 from ._library import check, make, sized, to_c
 from ._lists import fetch
 from ._profile import Profile
@@ -20,10 +20,22 @@ from ._rows import EventCode, SessionInfo
 class AnySession(Owner):
     """What sessions of all kinds have."""
 
-    def profile(self) -> Profile:
-        """All that was counted so far. A session that runs goes on undisturbed."""
-        with self._handle as pointer:
-            return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer))
+    def profile(self, *, progress: Optional[Progress] = None,
+                cancel: Optional[Cancel] = None) -> Profile:
+        """All that was counted so far. A session that runs goes on undisturbed. `progress`, which
+        must not use the session, and `cancel` are worth it with millions of counts; they are those
+        of Profile.resolve."""
+        if progress is None and cancel is None:
+            with self._handle as pointer:
+                return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer))
+
+        def take(tell: Any, flag: Any) -> Profile:
+            work = sized(_abi.hbbp_work_options, progress=tell, cancel=flag)
+            with self._handle as pointer:
+                return Profile(make('hbbp_session_snapshot_with', _abi.hbbp_profile, pointer,
+                                    ctypes.byref(work)))
+
+        return run_long(take, progress, cancel)
 
     def info(self) -> SessionInfo:
         """What it is doing right now."""

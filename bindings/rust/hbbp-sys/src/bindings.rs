@@ -561,8 +561,8 @@ extern "C" {
     pub fn hbbp_profile_merge(profiles: *const *const hbbp_profile, count: usize, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
     /// What thread \`tid\` did, as a profile of its own. What was set of \`profile\` (estimator, kernel
-    /// files, debug information) is set of it, too. Errors: HBBP_ERROR_NOT_FOUND (no such thread).
-    /// Any thread. Since 0.1.
+    /// files, debug information) is set of it, too, but neither progress nor flag of
+    /// hbbp_source_options. Errors: HBBP_ERROR_NOT_FOUND (no such thread). Any thread. Since 0.1.
     pub fn hbbp_profile_select_thread(profile: *const hbbp_profile, tid: u32, selected: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
     /// NULL is allowed. Since 0.1.
@@ -855,6 +855,22 @@ pub struct hbbp_feed_options {
     pub moved_file_count: usize,
     /// as in hbbp_import_options
     pub slice_ns: u64,
+    /// What the host gives, as in hbbp_session_options:
+    /// called inside the functions of the session
+    pub log: hbbp_log,
+    /// given to log
+    pub log_user_data: *mut c_void,
+    /// 0: HBBP_LOG_INFO
+    pub log_level: hbbp_log_level,
+    /// 0
+    pub reserved: u32,
+    /// bytes for counts, what waits, names and code; at least HBBP_LEAST_MEMORY:
+    /// never more is used; what finds no room when all else but longer periods is
+    /// done is dropped and counted. 0: as much as is needed
+    pub max_memory: u64,
+    /// for counts and what waits. Copied; used until
+    /// hbbp_session_destroy returns. NULL: operator new
+    pub allocator: *const hbbp_allocator,
 }
 
 sized!(hbbp_feed_options);
@@ -1116,9 +1132,10 @@ pub const HBBP_LOG_DEBUG: hbbp_log_level = 4;
 
 /// \`message\` is one line, without its end, valid during the call. Called from the worker of a
 /// session or from a thread that is inside a function of the library, by one thread at a time for a
-/// session, never from a signal handler and with no lock of the library held. What starting and
-/// stopping say is told before they return. It may ask the session (hbbp_session_get_info,
-/// hbbp_session_snapshot), but neither start, stop nor destroy it. It must not throw.
+/// session or an import, never from a signal handler and with no lock of the library held. What
+/// starting and stopping say is told before they return. It may ask the session
+/// (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
+/// not throw.
 pub type hbbp_log = Option<unsafe extern "C" fn(level: hbbp_log_level, message: *const c_char, user_data: *mut c_void)>;
 
 /// How far work is: \`all\` 0 if it is not known how much there is. Called now and then in the thread
@@ -1151,6 +1168,9 @@ pub struct hbbp_work_options {
 }
 
 sized!(hbbp_work_options);
+
+/// The least that max_memory of options may be.
+pub const HBBP_LEAST_MEMORY: u32 = 1048576;
 
 /// Where memory is from. Both functions may be called by several threads at once, inside functions
 /// of the library and from the worker of a session, never from a signal handler; they must not
@@ -1326,6 +1346,23 @@ pub struct hbbp_import_options {
     pub slice_ns: u64,
     /// calls it off
     pub cancel: *const hbbp_cancel,
+    /// What the host gives besides, as in hbbp_session_options:
+    /// called inside hbbp_profile_import
+    pub log: hbbp_log,
+    /// given to log
+    pub log_user_data: *mut c_void,
+    /// 0: HBBP_LOG_INFO
+    pub log_level: hbbp_log_level,
+    /// 0
+    pub reserved2: u32,
+    /// bytes for counts, records that wait, names and code while it is read, not
+    /// for the profile; at least HBBP_LEAST_MEMORY: never more is used. Samples
+    /// that find no room are dropped: the notes of the profile's sources and
+    /// their counter "no-memory" say how many. 0: as much as is needed
+    pub max_memory: u64,
+    /// for counts and records that wait; not used after the call.
+    /// NULL: operator new
+    pub allocator: *const hbbp_allocator,
 }
 
 sized!(hbbp_import_options);
@@ -1344,8 +1381,8 @@ extern "C" {
     /// recording is this machine's. Maps of other users are not believed, which is noted as well.
     /// Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
     /// recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
-    /// folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY,
-    /// HBBP_ERROR_CANCELLED. Any thread. Since 0.1.
+    /// folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none
+    /// at all, or not for a single sample), HBBP_ERROR_CANCELLED. Any thread. Since 0.1.
     pub fn hbbp_profile_import(path: *const c_char, options: *const hbbp_import_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 }
 
@@ -1743,6 +1780,7 @@ extern "C" {
     /// value.
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
     /// with the nearest name in the message; a condition that cannot be read, with the column),
+    /// HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
     /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
     pub fn hbbp_pivot_create(profile: *const hbbp_profile, query: *const hbbp_pivot_query, pivot: *mut *mut hbbp_pivot, error: *mut hbbp_error) -> hbbp_status;
 
@@ -1790,9 +1828,6 @@ extern "C" {
 }
 
 // session.h ---------------------------------------------------------------------------------------
-
-/// The least that hbbp_session_options.max_memory may be.
-pub const HBBP_LEAST_MEMORY: u32 = 1048576;
 
 /// `hbbp_session_options` of the C ABI.
 #[repr(C)]
@@ -1907,8 +1942,8 @@ pub struct hbbp_session_info {
     /// of a session that is fed: records and samples that wait for the end of a
     /// round; else 0
     pub waiting: u64,
-    /// of a session that is fed: records that could not be used; else samples that
-    /// there was no memory for
+    /// samples that there was no memory for; of a session that is fed also records
+    /// that could not be used
     pub dropped: u64,
     /// Of a session that samples, else 0. CPU time is that of all runs together:
     /// of what is profiled
@@ -1921,7 +1956,7 @@ pub struct hbbp_session_info {
     pub period_factor: f64,
     /// `uint64_t period_changes` in C.
     pub period_changes: u64,
-    /// of max_memory, also without one
+    /// of max_memory, also without one; of any session
     pub memory_bytes: u64,
     /// `uint64_t peak_memory_bytes` in C.
     pub peak_memory_bytes: u64,
@@ -1965,6 +2000,12 @@ extern "C" {
     /// goes on undisturbed, from any thread. If it is fed: all that does not wait. Cheap: blocks are
     /// found when the profile is first asked for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1.
     pub fn hbbp_session_snapshot(session: *mut hbbp_session, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The same, with progress, in no particular unit, and a flag that calls it off, also while it waits
+    /// for another thread that feeds the session. Worth it with millions of counts. progress must not
+    /// use the session. \`work\` may be NULL. Errors: HBBP_ERROR_CANCELLED (the session has what it had),
+    /// HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
+    pub fn hbbp_session_snapshot_with(session: *mut hbbp_session, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
     /// Any thread. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1.
     pub fn hbbp_session_get_info(session: *mut hbbp_session, info: *mut hbbp_session_info, error: *mut hbbp_error) -> hbbp_status;
@@ -2023,7 +2064,7 @@ extern "C" {
 // source.h ----------------------------------------------------------------------------------------
 
 /// How far reading the debug information of a module is. Called in the thread that asked for a
-/// line; \`module\` is its path, valid during the call. Must not use the profile.
+/// line; \`module\` is its path, valid during the call. Must not use the profile, nor throw.
 pub type hbbp_source_progress = Option<unsafe extern "C" fn(module: *const c_char, done_bytes: u64, total_bytes: u64, user: *mut c_void)>;
 
 /// Ask the servers that DEBUGINFOD_URLS names for debug files that are not here, by libdebuginfod,
@@ -2042,10 +2083,19 @@ pub struct hbbp_source_options {
     pub debug_root: *const c_char,
     /// bytes of decoded debug information kept, of all modules; 0: 256 MiB
     pub memory_limit: u64,
+    /// These three are used until the profile is destroyed or hbbp_profile_set_source_options is
+    /// called again, and must live as long. Profiles that are selected from it
+    /// (hbbp_profile_select_thread, \_select_slice) do not have them, but may be given some.
     /// may be NULL
     pub progress: hbbp_source_progress,
     /// for progress
     pub user: *mut c_void,
+    /// calls off what has to be read for an answer: the function,
+    /// hbbp_pivot_create too, returns HBBP_ERROR_CANCELLED, and reads
+    /// it the next time. What was read before is answered. It is
+    /// looked at between calls of libdw, which take milliseconds, and
+    /// when libdebuginfod asks, about once a second
+    pub cancel: *const hbbp_cancel,
 }
 
 sized!(hbbp_source_options);
@@ -2144,8 +2194,10 @@ extern "C" {
     /// Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
     /// was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
     /// HBBP_ERROR_UNSUPPORTED (no libdw; generated code of which no jitdump tells lines),
+    /// HBBP_ERROR_CANCELLED,
     /// HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
-    /// version has). What fails for a module fails at once the next time. Any thread. Since 0.1.
+    /// version has). What fails for a module fails at once the next time, unless it was called off. Any
+    /// thread. Since 0.1.
     pub fn hbbp_profile_find_source(profile: *const hbbp_profile, module: u32, address: u64, capacity: usize, frame_size: usize, frames: *mut hbbp_source_frame, place: *mut hbbp_source_place, error: *mut hbbp_error) -> hbbp_status;
 
     /// What of a module's debug information was missing or damaged, as far as was noticed up to now, as

@@ -2,12 +2,14 @@
 
 use crate::error::{call, optional_text, Result};
 use crate::handle::Handle;
+use crate::host::{Host, LogLevel, Work};
 use crate::import::MovedFiles;
 use crate::profile::Profile;
 use crate::samples::{Event, Source};
 use crate::session::{self, nanoseconds, SessionInfo};
 use crate::sys;
 use crate::text::{c_path, pointer};
+use std::alloc::GlobalAlloc;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -51,6 +53,9 @@ pub struct FeedOptions {
     root: Option<PathBuf>,
     moved_files: Vec<(PathBuf, PathBuf)>,
     slice: Duration,
+    log_level: Option<LogLevel>,
+    max_memory: u64,
+    host_functions: Host,
 }
 
 impl FeedOptions {
@@ -84,6 +89,24 @@ impl FeedOptions {
     setters! {
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
+        /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
+        log_level(level: LogLevel): log_level = Some(level);
+        /// Bytes for counts, what waits, names and code, at least [`LEAST_MEMORY`](crate::LEAST_MEMORY).
+        /// Samples that find no room are dropped, and counted. Default: as much as is needed.
+        max_memory(bytes: u64): max_memory = bytes;
+    }
+
+    /// Called with messages, inside the functions of the session, as
+    /// [`SessionOptions::log`](crate::SessionOptions::log) says.
+    pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
+        self.host_functions.set_log(log);
+        self
+    }
+
+    /// Where memory for counts and for what waits is from. It must not use this crate.
+    pub fn allocator(mut self, memory: impl GlobalAlloc + Send + Sync + 'static) -> Self {
+        self.host_functions.set_memory(memory);
+        self
     }
 
     /// A session with these options.
@@ -93,6 +116,7 @@ impl FeedOptions {
         let cpu_id = optional_text(&self.cpu_id)?;
         let root = self.root.as_deref().map(c_path).transpose()?;
         let moved_files = MovedFiles::new(&self.moved_files)?;
+        let functions = self.host_functions.fields();
         let raw = sys::hbbp_feed_options {
             order: self.order.map_or(sys::HBBP_FEED_BY_TIME, FeedOrder::raw),
             max_waiting_bytes: self.max_waiting_bytes,
@@ -103,13 +127,22 @@ impl FeedOptions {
             moved_files: moved_files.as_slice().as_ptr(),
             moved_file_count: moved_files.as_slice().len(),
             slice_ns: nanoseconds(self.slice),
+            log: functions.log,
+            log_user_data: functions.log_user_data,
+            log_level: self.log_level.map_or(0, LogLevel::raw),
+            max_memory: self.max_memory,
+            allocator: functions.allocator(),
             ..Default::default()
         };
         let handle = Handle::create(sys::hbbp_session_destroy, |session, error| {
-            // SAFETY: the texts are there during the call.
+            // SAFETY: the texts and the allocator are there during the call, which copies them; what
+            // the host gave lives as long as the session.
             unsafe { sys::hbbp_session_create_fed(&raw, session, error) }
         })?;
-        Ok(FedSession { handle })
+        Ok(FedSession {
+            handle,
+            _host: self.host_functions,
+        })
     }
 }
 
@@ -407,6 +440,8 @@ impl<'a> FeedEvent<'a> {
 #[derive(Debug)]
 pub struct FedSession {
     handle: Handle<sys::hbbp_session>,
+    // What the session calls, and so ends after it.
+    _host: Host,
 }
 
 // SAFETY: the ABI lets any thread call any function of a session that is fed, also at once.
@@ -506,6 +541,12 @@ impl FedSession {
     /// All that does not wait.
     pub fn snapshot(&self) -> Result<Profile> {
         session::snapshot(&self.handle)
+    }
+
+    /// The same, with progress and a flag that calls it off, as
+    /// [`Session::snapshot_with`](crate::Session::snapshot_with).
+    pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
+        session::snapshot_with(&self.handle, work)
     }
 
     /// What was fed so far.

@@ -71,7 +71,8 @@ pub(crate) unsafe extern "C" fn report_progress(done: u64, all: u64, user_data: 
     guarded(|| progress(done, (all != 0).then_some(all)));
 }
 
-/// How [`Profile::resolve`](crate::Profile::resolve) does its work.
+/// How [`Profile::resolve`](crate::Profile::resolve) and
+/// [`Session::snapshot_with`](crate::Session::snapshot_with) do their work.
 #[derive(Default)]
 #[must_use]
 pub struct Work<'a> {
@@ -95,7 +96,8 @@ impl<'a> Work<'a> {
         cancel(cancel: &Cancel): cancel = Some(cancel.clone());
     }
 
-    pub(crate) fn resolve(mut self, profile: *const sys::hbbp_profile) -> Result<()> {
+    /// Calls a function with these options, which alone uses what they point to.
+    pub(crate) fn with<R>(mut self, run: impl FnOnce(&sys::hbbp_work_options) -> R) -> R {
         let mut raw = sys::hbbp_work_options {
             cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
             ..Default::default()
@@ -104,8 +106,12 @@ impl<'a> Work<'a> {
             raw.progress = Some(report_progress);
             raw.user_data = ptr::addr_of_mut!(*progress).cast();
         }
-        // SAFETY: profile, flag and closure are there during the call, which alone uses the closure.
-        call(|error| unsafe { sys::hbbp_profile_resolve(profile, &raw, error) })
+        run(&raw)
+    }
+
+    pub(crate) fn resolve(self, profile: *const sys::hbbp_profile) -> Result<()> {
+        // SAFETY: the profile is there during the call, and so is what the options point to.
+        self.with(|raw| call(|error| unsafe { sys::hbbp_profile_resolve(profile, raw, error) }))
     }
 }
 
@@ -126,24 +132,50 @@ values! {
 type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
 type Memory = Box<dyn GlobalAlloc + Send + Sync>;
 
-/// What a session calls, which lives as long.
+/// What a session or an import calls, which lives as long.
 #[derive(Clone, Default)]
-pub(crate) struct SessionHost {
+pub(crate) struct Host {
     log: Option<Arc<Log>>,
     memory: Option<Arc<Memory>>,
 }
 
-impl fmt::Debug for SessionHost {
+impl fmt::Debug for Host {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("SessionHost")
+            .debug_struct("Host")
             .field("has_log", &self.log.is_some())
             .field("has_memory", &self.memory.is_some())
             .finish()
     }
 }
 
-impl SessionHost {
+/// The same as fields of options of the C ABI.
+pub(crate) struct HostFields {
+    pub log: sys::hbbp_log,
+    pub log_user_data: *mut c_void,
+    allocator: Option<sys::hbbp_allocator>,
+}
+
+impl Default for HostFields {
+    fn default() -> Self {
+        HostFields {
+            log: None,
+            log_user_data: ptr::null_mut(),
+            allocator: None,
+        }
+    }
+}
+
+impl HostFields {
+    /// Valid as long as these are.
+    pub fn allocator(&self) -> *const sys::hbbp_allocator {
+        self.allocator
+            .as_ref()
+            .map_or(ptr::null(), |found| found as *const _)
+    }
+}
+
+impl Host {
     pub fn set_log(&mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) {
         self.log = Some(Arc::new(Box::new(log)));
     }
@@ -152,18 +184,19 @@ impl SessionHost {
         self.memory = Some(Arc::new(Box::new(memory)));
     }
 
-    /// Names the closure in `options`, and gives the allocator that these are to have.
-    pub fn apply(&self, options: &mut sys::hbbp_session_options) -> Option<sys::hbbp_allocator> {
+    pub fn fields(&self) -> HostFields {
+        let mut fields = HostFields::default();
         if let Some(log) = &self.log {
-            options.log = Some(report_message);
-            options.log_user_data = Arc::as_ptr(log) as *mut c_void;
+            fields.log = Some(report_message);
+            fields.log_user_data = Arc::as_ptr(log) as *mut c_void;
         }
-        self.memory.as_ref().map(|memory| sys::hbbp_allocator {
+        fields.allocator = self.memory.as_ref().map(|memory| sys::hbbp_allocator {
             allocate: Some(allocate),
             deallocate: Some(deallocate),
             user_data: Arc::as_ptr(memory) as *mut c_void,
             ..Default::default()
-        })
+        });
+        fields
     }
 }
 

@@ -1,12 +1,13 @@
 //! Profiles from what other tools recorded.
 
 use crate::error::{Error, Result, Status};
-use crate::host::{report_progress, Cancel, Progress};
+use crate::host::{report_progress, Cancel, Host, LogLevel, Progress};
 use crate::profile::Profile;
 use crate::samples::EbsMethod;
 use crate::session::nanoseconds;
 use crate::sys;
 use crate::text::{c_path, pointer};
+use std::alloc::GlobalAlloc;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
 use std::ptr;
@@ -59,9 +60,12 @@ pub struct ImportOptions<'a> {
     slice: Duration,
     progress: Option<Progress<'a>>,
     cancel: Option<Cancel>,
+    log_level: Option<LogLevel>,
+    max_memory: u64,
+    host: Host,
 }
 
-debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, cancel });
+debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, cancel, log_level, max_memory, host });
 
 impl<'a> ImportOptions<'a> {
     /// All defaults.
@@ -94,6 +98,24 @@ impl<'a> ImportOptions<'a> {
         progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
         /// Calls it off.
         cancel(cancel: &Cancel): cancel = Some(cancel.clone());
+        /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
+        log_level(level: LogLevel): log_level = Some(level);
+        /// Bytes while the recording is read, at least [`LEAST_MEMORY`](crate::LEAST_MEMORY). Samples
+        /// that find no room are dropped, which the notes of the sources say. Default: as much as is
+        /// needed.
+        max_memory(bytes: u64): max_memory = bytes;
+    }
+
+    /// Called with messages during the import. A panic of it goes on after the import.
+    pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
+        self.host.set_log(log);
+        self
+    }
+
+    /// Where memory is from while the recording is read. It must not use this crate.
+    pub fn allocator(mut self, memory: impl GlobalAlloc + Send + Sync + 'static) -> Self {
+        self.host.set_memory(memory);
+        self
     }
 
     /// Reads a recording of `perf record`, or text of `perf script` with branch stacks. "-" is
@@ -104,6 +126,7 @@ impl<'a> ImportOptions<'a> {
         let binary = self.binary.as_deref().map(c_path).transpose()?;
         let moved_files = MovedFiles::new(&self.moved_files)?;
         let moved_files = moved_files.as_slice();
+        let host = self.host.fields();
         let mut raw = sys::hbbp_import_options {
             root: pointer(&root),
             moved_file_count: u32::try_from(moved_files.len())
@@ -113,6 +136,11 @@ impl<'a> ImportOptions<'a> {
             ebs_method: self.ebs_method.map_or(sys::HBBP_EBS_AUTO, EbsMethod::raw),
             slice_ns: nanoseconds(self.slice),
             cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
+            log: host.log,
+            log_user_data: host.log_user_data,
+            log_level: self.log_level.map_or(0, LogLevel::raw),
+            max_memory: self.max_memory,
+            allocator: host.allocator(),
             ..Default::default()
         };
         if let Some(progress) = &mut self.progress {

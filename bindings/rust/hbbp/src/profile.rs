@@ -12,7 +12,7 @@ use crate::mix::{Mix, MixKeys};
 use crate::pivot::{Pivot, PivotQuery};
 use crate::ratios::Ratios;
 use crate::records::*;
-use crate::source::{self, Disassembly, Progress, SourceOptions, SourcePlace};
+use crate::source::{self, Disassembly, SourceHost, SourceOptions, SourcePlace};
 use crate::sys;
 use crate::taxonomy::Taxonomy;
 use crate::text::{c_path, raw_index};
@@ -20,7 +20,6 @@ use crate::walk::Walk;
 use std::ffi::CString;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 /// What was counted. A profile does not change, except for how its blocks are counted
 /// ([`set_estimator`](Profile::set_estimator)) and where code and source lines are looked for.
@@ -41,8 +40,8 @@ use std::sync::Arc;
 /// ```
 pub struct Profile {
     handle: Handle<sys::hbbp_profile>,
-    // What the profile calls, and so ends after it; also what is selected of the profile calls it.
-    progress: Option<Arc<Progress>>,
+    // What the source options use, and so ends after it.
+    source_host: Option<SourceHost>,
 }
 
 // SAFETY: the ABI lets any number of threads use a const handle (`&self`); what changes a profile
@@ -83,7 +82,7 @@ impl Profile {
         let handle = Handle::create(sys::hbbp_profile_destroy, create)?;
         Ok(Profile {
             handle,
-            progress: None,
+            source_host: None,
         })
     }
 
@@ -122,9 +121,10 @@ impl Profile {
     }
 
     /// What thread `tid` did. What was set of this profile (estimator, files of the kernel, debug
-    /// information) is set of it, too.
+    /// information) is set of it, too, but neither the progress closure nor the flag of
+    /// [`SourceOptions`].
     pub fn select_thread(&self, tid: u32) -> Result<Profile> {
-        self.select(|selected, error| {
+        Profile::create(|selected, error| {
             // SAFETY: the profile is there.
             unsafe { sys::hbbp_profile_select_thread(self.raw(), tid, selected, error) }
         })
@@ -133,19 +133,10 @@ impl Profile {
     /// What was counted in the slice at `index`, with what was set as in
     /// [`select_thread`](Profile::select_thread).
     pub fn select_slice(&self, index: usize) -> Result<Profile> {
-        self.select(|selected, error| {
+        Profile::create(|selected, error| {
             // SAFETY: the profile is there.
             unsafe { sys::hbbp_profile_select_slice(self.raw(), index, selected, error) }
         })
-    }
-
-    fn select(
-        &self,
-        select: impl FnOnce(*mut *mut sys::hbbp_profile, *mut sys::hbbp_error) -> sys::hbbp_status,
-    ) -> Result<Profile> {
-        let mut selected = Profile::create(select)?;
-        selected.progress = self.progress.clone();
-        Ok(selected)
     }
 
     /// Names files of the kernel that was profiled, before anything that needs code.
@@ -190,7 +181,7 @@ impl Profile {
 
     /// Says where debug information is looked for. Lines that were found before are gone.
     pub fn set_source_options(&mut self, options: SourceOptions) -> Result<()> {
-        self.progress = options.apply_without_resuming(self.handle.get_mut())?;
+        self.source_host = Some(options.apply_without_resuming(self.handle.get_mut())?);
         resume_panic();
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::capabilities::EventCode;
 use crate::error::{call, Result};
 use crate::handle::Handle;
-use crate::host::{LogLevel, SessionHost};
+use crate::host::{Host, LogLevel, Work};
 use crate::jit::CodeRegion;
 use crate::list::{fill, Record};
 use crate::profile::Profile;
@@ -37,7 +37,7 @@ pub struct SessionOptions {
     // What `raw` points to when it is used.
     event_name: Option<CString>,
     threads: Vec<u32>,
-    host: SessionHost,
+    host: Host,
 }
 
 // SAFETY: the pointers in `raw` are set when it is used only.
@@ -51,7 +51,7 @@ impl SessionOptions {
             raw: Default::default(),
             event_name: None,
             threads: Vec::new(),
-            host: SessionHost::default(),
+            host: Host::default(),
         }
     }
 
@@ -147,10 +147,10 @@ impl SessionOptions {
             true => ptr::null(),
             false => self.threads.as_ptr(),
         };
-        let allocator = self.host.apply(&mut raw);
-        raw.allocator = allocator
-            .as_ref()
-            .map_or(ptr::null(), |found| found as *const _);
+        let host = self.host.fields();
+        raw.log = host.log;
+        raw.log_user_data = host.log_user_data;
+        raw.allocator = host.allocator();
         let handle = Handle::create(sys::hbbp_session_destroy, |session, error| {
             // SAFETY: name, threads and allocator are there during the call, which copies them; what
             // the host gave lives as long as the session.
@@ -205,8 +205,8 @@ records! {
         duration_ns: u64 = raw.duration_ns,
         /// Of a session that is fed: records and samples that wait for the end of a round.
         waiting: u64 = raw.waiting,
-        /// Of a session that is fed: records that could not be used; else samples that there was no
-        /// memory for.
+        /// Samples that there was no memory for; of a session that is fed also records that could not
+        /// be used.
         dropped: u64 = raw.dropped,
         /// Of a session that samples, as what follows: CPU time of what is profiled.
         cpu_ns: u64 = raw.cpu_ns,
@@ -257,7 +257,7 @@ records! {
 pub struct Session {
     handle: Handle<sys::hbbp_session>,
     // What the session calls, and so ends after it.
-    _host: SessionHost,
+    _host: Host,
 }
 
 // SAFETY: the ABI lets any one thread at a time start and stop a session (they take `&mut self`),
@@ -296,6 +296,12 @@ impl Session {
         snapshot(&self.handle)
     }
 
+    /// The same, with progress and a flag that calls it off: worth it with millions of counts. The
+    /// progress closure must not use the session.
+    pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
+        snapshot_with(&self.handle, work)
+    }
+
     /// What it is doing right now.
     pub fn info(&self) -> Result<SessionInfo> {
         info(&self.handle)
@@ -306,6 +312,18 @@ pub(crate) fn snapshot(session: &Handle<sys::hbbp_session>) -> Result<Profile> {
     Profile::create(|profile, error| {
         // SAFETY: the session is there; any thread may do this at any time.
         unsafe { sys::hbbp_session_snapshot(session.get_mut(), profile, error) }
+    })
+}
+
+pub(crate) fn snapshot_with(
+    session: &Handle<sys::hbbp_session>,
+    work: Work<'_>,
+) -> Result<Profile> {
+    work.with(|raw| {
+        Profile::create(|profile, error| {
+            // SAFETY: as above, and what the options point to is there during the call.
+            unsafe { sys::hbbp_session_snapshot_with(session.get_mut(), raw, profile, error) }
+        })
     })
 }
 

@@ -2,6 +2,7 @@
 
 use crate::callback::guarded;
 use crate::error::{call, call_without_resuming, Result};
+use crate::host::Cancel;
 use crate::list::{fill, Record};
 use crate::profile::Profile;
 use crate::sys;
@@ -32,12 +33,20 @@ pub struct SourceOptions {
     debug_root: Option<PathBuf>,
     memory_limit: u64,
     progress: Option<Progress>,
+    cancel: Option<Cancel>,
+}
+
+/// What the source options of a profile use, which lives as long.
+pub(crate) struct SourceHost {
+    _progress: Option<Arc<Progress>>,
+    _cancel: Option<Cancel>,
 }
 
 debug_without_closures!(SourceOptions {
     use_debuginfod,
     debug_root,
-    memory_limit
+    memory_limit,
+    cancel
 });
 
 impl SourceOptions {
@@ -58,15 +67,16 @@ impl SourceOptions {
         /// them. Called in the thread that asks for a line. It must not use the profile, which waits for
         /// it. A panic of it goes on in the call that asked.
         progress(progress: impl Fn(&Path, u64, u64) + Send + Sync + 'static): progress = Some(Box::new(progress));
+        /// Calls off what has to be read for an answer; the next one that needs it reads it.
+        cancel(cancel: &Cancel): cancel = Some(cancel.clone());
     }
 
-    /// Sets them, and gives the closure, which must live until others are set or the profile ends, and all
-    /// that was selected of it.
+    /// Sets them, and gives what must live until others are set or the profile ends.
     /// No panic may go on before it is kept.
     pub(crate) fn apply_without_resuming(
         self,
         profile: *mut sys::hbbp_profile,
-    ) -> Result<Option<Arc<Progress>>> {
+    ) -> Result<SourceHost> {
         let debug_root = self.debug_root.as_deref().map(c_path).transpose()?;
         let progress = self.progress.map(Arc::new);
         let mut raw = sys::hbbp_source_options {
@@ -77,6 +87,7 @@ impl SourceOptions {
             },
             debug_root: pointer(&debug_root),
             memory_limit: self.memory_limit,
+            cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
             ..Default::default()
         };
         if let Some(progress) = &progress {
@@ -87,7 +98,10 @@ impl SourceOptions {
         call_without_resuming(|error| unsafe {
             sys::hbbp_profile_set_source_options(profile, &raw, error)
         })?;
-        Ok(progress)
+        Ok(SourceHost {
+            _progress: progress,
+            _cancel: self.cancel,
+        })
     }
 }
 

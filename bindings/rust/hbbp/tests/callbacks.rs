@@ -3,7 +3,7 @@
 mod common;
 
 use common::{recording, usual_profile};
-use hbbp::{ImportOptions, SourceOptions};
+use hbbp::{Cancel, ImportOptions, SourceOptions, Status};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -74,17 +74,43 @@ fn reading_debug_information_tells_how_far_it_is() {
     };
     let found = profile.find_source(module, address);
     assert!(calls.load(Ordering::Relaxed) > 0, "{found:?}");
-    // What was selected calls it, too, even when it was replaced and the profile has ended.
+    // What was selected does not call it, and so may outlive it.
     let tid = profile.threads().unwrap()[0].tid;
     let selected = profile.select_thread(tid).unwrap();
-    profile.set_source_options(SourceOptions::new()).unwrap();
     drop(profile);
+    assert_eq!(Arc::strong_count(&calls), 1);
     let before = calls.load(Ordering::Relaxed);
     let found = selected.find_source(module, address);
-    assert!(calls.load(Ordering::Relaxed) > before, "{found:?}");
-    assert_eq!(Arc::strong_count(&calls), 2);
-    drop(selected);
-    assert_eq!(Arc::strong_count(&calls), 1);
+    assert_eq!(calls.load(Ordering::Relaxed), before, "{found:?}");
+}
+
+#[test]
+fn reading_debug_information_is_called_off() {
+    let mut profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let cancel = Cancel::new().unwrap();
+    profile
+        .set_source_options(SourceOptions::new().cancel(&cancel))
+        .unwrap();
+    let (module, address) = {
+        let function = &profile.functions().unwrap()[0];
+        (function.module, function.start)
+    };
+    cancel.set(true);
+    for _ in 0..2 {
+        let error = profile.find_source(module, address).unwrap_err();
+        assert_eq!(error.status(), Status::Cancelled);
+    }
+    cancel.set(false);
+    // The profile keeps the flag.
+    drop(cancel);
+    let found = profile.find_source(module, address);
+    assert!(
+        !matches!(&found, Err(error) if error.status() == Status::Cancelled),
+        "{found:?}"
+    );
 }
 
 #[test]

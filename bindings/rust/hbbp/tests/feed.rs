@@ -1,10 +1,11 @@
 //! Sessions that are fed.
 
 use hbbp::{
-    BranchEntry, Event, FedSession, FeedEvent, FeedOptions, FeedOrder, FeedSample, FeedSource,
-    Source, Status,
+    BranchEntry, Cancel, Event, FedSession, FeedEvent, FeedOptions, FeedOrder, FeedSample,
+    FeedSource, LogLevel, Source, Status, Work, LEAST_MEMORY,
 };
 use std::ffi::CString;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -210,4 +211,69 @@ fn mistakes_of_the_host_are_errors() {
         .unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument);
     assert_eq!(session.snapshot().unwrap().info().unwrap().samples, 0);
+}
+
+const SAMPLES: u64 = 40_000;
+
+/// Each sample has an address of its own.
+fn many(options: FeedOptions) -> FedSession {
+    let session = options.order(FeedOrder::AsFed).create().unwrap();
+    let source = ebs(&session);
+    let mapping = FeedEvent::mapping(PID, BASE, 1 << 28);
+    session.feed_events(&[mapping]).unwrap();
+    let samples: Vec<_> = (0..SAMPLES)
+        .map(|i| FeedSample::new(PID, PID).ip(BASE + 16 * i))
+        .collect();
+    session.feed_samples(source, &samples).unwrap();
+    session
+}
+
+#[test]
+fn what_finds_no_memory_is_dropped_and_told() {
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&messages);
+    let session = many(
+        FeedOptions::new()
+            .max_memory(LEAST_MEMORY)
+            .log_level(LogLevel::Error)
+            .log(move |level, message| kept.lock().unwrap().push((level, message.to_string()))),
+    );
+    let info = session.info().unwrap();
+    assert!(info.dropped > 0 && info.dropped < SAMPLES, "{info:?}");
+    assert!(info.peak_memory_bytes <= LEAST_MEMORY, "{info:?}");
+    let profile = session.snapshot().unwrap();
+    assert_eq!(
+        profile.info().unwrap().samples + info.dropped,
+        SAMPLES,
+        "{info:?}"
+    );
+    drop(session);
+    let messages = Arc::try_unwrap(messages).expect("the closure ended with its session");
+    let messages = messages.into_inner().unwrap();
+    assert!(!messages.is_empty());
+    assert!(messages
+        .iter()
+        .all(|(level, message)| *level == LogLevel::Error && message.contains("no memory")));
+}
+
+#[test]
+fn a_snapshot_is_called_off() {
+    let session = many(FeedOptions::new());
+    let cancel = Cancel::new().unwrap();
+    cancel.set(true);
+    let error = session
+        .snapshot_with(Work::new().cancel(&cancel))
+        .unwrap_err();
+    assert_eq!(error.status(), Status::Cancelled);
+    cancel.set(false);
+    let mut last = (0, None);
+    let profile = session
+        .snapshot_with(
+            Work::new()
+                .cancel(&cancel)
+                .progress(|done, all| last = (done, all)),
+        )
+        .unwrap();
+    assert_eq!(Some(last.0), last.1);
+    assert_eq!(profile.info().unwrap().samples, SAMPLES);
 }

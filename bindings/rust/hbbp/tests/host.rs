@@ -115,6 +115,38 @@ fn memory_is_of_the_host_and_within_its_budget() {
 }
 
 #[test]
+fn an_import_has_log_and_memory_of_the_host() {
+    let error = ImportOptions::new()
+        .max_memory(LEAST_MEMORY - 1)
+        .import("none")
+        .unwrap_err();
+    assert_eq!(error.status(), Status::InvalidArgument);
+    let file = match recording("autofdo/propeller_sample.perfdata") {
+        Some(file) => file,
+        None => return,
+    };
+    let (bytes, all) = (Arc::default(), Arc::default());
+    let memory = Counting {
+        bytes: Arc::clone(&bytes),
+        all: Arc::clone(&all),
+    };
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&messages);
+    let profile = ImportOptions::new()
+        .allocator(memory)
+        .log(move |level, message| kept.lock().unwrap().push((level, message.to_string())))
+        .import(&file)
+        .unwrap();
+    assert!(all.load(Ordering::Relaxed) > 0);
+    assert_eq!(bytes.load(Ordering::Relaxed), 0);
+    assert!(profile.info().unwrap().samples > 0);
+    let messages = messages.lock().unwrap();
+    assert!(messages
+        .iter()
+        .any(|(level, message)| *level == LogLevel::Info && message.starts_with("samples of ")));
+}
+
+#[test]
 fn threads_are_chosen() {
     let main = std::process::id();
     let mut session = match started(ebs().threads([main])) {

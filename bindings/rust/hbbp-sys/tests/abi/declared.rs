@@ -17,7 +17,7 @@ declared! {
         hbbp_event_code { struct_size, event, type_, config }
         hbbp_estimator_options { struct_size, estimator, tree }
         hbbp_estimator_info { struct_size, estimator, ebs_scale, streams_scale, is_one_scale, reserved }
-        hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns }
+        hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns, log, log_user_data, log_level, reserved, max_memory, allocator }
         hbbp_feed_source { struct_size, perf_attr_size, perf_attr, perf_ids, perf_id_count, event_name, kind, event, ibs, include_kernel, period, frequency_hz }
         hbbp_branch_entry { from, to, flags }
         hbbp_feed_sample { time_ns, ip, period, pid, tid, branches, branch_count, ibs_register_count, ibs_registers, ibs_capabilities, reserved }
@@ -28,7 +28,7 @@ declared! {
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
         hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles }
         hbbp_moved_file { recorded, here }
-        hbbp_import_options { struct_size, moved_file_count, root, moved_files, progress, user_data, binary, ebs_method, reserved, slice_ns, cancel }
+        hbbp_import_options { struct_size, moved_file_count, root, moved_files, progress, user_data, binary, ebs_method, reserved, slice_ns, cancel, log, log_user_data, log_level, reserved2, max_memory, allocator }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
         hbbp_loop { struct_size, module, function, parent, depth, flags, blocks, trip_basis, header, entries, entries_error, iterations, iterations_error, trip_count, trip_count_error, trip_count_by_branches, trip_count_by_branches_error, trip_count_by_counts, trip_count_by_counts_error, instructions, instructions_error, own_instructions, own_instructions_error }
         hbbp_mix_row { struct_size, module, function, thread, mnemonic, instructions, standard_error, share, slice, reserved }
@@ -39,7 +39,7 @@ declared! {
         hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator }
         hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, waiting, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
-        hbbp_source_options { struct_size, flags, debug_root, memory_limit, progress, user }
+        hbbp_source_options { struct_size, flags, debug_root, memory_limit, progress, user, cancel }
         hbbp_source_frame { struct_size, line, column, reserved, file, function }
         hbbp_source_place { struct_size, frame_count, start, end }
         hbbp_disassembly { struct_size, length, address, target, flow, reserved, text }
@@ -154,6 +154,7 @@ declared! {
         HBBP_LOG_WARNING
         HBBP_LOG_INFO
         HBBP_LOG_DEBUG
+        HBBP_LEAST_MEMORY
         HBBP_LOOP_IRREDUCIBLE
         HBBP_TRIPS_UNKNOWN
         HBBP_TRIPS_BY_BRANCHES
@@ -169,7 +170,6 @@ declared! {
         HBBP_LABEL_NUMBER
         HBBP_LABEL_ADDRESS
         HBBP_PIVOT_ALL
-        HBBP_LEAST_MEMORY
         HBBP_SHORTEST_SLICE_NS
         HBBP_LONGEST_SLICE_NS
         HBBP_MOST_SLICES
@@ -284,6 +284,7 @@ declared! {
         hbbp_session_start(_, _)
         hbbp_session_stop(_, _)
         hbbp_session_snapshot(_, _, _)
+        hbbp_session_snapshot_with(_, _, _, _)
         hbbp_session_get_info(_, _, _)
         hbbp_profile_slice_count(_)
         hbbp_profile_slice_at(_, _, _, _)

@@ -1,0 +1,498 @@
+/* What a host gives to sessions that it feeds and to imports, through the C ABI: log, memory,
+ * allocator; and flags that call off snapshots and the reading of source lines.
+ *
+ * usage: host_feed_test FOLDER
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <hbbp/hbbp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "checks.h"
+
+enum { BASE = 0x400000, PID = 7 };
+
+/* Log ---------------------------------------------------------------------------------------- */
+
+typedef struct messages {
+  hbbp_session *session; /* that the log asks, if it is set */
+  int of_level[HBBP_LOG_DEBUG + 1];
+  char all[8192];
+} messages;
+
+static void keep_message(hbbp_log_level level, const char *message, void *user_data) {
+  messages *kept = (messages *)user_data;
+  CHECK(level >= HBBP_LOG_ERROR && level <= HBBP_LOG_DEBUG);
+  CHECK(strchr(message, '\n') == NULL);
+  ++kept->of_level[level];
+  if (strlen(kept->all) + strlen(message) + 2 < sizeof(kept->all)) {
+    strcat(kept->all, message);
+    strcat(kept->all, "\n");
+  }
+  if (kept->session != NULL) {
+    HBBP_INIT(hbbp_session_info, info);
+    CHECK_OK(hbbp_session_get_info(kept->session, &info, &error));
+  }
+}
+
+/* Feeding ------------------------------------------------------------------------------------ */
+
+static hbbp_session *fed_session(const hbbp_feed_options *options) {
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create_fed(options, &session, &error));
+  HBBP_INIT(hbbp_feed_source, source);
+  source.kind = HBBP_SOURCE_EBS;
+  source.event = HBBP_EVENT_INSTRUCTIONS;
+  source.period = 1000;
+  CHECK_OK(hbbp_session_add_fed_source(session, &source, NULL, &error));
+  const hbbp_feed_event mapping = {.kind = HBBP_FEED_MAPPING,
+                                   .pid = PID,
+                                   .address = BASE,
+                                   .size = 1u << 30,
+                                   .name = "/no/such/program"};
+  CHECK_OK(hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), &error));
+  return session;
+}
+
+/* `count` samples, each at an address of its own. */
+static void feed(hbbp_session *session, uint64_t first, uint64_t count) {
+  enum { BATCH = 1000 };
+  hbbp_feed_sample samples[BATCH];
+  memset(samples, 0, sizeof(samples));
+  for (uint64_t done = 0; done < count; done += BATCH) {
+    for (uint64_t i = 0; i < BATCH; ++i) {
+      const uint64_t number = first + done + i;
+      samples[i].ip = BASE + number * 40503 % (1u << 30);
+      samples[i].pid = samples[i].tid = PID;
+      samples[i].time_ns = 1 + number * 1000;
+    }
+    CHECK_OK(hbbp_session_feed_samples(session, 0, samples, BATCH, sizeof(*samples), &error));
+  }
+}
+
+static hbbp_profile *snapshot(hbbp_session *session) {
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  return profile;
+}
+
+static uint64_t samples_of(const hbbp_profile *profile) {
+  HBBP_INIT(hbbp_profile_info, info);
+  CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
+  return info.samples;
+}
+
+static int has_note(const hbbp_profile *profile, const char *words) {
+  HBBP_INIT(hbbp_source_info, source);
+  CHECK_OK(hbbp_profile_source_at(profile, 0, &source, &error));
+  return strstr(source.note, words) != NULL;
+}
+
+static uint64_t counter(const hbbp_profile *profile, const char *name) {
+  for (size_t i = 0; i < hbbp_profile_counter_count(profile, 0); ++i) {
+    HBBP_INIT(hbbp_counter, found);
+    CHECK_OK(hbbp_profile_counter_at(profile, 0, i, &found, &error));
+    if (strcmp(found.name, name) == 0) return found.value;
+  }
+  return 0;
+}
+
+static void test_bad_options(const char *text) {
+  hbbp_session *session = NULL;
+  hbbp_profile *profile = NULL;
+  const hbbp_allocator half = {sizeof(hbbp_allocator), 0, NULL, NULL, NULL};
+#define REFUSED(word, field, value)                                    \
+  do {                                                                 \
+    HBBP_INIT(hbbp_feed_options, fed);                                 \
+    fed.field = value;                                                 \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                     \
+                hbbp_session_create_fed(&fed, &session, &error));      \
+    HBBP_INIT(hbbp_import_options, import);                            \
+    import.field = value;                                              \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                     \
+                hbbp_profile_import(text, &import, &profile, &error)); \
+  } while (0)
+  REFUSED("max_memory", max_memory, HBBP_LEAST_MEMORY - 1);
+  REFUSED("log_level", log_level, HBBP_LOG_DEBUG + 1);
+  REFUSED("log_level", log_level, -1);
+  REFUSED("hbbp_allocator", allocator, &half);
+#undef REFUSED
+  CHECK(session == NULL && profile == NULL);
+}
+
+static void test_log_of_feeding(void) {
+  messages kept;
+  memset(&kept, 0, sizeof(kept));
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = HBBP_FEED_AS_FED;
+  options.log = keep_message;
+  options.log_user_data = &kept;
+  hbbp_session *session = fed_session(&options);
+  kept.session = session;
+  CHECK(kept.of_level[HBBP_LOG_INFO] == 1);
+  CHECK(strstr(kept.all, "each 1000") != NULL);
+  const hbbp_feed_event lost = {.kind = HBBP_FEED_LOST, .count = 5};
+  CHECK_OK(hbbp_session_feed_events(session, &lost, 1, sizeof(lost), &error));
+  CHECK(kept.of_level[HBBP_LOG_WARNING] == 1);
+  CHECK(strstr(kept.all, "5 samples were lost") != NULL);
+  CHECK(kept.of_level[HBBP_LOG_ERROR] == 0);
+  hbbp_session_destroy(session);
+
+  memset(&kept, 0, sizeof(kept));
+  options.log_level = HBBP_LOG_ERROR;
+  session = fed_session(&options);
+  CHECK_OK(hbbp_session_feed_events(session, &lost, 1, sizeof(lost), &error));
+  CHECK(kept.all[0] == '\0');
+  hbbp_session_destroy(session);
+}
+
+static void test_memory_of_feeding(hbbp_feed_order order) {
+  messages kept;
+  memset(&kept, 0, sizeof(kept));
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = order;
+  options.log = keep_message;
+  options.log_user_data = &kept;
+  options.max_memory = HBBP_LEAST_MEMORY;
+  options.slice_ns = HBBP_SHORTEST_SLICE_NS;
+  hbbp_session *session = fed_session(&options);
+  enum { SAMPLES = 50000 };
+  HBBP_INIT(hbbp_session_info, info);
+  for (uint64_t i = 0; i < SAMPLES; i += SAMPLES / 10) {
+    feed(session, i, SAMPLES / 10);
+    CHECK_OK(hbbp_session_feed_round(session, &error));
+    CHECK_OK(hbbp_session_get_info(session, &info, &error));
+    CHECK(info.memory_bytes <= options.max_memory);
+  }
+  CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK(info.peak_memory_bytes <= options.max_memory);
+  CHECK(info.peak_memory_bytes > options.max_memory / 4);
+  CHECK(info.dropped > 0 && info.dropped < SAMPLES);
+  hbbp_profile *profile = snapshot(session);
+  CHECK(samples_of(profile) + info.dropped == SAMPLES);
+  CHECK(counter(profile, "no-memory") == info.dropped);
+  CHECK(has_note(profile, "counts are too low"));
+  CHECK(has_note(profile, "slices were made wider"));
+  CHECK(kept.of_level[HBBP_LOG_ERROR] > 0);
+  CHECK(strstr(kept.all, "no memory") != NULL);
+  hbbp_profile_destroy(profile);
+  hbbp_session_destroy(session);
+}
+
+/* Allocators --------------------------------------------------------------------------------- */
+
+typedef struct heap {
+  long long live;
+  long long calls;
+  int wrong;      /* sizes, alignments, calls after the end */
+  int is_over;    /* nothing may come any more */
+  int fail_every; /* 0: never */
+} heap;
+
+static void *heap_allocate(size_t size, size_t alignment, void *user_data) {
+  heap *own = (heap *)user_data;
+  if (own->is_over || size == 0) ++own->wrong;
+  ++own->calls;
+  if (own->fail_every != 0 && own->calls % own->fail_every == 0) return NULL;
+  const size_t head = alignment > 64 ? alignment : 64;
+  unsigned char *block =
+      (unsigned char *)aligned_alloc(head, (head + size + head - 1) / head * head);
+  if (block == NULL) return NULL;
+  memcpy(block, &size, sizeof(size));
+  own->live += (long long)size;
+  return block + head;
+}
+
+static void heap_deallocate(void *memory, size_t size, size_t alignment, void *user_data) {
+  heap *own = (heap *)user_data;
+  const size_t head = alignment > 64 ? alignment : 64;
+  unsigned char *block = (unsigned char *)memory - head;
+  size_t known;
+  memcpy(&known, block, sizeof(known));
+  if (own->is_over || known != size) ++own->wrong;
+  memset(memory, 0xdd, size);
+  free(block);
+  own->live -= (long long)size;
+}
+
+static void check_heap(heap *own) {
+  CHECK(own->live == 0);
+  CHECK(own->wrong == 0);
+  CHECK(own->calls > 0);
+  own->is_over = 1;
+}
+
+static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
+  heap own;
+  memset(&own, 0, sizeof(own));
+  own.fail_every = fail_every;
+  const hbbp_allocator allocator = {sizeof(allocator), 0, heap_allocate, heap_deallocate, &own};
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = order;
+  options.allocator = &allocator;
+  hbbp_session *session = fed_session(&options);
+  enum { SAMPLES = 20000 };
+  feed(session, 0, SAMPLES);
+  HBBP_INIT(hbbp_session_info, info);
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  if (fail_every == 0) {
+    CHECK(info.dropped == 0);
+    CHECK(own.live > 0 && info.memory_bytes >= (uint64_t)own.live);
+  }
+  CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK(fail_every != 0 || info.dropped == 0);
+  CHECK(fail_every != 1 || info.dropped == SAMPLES);
+  hbbp_profile *profile = snapshot(session);
+  hbbp_session_destroy(session);
+  check_heap(&own);
+  /* A profile is not of that memory. */
+  CHECK(samples_of(profile) + info.dropped == SAMPLES);
+  hbbp_profile_destroy(profile);
+  CHECK(own.wrong == 0);
+}
+
+/* Imports ------------------------------------------------------------------------------------ */
+
+enum { STACKS = 20000 };
+
+/* Text of perf script with branches that are all different. */
+static void write_text(const char *path) {
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL);
+  if (file == NULL) return;
+  fprintf(file, "PERF_RECORD_MMAP2 7/7: [0x400000(0x40000000) @ 0 08:01 42 1]: r-xp /no/such\n");
+  for (unsigned i = 0; i < STACKS; ++i) {
+    const unsigned at = BASE + i * 256;
+    fprintf(file, " %x 0x%x/0x%x/P/-/-/0  0x%x/0x%x/P/-/-/0\n", at, at + 64, at, at + 16, at + 32);
+  }
+  fclose(file);
+}
+
+static void test_import(const char *text) {
+  hbbp_profile *whole = NULL;
+  CHECK_OK(hbbp_profile_import(text, NULL, &whole, &error));
+  CHECK(samples_of(whole) == STACKS);
+  CHECK(counter(whole, "no-memory") == 0);
+  hbbp_profile_destroy(whole);
+
+  messages kept;
+  memset(&kept, 0, sizeof(kept));
+  heap own;
+  memset(&own, 0, sizeof(own));
+  const hbbp_allocator allocator = {sizeof(allocator), 0, heap_allocate, heap_deallocate, &own};
+  HBBP_INIT(hbbp_import_options, options);
+  options.max_memory = HBBP_LEAST_MEMORY;
+  options.log = keep_message;
+  options.log_user_data = &kept;
+  options.allocator = &allocator;
+  hbbp_profile *profile = NULL;
+  CHECK_OK(hbbp_profile_import(text, &options, &profile, &error));
+  check_heap(&own);
+  const uint64_t dropped = counter(profile, "no-memory");
+  CHECK(dropped > 0 && dropped < STACKS);
+  CHECK(samples_of(profile) + dropped == STACKS);
+  CHECK(has_note(profile, "counts are too low"));
+  CHECK(kept.of_level[HBBP_LOG_ERROR] == 1);
+  CHECK(kept.of_level[HBBP_LOG_INFO] == 1);
+  CHECK(strstr(kept.all, "no memory") != NULL);
+  hbbp_profile_destroy(profile);
+
+  /* Where nothing at all can be counted, there is no profile. */
+  memset(&own, 0, sizeof(own));
+  own.fail_every = 1;
+  profile = NULL;
+  CHECK_FAILS(HBBP_ERROR_NO_MEMORY, "max_memory",
+              hbbp_profile_import(text, &options, &profile, &error));
+  CHECK(profile == NULL);
+  CHECK(own.live == 0);
+}
+
+/* Snapshots ---------------------------------------------------------------------------------- */
+
+typedef struct snapshot_run {
+  hbbp_cancel *cancel;
+  atomic_int has_begun;
+  struct timespec set_at;
+  uint64_t last;
+} snapshot_run;
+
+static void note_begin(uint64_t done, uint64_t all, void *user_data) {
+  snapshot_run *run = (snapshot_run *)user_data;
+  CHECK(done >= run->last && done <= all);
+  run->last = done;
+  atomic_store(&run->has_begun, 1);
+}
+
+static void *cancel_when_begun(void *user_data) {
+  snapshot_run *run = (snapshot_run *)user_data;
+  while (!atomic_load(&run->has_begun)) sched_yield();
+  clock_gettime(CLOCK_MONOTONIC, &run->set_at);
+  hbbp_cancel_set(run->cancel, 1);
+  return NULL;
+}
+
+static void test_cancelled_snapshot(void) {
+  enum { SAMPLES = 1000000 };
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = HBBP_FEED_AS_FED;
+  hbbp_session *session = fed_session(&options);
+  feed(session, 0, SAMPLES);
+  snapshot_run run;
+  memset(&run, 0, sizeof(run));
+  CHECK_OK(hbbp_cancel_create(&run.cancel, &error));
+  HBBP_INIT(hbbp_work_options, work);
+  work.progress = note_begin;
+  work.user_data = &run;
+  work.cancel = run.cancel;
+  pthread_t canceller;
+  pthread_create(&canceller, NULL, cancel_when_begun, &run);
+  hbbp_profile *profile = NULL;
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_session_snapshot_with(session, &work, &profile, &error));
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  pthread_join(canceller, NULL);
+  CHECK(profile == NULL);
+  printf("a snapshot of %d counts ended %.1f ms after it was called off\n", SAMPLES,
+         (double)(now.tv_sec - run.set_at.tv_sec) * 1e3 +
+             (double)(now.tv_nsec - run.set_at.tv_nsec) / 1e6);
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_session_snapshot_with(session, &work, &profile, &error));
+  hbbp_cancel_set(run.cancel, 0);
+  run.last = 0;
+  CHECK_OK(hbbp_session_snapshot_with(session, &work, &profile, &error));
+  CHECK(samples_of(profile) == SAMPLES);
+  hbbp_profile_destroy(profile);
+  CHECK_OK(hbbp_session_snapshot_with(session, NULL, &profile, &error));
+  hbbp_profile_destroy(profile);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
+              hbbp_session_snapshot_with(NULL, &work, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "profile",
+              hbbp_session_snapshot_with(session, &work, NULL, &error));
+  hbbp_cancel_destroy(run.cancel);
+  hbbp_session_destroy(session);
+}
+
+/* Source lines of this program --------------------------------------------------------------- */
+
+static void count_calls(const char *module, uint64_t done, uint64_t all, void *user) {
+  CHECK(module[0] == '/' && done <= all);
+  ++*(int *)user;
+}
+
+static uint64_t start_of_this_program(char *path, size_t size) {
+  const ssize_t length = readlink("/proc/self/exe", path, size - 1);
+  CHECK(length > 0);
+  path[length > 0 ? length : 0] = '\0';
+  uint64_t start = 0, offset = 0;
+  FILE *maps = fopen("/proc/self/maps", "r");
+  char line[4096];
+  while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
+    unsigned long long from, at;
+    char access[8] = "";
+    if (strstr(line, path) == NULL) continue;
+    if (sscanf(line, "%llx-%*x %7s %llx", &from, access, &at) != 3) continue;
+    if (access[2] == 'x') start = from, offset = at;
+  }
+  if (maps != NULL) fclose(maps);
+  CHECK(start != 0);
+  return (uint64_t)(uintptr_t)&start_of_this_program - start + offset;
+}
+
+static void test_source_lines(void) {
+  char path[4096];
+  const uint64_t offset = start_of_this_program(path, sizeof(path));
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = HBBP_FEED_AS_FED;
+  hbbp_session *session = fed_session(&options);
+  const uint64_t place = UINT64_C(0x100000000);
+  const hbbp_feed_event mapping = {.kind = HBBP_FEED_MAPPING,
+                                   .pid = PID + 1,
+                                   .address = place,
+                                   .size = 0x10000000,
+                                   .name = path};
+  CHECK_OK(hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), &error));
+  const hbbp_feed_sample sample = {.ip = place + offset, .pid = PID + 1, .tid = PID + 1};
+  CHECK_OK(hbbp_session_feed_samples(session, 0, &sample, 1, sizeof(sample), &error));
+  hbbp_profile *profile = snapshot(session);
+  hbbp_session_destroy(session);
+
+  HBBP_INIT(hbbp_function, function);
+  CHECK_OK(hbbp_profile_function_at(profile, 0, &function, &error));
+  hbbp_cancel *cancel = NULL;
+  CHECK_OK(hbbp_cancel_create(&cancel, &error));
+  int calls = 0;
+  HBBP_INIT(hbbp_source_options, source);
+  source.progress = count_calls;
+  source.user = &calls;
+  source.cancel = cancel;
+  CHECK_OK(hbbp_profile_set_source_options(profile, &source, &error));
+  hbbp_profile *part = NULL;
+  CHECK_OK(hbbp_profile_select_thread(profile, PID + 1, &part, &error));
+
+  hbbp_source_frame frame;
+  HBBP_INIT(hbbp_source_place, found);
+  HBBP_INIT(hbbp_pivot_query, query);
+  query.rows = "file";
+  hbbp_pivot *pivot = NULL;
+  hbbp_cancel_set(cancel, 1);
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+                hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
+                                         &frame, &found, &error));
+    CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+                hbbp_pivot_create(profile, &query, &pivot, &error));
+  }
+  CHECK(pivot == NULL);
+  /* A part has neither the flag nor the progress, so they may end before it. */
+  calls = 0;
+  CHECK_OK(hbbp_profile_find_source(part, function.module, function.start, 1, sizeof(frame), &frame,
+                                    &found, &error));
+  CHECK(found.frame_count == 1 && frame.line != 0);
+  CHECK(calls == 0);
+
+  hbbp_cancel_set(cancel, 0);
+  CHECK_OK(hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
+                                    &frame, &found, &error));
+  CHECK(found.frame_count == 1 && frame.line != 0);
+  CHECK(calls > 0);
+  hbbp_cancel_set(cancel, 1);
+  CHECK_OK(hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
+                                    &frame, &found, &error)); /* it is known by now */
+  hbbp_profile_destroy(profile);
+  hbbp_cancel_destroy(cancel);
+  CHECK_OK(hbbp_profile_find_source(part, function.module, function.start + 1, 1, sizeof(frame),
+                                    &frame, &found, &error));
+  hbbp_profile_destroy(part);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 2) return 2;
+  char text[4096];
+  snprintf(text, sizeof(text), "%s/host_feed_test.txt", argv[1]);
+  write_text(text);
+  test_bad_options(text);
+  test_log_of_feeding();
+  static const hbbp_feed_order orders[] = {HBBP_FEED_BY_TIME, HBBP_FEED_AS_FED};
+  static const int fail_every[] = {0, 1, 2, 3, 7};
+  for (size_t i = 0; i < 2; ++i) {
+    test_memory_of_feeding(orders[i]);
+    for (size_t k = 0; k < sizeof(fail_every) / sizeof(*fail_every); ++k) {
+      test_allocator_of_feeding(orders[i], fail_every[k]);
+    }
+  }
+  test_import(text);
+  test_cancelled_snapshot();
+  test_source_lines();
+  return end_of_checks();
+}
