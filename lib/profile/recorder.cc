@@ -73,6 +73,11 @@ void Recorder::Charge(uint64_t bytes) {
   charged_ += bytes;
 }
 
+void Recorder::Refund(uint64_t bytes) {
+  memory_->SubtractOthers(bytes);
+  charged_ -= bytes;
+}
+
 // Counts one sample. Compacting once may make room.
 template <typename Body>
 void Recorder::CountOrDrop(Body&& count) {
@@ -201,13 +206,21 @@ void Recorder::Place(const MappingEvent& mapping, const AddressSpace::Placement&
 
 bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                        const std::string& name, uint64_t time_ns) {
-  Charge(kModuleBytes + bytes.size());
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
-  const auto module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules);
-  if (module_states_.size() < data_.modules.size()) {
-    module_states_.emplace_back().has_given_code = true;
+  module_states_.resize(data_.modules.size() + 1);  // one for each module, whatever is thrown
+  uint64_t charged = 0;
+  std::optional<uint32_t> module;
+  try {
+    module = generated_code_.Add(pid, address.value, bytes, name, &data_.modules, [&] {
+      Charge(kModuleBytes + bytes.size());
+      charged = kModuleBytes + bytes.size();
+    });
+  } catch (...) {
+    Refund(charged);
+    throw;
   }
   if (!module) return false;
+  module_states_[*module].has_given_code = true;
   MappingEvent mapping;
   mapping.start = address;
   mapping.end = address + bytes.size();
@@ -227,6 +240,12 @@ void Recorder::NoteThread(uint32_t tid) {
   thread_names_.emplace(tid, ThreadNameNow(pid_, tid));
 }
 
+uint32_t Recorder::AddModule(ModuleRecord record) {
+  module_states_.resize(data_.modules.size() + 1);
+  data_.modules.push_back(std::move(record));
+  return static_cast<uint32_t>(data_.modules.size() - 1);
+}
+
 uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   if (mapping.path == "[vdso]") return SpecialModule(ModuleKind::kVdso, "[vdso]");
   if (!IsFilePath(mapping.path) || IsSharedMemory(pid_, mapping)) return GeneratedModule(0);
@@ -234,48 +253,43 @@ uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   auto known = modules_.find(key);
   if (known != modules_.end()) return known->second;
   Charge(kModuleBytes + 3 * mapping.path.size());
-  const auto index = static_cast<uint32_t>(data_.modules.size());
   ModuleRecord record;
   record.kind = ModuleKind::kFile;
   record.path = mapping.path;
   record.build_id = mapping.build_id;
   record.device = mapping.device;
   record.inode = mapping.inode;
-  data_.modules.push_back(std::move(record));
-  module_states_.push_back({});
+  const uint32_t index = AddModule(std::move(record));
   modules_.emplace(key, index);
   return index;
 }
 
 uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
   const auto key = std::tuple(path, uint64_t{0}, uint64_t{0}, std::vector<uint8_t>());
-  auto [place, added] = modules_.emplace(key, static_cast<uint32_t>(data_.modules.size()));
-  if (added) {
-    ModuleRecord record;
-    record.kind = kind;
-    record.path = path;
-    if (kind == ModuleKind::kKernel) {
-      record.kernel = DescribeRunningKernel();
-      record.build_id = RunningKernelBuildId();
-    }
-    data_.modules.push_back(std::move(record));
-    module_states_.push_back({});
+  const auto known = modules_.find(key);
+  if (known != modules_.end()) return known->second;
+  ModuleRecord record;
+  record.kind = kind;
+  record.path = path;
+  if (kind == ModuleKind::kKernel) {
+    record.kernel = DescribeRunningKernel();
+    record.build_id = RunningKernelBuildId();
   }
-  return place->second;
+  const uint32_t index = AddModule(std::move(record));
+  modules_.emplace(key, index);
+  return index;
 }
 
 uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
   const auto known = threads_.find({pid, tid});
   if (known != threads_.end()) return known->second;
   Charge(kThreadBytes);
-  auto [place, added] =
-      threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
-  if (added) {
-    auto name = thread_names_.find(tid);
-    data_.threads.push_back(
-        {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
-  }
-  return place->second;
+  const auto index = static_cast<uint32_t>(data_.threads.size());
+  const auto name = thread_names_.find(tid);
+  data_.threads.push_back(
+      {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
+  threads_.emplace(std::pair(pid, tid), index);
+  return index;
 }
 
 void Recorder::Settle(uint64_t complete_ns) {

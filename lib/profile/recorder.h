@@ -139,9 +139,12 @@ class Recorder : public SampleSink {
   template <typename Body>
   void CountOrDrop(Body&& count);
   void Charge(uint64_t bytes);
+  void Refund(uint64_t bytes);
   void AddMapping(MappingEvent mapping);
 
   uint32_t IndexOf(SourceRecord source);
+  // With what is known of it.
+  uint32_t AddModule(ModuleRecord record);
   uint32_t ModuleFor(const MappingEvent& mapping);
   void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
              const std::function<bool(const AddressSpace::Placement&)>& stays);
@@ -184,7 +187,7 @@ class Recorder : public SampleSink {
   AddressSpace address_space_;
   GeneratedCode generated_code_;
   std::vector<std::string> jit_dumps_;
-  std::vector<ModuleState> module_states_;
+  std::vector<ModuleState> module_states_;  // one for each module, or one more
   std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t> modules_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<uint32_t, std::string> thread_names_;
