@@ -78,6 +78,13 @@ void Recorder::Refund(uint64_t bytes) {
   charged_ -= bytes;
 }
 
+// Ahead of its use, and kept until then: what is known already takes none.
+void Recorder::ChargeNextInterval() {
+  if (next_interval_is_charged_) return;
+  Charge(kIntervalBytes);
+  next_interval_is_charged_ = true;
+}
+
 // Counts one sample. Compacting once may make room.
 template <typename Body>
 void Recorder::CountOrDrop(Body&& count) {
@@ -197,16 +204,19 @@ void Recorder::AddMapping(MappingEvent mapping) {
 
 void Recorder::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
                      const std::function<bool(const AddressSpace::Placement&)>& stays) {
-  if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement)) {
+  if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement, stays)) {
     NoteReplacement(mapping.time_ns);
   }
-  Charge(kIntervalBytes);
-  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+  ChargeNextInterval();
+  const size_t added =
+      address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+  if (added != 0) next_interval_is_charged_ = false;
 }
 
 bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                        const std::string& name, uint64_t time_ns) {
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
+  ChargeNextInterval();                             // so that what is kept has its place as well
   module_states_.resize(data_.modules.size() + 1);  // one for each module, whatever is thrown
   uint64_t charged = 0;
   std::optional<uint32_t> module;

@@ -140,6 +140,7 @@ class Recorder : public SampleSink {
   void CountOrDrop(Body&& count);
   void Charge(uint64_t bytes);
   void Refund(uint64_t bytes);
+  void ChargeNextInterval();
   void AddMapping(MappingEvent mapping);
 
   uint32_t IndexOf(SourceRecord source);
@@ -177,6 +178,7 @@ class Recorder : public SampleSink {
   CountedMemory* const given_memory_;
   uint64_t charged_ = 0;
   uint64_t charged_page_bytes_ = 0;  // of them, for copied pages
+  bool next_interval_is_charged_ = false;
   uint64_t dropped_ = 0;
   uint64_t dropped_mappings_ = 0;
   bool has_widened_slices_ = false;

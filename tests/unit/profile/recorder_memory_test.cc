@@ -185,6 +185,52 @@ TEST_CASE("many threads and modules count as memory") {
   CHECK(recorder.samples() + recorder.dropped() == 10'000);
 }
 
+// As mprotect does it, and the host: what is told again takes no memory, and is not refused where
+// none is left.
+TEST_CASE("mappings and code that are known take no more memory") {
+  CountedMemory memory({}, 1 << 20);
+  Recorder recorder(1, 0, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  MappingEvent mapping;
+  mapping.start = {0x10000};
+  mapping.end = {0x14000};
+  const std::vector<uint8_t> code(16, 0x90);
+  const auto tell = [&](uint64_t time_ns) {
+    mapping.time_ns = time_ns;
+    recorder.OnMapping(mapping);
+    return recorder.AddCode({0x11000}, code, "told", time_ns);
+  };
+  CHECK(tell(1));
+  const uint64_t after_first = memory.used();
+  CHECK(tell(2));
+  // The next interval may be charged already.
+  const uint64_t once = memory.used();
+  CHECK(once < after_first + 1024);
+  uint64_t refused = 0;
+  for (uint64_t i = 3; i < 100'000; ++i) refused += tell(i) ? 0 : 1;
+  CHECK(refused == 0);
+  CHECK(recorder.dropped_mappings() == 0);
+  CHECK(memory.used() == once);
+}
+
+TEST_CASE("code that is refused is not charged") {
+  CountedMemory memory({}, 1 << 20);
+  Recorder recorder(1, 0, &memory);
+  CHECK(recorder.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  const uint64_t before = memory.used();
+  CHECK_THROWS_AS(recorder.AddCode({0x20000}, std::vector<uint8_t>(2 << 20), "large", 2),
+                  std::bad_alloc);
+  CHECK(memory.used() <= before + 128);
+  CHECK(recorder.AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
+  const std::vector<uint8_t> too_much(GeneratedCode::kMostBytes, 0x90);
+  CountedMemory any;
+  Recorder unbounded(1, 0, &any);
+  CHECK(unbounded.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  const uint64_t used = any.used();
+  CHECK_FALSE(unbounded.AddCode({0x20000}, too_much, "too much", 2));
+  CHECK(any.used() < used + 4096);
+}
+
 TEST_CASE("compacting and wider slices give memory back and change no sum") {
   CountedMemory memory;
   Recorder recorder(1, 1'000'000, &memory);
