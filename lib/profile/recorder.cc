@@ -229,14 +229,15 @@ bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
     Refund(charged);
     throw;
   }
-  if (!module) return false;
-  module_states_[*module].has_given_code = true;
+  if (module) module_states_[*module].has_given_code = true;
   MappingEvent mapping;
   mapping.start = address;
   mapping.end = address + bytes.size();
   mapping.time_ns = time_ns;
-  Place(mapping, {*module, address, FileOffset{address.value}}, {});
-  return true;
+  // What was there before must not have the samples of code that is not kept.
+  const uint32_t placed = module ? *module : GeneratedModule(0);
+  Place(mapping, {placed, address, FileOffset{address.value}}, {});
+  return module.has_value();
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
