@@ -382,6 +382,8 @@ bool Recorder::CaptureCode(uint32_t module, RuntimeAddress address, uint64_t tim
     Charge(page_bytes - charged_page_bytes_);
     charged_page_bytes_ = page_bytes;
   }
+  // A generation that was begun is not told of again: there must be room for where it is.
+  ChargeNextInterval();
   const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
   if (!begun) return false;
   MappingEvent mapping;

@@ -5,6 +5,7 @@
 #include "base/counted_memory.h"
 #include "profile/recorder.h"
 #include "support/catch.h"
+#include "support/jit_memory.h"
 
 namespace hbbp {
 namespace {
@@ -211,6 +212,50 @@ TEST_CASE("mappings and code that are known take no more memory") {
   CHECK(refused == 0);
   CHECK(recorder.dropped_mappings() == 0);
   CHECK(memory.used() == once);
+}
+
+// Wherever memory ends: a sample of code that has replaced other code counts for the newer one, or
+// not at all.
+TEST_CASE("a want of memory counts no sample for code that is gone") {
+  const auto counts_of_older = [](uint64_t left) {
+    JitMemory code(3);
+    const uint64_t address = code.address() + JitMemory::kPage;
+    code.Put(JitMemory::kPage, {0x31, 0xc0, 0xc3});
+    CountedMemory memory({}, 1 << 20);
+    Recorder recorder(0, 0, &memory);
+    SourceRecord source;
+    source.kind = SourceKind::kEbs;
+    recorder.AddSource(std::move(source));
+    MappingEvent mapping;
+    mapping.start = {code.address()};
+    mapping.end = {code.address() + 3 * JitMemory::kPage};
+    recorder.OnMapping(mapping);
+    IpSample sample;
+    sample.ip = {address};
+    sample.time_ns = 10;
+    recorder.OnSample(sample);
+    recorder.Settle(20);
+    code.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
+    sample.time_ns = 30;
+    recorder.OnSample(sample);
+    const uint64_t taken = memory.most() - memory.used() - left;
+    memory.AddOthers(taken);
+    recorder.Settle(40);
+    memory.SubtractOthers(taken);
+    sample.time_ns = 50;
+    recorder.OnSample(sample);
+    recorder.Settle(60);
+    CHECK(recorder.samples() + recorder.dropped() == 3);
+    const ProfileData data = recorder.Snapshot();
+    uint64_t older = 0;
+    for (const IpCount& count : data.counts) {
+      if (data.modules[count.module].path == "[anonymous]") older += count.samples;
+    }
+    return older;
+  };
+  uint64_t wrong = 0;
+  for (uint64_t left = 0; left < 64 << 10; left += 64) wrong += counts_of_older(left) == 1 ? 0 : 1;
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("code that is refused is not charged") {
