@@ -66,8 +66,8 @@ struct SessionSettings {
 
 // All functions may be called from any thread, at once.
 //
-// Lock order: the registry of sessions, control_, data_, the registry's list of workers. None of
-// them is held while the host's log is called.
+// Lock order: the registry of sessions, control_, data_, the log's, the registry's list of workers.
+// None of them is held while the host's log is called, nor waited for by what is in it.
 class Session : private ForkParticipant {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
@@ -77,6 +77,7 @@ class Session : private ForkParticipant {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // In the log of the session, starting and stopping it fail.
   Status Start();
   // Does not wait for the events to be open, which takes some milliseconds if they are the first
   // of the whole machine.
@@ -84,6 +85,11 @@ class Session : private ForkParticipant {
   Status Stop();
   ProfileData Snapshot();
   SessionInfo Info();
+
+  // Is the caller the host's log of this session? There the session cannot be destroyed, as that
+  // waits for the end of the log.
+  bool IsInLog() const { return log_.IsTelling(); }
+  void SilenceLog() { log_.Silence(); }
 
   // Of the process that is profiled; 0: this one.
   pid_t pid() const { return settings_.backend.pid; }
@@ -103,7 +109,8 @@ class Session : private ForkParticipant {
   void SleepUntilWoken(int milliseconds);
   Status Attach();
   Status StartWorker();
-  void StopWorker();
+  Status CheckNotInLog() const;
+  void WaitUntilStopped(std::unique_lock<std::mutex>* control);
   void DrainLocked();
   void DrainAsFarAsMemoryGoes();
   void TellChoice(const std::vector<uint32_t>& sources);
@@ -134,6 +141,9 @@ class Session : private ForkParticipant {
 
   std::mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;
+  // A thread waits for the worker's end, without the lock: the worker may be in the host's log.
+  bool is_stopping_ = false;
+  std::condition_variable stopped_;
   std::atomic<pid_t> worker_tid_{0};
   pthread_t worker_{};
 

@@ -603,5 +603,97 @@ TEST_CASE("where periods cannot be changed, that is told once and sampling goes 
   CHECK(session->Info().samples > 0);
 }
 
+TEST_CASE("its log neither starts nor stops a session") {
+  Log log;
+  Session* itself = nullptr;
+  std::atomic<int> told{0}, refused{0};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    told += 2;
+                    for (const Status& status : {itself->Start(), itself->Stop()}) {
+                      const bool names_log = status.message().find("log") != std::string::npos;
+                      if (status.code() == StatusCode::kInvalidState && names_log) ++refused;
+                    }
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  itself = session.get();
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] { return told > 6; });  // also of what is lost, by the worker
+  REQUIRE(session->Stop().ok());
+  CHECK(refused == told);
+  CHECK(log.starts == 1);
+  CHECK_FALSE(session->IsInLog());
+}
+
+// As the lock of an interpreter: the worker waits for it in the log, and who has it forks.
+TEST_CASE("a fork does not wait for the log of a worker that is being stopped") {
+  if (kHasSanitizer) HBBP_SKIP("a sanitizer's own locks do not survive the fork of a busy process");
+  Log log;
+  std::atomic<bool> is_started{false}, is_in_log{false}, has_forked{false}, gave_up{false};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    if (!is_started) return;
+                    is_in_log = true;
+                    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+                    while (!has_forked && !gave_up) {
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                      gave_up = ClockNs(CLOCK_MONOTONIC) - begin_ns > 10'000'000'000;
+                    }
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  is_started = true;
+  WaitUntil([&] { return is_in_log.load(); });
+  Status stopped;
+  std::thread stopper([&] { stopped = session->Stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const int result = InChild([&] {
+    has_forked = true;
+    if (session->Info().running) return 1;
+    if (!session->Start().ok()) return 2;
+    return session->Stop().ok() ? 0 : 3;
+  });
+  has_forked = true;
+  stopper.join();
+  CHECK_FALSE(gave_up);
+  CHECK(result == 0);
+  CHECK(stopped.ok());
+  CHECK(session->Stop().code() == StatusCode::kInvalidState);
+}
+
+TEST_CASE("who stops a session that is being stopped, or starts it, comes after that") {
+  Log log;
+  std::atomic<bool> is_started{false}, is_in_log{false}, may_go_on{false};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    if (!is_started) return;
+                    is_in_log = true;
+                    WaitUntil([&] { return may_go_on.load(); });
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  is_started = true;
+  WaitUntil([&] { return is_in_log.load(); });
+  std::atomic<int> stopped{0}, wrong{0}, over{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const Status status = session->Stop();
+      (status.ok() ? stopped : wrong) += 1;
+      ++over;
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(over == 0);
+  may_go_on = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(stopped == 1);
+  CHECK(wrong == 3);
+  CHECK(session->Start().ok());
+}
+
 }  // namespace
 }  // namespace hbbp
