@@ -117,6 +117,7 @@ class Session : private ForkParticipant {
   void TellLosses();
   // session_budget.cc
   uint64_t CpuNsNow();
+  uint64_t KnownCpuNsOf(pid_t id, bool is_thread);
   uint64_t CostNs() const;
   OverheadBudget::Usage UsageLocked();
   void BeginBudgets();
@@ -187,7 +188,8 @@ class Session : private ForkParticipant {
   uint64_t worker_cost_ns_ = 0;  // of this run
   uint64_t caller_cost_ns_ = 0;  // of this run: drains in threads that asked
   uint64_t finished_cost_ns_ = 0;
-  std::map<pid_t, uint64_t> thread_cpu_ns_;  // if only some threads are profiled
+  // Of another process, or of the threads that are profiled, when it was last known.
+  std::map<pid_t, uint64_t> known_cpu_ns_;
 };
 
 }  // namespace hbbp

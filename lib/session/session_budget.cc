@@ -37,18 +37,20 @@ uint64_t CpuNsOf(pid_t id, bool is_thread) {
 uint64_t Session::CpuNsNow() {
   const BackendConfig& config = settings_.backend;
   if (config.threads.empty()) {
-    const uint64_t all_ns =
-        config.pid == 0 ? ClockNs(CLOCK_PROCESS_CPUTIME_ID) : CpuNsOf(config.pid, false);
-    const uint64_t own_ns = config.pid == 0 ? worker_cost_ns_ + caller_cost_ns_ : 0;
-    return std::max(all_ns, cpu_begin_ns_ + own_ns) - own_ns;
+    if (config.pid != 0) return KnownCpuNsOf(config.pid, false);
+    const uint64_t own_ns = worker_cost_ns_ + caller_cost_ns_;
+    return std::max(ClockNs(CLOCK_PROCESS_CPUTIME_ID), cpu_begin_ns_ + own_ns) - own_ns;
   }
   uint64_t sum_ns = 0;
-  for (const pid_t tid : config.threads) {
-    uint64_t& known_ns = thread_cpu_ns_[tid];
-    known_ns = std::max(known_ns, CpuNsOf(tid, true));
-    sum_ns += known_ns;
-  }
+  for (const pid_t tid : config.threads) sum_ns += KnownCpuNsOf(tid, true);
   return sum_ns;
+}
+
+// Also of what has ended.
+uint64_t Session::KnownCpuNsOf(pid_t id, bool is_thread) {
+  uint64_t& known_ns = known_cpu_ns_[id];
+  known_ns = std::max(known_ns, CpuNsOf(id, is_thread));
+  return known_ns;
 }
 
 uint64_t Session::CostNs() const {
@@ -62,7 +64,7 @@ OverheadBudget::Usage Session::UsageLocked() {
 
 void Session::BeginBudgets() {
   worker_cost_ns_ = caller_cost_ns_ = 0;
-  thread_cpu_ns_.clear();
+  known_cpu_ns_.clear();
   cpu_begin_ns_ = 0;
   cpu_begin_ns_ = CpuNsNow();
   overhead_.Restart();

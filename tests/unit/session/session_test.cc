@@ -695,5 +695,27 @@ TEST_CASE("who stops a session that is being stopped, or starts it, comes after 
   CHECK(session->Start().ok());
 }
 
+TEST_CASE("the CPU time of a process that has ended is kept") {
+  Log log;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) Spin(1'000'000);
+  }
+  SessionSettings settings;
+  settings.backend.pid = child;
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  uint64_t used_ns = 0;
+  WaitUntil([&] {
+    used_ns = session->Info().cpu_ns;
+    return used_ns > 20'000'000;
+  });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(session->Info().cpu_ns >= used_ns);
+  REQUIRE(session->Stop().ok());
+  CHECK(session->Info().cpu_ns >= used_ns);
+}
+
 }  // namespace
 }  // namespace hbbp
