@@ -155,7 +155,16 @@ ProfileData Session::Snapshot() {
   return snapshot;
 }
 
+// Not in the child before fork has returned: the host's allocator may have locks that another
+// thread held, which handlers of its own release.
+void Session::ClearAfterFork() {
+  if (!has_counts_of_parent_) return;
+  recorder_.Clear();
+  has_counts_of_parent_ = false;
+}
+
 ProfileData Session::SnapshotLocked() {
+  ClearAfterFork();
   if (running_) DrainLocked();
   ProfileData snapshot = recorder_.Snapshot();
   AppendBudgetNotes(&snapshot);
@@ -186,6 +195,7 @@ SessionInfo Session::Info() {
 }
 
 SessionInfo Session::InfoLocked() {
+  ClearAfterFork();
   if (running_) DrainLocked();
   SessionInfo info;
   info.running = running_;
@@ -210,6 +220,7 @@ SessionInfo Session::InfoLocked() {
 Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                         const std::string& name, uint64_t time_ns) {
   std::lock_guard data(data_);
+  ClearAfterFork();
   if (recorder_.AddCode(address, bytes, name, time_ns)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
                     "the session has no room for more generated code than it has; its samples are "
@@ -415,6 +426,7 @@ Status Session::AttachOrSayWhy() {
 
 // Events must not follow the worker itself, so it opens them.
 Status Session::Attach() {
+  ClearAfterFork();
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, ::gettid(), &choice));
@@ -463,7 +475,7 @@ void Session::UnlockAfterFork() {
 
 void Session::ForgetInChild() {
   backend_->ForgetInChild();
-  recorder_.Clear();
+  has_counts_of_parent_ = true;
   ::sem_init(&wake_, 0, 0);
   // Destroying it would wait for the threads that wait for it, which are not here.
   new (&attach_ended_signal_) std::condition_variable();
@@ -478,7 +490,9 @@ void Session::ForgetInChild() {
   finished_runs_ns_ = 0;
   log_.Forget();
   finished_cpu_ns_ = finished_cost_ns_ = 0;
-  largest_factor_ = factor_ = 1;
+  largest_factor_ = 1;
+  period_changes_ = told_dropped_ = 0;
+  ForgetBudgets();
   ChargeBuffers();
 }
 

@@ -120,6 +120,7 @@ class Session : private ForkParticipant {
   uint64_t KnownCpuNsOf(pid_t id, bool is_thread);
   uint64_t CostNs() const;
   OverheadBudget::Usage UsageLocked();
+  void ForgetBudgets();
   void BeginBudgets();
   void KeepBudgets();
   void KeepOverhead();
@@ -130,6 +131,7 @@ class Session : private ForkParticipant {
   void ChargeBuffers();
   void NoteCommandOfOther();
   void EndRunLocked();
+  void ClearAfterFork();
   ProfileData SnapshotLocked();
   SessionInfo InfoLocked();
   Status AttachOrSayWhy();
@@ -164,7 +166,8 @@ class Session : private ForkParticipant {
   SessionLog log_;
   CountedMemory memory_;
   Recorder recorder_;
-  std::vector<uint32_t> sources_;  // of the last run
+  bool has_counts_of_parent_ = false;  // until this child of a fork uses the session
+  std::vector<uint32_t> sources_;      // of the last run
   bool ever_started_ = false;
   std::string command_of_other_;  // if another process is observed
   uint64_t first_start_realtime_ns_ = 0;

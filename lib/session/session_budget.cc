@@ -62,16 +62,20 @@ OverheadBudget::Usage Session::UsageLocked() {
   return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs()};
 }
 
-void Session::BeginBudgets() {
+void Session::ForgetBudgets() {
   worker_cost_ns_ = caller_cost_ns_ = 0;
   known_cpu_ns_.clear();
   cpu_begin_ns_ = 0;
-  cpu_begin_ns_ = CpuNsNow();
   overhead_.Restart();
   memory_factor_ = factor_ = 1;
   periods_are_stuck_ = false;
   used_memory_ = 0;
   told_lost_ = told_throttled_ = 0;
+}
+
+void Session::BeginBudgets() {
+  ForgetBudgets();
+  cpu_begin_ns_ = CpuNsNow();
   ChargeBuffers();
 }
 

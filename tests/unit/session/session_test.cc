@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -715,6 +716,87 @@ TEST_CASE("the CPU time of a process that has ended is kept") {
   CHECK(session->Info().cpu_ns >= used_ns);
   REQUIRE(session->Stop().ok());
   CHECK(session->Info().cpu_ns >= used_ns);
+}
+
+// Memory of a host whose lock is not taken for a fork.
+struct LockedHeap {
+  std::mutex mutex;
+
+  Allocator allocator() {
+    return {[](size_t size, size_t alignment, void* heap) -> void* {
+              std::lock_guard lock(static_cast<LockedHeap*>(heap)->mutex);
+              return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+            },
+            [](void* memory, size_t, size_t, void* heap) {
+              std::lock_guard lock(static_cast<LockedHeap*>(heap)->mutex);
+              std::free(memory);
+            },
+            this};
+  }
+};
+
+TEST_CASE("a fork does not wait for the allocator of the host") {
+  Log log;
+  LockedHeap heap;
+  SessionSettings settings;
+  settings.allocator = heap.allocator();
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&session] { return session->Info().samples > 3; });
+  REQUIRE(session->Stop().ok());
+  std::atomic<bool> is_locked{false}, may_unlock{false};
+  std::thread other([&] {
+    std::lock_guard lock(heap.mutex);
+    is_locked = true;
+    WaitUntil([&] { return may_unlock.load(); });
+  });
+  WaitUntil([&] { return is_locked.load(); });
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  int status = -1;
+  pid_t ended = 0;
+  for (int i = 0; i < 1000 && ended == 0; ++i) {
+    ended = ::waitpid(child, &status, WNOHANG);
+    ::usleep(10'000);
+  }
+  CHECK(ended == child);
+  CHECK(status == 0);
+  if (ended != child) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  may_unlock = true;
+  other.join();
+  // Where it can be used, the child gives back what the parent had.
+  const uint64_t bytes = session->Info().memory_bytes;
+  CHECK(InChild([&] {
+          const SessionInfo info = session->Info();
+          if (info.samples != 0) return 1;
+          return info.memory_bytes < bytes ? 0 : 2;
+        }) == 0);
+}
+
+TEST_CASE("a child made by fork has nothing of its parent's budgets") {
+  Log log;
+  const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  Plan plan;
+  plan.sampling_ns = [begin_ns] { return (ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 10; };
+  SessionSettings settings;
+  settings.backend.max_overhead = 0.01;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] {
+    Spin(1'000'000);
+    return session->Info().period_changes > 0;
+  });
+  CHECK(session->Info().recent_overhead > 0);
+  CHECK(InChild([&] {
+          const SessionInfo info = session->Info();
+          if (info.period_changes != 0) return 1;
+          if (info.period_factor != 1) return 2;
+          if (info.recent_overhead != 0) return 3;
+          return info.cpu_ns == 0 && info.overhead_ns == 0 ? 0 : 4;
+        }) == 0);
 }
 
 }  // namespace
