@@ -7,6 +7,7 @@ use crate::handle::Handle;
 use crate::sys;
 use crate::text::text;
 use std::alloc::{GlobalAlloc, Layout};
+use std::cell::RefCell;
 use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::ptr;
@@ -124,6 +125,12 @@ values! {
 }
 
 type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+
+thread_local! {
+    // Those that this thread is inside of.
+    static RUNNING_LOGS: RefCell<Vec<*const Log>> = RefCell::new(Vec::new());
+}
+
 type Memory = Box<dyn GlobalAlloc + Send + Sync>;
 
 /// What a session calls, which lives as long.
@@ -152,6 +159,15 @@ impl SessionHost {
         self.memory = Some(Arc::new(Box::new(memory)));
     }
 
+    /// Is the caller inside the log? A session cannot end there.
+    pub fn is_in_log(&self) -> bool {
+        self.log.as_ref().map_or(false, |log| {
+            RUNNING_LOGS
+                .try_with(|logs| logs.borrow().contains(&Arc::as_ptr(log)))
+                .unwrap_or(false)
+        })
+    }
+
     /// Names the closure in `options`, and gives the allocator that these are to have.
     pub fn apply(&self, options: &mut sys::hbbp_session_options) -> Option<sys::hbbp_allocator> {
         if let Some(log) = &self.log {
@@ -174,8 +190,16 @@ unsafe extern "C" fn report_message(
     message: *const c_char,
     user_data: *mut c_void,
 ) {
-    let log = &*user_data.cast::<Log>();
-    guarded(|| log(LogLevel::from_raw(level), &text(message)));
+    let log = user_data as *const Log;
+    // A thread that is ending has nothing to tell.
+    if RUNNING_LOGS
+        .try_with(|logs| logs.borrow_mut().push(log))
+        .is_err()
+    {
+        return;
+    }
+    guarded(|| (*log)(LogLevel::from_raw(level), &text(message)));
+    let _ = RUNNING_LOGS.try_with(|logs| logs.borrow_mut().pop());
 }
 
 /// # Safety
