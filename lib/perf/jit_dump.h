@@ -35,6 +35,9 @@ class JitDumpReader {
  public:
   // A longer record is taken for damage.
   static constexpr uint32_t kMostRecordBytes = 64 << 20;
+  // Code that was moved is read again, which a short record may ask for; beyond, the file is taken
+  // for damaged.
+  static constexpr uint64_t kMostMovedBytes = 1 << 30;
 
   // kBadFormat: no jitdump, or one of another processor.
   static StatusOr<JitDumpReader> Open(const std::string& path);
@@ -61,6 +64,8 @@ class JitDumpReader {
   std::span<const uint8_t> BytesAt(uint64_t offset, size_t size);
   std::optional<JitCode> LoadAt(Place record);
   std::optional<JitCode> MoveAt(Place record);
+  // As many as are to be there, of the file from `offset` on.
+  void Fill(uint64_t offset, std::vector<uint8_t>* bytes) const;
   std::nullopt_t Damaged(uint64_t offset, const char* what);
 
   UniqueFd fd_;
@@ -72,6 +77,9 @@ class JitDumpReader {
   // Of the file, from window_start_ on.
   std::vector<uint8_t> window_;
   uint64_t window_start_ = 0;
+  std::vector<uint8_t> moved_;  // the record of what was moved last
+  uint64_t moved_offset_ = 0;
+  uint64_t moved_bytes_ = 0;  // by all moves
 };
 
 // Is this the name that a JIT gives to its dump, and maps for perf to notice: jit-4711.dump?
