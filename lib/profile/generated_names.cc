@@ -96,18 +96,26 @@ bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
   return agrees;
 }
 
-void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
-                 const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+// Code without names in which something was counted.
+struct Unnamed {
+  std::vector<CodeChunk>* copies;
+  std::vector<uint64_t> addresses;
+  Functions functions;
+};
+
+void AddFromDump(const std::string& path, std::vector<Unnamed>* unnamed, std::string* problem) {
   StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
   if (!reader.ok()) {
     *problem = reader.status().message();
     return;
   }
   while (const std::optional<JitCode> code = reader->Next()) {
-    if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
-        AgreesWithCopies(copies, code->address, code->bytes)) {
-      Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
-          functions);
+    for (Unnamed& module : *unnamed) {
+      if (HasAnyOf(module.addresses, code->address, code->bytes.size()) &&
+          AgreesWithCopies(*module.copies, code->address, code->bytes)) {
+        Add(code->address, {{code->bytes.begin(), code->bytes.end()}, std::string(code->name)},
+            &module.functions);
+      }
     }
   }
   if (!reader->problem().empty()) *problem = reader->problem();
@@ -127,8 +135,8 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
   return bytes;
 }
 
-void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
-                const std::vector<CodeChunk>& copies, Functions* functions, std::string* problem) {
+void AddFromMap(pid_t pid, const std::string& path, std::vector<Unnamed>* unnamed,
+                std::string* problem) {
   const StatusOr<std::string> text = ReadTextFile(path, kMostMapBytes);
   if (!text.ok()) {
     *problem = text.status().message();
@@ -136,12 +144,13 @@ void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>&
   }
   const std::vector<JitSymbol> symbols = ParsePerfMap(*text);
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
-    if (symbol->size > kMostFunctionBytes || !HasAnyOf(addresses, symbol->address, symbol->size)) {
-      continue;
+    if (symbol->size > kMostFunctionBytes) continue;
+    for (Unnamed& module : *unnamed) {
+      if (!HasAnyOf(module.addresses, symbol->address, symbol->size)) continue;
+      std::vector<uint8_t> bytes = CodeOf(pid, *symbol, *module.copies);
+      if (bytes.empty()) continue;
+      Add(symbol->address, {std::move(bytes), std::string(symbol->name)}, &module.functions);
     }
-    std::vector<uint8_t> bytes = CodeOf(pid, *symbol, copies);
-    if (bytes.empty()) continue;
-    Add(symbol->address, {std::move(bytes), std::string(symbol->name)}, functions);
   }
 }
 
@@ -182,19 +191,23 @@ std::string PathOfPerfMap(pid_t pid) {
 }
 
 std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data) {
-  std::string problem;
+  std::vector<Unnamed> unnamed;
   for (uint32_t i = 0; i < data->modules.size(); ++i) {
-    ModuleRecord& module = data->modules[i];
-    if (!IsUnnamed(module)) continue;
-    const std::vector<uint64_t> addresses = CountedAddresses(*data, i);
-    Functions functions;
-    for (const std::string& dump : files.dumps) {
-      if (IsOwnFile(dump)) AddFromDump(dump, addresses, module.chunks, &functions, &problem);
+    if (!IsUnnamed(data->modules[i])) continue;
+    std::vector<uint64_t> addresses = CountedAddresses(*data, i);
+    if (!addresses.empty()) {
+      unnamed.push_back({&data->modules[i].chunks, std::move(addresses), {}});
     }
-    if (IsOwnFile(files.map)) {
-      AddFromMap(pid, files.map, addresses, module.chunks, &functions, &problem);
-    }
-    if (!functions.empty()) Cut(std::move(functions), &module.chunks);
+  }
+  // Files may be large: each is read once, and none for nothing.
+  if (unnamed.empty()) return "";
+  std::string problem;
+  for (const std::string& dump : files.dumps) {
+    if (IsOwnFile(dump)) AddFromDump(dump, &unnamed, &problem);
+  }
+  if (IsOwnFile(files.map)) AddFromMap(pid, files.map, &unnamed, &problem);
+  for (Unnamed& module : unnamed) {
+    if (!module.functions.empty()) Cut(std::move(module.functions), module.copies);
   }
   return problem;
 }
