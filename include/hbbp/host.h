@@ -20,10 +20,13 @@ enum {
 
 /* `message` is one line, without its end, valid during the call. Called from the worker of a
  * session or from a thread that is inside a function of the library, by one thread at a time for a
- * session or an import, never from a signal handler and with no lock of the library held. What
- * starting and stopping say is told before they return. It may ask the session
- * (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
- * not throw. */
+ * session or an import, never from a signal handler and with no lock of the library held; it may
+ * fork. What starting and stopping say is told before they return, unless another thread is in the
+ * log just then, which goes on with it. It may ask the session (hbbp_session_get_info,
+ * hbbp_session_snapshot); starting and stopping it there is HBBP_ERROR_INVALID_STATE. If it
+ * destroys the session, a thread of the library does so once this message, the last one, has
+ * returned; the session's allocator is used until then. One that is fed it must not destroy. It
+ * must not throw. */
 typedef void (*hbbp_log)(hbbp_log_level level, const char *message, void *user_data);
 
 /* Long work -------------------------------------------------------------------------------- */
@@ -66,7 +69,8 @@ typedef struct hbbp_work_options {
 
 /* Where memory is from. Both functions may be called by several threads at once, inside functions
  * of the library and from the worker of a session, never from a signal handler; they must not
- * throw, nor call the library. docs/embedding.md says what is allocated by them. */
+ * throw, nor call the library. fork waits for those calls, and makes none itself. docs/embedding.md
+ * says what is allocated by them. */
 typedef struct hbbp_allocator {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */

@@ -39,8 +39,9 @@ typedef struct hbbp_code_region {
  * HBBP_ERROR_INVALID_ARGUMENT (NULL; a size of 0 or too large; a range that ends beyond the address
  * space), HBBP_ERROR_NOT_FOUND (`code` is NULL, and there is no memory at `address` that can be
  * read), HBBP_ERROR_BUSY (256 MiB of code are known, or 256 generations of code at one address;
- * further samples there are counted, but in no block), HBBP_ERROR_INVALID_STATE (the session is a
- * fed one), HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Since 0.1. */
+ * this code is not kept, and its samples count as those of code that nobody told of),
+ * HBBP_ERROR_INVALID_STATE (the session is a fed one), HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY.
+ * Since 0.1. */
 HBBP_API hbbp_status hbbp_session_add_code(hbbp_session *session, const hbbp_code_region *region,
                                            hbbp_error *error);
 

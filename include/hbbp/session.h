@@ -121,14 +121,15 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  * Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
  * may be started again; its counts go on.
  * In a child made by fork the session is stopped and holds no samples.
- * Errors: HBBP_ERROR_INVALID_STATE (running, or fed), HBBP_ERROR_PERMISSION (perf_event_open
- * refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here),
- * HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the process
- * traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY. Since 0.1. */
+ * Errors: HBBP_ERROR_INVALID_STATE (running, fed, or called by its log), HBBP_ERROR_PERMISSION
+ * (perf_event_open refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event
+ * here), HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the
+ * process traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY.
+ * Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
 
 /* Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
- * left. Errors: HBBP_ERROR_INVALID_STATE (not running, or fed). Since 0.1. */
+ * left. Errors: HBBP_ERROR_INVALID_STATE (not running, fed, or called by its log). Since 0.1. */
 HBBP_API hbbp_status hbbp_session_stop(hbbp_session *session, hbbp_error *error);
 
 /* All that was counted so far, as an immutable profile. Allowed while the session runs, which

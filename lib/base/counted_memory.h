@@ -72,6 +72,11 @@ class MemoryCharge {
     memory_.AddOthers(bytes);
     bytes_ += bytes;
   }
+  // Of what was added.
+  void Subtract(uint64_t bytes) {
+    memory_.SubtractOthers(bytes);
+    bytes_ -= bytes;
+  }
   // It takes so much now, or still what it took before. Throws as Add.
   void GrowTo(uint64_t bytes) {
     if (bytes > bytes_) Add(bytes - bytes_);

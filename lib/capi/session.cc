@@ -1,4 +1,6 @@
 #include <hbbp/session.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -12,6 +14,8 @@
 #include "capi/profile_handle.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
+#include "session/hidden_thread.h"
+#include "session/session_registry.h"
 
 using hbbp::BackendConfig;
 using hbbp::MakeStatus;
@@ -187,6 +191,12 @@ Status TakeSnapshot(const char* function, hbbp_session* session, const hbbp::Wor
   return OkStatus();
 }
 
+void* DestroySession(void* session) {
+  hbbp::SessionRegistry::Get().AddWorker(::gettid());
+  delete static_cast<hbbp_session*>(session);
+  return nullptr;
+}
+
 }  // namespace
 
 extern "C" {
@@ -211,7 +221,16 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
   });
 }
 
-HBBP_API void hbbp_session_destroy(hbbp_session* session) { delete session; }
+HBBP_API void hbbp_session_destroy(hbbp_session* session) {
+  if (session == nullptr || session->live == nullptr || !session->live->IsInLog()) {
+    delete session;
+    return;
+  }
+  // Without a thread, it goes on in silence: nothing else is safe here.
+  session->live->SilenceLog();
+  const auto thread = hbbp::StartHiddenThread(&DestroySession, session);
+  if (thread.ok()) ::pthread_detach(*thread);
+}
 
 HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {

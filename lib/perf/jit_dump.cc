@@ -133,18 +133,22 @@ std::span<const uint8_t> JitDumpReader::BytesAt(uint64_t offset, size_t size) {
   if (!is_in_window) {
     window_.resize(std::max(size, kWindowBytes));
     window_start_ = offset;
-    size_t filled = 0;
-    while (filled < window_.size()) {
-      const ssize_t got = ::pread(fd_.get(), window_.data() + filled, window_.size() - filled,
-                                  static_cast<off_t>(offset + filled));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      filled += static_cast<size_t>(got);
-    }
-    window_.resize(filled);
+    Fill(offset, &window_);
   }
   const auto from = std::span<const uint8_t>(window_).subspan(offset - window_start_);
   return from.first(std::min(size, from.size()));
+}
+
+void JitDumpReader::Fill(uint64_t offset, std::vector<uint8_t>* bytes) const {
+  size_t filled = 0;
+  while (filled < bytes->size()) {
+    const ssize_t got = ::pread(fd_.get(), bytes->data() + filled, bytes->size() - filled,
+                                static_cast<off_t>(offset + filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<size_t>(got);
+  }
+  bytes->resize(filled);
 }
 
 std::nullopt_t JitDumpReader::Damaged(uint64_t offset, const char* what) {
@@ -212,7 +216,23 @@ std::optional<JitCode> JitDumpReader::MoveAt(Place record) {
   }
   const auto origin = loads_.find(move.index);
   if (origin == loads_.end()) return std::nullopt;
-  return CodeOf(origin->second, move.prefix.time_ns, move.pid, move.new_address);
+  const Place code = origin->second;
+  const auto lines = lines_.find(move.index);
+  const uint64_t bytes = code.size + (lines != lines_.end() ? lines->second.size : 0);
+  if (bytes > kMostMovedBytes - moved_bytes_) {
+    return Damaged(record.offset, "no JIT moves so much code");
+  }
+  moved_bytes_ += bytes;
+  if (moved_offset_ != code.offset) {
+    moved_.resize(code.size);
+    moved_offset_ = code.offset;
+    Fill(code.offset, &moved_);
+  }
+  Load load;
+  if (!Read(moved_, &load) || load.bytes.empty()) return std::nullopt;
+  return JitCode{
+      has_clock_ ? move.prefix.time_ns : 0,  move.pid, move.new_address, load.name, load.bytes,
+      LinesOf(move.index, load.bytes.size())};
 }
 
 bool IsJitDumpPath(std::string_view path) {

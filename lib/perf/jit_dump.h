@@ -37,6 +37,9 @@ class JitDumpReader {
  public:
   // A longer record is taken for damage.
   static constexpr uint32_t kMostRecordBytes = 64 << 20;
+  // Code that was moved is read again, which a short record may ask for; beyond, the file is taken
+  // for damaged.
+  static constexpr uint64_t kMostMovedBytes = 1 << 30;
 
   // kBadFormat: no jitdump, or one of another processor.
   static StatusOr<JitDumpReader> Open(const std::string& path);
@@ -67,6 +70,8 @@ class JitDumpReader {
   CodeLines LinesOf(uint64_t index, uint64_t code_bytes);
   std::optional<JitCode> CodeOf(Place load_record, uint64_t time_ns, uint32_t pid,
                                 uint64_t address);
+  // As many as are to be there, of the file from `offset` on.
+  void Fill(uint64_t offset, std::vector<uint8_t>* bytes) const;
   std::nullopt_t Damaged(uint64_t offset, const char* what);
 
   UniqueFd fd_;
@@ -82,6 +87,9 @@ class JitDumpReader {
   // Of the file, from window_start_ on.
   std::vector<uint8_t> window_;
   uint64_t window_start_ = 0;
+  std::vector<uint8_t> moved_;  // the record of what was moved last
+  uint64_t moved_offset_ = 0;
+  uint64_t moved_bytes_ = 0;  // by all moves
 };
 
 // Is this the name that a JIT gives to its dump, and maps for perf to notice: jit-4711.dump?

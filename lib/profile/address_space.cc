@@ -5,30 +5,31 @@
 
 namespace hbbp {
 
-void AddressSpace::SplitAt(RuntimeAddress address) {
+bool AddressSpace::SplitAt(RuntimeAddress address) {
   auto next = intervals_.upper_bound(address);
-  if (next == intervals_.begin()) return;
+  if (next == intervals_.begin()) return false;
   auto found = std::prev(next);
-  if (found->first == address || found->second.end <= address) return;
+  if (found->first == address || found->second.end <= address) return false;
   Interval upper = found->second;
   found->second.end = address;
   intervals_.emplace_hint(next, address, std::move(upper));
+  return true;
 }
 
-void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
+bool AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
                             std::vector<Layer>* layers) {
   auto place =
       std::upper_bound(layers->begin(), layers->end(), time_ns,
                        [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
   if (place == layers->begin()) {
     layers->insert(place, {time_ns, time_ns, placement});
-    return;
+    return true;
   }
   Layer& below = *std::prev(place);
   if (below.placement == placement) {
     // An mprotect, a library loaded twice: it must not pile up.
     below.last_time_ns = std::max(below.last_time_ns, time_ns);
-    return;
+    return false;
   }
   std::vector<Layer> added = {{time_ns, time_ns, placement}};
   if (below.last_time_ns > time_ns) {
@@ -37,14 +38,14 @@ void AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
     below.last_time_ns = below.time_ns;
   }
   layers->insert(place, added.begin(), added.end());
+  return true;
 }
 
 size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
                          Placement placement, const std::function<bool(const Placement&)>& stays) {
   if (end <= start) return 0;
   size_t added = 0;
-  SplitAt(start);
-  SplitAt(end);
+  for (const RuntimeAddress bound : {start, end}) added += SplitAt(bound) ? 1 : 0;
   RuntimeAddress position = start;
   auto next = intervals_.lower_bound(start);
   while (position < end) {
@@ -54,8 +55,7 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
     }
     const Placement* before = stays ? PlacementAt(next->second, time_ns) : nullptr;
     if (before == nullptr || !stays(*before)) {
-      AddLayer(time_ns, placement, &next->second.layers);
-      ++added;
+      added += AddLayer(time_ns, placement, &next->second.layers) ? 1 : 0;
     }
     position = next->second.end;
     ++next;
@@ -64,13 +64,15 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
 }
 
 bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
-                                     const Placement& placement) const {
+                                     const Placement& placement,
+                                     const std::function<bool(const Placement&)>& stays) const {
   auto interval = intervals_.upper_bound(start);
   if (interval != intervals_.begin()) --interval;
   for (; interval != intervals_.end() && interval->first < end; ++interval) {
     if (interval->second.end <= start) continue;
     for (const Layer& layer : interval->second.layers) {
-      if (!layer.placement.AgreesWith(placement)) return true;
+      if (layer.placement.AgreesWith(placement)) continue;
+      if (!stays || !stays(layer.placement)) return true;
     }
   }
   return false;

@@ -29,15 +29,15 @@ class AddressSpace {
     bool operator==(const Placement&) const = default;
   };
 
-  // Returns how many intervals it was put into. Where `stays`, given what was there at that time,
-  // is true, nothing changes.
+  // Returns how many pieces are known more: intervals, and what was in them before. Where `stays`,
+  // given what was there at that time, is true, nothing changes.
   size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
              const std::function<bool(const Placement&)>& stays = {});
   size_t intervals() const { return intervals_.size(); }
 
-  // Does a part of [start, end) hold something else, or did it ever?
-  bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
-                         const Placement& placement) const;
+  // Does a part of [start, end) hold something else that does not stay, or did it ever?
+  bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end, const Placement& placement,
+                         const std::function<bool(const Placement&)>& stays = {}) const;
 
   // What was mapped at `address` at that time.
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
@@ -62,10 +62,11 @@ class AddressSpace {
   };
 
   static const Placement* PlacementAt(const Interval& interval, uint64_t time_ns);
-  static void AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
+  // False if it is known already.
+  static bool AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
 
-  // Makes `address` the bound of an interval if it lies inside one.
-  void SplitAt(RuntimeAddress address);
+  // Makes `address` the bound of an interval if it lies inside one; false if it does not.
+  bool SplitAt(RuntimeAddress address);
 
   std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps
 };

@@ -17,7 +17,8 @@ std::string PathOfLayer(uint32_t pid, size_t layer) {
 
 std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
                                            std::span<const uint8_t> bytes, const std::string& name,
-                                           CodeLines lines, std::vector<ModuleRecord>* modules) {
+                                           CodeLines lines, std::vector<ModuleRecord>* modules,
+                                           const std::function<void()>& before_copy) {
   std::vector<Layer>& layers = layers_[pid];
   auto layer = layers.begin();
   for (; layer != layers.end(); ++layer) {
@@ -39,17 +40,24 @@ std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
   if (size > kMostBytes - bytes_ || (is_new && layers.size() >= kMostLayers)) {
     return std::nullopt;
   }
+  if (before_copy) before_copy();
+  CodeChunk chunk{address, {bytes.begin(), bytes.end()}, name, std::move(lines)};
   if (is_new) {
     ModuleRecord module;
     module.kind = ModuleKind::kAnonymous;
     module.path = PathOfLayer(pid, layers.size());
-    layers.push_back({static_cast<uint32_t>(modules->size()), {}});
+    module.chunks.push_back(std::move(chunk));
+    Layer added{static_cast<uint32_t>(modules->size()), {{address, 0}}};
+    layers.reserve(layers.size() + 1);
     modules->push_back(std::move(module));
+    layers.push_back(std::move(added));
     layer = std::prev(layers.end());
+  } else {
+    std::vector<CodeChunk>& chunks = (*modules)[layer->module].chunks;
+    if (chunks.size() == chunks.capacity()) chunks.reserve(2 * chunks.size());
+    layer->chunk_at.emplace(address, chunks.size());
+    chunks.push_back(std::move(chunk));
   }
-  std::vector<CodeChunk>& chunks = (*modules)[layer->module].chunks;
-  layer->chunk_at.emplace(address, chunks.size());
-  chunks.push_back({address, {bytes.begin(), bytes.end()}, name, std::move(lines)});
   bytes_ += size;
   return layer->module;
 }

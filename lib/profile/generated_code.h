@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -26,10 +27,12 @@ class GeneratedCode {
   static constexpr size_t kMostLayers = 256;  // of a process
 
   // The module of `modules` that has it now; a new one if need be. The same piece may be told of
-  // again. Nothing if it is too much.
+  // again. Nothing if it is too much. `before_copy` is called before a piece that is not known is
+  // copied. If that or an allocation throws, nothing has changed.
   std::optional<uint32_t> Add(uint32_t pid, uint64_t address, std::span<const uint8_t> bytes,
                               const std::string& name, CodeLines lines,
-                              std::vector<ModuleRecord>* modules);
+                              std::vector<ModuleRecord>* modules,
+                              const std::function<void()>& before_copy = {});
 
  private:
   struct Layer {

@@ -91,8 +91,14 @@ bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
   return agrees;
 }
 
-void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses,
-                 const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
+// Code without names in which something was counted.
+struct Unnamed {
+  std::vector<CodeChunk>* copies;
+  std::vector<uint64_t> addresses;
+  Functions functions;
+};
+
+void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unnamed>* unnamed,
                  std::string* problem) {
   StatusOr<UniqueFd> file = OpenOwnFile(path);
   if (!file.ok()) return;
@@ -103,11 +109,13 @@ void AddFromDump(const std::string& path, const std::vector<uint64_t>& addresses
   }
   while (const std::optional<JitCode> code = reader->Next()) {
     check->Look();
-    if (HasAnyOf(addresses, code->address, code->bytes.size()) &&
-        AgreesWithCopies(copies, code->address, code->bytes)) {
-      Add(code->address,
-          {{code->bytes.begin(), code->bytes.end()}, std::string(code->name), code->lines},
-          functions);
+    for (Unnamed& module : *unnamed) {
+      if (HasAnyOf(module.addresses, code->address, code->bytes.size()) &&
+          AgreesWithCopies(*module.copies, code->address, code->bytes)) {
+        Add(code->address,
+            {{code->bytes.begin(), code->bytes.end()}, std::string(code->name), code->lines},
+            &module.functions);
+      }
     }
   }
   if (!reader->problem().empty()) *problem = reader->problem();
@@ -127,9 +135,8 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
   return bytes;
 }
 
-void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>& addresses,
-                const std::vector<CodeChunk>& copies, CancelCheck* check, Functions* functions,
-                std::string* problem) {
+void AddFromMap(pid_t pid, const std::string& path, CancelCheck* check,
+                std::vector<Unnamed>* unnamed, std::string* problem) {
   const StatusOr<std::string> text = ReadOwnTextFile(path, kMostMapBytes);
   if (!text.ok()) {
     if (text.status().code() == StatusCode::kBadFormat) *problem = text.status().message();
@@ -138,12 +145,13 @@ void AddFromMap(pid_t pid, const std::string& path, const std::vector<uint64_t>&
   const std::vector<JitSymbol> symbols = ParsePerfMap(*text, check);
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
     check->Step();
-    if (symbol->size > kMostFunctionBytes || !HasAnyOf(addresses, symbol->address, symbol->size)) {
-      continue;
+    if (symbol->size > kMostFunctionBytes) continue;
+    for (Unnamed& module : *unnamed) {
+      if (!HasAnyOf(module.addresses, symbol->address, symbol->size)) continue;
+      std::vector<uint8_t> bytes = CodeOf(pid, *symbol, *module.copies);
+      if (bytes.empty()) continue;
+      Add(symbol->address, {std::move(bytes), std::string(symbol->name), {}}, &module.functions);
     }
-    std::vector<uint8_t> bytes = CodeOf(pid, *symbol, copies);
-    if (bytes.empty()) continue;
-    Add(symbol->address, {std::move(bytes), std::string(symbol->name)}, functions);
   }
 }
 
@@ -188,17 +196,21 @@ std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* dat
                               CancelCheck* check) {
   CancelCheck unchecked(nullptr);
   if (check == nullptr) check = &unchecked;
-  std::string problem;
+  std::vector<Unnamed> unnamed;
   for (uint32_t i = 0; i < data->modules.size(); ++i) {
-    ModuleRecord& module = data->modules[i];
-    if (!IsUnnamed(module)) continue;
-    const std::vector<uint64_t> addresses = CountedAddresses(*data, i, check);
-    Functions functions;
-    for (const std::string& dump : files.dumps) {
-      AddFromDump(dump, addresses, module.chunks, check, &functions, &problem);
+    if (!IsUnnamed(data->modules[i])) continue;
+    std::vector<uint64_t> addresses = CountedAddresses(*data, i, check);
+    if (!addresses.empty()) {
+      unnamed.push_back({&data->modules[i].chunks, std::move(addresses), {}});
     }
-    AddFromMap(pid, files.map, addresses, module.chunks, check, &functions, &problem);
-    if (!functions.empty()) Cut(std::move(functions), &module.chunks);
+  }
+  // Files may be large: each is read once, and none for nothing.
+  if (unnamed.empty()) return "";
+  std::string problem;
+  for (const std::string& dump : files.dumps) AddFromDump(dump, check, &unnamed, &problem);
+  AddFromMap(pid, files.map, check, &unnamed, &problem);
+  for (Unnamed& module : unnamed) {
+    if (!module.functions.empty()) Cut(std::move(module.functions), module.copies);
   }
   return problem;
 }

@@ -172,6 +172,7 @@ void Importer::Map(const MappingEvent& mapping, uint32_t module, bool is_code_re
   process->space->charge.Add(kIntervalBytes);
   const uint64_t added = process->space->addresses.Add(mapping.start, mapping.end, mapping.time_ns,
                                                        {module, mapping.start, offset}, stays);
+  if (added == 0) process->space->charge.Subtract(kIntervalBytes);
   process->space->counted += added;
   intervals_ += added;
   process->newest_mapping_ns = std::max(process->newest_mapping_ns, mapping.time_ns);
@@ -219,11 +220,16 @@ void Importer::MapCode(uint32_t pid, const MappingEvent& mapping, std::span<cons
   if (process == nullptr) return;
   std::optional<uint32_t> module;
   if (!bytes.empty()) {
-    if (HasMemoryFor([&] { charge_.Add(kModuleBytes + bytes.size() + name.size()); })) {
+    uint64_t charged = 0;
+    const bool has_memory = HasMemoryFor([&] {
       module = generated_code_.Add(pid, mapping.start.value, bytes, name, std::move(lines),
-                                   &data_.modules);
-      recorded_paths_.resize(data_.modules.size());
-    }
+                                   &data_.modules, [&] {
+                                     charge_.Add(kModuleBytes + bytes.size() + name.size());
+                                     charged = kModuleBytes + bytes.size() + name.size();
+                                   });
+    });
+    if (!has_memory) charge_.Subtract(charged);
+    recorded_paths_.resize(data_.modules.size());
     if (!module) ++dropped_code_;
   }
   Map(mapping, module ? *module : ModuleFor(pid, mapping), true, process);

@@ -64,6 +64,13 @@ Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
       table_(memory_),
       branches_(memory_) {}
 
+// Ahead of its use, and kept until then: what is known already takes none.
+void Recorder::ChargeNextInterval() {
+  if (next_interval_is_charged_) return;
+  charge_.Add(kIntervalBytes);
+  next_interval_is_charged_ = true;
+}
+
 // Counts one sample. Compacting once may make room.
 template <typename Body>
 void Recorder::CountOrDrop(Body&& count) {
@@ -181,28 +188,40 @@ void Recorder::AddMapping(MappingEvent mapping) {
 
 void Recorder::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
                      const std::function<bool(const AddressSpace::Placement&)>& stays) {
-  if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement)) {
+  if (address_space_.IsOtherwiseMapped(mapping.start, mapping.end, placement, stays)) {
     NoteReplacement(mapping.time_ns);
   }
-  charge_.Add(kIntervalBytes);
-  address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+  ChargeNextInterval();
+  const size_t added =
+      address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+  if (added != 0) next_interval_is_charged_ = false;
 }
 
 bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                        const std::string& name, uint64_t time_ns) {
-  charge_.Add(kModuleBytes + bytes.size());
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
-  const auto module = generated_code_.Add(pid, address.value, bytes, name, {}, &data_.modules);
-  if (module_states_.size() < data_.modules.size()) {
-    module_states_.emplace_back().has_given_code = true;
+  ChargeNextInterval();                             // so that what is kept has its place as well
+  module_states_.resize(data_.modules.size() + 1);  // one for each module, whatever is thrown
+  uint64_t charged = 0;
+  std::optional<uint32_t> module;
+  try {
+    module = generated_code_.Add(pid, address.value, bytes, name, {}, &data_.modules, [&] {
+      charge_.Add(kModuleBytes + bytes.size());
+      charged = kModuleBytes + bytes.size();
+    });
+  } catch (...) {
+    charge_.Subtract(charged);
+    throw;
   }
-  if (!module) return false;
+  if (module) module_states_[*module].has_given_code = true;
   MappingEvent mapping;
   mapping.start = address;
   mapping.end = address + bytes.size();
   mapping.time_ns = time_ns;
-  Place(mapping, {*module, address, FileOffset{address.value}}, {});
-  return true;
+  // What was there before must not have the samples of code that is not kept.
+  const uint32_t placed = module ? *module : GeneratedModule(0);
+  Place(mapping, {placed, address, FileOffset{address.value}}, {});
+  return module.has_value();
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
@@ -216,6 +235,12 @@ void Recorder::NoteThread(uint32_t tid) {
   thread_names_.emplace(tid, ThreadNameNow(pid_, tid));
 }
 
+uint32_t Recorder::AddModule(ModuleRecord record) {
+  module_states_.resize(data_.modules.size() + 1);
+  data_.modules.push_back(std::move(record));
+  return static_cast<uint32_t>(data_.modules.size() - 1);
+}
+
 uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   if (mapping.path == "[vdso]") return SpecialModule(ModuleKind::kVdso, "[vdso]");
   if (!IsFilePath(mapping.path) || IsSharedMemory(pid_, mapping)) return GeneratedModule(0);
@@ -223,48 +248,43 @@ uint32_t Recorder::ModuleFor(const MappingEvent& mapping) {
   auto known = modules_.find(key);
   if (known != modules_.end()) return known->second;
   charge_.Add(kModuleBytes + 3 * mapping.path.size());
-  const auto index = static_cast<uint32_t>(data_.modules.size());
   ModuleRecord record;
   record.kind = ModuleKind::kFile;
   record.path = mapping.path;
   record.build_id = mapping.build_id;
   record.device = mapping.device;
   record.inode = mapping.inode;
-  data_.modules.push_back(std::move(record));
-  module_states_.push_back({});
+  const uint32_t index = AddModule(std::move(record));
   modules_.emplace(key, index);
   return index;
 }
 
 uint32_t Recorder::SpecialModule(ModuleKind kind, const std::string& path) {
   const auto key = std::tuple(path, uint64_t{0}, uint64_t{0}, std::vector<uint8_t>());
-  auto [place, added] = modules_.emplace(key, static_cast<uint32_t>(data_.modules.size()));
-  if (added) {
-    ModuleRecord record;
-    record.kind = kind;
-    record.path = path;
-    if (kind == ModuleKind::kKernel) {
-      record.kernel = DescribeRunningKernel();
-      record.build_id = RunningKernelBuildId();
-    }
-    data_.modules.push_back(std::move(record));
-    module_states_.push_back({});
+  const auto known = modules_.find(key);
+  if (known != modules_.end()) return known->second;
+  ModuleRecord record;
+  record.kind = kind;
+  record.path = path;
+  if (kind == ModuleKind::kKernel) {
+    record.kernel = DescribeRunningKernel();
+    record.build_id = RunningKernelBuildId();
   }
-  return place->second;
+  const uint32_t index = AddModule(std::move(record));
+  modules_.emplace(key, index);
+  return index;
 }
 
 uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
   const auto known = threads_.find({pid, tid});
   if (known != threads_.end()) return known->second;
   charge_.Add(kThreadBytes);
-  auto [place, added] =
-      threads_.emplace(std::pair(pid, tid), static_cast<uint32_t>(data_.threads.size()));
-  if (added) {
-    auto name = thread_names_.find(tid);
-    data_.threads.push_back(
-        {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
-  }
-  return place->second;
+  const auto index = static_cast<uint32_t>(data_.threads.size());
+  const auto name = thread_names_.find(tid);
+  data_.threads.push_back(
+      {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
+  threads_.emplace(std::pair(pid, tid), index);
+  return index;
 }
 
 void Recorder::Settle(uint64_t complete_ns) {
@@ -342,6 +362,8 @@ bool Recorder::CaptureCode(uint32_t module, RuntimeAddress address, uint64_t tim
   if (module_states_[module].has_given_code) return false;
   has_generated_code_ = true;
   page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * CopiedPages::kPageBytes);
+  // A generation that was begun is not told of again: there must be room for where it is.
+  ChargeNextInterval();
   const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
   if (!begun) return false;
   MappingEvent mapping;

@@ -128,9 +128,12 @@ class Recorder : public SampleSink {
 
   template <typename Body>
   void CountOrDrop(Body&& count);
+  void ChargeNextInterval();
   void AddMapping(MappingEvent mapping);
 
   uint32_t IndexOf(SourceRecord source);
+  // With what is known of it.
+  uint32_t AddModule(ModuleRecord record);
   uint32_t ModuleFor(const MappingEvent& mapping);
   void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
              const std::function<bool(const AddressSpace::Placement&)>& stays);
@@ -164,6 +167,7 @@ class Recorder : public SampleSink {
   CountedMemory* const given_memory_;
   MemoryCharge charge_;
   MemoryCharge page_charge_;
+  bool next_interval_is_charged_ = false;
   MemoryLosses dropped_;
   bool has_widened_slices_ = false;
   bool has_compacted_ = false;  // since this settling began
@@ -173,7 +177,7 @@ class Recorder : public SampleSink {
   AddressSpace address_space_;
   GeneratedCode generated_code_;
   std::vector<std::string> jit_dumps_;
-  std::vector<ModuleState> module_states_;
+  std::vector<ModuleState> module_states_;  // one for each module, or one more
   std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t> modules_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
   std::map<uint32_t, std::string> thread_names_;

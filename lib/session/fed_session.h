@@ -95,8 +95,14 @@ class FedSession : private ForkParticipant {
     SourceKind kind = SourceKind::kNone;  // of decoded samples
   };
 
-  void LockForFork() override { mutex_.lock(); }
-  void UnlockAfterFork() override { mutex_.unlock(); }
+  void LockForFork() override {
+    mutex_.lock();
+    log_.LockForFork();
+  }
+  void UnlockAfterFork() override {
+    log_.UnlockAfterFork();
+    mutex_.unlock();
+  }
   // What the host knows of, its child knows of as well; but not what was to be said.
   void ForgetInChild() override { log_.Forget(); }
 

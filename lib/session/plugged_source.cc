@@ -27,7 +27,9 @@ PluggedSource::PluggedSource(std::string name, std::unique_ptr<HostSource> sourc
     : name_(std::move(name)), source_(std::move(source)) {}
 
 PluggedSource::~PluggedSource() {
+  const RunnerMark mark(&runner_);
   if (state_ != State::kStopped) static_cast<void>(source_->Stop());
+  source_.reset();
 }
 
 template <typename Body>
@@ -38,7 +40,8 @@ Status PluggedSource::Run(const char* what, Body&& body) {
   }
   std::lock_guard lock(mutex_);
   const RunnerMark mark(&runner_);
-  return body().Annotate(name_ + ": " + what);
+  const Status status = body();
+  return status.ok() ? status : status.Annotate(name_ + ": " + what);
 }
 
 Status PluggedSource::Start() {

@@ -44,7 +44,7 @@ class PluggedSource {
   Status Run(const char* what, Body&& body);
 
   const std::string name_;
-  const std::unique_ptr<HostSource> source_;
+  std::unique_ptr<HostSource> source_;
   std::atomic<std::thread::id> runner_;  // whose call this is; set under mutex_
   std::mutex mutex_;
   State state_ = State::kStopped;

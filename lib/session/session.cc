@@ -1,8 +1,6 @@
 #include "session/session.h"
 
-#include <link.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,13 +15,13 @@
 #include "base/files.h"
 #include "profile/generated_names.h"
 #include "session/cancellable_lock.h"
+#include "session/hidden_thread.h"
 #include "session/kernel_name.h"
 #include "session/memory_note.h"
 
 namespace hbbp {
 namespace {
 
-constexpr size_t kWorkerStackBytes = 256 * 1024;
 // The first checkpoints come sooner, for programs that are killed early.
 constexpr uint64_t kFirstCheckpointNs = 100'000'000;
 constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
@@ -63,26 +61,6 @@ std::string CommandLine(pid_t pid) {
   return command;
 }
 
-// Thread-local variables of all modules, which take their room from every thread's stack. Asked
-// once: a child of fork must not take the locks of the dynamic linker, and modules that come later
-// take their room elsewhere.
-size_t ThreadLocalBytes() {
-  static std::atomic<size_t> known{0};
-  if (known != 0) return known;
-  size_t total = 1;
-  const auto add = [](dl_phdr_info* info, size_t, void* sum) {
-    for (int i = 0; i < info->dlpi_phnum; ++i) {
-      const ElfW(Phdr)& header = info->dlpi_phdr[i];
-      if (header.p_type != PT_TLS) continue;
-      *static_cast<size_t*>(sum) += header.p_memsz + header.p_align;
-    }
-    return 0;
-  };
-  ::dl_iterate_phdr(add, &total);
-  known = total;
-  return total;
-}
-
 }  // namespace
 
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
@@ -98,6 +76,7 @@ Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settin
 
 Session::~Session() {
   (void)Stop();
+  log_.WaitUntilTold();
   SessionRegistry::Get().Remove(this);
   ::sem_destroy(&wake_);
 }
@@ -113,21 +92,44 @@ Status Session::Start() {
 }
 
 Status Session::StartInBackground() {
-  std::lock_guard control(control_);
+  HBBP_RETURN_IF_ERROR(CheckNotInLog());
+  std::unique_lock control(control_);
+  WaitUntilStopped(&control);
   if (has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is already running");
   return StartWorker();
 }
 
 Status Session::Stop() {
+  HBBP_RETURN_IF_ERROR(CheckNotInLog());
+  {
+    std::unique_lock control(control_);
+    WaitUntilStopped(&control);
+    if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
+    is_stopping_ = true;
+    worker_should_end_ = true;
+  }
+  ::sem_post(&wake_);
+  ::pthread_join(worker_, nullptr);
   {
     std::lock_guard control(control_);
-    if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
-    StopWorker();
+    has_worker_ = is_stopping_ = false;
     std::lock_guard data(data_);
     if (running_) EndRunLocked();
+    stopped_.notify_all();
   }
   log_.Flush();
   return OkStatus();
+}
+
+// The worker may be what waits for the log's end, and the log for this.
+Status Session::CheckNotInLog() const {
+  if (!IsInLog()) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidState,
+                    "the log of a session must neither start nor stop it");
+}
+
+void Session::WaitUntilStopped(std::unique_lock<std::mutex>* control) {
+  stopped_.wait(*control, [this] { return !is_stopping_; });
 }
 
 void Session::EndRunLocked() {
@@ -156,10 +158,19 @@ ProfileData Session::Snapshot(const Work& work) {
   return snapshot;
 }
 
+// Not in the child before fork has returned: the host's allocator may have locks that another
+// thread held, which handlers of its own release.
+void Session::ClearAfterFork() {
+  if (!has_counts_of_parent_) return;
+  recorder_.Clear();
+  has_counts_of_parent_ = false;
+}
+
 ProfileData Session::SnapshotLocked(const Work& work) {
   constexpr uint64_t kDrained = 1, kCounted = 9, kAll = 10;
   CancelCheck check(work.cancel);
   CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
+  ClearAfterFork();
   if (running_) DrainLocked();
   TellOrThrow(work, kDrained, kAll);
   ProfileData snapshot = recorder_.Snapshot(asked);
@@ -193,6 +204,7 @@ SessionInfo Session::Info() {
 }
 
 SessionInfo Session::InfoLocked() {
+  ClearAfterFork();
   if (running_) DrainLocked();
   SessionInfo info;
   info.running = running_;
@@ -217,6 +229,7 @@ SessionInfo Session::InfoLocked() {
 Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                         const std::string& name, uint64_t time_ns) {
   std::lock_guard data(data_);
+  ClearAfterFork();
   if (recorder_.AddCode(address, bytes, name, time_ns)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
                     "the session has no room for more generated code than it has; its samples are "
@@ -299,29 +312,14 @@ Status Session::StartWorker() {
     attach_status_ = OkStatus();
   }
   worker_is_alive_ = true;
-  // No signal of the host may be delivered to a thread that it does not know of.
-  sigset_t all, previous;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &previous);
-  pthread_attr_t attributes;
-  ::pthread_attr_init(&attributes);
-  ::pthread_attr_setstacksize(&attributes, kWorkerStackBytes + ThreadLocalBytes());
-  const int error_number = ::pthread_create(&worker_, &attributes, &WorkerMain, this);
-  ::pthread_attr_destroy(&attributes);
-  ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  if (error_number != 0) {
+  const StatusOr<pthread_t> worker = StartHiddenThread(&WorkerMain, this);
+  if (!worker.ok()) {
     worker_is_alive_ = false;
-    return ErrnoStatus(error_number, "pthread_create for the worker");
+    return worker.status();
   }
+  worker_ = *worker;
   has_worker_ = true;
   return OkStatus();
-}
-
-void Session::StopWorker() {
-  worker_should_end_ = true;
-  ::sem_post(&wake_);
-  ::pthread_join(worker_, nullptr);
-  has_worker_ = false;
 }
 
 bool Session::CheckpointNow(int timeout_ms) {
@@ -437,6 +435,7 @@ Status Session::AttachOrSayWhy() {
 
 // Events must not follow the worker itself, so it opens them.
 Status Session::Attach() {
+  ClearAfterFork();
   BackendChoice choice;
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
   HBBP_RETURN_IF_ERROR(backend_->Start(settings_.backend, ::gettid(), &choice));
@@ -474,20 +473,24 @@ Status Session::Attach() {
 void Session::LockForFork() {
   control_.lock();
   data_.lock();
+  log_.LockForFork();
 }
 
 void Session::UnlockAfterFork() {
+  log_.UnlockAfterFork();
   data_.unlock();
   control_.unlock();
 }
 
 void Session::ForgetInChild() {
   backend_->ForgetInChild();
-  recorder_.Clear();
+  has_counts_of_parent_ = true;
   ::sem_init(&wake_, 0, 0);
   // Destroying it would wait for the threads that wait for it, which are not here.
   new (&attach_ended_signal_) std::condition_variable();
-  has_worker_ = false;
+  new (&stopped_) std::condition_variable();
+  has_worker_ = is_stopping_ = false;
+  worker_should_end_ = true;  // the worker itself may have forked, in the log
   worker_is_alive_ = false;
   checkpoints_done_ = checkpoints_asked_.load();
   running_ = false;
@@ -496,7 +499,9 @@ void Session::ForgetInChild() {
   finished_runs_ns_ = 0;
   log_.Forget();
   finished_cpu_ns_ = finished_cost_ns_ = 0;
-  largest_factor_ = factor_ = 1;
+  largest_factor_ = 1;
+  period_changes_ = told_dropped_ = 0;
+  ForgetBudgets();
   ChargeBuffers();
 }
 

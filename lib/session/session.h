@@ -65,8 +65,8 @@ struct SessionSettings : HostSettings {
 
 // All functions may be called from any thread, at once.
 //
-// Lock order: the registry of sessions, control_, data_, the registry's list of workers. None of
-// them is held while the host's log is called.
+// Lock order: the registry of sessions, control_, data_, the log's, the registry's list of workers.
+// None of them is held while the host's log is called, nor waited for by what is in it.
 class Session : private ForkParticipant {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
@@ -76,6 +76,7 @@ class Session : private ForkParticipant {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  // In the log of the session, starting and stopping it fail.
   Status Start();
   // Does not wait for the events to be open, which takes some milliseconds if they are the first
   // of the whole machine.
@@ -85,6 +86,11 @@ class Session : private ForkParticipant {
   // in no particular unit.
   ProfileData Snapshot(const Work& work = {});
   SessionInfo Info();
+
+  // Is the caller the host's log of this session? There the session cannot be destroyed, as that
+  // waits for the end of the log.
+  bool IsInLog() const { return log_.IsTelling(); }
+  void SilenceLog() { log_.Silence(); }
 
   // Of the process that is profiled; 0: this one.
   pid_t pid() const { return settings_.backend.pid; }
@@ -104,15 +110,18 @@ class Session : private ForkParticipant {
   void SleepUntilWoken(int milliseconds);
   Status Attach();
   Status StartWorker();
-  void StopWorker();
+  Status CheckNotInLog() const;
+  void WaitUntilStopped(std::unique_lock<std::mutex>* control);
   void DrainLocked();
   void DrainAsFarAsMemoryGoes();
   void TellChoice(const std::vector<uint32_t>& sources);
   void TellLosses();
   // session_budget.cc
   uint64_t CpuNsNow();
+  uint64_t KnownCpuNsOf(pid_t id, bool is_thread);
   uint64_t CostNs() const;
   OverheadBudget::Usage UsageLocked();
+  void ForgetBudgets();
   void BeginBudgets();
   void KeepBudgets();
   void KeepOverhead();
@@ -122,6 +131,7 @@ class Session : private ForkParticipant {
   void ChargeBuffers();
   void NoteCommandOfOther();
   void EndRunLocked();
+  void ClearAfterFork();
   ProfileData SnapshotLocked(const Work& work);
   SessionInfo InfoLocked();
   Status AttachOrSayWhy();
@@ -134,6 +144,9 @@ class Session : private ForkParticipant {
 
   std::mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;
+  // A thread waits for the worker's end, without the lock: the worker may be in the host's log.
+  bool is_stopping_ = false;
+  std::condition_variable stopped_;
   std::atomic<pid_t> worker_tid_{0};
   pthread_t worker_{};
 
@@ -153,7 +166,8 @@ class Session : private ForkParticipant {
   SessionLog log_;
   CountedMemory memory_;
   Recorder recorder_;
-  std::vector<uint32_t> sources_;  // of the last run
+  bool has_counts_of_parent_ = false;  // until this child of a fork uses the session
+  std::vector<uint32_t> sources_;      // of the last run
   bool ever_started_ = false;
   std::string command_of_other_;  // if another process is observed
   uint64_t first_start_realtime_ns_ = 0;
@@ -177,7 +191,8 @@ class Session : private ForkParticipant {
   uint64_t worker_cost_ns_ = 0;  // of this run
   uint64_t caller_cost_ns_ = 0;  // of this run: drains in threads that asked
   uint64_t finished_cost_ns_ = 0;
-  std::map<pid_t, uint64_t> thread_cpu_ns_;  // if only some threads are profiled
+  // Of another process, or of the threads that are profiled, when it was last known.
+  std::map<pid_t, uint64_t> known_cpu_ns_;
 };
 
 }  // namespace hbbp

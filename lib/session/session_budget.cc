@@ -35,18 +35,20 @@ uint64_t CpuNsOf(pid_t id, bool is_thread) {
 uint64_t Session::CpuNsNow() {
   const BackendConfig& config = settings_.backend;
   if (config.threads.empty()) {
-    const uint64_t all_ns =
-        config.pid == 0 ? ClockNs(CLOCK_PROCESS_CPUTIME_ID) : CpuNsOf(config.pid, false);
-    const uint64_t own_ns = config.pid == 0 ? worker_cost_ns_ + caller_cost_ns_ : 0;
-    return std::max(all_ns, cpu_begin_ns_ + own_ns) - own_ns;
+    if (config.pid != 0) return KnownCpuNsOf(config.pid, false);
+    const uint64_t own_ns = worker_cost_ns_ + caller_cost_ns_;
+    return std::max(ClockNs(CLOCK_PROCESS_CPUTIME_ID), cpu_begin_ns_ + own_ns) - own_ns;
   }
   uint64_t sum_ns = 0;
-  for (const pid_t tid : config.threads) {
-    uint64_t& known_ns = thread_cpu_ns_[tid];
-    known_ns = std::max(known_ns, CpuNsOf(tid, true));
-    sum_ns += known_ns;
-  }
+  for (const pid_t tid : config.threads) sum_ns += KnownCpuNsOf(tid, true);
   return sum_ns;
+}
+
+// Also of what has ended.
+uint64_t Session::KnownCpuNsOf(pid_t id, bool is_thread) {
+  uint64_t& known_ns = known_cpu_ns_[id];
+  known_ns = std::max(known_ns, CpuNsOf(id, is_thread));
+  return known_ns;
 }
 
 uint64_t Session::CostNs() const {
@@ -58,16 +60,20 @@ OverheadBudget::Usage Session::UsageLocked() {
   return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs()};
 }
 
-void Session::BeginBudgets() {
+void Session::ForgetBudgets() {
   worker_cost_ns_ = caller_cost_ns_ = 0;
-  thread_cpu_ns_.clear();
+  known_cpu_ns_.clear();
   cpu_begin_ns_ = 0;
-  cpu_begin_ns_ = CpuNsNow();
   overhead_.Restart();
   memory_factor_ = factor_ = 1;
   periods_are_stuck_ = false;
   used_memory_ = 0;
   told_lost_ = told_throttled_ = 0;
+}
+
+void Session::BeginBudgets() {
+  ForgetBudgets();
+  cpu_begin_ns_ = CpuNsNow();
   ChargeBuffers();
 }
 

@@ -17,9 +17,10 @@ void SessionLog::Say(LogLevel level, const char* format, ...) {
   char text[1024];
   va_list arguments;
   va_start(arguments, format);
-  std::vsnprintf(text, sizeof(text), format, arguments);
+  const int length = std::vsnprintf(text, sizeof(text), format, arguments);
   va_end(arguments);
-  std::replace(text, text + sizeof(text), '\n', ' ');
+  if (length < 0) return;
+  std::replace(text, text + std::min<size_t>(static_cast<size_t>(length), sizeof(text)), '\n', ' ');
   std::lock_guard lock(mutex_);
   if (waiting_.size() >= kMostWaiting) return;
   try {
@@ -31,8 +32,11 @@ void SessionLog::Say(LogLevel level, const char* format, ...) {
 
 bool SessionLog::TakeFirst(std::pair<LogLevel, std::string>* message) {
   std::lock_guard lock(mutex_);
-  is_flushing_ = !waiting_.empty();
-  if (!is_flushing_) return false;
+  is_flushing_ = !waiting_.empty() && !is_silent_;
+  if (!is_flushing_) {
+    told_.notify_all();
+    return false;
+  }
   *message = std::move(waiting_.front());
   waiting_.pop_front();
   return true;
@@ -46,13 +50,25 @@ void SessionLog::Flush() {
     is_flushing_ = true;
   }
   std::pair<LogLevel, std::string> message;
-  while (TakeFirst(&message)) settings_.log(message.first, message.second.c_str());
+  while (TakeFirst(&message)) {
+    teller_ = std::this_thread::get_id();
+    settings_.log(message.first, message.second.c_str());
+    teller_ = std::thread::id();
+  }
+}
+
+void SessionLog::WaitUntilTold() {
+  std::unique_lock lock(mutex_);
+  told_.wait(lock, [this] { return !is_flushing_; });
 }
 
 void SessionLog::Forget() {
-  new (&mutex_) std::mutex();
   waiting_.clear();
+  // Destroying it would wait for the threads that wait for it, which are not here.
+  new (&told_) std::condition_variable();
+  if (IsTelling()) return;
   is_flushing_ = false;
+  teller_ = std::thread::id();
 }
 
 }  // namespace hbbp

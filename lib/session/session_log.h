@@ -2,10 +2,13 @@
 #ifndef HBBP_LIB_SESSION_SESSION_LOG_H_
 #define HBBP_LIB_SESSION_SESSION_LOG_H_
 
+#include <atomic>
+#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace hbbp {
@@ -29,7 +32,17 @@ class SessionLog {
   // no lock held.
   void Flush();
 
-  // In the child of a fork.
+  // Is the caller inside a message? There it must not wait for what waits for the message.
+  bool IsTelling() const { return teller_ == std::this_thread::get_id(); }
+
+  // The message that is being told is the last one.
+  void Silence() { is_silent_ = true; }
+  // Until no thread is in Flush any more.
+  void WaitUntilTold();
+
+  void LockForFork() { mutex_.lock(); }
+  void UnlockAfterFork() { mutex_.unlock(); }
+  // In the child of a fork, locked.
   void Forget();
 
  private:
@@ -39,6 +52,9 @@ class SessionLog {
   std::mutex mutex_;  // the last one to be taken
   std::deque<std::pair<LogLevel, std::string>> waiting_;
   bool is_flushing_ = false;
+  std::condition_variable told_;  // is_flushing_ was taken back
+  std::atomic<std::thread::id> teller_;
+  std::atomic<bool> is_silent_{false};
 };
 
 }  // namespace hbbp

@@ -78,11 +78,13 @@ static hbbp_status fake_stop(void *context, hbbp_session *session, hbbp_error *e
   fake_source *const source = context;
   CHECK(session != NULL);
   ++source->stops;
+  if (source->own != NULL) stop_itself(source->own);
   return outcome(source, error);
 }
 
 static void fake_destroy(void *context) {
   fake_source *const source = context;
+  if (source->own != NULL) stop_itself(source->own);
   if (source->destroys++ != 0) ++source->after_destroy;
 }
 

@@ -90,6 +90,8 @@ static void keep_message(hbbp_log_level level, const char *message, void *user_d
   if (kept->session != NULL) {
     HBBP_INIT(hbbp_session_info, info);
     hbbp_session_get_info(kept->session, &info, NULL);
+    CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "log", hbbp_session_start(kept->session, &error));
+    CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "log", hbbp_session_stop(kept->session, &error));
   }
 }
 
@@ -432,6 +434,67 @@ static void test_allocators(hbbp_source source) {
   }
 }
 
+/* A session that its log destroys -------------------------------------------------------------- */
+
+typedef struct destroyer {
+  heap memory;
+  hbbp_session *session;
+  pthread_t control;
+  int in_worker; /* destroy it there; else in the thread that stops it */
+  atomic_int is_destroyed;
+  atomic_int told_afterwards;
+} destroyer;
+
+static void destroy_own_session(hbbp_log_level level, const char *message, void *user_data) {
+  destroyer *own = (destroyer *)user_data;
+  (void)level;
+  const int is_worker = !pthread_equal(pthread_self(), own->control);
+  if (atomic_load(&own->is_destroyed)) atomic_fetch_add(&own->told_afterwards, 1);
+  if (own->session == NULL || is_worker != own->in_worker) return;
+  if (!is_worker && strstr(message, "stopped after") == NULL) return;
+  hbbp_session *session = own->session;
+  own->session = NULL;
+  hbbp_session_destroy(session);
+  atomic_store(&own->is_destroyed, 1);
+}
+
+static void test_destroyed_in_log(int in_worker) {
+  destroyer own;
+  memset(&own, 0, sizeof(own));
+  own.in_worker = in_worker;
+  own.control = pthread_self();
+  const hbbp_allocator allocator = {sizeof(hbbp_allocator), 0, heap_allocate, heap_deallocate,
+                                    &own.memory};
+  HBBP_INIT(hbbp_session_options, options);
+  options.source = HBBP_SOURCE_EBS;
+  options.event = HBBP_EVENT_TASK_CLOCK;
+  options.period = 50000;
+  options.max_overhead = 0.0001; /* makes the worker tell of longer periods */
+  options.log_level = HBBP_LOG_DEBUG;
+  options.log = destroy_own_session;
+  options.log_user_data = &own;
+  options.allocator = &allocator;
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(&options, &session, &error));
+  CHECK_OK(hbbp_session_start(session, &error));
+  own.session = session;
+  if (in_worker) {
+    for (int i = 0; i < 200 && !atomic_load(&own.is_destroyed); ++i) spin(50000000);
+  } else {
+    spin(50000000);
+    CHECK_OK(hbbp_session_stop(session, &error));
+  }
+  CHECK(atomic_load(&own.is_destroyed));
+  for (int i = 0; i < 1000 && atomic_load(&own.memory.live_blocks) != 0; ++i) {
+    const struct timespec pause = {0, 10000000};
+    nanosleep(&pause, NULL);
+  }
+  CHECK(atomic_load(&own.memory.calls) > 0);
+  CHECK(atomic_load(&own.memory.live_blocks) == 0);
+  CHECK(atomic_load(&own.memory.wrong) == 0);
+  CHECK(atomic_load(&own.told_afterwards) == 0);
+}
+
 /* Several sessions ----------------------------------------------------------------------------- */
 
 static atomic_int workers_should_end;
@@ -686,6 +749,8 @@ int main(int argc, char **argv) {
     test_max_overhead();
     test_max_memory();
     test_allocators(HBBP_SOURCE_EBS);
+    test_destroyed_in_log(0);
+    test_destroyed_in_log(1);
     test_thread_sets(HBBP_SOURCE_EBS, HBBP_SOURCE_EBS);
     test_overlap(HBBP_SOURCE_EBS, HBBP_SOURCE_EBS);
     test_many(HBBP_SOURCE_EBS, count);

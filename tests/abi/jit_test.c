@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "checks.h"
@@ -131,6 +132,46 @@ static int test_replaced_code(hbbp_source source) {
   return 0;
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static uint64_t memory_of(hbbp_session *session) {
+  HBBP_INIT(hbbp_session_info, info);
+  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  return info.memory_bytes;
+}
+
+/* What there is no memory for leaves nothing behind: not in the count of bytes, nor where it was
+ * to be. Sanitizers end the program instead. */
+static void test_no_memory(void) {
+  enum { MOST_MORE = 50 << 20, SIZE = 200 << 20 };
+  void *code = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  hbbp_session *session = NULL;
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  HBBP_INIT(hbbp_code_region, region);
+  region.address = 0x10000000;
+  region.size = SIZE;
+  region.code = code;
+  const uint64_t before = memory_of(session);
+  unsigned long pages = 0;
+  FILE *file = fopen("/proc/self/statm", "r");
+  CHECK(file != NULL && fscanf(file, "%lu", &pages) == 1);
+  if (file != NULL) fclose(file);
+  struct rlimit old, tight;
+  getrlimit(RLIMIT_AS, &old);
+  tight = old;
+  tight.rlim_cur = pages * PAGE + MOST_MORE;
+  setrlimit(RLIMIT_AS, &tight);
+  CHECK_FAILS(HBBP_ERROR_NO_MEMORY, "", hbbp_session_add_code(session, &region, &error));
+  setrlimit(RLIMIT_AS, &old);
+  CHECK(memory_of(session) < before + 4096);
+  region.size = 16;
+  CHECK_OK(hbbp_session_add_code(session, &region, &error));
+  CHECK(memory_of(session) > before);
+  CHECK(memory_of(session) < before + 4096);
+  hbbp_session_destroy(session);
+  munmap(code, SIZE);
+}
+#endif
+
 int main(void) {
   memory = (uint8_t *)mmap(NULL, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -139,6 +180,9 @@ int main(void) {
     return SKIPPED;
   }
   test_refusals();
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  test_no_memory();
+#endif
   const int skipped = test_replaced_code(HBBP_SOURCE_EBS);
   if (skipped == 0) test_replaced_code(HBBP_SOURCE_SWBT);
   return failures == 0 ? skipped : end_of_checks();

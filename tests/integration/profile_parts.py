@@ -5,7 +5,7 @@ import struct
 
 INFO, SOURCES, THREADS, MODULES, COUNTS, BRANCHES = range(1, 7)
 NO_MODULE = 2 ** 32 - 1
-KERNEL = 3  # of the kinds of modules
+ANONYMOUS, KERNEL = 2, 3  # of the kinds of modules
 
 
 class Cursor:
@@ -78,12 +78,18 @@ class Profile:
             self.sources[name] = (numbers, tracing, counters, ip)
 
     @staticmethod
+    def read_lines(cursor):
+        files = [cursor.bytes() for _ in cursor.each()]
+        return tuple((offset, files[file], line)
+                     for offset, file, line in (cursor.get('III') for _ in cursor.each()))
+
+    @staticmethod
     def read_modules(cursor):
         modules = []
         for index in cursor.each():
             kind, device, inode = cursor.get('iQQ')
             module = (kind, device, inode, cursor.bytes(), cursor.bytes())
-            chunks = tuple((cursor.get('Q'), cursor.bytes(), cursor.bytes())
+            chunks = tuple((cursor.get('Q'), cursor.bytes(), cursor.bytes(), Profile.read_lines(cursor))
                            for _ in cursor.each())
             if kind == KERNEL:
                 # Whoever feeds records knows of no release.
@@ -91,6 +97,8 @@ class Profile:
                 ranges = [[(cursor.get('QQ'), cursor.bytes()) for _ in cursor.each()]
                           for _ in ('functions', 'modules')]
                 chunks = (chunks, boot, symbol, address, str(ranges))
+            if kind == ANONYMOUS:
+                chunks = (chunks, *((cursor.get('QQ'), cursor.bytes()) for _ in cursor.each()))
             # The memory of two processes looks alike, but is not the same.
             alike = sum(known[:-1] == (*module, chunks) for known in modules)
             modules.append((*module, chunks, alike))

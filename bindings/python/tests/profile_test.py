@@ -9,7 +9,7 @@ import pathlib
 import unittest
 
 import hbbp
-from hbbp import _abi
+from hbbp import _abi, _host
 
 import support
 
@@ -367,6 +367,14 @@ class RecordingTest(support.FolderTest):
         profile.resolve(progress=lambda done, everything: told.append(done))
         self.assertTrue(told)
         self.assertTrue(profile.blocks())
+
+    def test_an_interrupt_is_not_lost_to_another_error(self):
+        def fail(progress, cancel):
+            progress(1, 2, None)
+            raise OSError
+
+        with self.assertRaises(KeyboardInterrupt):
+            _host.run_long(fail, interrupt, None)
 
     def test_ibs(self):
         profile = hbbp.import_recording(support.recording('ibs/zen4_genoa.ibs.perf.data'))

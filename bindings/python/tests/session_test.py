@@ -161,6 +161,74 @@ class SessionTest(unittest.TestCase):
             self.assertTrue(message and '\n' not in message, message)
         running.close()
 
+    def test_its_log_neither_starts_nor_stops_a_session(self):
+        refused = []
+
+        def log(level, message):
+            for call in (running.start, running.stop):
+                try:
+                    call()
+                except hbbp.InvalidStateError as error:
+                    refused.append('log' in str(error))
+
+        running = session(log=log)
+        with running:
+            pass
+        self.assertGreaterEqual(len(refused), 4)
+        self.assertTrue(all(refused))
+
+    def test_its_log_closes_a_session(self):
+        """In the worker, which tells of ever longer periods; the session is gone with it."""
+        done = support.python(
+            'import gc, hbbp, threading\n'
+            'def log(level, message):\n'
+            '    global session\n'
+            '    if threading.current_thread() is threading.main_thread(): return\n'
+            '    if session is None or not is_started: return\n'
+            '    kept, session = session, None\n'
+            '    kept.close()\n'
+            '    assert kept.is_closed\n'
+            '    del kept\n'
+            '    gc.collect()\n'
+            '    print("closed")\n'
+            'is_started = False\n'
+            'session = hbbp.Session("ebs", event="task-clock", period=20000, log=log,\n'
+            '                       max_overhead=0.0001)\n'
+            'del log\n'
+            'session.start()\n'
+            'is_started = True\n'
+            'while session is not None: sum(range(1000))\n'
+            'import os, time\n'
+            'for _ in range(1000):\n'
+            '    if len(os.listdir("/proc/self/task")) == 1: break\n'
+            '    time.sleep(0.01)\n'
+            'print("end")\n')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, 'closed\nend\n', ''))
+
+    def test_fork_while_a_log_waits_for_the_interpreter(self):
+        done = support.python(
+            'import faulthandler, hbbp, os, threading, time\n'
+            'faulthandler.dump_traceback_later(60, exit=True)\n'
+            'in_log = threading.Event()\n'
+            'def log(level, message):\n'
+            '    if threading.current_thread() is threading.main_thread(): return\n'
+            '    in_log.set()\n'
+            '    time.sleep(0.5)\n'
+            'session = hbbp.Session("ebs", event="task-clock", period=20000, log=log,\n'
+            '                       max_overhead=0.0001)\n'
+            'session.start()\n'
+            'in_log.clear()\n'
+            'while not in_log.is_set(): sum(range(1000))\n'
+            'stopper = threading.Thread(target=session.stop)\n'
+            'stopper.start()\n'
+            'time.sleep(0.1)\n'
+            'child = os.fork()\n'
+            'if child == 0: os._exit(0)\n'
+            'os.waitpid(child, 0)\n'
+            'stopper.join()\n'
+            'print("end")\n')
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, 'end\n', ''))
+
     def test_process_ends_while_a_session_logs(self):
         done = support.python(
             'import hbbp\n'

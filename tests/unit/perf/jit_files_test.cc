@@ -142,6 +142,37 @@ TEST_CASE("moved code is what it was, elsewhere") {
   CHECK(all[2] == Code{20, 0x2000, "moving", {0x90, 0xc3}});
 }
 
+TEST_CASE("code that is moved in turns is what it was, each time") {
+  JitDumpBytes dump;
+  dump.Load(10, 0x1000, "first", {0x90, 0xc3}, 1);
+  dump.Load(11, 0x2000, "second", {0xcc}, 2);
+  for (uint64_t i = 0; i < 10; ++i) dump.Move(20 + i, 0, 0x3000 + i, 2, 1 + i / 2 % 2);
+  dump.Load(40, 0x1000, "first again", {0xc3}, 1);
+  dump.Move(41, 0x1000, 0x4000, 1, 1);
+  auto reader = Open(dump.bytes());
+  REQUIRE(reader.ok());
+  const std::vector<Code> all = ReadAll(&*reader);
+  REQUIRE(all.size() == 14);
+  for (uint64_t i = 0; i < 10; ++i) {
+    const Code& origin = all[i / 2 % 2];
+    CHECK(all[2 + i] == Code{20 + i, 0x3000 + i, origin.name, origin.bytes});
+  }
+  CHECK(all[13] == Code{41, 0x4000, "first again", {0xc3}});
+}
+
+TEST_CASE("moves of more code than any JIT moves are damage") {
+  JitDumpBytes dump;
+  constexpr uint64_t kSize = 16 << 20;
+  dump.Load(10, 0x1000, "large", std::vector<uint8_t>(kSize, 0x90), 1);
+  for (uint64_t i = 0; i < 100; ++i) dump.Move(20 + i, 0x1000, 0x2000, kSize, 1);
+  auto reader = Open(dump.bytes());
+  REQUIRE(reader.ok());
+  uint64_t moves = 0;
+  while (const auto code = reader->Next()) moves += code->address == 0x2000 ? 1 : 0;
+  CHECK(moves == JitDumpReader::kMostMovedBytes / kSize - 1);  // the record is a bit longer
+  CHECK(reader->problem().find("moves so much code") != std::string::npos);
+}
+
 TEST_CASE("what a JIT has not written yet is found later") {
   JitDumpBytes dump;
   dump.Load(10, 0x1000, "first", std::vector<uint8_t>(1000, 0x90));

@@ -147,6 +147,36 @@ TEST_CASE("branches count as samples do") {
             {0x1000, 0x20, "from"}, {0x1020, 0x20, ""}, {0x1040, 0x20, "to"}, {0x1060, 0xa0, ""}});
 }
 
+TEST_CASE("each generation of code has its own names, and none is looked for without counts") {
+  Files files;
+  const std::vector<uint8_t> older(0x10, 0x90), newer(0x10, 0xcc);
+  JitDumpBytes dump;
+  dump.Load(10, 0x1000, "older", older, 1);
+  dump.Load(20, 0x1000, "newer", newer, 2);
+  const std::string path = files.Dump(dump.bytes());
+  ProfileData data = DataWith(0x1000, older, {0x1000});
+  for (const auto& copy : {newer, newer}) {
+    data.modules.push_back(data.modules.front());
+    data.modules.back().chunks = {{0x1000, copy}};
+  }
+  data.counts.push_back({});
+  data.counts.back().module = 1;
+  data.counts.back().offset = 0x1008;
+  CHECK(NameGeneratedCode(0, {"", {path}}, &data).empty());
+  CHECK(data.modules[0].chunks.at(0).name == "older");
+  CHECK(data.modules[1].chunks.at(0).name == "newer");
+  CHECK(data.modules[2].chunks.at(0).name.empty());
+
+  data.counts.clear();
+  data.modules.resize(1);
+  const JitFiles damaged{"", {files.Dump(std::vector<uint8_t>(100))}};
+  data.modules[0].chunks[0].name.clear();
+  CHECK(NameGeneratedCode(0, damaged, &data).empty());
+  data.counts.push_back({});
+  data.counts.back().offset = 0x1000;
+  CHECK_FALSE(NameGeneratedCode(0, damaged, &data).empty());
+}
+
 TEST_CASE("code that the host has told of keeps its names") {
   Files files;
   ProfileData data = DataWith(0x1000, {0x90, 0xc3}, {0x1000});

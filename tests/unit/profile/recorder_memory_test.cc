@@ -5,6 +5,7 @@
 #include "profile/recorder.h"
 #include "support/catch.h"
 #include "support/failing_host.h"
+#include "support/jit_memory.h"
 
 namespace hbbp {
 namespace {
@@ -163,6 +164,96 @@ TEST_CASE("many threads and modules count as memory") {
   }
   CHECK(memory.peak() <= kMost);
   CHECK(recorder.samples() + recorder.dropped().samples == 10'000);
+}
+
+// As mprotect does it, and the host: what is told again takes no memory, and is not refused where
+// none is left.
+TEST_CASE("mappings and code that are known take no more memory") {
+  CountedMemory memory({}, 1 << 20);
+  Recorder recorder(1, 0, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  MappingEvent mapping;
+  mapping.start = {0x10000};
+  mapping.end = {0x14000};
+  const std::vector<uint8_t> code(16, 0x90);
+  const auto tell = [&](uint64_t time_ns) {
+    mapping.time_ns = time_ns;
+    recorder.OnMapping(mapping);
+    return recorder.AddCode({0x11000}, code, "told", time_ns);
+  };
+  CHECK(tell(1));
+  const uint64_t after_first = memory.used();
+  CHECK(tell(2));
+  // The next interval may be charged already.
+  const uint64_t once = memory.used();
+  CHECK(once < after_first + 1024);
+  uint64_t refused = 0;
+  for (uint64_t i = 3; i < 100'000; ++i) refused += tell(i) ? 0 : 1;
+  CHECK(refused == 0);
+  CHECK(recorder.dropped().mappings == 0);
+  CHECK(memory.used() == once);
+}
+
+// Wherever memory ends: a sample of code that has replaced other code counts for the newer one, or
+// not at all.
+TEST_CASE("a want of memory counts no sample for code that is gone") {
+  const auto counts_of_older = [](uint64_t left) {
+    JitMemory code(3);
+    const uint64_t address = code.address() + JitMemory::kPage;
+    code.Put(JitMemory::kPage, {0x31, 0xc0, 0xc3});
+    CountedMemory memory({}, 1 << 20);
+    Recorder recorder(0, 0, &memory);
+    SourceRecord source;
+    source.kind = SourceKind::kEbs;
+    recorder.AddSource(std::move(source));
+    MappingEvent mapping;
+    mapping.start = {code.address()};
+    mapping.end = {code.address() + 3 * JitMemory::kPage};
+    recorder.OnMapping(mapping);
+    IpSample sample;
+    sample.ip = {address};
+    sample.time_ns = 10;
+    recorder.OnSample(sample);
+    recorder.Settle(20);
+    code.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
+    sample.time_ns = 30;
+    recorder.OnSample(sample);
+    const uint64_t taken = memory.most() - memory.used() - left;
+    memory.AddOthers(taken);
+    recorder.Settle(40);
+    memory.SubtractOthers(taken);
+    sample.time_ns = 50;
+    recorder.OnSample(sample);
+    recorder.Settle(60);
+    CHECK(recorder.samples() + recorder.dropped().samples == 3);
+    const ProfileData data = recorder.Snapshot();
+    uint64_t older = 0;
+    for (const IpCount& count : data.counts) {
+      if (data.modules[count.module].path == "[anonymous]") older += count.samples;
+    }
+    return older;
+  };
+  uint64_t wrong = 0;
+  for (uint64_t left = 0; left < 64 << 10; left += 64) wrong += counts_of_older(left) == 1 ? 0 : 1;
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("code that is refused is not charged") {
+  CountedMemory memory({}, 1 << 20);
+  Recorder recorder(1, 0, &memory);
+  CHECK(recorder.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  const uint64_t before = memory.used();
+  CHECK_THROWS_AS(recorder.AddCode({0x20000}, std::vector<uint8_t>(2 << 20), "large", 2),
+                  std::bad_alloc);
+  CHECK(memory.used() <= before + 128);
+  CHECK(recorder.AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
+  const std::vector<uint8_t> too_much(GeneratedCode::kMostBytes, 0x90);
+  CountedMemory any;
+  Recorder unbounded(1, 0, &any);
+  CHECK(unbounded.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  const uint64_t used = any.used();
+  CHECK_FALSE(unbounded.AddCode({0x20000}, too_much, "too much", 2));
+  CHECK(any.used() < used + 4096);
 }
 
 TEST_CASE("compacting and wider slices give memory back and change no sum") {

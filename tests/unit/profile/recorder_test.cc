@@ -428,6 +428,31 @@ TEST_CASE("code that the host tells of has its samples by time, and is not copie
   CHECK(names == std::vector<std::string>{"", "newer", "older"});
 }
 
+TEST_CASE("code that is too much to keep does not count as what was there before") {
+  JitMemory memory(1);
+  const uint64_t code = memory.address();
+  Recorder recorder;
+  recorder.AddSource(Source(100));
+  for (uint64_t i = 0; i < GeneratedCode::kMostLayers; ++i) {
+    const std::vector<uint8_t> bytes = {static_cast<uint8_t>(i), 0xc3};
+    CHECK(recorder.AddCode({code}, bytes, "told", 10 + i));
+  }
+  CHECK_FALSE(recorder.AddCode({code}, std::vector<uint8_t>{0xcc, 0xc3}, "too much", 1000));
+  recorder.OnSample(SampleAt(code, 500));
+  recorder.OnSample(SampleAt(code, 2000));
+  recorder.Settle(3000);
+  const ProfileData data = recorder.Snapshot();
+  REQUIRE(data.counts.size() == 2);
+  size_t anonymous = 0, told = 0;
+  for (const IpCount& count : data.counts) {
+    const ModuleRecord& module = data.modules[count.module];
+    anonymous += module.path == "[anonymous]";
+    told += module.chunks.at(0).name == "told";
+  }
+  CHECK(anonymous == 1);
+  CHECK(told == 1);
+}
+
 TEST_CASE("shared memory that holds no library is generated code, also if it was told of before") {
   JitMemory memory(1);
   memory.Put(0, {0x90, 0xc3});

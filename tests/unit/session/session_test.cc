@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -614,6 +615,201 @@ TEST_CASE("a snapshot that is called off leaves the session as it was") {
   CHECK(session->Info().samples >= samples);
   REQUIRE(session->Stop().ok());
   CHECK(session->Snapshot().sources.size() == 1);
+}
+
+TEST_CASE("its log neither starts nor stops a session") {
+  Log log;
+  Session* itself = nullptr;
+  std::atomic<int> told{0}, refused{0};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    told += 2;
+                    for (const Status& status : {itself->Start(), itself->Stop()}) {
+                      const bool names_log = status.message().find("log") != std::string::npos;
+                      if (status.code() == StatusCode::kInvalidState && names_log) ++refused;
+                    }
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  itself = session.get();
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] { return told > 6; });  // also of what is lost, by the worker
+  REQUIRE(session->Stop().ok());
+  CHECK(refused == told);
+  CHECK(log.starts == 1);
+  CHECK_FALSE(session->IsInLog());
+}
+
+// As the lock of an interpreter: the worker waits for it in the log, and who has it forks.
+TEST_CASE("a fork does not wait for the log of a worker that is being stopped") {
+  if (kHasSanitizer) HBBP_SKIP("a sanitizer's own locks do not survive the fork of a busy process");
+  Log log;
+  std::atomic<bool> is_started{false}, is_in_log{false}, has_forked{false}, gave_up{false};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    if (!is_started) return;
+                    is_in_log = true;
+                    const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+                    while (!has_forked && !gave_up) {
+                      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                      gave_up = ClockNs(CLOCK_MONOTONIC) - begin_ns > 10'000'000'000;
+                    }
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  is_started = true;
+  WaitUntil([&] { return is_in_log.load(); });
+  Status stopped;
+  std::thread stopper([&] { stopped = session->Stop(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  const int result = InChild([&] {
+    has_forked = true;
+    if (session->Info().running) return 1;
+    if (!session->Start().ok()) return 2;
+    return session->Stop().ok() ? 0 : 3;
+  });
+  has_forked = true;
+  stopper.join();
+  CHECK_FALSE(gave_up);
+  CHECK(result == 0);
+  CHECK(stopped.ok());
+  CHECK(session->Stop().code() == StatusCode::kInvalidState);
+}
+
+TEST_CASE("who stops a session that is being stopped, or starts it, comes after that") {
+  Log log;
+  std::atomic<bool> is_started{false}, is_in_log{false}, may_go_on{false};
+  SessionSettings settings;
+  settings.log = {[&](LogLevel, const char*) {
+                    if (!is_started) return;
+                    is_in_log = true;
+                    WaitUntil([&] { return may_go_on.load(); });
+                  },
+                  LogLevel::kInfo};
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  is_started = true;
+  WaitUntil([&] { return is_in_log.load(); });
+  std::atomic<int> stopped{0}, wrong{0}, over{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      const Status status = session->Stop();
+      (status.ok() ? stopped : wrong) += 1;
+      ++over;
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  CHECK(over == 0);
+  may_go_on = true;
+  for (std::thread& thread : threads) thread.join();
+  CHECK(stopped == 1);
+  CHECK(wrong == 3);
+  CHECK(session->Start().ok());
+}
+
+TEST_CASE("the CPU time of a process that has ended is kept") {
+  Log log;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    for (;;) Spin(1'000'000);
+  }
+  SessionSettings settings;
+  settings.backend.pid = child;
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  uint64_t used_ns = 0;
+  WaitUntil([&] {
+    used_ns = session->Info().cpu_ns;
+    return used_ns > 20'000'000;
+  });
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  CHECK(session->Info().cpu_ns >= used_ns);
+  REQUIRE(session->Stop().ok());
+  CHECK(session->Info().cpu_ns >= used_ns);
+}
+
+// Memory of a host whose lock is not taken for a fork.
+struct LockedHeap {
+  std::mutex mutex;
+
+  Allocator allocator() {
+    return {[](size_t size, size_t alignment, void* heap) -> void* {
+              std::lock_guard lock(static_cast<LockedHeap*>(heap)->mutex);
+              return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+            },
+            [](void* memory, size_t, size_t, void* heap) {
+              std::lock_guard lock(static_cast<LockedHeap*>(heap)->mutex);
+              std::free(memory);
+            },
+            this};
+  }
+};
+
+TEST_CASE("a fork does not wait for the allocator of the host") {
+  Log log;
+  LockedHeap heap;
+  SessionSettings settings;
+  settings.allocator = heap.allocator();
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&session] { return session->Info().samples > 3; });
+  REQUIRE(session->Stop().ok());
+  std::atomic<bool> is_locked{false}, may_unlock{false};
+  std::thread other([&] {
+    std::lock_guard lock(heap.mutex);
+    is_locked = true;
+    WaitUntil([&] { return may_unlock.load(); });
+  });
+  WaitUntil([&] { return is_locked.load(); });
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  int status = -1;
+  pid_t ended = 0;
+  for (int i = 0; i < 1000 && ended == 0; ++i) {
+    ended = ::waitpid(child, &status, WNOHANG);
+    ::usleep(10'000);
+  }
+  CHECK(ended == child);
+  CHECK(status == 0);
+  if (ended != child) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  may_unlock = true;
+  other.join();
+  // Where it can be used, the child gives back what the parent had.
+  const uint64_t bytes = session->Info().memory_bytes;
+  CHECK(InChild([&] {
+          const SessionInfo info = session->Info();
+          if (info.samples != 0) return 1;
+          return info.memory_bytes < bytes ? 0 : 2;
+        }) == 0);
+}
+
+TEST_CASE("a child made by fork has nothing of its parent's budgets") {
+  Log log;
+  const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  Plan plan;
+  plan.sampling_ns = [begin_ns] { return (ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 10; };
+  SessionSettings settings;
+  settings.backend.max_overhead = 0.01;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&] {
+    Spin(1'000'000);
+    return session->Info().period_changes > 0;
+  });
+  CHECK(session->Info().recent_overhead > 0);
+  CHECK(InChild([&] {
+          const SessionInfo info = session->Info();
+          if (info.period_changes != 0) return 1;
+          if (info.period_factor != 1) return 2;
+          if (info.recent_overhead != 0) return 3;
+          return info.cpu_ns == 0 && info.overhead_ns == 0 ? 0 : 4;
+        }) == 0);
 }
 
 }  // namespace

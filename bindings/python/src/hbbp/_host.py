@@ -1,9 +1,9 @@
 """What a host gives to the library: flags and progress of long work, and where messages go."""
+import weakref
 from typing import Any, Callable, List, Optional, TypeVar
 
 from . import _abi
 from ._abi import LogLevel
-from ._errors import CancelledError
 from ._handle import Handle, Owner
 from ._library import function, make, text
 
@@ -51,7 +51,7 @@ class KeptFlag:
 def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
              cancel: Optional[Cancel]) -> Result:
     """Calls `work` with a progress function of the C ABI and a flag. What `progress` raises, an
-    interrupt from the keyboard included, sets the flag and is raised here."""
+    interrupt from the keyboard included, sets the flag and is raised here, whatever comes of it."""
     flag = cancel or Cancel()
     raised: List[BaseException] = []
 
@@ -65,15 +65,19 @@ def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
 
     try:
         with flag._handle as pointer:
-            result = work(PROGRESS(tell), pointer)
-    except CancelledError:
+            return work(PROGRESS(tell), pointer)
+    finally:
         if raised:
             raise raised[0] from None
-        raise
-    if raised:
-        raise raised[0]
-    return result
 
 
 def log_function(log: Log) -> Any:
-    return LOG(lambda level, message, _: log(LogLevel(level), text(message)))
+    """For the C ABI. A message may close its session, which then lets go of this."""
+    def tell(level: int, message: Any, _: Any) -> None:
+        running = itself()
+        log(LogLevel(level), text(message))
+        del running
+
+    called = LOG(tell)
+    itself = weakref.ref(called)
+    return called

@@ -1,5 +1,6 @@
 """Sessions: profile the calling process."""
 import atexit
+import contextlib
 import ctypes
 import warnings
 import weakref
@@ -9,6 +10,7 @@ from typing import Any, Optional, Sequence, Type, Union
 from . import _abi
 from ._abi import EbsMethod, Event, LogLevel, PeriodMode, Source, TraceMode
 from ._capabilities import find_event
+from ._errors import InvalidStateError
 from ._handle import Handle, Owner
 from ._host import Cancel, Log, Progress, log_function, run_long
 from ._library import check, make, sized, to_c
@@ -48,8 +50,11 @@ _with_log: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
 @atexit.register
 def _close_those_with_a_log() -> None:
-    """Their threads must not call Python when it has ended."""
+    """Their threads must not call Python when it has ended. A thread that is inside a call of one
+    puts its closing off, but not its end."""
     for session in list(_with_log):
+        with contextlib.suppress(InvalidStateError):
+            session.stop()
         session.close()
 
 
@@ -64,7 +69,8 @@ class Session(AnySession):
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
     Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto' or
     'ebs-and-swbt'. `event` may be that of find_event, or a name or code that it knows.
-    `log` is given a LogLevel and a line, in whatever thread; `threads` are ids of gettid, instead
+    `log` is given a LogLevel and a line, in whatever thread; it may ask the session and close it,
+    but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
     keeps by longer periods. Its functions may be called from any thread.
     """

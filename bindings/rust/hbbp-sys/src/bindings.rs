@@ -1132,10 +1132,13 @@ pub const HBBP_LOG_DEBUG: hbbp_log_level = 4;
 
 /// \`message\` is one line, without its end, valid during the call. Called from the worker of a
 /// session or from a thread that is inside a function of the library, by one thread at a time for a
-/// session or an import, never from a signal handler and with no lock of the library held. What
-/// starting and stopping say is told before they return. It may ask the session
-/// (hbbp_session_get_info, hbbp_session_snapshot), but neither start, stop nor destroy it. It must
-/// not throw.
+/// session or an import, never from a signal handler and with no lock of the library held; it may
+/// fork. What starting and stopping say is told before they return, unless another thread is in the
+/// log just then, which goes on with it. It may ask the session (hbbp_session_get_info,
+/// hbbp_session_snapshot); starting and stopping it there is HBBP_ERROR_INVALID_STATE. If it
+/// destroys the session, a thread of the library does so once this message, the last one, has
+/// returned; the session's allocator is used until then. One that is fed it must not destroy. It
+/// must not throw.
 pub type hbbp_log = Option<unsafe extern "C" fn(level: hbbp_log_level, message: *const c_char, user_data: *mut c_void)>;
 
 /// How far work is: \`all\` 0 if it is not known how much there is. Called now and then in the thread
@@ -1174,7 +1177,8 @@ pub const HBBP_LEAST_MEMORY: u32 = 1048576;
 
 /// Where memory is from. Both functions may be called by several threads at once, inside functions
 /// of the library and from the worker of a session, never from a signal handler; they must not
-/// throw, nor call the library. docs/embedding.md says what is allocated by them.
+/// throw, nor call the library. fork waits for those calls, and makes none itself. docs/embedding.md
+/// says what is allocated by them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_allocator {
@@ -1419,8 +1423,9 @@ extern "C" {
     /// HBBP_ERROR_INVALID_ARGUMENT (NULL; a size of 0 or too large; a range that ends beyond the address
     /// space), HBBP_ERROR_NOT_FOUND (\`code\` is NULL, and there is no memory at \`address\` that can be
     /// read), HBBP_ERROR_BUSY (256 MiB of code are known, or 256 generations of code at one address;
-    /// further samples there are counted, but in no block), HBBP_ERROR_INVALID_STATE (the session is a
-    /// fed one), HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Since 0.1.
+    /// this code is not kept, and its samples count as those of code that nobody told of),
+    /// HBBP_ERROR_INVALID_STATE (the session is a fed one), HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY.
+    /// Since 0.1.
     pub fn hbbp_session_add_code(session: *mut hbbp_session, region: *const hbbp_code_region, error: *mut hbbp_error) -> hbbp_status;
 }
 
@@ -1986,14 +1991,15 @@ extern "C" {
     /// Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
     /// may be started again; its counts go on.
     /// In a child made by fork the session is stopped and holds no samples.
-    /// Errors: HBBP_ERROR_INVALID_STATE (running, or fed), HBBP_ERROR_PERMISSION (perf_event_open
-    /// refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event here),
-    /// HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the process
-    /// traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY. Since 0.1.
+    /// Errors: HBBP_ERROR_INVALID_STATE (running, fed, or called by its log), HBBP_ERROR_PERMISSION
+    /// (perf_event_open refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event
+    /// here), HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the
+    /// process traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY.
+    /// Since 0.1.
     pub fn hbbp_session_start(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
-    /// left. Errors: HBBP_ERROR_INVALID_STATE (not running, or fed). Since 0.1.
+    /// left. Errors: HBBP_ERROR_INVALID_STATE (not running, fed, or called by its log). Since 0.1.
     pub fn hbbp_session_stop(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// All that was counted so far, as an immutable profile. Allowed while the session runs, which

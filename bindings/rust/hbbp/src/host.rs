@@ -7,6 +7,7 @@ use crate::handle::Handle;
 use crate::sys;
 use crate::text::text;
 use std::alloc::{GlobalAlloc, Layout};
+use std::cell::RefCell;
 use std::fmt;
 use std::os::raw::{c_char, c_void};
 use std::ptr;
@@ -130,6 +131,12 @@ values! {
 }
 
 type Log = Box<dyn Fn(LogLevel, &str) + Send + Sync>;
+
+thread_local! {
+    // Those that this thread is inside of.
+    static RUNNING_LOGS: RefCell<Vec<*const Log>> = RefCell::new(Vec::new());
+}
+
 type Memory = Box<dyn GlobalAlloc + Send + Sync>;
 
 /// What a session or an import calls, which lives as long.
@@ -184,6 +191,15 @@ impl Host {
         self.memory = Some(Arc::new(Box::new(memory)));
     }
 
+    /// Is the caller inside the log? A session cannot end there.
+    pub fn is_in_log(&self) -> bool {
+        self.log.as_ref().map_or(false, |log| {
+            RUNNING_LOGS
+                .try_with(|logs| logs.borrow().contains(&Arc::as_ptr(log)))
+                .unwrap_or(false)
+        })
+    }
+
     pub fn fields(&self) -> HostFields {
         let mut fields = HostFields::default();
         if let Some(log) = &self.log {
@@ -207,8 +223,16 @@ unsafe extern "C" fn report_message(
     message: *const c_char,
     user_data: *mut c_void,
 ) {
-    let log = &*user_data.cast::<Log>();
-    guarded(|| log(LogLevel::from_raw(level), &text(message)));
+    let log = user_data as *const Log;
+    // A thread that is ending has nothing to tell.
+    if RUNNING_LOGS
+        .try_with(|logs| logs.borrow_mut().push(log))
+        .is_err()
+    {
+        return;
+    }
+    guarded(|| (*log)(LogLevel::from_raw(level), &text(message)));
+    let _ = RUNNING_LOGS.try_with(|logs| logs.borrow_mut().pop());
 }
 
 /// # Safety

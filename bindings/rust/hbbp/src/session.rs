@@ -11,7 +11,9 @@ use crate::samples::{EbsMethod, Event, PeriodMode, Source, TraceMode};
 use crate::sys;
 use std::alloc::GlobalAlloc;
 use std::ffi::CString;
+use std::mem::ManuallyDrop;
 use std::ptr;
+use std::thread;
 use std::time::Duration;
 
 /// The least that [`SessionOptions::max_memory`] may be.
@@ -115,8 +117,9 @@ impl SessionOptions {
     }
 
     /// Gets messages of one line, from the worker of the session or from a thread that is in a call
-    /// of this crate. It may ask the session, but neither start, stop nor drop it. A panic of it goes
-    /// on in that call; in the worker, it is the last message.
+    /// of this crate. It may ask the session; starting and stopping it there fails, and a session that
+    /// is dropped there ends in a thread of its own, once the log has returned. A panic of it goes on
+    /// in that call; in the worker, it is the last message.
     ///
     /// ```
     /// let options = hbbp::SessionOptions::new()
@@ -157,8 +160,10 @@ impl SessionOptions {
             unsafe { sys::hbbp_session_create(&raw, session, error) }
         })?;
         Ok(Session {
-            handle,
-            _host: self.host,
+            parts: ManuallyDrop::new(SessionParts {
+                handle,
+                host: self.host,
+            }),
         })
     }
 
@@ -255,15 +260,40 @@ records! {
 /// In a child made by fork the session is stopped and holds no samples.
 #[derive(Debug)]
 pub struct Session {
+    parts: ManuallyDrop<SessionParts>,
+}
+
+#[derive(Debug)]
+struct SessionParts {
     handle: Handle<sys::hbbp_session>,
     // What the session calls, and so ends after it.
-    _host: Host,
+    host: Host,
 }
 
 // SAFETY: the ABI lets any one thread at a time start and stop a session (they take `&mut self`),
 // and any number of threads at once take snapshots and ask for its state.
-unsafe impl Send for Session {}
-unsafe impl Sync for Session {}
+unsafe impl Send for SessionParts {}
+unsafe impl Sync for SessionParts {}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // SAFETY: nothing uses them afterwards.
+        let parts = unsafe { ManuallyDrop::take(&mut self.parts) };
+        if parts.host.is_in_log() {
+            drop_elsewhere(parts);
+        }
+    }
+}
+
+/// The log that runs here belongs to them, and the end of the session waits for it. Where no thread
+/// can be had, they stay.
+fn drop_elsewhere(parts: SessionParts) {
+    let mut parts = ManuallyDrop::new(parts);
+    let _ = thread::Builder::new().spawn(move || {
+        // SAFETY: nothing uses them afterwards.
+        unsafe { ManuallyDrop::drop(&mut parts) }
+    });
+}
 
 impl Session {
     /// With all defaults. Opens nothing yet.
@@ -275,36 +305,36 @@ impl Session {
     /// thread of its own, which is not sampled.
     pub fn start(&mut self) -> Result<()> {
         // SAFETY: the session is there, and no other thread starts or stops it.
-        call(|error| unsafe { sys::hbbp_session_start(self.handle.get_mut(), error) })
+        call(|error| unsafe { sys::hbbp_session_start(self.parts.handle.get_mut(), error) })
     }
 
     /// Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
     /// left.
     pub fn stop(&mut self) -> Result<()> {
         // SAFETY: as above.
-        call(|error| unsafe { sys::hbbp_session_stop(self.handle.get_mut(), error) })
+        call(|error| unsafe { sys::hbbp_session_stop(self.parts.handle.get_mut(), error) })
     }
 
     /// Counts samples at these addresses for this code from now on, whether the session runs or not.
     /// It replaces what was there; freed code need not be told.
     pub fn add_code(&self, region: &CodeRegion<'_>) -> Result<()> {
-        region.add_to(&self.handle)
+        region.add_to(&self.parts.handle)
     }
 
     /// All that was counted so far. Cheap: blocks are found when the profile is first asked for them.
     pub fn snapshot(&self) -> Result<Profile> {
-        snapshot(&self.handle)
+        snapshot(&self.parts.handle)
     }
 
     /// The same, with progress and a flag that calls it off: worth it with millions of counts. The
     /// progress closure must not use the session.
     pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
-        snapshot_with(&self.handle, work)
+        snapshot_with(&self.parts.handle, work)
     }
 
     /// What it is doing right now.
     pub fn info(&self) -> Result<SessionInfo> {
-        info(&self.handle)
+        info(&self.parts.handle)
     }
 }
 

@@ -3,7 +3,10 @@
 mod common;
 
 use common::{is_missing_here, recording, started, usual_profile, work};
-use hbbp::{Cancel, ImportOptions, LogLevel, SessionOptions, Source, Status, Work, LEAST_MEMORY};
+use hbbp::{
+    Cancel, Event, ImportOptions, LogLevel, Session, SessionOptions, Source, Status, Work,
+    LEAST_MEMORY,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -53,6 +56,77 @@ fn a_panic_of_a_log_goes_on_in_a_call_or_ends_with_the_session() {
     assert!(calls.load(Ordering::Relaxed) > 0);
     // Nothing of it is left for calls that have nothing to do with it.
     assert!(hbbp::Session::new().unwrap().info().is_ok());
+}
+
+/// Of a clock, with messages of the worker: that periods become longer.
+fn with_messages_of_the_worker() -> SessionOptions {
+    SessionOptions::new()
+        .source(Source::Ebs)
+        .event(Event::TaskClock)
+        .period(20_000)
+        .max_overhead(0.0001)
+}
+
+type Slot = Arc<Mutex<Option<Session>>>;
+
+#[test]
+fn a_log_cannot_stop_its_session() {
+    let slot: Slot = Default::default();
+    let (seen, refused) = (Arc::clone(&slot), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&refused);
+    let options = with_messages_of_the_worker().log(move |_, _| {
+        if let Ok(mut slot) = seen.try_lock() {
+            if let Some(session) = slot.as_mut() {
+                for result in [session.start(), session.stop()] {
+                    assert_eq!(result.unwrap_err().status(), Status::InvalidState);
+                    counted.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    });
+    let session = match started(options) {
+        Some(session) => session,
+        None => return,
+    };
+    *slot.lock().unwrap() = Some(session);
+    while refused.load(Ordering::Relaxed) == 0 {
+        work(Duration::from_millis(10));
+    }
+    let session = slot.lock().unwrap().take();
+    session.unwrap().stop().unwrap();
+}
+
+#[test]
+fn a_log_drops_its_session() {
+    let slot: Slot = Default::default();
+    let kept = Arc::new("of the log".to_string());
+    let (bytes, all) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (seen, alive) = (Arc::clone(&slot), Arc::clone(&kept));
+    let memory = Counting {
+        bytes: Arc::clone(&bytes),
+        all: Arc::clone(&all),
+    };
+    let options = with_messages_of_the_worker()
+        .allocator(memory)
+        .log(move |_, _| {
+            let session = seen.try_lock().ok().and_then(|mut slot| slot.take());
+            drop(session);
+            assert_eq!(alive.as_str(), "of the log");
+        });
+    let session = match started(options) {
+        Some(session) => session,
+        None => return,
+    };
+    *slot.lock().unwrap() = Some(session);
+    while slot.lock().unwrap().is_some() {
+        work(Duration::from_millis(10));
+    }
+    // It ends a moment later, and what it had of the host with it.
+    while Arc::strong_count(&kept) > 1 {
+        work(Duration::from_millis(10));
+    }
+    assert_eq!(bytes.load(Ordering::Relaxed), 0);
+    assert!(all.load(Ordering::Relaxed) > 0);
 }
 
 struct Counting {
