@@ -15,6 +15,7 @@
 namespace hbbp {
 namespace {
 
+using test::ChangeSection;
 using test::ExpectAs;
 using test::Found;
 using test::kLlvmSymbolizer;
@@ -158,6 +159,14 @@ TEST_CASE("A package that does not fit is told", "[source_lines]") {
   SECTION("missing") {
     std::filesystem::remove(packaged.package());
     packaged.Answers("make a package of them");
+  }
+  SECTION("with strings that do not end, or overlap") {
+    test::SectionChange strings{".debug_str.dwo", std::vector<uint8_t>(100000, 'A')};
+    const bool has_end = GENERATE(false, true);
+    if (has_end) strings.bytes.back() = 0;
+    strings.claimed_size = GENERATE(uint64_t{0}, uint64_t{1} << 50);
+    REQUIRE(ChangeSection(packaged.package(), strings));
+    packaged.Answers(".debug_str.dwo is damaged");
   }
   SECTION("damaged") {
     const std::vector<uint8_t> bytes = test::ReadAll(packaged.package());

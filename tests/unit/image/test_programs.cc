@@ -1,8 +1,12 @@
 #include "unit/image/test_programs.h"
 
+#include <elf.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -54,6 +58,7 @@ bool Compile(const TemporaryDirectory& directory, std::string_view source, const
 const std::string_view kProgram = R"(
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -95,6 +100,32 @@ int main(int argc, char** argv) {
 std::vector<uint8_t> ReadAll(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+bool ChangeSection(const std::string& path, const SectionChange& change) {
+  std::vector<uint8_t> file = ReadAll(path);
+  Elf64_Ehdr elf;
+  if (file.size() < sizeof(elf)) return false;
+  std::memcpy(&elf, file.data(), sizeof(elf));
+  std::vector<Elf64_Shdr> headers(elf.e_shnum);
+  const size_t header_bytes = headers.size() * sizeof(Elf64_Shdr);
+  if (elf.e_shoff > file.size() || file.size() - elf.e_shoff < header_bytes) return false;
+  std::memcpy(headers.data(), file.data() + elf.e_shoff, header_bytes);
+  const char* const names =
+      reinterpret_cast<const char*>(file.data() + headers.at(elf.e_shstrndx).sh_offset);
+  const auto header = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Shdr& each) {
+    return change.name == names + each.sh_name;
+  });
+  if (header == headers.end()) return false;
+  header->sh_offset = file.size();
+  header->sh_size = change.claimed_size == 0 ? change.bytes.size() : change.claimed_size;
+  header->sh_flags &= ~uint64_t{SHF_COMPRESSED};
+  header->sh_addralign = 1;
+  std::memcpy(file.data() + elf.e_shoff, headers.data(), header_bytes);
+  file.insert(file.end(), change.bytes.begin(), change.bytes.end());
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  return true;
 }
 
 std::vector<std::string> RecordedBinaries() {
