@@ -107,7 +107,7 @@ struct SourceLines::State {
     if (known != nullptr) memory->Drop(known.get());
     known.reset();
     auto opened = std::make_unique<OpenDwarf>(libdw);
-    opened->dwarf = libdw.begin_(unpacked.valid() ? unpacked.get() : file.fd.get(), DWARF_C_READ);
+    opened->dwarf = libdw.begin_(LibdwFd(), DWARF_C_READ);
     if (opened->dwarf == nullptr) {
       return MakeStatus(StatusCode::kBadFormat,
                         "%s: DWARF cannot be read (libdw: %s); build or "
@@ -124,6 +124,7 @@ struct SourceLines::State {
   }
 
   void LookForCancel() const { CancelCheck(options.search.cancel).Look(); }
+  int LibdwFd() const { return unpacked.valid() ? unpacked.get() : file.fd.get(); }
 
   void Progress(uint64_t done) const {
     if (!options.progress) return;
@@ -273,7 +274,7 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
                       libdw.Error());
   }
   std::string missing;
-  std::optional<SplitUnit> split = split_units.Find(&die, &missing);
+  std::optional<SplitUnit> split = split_units.Find(&die, LibdwFd(), &missing);
   if (!missing.empty()) Complain(std::move(missing));
   if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
   Dwarf_Die* const functions = split ? &split->die : &die;

@@ -60,6 +60,81 @@ TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
   CHECK((*without)->Problem().find(program + ".dwp") != std::string::npos);
 }
 
+struct Answer {
+  std::string function;  // the outermost
+  std::string problem;
+
+  bool operator==(const Answer&) const = default;
+};
+
+// A program in run/, compiled in build/, where its .dwo file is.
+class MovedProgram {
+ public:
+  // False if there is no compiler.
+  bool Build() const {
+    for (const char* name : {"build", "run"}) {
+      std::filesystem::create_directory(folder_.File(name));
+    }
+    std::ofstream(folder_.File("build/nested.cc")) << kNested;
+    const std::string change_folder = "cd " + folder_.File("build") + " && ";
+    return RunCommand(change_folder + "g++ -O2 -gdwarf-4 -gsplit-dwarf -c nested.cc -o nested.o") &&
+           RunCommand(change_folder + "g++ nested.o -o " + program());
+  }
+  bool Pack() const {
+    return RunCommand("llvm-dwp-14 -e " + program() + " -o " + package()).has_value();
+  }
+
+  // Of Outer(), whose name only the .dwo file has.
+  Answer Ask() const {
+    const auto lines = OpenLines(program());
+    REQUIRE(lines.ok());
+    const Module module = OpenModule(program());
+    const SourcePlace place = (*lines)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
+    REQUIRE(!place.frames.empty());
+    return {std::string(place.frames.back().function), (*lines)->Problem()};
+  }
+  std::string program() const { return folder_.File("run/program"); }
+  std::string package() const { return program() + ".dwp"; }
+  std::string beside() const { return folder_.File("run/nested.dwo"); }
+  std::string compiled() const { return folder_.File("build/nested.dwo"); }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+TEST_CASE("No file that could block is opened in place of a .dwo file", "[source_lines]") {
+  const MovedProgram moved;
+  if (!moved.Build()) HBBP_SKIP("no g++");
+  REQUIRE(moved.Ask() == Answer{"_Z5Outeri", ""});
+  const std::string fifo = GENERATE(false, true) ? moved.beside() : moved.package();
+  REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
+  const Answer answer = moved.Ask();
+  CHECK(answer.function == "");
+  CHECK_THAT(answer.problem, Catch::Matchers::StartsWith(fifo + ": not a regular file"));
+}
+
+TEST_CASE("A .dwo file of another build is named, and its package is read instead",
+          "[source_lines]") {
+  const MovedProgram moved;
+  if (!moved.Build()) HBBP_SKIP("no g++");
+  const bool is_packed = GENERATE(false, true);
+  if (is_packed && !moved.Pack()) HBBP_SKIP("no llvm-dwp");
+  std::filesystem::remove(moved.compiled());
+  const MovedProgram other;
+  REQUIRE(other.Build());
+  std::filesystem::copy_file(other.compiled(), moved.beside());
+  const Answer answer = moved.Ask();
+  if (is_packed) {
+    CHECK(answer == Answer{"_Z5Outeri", ""});
+  } else {
+    CHECK(answer.function == "");
+    CHECK_THAT(answer.problem,
+               Catch::Matchers::StartsWith(moved.beside() + ": has no unit of " + moved.program()));
+    CHECK_THAT(answer.problem, !Catch::Matchers::Contains(moved.compiled()));
+    CHECK_THAT(answer.problem, Catch::Matchers::Contains("build the program again"));
+  }
+}
+
 // Two units, whose .dwo files are in a package and gone.
 class PackagedProgram {
  public:
