@@ -20,6 +20,10 @@ namespace {
 // Of the addresses or ranges of a unit, where the file does not tell how many there are.
 constexpr uint64_t kMostBytes = 1 << 20;
 
+// What a unit in a package needs of the program.
+constexpr const char* kAddresses = ".debug_addr";
+constexpr const char* kRanges = ".debug_ranges";
+
 bool Exists(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0;
@@ -162,10 +166,13 @@ Status SplitUnits::ReadSections() {
     HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
                           FileBytes::FromFd(std::move(fd), file_.path));
     HBBP_ASSIGN_OR_RETURN(sections_, ElfFile::Create(std::move(bytes), file_.path, ElfKind::kAny));
-    const ElfSection* const addresses = sections_->FindSection(".debug_addr");
-    if (addresses == nullptr || (addresses->header.sh_flags & SHF_COMPRESSED) == 0) {
-      return OkStatus();
-    }
+    // Linkers compress each section that becomes smaller by it.
+    const bool is_packed = std::ranges::any_of(
+        std::initializer_list<const char*>{kAddresses, kRanges}, [&](const char* name) {
+          const ElfSection* const section = sections_->FindSection(name);
+          return section != nullptr && (section->header.sh_flags & SHF_COMPRESSED) != 0;
+        });
+    if (!is_packed) return OkStatus();
     HBBP_ASSIGN_OR_RETURN(
         fd, UnpackDebugSections(file_.fd.get(), file_.path,
                                 [this](uint64_t, uint64_t) { CancelCheck(cancel_).Look(); }));
@@ -200,10 +207,9 @@ StatusOr<SplitUnit> SplitUnits::FindInPackage(Dwarf_Die* unit, uint64_t id) {
   if (libdw_.lowpc_(unit, &low_pc) == 0) skeleton.low_pc = low_pc;
   const std::optional<uint64_t> base = NumberOf(unit, {DW_AT_addr_base});
   const std::optional<uint64_t> base4 = NumberOf(unit, {DW_AT_GNU_addr_base});
-  skeleton.addresses = Slice(".debug_addr", base.value_or(base4.value_or(0)), base.has_value());
+  skeleton.addresses = Slice(kAddresses, base.value_or(base4.value_or(0)), base.has_value());
   if (!base) {
-    skeleton.ranges =
-        Slice(".debug_ranges", NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
+    skeleton.ranges = Slice(kRanges, NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
   }
   SplitUnit split;
   HBBP_ASSIGN_OR_RETURN(split.fd, package_->CutOut(skeleton));

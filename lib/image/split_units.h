@@ -64,7 +64,7 @@ class SplitUnits {
   bool was_opened_ = false;
   Status package_status_;
   std::unique_ptr<DwoPackage> package_;  // null: there is none
-  std::unique_ptr<ElfFile> sections_;    // of file_, none of them compressed
+  std::unique_ptr<ElfFile> sections_;    // of file_; those that are used are not compressed
 };
 
 }  // namespace hbbp

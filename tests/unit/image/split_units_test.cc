@@ -215,6 +215,22 @@ TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[source_li
   CHECK(inlined > 5);
 }
 
+TEST_CASE("A linker may compress the ranges that a package needs, and leave the addresses",
+          "[source_lines]") {
+  PackagedProgram packaged;
+  if (!packaged.Build("clang++-14", "-gdwarf-4 -ffunction-sections", "llvm-dwp-14")) {
+    HBBP_SKIP("no clang or llvm-dwp");
+  }
+  const auto addresses = test::BytesOfSection(packaged.program(), ".debug_addr");
+  const auto ranges = test::BytesOfSection(packaged.program(), ".debug_ranges");
+  REQUIRE(addresses);
+  REQUIRE(RunCommand("objcopy --compress-debug-sections=zlib " + packaged.program()));
+  REQUIRE(test::BytesOfSection(packaged.program(), ".debug_ranges") != ranges);
+  REQUIRE(ChangeSection(packaged.program(), {".debug_addr", *addresses}));
+  const bool are_same = packaged.Answers("") == packaged.by_dwo();
+  CHECK(are_same);
+}
+
 TEST_CASE("A package that does not fit is told", "[source_lines]") {
   PackagedProgram packaged;
   const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");

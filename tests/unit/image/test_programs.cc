@@ -12,6 +12,41 @@
 #include <iterator>
 
 namespace hbbp::test {
+namespace {
+
+// An ELF file that a compiler made.
+struct ElfBytes {
+  explicit ElfBytes(const std::string& path) : bytes(ReadAll(path)) {
+    Elf64_Ehdr elf;
+    std::memcpy(&elf, bytes.data(), sizeof(elf));
+    headers.resize(elf.e_shnum);
+    headers_at = elf.e_shoff;
+    std::memcpy(headers.data(), bytes.data() + headers_at, headers.size() * sizeof(Elf64_Shdr));
+    names_at = headers.at(elf.e_shstrndx).sh_offset;
+  }
+
+  // Null if there is none.
+  Elf64_Shdr* Find(const std::string& name) {
+    const auto* const names = reinterpret_cast<const char*>(bytes.data() + names_at);
+    const auto found = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Shdr& each) {
+      return name == names + each.sh_name;
+    });
+    return found == headers.end() ? nullptr : &*found;
+  }
+
+  void Write(const std::string& path) {
+    std::memcpy(bytes.data() + headers_at, headers.data(), headers.size() * sizeof(Elf64_Shdr));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  }
+
+  std::vector<uint8_t> bytes;
+  std::vector<Elf64_Shdr> headers;
+  size_t headers_at = 0;
+  size_t names_at = 0;
+};
+
+}  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string pattern = (std::filesystem::temp_directory_path() / "hbbp-image-XXXXXX").string();
@@ -102,29 +137,25 @@ std::vector<uint8_t> ReadAll(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
 }
 
+std::optional<std::vector<uint8_t>> BytesOfSection(const std::string& path,
+                                                   const std::string& section) {
+  ElfBytes elf(path);
+  const Elf64_Shdr* const header = elf.Find(section);
+  if (header == nullptr) return std::nullopt;
+  const auto start = elf.bytes.begin() + static_cast<ptrdiff_t>(header->sh_offset);
+  return std::vector<uint8_t>(start, start + static_cast<ptrdiff_t>(header->sh_size));
+}
+
 bool ChangeSection(const std::string& path, const SectionChange& change) {
-  std::vector<uint8_t> file = ReadAll(path);
-  Elf64_Ehdr elf;
-  if (file.size() < sizeof(elf)) return false;
-  std::memcpy(&elf, file.data(), sizeof(elf));
-  std::vector<Elf64_Shdr> headers(elf.e_shnum);
-  const size_t header_bytes = headers.size() * sizeof(Elf64_Shdr);
-  if (elf.e_shoff > file.size() || file.size() - elf.e_shoff < header_bytes) return false;
-  std::memcpy(headers.data(), file.data() + elf.e_shoff, header_bytes);
-  const char* const names =
-      reinterpret_cast<const char*>(file.data() + headers.at(elf.e_shstrndx).sh_offset);
-  const auto header = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Shdr& each) {
-    return change.name == names + each.sh_name;
-  });
-  if (header == headers.end()) return false;
-  header->sh_offset = file.size();
+  ElfBytes elf(path);
+  Elf64_Shdr* const header = elf.Find(change.name);
+  if (header == nullptr) return false;
+  header->sh_offset = elf.bytes.size();
   header->sh_size = change.claimed_size == 0 ? change.bytes.size() : change.claimed_size;
   header->sh_flags &= ~uint64_t{SHF_COMPRESSED};
   header->sh_addralign = 1;
-  std::memcpy(file.data() + elf.e_shoff, headers.data(), header_bytes);
-  file.insert(file.end(), change.bytes.begin(), change.bytes.end());
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(file.data()), static_cast<long>(file.size()));
+  elf.bytes.insert(elf.bytes.end(), change.bytes.begin(), change.bytes.end());
+  elf.Write(path);
   return true;
 }
 
