@@ -13,7 +13,7 @@ namespace {
 
 // Deeper than compilers nest; what lies deeper is left out.
 constexpr size_t kMaxDepth = 512;
-constexpr size_t kMaxRangesOfUnit = 4u << 20;
+constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
 
 // A string of libdw, by its address: each file and each name comes many times.
 class StringTable {
@@ -206,8 +206,7 @@ class Reader {
   }
 
   void AddScope(Dwarf_Die* die, uint32_t parent, uint32_t* scope, uint32_t* depth) {
-    const std::vector<AddressRange> ranges =
-        RangesOf(libdw_, die, kMaxRangesOfUnit - ranges_.size());
+    const std::vector<AddressRange> ranges = RangesOf(libdw_, die, &ranges_left_);
     if (ranges.empty()) return;
     LineScope added;
     added.parent = parent;
@@ -256,6 +255,7 @@ class Reader {
   Dwarf_Files* source_files_ = nullptr;
   size_t source_file_count_ = 0;
   std::vector<ScopeRange> ranges_;
+  RangeBudget ranges_left_ = kRangesOfUnit;
 };
 
 // The last element whose address is not above `address`; null if there is none.
@@ -298,15 +298,18 @@ size_t LineUnit::MemoryBytes() const {
   return bytes;
 }
 
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t most) {
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget) {
   std::vector<AddressRange> ranges;
   Dwarf_Addr base = 0, start = 0, end = 0;
   ptrdiff_t position = 0;
-  while (ranges.size() < most &&
+  while (budget->kept != 0 && budget->read != 0 &&
          (position = libdw.ranges_(die, position, &base, &start, &end)) > 0) {
+    --budget->read;
     // Linkers give dropped functions the address 0, 1 or the highest ones.
     constexpr uint64_t kHighestStart = UINT64_MAX - 2;
-    if (start > 1 && start < end && start < kHighestStart) ranges.push_back({{start}, {end}});
+    if (start <= 1 || start >= end || start >= kHighestStart) continue;
+    ranges.push_back({{start}, {end}});
+    --budget->kept;
   }
   return ranges;
 }

@@ -585,6 +585,72 @@ TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[source_lines]") {
   CHECK(damaged_sections >= 5);
 }
 
+// Units that share one list: a wide range, and many within it. `start` of the many tells whether
+// they are of code that a linker dropped.
+std::string UnitsOfOneList(int units, int ranges, const std::string& start) {
+  return ".section .debug_abbrev, \"\", @progbits\n"
+         "1: .byte 1, 0x11, 0, 0x11, 1, 0x55, 0x17, 0, 0, 0\n"
+         ".section .debug_info, \"\", @progbits\n"
+         ".rept " +
+         std::to_string(units) +
+         "\n"
+         ".long 20\n.value 4\n.long 1b\n.byte 8, 1\n.quad 0\n.long 2f\n"
+         ".endr\n"
+         ".section .debug_ranges, \"\", @progbits\n"
+         "2: .quad 0x10, 0x40000000\n"
+         ".set i, 0\n"
+         ".rept " +
+         std::to_string(ranges) +
+         "\n"
+         ".quad " +
+         start + ", " + start +
+         " + 1\n.set i, i + 1\n"
+         ".endr\n"
+         ".quad 0, 0\n"
+         ".section .note.GNU-stack, \"\", @progbits\n";
+}
+
+TEST_CASE("Units that share one list of ranges take no more than their file allows",
+          "[source_lines]") {
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program"), units = folder.File("units.s");
+  const std::string start = GENERATE("0x100000 + 16 * i", "1");
+  std::ofstream(units) << UnitsOfOneList(10000, 20000, start);
+  if (!BuildProgram(folder, "g++", "-O2 -Wa,--nocompress-debug-sections " + units, program)) {
+    HBBP_SKIP("no g++");
+  }
+  const uint64_t file_bytes = std::filesystem::file_size(program);
+  const auto memory = std::make_shared<LineMemory>(256 << 20);
+  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  REQUIRE(lines.ok());
+  CHECK_THAT((*lines)->Problem(), Catch::Matchers::StartsWith(program + ": has more ranges"));
+  CHECK(memory->kept().bytes < 4 * file_bytes);
+  CHECK((*lines)->Find({0x100000}).range.end.value <= 0x40000000);
+}
+
+TEST_CASE("An inline function has the lines of the unit whose copy was linked", "[source_lines]") {
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program");
+  const std::string inlined = "[[gnu::noinline]] inline int Shared(int x) { return x * 7; }\n";
+  std::ofstream(folder.File("first.cc"))
+      << inlined << "int First(int x) { return Shared(x) + 1; }\n"
+      << "int main(int argc, char**) { return First(argc); }\n";
+  std::ofstream(folder.File("second.cc"))
+      << "\n\n\n"
+      << inlined << "int Second(int x) { return Shared(x) + 2; }\n";
+  if (!RunCommand("g++ -O1 -g " + folder.File("first.cc") + " " + folder.File("second.cc") +
+                  " -o " + program)) {
+    HBBP_SKIP("no g++");
+  }
+  const auto lines = OpenLines(program);
+  REQUIRE(lines.ok());
+  const Module module = OpenModule(program);
+  const SourcePlace place = (*lines)->Find(*module.image->AddressOfSymbol("_Z6Sharedi"));
+  REQUIRE(place.frames.size() == 1);
+  CHECK(place.frames[0].file == folder.File("first.cc"));
+  CHECK(place.frames[0].line == 1);
+}
+
 TEST_CASE("What has no debug information says so", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
