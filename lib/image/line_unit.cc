@@ -3,10 +3,13 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "image/elf_file.h"
 
 namespace hbbp {
 namespace {
@@ -14,6 +17,8 @@ namespace {
 // Deeper than compilers nest; what lies deeper is left out.
 constexpr size_t kMaxDepth = 512;
 constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
+// Of the names of a unit, or of its files: strings may overlap, so that the file bounds nothing.
+constexpr size_t kMaxStringBytes = 128u << 20;
 
 // A string of libdw, by its address: each file and each name comes many times.
 class StringTable {
@@ -22,20 +27,29 @@ class StringTable {
 
   uint32_t IndexOf(const char* string) {
     const auto [known, is_new] = indices_.emplace(string, static_cast<uint32_t>(strings_->size()));
-    if (is_new) strings_->push_back(WithFolder(string == nullptr ? "" : string));
+    if (is_new) strings_->push_back(Copy(string == nullptr ? "" : string));
     return known->second;
   }
 
   // What is no absolute path is one below `folder`.
-  void SetFolder(std::string folder) { folder_ = std::move(folder) + "/"; }
+  void SetFolder(const char* folder) { folder_ = Cut(folder) + "/"; }
 
  private:
-  std::string WithFolder(const char* string) const {
-    return string[0] == '/' ? std::string(string) : folder_ + string;
+  static std::string Cut(const char* string) {
+    return std::string(string, ::strnlen(string, kMaxNameSize));
+  }
+
+  // Empty when there is no room any more.
+  std::string Copy(const char* string) {
+    if (bytes_left_ == 0) return {};
+    std::string text = string[0] == '/' ? Cut(string) : folder_ + Cut(string);
+    bytes_left_ -= std::min(bytes_left_, text.size());
+    return text;
   }
 
   std::vector<std::string>* strings_;
   std::string folder_;
+  size_t bytes_left_ = kMaxStringBytes;
   std::unordered_map<const char*, uint32_t> indices_;
 };
 

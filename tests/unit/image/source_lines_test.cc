@@ -628,6 +628,57 @@ TEST_CASE("Units that share one list of ranges take no more than their file allo
   CHECK((*lines)->Find({0x100000}).range.end.value <= 0x40000000);
 }
 
+// A unit with a function at each address from 0x10000 on, whose name begins a byte after the last.
+std::string FunctionsOfOneString(int functions, int string_bytes) {
+  return R"(
+  .section .debug_abbrev, "", @progbits
+1: .byte 1, 0x11, 1, 0x11, 1, 0x12, 0x07, 0, 0
+  .byte 2, 0x2e, 0, 0x03, 0x0e, 0x11, 0x01, 0x12, 0x0b, 0, 0, 0
+  .section .debug_info, "", @progbits
+  .long 3f - 2f
+2: .value 4
+  .long 1b
+  .byte 8, 1
+  .quad 0x10000, 0x1000000
+  .set i, 0
+  .rept )" +
+         std::to_string(functions) +
+         R"(
+  .byte 2
+  .long i
+  .quad 0x10000 + i
+  .byte 1
+  .set i, i + 1
+  .endr
+  .byte 0
+3:
+  .section .debug_str, "", @progbits
+  .fill )" +
+         std::to_string(string_bytes) +
+         R"(, 1, 'A'
+  .byte 0
+  .section .note.GNU-stack, "", @progbits
+)";
+}
+
+TEST_CASE("Names that overlap are bounded", "[source_lines]") {
+  constexpr int kFunctions = 4000, kStringBytes = 200000;
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program"), functions = folder.File("functions.s");
+  std::ofstream(functions) << FunctionsOfOneString(kFunctions, kStringBytes);
+  if (!BuildProgram(folder, "g++", "-O2 " + functions, program)) HBBP_SKIP("no g++");
+  const auto memory = std::make_shared<LineMemory>(256 << 20);
+  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  REQUIRE(lines.ok());
+  const SourcePlace first = (*lines)->Find({0x10000});
+  REQUIRE(first.frames.size() == 1);
+  CHECK(first.frames[0].function == std::string(1 << 16, 'A'));
+  const SourcePlace last = (*lines)->Find({0x10000 + kFunctions - 1});
+  REQUIRE(last.frames.size() == 1);
+  CHECK(last.frames[0].function == "");
+  CHECK(memory->kept().bytes < 150 << 20);
+}
+
 TEST_CASE("An inline function has the lines of the unit whose copy was linked", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
