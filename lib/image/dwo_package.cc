@@ -24,6 +24,8 @@ constexpr const char* kSectionNames[] = {".debug_info.dwo", ".debug_abbrev.dwo",
 constexpr uint32_t kSectionNumbers[] = {1, 3, 6, 8};
 constexpr uint32_t kRnglistsNumber = 8;  // in DWARF 4: types
 constexpr uint32_t kMostColumns = 8;
+// Of one section of a unit. No compiler writes as many; a file that has holes may be of any size.
+constexpr uint64_t kMostUnitBytes = 256ull << 20;
 
 bool ReadUleb(ByteCursor* cursor, uint64_t* value) {
   *value = 0;
@@ -168,12 +170,21 @@ StatusOr<std::unique_ptr<DwoPackage>> DwoPackage::Open(const std::string& path) 
   return package;
 }
 
+DwoPackage::Section DwoPackage::FindSection(std::string_view name) const {
+  const ElfSection* const found = file_->FindSection(name);
+  const uint64_t file_size = file_->bytes().size();
+  if (found == nullptr || found->header.sh_type == SHT_NOBITS ||
+      found->header.sh_offset > file_size) {
+    return {};
+  }
+  const uint64_t offset = found->header.sh_offset;
+  return {offset, std::min(found->header.sh_size, file_size - offset)};
+}
+
 Status DwoPackage::ReadIndex() {
   const ElfSection* const index = file_->FindSection(".debug_cu_index");
-  strings_ = file_->FindSection(".debug_str.dwo");
-  for (int kind = 0; kind < kKinds; ++kind) {
-    sections_[kind] = file_->FindSection(kSectionNames[kind]);
-  }
+  strings_ = FindSection(".debug_str.dwo");
+  for (int kind = 0; kind < kKinds; ++kind) sections_[kind] = FindSection(kSectionNames[kind]);
   for (const ElfSection& section : file_->sections()) {
     if ((section.header.sh_flags & SHF_COMPRESSED) == 0) continue;
     return MakeStatus(StatusCode::kUnsupported,
@@ -226,16 +237,14 @@ Status DwoPackage::ReadIndex() {
 
 StatusOr<std::vector<uint8_t>> DwoPackage::Read(const Parts& parts, Kind kind) const {
   const Part& part = parts[kind];
-  const ElfSection* const section = sections_[kind];
+  const Section& section = sections_[kind];
   if (part.size == 0) return std::vector<uint8_t>();
-  if (section == nullptr || part.offset > section->header.sh_size ||
-      part.size > section->header.sh_size - part.offset ||
-      section->header.sh_offset + part.offset > file_->bytes().size() ||
-      part.size > file_->bytes().size() - section->header.sh_offset - part.offset) {
+  if (part.offset > section.size || part.size > section.size - part.offset ||
+      part.size > kMostUnitBytes) {
     return Damaged(kSectionNames[kind]);
   }
   std::vector<uint8_t> bytes(part.size);
-  const auto at = static_cast<off_t>(section->header.sh_offset + part.offset);
+  const auto at = static_cast<off_t>(section.offset + part.offset);
   if (::pread(file_->bytes().fd(), bytes.data(), bytes.size(), at) !=
       static_cast<ssize_t>(bytes.size())) {
     return Damaged(kSectionNames[kind]);
@@ -244,18 +253,9 @@ StatusOr<std::vector<uint8_t>> DwoPackage::Read(const Parts& parts, Kind kind) c
 }
 
 std::string_view DwoPackage::String(uint64_t offset) const {
-  if (strings_ == nullptr || offset >= strings_->header.sh_size) return {};
-  const uint64_t left = strings_->header.sh_size - offset;
-  for (uint64_t size = 256;; size *= 4) {
-    const std::span<const uint8_t> bytes =
-        file_->bytes().Span({strings_->header.sh_offset + offset}, std::min(size, left));
-    const auto end = std::ranges::find(bytes, 0);
-    if (end != bytes.end()) {
-      return {reinterpret_cast<const char*>(bytes.data()),
-              static_cast<size_t>(end - bytes.begin())};
-    }
-    if (bytes.size() < size) return {};
-  }
+  if (offset >= strings_.size) return {};
+  const uint64_t most = std::min(kMaxNameSize, strings_.size - offset);
+  return StringAt(file_->bytes().Span({strings_.offset + offset}, most), 0);
 }
 
 // The strings that `offsets` names behind its header, and where they are among themselves.
@@ -263,7 +263,9 @@ Status DwoPackage::CutStrings(const std::vector<uint8_t>& offsets, size_t header
                               std::vector<uint8_t>* new_offsets,
                               std::vector<uint8_t>* strings) const {
   if (offsets.size() < header) return Damaged(kSectionNames[kStrOffsets]);
-  if (strings_ == nullptr) return offsets.empty() ? OkStatus() : Damaged(".debug_str.dwo");
+  if (strings_.size == 0) return offsets.empty() ? OkStatus() : Damaged(".debug_str.dwo");
+  // Strings that overlap would be more than there are, and take as long to look through.
+  const uint64_t most_bytes = std::min(kMostUnitBytes, strings_.size + offsets.size());
   *new_offsets = offsets;
   std::unordered_map<uint32_t, uint32_t> known;
   for (size_t at = header; at + sizeof(uint32_t) <= offsets.size(); at += sizeof(uint32_t)) {
@@ -274,10 +276,7 @@ Status DwoPackage::CutStrings(const std::vector<uint8_t>& offsets, size_t header
       const std::string_view text = String(offset);
       strings->insert(strings->end(), text.begin(), text.end());
       strings->push_back(0);
-      // Strings that overlap would be more than there are.
-      if (strings->size() > strings_->header.sh_size + offsets.size()) {
-        return Damaged(".debug_str.dwo");
-      }
+      if (strings->size() > most_bytes) return Damaged(".debug_str.dwo");
     }
     Put(new_offsets, at, place->second);
   }

@@ -46,10 +46,16 @@ class DwoPackage {
     uint32_t size = 0;
   };
   using Parts = std::array<Part, kKinds>;
+  // What the file has of a section, however large its header claims that to be.
+  struct Section {
+    uint64_t offset = 0;
+    uint64_t size = 0;
+  };
 
   DwoPackage(std::unique_ptr<ElfFile> file, std::string path)
       : file_(std::move(file)), path_(std::move(path)) {}
   Status ReadIndex();
+  Section FindSection(std::string_view name) const;
   Status Damaged(std::string_view what) const;
   StatusOr<std::vector<uint8_t>> Read(const Parts& parts, Kind kind) const;
   std::string_view String(uint64_t offset) const;
@@ -58,8 +64,8 @@ class DwoPackage {
 
   std::unique_ptr<ElfFile> file_;
   std::string path_;
-  const ElfSection* strings_ = nullptr;
-  std::array<const ElfSection*, kKinds> sections_ = {};
+  Section strings_;
+  std::array<Section, kKinds> sections_;
   std::unordered_map<uint64_t, Parts> units_;
 };
 

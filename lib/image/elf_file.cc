@@ -9,8 +9,6 @@
 namespace hbbp {
 namespace {
 
-// The longest mangled names that compilers emit have some ten thousand characters.
-constexpr uint64_t kMaxNameSize = 64 * 1024;
 // Offsets in a string table have 32 bits, so no table that is in use is larger.
 constexpr uint64_t kMaxSectionBytes = 1ull << 32;
 

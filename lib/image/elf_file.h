@@ -64,6 +64,9 @@ class ElfFile {
   std::vector<ElfSection> sections_;
 };
 
+// The longest mangled names that compilers emit have some ten thousand characters.
+inline constexpr uint64_t kMaxNameSize = 64 * 1024;
+
 // The string at `offset`, cut where a table without end would make it longer than any name is.
 std::string_view StringAt(std::span<const uint8_t> table, uint64_t offset);
 

@@ -53,6 +53,16 @@ void LineMemory::Drop(const void* thing) {
   if (known != known_.end()) Remove(known->second, &removed);
 }
 
+void LineMemory::Hold(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  kept_.bytes += bytes;
+}
+
+void LineMemory::Release(uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  kept_.bytes -= bytes;
+}
+
 LineCost LineMemory::kept() const {
   std::lock_guard lock(mutex_);
   return kept_;

@@ -30,6 +30,10 @@ class LineMemory {
   // far as the limits want it. What was used last is kept at any cost.
   void Use(const std::shared_ptr<const void>& thing, LineCost cost);
   void Drop(const void* thing);
+  // Of memory that cannot be dropped. The other things have so much less room, from the next use
+  // on.
+  void Hold(uint64_t bytes);
+  void Release(uint64_t bytes);
   // Was this the last that was used, so that using it again would change nothing?
   bool IsLast(const void* thing) const { return last_.load(std::memory_order_relaxed) == thing; }
 

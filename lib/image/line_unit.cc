@@ -3,17 +3,22 @@
 #include <dwarf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <set>
 #include <unordered_map>
 #include <utility>
+
+#include "image/elf_file.h"
 
 namespace hbbp {
 namespace {
 
 // Deeper than compilers nest; what lies deeper is left out.
 constexpr size_t kMaxDepth = 512;
-constexpr size_t kMaxRangesOfUnit = 4u << 20;
+constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
+// Of the names of a unit, or of its files: strings may overlap, so that the file bounds nothing.
+constexpr size_t kMaxStringBytes = 128u << 20;
 
 // A string of libdw, by its address: each file and each name comes many times.
 class StringTable {
@@ -22,20 +27,29 @@ class StringTable {
 
   uint32_t IndexOf(const char* string) {
     const auto [known, is_new] = indices_.emplace(string, static_cast<uint32_t>(strings_->size()));
-    if (is_new) strings_->push_back(WithFolder(string == nullptr ? "" : string));
+    if (is_new) strings_->push_back(Copy(string == nullptr ? "" : string));
     return known->second;
   }
 
   // What is no absolute path is one below `folder`.
-  void SetFolder(std::string folder) { folder_ = std::move(folder) + "/"; }
+  void SetFolder(const char* folder) { folder_ = Cut(folder) + "/"; }
 
  private:
-  std::string WithFolder(const char* string) const {
-    return string[0] == '/' ? std::string(string) : folder_ + string;
+  static std::string Cut(const char* string) {
+    return std::string(string, ::strnlen(string, kMaxNameSize));
+  }
+
+  // Empty when there is no room any more.
+  std::string Copy(const char* string) {
+    if (bytes_left_ == 0) return {};
+    std::string text = string[0] == '/' ? Cut(string) : folder_ + Cut(string);
+    bytes_left_ -= std::min(bytes_left_, text.size());
+    return text;
   }
 
   std::vector<std::string>* strings_;
   std::string folder_;
+  size_t bytes_left_ = kMaxStringBytes;
   std::unordered_map<const char*, uint32_t> indices_;
 };
 
@@ -206,8 +220,7 @@ class Reader {
   }
 
   void AddScope(Dwarf_Die* die, uint32_t parent, uint32_t* scope, uint32_t* depth) {
-    const std::vector<AddressRange> ranges =
-        RangesOf(libdw_, die, kMaxRangesOfUnit - ranges_.size());
+    const std::vector<AddressRange> ranges = RangesOf(libdw_, die, &ranges_left_);
     if (ranges.empty()) return;
     LineScope added;
     added.parent = parent;
@@ -256,6 +269,7 @@ class Reader {
   Dwarf_Files* source_files_ = nullptr;
   size_t source_file_count_ = 0;
   std::vector<ScopeRange> ranges_;
+  RangeBudget ranges_left_ = kRangesOfUnit;
 };
 
 // The last element whose address is not above `address`; null if there is none.
@@ -298,15 +312,18 @@ size_t LineUnit::MemoryBytes() const {
   return bytes;
 }
 
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t most) {
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget) {
   std::vector<AddressRange> ranges;
   Dwarf_Addr base = 0, start = 0, end = 0;
   ptrdiff_t position = 0;
-  while (ranges.size() < most &&
+  while (budget->kept != 0 && budget->read != 0 &&
          (position = libdw.ranges_(die, position, &base, &start, &end)) > 0) {
+    --budget->read;
     // Linkers give dropped functions the address 0, 1 or the highest ones.
     constexpr uint64_t kHighestStart = UINT64_MAX - 2;
-    if (start > 1 && start < end && start < kHighestStart) ranges.push_back({{start}, {end}});
+    if (start <= 1 || start >= end || start >= kHighestStart) continue;
+    ranges.push_back({{start}, {end}});
+    --budget->kept;
   }
   return ranges;
 }

@@ -71,9 +71,14 @@ LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions,
 // Its rows and files only.
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit);
 
-// The first ranges of code of a DIE, `most` at most, without those that linkers leave behind of
-// functions that they dropped.
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, size_t most);
+// How many ranges may yet be taken. DIEs may share one list, but compilers let none do.
+struct RangeBudget {
+  size_t kept = 0;
+  size_t read = 0;  // with those that linkers leave behind of functions that they dropped
+};
+
+// The ranges of code of a DIE, as far as `budget` allows, without those of dropped functions.
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget);
 
 }  // namespace hbbp
 

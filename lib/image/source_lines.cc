@@ -13,17 +13,11 @@
 #include "image/libdw.h"
 #include "image/line_unit.h"
 #include "image/split_units.h"
+#include "image/unit_index.h"
 #include "image/unpacked_debug.h"
 
 namespace hbbp {
 namespace {
-
-// Code that one unit has, as the unit says itself.
-struct UnitRange {
-  AddressRange range;
-  ModuleAddress furthest_end;  // of this range and all before it
-  uint32_t unit = 0;
-};
 
 // What a file was when it was opened. libdw reads it through a mapping, and a page that a
 // truncated file does not have any more raises SIGBUS.
@@ -48,6 +42,17 @@ class FileIdentity {
 // libdw's own estimate of a row and what hangs on it.
 constexpr uint64_t kLibdwBytesPerRow = 64;
 constexpr uint64_t kLibdwBytesPerScope = 64;
+
+// Of the code of units. A range takes 32 bytes of the index at most, and some hundred while that is
+// made: all of it within the limit, and most of the limit left for what is decoded later. Tiny
+// functions (clang -gmlt -ffunction-sections, compressed) have seven bytes of file for each.
+RangeBudget RangesOfModule(uint64_t file_bytes, uint64_t memory_limit) {
+  constexpr size_t kAlways = 1 << 16;
+  constexpr uint64_t kFileBytesPerRange = 4, kMemoryPerRange = 128, kReadPerFileByte = 2;
+  return {std::max<size_t>(
+              kAlways, std::min(file_bytes / kFileBytesPerRange, memory_limit / kMemoryPerRange)),
+          file_bytes * kReadPerFileByte};
+}
 
 // What libdw has open. What it decoded, and the files of split units, it keeps until it is closed.
 struct OpenDwarf {
@@ -99,6 +104,7 @@ struct SourceLines::State {
   ~State() {
     memory->Drop(open.lock().get());
     for (const std::weak_ptr<KeptUnit>& unit : units) memory->Drop(unit.lock().get());
+    memory->Release(index.MemoryBytes());
   }
 
   StatusOr<std::shared_ptr<OpenDwarf>> Opened() {
@@ -107,7 +113,7 @@ struct SourceLines::State {
     if (known != nullptr) memory->Drop(known.get());
     known.reset();
     auto opened = std::make_unique<OpenDwarf>(libdw);
-    opened->dwarf = libdw.begin_(unpacked.valid() ? unpacked.get() : file.fd.get(), DWARF_C_READ);
+    opened->dwarf = libdw.begin_(LibdwFd(), DWARF_C_READ);
     if (opened->dwarf == nullptr) {
       return MakeStatus(StatusCode::kBadFormat,
                         "%s: DWARF cannot be read (libdw: %s); build or "
@@ -124,6 +130,7 @@ struct SourceLines::State {
   }
 
   void LookForCancel() const { CancelCheck(options.search.cancel).Look(); }
+  int LibdwFd() const { return unpacked.valid() ? unpacked.get() : file.fd.get(); }
 
   void Progress(uint64_t done) const {
     if (!options.progress) return;
@@ -147,7 +154,6 @@ struct SourceLines::State {
   }
 
   Status Index();
-  std::shared_ptr<KeptUnit> UnitAt(ModuleAddress address, AddressRange* range);
   std::shared_ptr<KeptUnit> Unit(uint32_t number);
   StatusOr<LineUnit> Decode(uint32_t number);
   // `known` is where the answer is kept.
@@ -170,7 +176,7 @@ struct SourceLines::State {
   UniqueFd unpacked;
   uint64_t unpacked_bytes = 0;
   std::weak_ptr<OpenDwarf> open;
-  std::vector<UnitRange> index;      // by start
+  UnitIndex index;
   std::vector<Dwarf_Off> unit_dies;  // offsets
   std::vector<std::weak_ptr<KeptUnit>> units;
   uint64_t units_decoded = 0;
@@ -180,9 +186,8 @@ struct SourceLines::State {
 Status SourceLines::State::Index() {
   HBBP_ASSIGN_OR_RETURN(const std::shared_ptr<OpenDwarf> opened, Opened());
   constexpr size_t kUnitsPerReport = 64;
-  // Compressed sections have less than a byte for one.
-  constexpr size_t kMostRangesPerByte = 2;
-  const size_t most_ranges = identity.bytes() * kMostRangesPerByte;
+  RangeBudget budget = RangesOfModule(identity.bytes(), memory->limit().bytes);
+  std::vector<UnitRange> ranges;
   Dwarf_CU* unit = nullptr;
   Dwarf_Die die;
   Dwarf_Half version = 0;
@@ -197,10 +202,8 @@ Status SourceLines::State::Index() {
     const auto number = static_cast<uint32_t>(unit_dies.size());
     unit_dies.push_back(offset);
     last = offset;
-    // Several units may name one list of ranges, but compilers let none do.
-    const size_t left = most_ranges - std::min(most_ranges, index.size());
-    for (const AddressRange& range : RangesOf(libdw, &die, left)) {
-      index.push_back({range, {}, number});
+    for (const AddressRange& range : RangesOf(libdw, &die, &budget)) {
+      ranges.push_back({range, number});
     }
     if (number % kUnitsPerReport == 0) Progress(offset);
   }
@@ -210,39 +213,20 @@ Status SourceLines::State::Index() {
                           "); what follows has no lines; build or install it again"));
   }
   Progress(file.info_bytes);
-  std::sort(index.begin(), index.end(), [](const UnitRange& a, const UnitRange& b) {
-    return std::pair(a.range.start, a.unit) < std::pair(b.range.start, b.unit);
-  });
-  ModuleAddress furthest{0};
-  for (UnitRange& entry : index) {
-    furthest = std::max(furthest, entry.range.end);
-    entry.furthest_end = furthest;
+  if (budget.kept == 0 || budget.read == 0) {
+    Complain(absl::StrCat(file.path,
+                          ": has more ranges of code in .debug_info than its size and the "
+                          "limit of memory allow; what comes after ",
+                          ranges.size(), " has no lines; build or install it again"));
   }
-  if (index.empty() && result < 0) {
+  if (ranges.empty() && result < 0) {
     return Status(StatusCode::kBadFormat, problem);
   }
+  index = UnitIndex(std::move(ranges));
+  memory->Hold(index.MemoryBytes());
   units.resize(unit_dies.size());
   memory->Use(opened, opened->cost);
   return OkStatus();
-}
-
-// Narrows `range` to the gap between units where there is none.
-std::shared_ptr<KeptUnit> SourceLines::State::UnitAt(ModuleAddress address, AddressRange* range) {
-  const auto next = std::upper_bound(
-      index.begin(), index.end(), address,
-      [](ModuleAddress wanted, const UnitRange& entry) { return wanted < entry.range.start; });
-  if (next != index.end()) range->end = std::min(range->end, next->range.start);
-  for (auto entry = next; entry != index.begin();) {
-    --entry;
-    if (entry->range.Contains(address)) {
-      range->start = std::max(range->start, entry->range.start);
-      range->end = std::min(range->end, entry->range.end);
-      return Unit(entry->unit);
-    }
-    range->start = std::max(range->start, entry->range.end);
-    if (entry->furthest_end <= address) break;
-  }
-  return nullptr;
 }
 
 std::shared_ptr<KeptUnit> SourceLines::State::Unit(uint32_t number) {
@@ -273,7 +257,7 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
                       libdw.Error());
   }
   std::string missing;
-  std::optional<SplitUnit> split = split_units.Find(&die, &missing);
+  std::optional<SplitUnit> split = split_units.Find(&die, LibdwFd(), &missing);
   if (!missing.empty()) Complain(std::move(missing));
   if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
   Dwarf_Die* const functions = split ? &split->die : &die;
@@ -318,8 +302,9 @@ SourcePlace SourceLines::FindInFile(ModuleAddress address) const {
   std::lock_guard lock(state_->mutex);
   SourcePlace place;
   place.range = {{0}, {UINT64_MAX}};
-  const std::shared_ptr<KeptUnit> kept = state_->UnitAt(address, &place.range);
-  if (kept == nullptr) return place;
+  const uint32_t number = state_->index.Find(address, &place.range);
+  if (number == kNoUnit) return place;
+  const std::shared_ptr<KeptUnit> kept = state_->Unit(number);
   const LineUnit& unit = kept->unit;
   const LineRow* row = unit.FindRow(address, &place.range);
   uint32_t scope = unit.FindScope(address, &place.range);

@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "image/file_bytes.h"
 #include "image/unpacked_debug.h"
 
@@ -18,9 +20,26 @@ namespace {
 // Of the addresses or ranges of a unit, where the file does not tell how many there are.
 constexpr uint64_t kMostBytes = 1 << 20;
 
+// What a unit in a package needs of the program.
+constexpr const char* kAddresses = ".debug_addr";
+constexpr const char* kRanges = ".debug_ranges";
+
+bool Exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0;
+}
+
 bool IsRegularFile(const std::string& path) {
   struct stat status;
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// What libdw takes for the path of what it reads; empty if that has no name any more.
+std::string PathOf(int fd) {
+  const std::string link = absl::StrCat("/proc/self/fd/", fd);
+  const std::unique_ptr<char, decltype(&std::free)> path(::realpath(link.c_str(), nullptr),
+                                                         &std::free);
+  return path == nullptr ? std::string() : std::string(path.get());
 }
 
 }  // namespace
@@ -48,48 +67,83 @@ std::optional<uint64_t> SplitUnits::NumberOf(Dwarf_Die* unit,
   return std::nullopt;
 }
 
-std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::string& name) const {
+std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::string& name,
+                                                const std::string& path) const {
   if (name.front() == '/') return {name};
-  return {absl::StrCat(file_.path.substr(0, file_.path.rfind('/') + 1), name),
-          absl::StrCat(TextOf(unit, {DW_AT_comp_dir}), "/", name)};
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::string compiled_in = TextOf(unit, {DW_AT_comp_dir});
+  std::vector<std::string> candidates;
+  if (!folder.empty()) candidates.push_back(absl::StrCat(folder, name));
+  if (compiled_in.starts_with('/')) {
+    candidates.push_back(absl::StrCat(compiled_in, "/", name));
+  } else if (!folder.empty() && !compiled_in.empty()) {
+    candidates.push_back(absl::StrCat(folder, compiled_in, "/", name));
+  }
+  return candidates;
 }
 
-std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, std::string* problem) {
+std::optional<SplitUnit> SplitUnits::FindInFile(Dwarf_Die* unit,
+                                                const std::vector<std::string>& candidates,
+                                                const std::string& own_package,
+                                                std::string* problem) const {
+  std::vector<std::string> present;
+  for (const std::string& path : candidates) {
+    if (Exists(path)) present.push_back(path);
+  }
+  if (present.empty()) return std::nullopt;
+  std::vector<std::string> opened = present;
+  if (Exists(own_package)) opened.push_back(own_package);
+  // libdw would wait for a FIFO, whichever of them it is.
+  const auto odd = std::ranges::find_if_not(opened, IsRegularFile);
+  if (odd != opened.end()) {
+    *problem = *odd + ": not a regular file; remove it";
+    return std::nullopt;
+  }
+  SplitUnit split;
+  if (libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, &split.die, nullptr, nullptr, nullptr) ==
+          0 &&
+      split.die.addr != nullptr) {
+    return split;
+  }
+  *problem = absl::StrCat(absl::StrJoin(present, ", "), ": has no unit of ", file_.path,
+                          "; it is of another build, or damaged; build the program again");
+  return std::nullopt;
+}
+
+std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd, std::string* problem) {
   const std::string name = TextOf(unit, {DW_AT_dwo_name, DW_AT_GNU_dwo_name});
   if (name.empty()) return std::nullopt;
-  const std::vector<std::string> candidates = Candidates(unit, name);
-  uint8_t type = 0;
-  uint64_t id = 0;
-  // libdw would wait for a FIFO of that name.
-  if (std::ranges::any_of(candidates, IsRegularFile)) {
-    SplitUnit split;
-    if (libdw_.cu_info_(unit->cu, nullptr, &type, nullptr, &split.die, &id, nullptr, nullptr) !=
-            0 ||
-        split.die.addr == nullptr) {
-      *problem = absl::StrCat(candidates.back(), ": has no unit of ", file_.path,
-                              "; it is of another build, or damaged");
-      return std::nullopt;
-    }
+  const std::string path = PathOf(libdw_fd);
+  const std::vector<std::string> candidates = Candidates(unit, name, path);
+  if (std::optional<SplitUnit> split = FindInFile(unit, candidates, path + ".dwp", problem)) {
     return split;
   }
   OpenPackage();
   if (package_ == nullptr && package_status_.ok()) {
+    if (!problem->empty()) {
+      absl::StrAppend(problem, "; there is no ", module_, ".dwp either");
+      return std::nullopt;
+    }
     *problem = absl::StrCat(
         file_.path,
         ": the split debug information of a unit is missing, so that its functions and inlining "
         "are not known; there is no ",
-        candidates.back(), " and no ", module_,
+        candidates.empty() ? name : candidates.back(), " and no ", module_,
         ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)");
     return std::nullopt;
   }
   Status status = package_status_;
+  uint64_t id = 0;
   if (status.ok() &&
-      libdw_.cu_info_(unit->cu, nullptr, &type, nullptr, nullptr, &id, nullptr, nullptr) == 0) {
+      libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) == 0) {
     StatusOr<SplitUnit> found = FindInPackage(unit, id);
-    if (found.ok()) return *std::move(found);
+    if (found.ok()) {
+      problem->clear();
+      return *std::move(found);
+    }
     status = found.status();
   }
-  *problem = status.message();
+  *problem = problem->empty() ? status.message() : absl::StrCat(*problem, "; ", status.message());
   return std::nullopt;
 }
 
@@ -112,10 +166,13 @@ Status SplitUnits::ReadSections() {
     HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
                           FileBytes::FromFd(std::move(fd), file_.path));
     HBBP_ASSIGN_OR_RETURN(sections_, ElfFile::Create(std::move(bytes), file_.path, ElfKind::kAny));
-    const ElfSection* const addresses = sections_->FindSection(".debug_addr");
-    if (addresses == nullptr || (addresses->header.sh_flags & SHF_COMPRESSED) == 0) {
-      return OkStatus();
-    }
+    // Linkers compress each section that becomes smaller by it.
+    const bool is_packed = std::ranges::any_of(
+        std::initializer_list<const char*>{kAddresses, kRanges}, [&](const char* name) {
+          const ElfSection* const section = sections_->FindSection(name);
+          return section != nullptr && (section->header.sh_flags & SHF_COMPRESSED) != 0;
+        });
+    if (!is_packed) return OkStatus();
     HBBP_ASSIGN_OR_RETURN(
         fd, UnpackDebugSections(file_.fd.get(), file_.path,
                                 [this](uint64_t, uint64_t) { CancelCheck(cancel_).Look(); }));
@@ -150,10 +207,9 @@ StatusOr<SplitUnit> SplitUnits::FindInPackage(Dwarf_Die* unit, uint64_t id) {
   if (libdw_.lowpc_(unit, &low_pc) == 0) skeleton.low_pc = low_pc;
   const std::optional<uint64_t> base = NumberOf(unit, {DW_AT_addr_base});
   const std::optional<uint64_t> base4 = NumberOf(unit, {DW_AT_GNU_addr_base});
-  skeleton.addresses = Slice(".debug_addr", base.value_or(base4.value_or(0)), base.has_value());
+  skeleton.addresses = Slice(kAddresses, base.value_or(base4.value_or(0)), base.has_value());
   if (!base) {
-    skeleton.ranges =
-        Slice(".debug_ranges", NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
+    skeleton.ranges = Slice(kRanges, NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
   }
   SplitUnit split;
   HBBP_ASSIGN_OR_RETURN(split.fd, package_->CutOut(skeleton));

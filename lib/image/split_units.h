@@ -36,16 +36,22 @@ class SplitUnits {
              const CancelFlag* cancel)
       : libdw_(libdw), file_(file), module_(std::move(module)), cancel_(cancel) {}
 
-  // Nothing if the unit is not split, or what it was split from is missing or damaged: then
-  // `problem` says so.
-  std::optional<SplitUnit> Find(Dwarf_Die* unit, std::string* problem);
+  // `libdw_fd` is what libdw reads `unit` from. Nothing if the unit is not split, or what it was
+  // split from is missing or damaged: then `problem` says so.
+  std::optional<SplitUnit> Find(Dwarf_Die* unit, int libdw_fd, std::string* problem);
 
  private:
   std::string TextOf(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const;
   std::optional<uint64_t> NumberOf(Dwarf_Die* unit,
                                    std::initializer_list<unsigned int> names) const;
-  // The path that the compiler gave is the last.
-  std::vector<std::string> Candidates(Dwarf_Die* unit, const std::string& name) const;
+  // The files that libdw opens for a unit of `path`, in order: beside that, and where the compiler
+  // put it.
+  std::vector<std::string> Candidates(Dwarf_Die* unit, const std::string& name,
+                                      const std::string& path) const;
+  // Nothing if no candidate is of this unit; `problem` says what is wrong with those that are
+  // there. `own_package` is what libdw 0.191 and later open before them.
+  std::optional<SplitUnit> FindInFile(Dwarf_Die* unit, const std::vector<std::string>& candidates,
+                                      const std::string& own_package, std::string* problem) const;
   void OpenPackage();
   Status ReadSections();
   StatusOr<SplitUnit> FindInPackage(Dwarf_Die* unit, uint64_t id);
@@ -58,7 +64,7 @@ class SplitUnits {
   bool was_opened_ = false;
   Status package_status_;
   std::unique_ptr<DwoPackage> package_;  // null: there is none
-  std::unique_ptr<ElfFile> sections_;    // of file_, none of them compressed
+  std::unique_ptr<ElfFile> sections_;    // of file_; those that are used are not compressed
 };
 
 }  // namespace hbbp

@@ -42,6 +42,19 @@ TEST_CASE("What was used last is kept at any cost, and until its user is done", 
   CHECK(memory.kept().bytes == 51);
 }
 
+TEST_CASE("What is held leaves less room for the rest", "[line_memory]") {
+  LineMemory memory(100);
+  const auto first = Make(&memory, {40, 0});
+  memory.Hold(50);
+  CHECK(memory.kept().bytes == 90);
+  const auto second = Make(&memory, {30, 0});
+  CHECK(first.expired());
+  CHECK(!second.expired());
+  CHECK(memory.kept().bytes == 80);
+  memory.Release(50);
+  CHECK(memory.kept().bytes == 30);
+}
+
 TEST_CASE("A cost may change", "[line_memory]") {
   LineMemory memory(100);
   const auto grows = Make(&memory, {10, 1}), other = Make(&memory, {60, 0});

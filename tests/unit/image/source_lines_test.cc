@@ -18,206 +18,28 @@
 #include "image/elf_image.h"
 #include "image/libdw.h"
 #include "support/catch.h"
+#include "unit/image/source_places.h"
 #include "unit/image/test_programs.h"
 
 namespace hbbp {
 namespace {
 
-using test::Compile;
+using test::Agreement;
+using test::Ask;
+using test::BuildProgram;
+using test::Compare;
+using test::ExpectAs;
+using test::Found;
+using test::kAddr2line;
+using test::kLlvmSymbolizer;
+using test::Module;
+using test::OpenLines;
+using test::OpenModule;
 using test::RunCommand;
+using test::SomeAddresses;
 using test::TemporaryDirectory;
-
-constexpr std::string_view kNested = R"(
-#include <cstdio>
-static inline int Innermost(int value) {
-  return value * 7 + 3;
-}
-static inline int Middle(int value) {
-  int sum = 0;
-  for (int i = 0; i < value; ++i)
-    sum += Innermost(i ^ sum);
-  return sum;
-}
-[[gnu::noinline]] int Outer(int value) {
-  int sum = Middle(value);
-  if (sum & 1)
-    sum -= Middle(value + 3);
-  return sum;
-}
-namespace shapes {
-template <typename T>
-struct Box {
-  T value;
-  [[gnu::noinline]] T Get(int by) const { return value * by + Innermost(by); }
-};
-}
-int main(int argc, char** argv) {
-  (void)argv;
-  shapes::Box<long> box{argc};
-  std::printf("%d %ld\n", Outer(argc), box.Get(argc));
-}
-)";
-
-struct Place {
-  std::string function;
-  std::string file;
-  uint64_t line = 0;
-};
-using Places = std::vector<std::vector<Place>>;
-
-struct Module {
-  std::unique_ptr<ElfImage> image;
-  UniqueFd fd;
-  DebugTarget target;
-};
-
-Module OpenModule(const std::string& path) {
-  Module module;
-  StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(path, {.debug_root = ""});
-  REQUIRE(image.ok());
-  module.image = *std::move(image);
-  module.fd = UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  module.target = {path, module.fd.get(), module.image->build_id()};
-  return module;
-}
-
-StatusOr<std::unique_ptr<SourceLines>> OpenLines(const std::string& path,
-                                                 const std::string& debug_root = "") {
-  const Module module = OpenModule(path);
-  SourceOptions options;
-  options.search.debug_root = debug_root;
-  return SourceLines::Open(module.target, options);
-}
-
-// Every third byte of every function: rows of a line table may begin anywhere.
-std::vector<uint64_t> SomeAddresses(const std::string& path, size_t most) {
-  const Module module = OpenModule(path);
-  std::vector<uint64_t> addresses;
-  for (const AddressRange& function : module.image->AllFunctions()) {
-    for (uint64_t at = function.start.value; at < function.end.value; at += 3) {
-      addresses.push_back(at);
-    }
-  }
-  std::mt19937_64 random(1);
-  std::shuffle(addresses.begin(), addresses.end(), random);
-  if (addresses.size() > most) addresses.resize(most);
-  return addresses;
-}
-
-std::string Normal(const std::string& path) {
-  return std::filesystem::path(path).lexically_normal().string();
-}
-
-// `command` reads addresses on stdin and answers as addr2line -a -i -f does.
-std::optional<Places> Ask(const std::string& command, const std::vector<uint64_t>& addresses,
-                          const TemporaryDirectory& folder) {
-  std::ofstream input(folder.File("addresses"));
-  for (const uint64_t address : addresses) input << "0x" << std::hex << address << '\n';
-  input.close();
-  const auto lines = RunCommand(command + " < " + folder.File("addresses"));
-  if (!lines) return std::nullopt;
-  Places places;
-  bool is_function = true;
-  for (std::string line : *lines) {
-    if (line.empty()) continue;
-    if (line.starts_with("0x") && is_function) {
-      places.emplace_back();
-      continue;
-    }
-    if (is_function) {
-      places.back().push_back({line, "", 0});
-    } else {
-      line = line.substr(0, line.find(" (discriminator"));
-      const size_t colon = line.rfind(':');
-      places.back().back().file = Normal(line.substr(0, colon));
-      places.back().back().line = std::strtoull(line.c_str() + colon + 1, nullptr, 10);
-    }
-    is_function = !is_function;
-  }
-  return places;
-}
-
-std::string Text(const std::vector<Place>& places) {
-  std::string text;
-  for (const Place& place : places) {
-    text += place.function + "@" + place.file + ":" + std::to_string(place.line) + "; ";
-  }
-  return text;
-}
-
-// The outermost function is left out: where it has symbols of its own for parts (".cold") or an
-// alias, others take the symbol.
-std::vector<Place> Found(const SourceLines& lines, uint64_t address) {
-  std::vector<Place> places;
-  for (const SourceFrame& frame : lines.Find({address}).frames) {
-    places.push_back({std::string(frame.function), Normal(std::string(frame.file)), frame.line});
-  }
-  return places;
-}
-
-// What addr2line is not to be believed: it gives the innermost function the name of the symbol
-// around the address, and its line now and then the wrong file.
-enum class Trust { kLines, kAll };
-
-// How many of `addresses` are answered in the same way, of those whose line is known.
-struct Agreement {
-  size_t known = 0;
-  size_t same = 0;
-  size_t inlined = 0;
-  std::string first_difference;
-};
-
-Agreement Compare(const SourceLines& lines, const std::vector<uint64_t>& addresses,
-                  const Places& expected, Trust trust) {
-  Agreement agreement;
-  REQUIRE(expected.size() == addresses.size());
-  for (size_t i = 0; i < addresses.size(); ++i) {
-    std::vector<Place> found = Found(lines, addresses[i]);
-    std::vector<Place> wanted = expected[i];
-    const bool is_known = !wanted.empty() && wanted.front().line != 0;
-    if (!is_known && (found.empty() || found.front().line == 0)) continue;
-    ++agreement.known;
-    if (found.size() > 1) ++agreement.inlined;
-    for (auto* places : {&found, &wanted}) {
-      for (size_t j = 0; j < places->size(); ++j) {
-        if (trust == Trust::kLines || j + 1 == places->size()) (*places)[j].function.clear();
-        if (trust == Trust::kLines && j == 0) (*places)[j].file.clear();
-      }
-    }
-    if (Text(found) == Text(wanted)) {
-      ++agreement.same;
-    } else if (agreement.first_difference.empty()) {
-      char text[32];
-      std::snprintf(text, sizeof(text), "0x%lx", static_cast<unsigned long>(addresses[i]));
-      agreement.first_difference = std::string(text) + ": " + Text(found) + "but " + Text(wanted);
-    }
-  }
-  return agreement;
-}
-
-const std::string kAddr2line = "addr2line -a -i -f -e ";
-const std::string kLlvmSymbolizer =
-    "llvm-symbolizer-19 --addresses --inlines --no-demangle --output-style=GNU --obj=";
-
-void ExpectAs(const std::string& tool, const SourceLines& lines, const std::string& debug_file,
-              const std::string& module, const TemporaryDirectory& folder) {
-  const std::vector<uint64_t> addresses = SomeAddresses(module, 2000);
-  const auto expected = Ask(tool + debug_file, addresses, folder);
-  if (!expected) HBBP_SKIP("no " + tool);
-  const Agreement agreement =
-      Compare(lines, addresses, *expected, tool == kAddr2line ? Trust::kLines : Trust::kAll);
-  INFO(tool << agreement.first_difference);
-  CHECK(agreement.same == agreement.known);
-  CHECK(agreement.known > 30);
-  CHECK(agreement.inlined > 10);
-}
-
-bool Build(const TemporaryDirectory& folder, const std::string& compiler, const std::string& flags,
-           const std::string& output, std::string_view source = kNested) {
-  const std::string path = folder.File("nested.cc");
-  std::ofstream(path) << source;
-  return RunCommand(compiler + " " + flags + " " + path + " -o " + output).has_value();
-}
+using test::Text;
+using test::Trust;
 
 TEST_CASE("Lines and inlined functions are those that others find", "[source_lines]") {
   const TemporaryDirectory folder;
@@ -225,7 +47,7 @@ TEST_CASE("Lines and inlined functions are those that others find", "[source_lin
   const std::string flags =
       GENERATE("-O2 -gdwarf-4", "-O2 -gdwarf-5", "-O1 -gdwarf-5 -gz", "-O2 -gdwarf-5 -no-pie");
   const std::string program = folder.File("program");
-  if (!Build(folder, compiler, flags, program)) HBBP_SKIP("no " + compiler);
+  if (!BuildProgram(folder, compiler, flags, program)) HBBP_SKIP("no " + compiler);
   INFO(compiler + " " + flags);
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
@@ -239,7 +61,7 @@ TEST_CASE("Lines and inlined functions are those that others find", "[source_lin
 TEST_CASE("A place tells the chain of inlined functions and how far it holds", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
-  if (!Build(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   const Module module = OpenModule(program);
@@ -273,7 +95,7 @@ TEST_CASE("Separate debug files are found by build ID and by name", "[source_lin
   const std::string whole = folder.File("whole"), program = folder.File("program"),
                     debug = folder.File("program.debug");
   const bool has_build_id = GENERATE(true, false);
-  if (!Build(folder, "g++", has_build_id ? "-O2 -g" : "-O2 -g -Wl,--build-id=none", whole) ||
+  if (!BuildProgram(folder, "g++", has_build_id ? "-O2 -g" : "-O2 -g -Wl,--build-id=none", whole) ||
       !RunCommand("objcopy --only-keep-debug " + whole + " " + debug) ||
       !RunCommand("objcopy --strip-debug --add-gnu-debuglink=" + debug + " " + whole + " " +
                   program)) {
@@ -301,7 +123,8 @@ TEST_CASE("Separate debug files are found by build ID and by name", "[source_lin
   }
   SECTION("of another build") {
     const std::string other = folder.File("other");
-    REQUIRE(Build(folder, "g++", has_build_id ? "-O1 -g" : "-O1 -g -Wl,--build-id=none", other));
+    REQUIRE(
+        BuildProgram(folder, "g++", has_build_id ? "-O1 -g" : "-O1 -g -Wl,--build-id=none", other));
     REQUIRE(RunCommand("objcopy --only-keep-debug " + other + " " + debug));
     const auto lines = OpenLines(program, "/nonexistent");
     REQUIRE(!lines.ok());
@@ -331,8 +154,8 @@ TEST_CASE("What dwz shares between files is followed", "[source_lines]") {
   const std::string program = folder.File("program"), other = folder.File("other"),
                     whole = folder.File("whole"), shared = folder.File("shared.debug");
   const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");
-  if (!Build(folder, "g++", "-O2 " + version, program)) HBBP_SKIP("no g++");
-  REQUIRE(Build(folder, "g++", "-O1 " + version, other));
+  if (!BuildProgram(folder, "g++", "-O2 " + version, program)) HBBP_SKIP("no g++");
+  REQUIRE(BuildProgram(folder, "g++", "-O1 " + version, other));
   std::filesystem::copy_file(program, whole);
   if (!RunCommand("dwz -m " + shared + " " + program + " " + other) ||
       !std::filesystem::exists(shared)) {
@@ -350,154 +173,6 @@ TEST_CASE("What dwz shares between files is followed", "[source_lines]") {
   CHECK((*lines)->Problem().find("shared.debug") != std::string::npos);
   const Module module = OpenModule(program);
   CHECK(!(*lines)->Find(*module.image->AddressOfSymbol("main")).frames.empty());
-}
-
-TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
-  const std::string flags = GENERATE("-O2 -gdwarf-4 -gsplit-dwarf", "-O2 -gdwarf-5 -gsplit-dwarf");
-  const std::string source = folder.File("nested.cc"), object = folder.File("nested.o"),
-                    dwo = folder.File("nested.dwo");
-  std::ofstream(source) << kNested;
-  if (!RunCommand("g++ " + flags + " -c " + source + " -o " + object) ||
-      !RunCommand("g++ " + object + " -o " + program)) {
-    HBBP_SKIP("no g++");
-  }
-  INFO(flags);
-  REQUIRE(std::filesystem::exists(dwo));
-  const auto lines = OpenLines(program);
-  REQUIRE(lines.ok());
-  ExpectAs(kLlvmSymbolizer, **lines, program, program, folder);
-  CHECK((*lines)->Problem() == "");
-
-  std::filesystem::remove(dwo);
-  const bool is_fifo = GENERATE(false, true);
-  if (is_fifo) REQUIRE(::mkfifo(dwo.c_str(), 0600) == 0);
-  const auto without = OpenLines(program);
-  REQUIRE(without.ok());
-  const Module module = OpenModule(program);
-  const SourcePlace place = (*without)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
-  REQUIRE(!place.frames.empty());
-  CHECK(place.frames[0].line >= 3);
-  CHECK(place.frames[0].function.empty());
-  CHECK((*without)->Problem().find(dwo) != std::string::npos);
-  CHECK((*without)->Problem().find(program + ".dwp") != std::string::npos);
-}
-
-// Two units, whose .dwo files are in a package and gone.
-class PackagedProgram {
- public:
-  // False if there is no such compiler or packager.
-  bool Build(const std::string& compiler, const std::string& flags, const std::string& packager) {
-    std::ofstream(folder_.File("nested.cc")) << kNested;
-    std::ofstream(folder_.File("other.cc"))
-        << "static inline int Twice(int x) {\n  return x ^ (x << 1);\n}\n"
-           "int Other(int x) {\n  int y = Twice(x);\n  return y * Twice(y + 3);\n}\n";
-    for (const std::string unit : {"nested", "other"}) {
-      if (!RunCommand(compiler + " -O2 -gsplit-dwarf " + flags + " -c " + folder_.File(unit) +
-                      ".cc -o " + folder_.File(unit) + ".o")) {
-        return false;
-      }
-    }
-    if (!RunCommand(compiler + " " + flags + " " + folder_.File("nested.o") + " " +
-                    folder_.File("other.o") + " -o " + program())) {
-      return false;
-    }
-    addresses_ = SomeAddresses(program(), 5000);
-    by_dwo_ = Answers("");
-    if (!RunCommand(packager + " -e " + program() + " -o " + package())) return false;
-    RemoveUnits();
-    return true;
-  }
-  void RemoveUnits() const {
-    for (const std::string unit : {"nested", "other"}) {
-      std::filesystem::remove(folder_.File(unit + ".dwo"));
-    }
-  }
-
-  // Of all addresses, in order; `problem` is what the module has to say in the end.
-  std::vector<std::string> Answers(const std::string& problem) const {
-    const auto lines = OpenLines(program());
-    REQUIRE(lines.ok());
-    std::vector<std::string> answers;
-    for (const uint64_t address : addresses_) answers.push_back(Text(Found(**lines, address)));
-    if (problem.empty()) {
-      CHECK((*lines)->Problem() == "");
-    } else {
-      CHECK_THAT((*lines)->Problem(), Catch::Matchers::Contains(problem));
-    }
-    return answers;
-  }
-  std::string program() const { return folder_.File("program"); }
-  std::string package() const { return program() + ".dwp"; }
-  const std::vector<std::string>& by_dwo() const { return by_dwo_; }
-
- private:
-  TemporaryDirectory folder_;
-  std::vector<uint64_t> addresses_;
-  std::vector<std::string> by_dwo_;
-};
-
-TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[source_lines]") {
-  struct Way {
-    std::string compiler, flags, packager;
-  };
-  // llvm-dwp does not end on several units in DWARF 5 of gcc; binutils' dwp packs DWARF 4 only.
-  const auto [compiler, flags, packager] = GENERATE(
-      Way{"g++", "-gdwarf-4", "dwp"}, Way{"g++", "-gdwarf-4", "llvm-dwp-14"},
-      Way{"clang++-14", "-gdwarf-4", "llvm-dwp-14"}, Way{"clang++-14", "-gdwarf-5", "llvm-dwp-14"},
-      Way{"clang++-14", "-gdwarf-5 -ffunction-sections", "llvm-dwp-14"},
-      Way{"clang++-14", "-gdwarf-5 -Wl,--compress-debug-sections=zlib", "llvm-dwp-14"});
-  PackagedProgram packaged;
-  if (!packaged.Build(compiler, flags, packager)) HBBP_SKIP("no " + compiler + " or " + packager);
-  INFO(compiler + " " + flags + " " + packager);
-  const std::vector<std::string> found = packaged.Answers("");
-  REQUIRE(found.size() == packaged.by_dwo().size());
-  size_t inlined = 0, different = 0;
-  for (size_t i = 0; i < found.size(); ++i) {
-    if (found[i] != packaged.by_dwo()[i] && ++different == 1)
-      CHECK(found[i] == packaged.by_dwo()[i]);
-    inlined += found[i].find("Twice") != std::string::npos ||
-               found[i].find("Innermost") != std::string::npos;
-  }
-  CHECK(different == 0);
-  CHECK(inlined > 5);
-}
-
-TEST_CASE("A package that does not fit is told", "[source_lines]") {
-  PackagedProgram packaged;
-  const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");
-  if (!packaged.Build("clang++-14", version, "llvm-dwp-14")) HBBP_SKIP("no clang or llvm-dwp");
-  SECTION("of another build") {
-    const std::string package = packaged.package() + ".kept";
-    std::filesystem::rename(packaged.package(), package);
-    PackagedProgram other;
-    REQUIRE(other.Build("clang++-14", version + " -DOTHER -O1", "llvm-dwp-14"));
-    std::filesystem::copy_file(other.package(), packaged.package());
-    packaged.Answers("is of another build");
-  }
-  SECTION("no package") {
-    std::ofstream(packaged.package()) << "something else";
-    packaged.Answers(packaged.package());
-  }
-  SECTION("missing") {
-    std::filesystem::remove(packaged.package());
-    packaged.Answers("make a package of them");
-  }
-  SECTION("damaged") {
-    const std::vector<uint8_t> bytes = test::ReadAll(packaged.package());
-    std::mt19937 random(11);
-    const std::vector<uint64_t> addresses = SomeAddresses(packaged.program(), 200);
-    for (int round = 0; round < 300; ++round) {
-      std::vector<uint8_t> copy = bytes;
-      for (int i = 0; i < 6; ++i) copy[random() % copy.size()] = static_cast<uint8_t>(random());
-      std::ofstream(packaged.package(), std::ios::binary)
-          .write(reinterpret_cast<const char*>(copy.data()), static_cast<long>(copy.size()));
-      const auto damaged = OpenLines(packaged.program());
-      REQUIRE(damaged.ok());
-      for (const uint64_t address : addresses) (*damaged)->Find({address});
-    }
-  }
 }
 
 TEST_CASE("Rust programs have lines and names", "[source_lines]") {
@@ -715,7 +390,7 @@ TEST_CASE("Threads may ask at once", "[source_lines]") {
 TEST_CASE("Progress goes up to the size of .debug_info", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
-  if (!Build(folder, "g++", "-O2 -g -gz", program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(folder, "g++", "-O2 -g -gz", program)) HBBP_SKIP("no g++");
   const Module module = OpenModule(program);
   uint64_t last = 0, whole = 0;
   SourceOptions options;
@@ -788,10 +463,11 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
   const TemporaryDirectory folder;
   const std::string small = folder.File("small"), large = folder.File("large");
   std::ofstream(folder.File("large.s")) << kLargeUnit;
-  if (!Build(folder, "g++", "-O2 -gdwarf-5", small) ||
-      !Build(folder, "g++",
-             "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + folder.File("large.s"),
-             large)) {
+  if (!BuildProgram(folder, "g++", "-O2 -gdwarf-5", small) ||
+      !BuildProgram(
+          folder, "g++",
+          "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + folder.File("large.s"),
+          large)) {
     HBBP_SKIP("no g++");
   }
   REQUIRE(std::filesystem::file_size(large) < 0x2100000);
@@ -863,7 +539,7 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
 TEST_CASE("A file that changes while it is read is noticed", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
-  if (!Build(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   const Module module = OpenModule(program);
@@ -876,7 +552,7 @@ TEST_CASE("A file that changes while it is read is noticed", "[source_lines]") {
 TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program"), damaged = folder.File("damaged");
-  if (!Build(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const std::vector<uint64_t> addresses = SomeAddresses(program, 200);
   const std::vector<uint8_t> bytes = test::ReadAll(program);
   const auto headers = RunCommand("readelf -SW " + program);
@@ -909,10 +585,127 @@ TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[source_lines]") {
   CHECK(damaged_sections >= 5);
 }
 
+// Units that share one list: a wide range, and many within it. `start` of the many tells whether
+// they are of code that a linker dropped.
+std::string UnitsOfOneList(int units, int ranges, const std::string& start) {
+  return ".section .debug_abbrev, \"\", @progbits\n"
+         "1: .byte 1, 0x11, 0, 0x11, 1, 0x55, 0x17, 0, 0, 0\n"
+         ".section .debug_info, \"\", @progbits\n"
+         ".rept " +
+         std::to_string(units) +
+         "\n"
+         ".long 20\n.value 4\n.long 1b\n.byte 8, 1\n.quad 0\n.long 2f\n"
+         ".endr\n"
+         ".section .debug_ranges, \"\", @progbits\n"
+         "2: .quad 0x10, 0x40000000\n"
+         ".set i, 0\n"
+         ".rept " +
+         std::to_string(ranges) +
+         "\n"
+         ".quad " +
+         start + ", " + start +
+         " + 1\n.set i, i + 1\n"
+         ".endr\n"
+         ".quad 0, 0\n"
+         ".section .note.GNU-stack, \"\", @progbits\n";
+}
+
+TEST_CASE("Units that share one list of ranges take no more than their file allows",
+          "[source_lines]") {
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program"), units = folder.File("units.s");
+  const std::string start = GENERATE("0x100000 + 16 * i", "1");
+  std::ofstream(units) << UnitsOfOneList(10000, 20000, start);
+  if (!BuildProgram(folder, "g++", "-O2 -Wa,--nocompress-debug-sections " + units, program)) {
+    HBBP_SKIP("no g++");
+  }
+  const uint64_t file_bytes = std::filesystem::file_size(program);
+  const auto memory = std::make_shared<LineMemory>(256 << 20);
+  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  REQUIRE(lines.ok());
+  CHECK_THAT((*lines)->Problem(), Catch::Matchers::StartsWith(program + ": has more ranges"));
+  CHECK(memory->kept().bytes < 4 * file_bytes);
+  CHECK((*lines)->Find({0x100000}).range.end.value <= 0x40000000);
+}
+
+// A unit with a function at each address from 0x10000 on, whose name begins a byte after the last.
+std::string FunctionsOfOneString(int functions, int string_bytes) {
+  return R"(
+  .section .debug_abbrev, "", @progbits
+1: .byte 1, 0x11, 1, 0x11, 1, 0x12, 0x07, 0, 0
+  .byte 2, 0x2e, 0, 0x03, 0x0e, 0x11, 0x01, 0x12, 0x0b, 0, 0, 0
+  .section .debug_info, "", @progbits
+  .long 3f - 2f
+2: .value 4
+  .long 1b
+  .byte 8, 1
+  .quad 0x10000, 0x1000000
+  .set i, 0
+  .rept )" +
+         std::to_string(functions) +
+         R"(
+  .byte 2
+  .long i
+  .quad 0x10000 + i
+  .byte 1
+  .set i, i + 1
+  .endr
+  .byte 0
+3:
+  .section .debug_str, "", @progbits
+  .fill )" +
+         std::to_string(string_bytes) +
+         R"(, 1, 'A'
+  .byte 0
+  .section .note.GNU-stack, "", @progbits
+)";
+}
+
+TEST_CASE("Names that overlap are bounded", "[source_lines]") {
+  constexpr int kFunctions = 4000, kStringBytes = 200000;
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program"), functions = folder.File("functions.s");
+  std::ofstream(functions) << FunctionsOfOneString(kFunctions, kStringBytes);
+  if (!BuildProgram(folder, "g++", "-O2 " + functions, program)) HBBP_SKIP("no g++");
+  const auto memory = std::make_shared<LineMemory>(256 << 20);
+  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  REQUIRE(lines.ok());
+  const SourcePlace first = (*lines)->Find({0x10000});
+  REQUIRE(first.frames.size() == 1);
+  CHECK(first.frames[0].function == std::string(1 << 16, 'A'));
+  const SourcePlace last = (*lines)->Find({0x10000 + kFunctions - 1});
+  REQUIRE(last.frames.size() == 1);
+  CHECK(last.frames[0].function == "");
+  CHECK(memory->kept().bytes < 150 << 20);
+}
+
+TEST_CASE("An inline function has the lines of the unit whose copy was linked", "[source_lines]") {
+  const TemporaryDirectory folder;
+  const std::string program = folder.File("program");
+  const std::string inlined = "[[gnu::noinline]] inline int Shared(int x) { return x * 7; }\n";
+  std::ofstream(folder.File("first.cc"))
+      << inlined << "int First(int x) { return Shared(x) + 1; }\n"
+      << "int main(int argc, char**) { return First(argc); }\n";
+  std::ofstream(folder.File("second.cc"))
+      << "\n\n\n"
+      << inlined << "int Second(int x) { return Shared(x) + 2; }\n";
+  if (!RunCommand("g++ -O1 -g " + folder.File("first.cc") + " " + folder.File("second.cc") +
+                  " -o " + program)) {
+    HBBP_SKIP("no g++");
+  }
+  const auto lines = OpenLines(program);
+  REQUIRE(lines.ok());
+  const Module module = OpenModule(program);
+  const SourcePlace place = (*lines)->Find(*module.image->AddressOfSymbol("_Z6Sharedi"));
+  REQUIRE(place.frames.size() == 1);
+  CHECK(place.frames[0].file == folder.File("first.cc"));
+  CHECK(place.frames[0].line == 1);
+}
+
 TEST_CASE("What has no debug information says so", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program");
-  if (!Build(folder, "g++", "-O2", program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(folder, "g++", "-O2", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(!lines.ok());
   CHECK(lines.status().code() == StatusCode::kNotFound);
@@ -922,7 +715,7 @@ TEST_CASE("What has no debug information says so", "[source_lines]") {
 TEST_CASE("Servers are asked only if that is allowed", "[source_lines]") {
   const TemporaryDirectory folder;
   const std::string program = folder.File("program"), whole = folder.File("whole");
-  if (!Build(folder, "g++", "-O2 -g", whole) ||
+  if (!BuildProgram(folder, "g++", "-O2 -g", whole) ||
       !RunCommand("objcopy --strip-debug " + whole + " " + program)) {
     HBBP_SKIP("no g++ or objcopy");
   }

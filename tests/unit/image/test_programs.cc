@@ -1,13 +1,52 @@
 #include "unit/image/test_programs.h"
 
+#include <elf.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 namespace hbbp::test {
+namespace {
+
+// An ELF file that a compiler made.
+struct ElfBytes {
+  explicit ElfBytes(const std::string& path) : bytes(ReadAll(path)) {
+    Elf64_Ehdr elf;
+    std::memcpy(&elf, bytes.data(), sizeof(elf));
+    headers.resize(elf.e_shnum);
+    headers_at = elf.e_shoff;
+    std::memcpy(headers.data(), bytes.data() + headers_at, headers.size() * sizeof(Elf64_Shdr));
+    names_at = headers.at(elf.e_shstrndx).sh_offset;
+  }
+
+  // Null if there is none.
+  Elf64_Shdr* Find(const std::string& name) {
+    const auto* const names = reinterpret_cast<const char*>(bytes.data() + names_at);
+    const auto found = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Shdr& each) {
+      return name == names + each.sh_name;
+    });
+    return found == headers.end() ? nullptr : &*found;
+  }
+
+  void Write(const std::string& path) {
+    std::memcpy(bytes.data() + headers_at, headers.data(), headers.size() * sizeof(Elf64_Shdr));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(bytes.data()), static_cast<long>(bytes.size()));
+  }
+
+  std::vector<uint8_t> bytes;
+  std::vector<Elf64_Shdr> headers;
+  size_t headers_at = 0;
+  size_t names_at = 0;
+};
+
+}  // namespace
 
 TemporaryDirectory::TemporaryDirectory() {
   std::string pattern = (std::filesystem::temp_directory_path() / "hbbp-image-XXXXXX").string();
@@ -54,6 +93,7 @@ bool Compile(const TemporaryDirectory& directory, std::string_view source, const
 const std::string_view kProgram = R"(
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -95,6 +135,28 @@ int main(int argc, char** argv) {
 std::vector<uint8_t> ReadAll(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+std::optional<std::vector<uint8_t>> BytesOfSection(const std::string& path,
+                                                   const std::string& section) {
+  ElfBytes elf(path);
+  const Elf64_Shdr* const header = elf.Find(section);
+  if (header == nullptr) return std::nullopt;
+  const auto start = elf.bytes.begin() + static_cast<ptrdiff_t>(header->sh_offset);
+  return std::vector<uint8_t>(start, start + static_cast<ptrdiff_t>(header->sh_size));
+}
+
+bool ChangeSection(const std::string& path, const SectionChange& change) {
+  ElfBytes elf(path);
+  Elf64_Shdr* const header = elf.Find(change.name);
+  if (header == nullptr) return false;
+  header->sh_offset = elf.bytes.size();
+  header->sh_size = change.claimed_size == 0 ? change.bytes.size() : change.claimed_size;
+  header->sh_flags &= ~uint64_t{SHF_COMPRESSED};
+  header->sh_addralign = 1;
+  elf.bytes.insert(elf.bytes.end(), change.bytes.begin(), change.bytes.end());
+  elf.Write(path);
+  return true;
 }
 
 std::vector<std::string> RecordedBinaries() {

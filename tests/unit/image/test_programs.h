@@ -37,6 +37,20 @@ extern const std::string_view kProgram;
 
 std::vector<uint8_t> ReadAll(const std::string& path);
 
+// As they are in the file, which may be compressed; nothing if there is no such section.
+std::optional<std::vector<uint8_t>> BytesOfSection(const std::string& path,
+                                                   const std::string& section);
+
+// What a section of an ELF file is to become. Headers may claim more than the file has.
+struct SectionChange {
+  std::string name;
+  std::vector<uint8_t> bytes;
+  uint64_t claimed_size = 0;  // 0: that of `bytes`
+};
+
+// Writes the bytes to the end of the file, uncompressed. False if there is no such section.
+bool ChangeSection(const std::string& path, const SectionChange& change);
+
 // Files of the recordings directory; empty if there are none.
 std::vector<std::string> RecordedBinaries();
 
