@@ -162,6 +162,17 @@ class KernelTest(record_support.RecordTest):
         self.assertEqual(self.functions('--kallsyms', self.kallsyms),
                          {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
 
+    def test_annotate_says_why_functions_have_no_instructions(self):
+        """Without symbols a kernel is one function, which is half of all addresses."""
+        self.import_it()
+        for options, function in (((), '[kernel]'), (('--kallsyms', self.kallsyms), 'sys_work')):
+            problem = self.kernel_module(*options)['problem']
+            text = self.run_tool('annotate', self.file, '--function', function, *options)
+            self.assertIn(f'no instructions: {problem}\n', text.stdout)
+            rows = self.run_tool('annotate', self.file, '--function', function, '--format', 'csv', *options)
+            self.assertEqual(len(rows.stdout.splitlines()), 1, rows)
+            self.assertIn(f'{function}: no instructions: {problem}\n', rows.stderr)
+
     def test_an_imported_profile_keeps_code_and_names(self):
         self.build_kernel()
         self.import_it('--kcore', self.core, '--kallsyms', self.kallsyms)

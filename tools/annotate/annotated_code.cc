@@ -14,6 +14,8 @@ namespace hbbp::tools {
 namespace {
 
 constexpr size_t kMaxFrames = 64;
+// More bytes in a row that are no instruction are no data among code: there is no code.
+constexpr uint64_t kMostData = 4096;
 
 // "a::f" for "a::f(int, b<c>)".
 std::string WithoutParameters(const std::string& name) {
@@ -222,6 +224,7 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
   annotated.module = modules_[function.module].path;
   uint64_t frames_end = 0;
   std::vector<CodeFrame> frames;
+  uint64_t data = 0;  // bytes before the address that are no instruction
   for (uint64_t address = function.start; address < function.end;) {
     AnnotatedInstruction instruction;
     instruction.code.struct_size = sizeof(instruction.code);
@@ -233,15 +236,22 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
     if (hbbp_profile_disassemble(profile_, function.module, address, &instruction.code, nullptr) !=
             HBBP_OK ||
         instruction.code.length > limit - address) {
-      ++address;
+      // A function of a kernel may be all of its memory, of which some pages are here, or none.
+      address = ++data < kMostData ? address + 1 : limit;
       continue;
     }
+    data = 0;
     if (with_source) {
       if (address >= frames_end) frames = FramesAt(function.module, address, &frames_end);
       instruction.frames = frames;
     }
     address += instruction.code.length;
     annotated.instructions.push_back(std::move(instruction));
+  }
+  if (annotated.instructions.empty()) {
+    const char* const problem = modules_[function.module].problem;
+    annotated.problem =
+        *problem != '\0' ? problem : "none of its code could be read; see hbbp info";
   }
   for (const AnnotatedInstruction& instruction : annotated.instructions) {
     const uint64_t target = instruction.code.target;

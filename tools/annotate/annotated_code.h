@@ -34,6 +34,7 @@ struct AnnotatedFunction {
   std::string name;    // demangled
   std::string module;  // path
   std::vector<AnnotatedInstruction> instructions;
+  std::string problem;  // why there are none; else empty
   // Where branches of it lead to inside of it: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
 };
