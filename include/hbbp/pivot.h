@@ -77,8 +77,9 @@ HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
 
 typedef struct hbbp_pivot hbbp_pivot;
 
-/* Without any key or condition that needs code, kernel functions whose code is missing count by
- * their samples; they have instructions and no other value.
+/* Kernel functions whose code is missing count by their samples, unless the condition asks for what
+ * only code tells. They have instructions and no other value; the label of keys that only code
+ * tells is "no-code".
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
  * with the nearest name in the message; a condition that cannot be read, with the column),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
@@ -118,7 +119,7 @@ typedef struct hbbp_pivot_label {
                        loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
                        address: its module, hbbp_profile_module_at.
                        HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
-                       property and taxonomy), and of the labels "none" and "unknown" */
+                       property and taxonomy), and of the labels "none", "unknown" and "no-code" */
   uint32_t reserved;
 } hbbp_pivot_label;
 

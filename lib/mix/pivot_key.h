@@ -45,6 +45,10 @@ PivotLabel TextLabel(std::string text, uint32_t index = kNoIndex);
 PivotLabel NumberLabel(uint64_t number, uint32_t index = kNoIndex);
 PivotLabel AddressLabel(uint64_t address, uint32_t index = kNoIndex);
 
+// What a key that looks at code says of code that is missing, in place of its values.
+inline constexpr uint32_t kNoCode = kNoIndex;
+PivotLabel NoCodeLabel();
+
 class PivotKey {
  public:
   PivotKey(std::string name, KeyLevel level) : name_(std::move(name)), level_(level) {}
@@ -52,7 +56,8 @@ class PivotKey {
 
   const std::string& name() const { return name_; }
   KeyLevel level() const { return level_; }
-  // Does it have values where code is missing (PivotBlock::block is kNoIndex)?
+  // Does it have values where code is missing (PivotBlock::block is kNoIndex)? Others are not asked
+  // there.
   virtual bool DoesWithoutCode() const { return level_ == KeyLevel::kObservation; }
 
   // Do filters compare its values as numbers?

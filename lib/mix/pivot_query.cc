@@ -91,7 +91,7 @@ StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQ
       std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
   detail.threads = keys.Use("thread") || keys.Use("process");
   detail.slices = keys.Use("slice");
-  detail.missing_code = keys.DoWithoutCode();
+  detail.missing_code = !query.only_code && (filter == nullptr || filter->DoesWithoutCode());
   const PivotInput input = MakePivotInput(profile, detail);
   PivotAxis rows(std::move(row_keys));
   PivotAxis columns(std::move(column_keys));

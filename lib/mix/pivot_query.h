@@ -22,7 +22,8 @@ struct PivotQuery {
   std::string where;                 // empty: all
   std::vector<Taxonomy> taxonomies;  // whose names are keys
   PivotOrder order;
-  size_t top = 0;  // rows at most; 0: all
+  size_t top = 0;          // rows at most; 0: all
+  bool only_code = false;  // nothing of code that is missing
 };
 
 // "read-bytes".

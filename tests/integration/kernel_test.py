@@ -157,7 +157,7 @@ class KernelTest(record_support.RecordTest):
         self.assertEqual(module['code'], 'missing')
         for name in ('kallsyms', 'vmlinux', 'kcore'):
             self.assertIn(name, module['problem'])
-        self.assertEqual(self.mnemonics(), {})
+        self.assertEqual(self.mnemonics(), {'no-code': 19000})
         self.assertEqual(self.functions(), {'[kernel]': 15000, '[tiny]': 4000})
         self.assertEqual(self.functions('--kallsyms', self.kallsyms),
                          {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
