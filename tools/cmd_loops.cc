@@ -76,11 +76,9 @@ StatusOr<Table> Listing(const hbbp_profile* profile, const Wanted& wanted, bool 
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
   HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
   HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(profile));
-  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
   HBBP_ASSIGN_OR_RETURN(const auto loops, CopyAll(profile, hbbp_profile_loop_count(profile),
                                                   &hbbp_profile_copy_loops));
-  double total = 0;
-  for (const hbbp_block& block : blocks) total += block.count * block.instruction_count;
+  const double total = TotalInstructions(functions);
   const auto share = [total](double instructions) { return total > 0 ? instructions / total : 0; };
   const auto module_of = [&](const hbbp_loop& loop) {
     return std::string(loop.module < modules.size() ? modules[loop.module].path : "");

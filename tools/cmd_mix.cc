@@ -304,6 +304,24 @@ Cell RatioErrorCell(const hbbp_ratio& ratio, Format format) {
   return "± " + ShownRatio(ratio.standard_error, ratio.unit);
 }
 
+// Ratios are of code that can be looked at.
+Status NoteMissingCode(const hbbp_profile* profile, const Request& request, Table* table) {
+  PivotRequest by_mnemonic = request.pivot;
+  by_mnemonic.rows = {"mnemonic"};
+  by_mnemonic.values = {kInstructions};
+  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, by_mnemonic));
+  const PivotReader reader(pivot.get());
+  const double total = reader.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
+  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
+    if (reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).text != std::string_view(kNoCode)) continue;
+    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
+    table->AddNote(FormatCount(cell.value) + " of " + FormatCount(total) + " instructions, " +
+                   FormatShare(cell.share) +
+                   ", are in code that is missing: the ratios are of the others");
+  }
+  return reader.status();
+}
+
 StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request) {
   HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios,
                         Ratios(profile, request.pivot.where, request.pivot.taxonomy));
@@ -317,6 +335,7 @@ StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request)
     table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format),
                   RatioErrorCell(ratio, request.format), ratio.unit});
   }
+  HBBP_RETURN_IF_ERROR(NoteMissingCode(profile, request, &table));
   AddCaveats(sources, &table);
   return table;
 }

@@ -28,6 +28,9 @@ struct PivotRequest {
   const hbbp_taxonomy* taxonomy = nullptr;
 };
 
+// The label of what only code tells of code that is missing.
+inline constexpr char kNoCode[] = "no-code";
+
 // "a,b" and "c": {"a", "b", "c"}, without spaces around names. A name that is empty or there twice
 // is an error, which names the option.
 StatusOr<std::vector<std::string>> SplitLists(const char* option,

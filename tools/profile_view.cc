@@ -1,6 +1,7 @@
 #include "profile_view.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "estimator_option.h"
 #include "format.h"
@@ -184,6 +185,12 @@ StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile) {
 
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile) {
   return ReadList<hbbp_function>(profile, hbbp_profile_function_count, hbbp_profile_function_at);
+}
+
+double TotalInstructions(const std::vector<hbbp_function>& functions) {
+  return std::accumulate(
+      functions.begin(), functions.end(), 0.0,
+      [](double sum, const hbbp_function& function) { return sum + function.instructions; });
 }
 
 StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile) {

@@ -57,9 +57,7 @@ StatusOr<ProfileCode> ProfileCode::Load(const hbbp_profile* profile) {
   HBBP_ASSIGN_OR_RETURN(code.functions_, Functions(profile));
   HBBP_ASSIGN_OR_RETURN(code.blocks_, Blocks(profile));
   HBBP_RETURN_IF_ERROR(code.LoadLoops());
-  for (const hbbp_block& block : code.blocks_) {
-    code.total_instructions_ += block.count * block.instruction_count;
-  }
+  code.total_instructions_ = TotalInstructions(code.functions_);
   return code;
 }
 
