@@ -211,6 +211,7 @@ int RunDiff(int argc, char** argv) {
   request.pivot.rows = by.empty() ? std::vector<std::string>{"mnemonic"} : *std::move(rows);
   AddModuleOfAddresses(&request.pivot.rows);
   request.pivot.values = {value};
+  request.pivot.join_names = true;
   request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
   request.format = FormatFromName(format);
   if (request.top == 0 && request.format == Format::kTable) request.top = kTableRows;

@@ -105,6 +105,7 @@ StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest&
         query.where = where.empty() ? nullptr : where.c_str();
         query.sort = request.sort.empty() ? nullptr : request.sort.c_str();
         query.top = request.top;
+        query.join_names = request.join_names ? 1 : 0;
         query.taxonomy = request.taxonomy;
         return hbbp_pivot_create(profile, &query, &pivot, error);
       }));

@@ -25,6 +25,7 @@ struct PivotRequest {
   std::string where;
   std::string sort;  // empty: by the first value
   uint64_t top = 0;  // 0: all
+  bool join_names = false;
   const hbbp_taxonomy* taxonomy = nullptr;
 };
 

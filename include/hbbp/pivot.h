@@ -55,7 +55,8 @@ HBBP_API const char *hbbp_taxonomy_group_name_at(const hbbp_taxonomy *taxonomy, 
 
 typedef struct hbbp_pivot_query {
   uint32_t struct_size; /* set by the caller */
-  uint32_t reserved;    /* 0 */
+  uint32_t join_names;  /* 1: what has one name is one line, its label that of the first: static
+                           functions, C++ names that demangle alike, builds of one file; else 0 */
   const char *rows;     /* keys, with commas between them; NULL: "mnemonic"; "": one row of all */
   const char *columns;  /* the same; NULL and "": none */
   const char *values;   /* the same of values; NULL: "instructions" */

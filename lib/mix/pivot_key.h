@@ -68,6 +68,8 @@ class PivotKey {
   // The number of a value: small, because there are tables by it.
   virtual uint32_t ValueOf(const PivotPlace& place) = 0;
   virtual PivotLabel LabelOf(uint32_t value) const = 0;
+  // Values of one such name are one where names are joined (joined_key.h).
+  virtual std::string NameForPeople(uint32_t value) const { return LabelOf(value).text; }
   // What else a filter may call the value.
   virtual std::vector<std::string> AliasesOf(uint32_t /*value*/) const { return {}; }
 

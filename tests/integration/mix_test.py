@@ -320,6 +320,35 @@ class MixTest(record_support.RecordTest):
             self.assertEqual(row['change'], 0)
             self.assertEqual(row['p'], 1)
 
+    def test_diff_knows_the_errors_of_functions_of_one_name(self):
+        """Two static functions that a third calls in turns: bursts see both, so that they err together."""
+        parts = [self.folder / name for name in ('main.c', 'a.c', 'b.c')]
+        parts[0].write_text('#include <stdlib.h>\nint A(int), B(int);\nint main(int count, char** words) {\n'
+                            '  int sum = 0;\n  for (int i = atoi(words[1]); i > 0; --i) sum += A(i) + B(i);\n'
+                            '  return sum == 1;\n}\n')
+        for part, name in zip(parts[1:], 'AB'):
+            part.write_text('static __attribute__((noinline)) int work(int n) {\n  int sum = 0;\n'
+                            '  for (int i = 0; i < 5; ++i) sum += n ^ i;\n  return sum;\n}\n'
+                            f'int {name}(int n) {{ return work(n); }}\n')
+        subprocess.run(['gcc', '-O1', '-o', self.program, *parts], check=True)
+        files = [self.folder / 'before.data', self.folder / 'after.data']
+        for file in files:
+            result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 1_000_000,
+                                   '-o', file, '--', self.program, 10_000_000)
+            if result.returncode != 0:
+                self.skipTest(result.stderr)
+        for key, value in (('function', 'work'), ('function,module', 'work')):
+            rows = [row for row in self.diff(*files, '--by', key, '--absolute')['rows']
+                    if row['function'] == value]
+            self.assertEqual(len(rows), 1, rows)
+            for file, side in zip(files, ('before', 'after')):
+                whole, = self.rows('mix', file, '--by', 'module', '--where', f'function = {value}')
+                self.assertAlmostEqual(rows[0][side], whole['instructions'])
+                self.assertAlmostEqual(rows[0][f'{side}_error'], whole['standard_error'])
+                of_both = [row['standard_error'] for row in self.rows('mix', file, '--by', 'function')
+                           if row['function'] == value]
+                self.assertEqual(len(of_both), 2)
+
     def test_diff_has_rows_without_p_last_by_significance(self):
         before = self.record_floats(divisions=2 * MANY, name='before.data')
         after = self.record_floats(name='after.data')

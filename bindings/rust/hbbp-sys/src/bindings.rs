@@ -1563,8 +1563,9 @@ pub struct hbbp_taxonomy {
 pub struct hbbp_pivot_query {
     /// set by the caller
     pub struct_size: u32,
-    /// 0
-    pub reserved: u32,
+    /// 1: what has one name is one line, its label that of the first: static
+    /// functions, C++ names that demangle alike, builds of one file; else 0
+    pub join_names: u32,
     /// keys, with commas between them; NULL: "mnemonic"; "": one row of all
     pub rows: *const c_char,
     /// the same; NULL and "": none
