@@ -141,6 +141,7 @@ StatusOr<Table> Listing(const hbbp_profile* profile, const Wanted& wanted, bool 
                    FormatShare(share(in_loops)) + " of " + FormatCount(total) +
                    " instructions are in loops");
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   return table;
 }
 

@@ -109,14 +109,6 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
   return OkStatus();
 }
 
-bool NeedsLines(const PivotRequest& request) {
-  const auto is_of_lines = [](const std::string& key) {
-    return key == "file" || key == "line" || key == "inlined";
-  };
-  return std::any_of(request.rows.begin(), request.rows.end(), is_of_lines) ||
-         std::any_of(request.columns.begin(), request.columns.end(), is_of_lines);
-}
-
 // Names of functions are long: they stand at the end.
 bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
 
@@ -281,6 +273,7 @@ StatusOr<Table> MakeListing(const hbbp_profile* profile, const Request& request)
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(profile));
   HBBP_ASSIGN_OR_RETURN(Table table, Listing(pivot.get(), request, std::move(threads)).Make());
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   const bool is_empty = hbbp_pivot_line_count_in_all(pivot.get(), HBBP_PIVOT_ROWS) == 0;
   if (is_empty && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
   return table;
@@ -337,6 +330,7 @@ StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request)
   }
   HBBP_RETURN_IF_ERROR(NoteMissingCode(profile, request, &table));
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   return table;
 }
 

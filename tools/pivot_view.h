@@ -43,6 +43,9 @@ void AddModuleOfAddresses(std::vector<std::string>* keys);
 // nullptr, for the groups of the library, if there is no path.
 StatusOr<TaxonomyHandle> LoadGroups(const std::string& path);
 
+// Does it ask for lines, files or inlined functions, as a key or in its condition?
+bool NeedsLines(const PivotRequest& request);
+
 // A note for tables that --where left empty.
 inline constexpr char kNothingMatches[] =
     "nothing matches --where; 'hbbp mix FILE --by KEY' lists what a key of the condition can be";

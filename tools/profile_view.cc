@@ -423,4 +423,33 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
 }
 
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
+  constexpr size_t kMostTold = 3;
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(profile));
+  std::erase_if(modules, [](const hbbp_module& module) {
+    const bool is_unread =
+        module.code == HBBP_MODULE_CODE_MISSING || module.code == HBBP_MODULE_CODE_MISMATCH;
+    return module.samples == 0 || !is_unread;
+  });
+  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    return a.samples > b.samples;
+  });
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < std::min(modules.size(), kMostTold); ++i) {
+    problems.push_back("code of " + Printable(BaseName(modules[i].path)) +
+                       " could not be read: " + Printable(modules[i].problem));
+  }
+  if (modules.size() > kMostTold) {
+    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMostTold}) +
+                       " more modules; hbbp info lists them");
+  }
+  return problems;
+}
+
+Status AddCodeProblems(const hbbp_profile* profile, Table* table) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> problems, CodeProblems(profile));
+  for (std::string& problem : problems) table->AddNote(std::move(problem));
+  return OkStatus();
+}
+
 }  // namespace hbbp::tools

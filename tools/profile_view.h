@@ -97,6 +97,11 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table);
 // The notes alone.
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 
+// Why code of modules with samples could not be read: of the three busiest, and how many more there
+// are. As notes.
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile);
+Status AddCodeProblems(const hbbp_profile* profile, Table* table);
+
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_PROFILE_VIEW_H_

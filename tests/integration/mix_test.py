@@ -237,8 +237,50 @@ class MixTest(record_support.RecordTest):
             self.assertIn('no debug information', note)
             self.assertIn('compile with -g', note)
         self.assertEqual(self.notes_on_lines('function'), [])
-        self.assertTrue(any('no debug information' in note
-                            for note in self.notes('--columns', 'file')))
+        def says_why(*arguments):
+            return any('no debug information' in note for note in self.notes(*arguments))
+
+        self.assertTrue(says_why('--columns', 'file'))
+        self.assertTrue(says_why('--summary', '--where', 'file = floats.c'))
+        for condition in ('file = floats.c', 'function = main and not (line~"*:3")', 'inlined in (Divide, main)',
+                          'file!="a b"'):
+            self.assertTrue(says_why('--where', condition), condition)
+        for condition in ('function = file', 'module = "a file = b"', 'function ~ *line', 'function in (file, line)'):
+            self.assertFalse(says_why('--where', condition), condition)
+
+    def test_what_could_not_be_read_is_told(self):
+        before = self.record_floats(name='before.data').rename(self.folder / 'old.data')
+        subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.folder / 'floats.c'], check=True)
+        after = self.record_floats(name='after.data')
+        problem = f'code of floats could not be read: {self.program}: build ID'
+        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',)):
+            for file, is_told in ((before, True), (after, False)):
+                result = self.run_tool(command[0], file, *command[1:])
+                self.assertEqual(problem in result.stdout, is_told, result)
+        table = self.run_tool('diff', before, after, '--by', 'module').stdout
+        self.assertIn(f'note: {before}: {problem}', table)
+        self.assertNotIn(f'{after}: {problem}', table)
+        # What both lack is said once.
+        self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
+        self.assertEqual(table.count('the source counts'), 1, table)
+
+    def test_diff_finds_debug_information_where_mix_does(self):
+        if shutil.which('objcopy') is None:
+            self.skipTest('no objcopy')
+        subprocess.run(['gcc', '-g', '-O1', '-pthread', '-Wl,--build-id', '-o', self.program,
+                        self.folder / 'floats.c'], check=True)
+        file = self.record_floats()
+        build_id = next(module['build_id'] for module in self.info()['modules']
+                        if module['name'] == str(self.program))
+        debug = self.folder / 'root/.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        debug.parent.mkdir(parents=True)
+        subprocess.run(['objcopy', '--only-keep-debug', self.program, debug], check=True)
+        subprocess.run(['objcopy', '--strip-debug', self.program], check=True)
+        arguments = ('diff', file, file, '--by', 'line')
+        self.assertIn(f'note: {file}, {file}: {self.program}: no debug information', self.run_tool(*arguments).stdout)
+        found = self.run_tool(*arguments, '--debug-root', self.folder / 'root').stdout
+        self.assertIn('floats.c:', found)
+        self.assertNotIn(f'{self.program}: no debug', found)
 
     def test_mixes_by_line_tell_which_debug_file_is_missing(self):
         if shutil.which('objcopy') is None:
