@@ -352,9 +352,17 @@ class MixTest(record_support.RecordTest):
                 (('--by', 'categry'), "did you mean 'category'?"),
                 (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
                 (('--value', 'flops,bytes'), '--value'),
-                (('--value', ''), 'value')):
+                (('--value', ''), 'value'),
+                (('--tpo', '3'), "unknown option --tpo; did you mean '--top'?; see hbbp diff --help"),
+                (('--whatever=3',), 'unknown option --whatever; see hbbp diff --help')):
             with self.subTest(arguments):
                 self.assertIn(expected, self.refused('diff', before, after, *arguments))
+
+    def test_help_tells_of_a_command(self):
+        for command in ('mix', 'record'):
+            self.assertEqual(self.run_tool('help', command).stdout, self.run_tool(command, '--help').stdout)
+        self.assertIn('unknown command nothing', self.run_tool('help', 'nothing').stderr)
+        self.assertIn('Commands:', self.run_tool('help').stdout)
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()
