@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "function_choice.h"
 
 namespace hbbp::tools {
 
@@ -39,14 +40,6 @@ struct AnnotatedFunction {
   std::map<uint64_t, std::string> labels;
 };
 
-// Which functions; everything that is set must hold.
-struct FunctionChoice {
-  std::string function;  // mangled, demangled, or demangled without parameters; empty: any
-  std::string address;   // in the module, hexadecimal with 0x or decimal; empty: any
-  std::string module;    // path or its last part; empty: any
-  uint64_t top = 0;      // the hottest ones
-};
-
 // Blocks, functions and names of a profile, loaded once.
 class ProfileCode {
  public:
@@ -66,8 +59,6 @@ class ProfileCode {
   explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
   Status LoadLoops();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
-  const hbbp_module* ModuleWithoutCode(const std::string& wanted) const;
-  Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
   std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
