@@ -84,6 +84,9 @@ int RunAnnotate(int argc, char** argv) {
       listing += ListFunction(annotated, *code, style, &text);
     } else {
       AddInstructions(annotated, *code, &table);
+      if (!annotated.problem.empty()) {
+        table.AddNote(annotated.name + ": no instructions: " + annotated.problem);
+      }
     }
   }
   debug_info.EndProgress();

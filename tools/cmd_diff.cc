@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "command.h"
+#include "debug_info_options.h"
 #include "format.h"
 #include "mix_diff.h"
 #include "options.h"
@@ -33,17 +34,35 @@ struct Request {
 
 // One of the two profiles, as it was asked for.
 struct Side {
+  std::string file;
   ProfileHandle profile;
   PivotHandle pivot;
   std::vector<SourceView> sources;
+  std::vector<std::string> notes;  // what has to be known of it
 };
 
+StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
+                                           const std::vector<SourceView>& sources,
+                                           const Request& request) {
+  std::vector<std::string> notes = Caveats(sources);
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_code, CodeProblems(profile));
+  notes.insert(notes.end(), of_code.begin(), of_code.end());
+  if (!NeedsLines(request.pivot)) return notes;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_lines,
+                        DebugInfoOptions::Problems(profile));
+  notes.insert(notes.end(), of_lines.begin(), of_lines.end());
+  return notes;
+}
+
 StatusOr<Side> OpenSide(const std::string& file, const Request& request,
-                        const ProfileOptions& profiles) {
+                        const ProfileOptions& profiles, DebugInfoOptions* debug_info) {
   Side side;
+  side.file = file;
   HBBP_ASSIGN_OR_RETURN(side.profile, profiles.Load({file}));
+  HBBP_RETURN_IF_ERROR(debug_info->Apply(side.profile.get()));
   HBBP_ASSIGN_OR_RETURN(side.pivot, MakePivot(side.profile.get(), request.pivot));
   HBBP_ASSIGN_OR_RETURN(side.sources, Sources(side.profile.get()));
+  HBBP_ASSIGN_OR_RETURN(side.notes, NotesOf(side.profile.get(), side.sources, request));
   return side;
 }
 
@@ -149,6 +168,19 @@ std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
   return cells;
 }
 
+// What is true of both is said once.
+void AddNotes(const Side& before, const Side& after, Table* table) {
+  const auto has = [](const Side& side, const std::string& note) {
+    return std::find(side.notes.begin(), side.notes.end(), note) != side.notes.end();
+  };
+  for (const std::string& note : before.notes) {
+    table->AddNote(before.file + (has(after, note) ? ", " + after.file : "") + ": " + note);
+  }
+  for (const std::string& note : after.notes) {
+    if (!has(before, note)) table->AddNote(after.file + ": " + note);
+  }
+}
+
 StatusOr<Table> MakeListing(const Side& before, const Side& after, const Request& request) {
   std::set<std::string> ambiguous = FindAmbiguousNames(before, request.pivot.rows);
   ambiguous.merge(FindAmbiguousNames(after, request.pivot.rows));
@@ -179,6 +211,7 @@ StatusOr<Table> MakeListing(const Side& before, const Side& after, const Request
         "counts are up to a factor, which need not be the same in both profiles: shares, "
         "without --absolute, can be compared");
   }
+  AddNotes(before, after, &table);
   return table;
 }
 
@@ -199,6 +232,8 @@ int RunDiff(int argc, char** argv) {
   options.Value("--top", &request.top, "N",
                 "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
   ProfileOptions profiles;
   profiles.AddTo(&options);
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
@@ -211,6 +246,7 @@ int RunDiff(int argc, char** argv) {
   request.pivot.rows = by.empty() ? std::vector<std::string>{"mnemonic"} : *std::move(rows);
   AddModuleOfAddresses(&request.pivot.rows);
   request.pivot.values = {value};
+  request.pivot.join_names = true;
   request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
   request.format = FormatFromName(format);
   if (request.top == 0 && request.format == Format::kTable) request.top = kTableRows;
@@ -218,10 +254,11 @@ int RunDiff(int argc, char** argv) {
   const StatusOr<TaxonomyHandle> taxonomy = LoadGroups(groups);
   if (!taxonomy.ok()) return Fail(kName, taxonomy.status().message());
   request.pivot.taxonomy = taxonomy->get();
-  const StatusOr<Side> before = OpenSide(files[0], request, profiles);
+  const StatusOr<Side> before = OpenSide(files[0], request, profiles, &debug_info);
   if (!before.ok()) return Fail(kName, before.status().message());
-  const StatusOr<Side> after = OpenSide(files[1], request, profiles);
+  const StatusOr<Side> after = OpenSide(files[1], request, profiles, &debug_info);
   if (!after.ok()) return Fail(kName, after.status().message());
+  debug_info.EndProgress();
   const StatusOr<Table> table = MakeListing(*before, *after, request);
   if (!table.ok()) return Fail(kName, table.status().message());
   return table->Print(kName, request.format);

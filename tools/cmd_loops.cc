@@ -6,6 +6,7 @@
 
 #include "command.h"
 #include "format.h"
+#include "function_choice.h"
 #include "options.h"
 #include "profile_options.h"
 #include "profile_view.h"
@@ -33,18 +34,9 @@ Cell Known(double number) { return number > 0 ? Cell(number) : Cell(); }
 Cell KnownError(double error, double number) { return number > 0 ? Cell(error) : Cell(); }
 
 struct Wanted {
-  std::string module;
-  std::string function;
+  FunctionChoice functions;
   uint64_t rows = 0;
 };
-
-bool Matches(const Wanted& wanted, const std::string& module, const std::string& symbol) {
-  const bool is_module =
-      wanted.module.empty() || wanted.module == module || wanted.module == BaseName(module);
-  const bool is_function = wanted.function.empty() || wanted.function == symbol ||
-                           wanted.function == Demangle(symbol.c_str());
-  return is_module && is_function;
-}
 
 std::vector<Column> Columns(bool is_for_people) {
   std::vector<Column> columns = {{"module", "module", Column::kPath},
@@ -76,11 +68,9 @@ StatusOr<Table> Listing(const hbbp_profile* profile, const Wanted& wanted, bool 
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile));
   HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
   HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(profile));
-  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
   HBBP_ASSIGN_OR_RETURN(const auto loops, CopyAll(profile, hbbp_profile_loop_count(profile),
                                                   &hbbp_profile_copy_loops));
-  double total = 0;
-  for (const hbbp_block& block : blocks) total += block.count * block.instruction_count;
+  const double total = TotalInstructions(functions);
   const auto share = [total](double instructions) { return total > 0 ? instructions / total : 0; };
   const auto module_of = [&](const hbbp_loop& loop) {
     return std::string(loop.module < modules.size() ? modules[loop.module].path : "");
@@ -89,11 +79,18 @@ StatusOr<Table> Listing(const hbbp_profile* profile, const Wanted& wanted, bool 
     return std::string(loop.function < functions.size() ? functions[loop.function].name : "");
   };
 
+  std::vector<bool> is_chosen(functions.size(), true);
+  if (!wanted.functions.module.empty() || !wanted.functions.function.empty()) {
+    HBBP_ASSIGN_OR_RETURN(const auto chosen, ChooseFunctions(modules, functions, wanted.functions));
+    is_chosen.assign(functions.size(), false);
+    for (const uint32_t function : chosen) is_chosen[function] = true;
+  }
+
   std::vector<uint64_t> rows;
   double in_loops = 0;
   for (uint64_t i = 0; i < loops.size(); ++i) {
     in_loops += loops[i].own_instructions;
-    if (Matches(wanted, module_of(loops[i]), symbol_of(loops[i]))) rows.push_back(i);
+    if (loops[i].function < is_chosen.size() && is_chosen[loops[i].function]) rows.push_back(i);
   }
   std::sort(rows.begin(), rows.end(), [&](uint64_t a, uint64_t b) {
     return std::tuple(-loops[a].instructions, a) < std::tuple(-loops[b].instructions, b);
@@ -143,6 +140,7 @@ StatusOr<Table> Listing(const hbbp_profile* profile, const Wanted& wanted, bool 
                    FormatShare(share(in_loops)) + " of " + FormatCount(total) +
                    " instructions are in loops");
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   return table;
 }
 
@@ -156,8 +154,10 @@ int RunLoops(int argc, char** argv) {
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
   options.Value("--top", &wanted.rows, "N",
                 "only the first N; a table has 20 unless told otherwise");
-  options.Value("--module", &wanted.module, "M", "only those of the module: a path, or its end");
-  options.Value("--function", &wanted.function, "F", "only those of the function");
+  options.Value("--module", &wanted.functions.module, "M",
+                "only those of the module, path or last part of it");
+  options.Value("--function", &wanted.functions.function, "F",
+                "only those of the function, mangled or not, with or without parameters");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   ProfileOptions profiles;
   profiles.AddTo(&options);

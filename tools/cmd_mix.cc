@@ -109,14 +109,6 @@ Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<st
   return OkStatus();
 }
 
-bool NeedsLines(const PivotRequest& request) {
-  const auto is_of_lines = [](const std::string& key) {
-    return key == "file" || key == "line" || key == "inlined";
-  };
-  return std::any_of(request.rows.begin(), request.rows.end(), is_of_lines) ||
-         std::any_of(request.columns.begin(), request.columns.end(), is_of_lines);
-}
-
 // Names of functions are long: they stand at the end.
 bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
 
@@ -281,6 +273,7 @@ StatusOr<Table> MakeListing(const hbbp_profile* profile, const Request& request)
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(profile));
   HBBP_ASSIGN_OR_RETURN(Table table, Listing(pivot.get(), request, std::move(threads)).Make());
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   const bool is_empty = hbbp_pivot_line_count_in_all(pivot.get(), HBBP_PIVOT_ROWS) == 0;
   if (is_empty && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
   return table;
@@ -304,6 +297,24 @@ Cell RatioErrorCell(const hbbp_ratio& ratio, Format format) {
   return "± " + ShownRatio(ratio.standard_error, ratio.unit);
 }
 
+// Ratios are of code that can be looked at.
+Status NoteMissingCode(const hbbp_profile* profile, const Request& request, Table* table) {
+  PivotRequest by_mnemonic = request.pivot;
+  by_mnemonic.rows = {"mnemonic"};
+  by_mnemonic.values = {kInstructions};
+  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, by_mnemonic));
+  const PivotReader reader(pivot.get());
+  const double total = reader.CellAt(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0).value;
+  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
+    if (reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).text != std::string_view(kNoCode)) continue;
+    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
+    table->AddNote(FormatCount(cell.value) + " of " + FormatCount(total) + " instructions, " +
+                   FormatShare(cell.share) +
+                   ", are in code that is missing: the ratios are of the others");
+  }
+  return reader.status();
+}
+
 StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request) {
   HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios,
                         Ratios(profile, request.pivot.where, request.pivot.taxonomy));
@@ -317,7 +328,9 @@ StatusOr<Table> MakeSummary(const hbbp_profile* profile, const Request& request)
     table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format),
                   RatioErrorCell(ratio, request.format), ratio.unit});
   }
+  HBBP_RETURN_IF_ERROR(NoteMissingCode(profile, request, &table));
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   return table;
 }
 

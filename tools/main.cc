@@ -46,27 +46,38 @@ std::string Help() {
     text += "  " + name + command.summary + '\n';
   }
   text +=
-      "\nhbbp COMMAND --help tells more of one; hbbp --version prints the version.\n"
+      "\nhbbp help COMMAND tells more of one; hbbp --version prints the version.\n"
       "Exit status: 0, or 2 with one line on stderr that says what went wrong.\n";
   return text;
 }
 
-int Run(int argc, char** argv) {
-  if (argc < 2) return Fail("", "no command; see hbbp --help");
-  const std::string_view word = argv[1];
-  if (word == "--help" || word == "-h" || word == "help") return WriteOutput("", Help());
-  if (word == "--version" || word == "-V") {
-    return WriteOutput("", std::string("hbbp ") + hbbp_version_string() + '\n');
-  }
+// argv[0] is the command.
+int RunCommand(int argc, char** argv) {
+  const std::string_view word = argv[0];
   for (const Command& command : kCommands) {
     if (word != command.name) continue;
     try {
-      return command.run(argc - 1, argv + 1);
+      return command.run(argc, argv);
     } catch (const std::exception& error) {
       return Fail(word, error.what());
     }
   }
   return Fail("", "unknown command " + std::string(word) + "; see hbbp --help");
+}
+
+int Run(int argc, char** argv) {
+  if (argc < 2) return Fail("", "no command; see hbbp --help");
+  const std::string_view word = argv[1];
+  if (word == "help" && argc > 2) {
+    char help[] = "--help";
+    char* words[] = {argv[2], help, nullptr};
+    return RunCommand(2, words);
+  }
+  if (word == "--help" || word == "-h" || word == "help") return WriteOutput("", Help());
+  if (word == "--version" || word == "-V") {
+    return WriteOutput("", std::string("hbbp ") + hbbp_version_string() + '\n');
+  }
+  return RunCommand(argc - 1, argv + 1);
 }
 
 }  // namespace

@@ -6,15 +6,6 @@
 #include <utility>
 
 namespace hbbp::tools {
-namespace {
-
-void AddTo(Measured* sum, const Measured& more) {
-  sum->value += more.value;
-  sum->standard_error = std::hypot(sum->standard_error, more.standard_error);
-}
-
-}  // namespace
-
 double MixDiffRow::ChangeError() const {
   return std::hypot(before.standard_error, after.standard_error);
 }
@@ -31,11 +22,11 @@ std::optional<double> MixDiffRow::P() const {
 }
 
 void MixDiff::AddBefore(std::vector<std::string> labels, Measured measured) {
-  AddTo(&RowOf(std::move(labels))->before, measured);
+  RowOf(std::move(labels))->before = measured;
 }
 
 void MixDiff::AddAfter(std::vector<std::string> labels, Measured measured) {
-  AddTo(&RowOf(std::move(labels))->after, measured);
+  RowOf(std::move(labels))->after = measured;
 }
 
 MixDiffRow* MixDiff::RowOf(std::vector<std::string> labels) {

@@ -31,8 +31,8 @@ struct MixDiffRow {
 
 enum class MixDiffOrder { kChange, kSignificance };
 
-// Rows that have the same labels are added up, and rows that only one of them has are 0 in the
-// other.
+// Rows that only one of them has are 0 in the other. Labels come once on each side: the error of a
+// sum is not to be had from those of its parts.
 class MixDiff {
  public:
   void AddBefore(std::vector<std::string> labels, Measured measured);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/nearest_name.h"
 #include "command.h"
 
 namespace hbbp::tools {
@@ -17,6 +18,23 @@ class UsageFormatter : public CLI::Formatter {
     return option->get_name() + (option->get_expected_max() > 1 ? "..." : "");
   }
 };
+
+// "unknown option --tpo; did you mean '--top'?" of the first word that looks like an option and is
+// none; empty if there is none.
+std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& words) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    const std::string name = word.substr(0, word.find('='));
+    const bool is_known = std::find(names.begin(), names.end(), name) != names.end();
+    if (!word.starts_with("--") || is_known) continue;
+    return "unknown option " + name + DidYouMean(name, {names.begin(), names.end()});
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -117,12 +135,14 @@ std::optional<int> Options::Parse(int argc, char** argv) {
     words.erase(dashes, words.end());
   }
   try {
-    std::reverse(words.begin(), words.end());
-    impl_->app.parse(std::move(words));
+    impl_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::CallForHelp&) {
     return WriteOutput(impl_->command, impl_->app.help());
   } catch (const CLI::ParseError& error) {
-    return Fail(impl_->command, error.what() + see_help);
+    // CLI11 may complain of the value of an option that it does not know.
+    const std::string unknown =
+        impl_->rest == nullptr ? UnknownOption(impl_->app, words) : std::string();
+    return Fail(impl_->command, (unknown.empty() ? error.what() : unknown) + see_help);
   }
   if (impl_->rest == nullptr) return std::nullopt;
 

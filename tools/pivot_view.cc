@@ -35,6 +35,30 @@ std::optional<std::string> WithQuotes(const std::string& where) {
   return quoted + '"';
 }
 
+bool IsOfLines(std::string_view key) { return key == "file" || key == "line" || key == "inlined"; }
+
+// Is one of its keys of lines? Keys are words, outside of quotes, before a comparison.
+bool ComparesLines(std::string_view condition) {
+  constexpr std::string_view kBetweenWords = " ()=!~<>,";
+  while (!condition.empty()) {
+    if (condition.front() == '"') {
+      size_t end = 1;
+      while (end < condition.size() && condition[end] != '"') end += condition[end] == '\\' ? 2 : 1;
+      condition.remove_prefix(std::min(end + 1, condition.size()));
+      continue;
+    }
+    const size_t end = std::min(condition.find_first_of(kBetweenWords), condition.size());
+    const std::string_view word = condition.substr(0, end);
+    condition.remove_prefix(std::max<size_t>(end, 1));
+    const std::string_view after =
+        condition.substr(std::min(condition.find_first_not_of(' '), condition.size()));
+    const bool is_compared =
+        after.find_first_of("=!~<>") == 0 || after.starts_with("in ") || after.starts_with("in(");
+    if (IsOfLines(word) && is_compared) return true;
+  }
+  return false;
+}
+
 // Calls `make` with the condition, and once more with quotes if it cannot be read.
 template <typename Make>
 Status WithCondition(const std::string& where, Make&& make) {
@@ -83,6 +107,12 @@ void AddModuleOfAddresses(std::vector<std::string>* keys) {
     keys->insert(keys->begin(), "module");
 }
 
+bool NeedsLines(const PivotRequest& request) {
+  return std::any_of(request.rows.begin(), request.rows.end(), IsOfLines) ||
+         std::any_of(request.columns.begin(), request.columns.end(), IsOfLines) ||
+         ComparesLines(request.where);
+}
+
 StatusOr<TaxonomyHandle> LoadGroups(const std::string& path) {
   if (path.empty()) return TaxonomyHandle();
   HBBP_INIT(hbbp_error, error);
@@ -105,6 +135,7 @@ StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest&
         query.where = where.empty() ? nullptr : where.c_str();
         query.sort = request.sort.empty() ? nullptr : request.sort.c_str();
         query.top = request.top;
+        query.join_names = request.join_names ? 1 : 0;
         query.taxonomy = request.taxonomy;
         return hbbp_pivot_create(profile, &query, &pivot, error);
       }));

@@ -25,8 +25,12 @@ struct PivotRequest {
   std::string where;
   std::string sort;  // empty: by the first value
   uint64_t top = 0;  // 0: all
+  bool join_names = false;
   const hbbp_taxonomy* taxonomy = nullptr;
 };
+
+// The label of what only code tells of code that is missing.
+inline constexpr char kNoCode[] = "no-code";
 
 // "a,b" and "c": {"a", "b", "c"}, without spaces around names. A name that is empty or there twice
 // is an error, which names the option.
@@ -38,6 +42,9 @@ void AddModuleOfAddresses(std::vector<std::string>* keys);
 
 // nullptr, for the groups of the library, if there is no path.
 StatusOr<TaxonomyHandle> LoadGroups(const std::string& path);
+
+// Does it ask for lines, files or inlined functions, as a key or in its condition?
+bool NeedsLines(const PivotRequest& request);
 
 // A note for tables that --where left empty.
 inline constexpr char kNothingMatches[] =

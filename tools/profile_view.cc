@@ -1,6 +1,7 @@
 #include "profile_view.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "estimator_option.h"
 #include "format.h"
@@ -184,6 +185,12 @@ StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile) {
 
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile) {
   return ReadList<hbbp_function>(profile, hbbp_profile_function_count, hbbp_profile_function_at);
+}
+
+double TotalInstructions(const std::vector<hbbp_function>& functions) {
+  return std::accumulate(
+      functions.begin(), functions.end(), 0.0,
+      [](double sum, const hbbp_function& function) { return sum + function.instructions; });
 }
 
 StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile) {
@@ -414,6 +421,35 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   table->AddField("unmapped", losses.unmapped);
   table->AddField("unexplained", losses.unexplained + losses.unexplained_streams);
   for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
+}
+
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
+  constexpr size_t kMostTold = 3;
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(profile));
+  std::erase_if(modules, [](const hbbp_module& module) {
+    const bool is_unread =
+        module.code == HBBP_MODULE_CODE_MISSING || module.code == HBBP_MODULE_CODE_MISMATCH;
+    return module.samples == 0 || !is_unread;
+  });
+  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    return a.samples > b.samples;
+  });
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < std::min(modules.size(), kMostTold); ++i) {
+    problems.push_back("code of " + Printable(BaseName(modules[i].path)) +
+                       " could not be read: " + Printable(modules[i].problem));
+  }
+  if (modules.size() > kMostTold) {
+    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMostTold}) +
+                       " more modules; hbbp info lists them");
+  }
+  return problems;
+}
+
+Status AddCodeProblems(const hbbp_profile* profile, Table* table) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> problems, CodeProblems(profile));
+  for (std::string& problem : problems) table->AddNote(std::move(problem));
+  return OkStatus();
 }
 
 }  // namespace hbbp::tools

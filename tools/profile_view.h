@@ -71,6 +71,8 @@ StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
+// What shares are of (docs/mix.md): all that was counted, code that is missing included.
+double TotalInstructions(const std::vector<hbbp_function>& functions);
 StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys);
 
@@ -94,6 +96,11 @@ bool IsUpToFactor(const std::vector<SourceView>& sources);
 void AddCaveats(const std::vector<SourceView>& sources, Table* table);
 // The notes alone.
 std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
+
+// Why code of modules with samples could not be read: of the three busiest, and how many more there
+// are. As notes.
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile);
+Status AddCodeProblems(const hbbp_profile* profile, Table* table);
 
 }  // namespace hbbp::tools
 

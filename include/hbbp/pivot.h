@@ -55,7 +55,8 @@ HBBP_API const char *hbbp_taxonomy_group_name_at(const hbbp_taxonomy *taxonomy, 
 
 typedef struct hbbp_pivot_query {
   uint32_t struct_size; /* set by the caller */
-  uint32_t reserved;    /* 0 */
+  uint32_t join_names;  /* 1: what has one name is one line, its label that of the first: static
+                           functions, C++ names that demangle alike, builds of one file; else 0 */
   const char *rows;     /* keys, with commas between them; NULL: "mnemonic"; "": one row of all */
   const char *columns;  /* the same; NULL and "": none */
   const char *values;   /* the same of values; NULL: "instructions" */
@@ -77,9 +78,9 @@ HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
 
 typedef struct hbbp_pivot hbbp_pivot;
 
-/* Without any key or condition that needs code, functions whose code is missing (of a kernel, or of
- * generated code that a perf map names) count by their samples; they have instructions and no other
- * value.
+/* Functions whose code is missing (of a kernel, or of generated code that a perf map names) count by
+ * their samples, unless the condition asks for what only code tells. They have instructions and no
+ * other value; the label of keys that only code tells is "no-code".
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
  * with the nearest name in the message; a condition that cannot be read, with the column),
  * HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
@@ -120,7 +121,7 @@ typedef struct hbbp_pivot_label {
                        loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
                        address: its module, hbbp_profile_module_at.
                        HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
-                       property and taxonomy), and of the labels "none" and "unknown" */
+                       property and taxonomy), and of the labels "none", "unknown" and "no-code" */
   uint32_t reserved;
 } hbbp_pivot_label;
 

@@ -101,9 +101,10 @@ Status SetOrder(const std::string& name, PivotQuery* query) {
 }
 
 Status ReadQuery(const hbbp_pivot_query& given, PivotQuery* query) {
-  if (given.reserved != 0) {
-    return MakeStatus(StatusCode::kInvalidArgument, "hbbp_pivot_query.reserved must be 0");
+  if (given.join_names > 1) {
+    return MakeStatus(StatusCode::kInvalidArgument, "hbbp_pivot_query.join_names must be 0 or 1");
   }
+  query->join_names = given.join_names != 0;
   query->rows = SplitNames(given.rows == nullptr ? "mnemonic" : given.rows);
   query->columns = SplitNames(given.columns == nullptr ? "" : given.columns);
   HBBP_RETURN_IF_ERROR(

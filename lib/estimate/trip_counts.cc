@@ -36,6 +36,8 @@ double Imbalance(const LoopFlow& flow) {
 }  // namespace
 
 TripCount CountTrips(const LoopFlow& flow) {
+  // The length of a burst is counted in iterations, too.
+  if (!(flow.iterations.count > 0)) return {};
   // What sums of weights leave where it should be nothing.
   const double nothing = kRounding * flow.iterations.count;
   if (!(flow.exits.count > nothing)) {

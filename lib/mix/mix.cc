@@ -24,6 +24,7 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
       {keys.slice, "slice", [](const PivotLabel& label, MixRow* row) { row->slice = label.index; }},
   };
   PivotQuery query;
+  query.only_code = keys.mnemonic;
   std::vector<const Part*> asked;
   for (const Part& part : parts) {
     if (!part.is_asked) continue;

@@ -90,11 +90,19 @@ class PivotMaker {
     const uint32_t column = columns_->PartOfBlock(block);
     PivotPlace place;
     place.block = &block;
-    if (!looks_at_instructions_ || block.block == kNoIndex) {
+    if (block.block == kNoIndex) {
       if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) return;
+      const auto no_kind =
+          static_cast<uint32_t>(input_.code == nullptr ? 0 : input_.code->kinds.size());
       // How often code that is missing was entered, nobody knows.
-      items_.push_back({row, column, block.block == kNoIndex ? 0.0 : 1.0,
-                        static_cast<double>(block.instruction_count),
+      items_.push_back({rows_->PartOfInstruction(row, place, no_kind),
+                        columns_->PartOfInstruction(column, place, no_kind), 0,
+                        static_cast<double>(block.instruction_count), 0, nullptr});
+      return;
+    }
+    if (!looks_at_instructions_) {
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) return;
+      items_.push_back({row, column, 1, static_cast<double>(block.instruction_count),
                         static_cast<double>(block.bytes), nullptr});
       return;
     }

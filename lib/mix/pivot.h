@@ -59,6 +59,8 @@ class PivotFilter {
   virtual ~PivotFilter() = default;
   // Does it ask for more than blocks tell?
   virtual bool NeedsInstructions() const = 0;
+  // Can it tell what to keep of code that is missing? None is there if it cannot.
+  virtual bool DoesWithoutCode() const = 0;
   // The number, a small one, of the observations that agree in all that the filter asks of them.
   virtual uint32_t ClassOf(const PivotObservation& observation) = 0;
   // Of an instruction, or of a block if instructions are not needed.

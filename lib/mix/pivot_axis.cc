@@ -22,12 +22,18 @@ PivotAxis::PivotAxis(std::vector<PivotKey*> keys) : keys_(std::move(keys)) {
   }
 }
 
+// The value of a key. Keys that look at code have one more, which is 0: that there is none.
+uint32_t PivotAxis::NumberOf(size_t key, const PivotPlace& place) const {
+  if (keys_[key]->DoesWithoutCode()) return keys_[key]->ValueOf(place);
+  return place.block->block == kNoIndex ? 0 : keys_[key]->ValueOf(place) + 1;
+}
+
 uint32_t PivotAxis::PartOf(KeyLevel level, const PivotPlace& place) {
   Level& used = levels_[static_cast<size_t>(level)];
   if (used.keys.empty()) return 0;
-  uint32_t part = keys_[used.keys[0]]->ValueOf(place);
+  uint32_t part = NumberOf(used.keys[0], place);
   for (size_t i = 1; i < used.keys.size(); ++i) {
-    part = used.pairs[i - 1].Combine(part, keys_[used.keys[i]]->ValueOf(place));
+    part = used.pairs[i - 1].Combine(part, NumberOf(used.keys[i], place));
   }
   return part;
 }
@@ -76,7 +82,9 @@ void PivotAxis::PutValues(KeyLevel level, uint32_t part, std::span<uint32_t> val
   for (size_t i = used.keys.size(); i > 0; --i) {
     uint32_t value = part;
     if (i > 1) std::tie(part, value) = used.pairs[i - 2].Parts(part);
-    values[used.keys[i - 1]] = value;
+    const size_t key = used.keys[i - 1];
+    if (!keys_[key]->DoesWithoutCode()) value = value == 0 ? kNoCode : value - 1;
+    values[key] = value;
   }
 }
 

@@ -23,14 +23,15 @@ class PivotAxis {
   bool Uses(KeyLevel level) const { return !LevelOf(level).keys.empty(); }
 
   uint32_t PartOfBlock(const PivotBlock& block);
-  // Of an instruction of the block that `block_part` is of. `kind` is the number of its kind.
+  // Of an instruction of the block that `block_part` is of. `kind` is the number of its kind; of
+  // code that is missing, one that no kind has.
   uint32_t PartOfInstruction(uint32_t block_part, const PivotPlace& place, uint32_t kind);
   uint32_t PartOfObservation(const PivotObservation& observation);
   // The line, counted from 0 as they come up.
   uint32_t LineOf(uint32_t code_part, uint32_t observation_part);
 
   size_t size() const { return lines_.size(); }
-  // `values` has a place for each key.
+  // `values` has a place for each key; kNoCode where code is missing and the key looks at code.
   void ValuesOf(uint32_t line, std::span<uint32_t> values) const;
 
  private:
@@ -40,6 +41,7 @@ class PivotAxis {
   };
 
   const Level& LevelOf(KeyLevel level) const { return levels_[static_cast<size_t>(level)]; }
+  uint32_t NumberOf(size_t key, const PivotPlace& place) const;
   uint32_t PartOf(KeyLevel level, const PivotPlace& place);
   void PutValues(KeyLevel level, uint32_t part, std::span<uint32_t> values) const;
 

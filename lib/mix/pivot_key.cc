@@ -41,4 +41,6 @@ PivotLabel AddressLabel(uint64_t address, uint32_t index) {
   return label;
 }
 
+PivotLabel NoCodeLabel() { return TextLabel("no-code"); }
+
 }  // namespace hbbp

@@ -45,6 +45,10 @@ PivotLabel TextLabel(std::string text, uint32_t index = kNoIndex);
 PivotLabel NumberLabel(uint64_t number, uint32_t index = kNoIndex);
 PivotLabel AddressLabel(uint64_t address, uint32_t index = kNoIndex);
 
+// What a key that looks at code says of code that is missing, in place of its values.
+inline constexpr uint32_t kNoCode = kNoIndex;
+PivotLabel NoCodeLabel();
+
 class PivotKey {
  public:
   PivotKey(std::string name, KeyLevel level) : name_(std::move(name)), level_(level) {}
@@ -52,7 +56,8 @@ class PivotKey {
 
   const std::string& name() const { return name_; }
   KeyLevel level() const { return level_; }
-  // Does it have values where code is missing (PivotBlock::block is kNoIndex)?
+  // Does it have values where code is missing (PivotBlock::block is kNoIndex)? Others are not asked
+  // there.
   virtual bool DoesWithoutCode() const { return level_ == KeyLevel::kObservation; }
 
   // Do filters compare its values as numbers?
@@ -63,6 +68,8 @@ class PivotKey {
   // The number of a value: small, because there are tables by it.
   virtual uint32_t ValueOf(const PivotPlace& place) = 0;
   virtual PivotLabel LabelOf(uint32_t value) const = 0;
+  // Values of one such name are one where names are joined (joined_key.h).
+  virtual std::string NameForPeople(uint32_t value) const { return LabelOf(value).text; }
   // What else a filter may call the value.
   virtual std::vector<std::string> AliasesOf(uint32_t /*value*/) const { return {}; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/nearest_name.h"
+#include "mix/joined_key.h"
 #include "mix/pivot_axis.h"
 #include "mix/pivot_input.h"
 #include "mix/query_keys.h"
@@ -26,6 +27,17 @@ StatusOr<std::vector<PivotKey*>> FindKeys(const std::vector<std::string>& names,
     found.push_back(key);
   }
   return found;
+}
+
+// Properties and groups have each name once.
+std::vector<std::unique_ptr<JoinedKey>> JoinNames(std::vector<PivotKey*>* keys) {
+  std::vector<std::unique_ptr<JoinedKey>> joined;
+  for (PivotKey*& key : *keys) {
+    if (key->level() == KeyLevel::kKind) continue;
+    joined.push_back(std::make_unique<JoinedKey>(key));
+    key = joined.back().get();
+  }
+  return joined;
 }
 
 Status CheckKeys(const PivotQuery& query) {
@@ -81,6 +93,11 @@ StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQ
   QueryKeys keys(profile, query.taxonomies);
   HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> row_keys, FindKeys(query.rows, &keys));
   HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> column_keys, FindKeys(query.columns, &keys));
+  std::vector<std::unique_ptr<JoinedKey>> joined_rows, joined_columns;
+  if (query.join_names) {
+    joined_rows = JoinNames(&row_keys);
+    joined_columns = JoinNames(&column_keys);
+  }
   std::unique_ptr<PivotFilter> filter;
   if (!query.where.empty()) {
     HBBP_ASSIGN_OR_RETURN(filter, ParseWhere(query.where, &keys));
@@ -91,7 +108,7 @@ StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQ
       std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
   detail.threads = keys.Use("thread") || keys.Use("process");
   detail.slices = keys.Use("slice");
-  detail.missing_code = keys.DoWithoutCode();
+  detail.missing_code = !query.only_code && (filter == nullptr || filter->DoesWithoutCode());
   const PivotInput input = MakePivotInput(profile, detail);
   PivotAxis rows(std::move(row_keys));
   PivotAxis columns(std::move(column_keys));

@@ -22,7 +22,9 @@ struct PivotQuery {
   std::string where;                 // empty: all
   std::vector<Taxonomy> taxonomies;  // whose names are keys
   PivotOrder order;
-  size_t top = 0;  // rows at most; 0: all
+  size_t top = 0;           // rows at most; 0: all
+  bool join_names = false;  // what has one name is one line (joined_key.h)
+  bool only_code = false;   // nothing of code that is missing
 };
 
 // "read-bytes".

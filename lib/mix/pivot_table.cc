@@ -11,12 +11,13 @@ namespace {
 uint64_t Packed(const PivotCell& cell) { return uint64_t{cell.row} << 32 | cell.column; }
 
 // The labels of the values that come up. Every `step`th number from `first` on is a value, and
-// becomes the rank of its label.
+// becomes the rank of its label. kNoCode comes last.
 std::vector<PivotLabel> RankValues(const PivotKey& key, size_t first, size_t step,
                                    std::vector<uint32_t>* values) {
   std::vector<uint32_t> rank_of_value;
   for (size_t i = first; i < values->size(); i += step) {
     const uint32_t value = (*values)[i];
+    if (value == kNoCode) continue;
     if (value >= rank_of_value.size()) rank_of_value.resize(value + size_t{1}, kNoIndex);
     rank_of_value[value] = 0;
   }
@@ -32,9 +33,14 @@ std::vector<PivotLabel> RankValues(const PivotKey& key, size_t first, size_t ste
     rank_of_value[value] = static_cast<uint32_t>(labels.size());
     labels.push_back(std::move(label));
   }
+  const auto no_code = static_cast<uint32_t>(labels.size());
+  bool has_no_code = false;
   for (size_t i = first; i < values->size(); i += step) {
-    (*values)[i] = rank_of_value[(*values)[i]];
+    uint32_t& value = (*values)[i];
+    has_no_code |= value == kNoCode;
+    value = value == kNoCode ? no_code : rank_of_value[value];
   }
+  if (has_no_code) labels.push_back(NoCodeLabel());
   return labels;
 }
 
@@ -51,7 +57,9 @@ PivotTable::PivotTable(Pivot pivot, const PivotAxis& rows, const PivotAxis& colu
   Sort(pivot_.rows, order, top, &rows_);
   if (columns.empty()) return;
   columns_ = MakeAxis(columns);
-  const auto has_text = [](const PivotLabel& label) { return label.kind == LabelKind::kText; };
+  const auto has_text = [](const PivotLabel& label) {
+    return label.kind == LabelKind::kText && label.text != NoCodeLabel().text;
+  };
   const std::vector<PivotLabel>& first_labels = columns_.labels.front();
   PivotOrder column_order;
   if (std::none_of(first_labels.begin(), first_labels.end(), has_text)) {

@@ -109,8 +109,11 @@ class FunctionKey : public ProfileKey {
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(profile().functions()[value].name, value);
   }
+  std::string NameForPeople(uint32_t value) const override {
+    return Demangle(profile().functions()[value].name);
+  }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return {Demangle(profile().functions()[value].name)};
+    return {NameForPeople(value)};
   }
 };
 
@@ -266,8 +269,9 @@ class LineKey : public SourcePlaceKey {
 class InlinedKey : public SourcePlaceKey {
  public:
   explicit InlinedKey(const ResolvedProfile& profile) : SourcePlaceKey("inlined", profile) {}
+  std::string NameForPeople(uint32_t value) const override { return Demangle(LabelOf(value).text); }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return {Demangle(LabelOf(value).text)};
+    return {NameForPeople(value)};
   }
 
  private:

@@ -65,9 +65,4 @@ bool QueryKeys::Use(std::string_view name) const {
                      [name](const auto& key) { return key->name() == name; });
 }
 
-bool QueryKeys::DoWithoutCode() const {
-  return std::all_of(keys_.begin(), keys_.end(),
-                     [](const auto& key) { return key->DoesWithoutCode(); });
-}
-
 }  // namespace hbbp

@@ -33,7 +33,6 @@ class QueryKeys {
   // Of the keys that were found.
   bool Use(KeyLevel level) const;
   bool Use(std::string_view name) const;
-  bool DoWithoutCode() const;
 
  private:
   const ResolvedProfile& profile_;

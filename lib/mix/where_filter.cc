@@ -75,6 +75,11 @@ class WhereFilter : public PivotFilter {
            });
   }
 
+  bool DoesWithoutCode() const override {
+    return !uses_properties_ && std::all_of(others_.begin(), others_.end(),
+                                            [](PivotKey* key) { return key->DoesWithoutCode(); });
+  }
+
   uint32_t ClassOf(const PivotObservation& observation) override {
     PivotPlace place;
     place.observation = &observation;

@@ -1003,7 +1003,7 @@ static void check_pivot_errors(const hbbp_profile *profile) {
   CHECK_QUERY("column 1", where = "modul = x");
   CHECK_QUERY("column 10", where = "packing =");
   CHECK_QUERY("struct_size", struct_size = 0);
-  CHECK_QUERY("reserved", reserved = 1);
+  CHECK_QUERY("join_names", join_names = 2);
 #undef CHECK_QUERY
   CHECK(pivot == NULL);
 }

@@ -9,6 +9,7 @@ import unittest
 
 import import_test
 import record_support
+import report_fixture
 from record_support import needs_root, program
 
 LINKED = 0xffffffff81000000
@@ -151,16 +152,66 @@ class KernelTest(record_support.RecordTest):
         self.assertEqual(self.functions('--vmlinux', self.vmlinux),
                          {'sys_work': 12000, 'traced': 3000, '[tiny]': 4000})
 
+    def test_shares_are_of_one_sum_whether_code_is_there_or_not(self):
+        self.build_kernel()
+        self.import_it('--time-quantum', '1ms')
+        files = ('--vmlinux', self.vmlinux)  # which has no kernel modules
+        total, tiny = 19000, 4000
+        for key in ('mnemonic', 'function', 'thread', 'slice', 'line', 'loop', 'groups', 'length'):
+            rows = self.rows('mix', self.file, '--by', key, *files)
+            self.assertEqual(sum(row['instructions'] for row in rows), total, key)
+            self.assertAlmostEqual(sum(row['share'] for row in rows), 1, msg=key)
+        self.assertEqual(self.mnemonics(*files)['no-code'], tiny)
+        self.assertNotIn('no-code', self.mnemonics('--where', 'length > 0', *files))
+        text = self.run_tool('annotate', self.file, '--function', '[tiny]', *files).stdout
+        self.assertIn(f'{100 * tiny / total:.2f} % of all', text)
+        result = self.run_tool('loops', self.file, '--format', 'json', *files)
+        self.assertEqual(record_support.json.loads(result.stdout)['total_instructions'], total)
+        summary = self.run_tool('mix', self.file, '--summary', *files).stdout
+        self.assertIn('note: 4,000 of 19,000 instructions, 21.05 %, are in code that is missing', summary)
+        self.assertNotIn('are in code that is missing',
+                         self.run_tool('mix', self.file, '--summary', '--where', 'length > 0', *files).stdout)
+
+        page = self.folder / 'report.html'
+        result = self.run_tool('export', self.file, '-o', page, '--blocks', '1', *files)
+        self.assertEqual(result.returncode, 0, result)
+        report = report_fixture.data_of(page.read_text())
+        self.assertEqual(report['instructions'], total)
+        self.assertEqual(sum(report['functions']['instructions']), total)
+        self.assertEqual([thread['instructions'] for thread in report['threads']], [total])
+        blocks, rest = report['blocks'], report['rest']
+        listed = sum(count * len(code) for count, code in zip(blocks['count'], blocks['code']))
+        self.assertEqual(listed + sum(rest['instructions']), total)
+        name = report['functions']['name'].index('[tiny]')
+        self.assertEqual([instructions for function, instructions in
+                          zip(rest['function'], rest['instructions']) if function == name], [tiny])
+        self.assertEqual(report['slices']['instructions'], [total])
+        for timeline in report['slices']['timelines']:
+            self.assertEqual(sum(map(sum, timeline['instructions'])), total, timeline['key'])
+        for mix in report['mixes']:
+            self.assertIn('no-code', mix['values'])
+
     def test_without_any_file_the_note_says_what_is_missing(self):
         self.import_it()
         module = self.kernel_module()
         self.assertEqual(module['code'], 'missing')
         for name in ('kallsyms', 'vmlinux', 'kcore'):
             self.assertIn(name, module['problem'])
-        self.assertEqual(self.mnemonics(), {})
+        self.assertEqual(self.mnemonics(), {'no-code': 19000})
         self.assertEqual(self.functions(), {'[kernel]': 15000, '[tiny]': 4000})
         self.assertEqual(self.functions('--kallsyms', self.kallsyms),
                          {'sys_work': 12000, 'traced': 3000, 'tiny_irq [tiny]': 4000})
+
+    def test_annotate_says_why_functions_have_no_instructions(self):
+        """Without symbols a kernel is one function, which is half of all addresses."""
+        self.import_it()
+        for options, function in (((), '[kernel]'), (('--kallsyms', self.kallsyms), 'sys_work')):
+            problem = self.kernel_module(*options)['problem']
+            text = self.run_tool('annotate', self.file, '--function', function, *options)
+            self.assertIn(f'no instructions: {problem}\n', text.stdout)
+            rows = self.run_tool('annotate', self.file, '--function', function, '--format', 'csv', *options)
+            self.assertEqual(len(rows.stdout.splitlines()), 1, rows)
+            self.assertIn(f'{function}: no instructions: {problem}\n', rows.stderr)
 
     def test_an_imported_profile_keeps_code_and_names(self):
         self.build_kernel()

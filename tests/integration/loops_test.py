@@ -153,7 +153,7 @@ class LoopsTest(record_support.RecordTest):
         self.assertGreater(loops['NestedInner']['trip_count_error'], 0)
 
     def test_listings(self):
-        self.record_by('swbt', program('loops'), 'trips', ROUNDS // 4)
+        self.record_by('swbt', program('loops'), 'trips', ROUNDS // 4, options=('-c', 200_000))
         table = self.run_tool('loops', self.file, '--module', 'loops')
         self.assertEqual(table.returncode, 0, table)
         self.assertIn('Nested', table.stdout)
@@ -162,9 +162,15 @@ class LoopsTest(record_support.RecordTest):
         lines = result.stdout.splitlines()
         self.assertEqual(len(lines), 3, result)
         self.assertTrue(lines[0].startswith('module,header,depth,blocks,entries'), result)
-        nothing = self.loops('--function', 'nobody')
-        self.assertEqual(nothing['rows'], [])
-        self.assertGreater(nothing['loops'], 0)
+        nested = self.loops('--function', 'Nested', '--module', 'loops')
+        self.assertEqual({row['function'] for row in nested['rows']}, {'Nested'})
+        self.assertGreater(nested['loops'], len(nested['rows']))
+        for choice, expected in (
+                (('--function', 'Nestd'), "no function Nestd has a count; did you mean 'Nested'?"),
+                (('--module', 'nosuch'), 'no module nosuch with counts; there are: '),
+                (('--module', 'loops', '--function', 'nobody'), 'no function nobody has a count')):
+            for command in ('loops', 'annotate'):
+                self.assertIn(expected, self.refused(command, self.file, *choice))
         self.refused('phases', self.file)
 
     def phases(self, file=None):

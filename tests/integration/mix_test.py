@@ -237,8 +237,50 @@ class MixTest(record_support.RecordTest):
             self.assertIn('no debug information', note)
             self.assertIn('compile with -g', note)
         self.assertEqual(self.notes_on_lines('function'), [])
-        self.assertTrue(any('no debug information' in note
-                            for note in self.notes('--columns', 'file')))
+        def says_why(*arguments):
+            return any('no debug information' in note for note in self.notes(*arguments))
+
+        self.assertTrue(says_why('--columns', 'file'))
+        self.assertTrue(says_why('--summary', '--where', 'file = floats.c'))
+        for condition in ('file = floats.c', 'function = main and not (line~"*:3")', 'inlined in (Divide, main)',
+                          'file!="a b"'):
+            self.assertTrue(says_why('--where', condition), condition)
+        for condition in ('function = file', 'module = "a file = b"', 'function ~ *line', 'function in (file, line)'):
+            self.assertFalse(says_why('--where', condition), condition)
+
+    def test_what_could_not_be_read_is_told(self):
+        before = self.record_floats(name='before.data').rename(self.folder / 'old.data')
+        subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.folder / 'floats.c'], check=True)
+        after = self.record_floats(name='after.data')
+        problem = f'code of floats could not be read: {self.program}: build ID'
+        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',)):
+            for file, is_told in ((before, True), (after, False)):
+                result = self.run_tool(command[0], file, *command[1:])
+                self.assertEqual(problem in result.stdout, is_told, result)
+        table = self.run_tool('diff', before, after, '--by', 'module').stdout
+        self.assertIn(f'note: {before}: {problem}', table)
+        self.assertNotIn(f'{after}: {problem}', table)
+        # What both lack is said once.
+        self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
+        self.assertEqual(table.count('the source counts'), 1, table)
+
+    def test_diff_finds_debug_information_where_mix_does(self):
+        if shutil.which('objcopy') is None:
+            self.skipTest('no objcopy')
+        subprocess.run(['gcc', '-g', '-O1', '-pthread', '-Wl,--build-id', '-o', self.program,
+                        self.folder / 'floats.c'], check=True)
+        file = self.record_floats()
+        build_id = next(module['build_id'] for module in self.info()['modules']
+                        if module['name'] == str(self.program))
+        debug = self.folder / 'root/.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        debug.parent.mkdir(parents=True)
+        subprocess.run(['objcopy', '--only-keep-debug', self.program, debug], check=True)
+        subprocess.run(['objcopy', '--strip-debug', self.program], check=True)
+        arguments = ('diff', file, file, '--by', 'line')
+        self.assertIn(f'note: {file}, {file}: {self.program}: no debug information', self.run_tool(*arguments).stdout)
+        found = self.run_tool(*arguments, '--debug-root', self.folder / 'root').stdout
+        self.assertIn('floats.c:', found)
+        self.assertNotIn(f'{self.program}: no debug', found)
 
     def test_mixes_by_line_tell_which_debug_file_is_missing(self):
         if shutil.which('objcopy') is None:
@@ -310,15 +352,52 @@ class MixTest(record_support.RecordTest):
                 (('--by', 'categry'), "did you mean 'category'?"),
                 (('--by', 'mnemonic,'), "--by: 'mnemonic,' has an empty name"),
                 (('--value', 'flops,bytes'), '--value'),
-                (('--value', ''), 'value')):
+                (('--value', ''), 'value'),
+                (('--tpo', '3'), "unknown option --tpo; did you mean '--top'?; see hbbp diff --help"),
+                (('--whatever=3',), 'unknown option --whatever; see hbbp diff --help')):
             with self.subTest(arguments):
                 self.assertIn(expected, self.refused('diff', before, after, *arguments))
+
+    def test_help_tells_of_a_command(self):
+        for command in ('mix', 'record'):
+            self.assertEqual(self.run_tool('help', command).stdout, self.run_tool(command, '--help').stdout)
+        self.assertIn('unknown command nothing', self.run_tool('help', 'nothing').stderr)
+        self.assertIn('Commands:', self.run_tool('help').stdout)
 
     def test_diff_of_a_profile_with_itself_is_nothing(self):
         self.record_floats()
         for row in self.diff(self.file, self.file, '--by', 'function,mnemonic')['rows']:
             self.assertEqual(row['change'], 0)
             self.assertEqual(row['p'], 1)
+
+    def test_diff_knows_the_errors_of_functions_of_one_name(self):
+        """Two static functions that a third calls in turns: bursts see both, so that they err together."""
+        parts = [self.folder / name for name in ('main.c', 'a.c', 'b.c')]
+        parts[0].write_text('#include <stdlib.h>\nint A(int), B(int);\nint main(int count, char** words) {\n'
+                            '  int sum = 0;\n  for (int i = atoi(words[1]); i > 0; --i) sum += A(i) + B(i);\n'
+                            '  return sum == 1;\n}\n')
+        for part, name in zip(parts[1:], 'AB'):
+            part.write_text('static __attribute__((noinline)) int work(int n) {\n  int sum = 0;\n'
+                            '  for (int i = 0; i < 5; ++i) sum += n ^ i;\n  return sum;\n}\n'
+                            f'int {name}(int n) {{ return work(n); }}\n')
+        subprocess.run(['gcc', '-O1', '-o', self.program, *parts], check=True)
+        files = [self.folder / 'before.data', self.folder / 'after.data']
+        for file in files:
+            result = self.run_tool('record', '--source', 'swbt', '-e', 'task-clock', '-c', 1_000_000,
+                                   '-o', file, '--', self.program, 10_000_000)
+            if result.returncode != 0:
+                self.skipTest(result.stderr)
+        for key, value in (('function', 'work'), ('function,module', 'work')):
+            rows = [row for row in self.diff(*files, '--by', key, '--absolute')['rows']
+                    if row['function'] == value]
+            self.assertEqual(len(rows), 1, rows)
+            for file, side in zip(files, ('before', 'after')):
+                whole, = self.rows('mix', file, '--by', 'module', '--where', f'function = {value}')
+                self.assertAlmostEqual(rows[0][side], whole['instructions'])
+                self.assertAlmostEqual(rows[0][f'{side}_error'], whole['standard_error'])
+                of_both = [row['standard_error'] for row in self.rows('mix', file, '--by', 'function')
+                           if row['function'] == value]
+                self.assertEqual(len(of_both), 2)
 
     def test_diff_has_rows_without_p_last_by_significance(self):
         before = self.record_floats(divisions=2 * MANY, name='before.data')

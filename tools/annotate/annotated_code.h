@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "function_choice.h"
 
 namespace hbbp::tools {
 
@@ -36,16 +37,9 @@ struct AnnotatedFunction {
   std::string module;  // path
   uint64_t listed_from = 0;
   std::vector<AnnotatedInstruction> instructions;
+  std::string problem;  // why there are none; else empty
   // Where branches of it lead to inside of it: "L1", "L2", ... by address.
   std::map<uint64_t, std::string> labels;
-};
-
-// Which functions; everything that is set must hold.
-struct FunctionChoice {
-  std::string function;  // mangled, demangled, or demangled without parameters; empty: any
-  std::string address;   // in the module, hexadecimal with 0x or decimal; empty: any
-  std::string module;    // path or its last part; empty: any
-  uint64_t top = 0;      // the hottest ones
 };
 
 // Blocks, functions and names of a profile, loaded once.
@@ -67,8 +61,6 @@ class ProfileCode {
   explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
   Status LoadLoops();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
-  const hbbp_module* ModuleWithoutCode(const std::string& wanted) const;
-  Status NothingIn(const std::string& wanted) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
   // What of a function is listed, [start, end). Of generated code that nobody told the bounds of

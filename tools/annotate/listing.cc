@@ -153,6 +153,7 @@ bool WantsColour() {
 std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& code,
                          const ListingStyle& style, SourceText* text) {
   std::string out = Heading(function, code, style);
+  if (!function.problem.empty()) return out + "no instructions: " + function.problem + "\n\n";
   const std::string margin(static_cast<size_t>(kMargin + 2), ' ');
   const std::vector<CodeFrame>* last = nullptr;
   uint64_t expected = function.listed_from;

@@ -8,7 +8,6 @@ namespace {
 
 constexpr const char* kKeys[] = {"mnemonic", "extension",   "category", "packing",
                                  "element",  "vector-bits", "memory"};
-constexpr char kUnknown[] = "unknown";
 
 // The taxonomies of the library itself.
 StatusOr<std::vector<std::string>> Taxonomies() {
@@ -114,9 +113,9 @@ uint32_t InstructionTuples::Intern(const ReportTuple& tuple) {
   return it->second;
 }
 
-uint32_t InstructionTuples::Unknown() {
+uint32_t InstructionTuples::InternAll(std::string_view value) {
   ReportTuple tuple(values_.size());
-  for (size_t i = 0; i < tuple.size(); ++i) tuple[i] = InternValue(i, kUnknown);
+  for (size_t i = 0; i < tuple.size(); ++i) tuple[i] = InternValue(i, value);
   return Intern(tuple);
 }
 

@@ -16,10 +16,6 @@
 
 namespace hbbp::tools {
 
-// A condition that all instructions meet. With it pivots leave out what has samples and no code, as
-// blocks do.
-inline constexpr char kHasCode[] = "mnemonic ~ *";
-
 // The static properties of every instruction that was counted.
 class InstructionTuples {
  public:
@@ -34,8 +30,9 @@ class InstructionTuples {
   // The instructions of a block that were counted, by address.
   std::span<const Instruction> Of(uint32_t block) const;
 
-  // The tuple of nothing but "unknown".
-  uint32_t Unknown();
+  // The tuple of nothing but "unknown", and that of nothing but "no-code".
+  uint32_t Unknown() { return InternAll(kUnknown); }
+  uint32_t NoCode() { return InternAll(kNoCode); }
 
  private:
   struct TupleHash {
@@ -45,12 +42,14 @@ class InstructionTuples {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
+  static constexpr char kUnknown[] = "unknown";
   using Values = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
 
   explicit InstructionTuples(Report* report) : report_(report) {}
   Status ReadInstructions(const hbbp_profile* profile, const PivotRequest& request);
   uint32_t InternValue(size_t property, std::string_view value);
   uint32_t Intern(const ReportTuple& tuple);
+  uint32_t InternAll(std::string_view value);
 
   Report* report_;
   std::vector<Values> values_;                                   // index, by property

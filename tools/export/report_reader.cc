@@ -97,6 +97,7 @@ class Reader {
 
   Status ReadFunctions() {
     HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(request_.profile));
+    report_.instructions = TotalInstructions(functions);
     std::vector<uint32_t> order(functions.size());
     std::iota(order.begin(), order.end(), 0);
     std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
@@ -104,6 +105,7 @@ class Reader {
     });
     const uint64_t limit = request_.functions != 0 ? request_.functions : kReportFunctions;
     listed_.assign(functions.size(), kNotListed);
+    for (const hbbp_function& function : functions) modules_.push_back(function.module);
     report_.function_count = functions.size();
     for (const uint32_t index : order) {
       if (report_.functions.size() == limit) break;
@@ -144,7 +146,6 @@ class Reader {
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
     report_.block_count = blocks.size();
     for (uint32_t i = 0; i < blocks.size(); ++i) {
-      report_.instructions += Instructions(blocks[i]);
       if (blocks[i].flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
       if (is_chosen[i]) HBBP_RETURN_IF_ERROR(AddBlock(i, blocks[i], &tuples));
     }
@@ -231,6 +232,12 @@ class Reader {
         }
       }
     }
+    for (const BlockTasks::WithoutCode& part : tasks.without_code()) {
+      Sum& sum = rest[{modules_[part.function], listed_[part.function], tuples->NoCode(),
+                       tasks.TaskOf(part)}];
+      sum.instructions += part.instructions;
+      sum.error.Add(HBBP_SOURCE_EBS, part.error);
+    }
     report_.rest.clear();
     for (const auto& [key, sum] : rest) {
       const auto& [module, function, tuple, task] = key;
@@ -299,7 +306,8 @@ class Reader {
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> loop_of_block_;
-  std::vector<uint32_t> listed_;  // by function of the profile: its index in the report
+  std::vector<uint32_t> listed_;   // by function of the profile: its index in the report
+  std::vector<uint32_t> modules_;  // by function of the profile
 };
 
 }  // namespace

@@ -14,6 +14,7 @@ StatusOr<BlockTasks> BlockTasks::Read(const hbbp_profile* profile, Report* repor
   BlockTasks tasks(report);
   HBBP_RETURN_IF_ERROR(tasks.ReadThreads(profile));
   if (tasks.order_.size() > 1) HBBP_RETURN_IF_ERROR(tasks.ReadShares(profile));
+  HBBP_RETURN_IF_ERROR(tasks.ReadWithoutCode(profile));
   tasks.SetTasks(std::min(tasks.order_.size(), kReportTasks));
   return tasks;
 }
@@ -31,7 +32,6 @@ Status BlockTasks::ReadThreads(const hbbp_profile* profile) {
   PivotRequest request;
   request.rows = {"thread"};
   request.values = {"instructions"};
-  request.where = kHasCode;
   HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
   const PivotReader reader(pivot.get());
   const auto add = [&](uint32_t index, double instructions, double error) {
@@ -83,6 +83,22 @@ Status BlockTasks::ReadShares(const hbbp_profile* profile) {
   }
   first_of_block_.resize(blocks + 1, shares_.size());
   return OkStatus();
+}
+
+Status BlockTasks::ReadWithoutCode(const hbbp_profile* profile) {
+  PivotRequest request;
+  request.rows = {"loop", "function", "thread"};
+  request.values = {"instructions"};
+  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
+  const PivotReader reader(pivot.get());
+  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
+    if (reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).text != std::string_view(kNoCode)) continue;
+    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
+    without_code_.push_back({reader.LabelAt(HBBP_PIVOT_ROWS, row, 1).index,
+                             reader.LabelAt(HBBP_PIVOT_ROWS, row, 2).index, cell.value,
+                             cell.standard_error});
+  }
+  return reader.status();
 }
 
 void BlockTasks::SetTasks(size_t threads) {

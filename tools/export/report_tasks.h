@@ -24,6 +24,18 @@ class BlockTasks {
   // All of a block, a part for each task that ran it.
   std::vector<ReportPart> PartsOf(uint32_t block_index, const hbbp_block& block) const;
 
+  // What samples of code that is missing stand for, in a function.
+  struct WithoutCode {
+    uint32_t function = 0;  // of the profile
+    uint32_t thread = 0;    // of the profile
+    double instructions = 0;
+    double error = 0;
+  };
+  const std::vector<WithoutCode>& without_code() const { return without_code_; }
+  uint32_t TaskOf(const WithoutCode& part) const {
+    return told_apart_ == 0 ? 0 : task_of_thread_[part.thread];
+  }
+
   // A quarter of the threads less; of the last one, none: then blocks have one part. False if it is
   // so already. Tasks have other numbers then.
   bool TellFewerApart();
@@ -38,6 +50,7 @@ class BlockTasks {
   explicit BlockTasks(Report* report) : report_(report) {}
   Status ReadThreads(const hbbp_profile* profile);
   Status ReadShares(const hbbp_profile* profile);
+  Status ReadWithoutCode(const hbbp_profile* profile);
   void SetTasks(size_t threads);
 
   Report* report_;
@@ -47,6 +60,7 @@ class BlockTasks {
   size_t told_apart_ = 0;                 // of order_
   std::vector<Share> shares_;             // by block; none if one thread ran all
   std::vector<size_t> first_of_block_;    // one more than blocks, or none
+  std::vector<WithoutCode> without_code_;
 };
 
 }  // namespace hbbp::tools

@@ -54,6 +54,26 @@ class FedTest(unittest.TestCase):
         self.assertEqual((module.kind, module.code, module.build_id, module.problem),
                          (hbbp.ModuleKind.ANONYMOUS, hbbp.ModuleCode.PROFILE, '', ''))
 
+    def test_functions_of_one_name_can_be_one_row(self):
+        places = (support.LOOP_ADDRESS, support.LOOP_ADDRESS + 4096)
+        with hbbp.FedSession(order='as-fed') as session:
+            session.feed_events([support.generated_code()._replace(address=place)
+                                 for place in places])
+            source = session.add_source('ebs', 'instructions', period=1000)
+            session.feed_samples(source, [
+                hbbp.FeedSample(ip=place, pid=support.PID, tid=support.PID, time_ns=1_000_000)
+                for place in places])
+            session.flush()
+            profile = session.profile()
+        apart = profile.pivot('function')
+        self.assertEqual([row[0].text for row in apart.rows], ['hot', 'hot'])
+        joined = profile.pivot('function', join_names=True)
+        self.assertEqual([row[0].text for row in joined.rows], ['hot'])
+        self.assertEqual(joined.cell(0).value, 2000)
+        row, = hbbp.diff(self.profile, profile, 'function', absolute=True)
+        self.assertEqual((row.before, row.after), (35000, 2000))
+        self.assertEqual(row.after_error, joined.cell(0).standard_error)
+
     def test_mix(self):
         mix = self.profile.mix()
         self.assertEqual({row.mnemonic: row.instructions for row in mix},

@@ -100,6 +100,18 @@ TEST_CASE("a loop that nobody saw left, or entered") {
   CHECK(CountTrips(flow).trips.value == Approx(250 + 50.5));
 }
 
+TEST_CASE("a loop that nobody saw go round") {
+  LoopFlow flow;
+  flow.exits = CountOf(10);
+  // The last is what infinitely long bursts make of no iterations.
+  for (const double by_burst : {0.0, 8.0, kForever, std::nan("")}) {
+    CAPTURE(by_burst);
+    flow.iterations_by_burst = by_burst;
+    CHECK(CountTrips(flow).trips.value == 0);
+    CHECK(CountTrips(flow).trips.standard_error == 0);
+  }
+}
+
 TEST_CASE("what rounding leaves of ways in and out is none") {
   LoopFlow flow;
   flow.iterations = CountOf(40'000);

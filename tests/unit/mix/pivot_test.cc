@@ -153,18 +153,31 @@ TEST_CASE("code that is missing has instructions, and nothing else") {
   missing.instruction_count = 1;
   input.blocks.push_back(missing);
   input.observations = {{0, 0, {10, 0}, kNoIndex}, {1, 0, {1000, 100}, kNoIndex}};
-  TestKey module = ModuleTestKey();
-  PivotAxis rows({&module}), columns({});
+  // Whatever keys look at, all of it is in a row.
+  TestKey module = ModuleTestKey(), mnemonic = MnemonicTestKey(), offset = OffsetTestKey();
+  TestKey thread = ThreadTestKey();
+  using Keys = std::vector<PivotKey*>;
+  const Keys keys = GENERATE_REF(Keys{&module}, Keys{&mnemonic}, Keys{&offset, &thread},
+                                 Keys{&module, &mnemonic, &offset});
+  PivotAxis rows(keys), columns({});
   const Pivot pivot = MakePivot(input, kAllMeasures, nullptr, &rows, &columns);
   CHECK(ValueAt(pivot.whole, 0, 0) == 1020);
   CHECK(ValueAt(pivot.whole, 0, 1) == 10);
   CHECK(ValueAt(pivot.whole, 0, 2) == 80);
+  std::vector<uint32_t> values(keys.size());
+  double missing_code = 0;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    rows.ValuesOf(row, values);
+    if (values.front() == kNoCode) missing_code += ValueAt(pivot.rows, row, 0);
+  }
+  CHECK(missing_code == 1000);
 }
 
 // Keeps one mnemonic, and that of one thread only.
 class OneMnemonicOfOneThread : public PivotFilter {
  public:
   bool NeedsInstructions() const override { return true; }
+  bool DoesWithoutCode() const override { return false; }
   uint32_t ClassOf(const PivotObservation& observation) override { return observation.thread == 1; }
   bool Keeps(uint32_t observation_class, const PivotPlace& place) override {
     return observation_class == 1 && place.kind->mnemonic == Mnemonic{2};

@@ -7,7 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "isa/taxonomy.h"
 #include "mix/mix.h"
+#include "mix/pivot_query.h"
+#include "mix/query_keys.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
 #include "profile/resolved_profile.h"
@@ -147,6 +150,45 @@ TEST_CASE("functions with and without code stand in order") {
   const Mix by_function = ComputeMix(profile, {.function = true, .thread = true});
   CHECK(by_function.total == Approx(27 * kPeriod));
   CHECK(by_function.rows.size() == 4);
+}
+
+TEST_CASE("every key adds up to the same whole where some code is missing") {
+  TinyKernelFiles files;
+  if (!files.Build()) HBBP_SKIP("there is no compiler");
+  ProfileData data = TinyKernelProfile();
+  data.modules[0].kernel.modules = {{{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
+  ResolvedProfile profile(data);
+  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
+  PivotQuery query;
+  query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
+  std::vector<std::string_view> keys = {"groups"};
+  keys.insert(keys.end(), PivotKeyNames().begin(), PivotKeyNames().end());
+  for (const std::string_view key : keys) {
+    CAPTURE(key);
+    query.rows = {std::string(key)};
+    const auto table = MakePivotTable(profile, query);
+    REQUIRE(table.ok());
+    double sum = 0, without_code = 0;
+    for (size_t row = 0; row < table->row_count(); ++row) {
+      const double instructions = table->At(row, PivotTable::kAll, 0).value;
+      sum += instructions;
+      if (table->RowLabel(row, 0).text == "no-code") without_code += instructions;
+    }
+    CHECK(sum == Approx(20 * kPeriod));
+    CHECK(table->Whole(0).value == Approx(20 * kPeriod));
+    const bool needs_code = key != "process" && key != "thread" && key != "module" &&
+                            key != "function" && key != "source" && key != "slice";
+    CHECK(without_code == Approx(needs_code ? 4 * kPeriod : 0));
+  }
+  query.rows = {"function"};
+  for (const auto& [where, kept] : {std::pair("module != nothing", 20), std::pair("loop != 1", 16),
+                                    std::pair("mnemonic ~ *", 16)}) {
+    CAPTURE(where);
+    query.where = where;
+    const auto table = MakePivotTable(profile, query);
+    REQUIRE(table.ok());
+    CHECK(table->Whole(0).value == Approx(kept * kPeriod));
+  }
 }
 
 TEST_CASE("functions of a kernel whose code is not there, by its symbols") {

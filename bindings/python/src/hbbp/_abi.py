@@ -712,7 +712,7 @@ class hbbp_mix_row(Structure):
 class hbbp_pivot_query(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('reserved', c_uint32),
+        ('join_names', c_uint32),
         ('rows', c_char_p),
         ('columns', c_char_p),
         ('values', c_char_p),

@@ -71,18 +71,15 @@ class _Side(typing.NamedTuple):
     value: float = 0.0
     error: float = 0.0
 
-    def plus(self, value: float, error: float) -> '_Side':
-        return _Side(self.value + value, math.hypot(self.error, error))
 
-
-def _sums(pivot: Pivot, ambiguous: Set[str], absolute: bool) -> Dict[Tuple[str, ...], _Side]:
-    sums: Dict[Tuple[str, ...], _Side] = {}
+def _sides(pivot: Pivot, ambiguous: Set[str], absolute: bool) -> Dict[Tuple[str, ...], _Side]:
+    sides: Dict[Tuple[str, ...], _Side] = {}
     for i, row in enumerate(pivot.rows):
         labels = _labels(row, pivot.row_keys, ambiguous)
         cell = pivot.cell(i)
-        more = (cell.value, cell.standard_error) if absolute else (cell.share, cell.share_error)
-        sums[labels] = sums.get(labels, _Side()).plus(*more)
-    return sums
+        sides[labels] = (_Side(cell.value, cell.standard_error) if absolute
+                         else _Side(cell.share, cell.share_error))
+    return sides
 
 
 def _row(labels: Tuple[str, ...], before: _Side, after: _Side) -> DiffRow:
@@ -99,10 +96,10 @@ def diff(before: 'Profile', after: 'Profile', by: Names = 'mnemonic', *,
          taxonomy: Optional[Taxonomy] = None) -> Diff:
     """Compares shares of two profiles, row by row, as hbbp diff does; `absolute` compares the
     numbers, which only says something where both are counts of executions."""
-    pivots = [profile.pivot(by, values=value, where=where, taxonomy=taxonomy)
+    pivots = [profile.pivot(by, values=value, where=where, taxonomy=taxonomy, join_names=True)
               for profile in (before, after)]
     ambiguous = _ambiguous(pivots[0]) | _ambiguous(pivots[1])
-    old, new = (_sums(pivot, ambiguous, absolute) for pivot in pivots)
+    old, new = (_sides(pivot, ambiguous, absolute) for pivot in pivots)
     rows = [_row(labels, old.get(labels, _Side()), new.get(labels, _Side()))
             for labels in {**old, **new}]
     rows.sort(key=lambda row: (-abs(row.change), row.labels))

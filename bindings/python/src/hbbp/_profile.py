@@ -309,13 +309,15 @@ class Profile(Owner):
 
     def pivot(self, rows: Optional[Names] = None, columns: Optional[Names] = None,
               values: Optional[Names] = None, where: Optional[str] = None,
-              sort: Optional[str] = None, top: int = 0,
-              taxonomy: Optional[Taxonomy] = None) -> Pivot:
+              sort: Optional[str] = None, top: int = 0, taxonomy: Optional[Taxonomy] = None,
+              join_names: bool = False) -> Pivot:
         """What ran, summed by any keys (docs/mix.md): rows 'function', columns 'extension', values
-        'instructions,flops', where 'module = libm.so.6 and memory != none'."""
+        'instructions,flops', where 'module = libm.so.6 and memory != none'. join_names: what has one
+        name is one row, static functions for example."""
         of_rows, of_columns, of_values = joined(rows), joined(columns), joined(values)
         query = sized(_abi.hbbp_pivot_query, rows=to_c(of_rows), columns=to_c(of_columns),
-                      values=to_c(of_values), where=to_c(where), sort=to_c(sort), top=top)
+                      values=to_c(of_values), where=to_c(where), sort=to_c(sort), top=top,
+                      join_names=int(join_names))
         with self._handle as pointer:
             made = _with_taxonomy(taxonomy, lambda groups: _make_pivot(pointer, query, groups))
         handle = Handle('pivot', made)

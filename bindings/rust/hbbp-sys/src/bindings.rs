@@ -1611,8 +1611,9 @@ pub struct hbbp_taxonomy {
 pub struct hbbp_pivot_query {
     /// set by the caller
     pub struct_size: u32,
-    /// 0
-    pub reserved: u32,
+    /// 1: what has one name is one line, its label that of the first: static
+    /// functions, C++ names that demangle alike, builds of one file; else 0
+    pub join_names: u32,
     /// keys, with commas between them; NULL: "mnemonic"; "": one row of all
     pub rows: *const c_char,
     /// the same; NULL and "": none
@@ -1676,7 +1677,7 @@ pub struct hbbp_pivot_label {
     /// loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
     /// address: its module, hbbp_profile_module_at.
     /// HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
-    /// property and taxonomy), and of the labels "none" and "unknown"
+    /// property and taxonomy), and of the labels "none", "unknown" and "no-code"
     pub index: u32,
     /// `uint32_t reserved` in C.
     pub reserved: u32,
@@ -1780,9 +1781,9 @@ extern "C" {
     /// See pivot.h.
     pub fn hbbp_pivot_value_name_at(index: usize) -> *const c_char;
 
-    /// Without any key or condition that needs code, functions whose code is missing (of a kernel, or of
-    /// generated code that a perf map names) count by their samples; they have instructions and no other
-    /// value.
+    /// Functions whose code is missing (of a kernel, or of generated code that a perf map names) count by
+    /// their samples, unless the condition asks for what only code tells. They have instructions and no
+    /// other value; the label of keys that only code tells is "no-code".
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
     /// with the nearest name in the message; a condition that cannot be read, with the column),
     /// HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),

@@ -33,6 +33,7 @@ pub struct PivotQuery<'t> {
     filter: Option<String>,
     sort: Option<String>,
     top: u64,
+    join_names: bool,
     taxonomy: Option<&'t Taxonomy>,
 }
 
@@ -56,6 +57,9 @@ impl<'t> PivotQuery<'t> {
         sort(by: impl Into<String>): sort = Some(by.into());
         /// Rows at most; 0: all.
         top(rows: u64): top = rows;
+        /// What has one name is one line: static functions, C++ names that demangle alike, builds of one
+        /// file. Its label is that of the first.
+        join_names(join: bool): join_names = join;
         /// Whose names are keys, instead of those of the library itself.
         taxonomy(taxonomy: &'t Taxonomy): taxonomy = Some(taxonomy);
     }
@@ -155,6 +159,7 @@ impl Pivot {
             where_: pointer(&filter),
             sort: pointer(&sort),
             top: query.top,
+            join_names: query.join_names.into(),
             taxonomy: query.taxonomy.map_or(std::ptr::null(), Taxonomy::raw),
             ..Default::default()
         };

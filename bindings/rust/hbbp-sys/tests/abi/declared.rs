@@ -32,7 +32,7 @@ declared! {
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
         hbbp_loop { struct_size, module, function, parent, depth, flags, blocks, trip_basis, header, entries, entries_error, iterations, iterations_error, trip_count, trip_count_error, trip_count_by_branches, trip_count_by_branches_error, trip_count_by_counts, trip_count_by_counts_error, instructions, instructions_error, own_instructions, own_instructions_error }
         hbbp_mix_row { struct_size, module, function, thread, mnemonic, instructions, standard_error, share, slice, reserved }
-        hbbp_pivot_query { struct_size, reserved, rows, columns, values, where_, sort, top, taxonomy }
+        hbbp_pivot_query { struct_size, join_names, rows, columns, values, where_, sort, top, taxonomy }
         hbbp_pivot_label { struct_size, kind, text, number, index, reserved }
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }

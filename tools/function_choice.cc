@@ -1,0 +1,129 @@
+#include "function_choice.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "base/nearest_name.h"
+#include "format.h"
+
+namespace hbbp::tools {
+namespace {
+
+// "a::f" for "a::f(int, b<c>)".
+std::string WithoutParameters(const std::string& name) {
+  const size_t parameters = name.find('(', name.starts_with("(") ? 1 : 0);
+  return name.substr(0, parameters);
+}
+
+bool IsNamed(const hbbp_function& function, const std::string& wanted) {
+  if (wanted == function.name) return true;
+  const std::string name = Demangle(function.name);
+  return wanted == name || wanted == WithoutParameters(name);
+}
+
+// "; did you mean ...?": a name that has all of it, or one that differs little.
+std::string Suggestion(const std::vector<hbbp_function>& functions,
+                       const std::vector<uint32_t>& among, const std::string& wanted) {
+  std::vector<std::string> names;
+  for (const uint32_t i : among) names.push_back(WithoutParameters(Demangle(functions[i].name)));
+  for (const std::string& name : names) {
+    if (name.find(wanted) != std::string::npos) return "; did you mean '" + name + "'?";
+  }
+  return DidYouMean(wanted, {names.begin(), names.end()});
+}
+
+std::optional<uint64_t> ParseAddress(const std::string& text) {
+  char* end = nullptr;
+  errno = 0;
+  const uint64_t value = std::strtoull(text.c_str(), &end, 0);
+  if (errno != 0 || text.empty() || text.front() == '-' || *end != '\0') return std::nullopt;
+  return value;
+}
+
+// The one with most samples, of that name or of all if it is empty; null if there is none.
+const hbbp_module* ModuleWithoutCode(const std::vector<hbbp_module>& modules,
+                                     const std::string& wanted) {
+  const hbbp_module* found = nullptr;
+  for (const hbbp_module& module : modules) {
+    const bool is_meant =
+        wanted.empty() || wanted == module.path || wanted == BaseName(module.path);
+    const bool is_busier = found == nullptr || module.samples > found->samples;
+    if (module.samples != 0 && is_meant && is_busier && module.problem[0] != '\0') found = &module;
+  }
+  return found;
+}
+
+// Why no function of the module, or of any if it is empty, can be shown.
+Status NothingIn(const std::vector<hbbp_module>& modules, const std::string& wanted) {
+  if (const hbbp_module* without_code = ModuleWithoutCode(modules, wanted)) {
+    return MakeStatus(StatusCode::kNotFound, "no function has a count: %s", without_code->problem);
+  }
+  std::string known;
+  for (const hbbp_module& module : modules) {
+    if (module.samples == 0) continue;
+    known += (known.empty() ? "" : ", ") + std::string(BaseName(module.path));
+  }
+  if (wanted.empty() || known.empty()) {
+    return MakeStatus(StatusCode::kNotFound, "no function has a count; see hbbp info");
+  }
+  return MakeStatus(StatusCode::kNotFound, "no module %s with counts; there are: %s",
+                    wanted.c_str(), known.c_str());
+}
+
+}  // namespace
+
+StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<hbbp_module>& modules,
+                                                const std::vector<hbbp_function>& functions,
+                                                const FunctionChoice& choice) {
+  std::optional<uint64_t> address;
+  if (!choice.address.empty()) {
+    address = ParseAddress(choice.address);
+    if (!address) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "--address %s: no number; give one such as 0x401136",
+                        choice.address.c_str());
+    }
+  }
+  std::vector<uint32_t> of_module;
+  for (uint32_t i = 0; i < functions.size(); ++i) {
+    const uint32_t module = functions[i].module;
+    const std::string path = module < modules.size() ? modules[module].path : "";
+    if (choice.module.empty() || choice.module == path || choice.module == BaseName(path)) {
+      of_module.push_back(i);
+    }
+  }
+  if (of_module.empty()) {
+    return NothingIn(modules, choice.module);
+  }
+  std::vector<uint32_t> chosen;
+  for (const uint32_t i : of_module) {
+    const hbbp_function& function = functions[i];
+    if (address && (*address < function.start || *address >= function.end)) continue;
+    if (!choice.function.empty() && !IsNamed(function, choice.function)) continue;
+    chosen.push_back(i);
+  }
+  if (chosen.empty()) {
+    const hbbp_module* const without_code = ModuleWithoutCode(modules, choice.module);
+    const std::string reason =
+        without_code == nullptr ? ""
+                                : std::string("; not all code is here: ") + without_code->problem;
+    if (address) {
+      return MakeStatus(StatusCode::kNotFound,
+                        "no function with a count is at %s; addresses are those of objdump, in a "
+                        "module (--module)%s",
+                        choice.address.c_str(), reason.c_str());
+    }
+    return MakeStatus(StatusCode::kNotFound, "no function %s has a count%s%s",
+                      choice.function.c_str(),
+                      Suggestion(functions, of_module, choice.function).c_str(), reason.c_str());
+  }
+  std::stable_sort(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
+    return functions[a].instructions > functions[b].instructions;
+  });
+  if (choice.top != 0 && chosen.size() > choice.top) chosen.resize(choice.top);
+  return chosen;
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,31 @@
+// The functions that the options of a command mean.
+#ifndef HBBP_TOOLS_FUNCTION_CHOICE_H_
+#define HBBP_TOOLS_FUNCTION_CHOICE_H_
+
+#include <hbbp/hbbp.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hbbp::tools {
+
+// Which functions; everything that is set must hold.
+struct FunctionChoice {
+  std::string function;  // mangled, demangled, or demangled without parameters; empty: any
+  std::string address;   // in the module, hexadecimal with 0x or decimal; empty: any
+  std::string module;    // path or its last part; empty: any
+  uint64_t top = 0;      // the hottest ones; 0: all
+};
+
+// Indexes, those that executed most first. kNotFound tells the nearest name, or why code is
+// missing.
+StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<hbbp_module>& modules,
+                                                const std::vector<hbbp_function>& functions,
+                                                const FunctionChoice& choice);
+
+}  // namespace hbbp::tools
+
+#endif  // HBBP_TOOLS_FUNCTION_CHOICE_H_
