@@ -78,9 +78,11 @@ Status ImageProfile::StartSession() {
       source == SourceKind::kEbsAndSwbt) {
     HBBP_RETURN_IF_ERROR(CheckPermission(settings_.session.backend));
   }
-  return MayBeMissing(settings_.source, settings_.session.backend.event)
-             ? session_->Start()
-             : session_->StartInBackground();
+  if (MayBeMissing(settings_.source, settings_.session.backend.event)) return session_->Start();
+  HBBP_RETURN_IF_ERROR(session_->StartInBackground());
+  // A program may drop its privileges, or change its root folder, as the first thing it does.
+  worker_is_in_folder_.wait(false);
+  return OkStatus();
 }
 
 void ImageProfile::Start() {
@@ -107,6 +109,8 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 void ImageProfile::OnWorkerStarted() {
   if (::unshare(CLONE_FS) == 0 && ::chdir(folder_.c_str()) == 0) path_ = name_;
   (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
+  worker_is_in_folder_ = true;
+  worker_is_in_folder_.notify_one();
 }
 
 void ImageProfile::OnCheckpoint(ProfileData data) {

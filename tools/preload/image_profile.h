@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -40,6 +41,7 @@ class ImageProfile : private SessionObserver {
   const std::string folder_;
   const std::string name_;
   std::string path_;  // of name_, as the worker gets there
+  std::atomic<bool> worker_is_in_folder_{false};
   const bool is_root_;
   const ImageSettings settings_;
   const pid_t owner_;
