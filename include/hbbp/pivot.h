@@ -78,9 +78,9 @@ HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
 
 typedef struct hbbp_pivot hbbp_pivot;
 
-/* Functions whose code is missing (of a kernel, or of generated code that a perf map names) count by
- * their samples, unless the condition asks for what only code tells. They have instructions and no
- * other value; the label of keys that only code tells is "no-code".
+/* Functions whose code is missing (of a kernel, or of generated code that a perf map names) count
+ * by their samples, unless the condition asks for what only code tells. They have instructions and
+ * no other value; the label of keys that only code tells is "no-code".
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
  * with the nearest name in the message; a condition that cannot be read, with the column),
  * HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),

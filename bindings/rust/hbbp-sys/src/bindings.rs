@@ -1781,9 +1781,9 @@ extern "C" {
     /// See pivot.h.
     pub fn hbbp_pivot_value_name_at(index: usize) -> *const c_char;
 
-    /// Functions whose code is missing (of a kernel, or of generated code that a perf map names) count by
-    /// their samples, unless the condition asks for what only code tells. They have instructions and no
-    /// other value; the label of keys that only code tells is "no-code".
+    /// Functions whose code is missing (of a kernel, or of generated code that a perf map names) count
+    /// by their samples, unless the condition asks for what only code tells. They have instructions and
+    /// no other value; the label of keys that only code tells is "no-code".
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
     /// with the nearest name in the message; a condition that cannot be read, with the column),
     /// HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
