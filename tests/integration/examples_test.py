@@ -93,7 +93,7 @@ class ExamplesTest(record_support.RecordTest):
     def test_perf_script_shows_blocks_of_samples(self):
         self.run_lackey(program('loops'), 'trips', '30')
         done = self.run_other('perf', 'record', '-e', 'cpu-clock:u', '-c', 250000, '-o', 'perf.data', program('loops'),
-                              'trips', 20000)
+                              'trips', 100000)
         self.assertEqual(done.returncode, 0, done)
         script = EXAMPLES / 'perf_script' / 'hbbp_blocks.py'
         done = self.run_other('perf', 'script', '-i', 'perf.data', '-s', script, self.file)

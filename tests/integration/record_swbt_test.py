@@ -150,7 +150,7 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def perl(self, mode):
         self.check_same(self.tool('perl'), '-e',
-                        'my %h; for my $i (1..120000) { my $k = "k" . ($i * 7919 % 1009); '
+                        'my %h; for my $i (1..480000) { my $k = "k" . ($i * 7919 % 1009); '
                         '$h{$k} += length($k); $h{$k} =~ s/1/2/; } '
                         'print join(",", map { "$_=$h{$_}" } sort keys %h), "\\n";', mode=mode)
 

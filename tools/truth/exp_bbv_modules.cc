@@ -20,10 +20,17 @@ constexpr uint64_t kLeastFixedAddress = 0x10000;
 constexpr size_t kMostInstructions = 60;
 constexpr size_t kMostLongInstructions = 31;
 
+struct Placement {
+  uint32_t load_address;  // its lower 32 bits, as those of blocks
+  size_t functions;       // that tell of it; kCertain: it needs none
+};
+constexpr size_t kCertain = SIZE_MAX;
+
 struct PlacedModule {
   std::string path;
   const ElfImage* image;
-  uint32_t load_address;  // its lower 32 bits, as those of blocks
+  uint32_t load_address;
+  size_t functions;
 
   uint64_t AddressOf(uint64_t runtime_address) const {
     return static_cast<uint32_t>(runtime_address - load_address);
@@ -187,8 +194,8 @@ Status Counter::Run(const std::string& name) {
 }
 
 // What most functions agree on; nothing if two places have as many for them.
-std::optional<uint32_t> LoadAddressBySymbols(const ElfImage& image,
-                                             const std::vector<BbAddress>& addresses) {
+std::optional<Placement> PlaceBySymbols(const ElfImage& image,
+                                        const std::vector<BbAddress>& addresses) {
   std::map<uint32_t, size_t> votes;
   const std::string* last = nullptr;
   for (const BbAddress& block : addresses) {
@@ -200,31 +207,60 @@ std::optional<uint32_t> LoadAddressBySymbols(const ElfImage& image,
     const auto load_address = static_cast<uint32_t>(block.address - symbol->value);
     if (load_address % kPageSize == 0) ++votes[load_address];
   }
-  std::optional<uint32_t> best;
+  std::optional<Placement> best;
   size_t most = 0;
   for (const auto& [load_address, count] : votes) {
     if (count == most) best.reset();
     if (count <= most) continue;
-    best = load_address;
+    best = Placement{load_address, count};
     most = count;
   }
   return best;
 }
 
-std::optional<uint32_t> FindLoadAddress(const ElfImage& image, const std::string& path,
-                                        const std::vector<LoadAddress>& load_addresses,
-                                        const std::vector<BbAddress>& addresses) {
+std::optional<Placement> FindPlace(const ElfImage& image, const std::string& path,
+                                   const std::vector<LoadAddress>& load_addresses,
+                                   const std::vector<BbAddress>& addresses) {
   for (const LoadAddress& load : load_addresses) {
     if (load.path == path || load.path == BaseName(path)) {
-      return static_cast<uint32_t>(load.address);
+      return Placement{static_cast<uint32_t>(load.address), kCertain};
     }
   }
   const std::optional<ModuleAddress> start = image.CodeStart();
   if (start && start->value >= kLeastFixedAddress && image.AddressOfOffset({0}) &&
       image.AddressOfOffset({0})->value != 0) {
-    return 0;
+    return Placement{0, kCertain};
   }
-  return LoadAddressBySymbols(image, addresses);
+  return PlaceBySymbols(image, addresses);
+}
+
+// A module that was not loaded has some names of functions that ran, as all modules have, and by
+// chance one of them at a distance of whole pages: what more functions tell of stays in its place.
+std::vector<std::string> RemoveUnlikely(const std::vector<BbAddress>& addresses,
+                                        std::vector<PlacedModule>* modules) {
+  std::vector<std::string> removed;
+  std::stable_sort(
+      modules->begin(), modules->end(),
+      [](const PlacedModule& a, const PlacedModule& b) { return a.functions > b.functions; });
+  for (size_t i = 0; i < modules->size();) {
+    const PlacedModule& module = (*modules)[i];
+    const bool is_unlikely =
+        std::any_of(addresses.begin(), addresses.end(), [&](const BbAddress& block) {
+          return module.HasCodeAt(block.address) &&
+                 std::any_of(modules->begin(), modules->begin() + static_cast<ptrdiff_t>(i),
+                             [&](const PlacedModule& likelier) {
+                               return likelier.functions > module.functions &&
+                                      likelier.HasCodeAt(block.address);
+                             });
+        });
+    if (is_unlikely) {
+      removed.push_back(module.path);
+      modules->erase(modules->begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return removed;
 }
 
 }  // namespace
@@ -243,13 +279,16 @@ StatusOr<std::vector<ReferenceModule>> CountsFromBbv(const BbVectors& vectors,
     const StatusOr<const ElfImage*> image = images->Open(module.path);
     if (!image.ok() && image.status().code() == StatusCode::kMismatch) return image.status();
     if (!image.ok()) continue;
-    const std::optional<uint32_t> load_address =
-        FindLoadAddress(**image, module.path, load_addresses, addresses);
-    if (load_address) {
-      modules.push_back({module.path, *image, *load_address});
+    const std::optional<Placement> place =
+        FindPlace(**image, module.path, load_addresses, addresses);
+    if (place) {
+      modules.push_back({module.path, *image, place->load_address, place->functions});
     } else {
       not_placed += (not_placed.empty() ? "" : ", ") + module.path;
     }
+  }
+  for (const std::string& path : RemoveUnlikely(addresses, &modules)) {
+    not_placed += (not_placed.empty() ? "" : ", ") + path;
   }
   if (modules.empty()) {
     return MakeStatus(StatusCode::kBadFormat,

@@ -14,7 +14,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 fn ebs() -> SessionOptions {
-    SessionOptions::new().source(Source::Ebs).period(200_000)
+    SessionOptions::new()
+        .source(Source::Ebs)
+        .event(Event::TaskClock)
+        .period(200_000)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::started;
-use hbbp::{CodeRegion, ModuleKind, SessionOptions, Source, Status};
+use hbbp::{CodeRegion, Event, ModuleKind, SessionOptions, Source, Status};
 use std::os::raw::{c_int, c_long, c_void};
 
 extern "C" {
@@ -29,7 +29,12 @@ const CODE: [u8; 11] = [
 
 #[test]
 fn generated_code_has_blocks_and_a_name() {
-    let mut session = match started(SessionOptions::new().source(Source::Ebs).period(200_000)) {
+    let mut session = match started(
+        SessionOptions::new()
+            .source(Source::Ebs)
+            .event(Event::TaskClock)
+            .period(200_000),
+    ) {
         Some(session) => session,
         None => return,
     };

@@ -4,8 +4,8 @@ mod common;
 
 use common::{insertion_sort, profile_of, read_all, started, usual_profile, work};
 use hbbp::{
-    demangle, Estimator, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source, Status,
-    Taxonomy, TripBasis, Unit,
+    demangle, Estimator, Event, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source,
+    Status, Taxonomy, TripBasis, Unit,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -13,7 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 fn ebs() -> SessionOptions {
-    SessionOptions::new().source(Source::Ebs).period(200_000)
+    SessionOptions::new()
+        .source(Source::Ebs)
+        .event(Event::TaskClock)
+        .period(200_000)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A program to look at, and what decides whether it can be looked at here.
 #![allow(dead_code)]
 
-use hbbp::{Error, Profile, Session, SessionOptions, Source, Status};
+use hbbp::{Error, Event, Profile, Session, SessionOptions, Source, Status};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -80,7 +80,10 @@ pub fn profile_of<R>(options: SessionOptions, work: impl FnOnce() -> R) -> Optio
 
 /// About two thousand samples of `work`.
 pub fn usual_profile() -> Option<Profile> {
-    let options = SessionOptions::new().source(Source::Ebs).period(200_000);
+    let options = SessionOptions::new()
+        .source(Source::Ebs)
+        .event(Event::TaskClock)
+        .period(200_000);
     profile_of(options, || work(Duration::from_millis(400)))
 }
 
