@@ -154,9 +154,8 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
   constexpr uint64_t kFew = 200;
   constexpr uint64_t kShorter = 10;
   for (const SourceView& source : sources) {
-    const bool is_clock = source.unit == HBBP_UNIT_NANOSECONDS && source.period > kShorter;
     const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
-    if (source.source != HBBP_SOURCE_SWBT || !is_clock || was_asked_for) continue;
+    if (source.source != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
     if (source.samples == 0 || source.samples >= kFew) continue;
     Note(kName, "so few bursts leave large standard errors; -c " +
                     std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
