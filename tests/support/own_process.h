@@ -2,11 +2,13 @@
 #ifndef HBBP_TESTS_SUPPORT_OWN_PROCESS_H_
 #define HBBP_TESTS_SUPPORT_OWN_PROCESS_H_
 
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 
 namespace hbbp {
 
@@ -17,6 +19,14 @@ inline size_t EntriesIn(const std::string& folder) {
 
 inline size_t OpenFds() { return EntriesIn("/proc/self/fd"); }
 inline size_t ThreadsNow() { return EntriesIn("/proc/self/task"); }
+
+// A thread that was joined is listed for a moment longer.
+inline bool HasAtMostThreads(size_t most) {
+  for (int i = 0; i < 200 && ThreadsNow() > most; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return ThreadsNow() <= most;
+}
 
 // Ring buffers that are mapped.
 inline size_t MappedRings() {

@@ -161,7 +161,7 @@ TEST_CASE("starting and stopping many times leaves nothing behind") {
   CHECK(failures == 0);
   // Modules with samples stay pinned: a few descriptors that do not grow with the number of runs.
   CHECK(OpenFds() <= fds + 8);
-  CHECK(ThreadsNow() <= threads);
+  CHECK(HasAtMostThreads(threads));
   CHECK(MappedRings() == 0);
   // A sanitizer keeps what was freed.
   if (!kHasSanitizer) CHECK(ResidentBytes() < resident + (4u << 20));
