@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "checks.h"
+#include "heap.h"
 
 enum { BASE = 0x400000, PID = 7 };
 
@@ -190,47 +191,6 @@ static void test_memory_of_feeding(hbbp_feed_order order) {
 
 /* Allocators --------------------------------------------------------------------------------- */
 
-typedef struct heap {
-  long long live;
-  long long calls;
-  int wrong;      /* sizes, alignments, calls after the end */
-  int is_over;    /* nothing may come any more */
-  int fail_every; /* 0: never */
-} heap;
-
-static void *heap_allocate(size_t size, size_t alignment, void *user_data) {
-  heap *own = (heap *)user_data;
-  if (own->is_over || size == 0) ++own->wrong;
-  ++own->calls;
-  if (own->fail_every != 0 && own->calls % own->fail_every == 0) return NULL;
-  const size_t head = alignment > 64 ? alignment : 64;
-  unsigned char *block =
-      (unsigned char *)aligned_alloc(head, (head + size + head - 1) / head * head);
-  if (block == NULL) return NULL;
-  memcpy(block, &size, sizeof(size));
-  own->live += (long long)size;
-  return block + head;
-}
-
-static void heap_deallocate(void *memory, size_t size, size_t alignment, void *user_data) {
-  heap *own = (heap *)user_data;
-  const size_t head = alignment > 64 ? alignment : 64;
-  unsigned char *block = (unsigned char *)memory - head;
-  size_t known;
-  memcpy(&known, block, sizeof(known));
-  if (own->is_over || known != size) ++own->wrong;
-  memset(memory, 0xdd, size);
-  free(block);
-  own->live -= (long long)size;
-}
-
-static void check_heap(heap *own) {
-  CHECK(own->live == 0);
-  CHECK(own->wrong == 0);
-  CHECK(own->calls > 0);
-  own->is_over = 1;
-}
-
 static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
   heap own;
   memset(&own, 0, sizeof(own));
@@ -246,7 +206,8 @@ static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
   CHECK_OK(hbbp_session_get_info(session, &info, &error));
   if (fail_every == 0) {
     CHECK(info.dropped == 0);
-    CHECK(own.live > 0 && info.memory_bytes >= (uint64_t)own.live);
+    CHECK(atomic_load(&own.live_bytes) > 0 &&
+          info.memory_bytes >= (uint64_t)atomic_load(&own.live_bytes));
   }
   CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
   CHECK_OK(hbbp_session_get_info(session, &info, &error));
@@ -258,7 +219,7 @@ static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
   /* A profile is not of that memory. */
   CHECK(samples_of(profile) + info.dropped == SAMPLES);
   hbbp_profile_destroy(profile);
-  CHECK(own.wrong == 0);
+  CHECK(atomic_load(&own.wrong) == 0);
 }
 
 /* Imports ------------------------------------------------------------------------------------ */
@@ -314,7 +275,7 @@ static void test_import(const char *text) {
   CHECK_FAILS(HBBP_ERROR_NO_MEMORY, "max_memory",
               hbbp_profile_import(text, &options, &profile, &error));
   CHECK(profile == NULL);
-  CHECK(own.live == 0);
+  CHECK(atomic_load(&own.live_blocks) == 0);
 }
 
 /* Snapshots ---------------------------------------------------------------------------------- */

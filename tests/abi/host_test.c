@@ -19,31 +19,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static int failures = 0;
-
-static void report(int line, const char *what) {
-  fprintf(stderr, "%s:%d: failed: %s\n", __FILE__, line, what);
-  ++failures;
-}
-
-#define CHECK(condition)                            \
-  do {                                              \
-    if (!(condition)) report(__LINE__, #condition); \
-  } while (0)
-
-#define CHECK_OK(call)                                      \
-  do {                                                      \
-    HBBP_INIT(hbbp_error, error);                           \
-    if ((call) != HBBP_OK) report(__LINE__, error.message); \
-  } while (0)
-
-/* The call fails so, and its message has `word`. */
-#define CHECK_FAILS(expected, word, call)                                     \
-  do {                                                                        \
-    HBBP_INIT(hbbp_error, error);                                             \
-    if ((call) != (expected)) report(__LINE__, "status of " #call);           \
-    if (strstr(error.message, word) == NULL) report(__LINE__, error.message); \
-  } while (0)
+#include "checks.h"
+#include "heap.h"
 
 static uint64_t clock_ns(clockid_t clock) {
   struct timespec now;
@@ -347,43 +324,6 @@ static void test_max_memory(void) {
 
 /* Allocators ----------------------------------------------------------------------------------- */
 
-typedef struct heap {
-  atomic_llong live_blocks;
-  atomic_llong live_bytes;
-  atomic_llong calls;
-  atomic_int wrong;   /* sizes, alignments */
-  atomic_int is_over; /* nothing may come any more */
-  int fail_every;     /* 0: never */
-} heap;
-
-static void *heap_allocate(size_t size, size_t alignment, void *user_data) {
-  heap *own = (heap *)user_data;
-  if (atomic_load(&own->is_over)) atomic_fetch_add(&own->wrong, 1);
-  const long long call = atomic_fetch_add(&own->calls, 1) + 1;
-  if (own->fail_every != 0 && call % own->fail_every == 0) return NULL;
-  const size_t head = alignment > 64 ? alignment : 64;
-  unsigned char *block =
-      (unsigned char *)aligned_alloc(head, (head + size + head - 1) / head * head);
-  if (block == NULL) return NULL;
-  memcpy(block, &size, sizeof(size));
-  atomic_fetch_add(&own->live_blocks, 1);
-  atomic_fetch_add(&own->live_bytes, (long long)size);
-  return block + head;
-}
-
-static void heap_deallocate(void *memory, size_t size, size_t alignment, void *user_data) {
-  heap *own = (heap *)user_data;
-  const size_t head = alignment > 64 ? alignment : 64;
-  unsigned char *block = (unsigned char *)memory - head;
-  size_t known;
-  memcpy(&known, block, sizeof(known));
-  if (atomic_load(&own->is_over) || known != size) atomic_fetch_add(&own->wrong, 1);
-  memset(memory, 0xdd, size);
-  free(block);
-  atomic_fetch_sub(&own->live_blocks, 1);
-  atomic_fetch_sub(&own->live_bytes, (long long)size);
-}
-
 static void run_with(heap *own, hbbp_source source, uint64_t slice_ns) {
   const hbbp_allocator allocator = {sizeof(hbbp_allocator), 0, heap_allocate, heap_deallocate, own};
   HBBP_INIT(hbbp_session_options, options);
@@ -416,11 +356,7 @@ static void run_with(heap *own, hbbp_source source, uint64_t slice_ns) {
   }
   if (own->fail_every == 1) CHECK(info.dropped > 0 || info.samples == 0);
   hbbp_session_destroy(session);
-  CHECK(atomic_load(&own->live_blocks) == 0);
-  CHECK(atomic_load(&own->live_bytes) == 0);
-  CHECK(atomic_load(&own->wrong) == 0);
-  CHECK(atomic_load(&own->calls) > 0);
-  atomic_store(&own->is_over, 1);
+  check_heap(own);
 }
 
 static void test_allocators(hbbp_source source) {
@@ -769,9 +705,5 @@ int main(int argc, char **argv) {
     test_overlap(HBBP_SOURCE_EBS, HBBP_SOURCE_SWBT);
     test_overlap(HBBP_SOURCE_SWBT, HBBP_SOURCE_EBS);
   }
-  if (failures != 0) {
-    fprintf(stderr, "%d failures\n", failures);
-    return 1;
-  }
-  return has_ebs || has_swbt ? 0 : 77;
+  return failures != 0 || has_ebs || has_swbt ? end_of_checks() : 77;
 }

@@ -1,32 +1,13 @@
 #include "base/counted_memory.h"
 
-#include <cstdlib>
 #include <new>
 #include <vector>
 
 #include "support/catch.h"
+#include "support/failing_host.h"
 
 namespace hbbp {
 namespace {
-
-struct Host {
-  int live = 0;
-  bool is_empty = false;
-
-  Allocator allocator() {
-    return {[](size_t size, size_t alignment, void* user) -> void* {
-              auto* host = static_cast<Host*>(user);
-              if (host->is_empty) return nullptr;
-              ++host->live;
-              return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-            },
-            [](void* memory, size_t, size_t, void* user) {
-              --static_cast<Host*>(user)->live;
-              std::free(memory);
-            },
-            this};
-  }
-};
 
 TEST_CASE("memory is counted, also what is used elsewhere") {
   CountedMemory memory;
@@ -58,12 +39,12 @@ TEST_CASE("no more memory is used than is allowed") {
 }
 
 TEST_CASE("memory is the host's where it has an allocator") {
-  Host host;
+  FailingHost host;
   CountedMemory memory(host.allocator());
   {
     std::pmr::vector<double> numbers(10, 1.0, &memory);
     CHECK(host.live == 1);
-    host.is_empty = true;
+    host.every = 1;
     CHECK_THROWS_AS(numbers.push_back(2), std::bad_alloc);
     CHECK(numbers.size() == 10);
     CHECK(memory.used() == 10 * sizeof(double));

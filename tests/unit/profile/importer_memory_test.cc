@@ -6,13 +6,16 @@
 #include "profile/importer.h"
 #include "support/catch.h"
 #include "support/failing_host.h"
+#include "support/made_up_samples.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kBase = 0x100000;
-constexpr uint64_t kSpan = 0x4000000;
-constexpr uint32_t kPid = 500;
+using test::kBase;
+using test::kPid;
+using test::kSpan;
+using test::MakeBursts;
+using test::SampleAt;
 
 ImportOptions Sliced(uint64_t slice_ns) {
   ImportOptions options;
@@ -37,31 +40,12 @@ void Prepare(SourceKind kind, Importer* importer) {
 }
 
 void AddSamples(uint64_t count, uint64_t addresses, Importer* importer) {
-  for (uint64_t i = 0; i < count; ++i) {
-    IpSample sample;
-    sample.ip = {kBase + i * 7919 % addresses * 16};
-    sample.pid = sample.tid = kPid;
-    sample.time_ns = 1'000'000 * (1 + i / 50);
-    sample.period = 100;
-    importer->AddSample(0, sample);
-  }
+  for (uint64_t i = 0; i < count; ++i) importer->AddSample(0, SampleAt(i, addresses));
 }
 
 void AddBursts(uint64_t count, uint64_t addresses, Importer* importer) {
-  std::vector<TakenBranchSample> branches(16);
-  uint64_t next = 1;
-  for (uint64_t i = 0; i < count; ++i) {
-    for (TakenBranchSample& branch : branches) {
-      next = next * 6364136223846793005u + 1442695040888963407u;
-      branch.from = {kBase + (next >> 33) % addresses * 16};
-      branch.to = {kBase + (next >> 40) % addresses * 16};
-    }
-    BurstSample burst;
-    burst.pid = burst.tid = kPid;
-    burst.time_ns = 1'000'000 * (1 + i / 50);
-    burst.branches = branches;
-    importer->AddBurst(0, burst, 1);
-  }
+  MakeBursts(count, addresses,
+             [importer](const BurstSample& burst, uint64_t) { importer->AddBurst(0, burst, 1); });
 }
 
 uint64_t SamplesIn(const ProfileData& data) {

@@ -6,12 +6,15 @@
 #include "support/catch.h"
 #include "support/failing_host.h"
 #include "support/jit_memory.h"
+#include "support/made_up_samples.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kBase = 0x100000;
-constexpr uint64_t kSpan = 0x4000000;
+using test::kBase;
+using test::kSpan;
+using test::MakeBursts;
+using test::SampleAt;
 
 void Prepare(SourceKind kind, Recorder* recorder) {
   SourceRecord source;
@@ -25,15 +28,6 @@ void Prepare(SourceKind kind, Recorder* recorder) {
   mapping.inode = 7;
   mapping.path = "/no/such/library";
   recorder->OnMapping(mapping);
-}
-
-IpSample SampleAt(uint64_t number, uint64_t addresses) {
-  IpSample sample;
-  sample.ip = {kBase + number * 7919 % addresses * 16};
-  sample.pid = sample.tid = 500;
-  sample.time_ns = 1'000'000 * (1 + number / 50);
-  sample.period = 100;
-  return sample;
 }
 
 uint64_t SamplesIn(const ProfileData& data) {
@@ -51,22 +45,10 @@ uint64_t BurstsIn(const ProfileData& data) {
 }
 
 void AddBursts(uint64_t count, uint64_t addresses, Recorder* recorder) {
-  std::vector<TakenBranchSample> branches(16);
-  uint64_t next = 1;
-  for (uint64_t i = 0; i < count; ++i) {
-    for (TakenBranchSample& branch : branches) {
-      next = next * 6364136223846793005u + 1442695040888963407u;
-      branch.from = {kBase + (next >> 33) % addresses * 16};
-      branch.to = {kBase + (next >> 40) % addresses * 16};
-    }
-    BurstSample burst;
-    burst.pid = burst.tid = 500;
-    burst.time_ns = 1'000'000 * (1 + i / 50);
-    burst.period = 100;
-    burst.branches = branches;
+  MakeBursts(count, addresses, [recorder](const BurstSample& burst, uint64_t number) {
     recorder->OnBurst(burst);
-    if (i % 64 == 63) recorder->Settle(UINT64_MAX);
-  }
+    if (number % 64 == 63) recorder->Settle(UINT64_MAX);
+  });
   recorder->Settle(UINT64_MAX);
 }
 
