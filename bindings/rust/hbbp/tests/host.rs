@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{is_missing_here, recording, started, usual_profile, work};
+use common::{ebs, is_missing_here, recording, started, usual_profile, work};
 use hbbp::{
     Cancel, Event, ImportOptions, LogLevel, Session, SessionOptions, Source, Status, Work,
     LEAST_MEMORY,
@@ -12,13 +12,6 @@ use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-
-fn ebs() -> SessionOptions {
-    SessionOptions::new()
-        .source(Source::Ebs)
-        .event(Event::TaskClock)
-        .period(200_000)
-}
 
 #[test]
 fn messages_come_until_the_session_ends() {

@@ -2,22 +2,15 @@
 
 mod common;
 
-use common::{insertion_sort, profile_of, read_all, started, usual_profile, work};
+use common::{ebs, insertion_sort, profile_of, read_all, started, usual_profile, work};
 use hbbp::{
-    demangle, Estimator, Event, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source,
-    Status, Taxonomy, TripBasis, Unit,
+    demangle, Estimator, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source, Status,
+    Taxonomy, TripBasis, Unit,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-
-fn ebs() -> SessionOptions {
-    SessionOptions::new()
-        .source(Source::Ebs)
-        .event(Event::TaskClock)
-        .period(200_000)
-}
 
 #[test]
 fn mix_and_functions_are_of_what_ran() {
