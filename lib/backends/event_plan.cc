@@ -1,5 +1,6 @@
 #include "backends/event_plan.h"
 
+#include <asm/perf_regs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,6 +221,14 @@ void TakeStacks(const BackendConfig& config, PlannedEvent* event) {
   }
 }
 
+void TakeUserIp(PlannedEvent* event) {
+  for (PlannedEvent::Variant& variant : event->variants) {
+    if (variant.attr.exclude_kernel == 0) continue;
+    variant.attr.sample_type |= PERF_SAMPLE_REGS_USER;
+    variant.attr.sample_regs_user = 1ull << PERF_REG_X86_IP;
+  }
+}
+
 void LeaveStacks(PlannedEvent* event) {
   for (PlannedEvent::Variant& variant : event->variants) {
     variant.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_BRANCH_STACK);
@@ -272,6 +281,7 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
     SetUsualPeriod(config, &event);
     const bool is_hardware = candidate.event.pmus.front().type != PERF_TYPE_SOFTWARE;
     const int most_precise = is_hardware && !config.imprecise ? kMostPrecise : 0;
+    if (is_hardware) TakeUserIp(&event);
     const bool takes_stacks = is_hardware && config.ebs_method == EbsMethod::kIpPlusOne;
     const int error_number = takes_stacks ? FindOptionsWithStacks(config, most_precise, &event)
                                           : FindOptions(most_precise, &event);

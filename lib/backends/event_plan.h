@@ -14,6 +14,7 @@
 #include "backends/backend.h"
 #include "base/status.h"
 #include "perf/cpu_events.h"
+#include "perf/record_format.h"
 
 namespace hbbp {
 
@@ -32,6 +33,10 @@ struct PlannedEvent {
   uint64_t sample_ns = 0;  // what one takes from the thread that it is of, about
 
   bool HasStack() const { return HasStreams(choice.kind); }
+  // Only user code is counted, but an interrupt may come so late that it finds the thread in the
+  // kernel. Samples then have the register of where user code was left.
+  bool HasUserIp() const { return variants.front().attr.sample_regs_user != 0; }
+  RecordFormat SampleFormat() const { return FormatOf(variants.front().attr); }
 };
 
 struct EventPlan {

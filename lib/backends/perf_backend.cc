@@ -22,8 +22,6 @@ namespace hbbp {
 namespace {
 
 constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
-constexpr RecordFormat kStackFormat = {.sample_type =
-                                           kPlannedSampleType | PERF_SAMPLE_BRANCH_STACK};
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
@@ -262,13 +260,19 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
     DeliverStack(*head, planned, record, sink);
     return;
   }
-  const bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
-  if (in_kernel && plan_.events[planned].drops_kernel) return;
+  const PlannedEvent& event = plan_.events[planned];
+  bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  if (in_kernel && event.drops_kernel) return;
   IpOrigin origin = {head->ip};
-  if (plan_.events[planned].choice.ebs_method == EbsMethod::kIpPlusOne &&
-      ParseSample(record, kStackFormat, &sample_)) {
-    const bool is_exact = (head->misc & PERF_RECORD_MISC_EXACT_IP) != 0;
-    origin = correction_.Correct(head->ip, is_exact, sample_.branches);
+  bool is_exact = (head->misc & PERF_RECORD_MISC_EXACT_IP) != 0;
+  const bool is_corrected = event.choice.ebs_method == EbsMethod::kIpPlusOne;
+  if ((is_corrected || (in_kernel && event.HasUserIp())) &&
+      ParseSample(record, event.SampleFormat(), &sample_)) {
+    if (in_kernel && !sample_.user_registers.values.empty()) {
+      origin.ip = sample_.user_registers.values[0];
+      in_kernel = is_exact = false;
+    }
+    if (is_corrected) origin = correction_.Correct(origin.ip, is_exact, sample_.branches);
   }
   sink->OnSample({RuntimeAddress{origin.ip}, head->pid, head->tid, head->time, head->period,
                   in_kernel, static_cast<uint32_t>(planned), origin.position});
@@ -276,7 +280,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
 
 void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
                                std::span<const uint8_t> record, SampleSink* sink) {
-  if (!ParseSample(record, kStackFormat, &sample_)) return;
+  if (!ParseSample(record, plan_.events[planned].SampleFormat(), &sample_)) return;
   BurstSample burst;
   burst.pid = head.pid;
   burst.tid = head.tid;
@@ -476,7 +480,7 @@ void PerfBackend::ForgetInChild() {
 // A quarter of a ring must not fill up in between.
 int PerfBackend::ChooseDrainInterval() const {
   const double kMaxIntervalMs = std::min(100 * factor_, 1000.0);
-  constexpr double kSampleBytes = 56;
+  constexpr double kSampleBytes = 72;
   constexpr double kStackBytes = 32 * BranchStack::kEntryBytes;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
   constexpr double kFastestBranchesPerMs = 5e6;

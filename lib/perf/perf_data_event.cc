@@ -134,13 +134,7 @@ void EventTable::Add(const perf_event_attr& attr, std::vector<uint64_t> ids) {
   event.attr = attr;
   event.name = MakeName(attr);
   NameByPmu(&event);
-  event.format.sample_type = attr.sample_type;
-  event.format.read_format = attr.read_format;
-  event.format.branch_sample_type = attr.branch_sample_type;
-  event.format.regs_user_mask = attr.sample_regs_user;
-  event.format.regs_intr_mask = attr.sample_regs_intr;
-  event.format.sample_id_all = attr.sample_id_all != 0;
-  event.format.order = order_;
+  event.format = FormatOf(attr, order_);
   LocateFields(&event);
   AddOnce(event.sample_id_offset, &sample_id_offsets_);
   AddOnce(event.trailing_id_offset, &trailing_id_offsets_);

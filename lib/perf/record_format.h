@@ -25,6 +25,16 @@ struct RecordFormat {
   bool operator==(const RecordFormat&) const = default;
 };
 
+inline RecordFormat FormatOf(const perf_event_attr& attr, ByteOrder order = ByteOrder::kNative) {
+  return {.sample_type = attr.sample_type,
+          .read_format = attr.read_format,
+          .branch_sample_type = attr.branch_sample_type,
+          .regs_user_mask = attr.sample_regs_user,
+          .regs_intr_mask = attr.sample_regs_intr,
+          .sample_id_all = attr.sample_id_all != 0,
+          .order = order};
+}
+
 // Precondition: a whole header.
 inline perf_event_header HeaderOf(std::span<const uint8_t> record,
                                   ByteOrder order = ByteOrder::kNative) {

@@ -1,4 +1,5 @@
 // Hardware events, start to stop, against a stand-in for the PMU.
+#include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <time.h>
 #include <unistd.h>
@@ -181,6 +182,44 @@ TEST_CASE("entries that are no branches cut a stack, and its parts share its per
   CHECK(told.counters == std::vector<std::pair<std::string, uint64_t>>{{"empty-entries", 1},
                                                                        {"speculative-entries", 1}});
   backend.Close();
+}
+
+TEST_CASE("of user code alone no sample stays in the kernel that its interrupt came too late in") {
+  PerfStandIn pmu(WholePmu());
+  PerfBackend backend(SourceKind::kEbs, kSkylake);
+  BackendChoice choice;
+  REQUIRE(backend.Start({}, 0, &choice).ok());
+  const PerfStandIn::Event event = EventOf(pmu, false);
+  REQUIRE(event.attr.sample_regs_user == 1 << PERF_REG_X86_IP);
+  Play ips(&pmu, event);
+  const auto play = [&ips](uint16_t misc, uint64_t abi, std::vector<uint64_t> registers) {
+    return ips.Write(
+        ips.Record().Ip(0xffffffff81000010).Misc(misc).UserRegisters(abi, registers).Sample());
+  };
+  REQUIRE(play(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64, {0x1234}));
+  REQUIRE(
+      play(PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_EXACT_IP, PERF_SAMPLE_REGS_ABI_64, {0x5678}));
+  REQUIRE(play(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_NONE, {}));
+  REQUIRE(ips.Write(ips.Record()
+                        .Ip(0x1000)
+                        .Misc(PERF_RECORD_MISC_USER)
+                        .UserRegisters(PERF_SAMPLE_REGS_ABI_64, {0x9999})
+                        .Sample()));
+  Told told;
+  backend.Drain(&told);
+  REQUIRE(told.samples.size() == 4);
+  CHECK(told.samples[0].ip.value == 0x1234);
+  CHECK(told.samples[1].ip.value == 0x5678);
+  CHECK(told.samples[2].ip.value == 0xffffffff81000010);
+  CHECK(told.samples[3].ip.value == 0x1000);
+  for (size_t i = 0; i < 4; ++i) CHECK(told.samples[i].in_kernel == (i == 2));
+  backend.Close();
+
+  BackendConfig with_kernel;
+  with_kernel.include_kernel = true;
+  const auto plan = PlanEbs(with_kernel, kSkylake);
+  REQUIRE(plan.ok());
+  CHECK_FALSE(plan->events[0].HasUserIp());
 }
 
 TEST_CASE("samples are corrected for IP+1 by their newest branch, if that is asked for") {
