@@ -82,21 +82,21 @@ Session::~Session() {
 }
 
 Status Session::Start() {
-  HBBP_RETURN_IF_ERROR(StartInBackground());
+  HBBP_RETURN_IF_ERROR(CheckNotInLog());
+  {
+    std::unique_lock control(control_);
+    WaitUntilStopped(&control);
+    if (has_worker_) {
+      return MakeStatus(StatusCode::kInvalidState, "the session is already running");
+    }
+    HBBP_RETURN_IF_ERROR(StartWorker());
+  }
   std::unique_lock data(data_);
   attach_ended_signal_.wait(data, [this] { return attach_ended_; });
   Status status = attach_status_;
   data.unlock();
   if (!status.ok()) (void)Stop();
   return status;
-}
-
-Status Session::StartInBackground() {
-  HBBP_RETURN_IF_ERROR(CheckNotInLog());
-  std::unique_lock control(control_);
-  WaitUntilStopped(&control);
-  if (has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is already running");
-  return StartWorker();
 }
 
 Status Session::Stop() {
@@ -358,11 +358,7 @@ void Session::RunWorker() {
     attach_ended_ = true;
     attach_ended_signal_.notify_all();
   }
-  if (status.ok()) {
-    DrainUntilEnd();
-  } else if (settings_.observer != nullptr) {
-    settings_.observer->OnAttachFailed(status);
-  }
+  if (status.ok()) DrainUntilEnd();
   worker_is_alive_ = false;
 }
 

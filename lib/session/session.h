@@ -52,7 +52,6 @@ class SessionObserver {
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
   virtual void OnCheckpoint(ProfileData data) = 0;
-  virtual void OnAttachFailed(const Status& status) = 0;
 };
 
 struct SessionSettings : HostSettings {
@@ -76,11 +75,8 @@ class Session : private ForkParticipant {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // In the log of the session, starting and stopping it fail.
+  // In the log of the session, starting and stopping it fail. Returns when sampling has begun.
   Status Start();
-  // Does not wait for the events to be open, which takes some milliseconds if they are the first
-  // of the whole machine.
-  Status StartInBackground();
   Status Stop();
   // Throws WorkCancelled if it is called off; the session is as it was then. Progress is of steps
   // in no particular unit.

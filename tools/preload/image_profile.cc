@@ -13,7 +13,6 @@
 
 #include "backends/backend.h"
 #include "base/files.h"
-#include "perf/perf_event.h"
 #include "preload/options.h"
 #include "profile/module_capture.h"
 #include "profile/profile_file.h"
@@ -26,26 +25,10 @@ constexpr int kExitNotProfiled = 2;
 // A program that ends must not hang because its profile cannot be written.
 constexpr int kSaveTimeoutMs = 5000;
 
-// Opening the first event of a machine takes some milliseconds, a refusal none: an event in a
-// group that does not exist gets as far as EBADF if the caller may use perf_event_open at all.
-Status CheckPermission(const BackendConfig& config) {
-  perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  attr.exclude_kernel = config.include_kernel ? 0 : 1;
-  attr.exclude_hv = 1;
-  if (MayOpenPerfEvent(attr)) return OkStatus();
-  return PerfEventOpenStatus(errno, EventName(EventKind::kTaskClock));
-}
-
 void WriteError(const std::string& path, const Status& status) {
   const std::string& message = status.message();
   (void)WriteFileAtomically(path + kErrorSuffix,
                             {reinterpret_cast<const uint8_t*>(message.data()), message.size()});
-}
-
-// Hardware that was asked for by name.
-bool MayBeMissing(SourceKind source, EventKind event) {
-  const bool is_hardware = source == SourceKind::kLbr || source == SourceKind::kIbs;
-  return is_hardware || event == EventKind::kInstructions || event == EventKind::kCycles;
 }
 
 }  // namespace
@@ -72,17 +55,7 @@ Status ImageProfile::StartSession() {
     return MakeStatus(StatusCode::kUnsupported, "libhbbp-preload.so has no live source %d",
                       static_cast<int>(settings_.source));
   }
-  // Software branch tracing knows ways without perf events.
-  const SourceKind source = settings_.source;
-  if (source == SourceKind::kEbs || source == SourceKind::kLbr ||
-      source == SourceKind::kEbsAndSwbt) {
-    HBBP_RETURN_IF_ERROR(CheckPermission(settings_.session.backend));
-  }
-  if (MayBeMissing(settings_.source, settings_.session.backend.event)) return session_->Start();
-  HBBP_RETURN_IF_ERROR(session_->StartInBackground());
-  // A program may drop its privileges, or change its root folder, as the first thing it does.
-  worker_is_in_folder_.wait(false);
-  return OkStatus();
+  return session_->Start();
 }
 
 void ImageProfile::Start() {
@@ -109,16 +82,12 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 void ImageProfile::OnWorkerStarted() {
   if (::unshare(CLONE_FS) == 0 && ::chdir(folder_.c_str()) == 0) path_ = name_;
   (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
-  worker_is_in_folder_ = true;
-  worker_is_in_folder_.notify_one();
 }
 
 void ImageProfile::OnCheckpoint(ProfileData data) {
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
   const Status status = SaveProfile(data, path_ + kProfileSuffix);
-  if (!status.ok()) OnAttachFailed(status);
+  if (!status.ok()) WriteError(path_, status);
 }
-
-void ImageProfile::OnAttachFailed(const Status& status) { WriteError(path_, status); }
 
 }  // namespace hbbp::preload

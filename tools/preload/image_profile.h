@@ -36,12 +36,10 @@ class ImageProfile : private SessionObserver {
   Status StartSession();
   void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data) override;
-  void OnAttachFailed(const Status& status) override;
 
   const std::string folder_;
   const std::string name_;
   std::string path_;  // of name_, as the worker gets there
-  std::atomic<bool> worker_is_in_folder_{false};
   const bool is_root_;
   const ImageSettings settings_;
   const pid_t owner_;

@@ -108,14 +108,8 @@ class FakeBackend : public Backend {
 class Observer : public SessionObserver {
  public:
   void OnCheckpoint(ProfileData) override { ++checkpoints; }
-  void OnAttachFailed(const Status& status) override {
-    failure = status.message();
-    ++failures;
-  }
 
   std::atomic<int> checkpoints{0};
-  std::atomic<int> failures{0};
-  std::string failure;
 };
 
 std::unique_ptr<Session> MakeSession(Log* log, Plan plan = {},
@@ -153,7 +147,6 @@ TEST_CASE("start, stop, and what is wrong at the wrong time") {
   REQUIRE(session->Start().ok());
   CHECK(session->Info().running);
   CHECK(session->Start().code() == StatusCode::kInvalidState);
-  CHECK(session->StartInBackground().code() == StatusCode::kInvalidState);
   CHECK(session->Stop().ok());
   CHECK_FALSE(session->Info().running);
   CHECK(session->Stop().code() == StatusCode::kInvalidState);
@@ -230,35 +223,17 @@ TEST_CASE("a start that fails leaves the session stopped, and it may be tried ag
   Log log;
   Plan plan;
   plan.start_status = MakeStatus(StatusCode::kPermission, "refused");
-  Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, plan, settings);
+  const auto session = MakeSession(&log, plan);
   const size_t threads = ThreadsWithoutSession();
   for (int i = 1; i <= 2; ++i) {
     const Status status = session->Start();
     CHECK(status.code() == StatusCode::kPermission);
     CHECK(status.message() == "refused");
-    CHECK(observer.failures == i);
-    CHECK(observer.failure == "refused");
     CHECK_FALSE(session->Info().running);
     CHECK(session->Stop().code() == StatusCode::kInvalidState);
   }
   WaitUntil([threads] { return ThreadsNow() == threads; });
   CHECK(session->Snapshot().sources.empty());
-}
-
-TEST_CASE("a start in the background that fails is told to the observer") {
-  Log log;
-  Plan plan;
-  plan.start_status = MakeStatus(StatusCode::kBusy, "taken");
-  Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, plan, settings);
-  REQUIRE(session->StartInBackground().ok());
-  WaitUntil([&observer] { return observer.failures == 1; });
-  CHECK(session->Stop().ok());
 }
 
 TEST_CASE("a session that runs is stopped when it is destroyed") {
@@ -279,7 +254,7 @@ TEST_CASE("a checkpoint that is asked for has been taken when the call returns")
   const auto session = MakeSession(&log, plan, settings);
   CHECK_FALSE(session->CheckpointNow(10));
   for (int run = 1; run <= 3; ++run) {
-    REQUIRE(session->StartInBackground().ok());
+    REQUIRE(session->Start().ok());
     for (int i = 0; i < 3; ++i) {
       const int before = observer.checkpoints;
       CHECK(session->CheckpointNow(20'000));
@@ -322,9 +297,11 @@ TEST_CASE("a checkpoint that comes too late for its caller does not answer the n
   SessionSettings settings;
   settings.observer = &observer;
   const auto session = MakeSession(&log, plan, settings);
-  REQUIRE(session->StartInBackground().ok());
+  std::thread start([&session] { CHECK(session->Start().ok()); });
+  WaitUntil([&log] { return log.starts == 1; });
   CHECK_FALSE(session->CheckpointNow(5));
   may_go_on = true;
+  start.join();
   WaitUntil([&observer] { return observer.checkpoints >= 1; });
   const int before = observer.checkpoints;
   CHECK(session->CheckpointNow(20'000));
