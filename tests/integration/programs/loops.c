@@ -96,7 +96,7 @@ __asm__(".text\n"  //
         "  jnz NestOuter\n"
         "  ret\n" END("Nest"));
 
-static const uint32_t kTurnTrips = 40000000;
+static const uint32_t kTurnTrips = 200000000;
 static const uint32_t kNestRounds = 10;
 
 static void RunFor(void (*function)(uint32_t), int milliseconds) {
