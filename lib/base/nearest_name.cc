@@ -55,7 +55,7 @@ std::string DidYouMean(std::string_view name, const std::vector<std::string_view
 
 std::string DidYouMeanOneOf(std::string_view name, const std::vector<std::string_view>& names,
                             std::string_view listed_by) {
-  const std::string meant = DidYouMean(name, names);
+  std::string meant = DidYouMean(name, names);
   if (!meant.empty()) return meant;
   // Of the 1023 characters of an error, some are for what was wrong.
   constexpr size_t kMostPrinted = 700;

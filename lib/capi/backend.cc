@@ -114,7 +114,7 @@ HBBP_API hbbp_status hbbp_experimental_backend_create(hbbp_session* session,
     hbbp_experimental_backend_ops full;
     HBBP_RETURN_IF_ERROR(ReadInput(ops, "hbbp_experimental_backend_ops", &full));
     HBBP_RETURN_IF_ERROR(CheckOps(full));
-    std::string name(full.name);
+    std::string name(full.name);  // checked above; NOLINT(*-cplusplus.StringChecker)
     full.name = nullptr;
     auto source = std::make_unique<CallbackSource>(full, context, session->fed);
     CallbackSource* const plugged = source.get();
@@ -141,7 +141,7 @@ HBBP_API hbbp_status hbbp_experimental_backend_drain(hbbp_experimental_backend* 
   return Guard(error, [&]() -> Status {
     if (backend == nullptr) return NullArgument("hbbp_experimental_backend_drain", "backend");
     bool ended = false;
-    const Status status = backend->source.Drain(&ended);
+    Status status = backend->source.Drain(&ended);
     if (has_ended != nullptr) *has_ended = ended ? 1 : 0;
     return status;
   });

@@ -56,6 +56,7 @@ size_t GuardCount(Body&& body) {
 template <typename Struct>
 Status ReadInput(const Struct* input, const char* name, Struct* full) {
   static_assert(std::is_trivially_copyable_v<Struct>);
+  *full = {};
   const size_t size = input->struct_size;
   if (size < sizeof(uint32_t) * 2 || size > 4096) {
     return MakeStatus(StatusCode::kInvalidArgument,
@@ -71,7 +72,6 @@ Status ReadInput(const Struct* input, const char* name, Struct* full) {
                         name, i, HBBP_VERSION_STRING);
     }
   }
-  std::memset(full, 0, sizeof(*full));
   std::memcpy(full, input, std::min(size, sizeof(Struct)));
   return OkStatus();
 }

@@ -60,7 +60,7 @@ HBBP_API hbbp_status hbbp_session_add_code(hbbp_session* session, const hbbp_cod
       if (got < copy.size()) {
         return MakeStatus(StatusCode::kNotFound,
                           "hbbp_session_add_code: memory from 0x%llx on cannot be read",
-                          static_cast<unsigned long long>(full.address + got));
+                          static_cast<unsigned long long>(full.address) + got);
       }
       bytes = copy;
     }

@@ -55,10 +55,11 @@ class NumberPairs {
     if (runs_.size() <= first) runs_.resize(first + size_t{1});
     Run& run = runs_[first];
     is_hashed_ = run.state == State::kHashed;
-    if (run.state == State::kNew)
+    if (run.state == State::kNew) {
       run = {static_cast<uint32_t>(parts_.size()), State::kInOneRun};
-    else if (run.state == State::kInOneRun)
+    } else if (run.state == State::kInOneRun) {
       Hash();
+    }
   }
 
   void Hash() {

@@ -25,6 +25,7 @@ PivotAxis::PivotAxis(std::vector<PivotKey*> keys) : keys_(std::move(keys)) {
 // The value of a key. Keys that look at code have one more, which is 0: that there is none.
 uint32_t PivotAxis::NumberOf(size_t key, const PivotPlace& place) const {
   if (keys_[key]->DoesWithoutCode()) return keys_[key]->ValueOf(place);
+  // There is a block, as keys of observations do without. NOLINTNEXTLINE(*-core.NullDereference)
   return place.block->block == kNoIndex ? 0 : keys_[key]->ValueOf(place) + 1;
 }
 

@@ -70,7 +70,7 @@ class RecordEndsTest(record_support.RecordTest):
             [TOOL, 'record', '-e', 'task-clock', '-o', self.file, program('ends'), 'wait', '300'], text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         pid = int(process.stdout.readline().split()[0])
-        time.sleep(1.2)
+        time.sleep(2.5)  # longer than it is between checkpoints
         send(process, pid)
         out, err = process.communicate(timeout=20)
         self.assert_no_parts()
