@@ -25,7 +25,9 @@ class ByteBuffer {
 
   void Append(std::span<const uint8_t> bytes) {
     if (bytes.size() > capacity_ - size_) Reserve(std::max(size_ + bytes.size(), 2 * capacity_));
-    if (!bytes.empty()) std::memcpy(data_ + size_, bytes.data(), bytes.size());
+    if (bytes.empty()) return;
+    // There is room by now. NOLINTNEXTLINE(*-core.NonNullParamChecker)
+    std::memcpy(data_ + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
   void Reserve(size_t capacity) {

@@ -104,14 +104,14 @@ class Observer {
       const BranchCount& branch = data_.branches[first];
       if (!branch.HasStream()) continue;
       const auto start = AddressOf(branch.to);
+      const auto last =
+          branch.stream_end != kStreamLeavesModule ? AddressOf(branch.stream_end) : std::nullopt;
       if (!start) {
         CannotExplain({first, end}, UnexplainedReason::kNoCode);
-      } else if (branch.stream_end == kStreamLeavesModule) {
+      } else if (!last) {
         CannotExplain({first, end}, UnexplainedReason::kLeavesModule);
-      } else if (const auto last = AddressOf(branch.stream_end)) {
-        streams->push_back({*start, *last, {first, end}});
       } else {
-        CannotExplain({first, end}, UnexplainedReason::kLeavesModule);
+        streams->push_back({*start, *last, {first, end}});
       }
     }
   }
