@@ -244,6 +244,9 @@ static void test_null(void) {
   import_options.ebs_method = 0;
   import_options.slice_ns = HBBP_SHORTEST_SLICE_NS - 1;
   CHECK_REFUSES("slice_ns", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.slice_ns = 0;
+  import_options.reserved2 = 1;
+  CHECK_REFUSES("reserved2", hbbp_profile_import("/none", &import_options, &out, &error));
   HBBP_INIT(hbbp_kernel_files, kernel_files);
   CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
   CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
