@@ -96,7 +96,12 @@ Status Session::StartInBackground() {
   std::unique_lock control(control_);
   WaitUntilStopped(&control);
   if (has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is already running");
-  return StartWorker();
+  const Status status = StartWorker();
+  if (status.ok()) return status;
+  control.unlock();
+  log_.Say(LogLevel::kError, "%s", status.message().c_str());
+  log_.Flush();
+  return status;
 }
 
 Status Session::Stop() {

@@ -27,6 +27,7 @@ hbbp_abi_program(feed_test SOURCES feed_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
 hbbp_abi_program(old_client SOURCES old_client.c)
 hbbp_abi_program(newer_client SOURCES newer_client.c)
+hbbp_abi_program(places_test SOURCES places_test.c)
 hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
   ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for

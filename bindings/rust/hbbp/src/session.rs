@@ -308,8 +308,8 @@ impl Session {
         call(|error| unsafe { sys::hbbp_session_start(self.parts.handle.get_mut(), error) })
     }
 
-    /// Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
-    /// left.
+    /// Collects what is in the buffers and closes events and buffers: no thread is left. The files of
+    /// what was counted stay open as long as the session or a profile lives.
     pub fn stop(&mut self) -> Result<()> {
         // SAFETY: as above.
         call(|error| unsafe { sys::hbbp_session_stop(self.parts.handle.get_mut(), error) })
