@@ -119,7 +119,7 @@ impl SessionOptions {
     /// Gets messages of one line, from the worker of the session or from a thread that is in a call
     /// of this crate. It may ask the session; starting and stopping it there fails, and a session that
     /// is dropped there ends in a thread of its own, once the log has returned. A panic of it goes on
-    /// in that call; in the worker, it is the last message.
+    /// in that call; in the worker, it is the last message that comes from there.
     ///
     /// ```
     /// let options = hbbp::SessionOptions::new()
