@@ -1,6 +1,7 @@
 #include "backends/threads.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,11 +11,26 @@
 #include <string_view>
 
 namespace hbbp {
+namespace {
+
+Status CannotList(int error_number, const std::string& folder, pid_t pid) {
+  if (error_number != ENOENT) return ErrnoStatus(error_number, folder);
+  if (::access("/proc/self", F_OK) == 0) {
+    return MakeStatus(StatusCode::kNotFound, "there is no process %d, or /proc does not show it",
+                      pid);
+  }
+  return MakeStatus(StatusCode::kUnsupported,
+                    "%s: /proc is not mounted here, which tells what a process has: mount it, in a "
+                    "chroot too",
+                    folder.c_str());
+}
+
+}  // namespace
 
 StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   const std::string path = "/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/task";
   std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (folder == nullptr) return ErrnoStatus(errno, path);
+  if (folder == nullptr) return CannotList(errno, path, pid);
   std::vector<pid_t> threads;
   while (const dirent* entry = ::readdir(folder.get())) {
     const std::string_view name(entry->d_name);

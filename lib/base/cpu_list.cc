@@ -9,9 +9,17 @@
 namespace hbbp {
 
 StatusOr<std::vector<int>> ListOnlineCpus() {
-  HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile("/sys/devices/system/cpu/online"));
-  StatusOr<std::vector<int>> cpus = ParseCpuList(text);
-  if (!cpus.ok()) return cpus.status().Annotate("/sys/devices/system/cpu/online");
+  constexpr char kPath[] = "/sys/devices/system/cpu/online";
+  const StatusOr<std::string> text = ReadTextFile(kPath);
+  if (text.status().code() == StatusCode::kNotFound) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "%s: /sys is not mounted here, which tells what CPUs there are: mount it, in "
+                      "a chroot too",
+                      kPath);
+  }
+  if (!text.ok()) return text.status();
+  StatusOr<std::vector<int>> cpus = ParseCpuList(*text);
+  if (!cpus.ok()) return cpus.status().Annotate(kPath);
   return cpus;
 }
 

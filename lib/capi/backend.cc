@@ -21,7 +21,7 @@ namespace {
 // What a callback said, as one of the library's own errors.
 Status StatusOf(hbbp_status status, const hbbp_error& error) {
   if (status == HBBP_OK) return OkStatus();
-  if (status > HBBP_OK || status < HBBP_ERROR_INTERNAL) {
+  if (status > HBBP_OK || status < HBBP_ERROR_CANCELLED) {
     return MakeStatus(StatusCode::kInvalidArgument, "the callback returned %d, which is no status",
                       status);
   }

@@ -39,6 +39,11 @@ Status NullArgument(const char* function, const char* argument) {
   return MakeStatus(StatusCode::kInvalidArgument, "%s: %s is NULL", function, argument);
 }
 
+Status CheckReserved(const char* field, uint32_t value) {
+  if (value == 0) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: must be 0", field);
+}
+
 Status BadIndex(const char* function, size_t index, size_t count) {
   return MakeStatus(StatusCode::kNotFound, "%s: index %zu of %zu", function, index, count);
 }

@@ -22,6 +22,8 @@ namespace hbbp::capi {
 hbbp_status Report(const Status& status, hbbp_error* error);
 
 Status NullArgument(const char* function, const char* argument);
+// Of an input's field that has no meaning yet. `field` is called as "hbbp_import_options.reserved".
+Status CheckReserved(const char* field, uint32_t value);
 Status BadIndex(const char* function, size_t index, size_t count);
 
 // Calls `body`, which returns a Status.

@@ -208,6 +208,7 @@ FedEvent EventOf(const hbbp_feed_event& given) {
 }
 
 Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
+  HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_feed_options.reserved", given.reserved));
   if (given.order != HBBP_FEED_BY_TIME && given.order != HBBP_FEED_AS_FED) {
     return BadField("hbbp_feed_options.order", "a hbbp_feed_order");
   }

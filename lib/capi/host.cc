@@ -23,6 +23,7 @@ Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator) {
   if (given == nullptr) return OkStatus();
   HBBP_INIT(hbbp_allocator, full);
   HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_allocator", &full));
+  HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_allocator.reserved", full.reserved));
   if (full.allocate == nullptr || full.deallocate == nullptr) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "hbbp_allocator: allocate and deallocate must both be set");
@@ -46,6 +47,7 @@ Status ReadWork(const hbbp_work_options* given, Work* work) {
   if (given == nullptr) return OkStatus();
   HBBP_INIT(hbbp_work_options, full);
   HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_work_options", &full));
+  HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_work_options.reserved", full.reserved));
   *work = WorkOf(full.progress, full.user_data, full.cancel);
   return OkStatus();
 }

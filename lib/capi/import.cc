@@ -15,6 +15,7 @@ using hbbp::OkStatus;
 using hbbp::PerfImportOptions;
 using hbbp::Status;
 using hbbp::StatusCode;
+using hbbp::capi::CheckReserved;
 using hbbp::capi::FilesOf;
 using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
@@ -27,6 +28,8 @@ static_assert(static_cast<int>(EbsMethod::kIpPlusOne) == HBBP_EBS_IP_PLUS_ONE);
 namespace {
 
 Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
+  HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved", given.reserved));
+  HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved2", given.reserved2));
   if (given.binary != nullptr) options->binary = given.binary;
   HBBP_RETURN_IF_ERROR(FilesOf("hbbp_profile_import", given.root, given.moved_files,
                                given.moved_file_count, &options->files));

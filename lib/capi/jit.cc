@@ -28,10 +28,7 @@ Status CheckRegion(const hbbp_code_region& region) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "hbbp_code_region.address: the code must end below 2^64");
   }
-  if (region.reserved != 0) {
-    return MakeStatus(StatusCode::kInvalidArgument, "hbbp_code_region.reserved: must be 0");
-  }
-  return OkStatus();
+  return CheckReserved("hbbp_code_region.reserved", region.reserved);
 }
 
 }  // namespace

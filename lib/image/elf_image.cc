@@ -154,7 +154,8 @@ StatusOr<std::unique_ptr<ElfImage>> ElfImage::Open(const std::string& path,
 
 StatusOr<std::unique_ptr<ElfImage>> ElfImage::FromFd(UniqueFd fd, const std::string& name,
                                                      const ElfImageOptions& options) {
-  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes, FileBytes::FromFd(std::move(fd), name));
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
+                        FileBytes::FromFdToKeep(std::move(fd), name));
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<ElfFile> file, ElfFile::Create(std::move(bytes), name));
   return std::unique_ptr<ElfImage>(
       new ElfImage(std::make_unique<State>(std::move(file), name, options)));

@@ -23,6 +23,9 @@ class FileBytes {
  public:
   // kBadFormat if `fd` is no regular file; kNoMemory if there is not enough address space.
   static StatusOr<std::unique_ptr<FileBytes>> FromFd(UniqueFd fd, const std::string& name);
+  // For a file that stays open as long as a profile: its descriptor is out of the program's way
+  // (UniqueFd::MoveUp), or, where there is no number for that, closed, as all was read.
+  static StatusOr<std::unique_ptr<FileBytes>> FromFdToKeep(UniqueFd fd, const std::string& name);
   static std::unique_ptr<FileBytes> FromMemory(std::vector<uint8_t> memory);
   ~FileBytes();
 

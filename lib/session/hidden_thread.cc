@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 
 namespace hbbp {
@@ -45,6 +46,10 @@ StatusOr<pthread_t> StartHiddenThread(void* (*run)(void*), void* argument) {
   const int error_number = ::pthread_create(&thread, &attributes, run, argument);
   ::pthread_attr_destroy(&attributes);
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
+  if (error_number == EAGAIN) {
+    return MakeStatus(StatusCode::kBusy,
+                      "no thread can be started: raise ulimit -u, or pids.max of the container");
+  }
   if (error_number != 0) return ErrnoStatus(error_number, "pthread_create for the worker");
   return thread;
 }

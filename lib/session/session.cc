@@ -89,7 +89,12 @@ Status Session::Start() {
     if (has_worker_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
     }
-    HBBP_RETURN_IF_ERROR(StartWorker());
+    if (const Status status = StartWorker(); !status.ok()) {
+      control.unlock();
+      log_.Say(LogLevel::kError, "%s", status.message().c_str());
+      log_.Flush();
+      return status;
+    }
   }
   std::unique_lock data(data_);
   attach_ended_signal_.wait(data, [this] { return attach_ended_; });

@@ -236,6 +236,11 @@ static void test_errors_of_callbacks(void) {
               hbbp_experimental_backend_drain(backend, &has_ended, &error));
   CHECK(has_ended == 0);
   CHECK_OK(hbbp_experimental_backend_drain(backend, &has_ended, &error));
+  for (hbbp_status status = -1; strcmp(hbbp_status_name(status), "unknown status") != 0; --status) {
+    source.fails_with = status;
+    CHECK_FAILS(status, hbbp_status_name(status),
+                hbbp_experimental_backend_drain(backend, NULL, &error));
+  }
   source.fails_with = 5;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "returned 5",
               hbbp_experimental_backend_drain(backend, &has_ended, &error));

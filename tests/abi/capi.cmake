@@ -21,11 +21,13 @@ hbbp_abi_program(backend_test SOURCES backend_test.c)
 hbbp_abi_program(capi_test SOURCES capi_test.c)
 hbbp_abi_program(capi_cxx_test SOURCES capi_cxx_test.cc)
 hbbp_abi_program(hpp_test SOURCES hpp_test.cc)
+hbbp_abi_program(descriptors_test SOURCES descriptors_test.c)
 hbbp_abi_program(embedding_test SOURCES embedding_test.c)
 hbbp_abi_program(feed_test SOURCES feed_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
 hbbp_abi_program(old_client SOURCES old_client.c)
 hbbp_abi_program(newer_client SOURCES newer_client.c)
+hbbp_abi_program(places_test SOURCES places_test.c)
 hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
   ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for

@@ -203,8 +203,11 @@ static void check_source(hbbp_profile *profile) {
 static void test_null(void) {
   hbbp_session *session = NULL;
   hbbp_profile *empty = NULL;
-  hbbp_profile *out = NULL;
-  hbbp_mix *mix = NULL;
+  char nothing_of_ours = 0;
+  hbbp_profile *const untouched_profile = (hbbp_profile *)&nothing_of_ours;
+  hbbp_profile *out = untouched_profile;
+  hbbp_mix *const untouched_mix = (hbbp_mix *)&nothing_of_ours;
+  hbbp_mix *mix = untouched_mix;
   size_t copied = 0;
   uint64_t samples = 0;
   HBBP_INIT(hbbp_block, block);
@@ -244,6 +247,9 @@ static void test_null(void) {
   import_options.ebs_method = 0;
   import_options.slice_ns = HBBP_SHORTEST_SLICE_NS - 1;
   CHECK_REFUSES("slice_ns", hbbp_profile_import("/none", &import_options, &out, &error));
+  import_options.slice_ns = 0;
+  import_options.reserved2 = 1;
+  CHECK_REFUSES("reserved2", hbbp_profile_import("/none", &import_options, &out, &error));
   HBBP_INIT(hbbp_kernel_files, kernel_files);
   CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
   CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
@@ -444,8 +450,8 @@ static void test_null(void) {
   hbbp_session_destroy(NULL);
   hbbp_profile_destroy(NULL);
   hbbp_mix_destroy(NULL);
-  CHECK(out == NULL);
-  CHECK(mix == NULL);
+  CHECK(out == untouched_profile);
+  CHECK(mix == untouched_mix);
 
   /* A session that never ran has an empty profile. */
   CHECK(hbbp_profile_source_count(empty) == 0);
@@ -474,10 +480,12 @@ static void test_null(void) {
 
 /* Creates a session with the options, and destroys it. */
 static hbbp_status create(const hbbp_session_options *options, hbbp_error *error) {
-  hbbp_session *session = NULL;
+  char nothing_of_ours = 0;
+  hbbp_session *const untouched = (hbbp_session *)&nothing_of_ours;
+  hbbp_session *session = untouched;
   const hbbp_status status = hbbp_session_create(options, &session, error);
-  CHECK((status == HBBP_OK) == (session != NULL));
-  hbbp_session_destroy(session);
+  CHECK((status == HBBP_OK) == (session != untouched));
+  if (session != untouched) hbbp_session_destroy(session);
   return status;
 }
 

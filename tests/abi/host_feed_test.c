@@ -110,6 +110,7 @@ static void test_bad_options(const char *text) {
   hbbp_session *session = NULL;
   hbbp_profile *profile = NULL;
   const hbbp_allocator half = {sizeof(hbbp_allocator), 0, NULL, NULL, NULL};
+  const hbbp_allocator newer = {sizeof(hbbp_allocator), 1, NULL, NULL, NULL};
 #define REFUSED(word, field, value)                                    \
   do {                                                                 \
     HBBP_INIT(hbbp_feed_options, fed);                                 \
@@ -125,6 +126,8 @@ static void test_bad_options(const char *text) {
   REFUSED("log_level", log_level, HBBP_LOG_DEBUG + 1);
   REFUSED("log_level", log_level, -1);
   REFUSED("hbbp_allocator", allocator, &half);
+  REFUSED("hbbp_allocator.reserved", allocator, &newer);
+  REFUSED("reserved", reserved, 1);
 #undef REFUSED
   CHECK(session == NULL && profile == NULL);
 }

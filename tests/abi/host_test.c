@@ -205,8 +205,12 @@ static void test_cancelled_snapshot(void) {
   work.progress = keep_progress;
   work.user_data = &kept;
   work.cancel = cancel;
-  hbbp_cancel_set(cancel, 1);
   hbbp_profile *profile = NULL;
+  work.reserved = 1;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_work_options.reserved",
+              hbbp_session_snapshot_with(session, &work, &profile, &error));
+  work.reserved = 0;
+  hbbp_cancel_set(cancel, 1);
   CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
               hbbp_session_snapshot_with(session, &work, &profile, &error));
   CHECK(profile == NULL);

@@ -161,6 +161,10 @@ class SessionTest(unittest.TestCase):
             self.assertTrue(message and '\n' not in message, message)
         running.close()
 
+    def test_a_log_that_cannot_be_called_is_refused(self):
+        with self.assertRaisesRegex(TypeError, 'log: 3 cannot be called'):
+            session(log=3)
+
     def test_its_log_neither_starts_nor_stops_a_session(self):
         refused = []
 

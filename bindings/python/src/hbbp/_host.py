@@ -73,6 +73,9 @@ def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
 
 def log_function(log: Log) -> Any:
     """For the C ABI. A message may close its session, which then lets go of this."""
+    if not callable(log):
+        raise TypeError(f'log: {log!r} cannot be called')
+
     def tell(level: int, message: Any, _: Any) -> None:
         running = itself()
         log(LogLevel(level), text(message))

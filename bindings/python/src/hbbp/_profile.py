@@ -68,9 +68,9 @@ class Profile(Owner):
         """A recording of perf, or text of perf script (docs/import.md). `moved_files`: where files
         are here, by their path in the recording or the last part of that. `progress` is given the
         bytes that were read, and all of them, 0 if not known. The import is called off by
-        `cancel`, by what `progress` raises, and from the keyboard. `log` is given a LogLevel and a
-        line. What does not fit into `max_memory` bytes while it is read is dropped, which the notes
-        of sources say."""
+        `cancel`, by what `progress` raises, and from the keyboard, which both set `cancel`. `log`
+        is given a LogLevel and a line. What does not fit into `max_memory` bytes while it is read
+        is dropped, which the notes of sources say."""
         moved = moved_file_array(moved_files)
         options = sized(_abi.hbbp_import_options, moved_file_count=len(moved),
                         moved_files=moved, ebs_method=EbsMethod.of(ebs_method), slice_ns=slice_ns,

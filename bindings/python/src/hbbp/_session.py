@@ -112,7 +112,8 @@ class Session(AnySession):
             check('hbbp_session_start', pointer)
 
     def stop(self) -> None:
-        """Collects what is in the buffers; no event, no thread, no descriptor is left."""
+        """Collects what is in the buffers; no event and no thread is left. The files of what was
+        counted stay open as long as the session or a profile lives."""
         with self._handle as pointer:
             check('hbbp_session_stop', pointer)
 

@@ -1985,22 +1985,27 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_session_create(options: *const hbbp_session_options, session: *mut *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Stops it if needed. Snapshots taken from it stay valid. NULL is allowed. Since 0.1.
+    /// Stops it if needed. Snapshots taken from it stay valid. Not while another thread is in one of
+    /// its functions. NULL is allowed. Any thread. Since 0.1.
     pub fn hbbp_session_destroy(session: *mut hbbp_session);
 
     /// Samples every thread of the process, those that exist and those that start later, until stop.
     /// Starts one thread of its own, with all signals blocked, which is not sampled. A stopped session
     /// may be started again; its counts go on.
-    /// In a child made by fork the session is stopped and holds no samples.
+    /// In a child made by fork the session is stopped and holds no samples. Any thread; of several at
+    /// once, one starts it.
     /// Errors: HBBP_ERROR_INVALID_STATE (running, fed, or called by its log), HBBP_ERROR_PERMISSION
     /// (perf_event_open refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event
-    /// here), HBBP_ERROR_BUSY (out of descriptors, memory locks or counters; another session of the
-    /// process traces branches), HBBP_ERROR_NOT_FOUND (no such thread), HBBP_ERROR_NO_MEMORY.
-    /// Since 0.1.
+    /// here; no /proc), HBBP_ERROR_BUSY (out of descriptors, threads, memory locks or counters; another
+    /// session of the process traces branches), HBBP_ERROR_NOT_FOUND (no such thread or process),
+    /// HBBP_ERROR_NO_MEMORY. Since 0.1.
     pub fn hbbp_session_start(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
-    /// left. Errors: HBBP_ERROR_INVALID_STATE (not running, fed, or called by its log). Since 0.1.
+    /// Collects what is in the buffers and closes events and buffers: no thread is left, and of
+    /// descriptors only those of files whose code has samples, for blocks to be found in what ran even
+    /// if it is replaced. They have high numbers, are closed by exec, and go with the session and its
+    /// profiles. Any thread; of several at once, one stops it. Errors: HBBP_ERROR_INVALID_STATE (not
+    /// running, fed, or called by its log). Since 0.1.
     pub fn hbbp_session_stop(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// All that was counted so far, as an immutable profile. Allowed while the session runs, which

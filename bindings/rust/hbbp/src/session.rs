@@ -119,7 +119,7 @@ impl SessionOptions {
     /// Gets messages of one line, from the worker of the session or from a thread that is in a call
     /// of this crate. It may ask the session; starting and stopping it there fails, and a session that
     /// is dropped there ends in a thread of its own, once the log has returned. A panic of it goes on
-    /// in that call; in the worker, it is the last message.
+    /// in that call; in the worker, it is the last message that comes from there.
     ///
     /// ```
     /// let options = hbbp::SessionOptions::new()
@@ -308,8 +308,8 @@ impl Session {
         call(|error| unsafe { sys::hbbp_session_start(self.parts.handle.get_mut(), error) })
     }
 
-    /// Collects what is in the buffers and closes everything: no event, no thread, no descriptor is
-    /// left.
+    /// Collects what is in the buffers and closes events and buffers: no thread is left. The files of
+    /// what was counted stay open as long as the session or a profile lives.
     pub fn stop(&mut self) -> Result<()> {
         // SAFETY: as above.
         call(|error| unsafe { sys::hbbp_session_stop(self.parts.handle.get_mut(), error) })
