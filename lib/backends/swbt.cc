@@ -379,14 +379,19 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
   if (view.end != trace::PartEnd::kLast) return;
   uint64_t streams = 0;
   for (const auto& segment : segments) streams += StreamsOf(segment);
+  // Together they stand for what a burst without gaps stands for.
+  const uint64_t whole = period_ * view.periods;
+  uint64_t streams_before = 0, period_before = 0;
   for (const auto& segment : segments) {
     if (StreamsOf(segment) == 0) continue;
-    // Together they stand for what a burst without gaps stands for.
+    streams_before += StreamsOf(segment);
+    const uint64_t period = whole * streams_before / streams;
     BurstSample burst;
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
-    burst.period = period_ * view.periods * StreamsOf(segment) / std::max<uint64_t>(streams, 1);
+    burst.period = period - period_before;
+    period_before = period;
     burst.branches = segment;
     sink->OnBurst(burst);
   }

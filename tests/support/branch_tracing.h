@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <string>
 #include <thread>
 #include <utility>
@@ -38,6 +39,17 @@ struct BranchSink : SampleSink {
     periods.push_back(burst.period);
   }
   void OnTraceStatistics(uint32_t, const TraceStatistics& told) override { statistics = told; }
+
+  // One that is cut by gaps comes in parts.
+  std::vector<uint64_t> PeriodsOfWholeBursts() const {
+    std::map<std::pair<uint64_t, uint32_t>, uint64_t> sums;
+    for (size_t i = 0; i < bursts.size(); ++i) {
+      sums[{burst_times_ns[i], bursts[i].first}] += periods[i];
+    }
+    std::vector<uint64_t> whole;
+    for (const auto& [burst, period] : sums) whole.push_back(period);
+    return whole;
+  }
 
   uint64_t CounterOf(const std::string& name) const {
     for (const auto& [counter, value] : statistics.counters) {
