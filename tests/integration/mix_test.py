@@ -243,9 +243,10 @@ class MixTest(record_support.RecordTest):
         self.assertTrue(says_why('--columns', 'file'))
         self.assertTrue(says_why('--summary', '--where', 'file = floats.c'))
         for condition in ('file = floats.c', 'function = main and not (line~"*:3")', 'inlined in (Divide, main)',
-                          'file!="a b"'):
+                          'file!="a b"', "function != 'a\"' and file != b", 'line\t= x', 'inlined in\t(main)'):
             self.assertTrue(says_why('--where', condition), condition)
-        for condition in ('function = file', 'module = "a file = b"', 'function ~ *line', 'function in (file, line)'):
+        for condition in ('function = file', 'module = "a file = b"', "module = 'a file = b'",
+                          'function ~ *line', 'function in (file, line)'):
             self.assertFalse(says_why('--where', condition), condition)
 
     def test_what_could_not_be_read_is_told(self):
