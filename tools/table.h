@@ -67,13 +67,24 @@ class Table {
 
   // Writes to stdout and returns the exit status of the process.
   int Print(std::string_view command, Format format) const;
+  // Writes the rows that are there in CSV or JSON, and forgets them, so that a long list takes
+  // little memory. Fields must be there by then; Print() writes what is left.
+  int PrintRows(std::string_view command, Format format);
 
  private:
+  // Together a document in CSV or JSON.
+  std::string Start(Format format) const;
+  std::string Rows(Format format) const;
+  std::string End(Format format) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
   std::vector<std::pair<std::string, Cell>> fields_;
   std::vector<std::string> summaries_;
   std::vector<std::string> notes_;
+  // Of what PrintRows() wrote.
+  bool has_start_ = false;
+  bool has_rows_ = false;
 };
 
 }  // namespace hbbp::tools

@@ -218,6 +218,11 @@ class AnnotateTest(record_support.RecordTest):
         self.assertIn('no function', self.refused('annotate', self.file, '--function',
                                                   '(anonymous namespace)::Sum::operator'))
 
+        whole = json.loads(self.annotate('--format', 'json'))
+        functions = {(row['module'], row['function']) for row in whole['rows']}
+        self.assertGreater(len(functions), 1)
+        self.assertEqual(whole['functions'], len(functions))
+
         def executed(condition):
             return sum(row['instructions'] for row in self.rows('mix', self.file, '--where', condition))
         counted = sum(float(row['count'] or 0) for row in of_sum)
