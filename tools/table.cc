@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortNames& paths) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    return kind == Column::kPath ? paths.Of(*text) : *text;
+    return Printable(kind == Column::kPath ? paths.Of(*text) : *text);
   }
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
     if (kind == Column::kAddress) return FormatAddress(*number);
@@ -94,7 +94,7 @@ Format FormatFromName(std::string_view name) {
 
 std::string Table::ToText() const {
   std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns_) lines.front().push_back(column.title);
+  for (const Column& column : columns_) lines.front().push_back(Printable(column.title));
   std::vector<ShortNames> paths(columns_.size());
   for (const std::vector<Cell>& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) {
@@ -113,8 +113,8 @@ std::string Table::ToText() const {
   }
   std::string out;
   for (const std::vector<std::string>& line : lines) AppendLine(line, columns_, widths, &out);
-  for (const std::string& summary : summaries_) out += summary + '\n';
-  for (const std::string& note : notes_) out += "note: " + note + '\n';
+  for (const std::string& summary : summaries_) out += Printable(summary) + '\n';
+  for (const std::string& note : notes_) out += "note: " + Printable(note) + '\n';
   return out;
 }
 

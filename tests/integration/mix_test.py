@@ -320,6 +320,12 @@ class MixTest(record_support.RecordTest):
         one = self.run_tool('mix', before, '--by', 'file', '--where', f'file = {paths[0]}').stdout
         self.assertIn('util.c', one)
         self.assertNotIn(paths[0], one)
+        by_columns = ('mix', before, '--columns', 'file', '--values', 'share')
+        for path in paths:
+            self.assertIn(path, self.run_tool(*by_columns).stdout.splitlines()[0])
+        only = (*by_columns, '--where', f'file = {paths[0]}')
+        self.assertEqual(self.run_tool(*only).stdout.split()[:2], ['mnemonic', 'util.c'])
+        self.assertEqual(self.run_tool(*only, '--format', 'csv').stdout.split()[0], f'mnemonic,{paths[0]}')
         after = self.record_two_files(1000, 2 * MANY, 'after.data')
         changes = {row['file']: row['change'] for row in
                    self.diff(before, after, '--by', 'file')['rows']}

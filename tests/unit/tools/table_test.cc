@@ -53,6 +53,18 @@ TEST_CASE("table: text is aligned and rounded") {
         "note: something was lost\n");
 }
 
+TEST_CASE("table: a terminal gets no control characters") {
+  Table table({{"name", "na\nme"}, {"path", "path", Column::kPath}});
+  table.AddRow({"esc\033[31m", "/a\b/c\n"});
+  table.AddSummary("\r1 of 1");
+  table.AddNote("größe\007");
+  CHECK(table.ToText() ==
+        "na?me     path\n"
+        "esc?[31m  c?\n"
+        " 1 of 1\n"
+        "note: größe?\n");
+}
+
 TEST_CASE("table: CSV is exact and quoted") {
   CHECK(Example().ToCsv() ==
         "name,module,count,error,share,at\n"
