@@ -63,9 +63,9 @@ class MixTest(record_support.RecordTest):
         self.program = self.folder / 'floats'
         subprocess.run(['gcc', '-O1', '-pthread', '-o', self.program, source], check=True)
 
-    def record_floats(self, divisions=MANY, multiplications=MANY, name='out.data'):
+    def record_floats(self, divisions=MANY, multiplications=MANY, name='out.data', options=()):
         self.file = self.folder / name
-        self.record(self.program, divisions, multiplications)
+        self.record(self.program, divisions, multiplications, options=options)
         self.assertGreater(self.info()['sources'][0]['samples'], 20)
         return self.file
 
@@ -250,17 +250,19 @@ class MixTest(record_support.RecordTest):
             self.assertFalse(says_why('--where', condition), condition)
 
     def test_what_could_not_be_read_is_told(self):
-        before = self.record_floats(name='before.data').rename(self.folder / 'old.data')
+        in_slices = ('--time-quantum', '100ms')
+        before = self.record_floats(name='before.data', options=in_slices).rename(self.folder / 'old.data')
         subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.folder / 'floats.c'], check=True)
-        after = self.record_floats(name='after.data')
+        after = self.record_floats(name='after.data', options=in_slices)
         problem = f'code of floats could not be read: {self.program}: build ID'
-        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',)):
+        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',), ('phases',)):
             for file, is_told in ((before, True), (after, False)):
                 result = self.run_tool(command[0], file, *command[1:])
                 self.assertEqual(problem in result.stdout, is_told, result)
         table = self.run_tool('diff', before, after, '--by', 'module').stdout
         self.assertIn(f'note: {before}: {problem}', table)
         self.assertNotIn(f'{after}: {problem}', table)
+        self.assertIn(f'note: {problem}', self.run_tool('compare', before, before).stdout)
         # What both lack is said once.
         self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
         self.assertEqual(table.count('the source counts'), 1, table)
