@@ -87,7 +87,7 @@ int RunAnnotate(int argc, char** argv) {
   options.Value("--address", &choice.address, "ADDRESS",
                 "the one around an address, as objdump has it");
   options.Value("--module", &choice.module, "MODULE", "of this file, path or last part of it");
-  options.Value("--top", &choice.top, "N",
+  options.Count("--top", &choice.top,
                 "the N that executed most instructions (text: 3 if none is named; else all)");
   options.Flag("--source,!--no-source", &with_source,
                "with source lines and inlining, if there is debug information (default)");

@@ -220,8 +220,7 @@ int RunDiff(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
   options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
-  options.Value("--top", &request.top, "N",
-                "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &request.top, "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);

@@ -38,9 +38,9 @@ int RunExport(int argc, char** argv) {
   options.Positionals("FILE", &request.files, 1, Options::kAny, "profiles; several are added up");
   options.Choice("--format", &format, names, "what to write (" + format + ")");
   options.Value("-o,--output", &output, "OUT", "where to; without it, standard output");
-  options.Value("--functions", &request.functions, "N",
+  options.Count("--functions", &request.functions,
                 "html: the N busiest functions by name, the others in sums (200)");
-  options.Value("--blocks", &request.blocks, "N",
+  options.Count("--blocks", &request.blocks,
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);

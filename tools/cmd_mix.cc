@@ -375,7 +375,7 @@ int RunMix(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Value("--sort", &request.pivot.sort, "VALUE",
                 "rows by a value, error or key (the first value)");
-  options.Value("--top", &request.pivot.top, "N",
+  options.Count("--top", &request.pivot.top,
                 "only the first N; a table has 20 unless told otherwise");
   options.Flag("--totals", &request.totals, "a row, and a column, of all");
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
