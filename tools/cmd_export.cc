@@ -57,6 +57,9 @@ int RunExport(int argc, char** argv) {
   const StatusOr<Exported> exported = ExporterNamed(format).write(request);
   debug_info.EndProgress();
   if (!exported.ok()) return Fail(kName, exported.status().message());
+  const StatusOr<std::vector<std::string>> problems = CodeProblems(profile->get());
+  if (!problems.ok()) return Fail(kName, problems.status().message());
+  for (const std::string& note : *problems) Note(kName, note);
   for (const std::string& note : exported->notes) Note(kName, Printable(note));
   const std::string& text = exported->text;
   if (output.empty() || output == "-") return WriteOutput(kName, text);

@@ -102,29 +102,6 @@ void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::s
   notes->push_back(std::move(note));
 }
 
-StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
-  constexpr size_t kMostTold = 3;
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(profile));
-  std::erase_if(modules, [](const hbbp_module& module) {
-    const bool is_unread =
-        module.code == HBBP_MODULE_CODE_MISSING || module.code == HBBP_MODULE_CODE_MISMATCH;
-    return module.samples == 0 || !is_unread;
-  });
-  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
-    return a.samples > b.samples;
-  });
-  std::vector<std::string> problems;
-  for (size_t i = 0; i < std::min(modules.size(), kMostTold); ++i) {
-    problems.push_back("code of " + Printable(BaseName(modules[i].path)) +
-                       " could not be read: " + Printable(modules[i].problem));
-  }
-  if (modules.size() > kMostTold) {
-    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMostTold}) +
-                       " more modules; hbbp info lists them");
-  }
-  return problems;
-}
-
 }  // namespace
 
 Status ToStatus(const hbbp_error& error) {
@@ -444,6 +421,29 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   table->AddField("unmapped", losses.unmapped);
   table->AddField("unexplained", losses.unexplained + losses.unexplained_streams);
   for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
+}
+
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
+  constexpr size_t kMostTold = 3;
+  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(profile));
+  std::erase_if(modules, [](const hbbp_module& module) {
+    const bool is_unread =
+        module.code == HBBP_MODULE_CODE_MISSING || module.code == HBBP_MODULE_CODE_MISMATCH;
+    return module.samples == 0 || !is_unread;
+  });
+  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
+    return a.samples > b.samples;
+  });
+  std::vector<std::string> problems;
+  for (size_t i = 0; i < std::min(modules.size(), kMostTold); ++i) {
+    problems.push_back("code of " + Printable(BaseName(modules[i].path)) +
+                       " could not be read: " + Printable(modules[i].problem));
+  }
+  if (modules.size() > kMostTold) {
+    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMostTold}) +
+                       " more modules; hbbp info lists them");
+  }
+  return problems;
 }
 
 StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,

@@ -99,9 +99,10 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 
 // Why code of modules with samples could not be read: of the three busiest, and how many more there
 // are. As notes.
+StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile);
 Status AddCodeProblems(const hbbp_profile* profile, Table* table);
 
-// Both: all that has to be known of a profile.
+// Caveats() and CodeProblems(): all that has to be known of a profile.
 StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
                                            const std::vector<SourceView>& sources);
 

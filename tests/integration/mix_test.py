@@ -263,6 +263,10 @@ class MixTest(record_support.RecordTest):
         self.assertIn(f'note: {before}: {problem}', table)
         self.assertNotIn(f'{after}: {problem}', table)
         self.assertIn(f'note: {problem}', self.run_tool('compare', before, before).stdout)
+        exported = self.run_tool('export', before, '-o', self.folder / 'before.html').stderr
+        self.assertIn(f'note: {problem}', exported)
+        self.assertIn(f'note: {self.program}: no debug information', exported)
+        self.assertNotIn('compile with -g', exported)
         # What both lack is said once.
         self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
         self.assertEqual(table.count('the source counts'), 1, table)
