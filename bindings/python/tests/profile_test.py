@@ -9,7 +9,7 @@ import pathlib
 import unittest
 
 import hbbp
-from hbbp import _abi, _host
+from hbbp import _abi, _annotate, _host
 
 import support
 
@@ -451,6 +451,16 @@ class RecordingTest(support.FolderTest):
                     self.assertAlmostEqual(getattr(mine, name), row[name],
                                            delta=1e-9 + 1e-6 * abs(row[name]))
                 self.assertEqual(mine.p is None, row['p'] is None)
+
+    def test_names_of_functions_need_no_parameters(self):
+        for name, without in (
+                ('a::f(int, b<c>)', 'a::f'), ('main', 'main'), ('f() [clone .isra.0] [clone .cold]', 'f'),
+                ('a::(anonymous namespace)::f(int) const', 'a::(anonymous namespace)::f'),
+                ('(anonymous namespace)::f(void (*)(int)) const &', '(anonymous namespace)::f'),
+                ('A::operator()(int) volatile &&', 'A::operator()'), ('A::operator()', 'A::operator()'),
+                ('main::{lambda(int)#1}::operator()(int) const', 'main::{lambda(int)#1}::operator()'),
+                ('odd)', 'odd)'), ('', '')):
+            self.assertEqual(_annotate.without_parameters(name), without)
 
     def test_annotate_says_what_the_command_says(self):
         path = self.recorded()
