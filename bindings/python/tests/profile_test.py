@@ -496,6 +496,30 @@ class RecordingTest(support.FolderTest):
                              [(line.address, line.text, line.count) for line in listing])
 
 
+    def test_lock_that_code_jumps_over_is_part_of_an_instruction(self):
+        code = bytes.fromhex('7401' 'f00fb10f' 'ffc0' 'c3')
+        with hbbp.FedSession(order='as-fed') as session:
+            session.feed_events([hbbp.FeedEvent(
+                hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
+                size=len(code), code=code, name='add')])
+            source = session.add_source('ebs', 'instructions', period=1000)
+            session.feed_samples(source, [
+                hbbp.FeedSample(ip=support.LOOP_ADDRESS + place, pid=support.PID, tid=1)
+                for place in (0, 2, 2, 3, 6, 8)])
+            session.flush()
+            profile = session.profile()
+        listing = [(line.text, line.count) for line in profile.annotate()]
+        self.assertEqual([(text.split()[0], count) for text, count in listing],
+                         [('je', 1000), ('lock', 2000), ('cmpxchg', 1000), ('inc', 1000), ('ret', 1000)])
+        profile.save(self.folder / 'lock.hbbp')
+        told = support.command('annotate', self.folder / 'lock.hbbp')
+        self.assertEqual([(row['instruction'], row['count']) for row in told['rows']], listing)
+        mix = support.command('mix', self.folder / 'lock.hbbp', '--by', 'mnemonic,lock')
+        counts = {(row['mnemonic'], row['lock']): row['instructions'] for row in mix['rows']}
+        self.assertEqual(counts, {('je', 'no'): 1000, ('cmpxchg', 'yes'): 2000, ('cmpxchg', 'no'): 1000,
+                                  ('inc', 'no'): 1000, ('ret', 'no'): 1000})
+
+
 class ArrayTest(unittest.TestCase):
 
     def setUp(self):

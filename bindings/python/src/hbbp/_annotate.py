@@ -153,15 +153,16 @@ def annotate(profile: 'Profile', function: Union[str, Function, None],
         except NotFoundError:
             address += 1
             continue
-        if code.length > limit - address:
+        block, depth = blocks.at(address)
+        # Of what ran, a block starts within an instruction where code jumps over its lock prefix.
+        if block is None and code.length > limit - address:
             address += 1
             continue
-        block, depth = blocks.at(address)
         file, line, inlined = lines.at(address)
         rows.append(AnnotatedLine(
             address, block.count if block else 0.0, block.standard_error if block else 0.0,
             code.text, block.source if block else Source.NONE, depth, file, line, inlined))
-        address += code.length
+        address += min(code.length, limit - address)
     notes = [lines.problem] if lines.problem else []
     return Table(AnnotatedLine, rows, f'{function.demangled} of {function.module_name}',
                  notes + profile._notes())
