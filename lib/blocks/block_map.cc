@@ -504,6 +504,10 @@ std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset)
     block.terminator = flow.kind;
     block.has_target = flow.has_target;
     block.target = {flow.has_target ? flow.target : 0};
+    const uint32_t behind = last_instruction + flow.length;
+    const bool is_known = behind > end && behind < part.scan.code_end &&
+                          part.leaders.Test(behind) && part.scan.starts.Test(behind);
+    if (is_known) block.overhang = static_cast<uint8_t>(behind - end);
   }
   return block;
 }

@@ -164,8 +164,11 @@ TEST_CASE("a branch over a lock prefix makes both ways blocks") {
                           0xff, 0xc0,              // inc %eax
                           0xc3});                  // ret
   BlockMap map(&module);
+  Block locked = MakeBlock(0x1002, 0x1003, 1);
+  locked.overhang = 3;
+  CHECK(locked.next() == ModuleAddress{0x1006});
   const std::vector<Block> expected = {
-      MakeBlock(0x1000, 0x1002, 1, BranchKind::kConditional, 0x1003), MakeBlock(0x1002, 0x1003, 1),
+      MakeBlock(0x1000, 0x1002, 1, BranchKind::kConditional, 0x1003), locked,
       MakeBlock(0x1003, 0x1006, 1), MakeBlock(0x1006, 0x1009, 2, BranchKind::kReturn)};
   CHECK(map.FunctionBlocks({0x1000}) == expected);
   map.AddInstructionEvidence({0x1003});
@@ -441,7 +444,9 @@ TEST_CASE("two instructions that evidence confirms are both kept") {
   FakeModuleCode module;
   module.AddCode(0x1000, {0xb8, 0xff, 0xc0, 0xff, 0xc1,  // mov $0xc1ffc0ff,%eax
                           0xc3});                        // ret
-  const std::vector<Block> expected = {MakeBlock(0x1000, 0x1001, 1), MakeBlock(0x1001, 0x1005, 2),
+  Block mov = MakeBlock(0x1000, 0x1001, 1);
+  mov.overhang = 4;
+  const std::vector<Block> expected = {mov, MakeBlock(0x1001, 0x1005, 2),
                                        MakeBlock(0x1005, 0x1006, 1, BranchKind::kReturn)};
   BlockMap forward(&module);
   forward.AddInstructionEvidence({0x1000});
