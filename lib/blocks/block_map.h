@@ -34,8 +34,8 @@ struct Block {
   BranchKind terminator = BranchKind::kNone;  // kNone: falls into the next leader
   bool has_target = false;
   ModuleAddress target;  // of the terminator, if has_target
-  // Bytes of the last instruction behind the end. Where other code jumps over its prefix, or is
-  // known to run from its middle, they start a block as well.
+  // Bytes of the last instruction behind the end: the instruction without its prefix, which other
+  // code jumps over, so that it is a block as well.
   uint8_t overhang = 0;
 
   // Where execution goes on that does not branch.

@@ -444,9 +444,7 @@ TEST_CASE("two instructions that evidence confirms are both kept") {
   FakeModuleCode module;
   module.AddCode(0x1000, {0xb8, 0xff, 0xc0, 0xff, 0xc1,  // mov $0xc1ffc0ff,%eax
                           0xc3});                        // ret
-  Block mov = MakeBlock(0x1000, 0x1001, 1);
-  mov.overhang = 4;
-  const std::vector<Block> expected = {mov, MakeBlock(0x1001, 0x1005, 2),
+  const std::vector<Block> expected = {MakeBlock(0x1000, 0x1001, 1), MakeBlock(0x1001, 0x1005, 2),
                                        MakeBlock(0x1005, 0x1006, 1, BranchKind::kReturn)};
   BlockMap forward(&module);
   forward.AddInstructionEvidence({0x1000});
