@@ -31,6 +31,48 @@ std::vector<std::string> Notes(const ProfileCode& code, const SourceText& text) 
   return notes;
 }
 
+struct Request {
+  const std::vector<hbbp_function>& functions;
+  const std::vector<SourceView>& sources;
+  bool with_source;
+};
+
+// Functions are written one by one: a large program has millions of instructions.
+int PrintTable(const Request& request, Format format, ProfileCode* code,
+               DebugInfoOptions* debug_info) {
+  Table table = InstructionTable();
+  AddCaveats(request.sources, &table);
+  table.AddField("total_instructions", code->total_instructions());
+  table.AddField("functions", uint64_t{request.functions.size()});
+  for (const hbbp_function& function : request.functions) {
+    const AnnotatedFunction annotated = code->Annotate(function, request.with_source);
+    AddInstructions(annotated, *code, &table);
+    if (!annotated.problem.empty()) {
+      table.AddNote(annotated.name + ": no instructions: " + annotated.problem);
+    }
+    debug_info->EndProgress();
+    const int status = table.PrintRows(kName, format);
+    if (status != kExitSuccess) return status;
+  }
+  for (const std::string& note : Notes(*code, SourceText())) table.AddNote(note);
+  return table.Print(kName, format);
+}
+
+int PrintText(const Request& request, ProfileCode* code, DebugInfoOptions* debug_info) {
+  SourceText text;
+  const ListingStyle style{WantsColour(), request.with_source};
+  for (const hbbp_function& function : request.functions) {
+    const AnnotatedFunction annotated = code->Annotate(function, request.with_source);
+    debug_info->EndProgress();
+    const int status = WriteOutput(kName, ListFunction(annotated, *code, style, &text));
+    if (status != kExitSuccess) return status;
+  }
+  std::string notes;
+  for (const std::string& note : Caveats(request.sources)) notes += "note: " + note + '\n';
+  for (const std::string& note : Notes(*code, text)) notes += "note: " + note + '\n';
+  return WriteOutput(kName, notes);
+}
+
 }  // namespace
 
 int RunAnnotate(int argc, char** argv) {
@@ -45,7 +87,7 @@ int RunAnnotate(int argc, char** argv) {
   options.Value("--address", &choice.address, "ADDRESS",
                 "the one around an address, as objdump has it");
   options.Value("--module", &choice.module, "MODULE", "of this file, path or last part of it");
-  options.Value("--top", &choice.top, "N",
+  options.Count("--top", &choice.top,
                 "the N that executed most instructions (text: 3 if none is named; else all)");
   options.Flag("--source,!--no-source", &with_source,
                "with source lines and inlining, if there is debug information (default)");
@@ -74,32 +116,9 @@ int RunAnnotate(int argc, char** argv) {
   const StatusOr<std::vector<SourceView>> sources = Sources(profile->get());
   if (!sources.ok()) return Fail(kName, sources.status().message());
 
-  Table table = InstructionTable();
-  SourceText text;
-  std::string listing;
-  const ListingStyle style{WantsColour(), with_source};
-  for (const hbbp_function& function : *functions) {
-    const AnnotatedFunction annotated = code->Annotate(function, with_source);
-    if (is_text) {
-      listing += ListFunction(annotated, *code, style, &text);
-    } else {
-      AddInstructions(annotated, *code, &table);
-      if (!annotated.problem.empty()) {
-        table.AddNote(annotated.name + ": no instructions: " + annotated.problem);
-      }
-    }
-  }
-  debug_info.EndProgress();
-  if (!is_text) {
-    AddCaveats(*sources, &table);
-    for (const std::string& note : Notes(*code, text)) table.AddNote(note);
-    table.AddField("total_instructions", code->total_instructions());
-    table.AddField("functions", uint64_t{functions->size()});
-    return table.Print(kName, FormatFromName(format));
-  }
-  for (const std::string& note : Caveats(*sources)) listing += "note: " + note + '\n';
-  for (const std::string& note : Notes(*code, text)) listing += "note: " + note + '\n';
-  return WriteOutput(kName, listing);
+  const Request request{*functions, *sources, with_source};
+  return is_text ? PrintText(request, &*code, &debug_info)
+                 : PrintTable(request, FormatFromName(format), &*code, &debug_info);
 }
 
 }  // namespace hbbp::tools

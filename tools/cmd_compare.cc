@@ -107,7 +107,7 @@ StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) 
   HBBP_RETURN_IF_ERROR(inputs.estimator.Apply(profile.get()));
   HBBP_ASSIGN_OR_RETURN(const std::vector<EstimatedModule> estimates, Estimates(profile.get()));
   HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(profile.get()));
-  *notes = Caveats(sources);
+  HBBP_ASSIGN_OR_RETURN(*notes, NotesOf(profile.get(), sources));
   bool scaled = IsUpToFactor(sources);
   std::vector<ReferenceModule> references;
   if (inputs.files.size() == 2) {
@@ -115,7 +115,8 @@ StatusOr<Comparison> Run(const Inputs& inputs, std::vector<std::string>* notes) 
     HBBP_RETURN_IF_ERROR(inputs.estimator.Apply(other.get()));
     HBBP_ASSIGN_OR_RETURN(const auto other_sources, Sources(other.get()));
     scaled = scaled || IsUpToFactor(other_sources);
-    for (const std::string& note : Caveats(other_sources)) {
+    HBBP_ASSIGN_OR_RETURN(const auto other_notes, NotesOf(other.get(), other_sources));
+    for (const std::string& note : other_notes) {
       notes->push_back(inputs.files[1] + ": " + note);
     }
     HBBP_ASSIGN_OR_RETURN(references, ReferenceFromProfile(other.get()));

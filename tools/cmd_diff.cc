@@ -41,19 +41,6 @@ struct Side {
   std::vector<std::string> notes;  // what has to be known of it
 };
 
-StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
-                                           const std::vector<SourceView>& sources,
-                                           const Request& request) {
-  std::vector<std::string> notes = Caveats(sources);
-  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_code, CodeProblems(profile));
-  notes.insert(notes.end(), of_code.begin(), of_code.end());
-  if (!NeedsLines(request.pivot)) return notes;
-  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_lines,
-                        DebugInfoOptions::Problems(profile));
-  notes.insert(notes.end(), of_lines.begin(), of_lines.end());
-  return notes;
-}
-
 StatusOr<Side> OpenSide(const std::string& file, const Request& request,
                         const ProfileOptions& profiles, DebugInfoOptions* debug_info) {
   Side side;
@@ -62,7 +49,11 @@ StatusOr<Side> OpenSide(const std::string& file, const Request& request,
   HBBP_RETURN_IF_ERROR(debug_info->Apply(side.profile.get()));
   HBBP_ASSIGN_OR_RETURN(side.pivot, MakePivot(side.profile.get(), request.pivot));
   HBBP_ASSIGN_OR_RETURN(side.sources, Sources(side.profile.get()));
-  HBBP_ASSIGN_OR_RETURN(side.notes, NotesOf(side.profile.get(), side.sources, request));
+  HBBP_ASSIGN_OR_RETURN(side.notes, NotesOf(side.profile.get(), side.sources));
+  if (!NeedsLines(request.pivot)) return side;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_lines,
+                        DebugInfoOptions::Problems(side.profile.get()));
+  side.notes.insert(side.notes.end(), of_lines.begin(), of_lines.end());
   return side;
 }
 
@@ -229,8 +220,7 @@ int RunDiff(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
   options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
-  options.Value("--top", &request.top, "N",
-                "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &request.top, "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);

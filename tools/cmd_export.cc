@@ -38,9 +38,9 @@ int RunExport(int argc, char** argv) {
   options.Positionals("FILE", &request.files, 1, Options::kAny, "profiles; several are added up");
   options.Choice("--format", &format, names, "what to write (" + format + ")");
   options.Value("-o,--output", &output, "OUT", "where to; without it, standard output");
-  options.Value("--functions", &request.functions, "N",
+  options.Count("--functions", &request.functions,
                 "html: the N busiest functions by name, the others in sums (200)");
-  options.Value("--blocks", &request.blocks, "N",
+  options.Count("--blocks", &request.blocks,
                 "html: the N busiest blocks of these with their code, the others in sums (2000)");
   DebugInfoOptions debug_info(kName);
   debug_info.AddTo(&options);
@@ -57,6 +57,9 @@ int RunExport(int argc, char** argv) {
   const StatusOr<Exported> exported = ExporterNamed(format).write(request);
   debug_info.EndProgress();
   if (!exported.ok()) return Fail(kName, exported.status().message());
+  const StatusOr<std::vector<std::string>> problems = CodeProblems(profile->get());
+  if (!problems.ok()) return Fail(kName, problems.status().message());
+  for (const std::string& note : *problems) Note(kName, note);
   for (const std::string& note : exported->notes) Note(kName, Printable(note));
   const std::string& text = exported->text;
   if (output.empty() || output == "-") return WriteOutput(kName, text);

@@ -225,7 +225,7 @@ int RunIbs(int argc, char** argv) {
                 "a latency instead: tag-to-retire, completion-to-retire, dc-miss, dtlb-refill, "
                 "fetch, itlb-refill");
   options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
-  options.Value("--top", &top, "N", "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &top, "only the first N; a table has 20 unless told otherwise");
   options.Choice("--format", &format, FormatNames(), "how to print (table)");
   options.Footer(
       "Events are those that AMD derives from IBS. Names with -cycles are sums of cycles, others\n"

@@ -152,8 +152,7 @@ int RunLoops(int argc, char** argv) {
   std::string format = "table";
   Options options(kName, "List loops by the instructions that they executed");
   options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
-  options.Value("--top", &wanted.rows, "N",
-                "only the first N; a table has 20 unless told otherwise");
+  options.Count("--top", &wanted.rows, "only the first N; a table has 20 unless told otherwise");
   options.Value("--module", &wanted.functions.module, "M",
                 "only those of the module, path or last part of it");
   options.Value("--function", &wanted.functions.function, "F",

@@ -119,6 +119,7 @@ class Listing {
         reader_(pivot),
         request_(request),
         threads_(std::move(threads)),
+        short_titles_(ShortTitles()),
         table_(Columns()) {}
 
   StatusOr<Table> Make() {
@@ -152,11 +153,30 @@ class Listing {
     if (key == "thread") columns->push_back({"thread_name", "thread name"});
   }
 
+  // Of the paths that a key of columns has.
+  std::vector<ShortNames> ShortTitles() const {
+    std::vector<ShortNames> names(columns().size());
+    for (size_t key = 0; key < names.size(); ++key) {
+      if (KindOfKey(columns()[key]) != Column::kPath) continue;
+      for (size_t column = 0; column < column_count(); ++column) {
+        names[key].Add(reader_.LabelAt(HBBP_PIVOT_COLUMNS, column, key).text);
+      }
+    }
+    return names;
+  }
+
+  // Paths are as in rows: whole, but for people.
   std::string TitleOf(size_t column) const {
     std::string title;
     for (size_t key = 0; key < columns().size(); ++key) {
       if (key != 0) title += '/';
-      title += LabelText(columns()[key], reader_.LabelAt(HBBP_PIVOT_COLUMNS, column, key));
+      const hbbp_pivot_label label = reader_.LabelAt(HBBP_PIVOT_COLUMNS, column, key);
+      const bool is_path = KindOfKey(columns()[key]) == Column::kPath;
+      if (!is_path) {
+        title += LabelText(columns()[key], label);
+      } else {
+        title += request_.format == Format::kTable ? short_titles_[key].Of(label.text) : label.text;
+      }
     }
     return title;
   }
@@ -264,6 +284,7 @@ class Listing {
   const PivotReader reader_;
   const Request& request_;
   const std::vector<hbbp_thread> threads_;
+  const std::vector<ShortNames> short_titles_;  // by key of columns
   Table table_;
 };
 
@@ -354,7 +375,7 @@ int RunMix(int argc, char** argv) {
   options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
   options.Value("--sort", &request.pivot.sort, "VALUE",
                 "rows by a value, error or key (the first value)");
-  options.Value("--top", &request.pivot.top, "N",
+  options.Count("--top", &request.pivot.top,
                 "only the first N; a table has 20 unless told otherwise");
   options.Flag("--totals", &request.totals, "a row, and a column, of all");
   options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");

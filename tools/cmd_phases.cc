@@ -113,6 +113,7 @@ StatusOr<Table> Listing(const hbbp_profile* profile, uint64_t leading) {
                   " of the instructions are of samples whose time is not known");
   }
   AddCaveats(sources, &table);
+  HBBP_RETURN_IF_ERROR(AddCodeProblems(profile, &table));
   return table;
 }
 

@@ -129,6 +129,9 @@ struct ModuleComparison {
   double unresolved = 0;
   double rep_iterations = 0;
   std::vector<MnemonicComparison> mnemonics;  // by reference, most first
+
+  // Nothing was compared, so that errors and overlaps say nothing.
+  bool is_empty() const { return instructions_reference == 0 && instructions_estimate == 0; }
 };
 
 struct OneSidedModule {

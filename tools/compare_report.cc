@@ -15,10 +15,20 @@ constexpr size_t kMnemonicRows = 20;
 // Every start of a program runs a few instructions of each of its libraries.
 constexpr double kSmallestShare = 0.0001;
 
+// An error or an overlap.
+Cell Metric(const ModuleComparison& module, double metric) {
+  return module.is_empty() ? Cell() : Cell(metric);
+}
+
+Json JsonMetric(const ModuleComparison& module, double metric) {
+  return module.is_empty() ? Json() : Json(metric);
+}
+
 void AddModuleRow(const ModuleComparison& module, Table* table) {
   table->AddRow({module.name, module.instructions_reference, module.instructions_estimate,
-                 module.avg_weighted_error, module.block_accuracy_error, module.overlap,
-                 module.mnemonic_overlap});
+                 Metric(module, module.avg_weighted_error),
+                 Metric(module, module.block_accuracy_error), Metric(module, module.overlap),
+                 Metric(module, module.mnemonic_overlap)});
 }
 
 std::string OneSidedText(const char* title, const std::vector<OneSidedModule>& modules) {
@@ -33,10 +43,10 @@ Json ToJson(const ModuleComparison& module) {
                {"build_id", module.build_id},
                {"instructions_ref", module.instructions_reference},
                {"instructions_est", module.instructions_estimate},
-               {"avg_weighted_error", module.avg_weighted_error},
-               {"block_accuracy_error", module.block_accuracy_error},
-               {"overlap", module.overlap},
-               {"mnemonic_overlap", module.mnemonic_overlap},
+               {"avg_weighted_error", JsonMetric(module, module.avg_weighted_error)},
+               {"block_accuracy_error", JsonMetric(module, module.block_accuracy_error)},
+               {"overlap", JsonMetric(module, module.overlap)},
+               {"mnemonic_overlap", JsonMetric(module, module.mnemonic_overlap)},
                {"only_estimated", module.only_estimated},
                {"only_referenced", module.only_referenced},
                {"unresolved", module.unresolved},
@@ -63,8 +73,8 @@ Json ToJson(const std::vector<OneSidedModule>& modules) {
 
 void AddCsvRows(const ModuleComparison& module, Table* table) {
   table->AddRow({module.name, module.build_id, "", module.instructions_reference,
-                 module.instructions_estimate, module.avg_weighted_error,
-                 module.block_accuracy_error, module.overlap});
+                 module.instructions_estimate, Metric(module, module.avg_weighted_error),
+                 Metric(module, module.block_accuracy_error), Metric(module, module.overlap)});
   for (const MnemonicComparison& mnemonic : module.mnemonics) {
     table->AddRow({module.name, module.build_id, mnemonic.mnemonic, mnemonic.reference,
                    mnemonic.estimate, mnemonic.error, Cell(), Cell()});

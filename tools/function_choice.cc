@@ -7,15 +7,10 @@
 
 #include "base/nearest_name.h"
 #include "format.h"
+#include "image/demangle.h"
 
 namespace hbbp::tools {
 namespace {
-
-// "a::f" for "a::f(int, b<c>)".
-std::string WithoutParameters(const std::string& name) {
-  const size_t parameters = name.find('(', name.starts_with("(") ? 1 : 0);
-  return name.substr(0, parameters);
-}
 
 bool IsNamed(const hbbp_function& function, const std::string& wanted) {
   if (wanted == function.name) return true;
@@ -27,7 +22,7 @@ bool IsNamed(const hbbp_function& function, const std::string& wanted) {
 std::string Suggestion(const std::vector<hbbp_function>& functions,
                        const std::vector<uint32_t>& among, const std::string& wanted) {
   std::vector<std::string> names;
-  for (const uint32_t i : among) names.push_back(WithoutParameters(Demangle(functions[i].name)));
+  for (const uint32_t i : among) names.emplace_back(WithoutParameters(Demangle(functions[i].name)));
   for (const std::string& name : names) {
     if (name.find(wanted) != std::string::npos) return "; did you mean '" + name + "'?";
   }

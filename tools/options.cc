@@ -36,6 +36,11 @@ std::string UnknownOption(const CLI::App& app, const std::vector<std::string>& w
   return {};
 }
 
+// Without this check, -1 would be a very large number.
+std::string NegativeProblem(const std::string& text) {
+  return text.starts_with('-') ? text + " is negative" : "";
+}
+
 }  // namespace
 
 struct Options::Impl {
@@ -68,11 +73,18 @@ void Options::Value(const std::string& names, std::string* value, const std::str
 
 void Options::Value(const std::string& names, uint64_t* value, const std::string& placeholder,
                     const std::string& help) {
-  // Without the check, -1 would be a very large number.
-  const auto not_negative = [](const std::string& text) {
-    return std::string(text.starts_with('-') ? text + " is negative" : "");
+  impl_->app.add_option(names, *value, help)->check(NegativeProblem)->option_text(placeholder);
+}
+
+void Options::Count(const std::string& names, uint64_t* value, const std::string& help) {
+  const auto zero_problem = [](const std::string& text) {
+    const bool is_zero = text.find_first_not_of('0') == std::string::npos;
+    return std::string(is_zero ? text + " is none: give 1 or more" : "");
   };
-  impl_->app.add_option(names, *value, help)->check(not_negative)->option_text(placeholder);
+  impl_->app.add_option(names, *value, help)
+      ->check(NegativeProblem)
+      ->check(zero_problem)
+      ->option_text("N");
 }
 
 void Options::Value(const std::string& names, double* value, const std::string& placeholder,

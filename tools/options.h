@@ -33,6 +33,8 @@ class Options {
              const std::string& help);
   void Value(const std::string& names, uint64_t* value, const std::string& placeholder,
              const std::string& help);
+  // How many are wanted, which is not 0.
+  void Count(const std::string& names, uint64_t* value, const std::string& help);
   void Value(const std::string& names, double* value, const std::string& placeholder,
              const std::string& help);
   // The option as often as wanted, a value each.

@@ -15,19 +15,27 @@ std::string Joined(const std::vector<std::string>& names) {
   return text;
 }
 
+constexpr std::string_view kSpace = " \t\r\n";
+
+std::string_view Trimmed(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kSpace), text.size()));
+  return text.substr(0, text.find_last_not_of(kSpace) + 1);
+}
+
 // `function=f(int, char)`: the value with quotes around it. Nothing for other forms, and for what
 // looks like more than one comparison.
-std::optional<std::string> WithQuotes(const std::string& where) {
+std::optional<std::string> WithQuotes(std::string_view where) {
   const size_t equals = where.find('=');
-  if (equals == 0 || equals == std::string::npos) return std::nullopt;
-  const std::string key = where.substr(0, equals);
-  const bool is_word = std::all_of(key.begin(), key.end(),
-                                   [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
-  const std::string value = where.substr(equals + 1);
+  if (equals == std::string_view::npos) return std::nullopt;
+  const std::string_view key = Trimmed(where.substr(0, equals));
+  const bool is_word = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || c == '-';
+  });
+  const std::string_view value = Trimmed(where.substr(equals + 1));
   const bool is_compound =
-      value.find(" and ") != std::string::npos || value.find(" or ") != std::string::npos;
+      value.find(" and ") != std::string_view::npos || value.find(" or ") != std::string_view::npos;
   if (!is_word || is_compound) return std::nullopt;
-  std::string quoted = key + "=\"";
+  std::string quoted = std::string(key) + "=\"";
   for (const char c : value) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
@@ -39,21 +47,22 @@ bool IsOfLines(std::string_view key) { return key == "file" || key == "line" || 
 
 // Is one of its keys of lines? Keys are words, outside of quotes, before a comparison.
 bool ComparesLines(std::string_view condition) {
-  constexpr std::string_view kBetweenWords = " ()=!~<>,";
+  constexpr std::string_view kBetweenWords = " \t\r\n()=!~<>,";
   while (!condition.empty()) {
-    if (condition.front() == '"') {
+    if (const char quote = condition.front(); quote == '"' || quote == '\'') {
       size_t end = 1;
-      while (end < condition.size() && condition[end] != '"') end += condition[end] == '\\' ? 2 : 1;
+      while (end < condition.size() && condition[end] != quote) {
+        end += condition[end] == '\\' ? 2 : 1;
+      }
       condition.remove_prefix(std::min(end + 1, condition.size()));
       continue;
     }
     const size_t end = std::min(condition.find_first_of(kBetweenWords), condition.size());
     const std::string_view word = condition.substr(0, end);
     condition.remove_prefix(std::max<size_t>(end, 1));
-    const std::string_view after =
-        condition.substr(std::min(condition.find_first_not_of(' '), condition.size()));
-    const bool is_compared =
-        after.find_first_of("=!~<>") == 0 || after.starts_with("in ") || after.starts_with("in(");
+    const std::string_view after = Trimmed(condition);
+    const std::string_view next = after.substr(0, after.find_first_of(kBetweenWords));
+    const bool is_compared = after.find_first_of("=!~<>") == 0 || next == "in";
     if (IsOfLines(word) && is_compared) return true;
   }
   return false;

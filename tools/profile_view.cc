@@ -446,6 +446,14 @@ StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
   return problems;
 }
 
+StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
+                                           const std::vector<SourceView>& sources) {
+  std::vector<std::string> notes = Caveats(sources);
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_code, CodeProblems(profile));
+  notes.insert(notes.end(), of_code.begin(), of_code.end());
+  return notes;
+}
+
 Status AddCodeProblems(const hbbp_profile* profile, Table* table) {
   HBBP_ASSIGN_OR_RETURN(std::vector<std::string> problems, CodeProblems(profile));
   for (std::string& problem : problems) table->AddNote(std::move(problem));

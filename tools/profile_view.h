@@ -102,6 +102,10 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile);
 Status AddCodeProblems(const hbbp_profile* profile, Table* table);
 
+// Caveats() and CodeProblems(): all that has to be known of a profile.
+StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
+                                           const std::vector<SourceView>& sources);
+
 }  // namespace hbbp::tools
 
 #endif  // HBBP_TOOLS_PROFILE_VIEW_H_

@@ -13,7 +13,7 @@ using Json = nlohmann::ordered_json;
 
 std::string HumanCell(const Cell& cell, Column::Kind kind, const ShortNames& paths) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    return kind == Column::kPath ? paths.Of(*text) : *text;
+    return Printable(kind == Column::kPath ? paths.Of(*text) : *text);
   }
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
     if (kind == Column::kAddress) return FormatAddress(*number);
@@ -47,13 +47,17 @@ std::string CsvCell(const Cell& cell, Column::Kind kind) {
   return "";
 }
 
-Json JsonCell(const Cell& cell, Column::Kind kind) {
-  if (const auto* text = std::get_if<std::string>(&cell)) return *text;
+std::string JsonText(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string JsonCell(const Cell& cell, Column::Kind kind) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return JsonText(*text);
   if (const auto* number = std::get_if<uint64_t>(&cell)) {
-    return kind == Column::kAddress ? Json(FormatAddress(*number)) : Json(*number);
+    return kind == Column::kAddress ? JsonText(FormatAddress(*number)) : std::to_string(*number);
   }
-  if (const auto* number = std::get_if<double>(&cell)) return *number;
-  return nullptr;
+  if (const auto* number = std::get_if<double>(&cell)) return JsonText(*number);
+  return "null";
 }
 
 // Columns on a terminal: the bytes that begin a UTF-8 character.
@@ -90,7 +94,7 @@ Format FormatFromName(std::string_view name) {
 
 std::string Table::ToText() const {
   std::vector<std::vector<std::string>> lines(1);
-  for (const Column& column : columns_) lines.front().push_back(column.title);
+  for (const Column& column : columns_) lines.front().push_back(Printable(column.title));
   std::vector<ShortNames> paths(columns_.size());
   for (const std::vector<Cell>& row : rows_) {
     for (size_t i = 0; i < row.size(); ++i) {
@@ -109,48 +113,79 @@ std::string Table::ToText() const {
   }
   std::string out;
   for (const std::vector<std::string>& line : lines) AppendLine(line, columns_, widths, &out);
-  for (const std::string& summary : summaries_) out += summary + '\n';
-  for (const std::string& note : notes_) out += "note: " + note + '\n';
+  for (const std::string& summary : summaries_) out += Printable(summary) + '\n';
+  for (const std::string& note : notes_) out += "note: " + Printable(note) + '\n';
   return out;
 }
 
 std::string Table::ToCsv() const {
+  return Start(Format::kCsv) + Rows(Format::kCsv) + End(Format::kCsv);
+}
+
+std::string Table::ToJson() const {
+  return Start(Format::kJson) + Rows(Format::kJson) + End(Format::kJson);
+}
+
+std::string Table::Start(Format format) const {
   std::string out;
+  if (format == Format::kJson) {
+    out = "{\n";
+    for (const auto& [key, value] : fields_) {
+      out += "  " + JsonText(key) + ": " + JsonCell(value, Column::kText) + ",\n";
+    }
+    return out + "  \"rows\": [";
+  }
   for (size_t i = 0; i < columns_.size(); ++i) {
     if (i != 0) out += ',';
     out += CsvText(columns_[i].key);
   }
-  out += '\n';
+  return out + '\n';
+}
+
+std::string Table::Rows(Format format) const {
+  std::vector<std::string> keys;
+  for (const Column& column : columns_) keys.push_back("      " + JsonText(column.key) + ": ");
+  std::string out;
+  bool has_rows = has_rows_;
   for (const std::vector<Cell>& row : rows_) {
+    const bool is_json = format == Format::kJson;
+    if (is_json) out += has_rows ? ",\n    {\n" : "\n    {\n";
+    has_rows = true;
     for (size_t i = 0; i < row.size(); ++i) {
-      if (i != 0) out += ',';
-      out += CsvCell(row[i], columns_[i].kind);
+      if (i != 0) out += is_json ? ",\n" : ",";
+      const Column::Kind kind = columns_[i].kind;
+      out += is_json ? keys[i] + JsonCell(row[i], kind) : CsvCell(row[i], kind);
     }
-    out += '\n';
+    out += is_json ? "\n    }" : "\n";
   }
   return out;
 }
 
-std::string Table::ToJson() const {
-  Json object = Json::object();
-  for (const auto& [key, value] : fields_) object[key] = JsonCell(value, Column::kText);
-  Json& rows = object["rows"] = Json::array();
-  for (const std::vector<Cell>& row : rows_) {
-    Json cells = Json::object();
-    for (size_t i = 0; i < row.size(); ++i) {
-      cells[columns_[i].key] = JsonCell(row[i], columns_[i].kind);
-    }
-    rows.push_back(std::move(cells));
+std::string Table::End(Format format) const {
+  if (format != Format::kJson) return "";
+  std::string out = has_rows_ || !rows_.empty() ? "\n  ]" : "]";
+  for (size_t i = 0; i < notes_.size(); ++i) {
+    out += (i == 0 ? ",\n  \"notes\": [\n    " : ",\n    ") + JsonText(notes_[i]);
   }
-  if (!notes_.empty()) object["notes"] = notes_;
-  return object.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  return out + (notes_.empty() ? "\n}\n" : "\n  ]\n}\n");
+}
+
+int Table::PrintRows(std::string_view command, Format format) {
+  if (format == Format::kTable) return kExitSuccess;
+  const std::string text = (has_start_ ? "" : Start(format)) + Rows(format);
+  has_start_ = true;
+  has_rows_ |= !rows_.empty();
+  rows_.clear();
+  return WriteOutput(command, text);
 }
 
 int Table::Print(std::string_view command, Format format) const {
   if (format == Format::kTable) return WriteOutput(command, ToText());
-  if (format == Format::kJson) return WriteOutput(command, ToJson());
-  const int status = WriteOutput(command, ToCsv());
-  for (const std::string& note : notes_) Note(command, note);
+  const int status =
+      WriteOutput(command, (has_start_ ? "" : Start(format)) + Rows(format) + End(format));
+  if (format == Format::kCsv) {
+    for (const std::string& note : notes_) Note(command, note);
+  }
   return status;
 }
 

@@ -7,9 +7,10 @@
 //   table.AddNote("3 samples were lost");      // under the table; with CSV on stderr
 //   return table.Print("mix", Format::kTable);
 //
-// A table is for people: numbers are rounded, and paths cut to their last part where that tells
-// them apart. CSV and JSON have everything in full. JSON: {field: value, ..., "rows": [{key: value,
-// ...}, ...], "notes": [...]}.
+// A table is for people: numbers are rounded, paths cut to their last part where that tells them
+// apart, and control characters, which names of symbols may have, are not sent to a terminal. CSV
+// and JSON have everything in full. JSON: {field: value, ..., "rows": [{key: value, ...}, ...],
+// "notes": [...]}.
 #ifndef HBBP_TOOLS_TABLE_H_
 #define HBBP_TOOLS_TABLE_H_
 
@@ -67,13 +68,24 @@ class Table {
 
   // Writes to stdout and returns the exit status of the process.
   int Print(std::string_view command, Format format) const;
+  // Writes the rows that are there in CSV or JSON, and forgets them, so that a long list takes
+  // little memory. Fields must be there by then; Print() writes what is left.
+  int PrintRows(std::string_view command, Format format);
 
  private:
+  // Together a document in CSV or JSON.
+  std::string Start(Format format) const;
+  std::string Rows(Format format) const;
+  std::string End(Format format) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
   std::vector<std::pair<std::string, Cell>> fields_;
   std::vector<std::string> summaries_;
   std::vector<std::string> notes_;
+  // Of what PrintRows() wrote.
+  bool has_start_ = false;
+  bool has_rows_ = false;
 };
 
 }  // namespace hbbp::tools

@@ -125,8 +125,7 @@ class Laboratory:
                               estimator, "--format", "json"))["total"]
 
     def blocks(self, profile, estimator):
-        rows = json.loads(run(self.tool, "blocks", profile, "--estimator", estimator, "--top", 0,
-                              "--format", "json"))["rows"]
+        rows = json.loads(run(self.tool, "blocks", profile, "--estimator", estimator, "--format", "json"))["rows"]
         return {int(row["start"], 16): row for row in rows}
 
     def exact_counts(self, kernel):

@@ -504,6 +504,14 @@ std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset)
     block.terminator = flow.kind;
     block.has_target = flow.has_target;
     block.target = {flow.has_target ? flow.target : 0};
+    // The same instruction without its prefix, or is it another one?
+    const ModuleAddress behind = address + flow.length;
+    ControlFlow rest;
+    const bool is_prefix =
+        behind > block.end &&
+        DecodeControlFlow(code->CodeAt(block.end, kMaxInstructionLength), block.end.value, &rest) &&
+        block.end + rest.length == behind;
+    if (is_prefix) block.overhang = static_cast<uint8_t>(rest.length);
   }
   return block;
 }

@@ -34,7 +34,12 @@ struct Block {
   BranchKind terminator = BranchKind::kNone;  // kNone: falls into the next leader
   bool has_target = false;
   ModuleAddress target;  // of the terminator, if has_target
+  // Bytes of the last instruction behind the end: the instruction without its prefix, which other
+  // code jumps over, so that it is a block as well.
+  uint8_t overhang = 0;
 
+  // Where execution goes on that does not branch.
+  ModuleAddress next() const { return end + overhang; }
   bool Contains(ModuleAddress address) const { return start <= address && address < end; }
   bool operator==(const Block&) const = default;
 };

@@ -16,7 +16,7 @@ namespace hbbp {
 // Where control goes on without a branch, or when what was called comes back.
 inline std::optional<ModuleAddress> FallThroughOf(const Block& block) {
   if (!FallsThrough(block.terminator)) return std::nullopt;
-  return block.end;
+  return block.next();
 }
 
 // Where a direct jump or branch goes, but no call.

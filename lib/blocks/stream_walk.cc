@@ -50,7 +50,7 @@ StreamFault WalkStream(const ModuleCode& code, ModuleAddress start, ModuleAddres
     if (block->Contains(end)) return CheckLastBranch(code, end, *block);
     if (!MayPass(block->terminator)) return StreamFault::kPassesBranch;
     if (blocks->size() - first == kMaxBlocks) return StreamFault::kTooLong;
-    next = block->end;
+    next = block->next();
   }
 }
 

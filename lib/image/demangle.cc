@@ -9,6 +9,28 @@
 #include "image/rust_demangle.h"
 
 namespace hbbp {
+namespace {
+
+// Of what follows parameters: " const", " [clone .cold]".
+std::string_view WithoutQualifiers(std::string_view name) {
+  constexpr std::string_view kQualifiers[] = {" const", " volatile", " &", " &&"};
+  for (bool is_new = true; is_new;) {
+    is_new = false;
+    for (const std::string_view qualifier : kQualifiers) {
+      if (!name.ends_with(qualifier)) continue;
+      name.remove_suffix(qualifier.size());
+      is_new = true;
+    }
+    const size_t clone = name.rfind(" [clone ");
+    if (name.ends_with(']') && clone != std::string_view::npos) {
+      name = name.substr(0, clone);
+      is_new = true;
+    }
+  }
+  return name;
+}
+
+}  // namespace
 
 std::string Demangle(std::string_view symbol) {
   // Real names are shorter; the names that damaged files have are as long as one likes.
@@ -23,6 +45,21 @@ std::string Demangle(std::string_view symbol) {
   const std::unique_ptr<char, decltype(&std::free)> demangled(
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
   return status == 0 && demangled != nullptr ? demangled.get() : name;
+}
+
+std::string_view WithoutParameters(std::string_view demangled) {
+  const std::string_view name = WithoutQualifiers(demangled);
+  if (!name.ends_with(')')) return demangled;
+  size_t open = name.size();
+  for (size_t depth = 0; open > 0;) {
+    const char c = name[--open];
+    if (c == ')') ++depth;
+    if (c == '(' && --depth == 0) break;
+  }
+  const std::string_view before = name.substr(0, open);
+  // "a::operator()" and "(anonymous namespace)" are no functions with parameters.
+  return before.empty() || before.ends_with("operator") || before.ends_with("::") ? demangled
+                                                                                  : before;
 }
 
 }  // namespace hbbp

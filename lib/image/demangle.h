@@ -14,6 +14,10 @@ namespace hbbp {
 // 100 MB, the one of Rust needs Rust).
 std::string Demangle(std::string_view symbol);
 
+// "a::(anonymous namespace)::f" for "a::(anonymous namespace)::f(int) const"; all of a name that
+// has no parameters. Names of Rust have none.
+std::string_view WithoutParameters(std::string_view demangled);
+
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_IMAGE_DEMANGLE_H_

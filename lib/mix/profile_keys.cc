@@ -83,6 +83,10 @@ class ThreadKey : public ProfileKey {
   }
 };
 
+std::vector<std::string> LastPart(std::string_view path) {
+  return {std::string(path.substr(path.rfind('/') + 1))};
+}
+
 class ModuleKey : public ProfileKey {
  public:
   explicit ModuleKey(const ResolvedProfile& profile)
@@ -96,9 +100,15 @@ class ModuleKey : public ProfileKey {
     std::string_view path = data().modules[value].path;
     constexpr std::string_view kDeleted = " (deleted)";
     if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-    return {std::string(path.substr(path.rfind('/') + 1))};
+    return LastPart(path);
   }
 };
+
+// "a::f(int)" and "a::f".
+std::vector<std::string> NamesInConditions(std::string demangled) {
+  std::string without(WithoutParameters(demangled));
+  return {std::move(demangled), std::move(without)};
+}
 
 class FunctionKey : public ProfileKey {
  public:
@@ -113,7 +123,7 @@ class FunctionKey : public ProfileKey {
     return Demangle(profile().functions()[value].name);
   }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return {NameForPeople(value)};
+    return NamesInConditions(NameForPeople(value));
   }
 };
 
@@ -244,8 +254,7 @@ class FileKey : public SourcePlaceKey {
  public:
   explicit FileKey(const ResolvedProfile& profile) : SourcePlaceKey("file", profile) {}
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    const std::string path = LabelOf(value).text;
-    return {path.substr(path.rfind('/') + 1)};
+    return LastPart(LabelOf(value).text);
   }
 
  private:
@@ -257,6 +266,9 @@ class FileKey : public SourcePlaceKey {
 class LineKey : public SourcePlaceKey {
  public:
   explicit LineKey(const ResolvedProfile& profile) : SourcePlaceKey("line", profile) {}
+  std::vector<std::string> AliasesOf(uint32_t value) const override {
+    return LastPart(LabelOf(value).text);
+  }
 
  private:
   std::string TextOf(const SourceFrame& innermost, uint32_t) const override {
@@ -271,7 +283,7 @@ class InlinedKey : public SourcePlaceKey {
   explicit InlinedKey(const ResolvedProfile& profile) : SourcePlaceKey("inlined", profile) {}
   std::string NameForPeople(uint32_t value) const override { return Demangle(LabelOf(value).text); }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return {NameForPeople(value)};
+    return NamesInConditions(NameForPeople(value));
   }
 
  private:

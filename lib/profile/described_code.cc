@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "isa/control_flow.h"
 #include "profile/resolved_profile.h"
 
 namespace hbbp {
@@ -46,9 +47,11 @@ class Describer {
     return kind->second;
   }
 
+  // A block may end within its last instruction: with a lock prefix that other code jumps over.
   void Add(const BlockRecord& record) {
     const std::vector<uint8_t> code =
-        profile_.CodeAt(record.module, record.block.start, record.block.end - record.block.start);
+        profile_.CodeAt(record.module, record.block.start,
+                        record.block.end - record.block.start + kMaxInstructionLength - 1);
     size_t offset = 0;
     for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
       InstructionProperties properties;

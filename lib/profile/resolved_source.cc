@@ -26,6 +26,11 @@ Status ResolvedProfile::FindLineTarget(uint32_t module, LineTarget* target) cons
       (record.kernel.release.empty() ? "RELEASE" : record.kernel.release) + "-dbg)";
   std::lock_guard lock(mutex_);
   const ResolvedModule& resolved = OpenModule(module)->resolved;
+  if (resolved.code == nullptr && record.kind == ModuleKind::kFile) {
+    target->target.advice =
+        "put the file back that was profiled, or install the debug package of it (Debian: "
+        "NAME-dbgsym)";
+  }
   const ElfImage* image = nullptr;
   switch (record.kind) {
     case ModuleKind::kVdso:

@@ -31,10 +31,23 @@ __attribute__((noinline)) uint64_t Loop(uint64_t n) {
   return sum;
 }
 }
+namespace {
+struct Sum {
+  __attribute__((noinline)) uint64_t operator()(uint64_t n) const {
+    uint64_t sum = n;
+    for (uint64_t i = 0; i < n; ++i) sum = Mix(sum + i);
+    return sum;
+  }
+};
+}
 int main() {
 #ifdef WITH_LIBRARY
   char text[64];
   for (int i = 0; i < 1000000; ++i) std::snprintf(text, sizeof(text), "%d", i);
+#endif
+#ifdef WITH_SUM
+  const Sum sum;
+  std::printf("%llu\\n", (unsigned long long)sum(40000000));
 #endif
   std::printf("%llu\\n", (unsigned long long)work::Loop(40000000));
 }
@@ -194,6 +207,31 @@ class AnnotateTest(record_support.RecordTest):
         self.assertIn('no number', self.refused('annotate', self.file, '--address', 'main'))
         self.assertIn('no function with a count is at 0x1',
                       self.refused('annotate', self.file, '--address', '0x1'))
+
+    def test_names_need_no_parameters_wherever_parentheses_stand(self):
+        self.build('-O1', '-g', '-DWITH_SUM')
+        self.record(self.program)
+        name = '(anonymous namespace)::Sum::operator()'
+        of_sum = self.instructions('--function', name)
+        self.assertEqual({row['function'] for row in of_sum}, {f'{name}(unsigned long) const'})
+        self.assertEqual(self.instructions('--function', f'{name}(unsigned long) const'), of_sum)
+        self.assertIn('no function', self.refused('annotate', self.file, '--function',
+                                                  '(anonymous namespace)::Sum::operator'))
+
+        whole = json.loads(self.annotate('--format', 'json'))
+        functions = {(row['module'], row['function']) for row in whole['rows']}
+        self.assertGreater(len(functions), 1)
+        self.assertEqual(whole['functions'], len(functions))
+
+        def executed(condition):
+            return sum(row['instructions'] for row in self.rows('mix', self.file, '--where', condition))
+        counted = sum(float(row['count'] or 0) for row in of_sum)
+        for condition in (f"function = '{name}'", f'function = {name}', f'function={name}',
+                          f'function={name}(unsigned long) const'):
+            self.assertAlmostEqual(executed(condition), counted, delta=1e-6 * counted, msg=condition)
+        hot = SOURCE.splitlines().index('      sum += Mix(i + j);  // the hot line') + 1
+        self.assertGreater(executed(f'line = loop.cc:{hot}'), 0)
+        self.assertEqual(executed(f'line = loop.cc:{hot}'), executed(f'line = {self.source}:{hot}'))
 
     def test_missing_source_and_debug_files_are_named(self):
         self.record(self.program)

@@ -63,9 +63,9 @@ class MixTest(record_support.RecordTest):
         self.program = self.folder / 'floats'
         subprocess.run(['gcc', '-O1', '-pthread', '-o', self.program, source], check=True)
 
-    def record_floats(self, divisions=MANY, multiplications=MANY, name='out.data'):
+    def record_floats(self, divisions=MANY, multiplications=MANY, name='out.data', options=()):
         self.file = self.folder / name
-        self.record(self.program, divisions, multiplications)
+        self.record(self.program, divisions, multiplications, options=options)
         self.assertGreater(self.info()['sources'][0]['samples'], 20)
         return self.file
 
@@ -243,23 +243,30 @@ class MixTest(record_support.RecordTest):
         self.assertTrue(says_why('--columns', 'file'))
         self.assertTrue(says_why('--summary', '--where', 'file = floats.c'))
         for condition in ('file = floats.c', 'function = main and not (line~"*:3")', 'inlined in (Divide, main)',
-                          'file!="a b"'):
+                          'file!="a b"', "function != 'a\"' and file != b", 'line\t= x', 'inlined in\t(main)'):
             self.assertTrue(says_why('--where', condition), condition)
-        for condition in ('function = file', 'module = "a file = b"', 'function ~ *line', 'function in (file, line)'):
+        for condition in ('function = file', 'module = "a file = b"', "module = 'a file = b'",
+                          'function ~ *line', 'function in (file, line)'):
             self.assertFalse(says_why('--where', condition), condition)
 
     def test_what_could_not_be_read_is_told(self):
-        before = self.record_floats(name='before.data').rename(self.folder / 'old.data')
+        in_slices = ('--time-quantum', '100ms')
+        before = self.record_floats(name='before.data', options=in_slices).rename(self.folder / 'old.data')
         subprocess.run(['gcc', '-O2', '-pthread', '-o', self.program, self.folder / 'floats.c'], check=True)
-        after = self.record_floats(name='after.data')
+        after = self.record_floats(name='after.data', options=in_slices)
         problem = f'code of floats could not be read: {self.program}: build ID'
-        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',)):
+        for command in (('mix', '--by', 'module'), ('mix', '--summary'), ('loops',), ('phases',)):
             for file, is_told in ((before, True), (after, False)):
                 result = self.run_tool(command[0], file, *command[1:])
                 self.assertEqual(problem in result.stdout, is_told, result)
         table = self.run_tool('diff', before, after, '--by', 'module').stdout
         self.assertIn(f'note: {before}: {problem}', table)
         self.assertNotIn(f'{after}: {problem}', table)
+        self.assertIn(f'note: {problem}', self.run_tool('compare', before, before).stdout)
+        exported = self.run_tool('export', before, '-o', self.folder / 'before.html').stderr
+        self.assertIn(f'note: {problem}', exported)
+        self.assertIn(f'note: {self.program}: no debug information', exported)
+        self.assertNotIn('compile with -g', exported)
         # What both lack is said once.
         self.assertIn(f'note: {before}, {after}: the source counts nanoseconds', table)
         self.assertEqual(table.count('the source counts'), 1, table)
@@ -319,6 +326,12 @@ class MixTest(record_support.RecordTest):
         one = self.run_tool('mix', before, '--by', 'file', '--where', f'file = {paths[0]}').stdout
         self.assertIn('util.c', one)
         self.assertNotIn(paths[0], one)
+        by_columns = ('mix', before, '--columns', 'file', '--values', 'share')
+        for path in paths:
+            self.assertIn(path, self.run_tool(*by_columns).stdout.splitlines()[0])
+        only = (*by_columns, '--where', f'file = {paths[0]}')
+        self.assertEqual(self.run_tool(*only).stdout.split()[:2], ['mnemonic', 'util.c'])
+        self.assertEqual(self.run_tool(*only, '--format', 'csv').stdout.split()[0], f'mnemonic,{paths[0]}')
         after = self.record_two_files(1000, 2 * MANY, 'after.data')
         changes = {row['file']: row['change'] for row in
                    self.diff(before, after, '--by', 'file')['rows']}

@@ -67,9 +67,9 @@ class RecordTest(unittest.TestCase):
             self.fail(f'hangs: {arguments}\n{out}\n{err}')
         return subprocess.CompletedProcess(arguments, process.returncode, out, err)
 
-    def record(self, *command, period_ns=PERIOD_NS, status=0, **run_options):
-        result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', period_ns, '-o', self.file, '--', *command,
-                               **run_options)
+    def record(self, *command, period_ns=PERIOD_NS, status=0, options=(), **run_options):
+        result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', period_ns, *options, '-o', self.file, '--',
+                               *command, **run_options)
         self.assertEqual(result.returncode, status, result)
         self.assert_no_parts()
         return result

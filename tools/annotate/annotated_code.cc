@@ -141,9 +141,12 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
     const hbbp_block* const next = NextBlock(function.module, address);
     // Where data lies between code, blocks are found again at their start.
     const uint64_t limit = std::min(end, next == nullptr ? UINT64_MAX : next->start);
-    if (hbbp_profile_disassemble(profile_, function.module, address, &instruction.code, nullptr) !=
-            HBBP_OK ||
-        instruction.code.length > limit - address) {
+    const bool is_code = hbbp_profile_disassemble(profile_, function.module, address,
+                                                  &instruction.code, nullptr) == HBBP_OK;
+    // Of what ran, a block starts within an instruction where code jumps over its lock prefix.
+    const bool is_within =
+        instruction.block != nullptr || instruction.code.length <= limit - address;
+    if (!is_code || !is_within) {
       // A function of a kernel may be all of its memory, of which some pages are here, or none.
       address = ++data < kMostData ? address + 1 : limit;
       continue;
@@ -153,7 +156,7 @@ AnnotatedFunction ProfileCode::Annotate(const hbbp_function& function, bool with
       if (address >= frames_end) frames = FramesAt(function.module, address, &frames_end);
       instruction.frames = frames;
     }
-    address += instruction.code.length;
+    address += std::min<uint64_t>(instruction.code.length, limit - address);
     annotated.instructions.push_back(std::move(instruction));
   }
   if (annotated.instructions.empty()) {

@@ -159,7 +159,7 @@ std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& c
   uint64_t expected = function.listed_from;
   for (const AnnotatedInstruction& instruction : function.instructions) {
     const hbbp_disassembly& disassembly = instruction.code;
-    if (disassembly.address != expected) out += margin + "(no instructions)\n";
+    if (disassembly.address > expected) out += margin + "(no instructions)\n";
     expected = disassembly.address + disassembly.length;
     const std::vector<CodeFrame>& frames = instruction.frames;
     if (style.has_source && !frames.empty()) {

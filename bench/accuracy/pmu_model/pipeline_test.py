@@ -85,8 +85,7 @@ class PipelineTest(unittest.TestCase):
                                for profile in profiles)
 
     def blocks(self, profile, estimator="auto"):
-        return json.loads(run(TOOL, "blocks", profile, "--estimator", estimator, "--top", 0,
-                              "--format", "json").stdout)
+        return json.loads(run(TOOL, "blocks", profile, "--estimator", estimator, "--format", "json").stdout)
 
     def test_truth_as_samples_has_no_error(self):
         self.trace("test40", 1)

@@ -9,7 +9,7 @@ import pathlib
 import unittest
 
 import hbbp
-from hbbp import _abi, _host
+from hbbp import _abi, _annotate, _host
 
 import support
 
@@ -452,6 +452,16 @@ class RecordingTest(support.FolderTest):
                                            delta=1e-9 + 1e-6 * abs(row[name]))
                 self.assertEqual(mine.p is None, row['p'] is None)
 
+    def test_names_of_functions_need_no_parameters(self):
+        for name, without in (
+                ('a::f(int, b<c>)', 'a::f'), ('main', 'main'), ('f() [clone .isra.0] [clone .cold]', 'f'),
+                ('a::(anonymous namespace)::f(int) const', 'a::(anonymous namespace)::f'),
+                ('(anonymous namespace)::f(void (*)(int)) const &', '(anonymous namespace)::f'),
+                ('A::operator()(int) volatile &&', 'A::operator()'), ('A::operator()', 'A::operator()'),
+                ('main::{lambda(int)#1}::operator()(int) const', 'main::{lambda(int)#1}::operator()'),
+                ('odd)', 'odd)'), ('', '')):
+            self.assertEqual(_annotate.without_parameters(name), without)
+
     def test_annotate_says_what_the_command_says(self):
         path = self.recorded()
         told = support.command('annotate', path, '--function', 'main')
@@ -484,6 +494,30 @@ class RecordingTest(support.FolderTest):
             self.assertEqual([(int(row['address'], 16), row['instruction'], row['count'] or 0)
                               for row in told['rows']],
                              [(line.address, line.text, line.count) for line in listing])
+
+
+    def test_lock_that_code_jumps_over_is_part_of_an_instruction(self):
+        code = bytes.fromhex('7401' 'f00fb10f' 'ffc0' 'c3')
+        with hbbp.FedSession(order='as-fed') as session:
+            session.feed_events([hbbp.FeedEvent(
+                hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
+                size=len(code), code=code, name='add')])
+            source = session.add_source('ebs', 'instructions', period=1000)
+            session.feed_samples(source, [
+                hbbp.FeedSample(ip=support.LOOP_ADDRESS + place, pid=support.PID, tid=1)
+                for place in (0, 2, 2, 3, 6, 8)])
+            session.flush()
+            profile = session.profile()
+        listing = [(line.text, line.count) for line in profile.annotate()]
+        self.assertEqual([(text.split()[0], count) for text, count in listing],
+                         [('je', 1000), ('lock', 2000), ('cmpxchg', 1000), ('inc', 1000), ('ret', 1000)])
+        profile.save(self.folder / 'lock.hbbp')
+        told = support.command('annotate', self.folder / 'lock.hbbp')
+        self.assertEqual([(row['instruction'], row['count']) for row in told['rows']], listing)
+        mix = support.command('mix', self.folder / 'lock.hbbp', '--by', 'mnemonic,lock')
+        counts = {(row['mnemonic'], row['lock']): row['instructions'] for row in mix['rows']}
+        self.assertEqual(counts, {('je', 'no'): 1000, ('cmpxchg', 'yes'): 2000, ('cmpxchg', 'no'): 1000,
+                                  ('inc', 'no'): 1000, ('ret', 'no'): 1000})
 
 
 class ArrayTest(unittest.TestCase):

@@ -164,8 +164,11 @@ TEST_CASE("a branch over a lock prefix makes both ways blocks") {
                           0xff, 0xc0,              // inc %eax
                           0xc3});                  // ret
   BlockMap map(&module);
+  Block locked = MakeBlock(0x1002, 0x1003, 1);
+  locked.overhang = 3;
+  CHECK(locked.next() == ModuleAddress{0x1006});
   const std::vector<Block> expected = {
-      MakeBlock(0x1000, 0x1002, 1, BranchKind::kConditional, 0x1003), MakeBlock(0x1002, 0x1003, 1),
+      MakeBlock(0x1000, 0x1002, 1, BranchKind::kConditional, 0x1003), locked,
       MakeBlock(0x1003, 0x1006, 1), MakeBlock(0x1006, 0x1009, 2, BranchKind::kReturn)};
   CHECK(map.FunctionBlocks({0x1000}) == expected);
   map.AddInstructionEvidence({0x1003});

@@ -58,6 +58,19 @@ TEST_CASE("a stream crosses the blocks between a target and the next taken branc
   CHECK(blocks(18, 19) == "18 ");
 }
 
+TEST_CASE("a stream runs an instruction with the prefix that others jump over, or without, once") {
+  //   0 je 3    2 lock 3 cmpxchg %ecx,(%rdi)    6 inc %eax    8 ret
+  FakeModuleCode module;
+  module.AddCode(kStart, {0x74, 0x01, 0xf0, 0x0f, 0xb1, 0x0f, 0xff, 0xc0, 0xc3});
+  module.AddFunction(kStart, kStart + 9, "f");
+  const Walked locked = Walk(module, kStart, kStart + 8);
+  CHECK(locked.fault == StreamFault::kNone);
+  CHECK(locked.blocks == "0 2 6 ");
+  const Walked plain = Walk(module, kStart + 3, kStart + 8);
+  CHECK(plain.fault == StreamFault::kNone);
+  CHECK(plain.blocks == "3 6 ");
+}
+
 TEST_CASE("streams that no static path explains say why") {
   const FakeModuleCode module = Module();
   const auto fault = [&](uint64_t start, uint64_t end) {

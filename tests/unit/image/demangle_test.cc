@@ -21,6 +21,28 @@ TEST_CASE("Names of C++ and C", "[demangle]") {
   CHECK(Demangle(too_long) == too_long);
 }
 
+TEST_CASE("Names without parameters", "[demangle]") {
+  CHECK(WithoutParameters("a::f(int, b<c>)") == "a::f");
+  CHECK(WithoutParameters("main") == "main");
+  CHECK(WithoutParameters("f() [clone .isra.0] [clone .cold]") == "f");
+  CHECK(WithoutParameters("a::(anonymous namespace)::f(int) const") ==
+        "a::(anonymous namespace)::f");
+  CHECK(WithoutParameters("(anonymous namespace)::f(void (*)(int)) const &") ==
+        "(anonymous namespace)::f");
+  CHECK(WithoutParameters("A::operator()(int) volatile &&") == "A::operator()");
+  CHECK(WithoutParameters("A::operator()") == "A::operator()");
+  CHECK(WithoutParameters("a::(anonymous namespace)") == "a::(anonymous namespace)");
+  CHECK(WithoutParameters("std::function<int (int)>::swap(std::function<int (int)>&)") ==
+        "std::function<int (int)>::swap");
+  CHECK(WithoutParameters("main::{lambda(int)#1}::operator()(int) const") ==
+        "main::{lambda(int)#1}::operator()");
+  CHECK(WithoutParameters("main::{lambda(int)#1}") == "main::{lambda(int)#1}");
+  CHECK(WithoutParameters("<r::P<T> as r::Shape>::area") == "<r::P<T> as r::Shape>::area");
+  CHECK(WithoutParameters("odd)") == "odd)");
+  CHECK(WithoutParameters(")") == ")");
+  CHECK(WithoutParameters("") == "");
+}
+
 TEST_CASE("Names of Rust in the older scheme", "[demangle]") {
   CHECK(Demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE") ==
         "core::fmt::Write::write_fmt");

@@ -274,5 +274,16 @@ TEST_CASE("Generated code has the lines that its JIT has told", "[resolved_sourc
   CHECK((*lines)->debug_file().empty());
 }
 
+TEST_CASE("Of a file that is gone nobody says how it was compiled", "[resolved_source]") {
+  const TemporaryFolder folder;
+  const std::string gone = folder.File("gone");
+  ResolvedProfile profile(ProfileOf({gone}));
+  const auto lines = profile.LinesOf(0);
+  REQUIRE_FALSE(lines.ok());
+  CHECK(lines.status().message().starts_with(gone + ": no debug information"));
+  CHECK(lines.status().message().find("put the file back") != std::string::npos);
+  CHECK(lines.status().message().find("compile with -g") == std::string::npos);
+}
+
 }  // namespace
 }  // namespace hbbp

@@ -226,5 +226,17 @@ TEST_CASE("compare report: text and CSV") {
   CHECK(csv.find("/bin/x,ab,,500,500,0.08,0.16,") != std::string::npos);
 }
 
+TEST_CASE("compare: where nothing is in both, nothing is said to agree") {
+  const OneSidedModule only = {"/bin/x", "ab", 500};
+  const Comparison comparison = Summarize({}, {only}, {}, false);
+  const auto total = nlohmann::json::parse(CompareJson(comparison, {}))["total"];
+  for (const char* metric :
+       {"avg_weighted_error", "block_accuracy_error", "overlap", "mnemonic_overlap"}) {
+    CHECK(total[metric].is_null());
+  }
+  CHECK(CompareText(comparison, {}).find('%') == std::string::npos);
+  CHECK(CompareCsv(comparison).find("\ntotal,,,0,0,,,\n") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace hbbp::tools

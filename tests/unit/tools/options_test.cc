@@ -25,6 +25,7 @@ struct Parsed {
   std::optional<int> status;
   bool flag = false;
   uint64_t number = 7;
+  uint64_t top = 0;
   std::vector<std::string> keys;
   std::vector<std::string> rest;
 };
@@ -34,6 +35,7 @@ Parsed Parse(const std::vector<std::string>& words, bool takes_command) {
   Options options("test", "A test");
   options.Flag("--flag", &parsed.flag, "a flag");
   options.Value("-n,--number", &parsed.number, "N", "a number");
+  options.Count("--top", &parsed.top, "how many");
   options.Choices("--by", &parsed.keys, {"a", "b", "c"}, "keys");
   if (takes_command) {
     options.Command(&parsed.rest, "CMD ARG...", "the program");
@@ -55,6 +57,8 @@ TEST_CASE("options: values keep their defaults and take what is given") {
   CHECK(parsed.keys == Words{"a", "c", "b"});
   CHECK(parsed.rest == Words{"f1"});
   CHECK(Parse({"-n", "12", "f"}, false).number == 12);
+  CHECK(Parse({"-n", "0", "--top", "10", "f"}, false).number == 0);
+  CHECK(Parse({"-n", "0", "--top", "10", "f"}, false).top == 10);
 }
 
 TEST_CASE("options: usage errors end with 2, help with 0") {
@@ -65,6 +69,9 @@ TEST_CASE("options: usage errors end with 2, help with 0") {
   CHECK(Parse({"--number", "-1", "f"}, false).status == 2);
   CHECK(Parse({"--number=1.5", "f"}, false).status == 2);
   CHECK(Parse({"--by", "z", "f"}, false).status == 2);
+  CHECK(Parse({"--top", "0", "f"}, false).status == 2);
+  CHECK(Parse({"--top=00", "f"}, false).status == 2);
+  CHECK(Parse({"--top=-2", "f"}, false).status == 2);
   CHECK(Parse({"--help"}, false).status == 0);
 }
 

@@ -1,6 +1,11 @@
 #include "table.h"
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
 #include <limits>
+#include <memory>
 
 #include "support/catch.h"
 
@@ -22,6 +27,23 @@ Table Example() {
   return table;
 }
 
+// What `print` writes to stdout.
+std::string Printed(const std::function<int()>& print) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
+  REQUIRE(file != nullptr);
+  std::fflush(stdout);
+  const int standard_output = ::dup(STDOUT_FILENO);
+  REQUIRE(::dup2(::fileno(file.get()), STDOUT_FILENO) == STDOUT_FILENO);
+  const int status = print();
+  ::dup2(standard_output, STDOUT_FILENO);
+  ::close(standard_output);
+  CHECK(status == 0);
+  std::string text(static_cast<size_t>(std::ftell(file.get())), '\0');
+  std::rewind(file.get());
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  return text;
+}
+
 TEST_CASE("table: text is aligned and rounded") {
   CHECK(Example().ToText() ==
         "name      module         count  error    share   address\n"
@@ -29,6 +51,18 @@ TEST_CASE("table: text is aligned and rounded") {
         "a \"b\", c  [vdso]             7         33.33 %       0x1\n"
         "2 of 2\n"
         "note: something was lost\n");
+}
+
+TEST_CASE("table: a terminal gets no control characters") {
+  Table table({{"name", "na\nme"}, {"path", "path", Column::kPath}});
+  table.AddRow({"esc\033[31m", "/a\b/c\n"});
+  table.AddSummary("\r1 of 1");
+  table.AddNote("größe\007");
+  CHECK(table.ToText() ==
+        "na?me     path\n"
+        "esc?[31m  c?\n"
+        " 1 of 1\n"
+        "note: größe?\n");
 }
 
 TEST_CASE("table: CSV is exact and quoted") {
@@ -64,6 +98,29 @@ TEST_CASE("table: without rows there is still a header") {
   CHECK(table.ToText() == "A  B\n");
   CHECK(table.ToCsv() == "a,b\n");
   CHECK(table.ToJson() == "{\n  \"rows\": []\n}\n");
+}
+
+TEST_CASE("table: rows that are printed as they come make the same document") {
+  for (const Format format : {Format::kCsv, Format::kJson}) {
+    const auto text_of = [&](const Table& table) {
+      return format == Format::kCsv ? table.ToCsv() : table.ToJson();
+    };
+    for (size_t rows = 0; rows < 4; ++rows) {
+      Table whole({{"name", ""}, {"count", "", Column::kCount}});
+      whole.AddField("total", uint64_t{7});
+      Table parts = whole;
+      const std::string printed = Printed([&] {
+        int status = parts.PrintRows("test", format);
+        for (size_t row = 0; row < rows; ++row) {
+          whole.AddRow({"row", uint64_t{row}});
+          parts.AddRow({"row", uint64_t{row}});
+          if (row != 2) status |= parts.PrintRows("test", format);
+        }
+        return status | parts.Print("test", format);
+      });
+      CHECK(printed == text_of(whole));
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 """The instructions of a function, with how often each ran and where in the source it is."""
 import bisect
 import difflib
+import re
 import typing
 from typing import List, Optional, Sequence, Tuple, Union
 
@@ -14,8 +15,23 @@ if typing.TYPE_CHECKING:
     from ._profile import Profile
 
 
-def _without_parameters(name: str) -> str:
-    return name[:name.find('(', 1)] if '(' in name[1:] else name
+# What follows parameters: "f(int) const [clone .cold]".
+_QUALIFIERS = re.compile(r'( const| volatile| &&?| \[clone [^\]]*\])+$')
+
+
+def without_parameters(name: str) -> str:
+    """The name as hbbp annotate --function takes it."""
+    rest = _QUALIFIERS.sub('', name)
+    if not rest.endswith(')'):
+        return name
+    depth = 0
+    for start in range(len(rest) - 1, -1, -1):
+        depth += {')': 1, '(': -1}.get(rest[start], 0)
+        if depth == 0:
+            break
+    before = rest[:start]
+    # "a::operator()" and "(anonymous namespace)" are no functions with parameters.
+    return name if not before or before.endswith(('operator', '::')) else before
 
 
 def _is_of(module_path: str, wanted: Optional[str]) -> bool:
@@ -34,9 +50,9 @@ def choose(profile: 'Profile', name: Optional[str], module: Optional[str]) -> Fu
                             + (f': {problems[0]}' if problems else ''))
     chosen = [each for each in functions
               if name is None or name in (each.name, each.demangled,
-                                          _without_parameters(each.demangled))]
+                                          without_parameters(each.demangled))]
     if not chosen:
-        names = {_without_parameters(each.demangled) for each in functions}
+        names = {without_parameters(each.demangled) for each in functions}
         wanted = name or ''
         near = sorted(each for each in names if wanted in each) or difflib.get_close_matches(
             wanted, names)
@@ -137,15 +153,16 @@ def annotate(profile: 'Profile', function: Union[str, Function, None],
         except NotFoundError:
             address += 1
             continue
-        if code.length > limit - address:
+        block, depth = blocks.at(address)
+        # Of what ran, a block starts within an instruction where code jumps over its lock prefix.
+        if block is None and code.length > limit - address:
             address += 1
             continue
-        block, depth = blocks.at(address)
         file, line, inlined = lines.at(address)
         rows.append(AnnotatedLine(
             address, block.count if block else 0.0, block.standard_error if block else 0.0,
             code.text, block.source if block else Source.NONE, depth, file, line, inlined))
-        address += code.length
+        address += min(code.length, limit - address)
     notes = [lines.problem] if lines.problem else []
     return Table(AnnotatedLine, rows, f'{function.demangled} of {function.module_name}',
                  notes + profile._notes())
