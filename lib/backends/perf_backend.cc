@@ -3,7 +3,6 @@
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -107,9 +106,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
           &planned.choice.note);
     }
   }
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  draw_ = PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(pid_));
+  draw_ = PeriodDraw::SeededByTime();
   drain_interval_ms_ = ChooseDrainInterval();
   if (!only_threads_.empty()) {
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone, cpu_);

@@ -33,6 +33,8 @@ uint64_t SignalNs(Unit unit) {
   return kByClockNs + InterruptNs(unit) - InterruptNs(Unit::kNanoseconds);
 }
 constexpr uint64_t kShortestClockPeriodNs = 20'011;
+// A new period begins at once, so that some of the one before is lost each time.
+constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
 // Where the worker has to look for new threads.
@@ -113,6 +115,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
   const Unit unit = UnitOf(source.event);
   signal_ns_ = SignalNs(unit);
+  draws_periods_ = config.period_mode == PeriodMode::kRandom;
+  draw_ = PeriodDraw::SeededByTime();
   ChooseBudget(config, unit);
   mode_ = NameOfMode(config.trace_mode);
   trace::TracerConfig tracer_config;
@@ -147,6 +151,8 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
   Status status = AttachThreads();
+  draws_ = 0;
+  if (draws_periods_) DrawPeriods();
   drain_interval_ms_ = ChooseDrainInterval(unit);
   choice->sources = {std::move(source)};
   if (!status.ok()) {
@@ -360,12 +366,21 @@ void SwbtBackend::Drain(SampleSink* sink) {
       if (!threads_inherit_) (void)AttachNewThreads(&found);
     }
     trace::ReclaimSignals();
+    const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
+    if (draws_periods_ && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
   tracer.code_cache()->FlushIfFull();
   DeliverStatistics(sink);
+}
+
+// A thread that inherited its event keeps the period that it was born with.
+void SwbtBackend::DrawPeriods() {
+  ++draws_;
+  samples_at_draw_ = Samples();
+  for (auto& [tid, sampler] : samplers_) sampler.SetPeriod(draw_.Next(period_));
 }
 
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
@@ -422,6 +437,7 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
       statistics.counters.emplace_back(counter_name, sums[i]);
     }
   }
+  if (draws_ != 0) statistics.counters.emplace_back("period-draws", draws_);
   if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
   sink->OnTraceStatistics(0, statistics);
 }
@@ -475,12 +491,17 @@ Status SwbtBackend::SetPeriodFactor(double factor, SampleSink*) {
   return OkStatus();
 }
 
+uint64_t SwbtBackend::Samples() const {
+  uint64_t sums[trace::kCounters];
+  trace::Tracer::Get().ReadCounters(sums);
+  return sums[static_cast<int>(trace::Counter::kBursts)] +
+         sums[static_cast<int>(trace::Counter::kOverBudget)];
+}
+
 uint64_t SwbtBackend::SamplingNs() const {
   uint64_t sums[trace::kCounters];
   trace::Tracer::Get().ReadCounters(sums);
-  const uint64_t signals = sums[static_cast<int>(trace::Counter::kBursts)] +
-                           sums[static_cast<int>(trace::Counter::kOverBudget)];
-  return sums[static_cast<int>(trace::Counter::kHandlerNs)] + signals * signal_ns_;
+  return sums[static_cast<int>(trace::Counter::kHandlerNs)] + Samples() * signal_ns_;
 }
 
 void SwbtBackend::Disable() {

@@ -21,6 +21,7 @@
 #include "backends/perf_backend.h"
 #include "backends/rseq_sections.h"
 #include "backends/thread_sampler.h"
+#include "samples/period.h"
 #include "trace/tracer.h"
 
 namespace hbbp {
@@ -49,6 +50,8 @@ class SwbtBackend : public Backend {
  private:
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
+  void DrawPeriods();
+  uint64_t Samples() const;
   void ChooseBudget(const BackendConfig& config, Unit unit);
   void LengthenPeriod(double max_overhead, Unit unit);
   int ChooseDrainInterval(Unit unit) const;
@@ -67,6 +70,10 @@ class SwbtBackend : public Backend {
   bool has_events_ = false;
   perf_event_attr attr_;
   uint64_t period_ = 0;
+  bool draws_periods_ = false;
+  PeriodDraw draw_{1};
+  uint64_t draws_ = 0;
+  uint64_t samples_at_draw_ = 0;
   pid_t excluded_ = 0;
   std::vector<pid_t> only_threads_;          // sorted; empty: all
   size_t most_events_ = 0;                   // descriptors that may be used

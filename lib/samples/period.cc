@@ -1,5 +1,8 @@
 #include "samples/period.h"
 
+#include <time.h>
+#include <unistd.h>
+
 #include <bit>
 
 namespace hbbp {
@@ -46,6 +49,12 @@ uint64_t LargestPrimeUpTo(uint64_t n) {
   if (n < 2) return 2;
   while (!IsPrime(n)) --n;
   return n;
+}
+
+PeriodDraw PeriodDraw::SeededByTime() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return PeriodDraw(static_cast<uint64_t>(now.tv_nsec) << 20 ^ static_cast<uint64_t>(::getpid()));
 }
 
 uint64_t PeriodDraw::Next(uint64_t period) {

@@ -17,6 +17,8 @@ uint64_t LargestPrimeUpTo(uint64_t n);
 class PeriodDraw {
  public:
   explicit PeriodDraw(uint64_t seed) : state_(seed | 1) {}
+  // Draws otherwise in each run.
+  static PeriodDraw SeededByTime();
 
   // Uniform in [period - period / 8, period + period / 8], so that the mean stays the period.
   uint64_t Next(uint64_t period);

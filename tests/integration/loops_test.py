@@ -106,9 +106,7 @@ class LoopsTest(record_support.RecordTest):
 
     def check_turns(self, trips, *options):
         """Loops in turns, of which one takes sixteen times as long for an iteration."""
-        # Turns are so regular that periods of one length may resonate with them.
-        self.record_by('swbt', program('loops'), 'turns', trips,
-                       options=('--period-mode', 'random', *options))
+        self.record_by('swbt', program('loops'), 'turns', trips, options=options)
         loops = self.by_header()
         for name in ('MultiplyLoop', 'DivideLoop', 'NestMultiply', 'NestDivide'):
             row = loops[name]

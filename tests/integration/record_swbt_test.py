@@ -525,7 +525,8 @@ class RecordSwbtTest(record_support.RecordTest):
                 self.trace(program('ends'), 'return', 200, options=('--burst', branches))
                 source = self.source()
                 self.assertGreater(source['taken_branches'], 0.9 * branches * source['bursts'])
-                self.assertLessEqual(source['taken_branches'], branches * source['bursts'])
+                # One more was under way at the end.
+                self.assertLess(source['taken_branches'], branches * (source['bursts'] + 1))
 
     def test_as_many_branches_as_the_period_says(self):
         self.assert_whole(self.trace(program('ends'), 'return', 400))

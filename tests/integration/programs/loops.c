@@ -1,6 +1,7 @@
 // loops trips ROUNDS: each function below, called so often, has loops whose trip counts are known.
-// loops turns TRIPS: multiplies and divides for so many trips in turns, and a nest of both loops.
-// loops phases MS: multiplies for so many milliseconds of CPU time, then divides for as many.
+// loops turns TRIPS: multiplies and divides for about so many trips in turns, and a nest of both
+// loops. loops phases MS: multiplies for so many milliseconds of CPU time, then divides for as
+// many.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,7 +98,14 @@ __asm__(".text\n"  //
         "  ret\n" END("Nest"));
 
 static const uint32_t kTurnTrips = 200000000;
-static const uint32_t kNestRounds = 10;
+static const uint32_t kNestRounds = 2;
+
+// From half to three halves of `trips`, so that no sampling period resonates with the turns.
+static uint32_t About(uint32_t trips) {
+  static uint32_t state = 1;
+  state = state * 1664525 + 1013904223;
+  return trips / 2 + (state >> 8) % (trips + 1);
+}
 
 static void RunFor(void (*function)(uint32_t), int milliseconds) {
   const clock_t end = clock() + (clock_t)milliseconds * (CLOCKS_PER_SEC / 1000);
@@ -118,10 +126,10 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "turns") == 0) {
     const uint32_t trips = (uint32_t)number;
     for (uint32_t i = 0; i < kTurnTrips / trips; ++i) {
-      Multiply(trips);
-      Divide(trips);
+      Multiply(About(trips));
+      Divide(About(trips));
     }
-    for (uint32_t i = 0; i < kTurnTrips / trips / kNestRounds; ++i) Nest(kNestRounds, trips);
+    for (uint32_t i = 0; i < kTurnTrips / trips / kNestRounds; ++i) Nest(kNestRounds, About(trips));
     return 0;
   }
   for (int i = 0; i < number; ++i) {

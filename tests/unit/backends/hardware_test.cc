@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "backends/event_plan.h"
 #include "backends/perf_backend.h"
+#include "backends/swbt.h"
 #include "base/clock.h"
 #include "base/cpu_list.h"
 #include "profile/recorder.h"
@@ -425,6 +426,34 @@ TEST_CASE("random periods are drawn for both events") {
   CHECK(drawn[0].size() > 15);
   CHECK(drawn[1].size() > 15);
   backend.Close();
+}
+
+TEST_CASE("random periods are drawn for branch tracing, around the one that was asked for") {
+  PerfStandIn pmu(WholePmu());
+  BackendConfig config;
+  config.event = EventKind::kInstructions;
+  config.period = 2'000'000;
+  std::set<uint64_t> drawn;
+  for (int run = 0; run < 20; ++run) {
+    config.period_mode = run < 15 ? PeriodMode::kRandom : PeriodMode::kPrime;
+    SwbtBackend backend;
+    BackendChoice choice;
+    const Status status = backend.Start(config, 0, &choice);
+    if (!status.ok()) HBBP_SKIP(status.message());
+    const auto events = pmu.events();
+    const auto sampler = std::find_if(events.rbegin(), events.rend(), [](const auto& event) {
+      return event.attr.sigtrap != 0 && event.attr.disabled == 0;
+    });
+    REQUIRE(sampler != events.rend());
+    const uint64_t mean = choice.sources.at(0).period;
+    CHECK(sampler->period >= mean - mean / 8);
+    CHECK(sampler->period <= mean + mean / 8);
+    if (config.period_mode == PeriodMode::kPrime) CHECK(sampler->period == mean);
+    drawn.insert(sampler->period);
+    backend.Disable();
+    backend.Close();
+  }
+  CHECK(drawn.size() > 10);
 }
 
 TEST_CASE("each CPU of a hybrid processor has the events of its PMU") {

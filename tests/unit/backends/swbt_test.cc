@@ -279,6 +279,16 @@ TEST_CASE("a period that was asked for is kept, whatever it costs") {
   CHECK(sink.CounterOf("over-budget") == 0);
 }
 
+TEST_CASE("random periods are drawn anew every few samples") {
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  config.period_mode = GENERATE(PeriodMode::kRandom, PeriodMode::kPrime);
+  const Sink sink = Trace(config, [] { WorkFor(300); });
+  CAPTURE(sink.Describe());
+  const bool is_random = config.period_mode == PeriodMode::kRandom;
+  CHECK((sink.CounterOf("period-draws") > 3) == is_random);
+  CHECK(sink.CounterOf("period-draws") <= 1 + sink.CounterOf("samples") / 8);
+}
+
 TEST_CASE("with a budget, bursts are left out and others stand for them, at a period that pays") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 4096);
   config.max_overhead = 0.01;
