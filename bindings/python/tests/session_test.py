@@ -129,8 +129,9 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(source.source, hbbp.Source.SWBT)
         self.assertGreater(source.taken_branches, 100)
         self.assertGreater(len(profile.branches()), 10)
-        loop = profile.loops().top(1, 'own_instructions')[0]
-        self.assertGreater(loop.trip_count, 1)
+        # Not each is seen to be left, without which its trip count is not known.
+        loops = profile.loops().top(20, 'own_instructions')
+        self.assertGreater(max(loop.trip_count for loop in loops), 1)
 
     def test_generated_code_has_its_name(self):
         # mov ecx, edi; dec ecx; jne to the dec; ret
