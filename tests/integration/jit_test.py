@@ -107,30 +107,34 @@ class JitTest(record_support.RecordTest):
         text = self.run_tool('annotate', self.file, '--module', '[anonymous]', '--top', '1').stdout
         self.assertNotRegex(text, r'  instruction\n *\(no instructions\)')
 
-    def test_recording_of_perf_has_as_many_samples_as_perf_says(self):
-        node = self.program('node', 'collatz.js', COLLATZ)
-        perf = shutil.which('perf')
-        if perf is None:
+    def perf(self, *words):
+        if shutil.which('perf') is None:
             raise unittest.SkipTest('no perf here')
+        return subprocess.run(['perf', *words], cwd=self.folder, capture_output=True, text=True)
 
-        def run_perf(*words):
-            return subprocess.run([perf, *words], cwd=self.folder, capture_output=True, text=True)
-
-        recorded = run_perf('record', '-k', 'mono', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data',
-                            node, '--perf-prof', 'collatz.js')
+    def import_from_perf(self, *words):
+        """Has perf record into perf.data; `words` are more options, and the program."""
+        recorded = self.perf('record', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data', *words)
         if recorded.returncode != 0:
             raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
         self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
-        self.assertEqual(run_perf('inject', '--jit', '-i', 'perf.data', '-o', 'jit.data').returncode, 0)
-        expected = collections.Counter(re.findall(
-            r'^\s*[0-9a-f]+ (.*) \(.*/jitted-.*\.so\)$', run_perf('script', '-i', 'jit.data', '-F', 'ip,sym,dso').stdout,
-            re.MULTILINE))
+
+    def assert_samples(self, expected, module):
+        """`expected` is by function, of modules that begin so."""
         self.assertGreater(sum(expected.values()), 20, expected)
         found = collections.Counter()
         for row in self.rows('mix', self.file, '--by', 'module,function'):
-            if row['module'].startswith('[generated'):
+            if row['module'].startswith(module):
                 found[row['function']] += round(row['instructions'] / PERF_PERIOD_NS)
         self.assertEqual(found, expected)
+
+    def test_recording_of_perf_has_as_many_samples_as_perf_says(self):
+        node = self.program('node', 'collatz.js', COLLATZ)
+        self.import_from_perf('-k', 'mono', node, '--perf-prof', 'collatz.js')
+        self.assertEqual(self.perf('inject', '--jit', '-i', 'perf.data', '-o', 'jit.data').returncode, 0)
+        listed = self.perf('script', '-i', 'jit.data', '-F', 'ip,sym,dso').stdout
+        self.assert_samples(collections.Counter(re.findall(
+            r'^\s*[0-9a-f]+ (.*) \(.*/jitted-.*\.so\)$', listed, re.MULTILINE)), '[generated')
 
     def lli(self):
         """A command that runs CRUNCH by LLVM's JIT, which writes a jitdump with lines into the folder."""
@@ -160,41 +164,17 @@ class JitTest(record_support.RecordTest):
         self.check_lines()
 
     def test_lines_of_a_recording_of_perf(self):
-        perf = shutil.which('perf')
-        if perf is None:
-            raise unittest.SkipTest('no perf here')
-        recorded = subprocess.run([perf, 'record', '-k', 'mono', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o',
-                                   'perf.data', *self.lli()], cwd=self.folder, capture_output=True, text=True)
-        if recorded.returncode != 0:
-            raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
-        self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
+        self.import_from_perf('-k', 'mono', *self.lli())
         self.check_lines()
 
     def test_recording_of_perf_with_a_map_names_what_perf_names(self):
         node = self.program('node', 'collatz.js', COLLATZ)
-        perf = shutil.which('perf')
-        if perf is None:
-            raise unittest.SkipTest('no perf here')
-
-        def run_perf(*words):
-            return subprocess.run([perf, *words], cwd=self.folder, capture_output=True, text=True)
-
-        recorded = run_perf('record', '-e', 'cpu-clock:u', '-c', str(PERF_PERIOD_NS), '-o', 'perf.data', node,
-                            '--perf-basic-prof', 'collatz.js')
-        if recorded.returncode != 0:
-            raise unittest.SkipTest(f'perf: {recorded.stderr.splitlines()[:1]}')
-        self.assertEqual(self.run_tool('import', '-o', self.file, 'perf.data').returncode, 0)
-        samples = re.findall(r'^\s*[0-9a-f]+ (.*) \((/tmp/perf-\d+\.map)\)$',
-                             run_perf('script', '-i', 'perf.data', '-F', 'ip,sym,dso').stdout, re.MULTILINE)
+        self.import_from_perf(node, '--perf-basic-prof', 'collatz.js')
+        listed = self.perf('script', '-i', 'perf.data', '-F', 'ip,sym,dso').stdout
+        samples = re.findall(r'^\s*[0-9a-f]+ (.*) \((/tmp/perf-\d+\.map)\)$', listed, re.MULTILINE)
         for path in {path for _, path in samples}:
             self.addCleanup(os.unlink, path)
-        expected = collections.Counter(name for name, _ in samples if name != '[unknown]')
-        self.assertGreater(sum(expected.values()), 20, expected)
-        found = collections.Counter()
-        for row in self.rows('mix', self.file, '--by', 'module,function'):
-            if row['module'] == '//anon':
-                found[row['function']] += round(row['instructions'] / PERF_PERIOD_NS)
-        self.assertEqual(found, expected)
+        self.assert_samples(collections.Counter(name for name, _ in samples if name != '[unknown]'), '//anon')
 
 
 if __name__ == '__main__':

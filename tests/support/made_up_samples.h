@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "profile/profile_data.h"
 #include "samples/samples.h"
 
 namespace hbbp::test {
@@ -43,6 +44,15 @@ void MakeBursts(uint64_t count, uint64_t addresses, Take&& take) {
     burst.branches = branches;
     take(burst, i);
   }
+}
+
+// Each burst begins at a branch without a stream.
+inline uint64_t BurstsIn(const ProfileData& data) {
+  uint64_t sum = 0;
+  for (const BranchCount& branch : data.branches) {
+    if (branch.stream_end == kNoStream) sum += branch.number;
+  }
+  return sum;
 }
 
 }  // namespace hbbp::test

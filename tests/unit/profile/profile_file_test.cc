@@ -1,11 +1,13 @@
 #include "profile/profile_file.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <limits>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/catch.h"
@@ -284,22 +286,27 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
-TEST_CASE("modules of version 1, whose code has no names, are read") {
-  ProfileData data = FullProfile();
-  data.modules.resize(1);
-  data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
+// What older versions lacked stood at the end of the section.
+void CheckModulesOfVersion(uint32_t version, size_t missing_bytes, ProfileData data) {
   data.counts.clear();
   data.branches.clear();
   ClearIbs(&data);
   ProfileBytes bytes(data);
-  bytes.SetSectionVersion(kModulesSection, 1);
+  bytes.SetSectionVersion(kModulesSection, version);
   std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
-  // The name, and numbers of files and rows of lines.
-  constexpr size_t kNameBytes = 8 + 2 * 8;
-  modules.erase(modules.end() - kNameBytes, modules.end());
+  modules.erase(modules.end() - static_cast<std::ptrdiff_t>(missing_bytes), modules.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("modules of version 1, whose code has no names, are read") {
+  ProfileData data = FullProfile();
+  data.modules.resize(1);
+  data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
+  // The name, and numbers of files and rows of lines.
+  constexpr size_t kNameBytes = 8 + 2 * 8;
+  CheckModulesOfVersion(1, kNameBytes, std::move(data));
 }
 
 TEST_CASE("modules of version 2, whose generated code has no functions without code, are read") {
@@ -307,18 +314,9 @@ TEST_CASE("modules of version 2, whose generated code has no functions without c
   data.modules = {data.modules[2]};
   data.modules[0].functions.clear();
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}, "named"}};
-  data.counts.clear();
-  data.branches.clear();
-  ClearIbs(&data);
-  ProfileBytes bytes(data);
-  bytes.SetSectionVersion(kModulesSection, 2);
-  std::vector<uint8_t>& modules = bytes.Section(kModulesSection);
   // Numbers of functions, and of files and rows of lines.
   constexpr size_t kNumberBytes = 8 + 2 * 8;
-  modules.erase(modules.end() - kNumberBytes, modules.end());
-  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
-  REQUIRE(parsed.ok());
-  CHECK(Describe(*parsed) == Describe(data));
+  CheckModulesOfVersion(2, kNumberBytes, std::move(data));
 }
 
 TEST_CASE("sources of version 3 and counts of version 1, without positions, are read") {

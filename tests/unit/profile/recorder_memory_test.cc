@@ -11,6 +11,7 @@
 namespace hbbp {
 namespace {
 
+using test::BurstsIn;
 using test::kBase;
 using test::kSpan;
 using test::MakeBursts;
@@ -33,14 +34,6 @@ void Prepare(SourceKind kind, Recorder* recorder) {
 uint64_t SamplesIn(const ProfileData& data) {
   uint64_t sum = 0;
   for (const IpCount& count : data.counts) sum += count.samples;
-  return sum;
-}
-
-uint64_t BurstsIn(const ProfileData& data) {
-  uint64_t sum = 0;
-  for (const BranchCount& branch : data.branches) {
-    if (branch.stream_end == kNoStream) sum += branch.number;
-  }
   return sum;
 }
 
