@@ -2,8 +2,8 @@
  *
  * 1. Objects are opaque handles, made by _create, _probe or _load and freed by the _destroy of
  *    the same object. A handle written through a `T **` belongs to the caller; a function that
- * fails leaves it as it was. A pointer that is returned, and every string inside a struct, is
- * borrowed from the object it was asked of and lives as long as that object.
+ *    fails leaves it as it was. A pointer that is returned, and every string inside a struct, is
+ *    borrowed from the object it was asked of and lives as long as that object.
  * 2. The handle comes first, then inputs, then outputs, then an optional `hbbp_error *`.
  * 3. Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct);
  *    HBBP_INIT does that and zeroes the rest. Structs grow only at their end. An input whose
