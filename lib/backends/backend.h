@@ -21,6 +21,12 @@ enum class TraceMode : int32_t {
   kVerify = 2       // by interpretation, each compared with what a breakpoint finds
 };
 
+// What takes IP samples of the same threads at the same time.
+struct SamplerBeside {
+  EventKind event;
+  uint64_t period;
+};
+
 struct BackendConfig {
   pid_t pid = 0;  // of another process; 0: the calling one
   EventKind event = EventKind::kAuto;
@@ -49,6 +55,7 @@ struct BackendConfig {
   TraceMode trace_mode = TraceMode::kLookAhead;
   // Taken branches a burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
+  std::vector<SamplerBeside> beside;
 };
 
 // One of the sources that a started backend is.
@@ -91,6 +98,9 @@ class Backend {
   // Periods from now on are so many times those of Start; each sample has the period that it was
   // taken with. Delivers what was collected, as Drain does. If it fails, they stay as they were.
   virtual Status SetPeriodFactor(double factor, SampleSink* sink) = 0;
+
+  // Did the thread do the backend's own work at that time, and not the program's?
+  virtual bool WorkedAt(uint32_t /*tid*/, uint64_t /*time_ns*/) const { return false; }
 
   // CPU time that samples took from the profiled threads since Start, about.
   virtual uint64_t SamplingNs() const = 0;

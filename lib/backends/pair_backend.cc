@@ -37,13 +37,56 @@ class ShiftedSources : public SampleSink {
   SampleSink& sink_;
 };
 
+// What the other backend did in the thread is not the program's.
+class WithoutWorkOf : public SampleSink {
+ public:
+  WithoutWorkOf(const Backend& other, std::vector<uint64_t>* dropped, SampleSink* sink)
+      : other_(other), dropped_(*dropped), told_(dropped->size()), sink_(*sink) {}
+
+  void OnSample(const IpSample& sample) override {
+    if (other_.WorkedAt(sample.tid, sample.time_ns)) {
+      ++dropped_[sample.source];
+    } else {
+      sink_.OnSample(sample);
+    }
+  }
+  void OnBurst(const BurstSample& burst) override { sink_.OnBurst(burst); }
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
+    told_[source] = statistics;
+  }
+  void OnMapping(MappingEvent mapping) override { sink_.OnMapping(std::move(mapping)); }
+  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override {
+    sink_.OnThreadName(pid, tid, name);
+  }
+  void OnLost(uint32_t source, uint64_t samples) override { sink_.OnLost(source, samples); }
+  void OnThrottled(uint32_t source) override { sink_.OnThrottled(source); }
+
+  void TellStatistics() {
+    for (uint32_t source = 0; source < told_.size(); ++source) {
+      AddCounter("in-handler", dropped_[source], &told_[source].counters);
+      sink_.OnTraceStatistics(source, told_[source]);
+    }
+  }
+
+ private:
+  const Backend& other_;
+  std::vector<uint64_t>& dropped_;
+  std::vector<TraceStatistics> told_;
+  SampleSink& sink_;
+};
+
 }  // namespace
 
 Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   HBBP_RETURN_IF_ERROR(first_->Start(config, excluded, choice));
   sources_of_first_ = static_cast<uint32_t>(choice->sources.size());
+  in_handler_.assign(sources_of_first_, 0);
+  BackendConfig config_of_second = config;
+  for (const SourceChoice& source : choice->sources) {
+    config_of_second.beside.push_back({source.event, source.period});
+  }
   BackendChoice more;
-  Status status = second_->Start(config, excluded, &more);
+  Status status = second_->Start(config_of_second, excluded, &more);
   if (!status.ok()) {
     first_->Disable();
     first_->Close();
@@ -54,7 +97,9 @@ Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 }
 
 void PairBackend::Drain(SampleSink* sink) {
-  first_->Drain(sink);
+  WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
+  first_->Drain(&without_tracing);
+  without_tracing.TellStatistics();
   ShiftedSources shifted(sources_of_first_, sink);
   second_->Drain(&shifted);
 }
@@ -70,7 +115,10 @@ void PairBackend::Close() {
 }
 
 Status PairBackend::SetPeriodFactor(double factor, SampleSink* sink) {
-  HBBP_RETURN_IF_ERROR(first_->SetPeriodFactor(factor, sink));
+  WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
+  const Status status = first_->SetPeriodFactor(factor, &without_tracing);
+  without_tracing.TellStatistics();
+  HBBP_RETURN_IF_ERROR(status);
   ShiftedSources shifted(sources_of_first_, sink);
   return second_->SetPeriodFactor(factor, &shifted);
 }

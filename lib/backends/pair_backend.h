@@ -1,11 +1,12 @@
 // PairBackend: two sources at once. Samples of the second are of the sources behind those of the
-// first.
+// first. What the first finds while the second is at work is dropped, and counted ("in-handler").
 #ifndef HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
 #define HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
 
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "backends/backend.h"
 
@@ -35,6 +36,7 @@ class PairBackend : public Backend {
   const std::unique_ptr<Backend> second_;
   const std::string name_;
   uint32_t sources_of_first_ = 0;
+  std::vector<uint64_t> in_handler_;  // by source of the first
 };
 
 }  // namespace hbbp

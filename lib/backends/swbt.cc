@@ -97,6 +97,10 @@ bool IsForbidden(const Mapping& mapping) {
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
 SwbtBackend::~SwbtBackend() = default;
 
+bool SwbtBackend::WorkedAt(uint32_t tid, uint64_t time_ns) const {
+  return trace::Tracer::Get().RanHandlerAt(tid, time_ns);
+}
+
 int SwbtBackend::DrainIntervalMs() const { return drain_interval_ms_; }
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
@@ -131,6 +135,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
   tracer_config.least_descriptor = LeastDescriptor();
+  tracer_config.keeps_handler_times = !config.beside.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
     return MakeStatus(StatusCode::kBusy,
@@ -194,6 +199,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
     if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
     LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
+    if (config.period_mode == PeriodMode::kPrime) LeaveStepWith(config.beside, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       has_events_ = true;
       choice->event = candidate.event;
@@ -234,6 +240,14 @@ void SwbtBackend::LengthenPeriod(double max_overhead, Unit unit) {
   const double least = is_clock ? least_ns : least_ns * kFastestEventsPerNs;
   if (static_cast<double>(period_) < least) {
     period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(least, 1e15)));
+  }
+}
+
+// Two samplers that keep step meet each time or never. Where they meet, the other one finds the
+// handler and not the program.
+void SwbtBackend::LeaveStepWith(const std::vector<SamplerBeside>& beside, EventKind event) {
+  for (const SamplerBeside& other : beside) {
+    if (other.event == event) period_ = PeriodOutOfStep(period_, other.period);
   }
 }
 

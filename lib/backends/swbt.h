@@ -37,6 +37,7 @@ class SwbtBackend : public Backend {
   void Disable() override;
   void Close() override;
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  bool WorkedAt(uint32_t tid, uint64_t time_ns) const override;
   uint64_t SamplingNs() const override;
   // The tracer's memory is the process's, and stays.
   uint64_t BufferBytes() const override { return 0; }
@@ -54,6 +55,7 @@ class SwbtBackend : public Backend {
   uint64_t Samples() const;
   void ChooseBudget(const BackendConfig& config, Unit unit);
   void LengthenPeriod(double max_overhead, Unit unit);
+  void LeaveStepWith(const std::vector<SamplerBeside>& beside, EventKind event);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);

@@ -3,6 +3,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 
 namespace hbbp {
@@ -49,6 +50,19 @@ uint64_t LargestPrimeUpTo(uint64_t n) {
   if (n < 2) return 2;
   while (!IsPrime(n)) --n;
   return n;
+}
+
+uint64_t PeriodOutOfStep(uint64_t period, uint64_t other) {
+  const uint64_t shorter = std::min(period, other);
+  if (shorter == 0) return period;
+  const uint64_t longer = std::max(period, other);
+  const uint64_t multiple = (longer + shorter / 2) / shorter;
+  const uint64_t nearest = multiple * shorter;
+  const uint64_t drift = longer > nearest ? longer - nearest : nearest - longer;
+  if (drift >= shorter / 128) return period;
+  // By so much, `longer` or the multiple of `shorter`.
+  const uint64_t step = shorter / 64;
+  return LargestPrimeUpTo(period + (period >= other ? step : step / multiple));
 }
 
 PeriodDraw PeriodDraw::SeededByTime() {

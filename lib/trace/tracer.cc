@@ -157,6 +157,10 @@ int Tracer::Open(const TracerConfig& config) {
     buffers_.Allow(free_buffers - free_buffers_);
     free_buffers_ = free_buffers;
   }
+  if (config_.keeps_handler_times && handler_times_ == nullptr) {
+    handler_times_ = static_cast<HandlerTimes*>(MapZeroed(max_threads_ * sizeof(HandlerTimes)));
+    config_.keeps_handler_times = handler_times_ != nullptr;
+  }
   ++session_;
   FreeSlotsOfEnded();
   const auto forget = [](const BurstView&, void*) {};
@@ -235,6 +239,17 @@ void Tracer::LeaveDescriptor(int descriptor) {
 uint64_t Tracer::SignalData(SignalKind kind, uint32_t number) const {
   return kSignalCookie | uint64_t{session_ & kSessionMask} << kSessionShift |
          uint64_t{kind} << kKindShift | number;
+}
+
+bool Tracer::RanHandlerAt(uint32_t tid, uint64_t time_ns) const {
+  if (!config_.keeps_handler_times) return false;
+  const uint32_t used = used_slots_;
+  for (uint32_t i = 0; i < used; ++i) {
+    if ((owners_[i].load(std::memory_order_relaxed) & ~kEndedBit) == tid) {
+      return handler_times_[i].Contain(time_ns);
+    }
+  }
+  return false;
 }
 
 uint64_t Tracer::SampleData(uint32_t sampler) const { return SignalData(kSample, sampler); }
@@ -336,6 +351,8 @@ void Tracer::ForgetInChild() {
   enabled_ = false;
   is_open_ = false;
   slots_ = nullptr;
+  handler_times_ = nullptr;
+  config_.keeps_handler_times = false;
   for (uint32_t i = 0; i < used_slots_; ++i) owners_[i] = 0;
   used_slots_ = 0;
   for (std::atomic<int>& left : left_descriptors_) left = 0;

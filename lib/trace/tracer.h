@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "trace/burst_buffer.h"
+#include "trace/handler_times.h"
 #include "trace/thread_slot.h"
 
 namespace hbbp::trace {
@@ -45,6 +46,8 @@ struct TracerConfig {
   bool may_use_breakpoints = true;
   // Signals of perf events come as kSampleSignal and kBreakpointSignal, not as SIGTRAP.
   bool uses_real_time_signals = false;
+  // For RanHandlerAt.
+  bool keeps_handler_times = false;
   // Descriptors below are left to the program where possible.
   int least_descriptor = 0;
 };
@@ -101,6 +104,10 @@ class Tracer {
 
   // Of all threads since Open, by Counter.
   void ReadCounters(uint64_t (&sums)[kCounters]) const;
+
+  // Was a handler at work in the thread? By CLOCK_MONOTONIC; of threads that still run, and if
+  // TracerConfig::keeps_handler_times, else false.
+  bool RanHandlerAt(uint32_t tid, uint64_t time_ns) const;
 
   // Spends a millisecond and some megabytes on making bursts cheaper: for processes that live on.
   void MakeFaster();
@@ -191,6 +198,7 @@ class Tracer {
   std::atomic<int> left_descriptors_[kMostLeftDescriptors] = {};
   std::atomic<bool> has_left_descriptors_{false};
   uint8_t* alternate_stacks_ = nullptr;
+  HandlerTimes* handler_times_ = nullptr;  // by slot, once a session has asked for them
   BurstBufferPool buffers_;
   uint32_t free_buffers_ = 0;  // allowed, besides those of the slots
   CodeCache* code_cache_ = nullptr;

@@ -149,6 +149,9 @@ bool Tracer::IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
 
 void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context) {
   slot->in_handler.store(1);
+  HandlerTimes* const times =
+      config_.keeps_handler_times ? &handler_times_[IndexOf(slot)] : nullptr;
+  if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
   {
     HandlerClock clock(slot);
     switch (kind) {
@@ -175,6 +178,7 @@ void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontex
         break;
     }
   }
+  if (times != nullptr) times->End(RawClockNs(CLOCK_MONOTONIC));
   slot->in_handler.store(0);
 }
 

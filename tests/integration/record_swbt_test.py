@@ -1,7 +1,9 @@
 """Software branch tracing of whole programs: they do what they do without it, and their branches are
 in the profile."""
+import collections
 import errno
 import json
+import os
 import pathlib
 import shutil
 import subprocess
@@ -56,18 +58,40 @@ class RecordSwbtTest(record_support.RecordTest):
         if mode != 'lookahead' and rows['sigtrap']['state'] != 'supported':
             self.skipTest('no breakpoints here: ' + rows['sigtrap']['detail'])
 
-    def test_beside_ebs(self):
+    def record_beside_ebs(self, *options):
+        """The two sources of a recording of Lua, which the other one's samples do not disturb."""
         lua = self.tool('lua5.4')
         script = self.write('work.lua', 'local n = 0 for i = 1, 4e7 do n = n + i % 7 end print(n)')
-        result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', '-c', PERIOD_NS, '-o', self.file,
+        result = self.run_tool('record', '--source', 'ebs,swbt', '-e', 'task-clock', *options, '-o', self.file,
                                '--', lua, script)
         self.assertEqual((result.returncode, result.stdout), (0, '120000000\n'), result)
         ebs, swbt = self.info()['sources']
+        by_module = collections.Counter()
+        for row in self.rows('blocks', '--estimator', 'ebs', self.file):
+            by_module[os.path.basename(row['module'])] += row['count'] * row['instructions']
+        of_tracer = sum(by_module[name] for name in by_module if name.startswith('libhbbp'))
+        self.assertLess(of_tracer, 0.04 * by_module.total(), by_module)
+        return ebs, swbt
+
+    def test_samples_in_handlers_are_not_the_program_s(self):
+        for mode in ('lookahead', 'breakpoint'):
+            with self.subTest(mode):
+                self.skip_without_breakpoints(mode)
+                # In step: from wherever they begin, the one may always meet the other's handler.
+                ebs, swbt = self.record_beside_ebs('-c', PERIOD_NS // 5, '--period-mode', 'fixed', '--mode', mode)
+                self.assertEqual(ebs['period'], swbt['period'])
+                if mode == 'breakpoint':
+                    self.assertGreater(ebs['counters']['in-handler'], 10)
+
+    def test_beside_ebs(self):
+        ebs, swbt = self.record_beside_ebs('-c', PERIOD_NS)
+        self.assertGreater(swbt['period'], ebs['period'])
         self.assertEqual((ebs['kind'], swbt['kind']), ('ebs', 'swbt'))
         self.assertEqual((ebs['lost'], swbt['unmapped']), (0, 0))
         # Both sample the same time.
         self.assertGreater(swbt['samples'], 20)
-        self.assertLess(abs(ebs['samples'] - swbt['samples']), 0.3 * ebs['samples'] + 10)
+        found = ebs['samples'] + ebs['counters'].get('in-handler', 0)
+        self.assertLess(abs(found - swbt['samples']), 0.3 * found + 10)
         counted_by = {}
         for estimator in ('auto', 'ebs', 'streams', 'tree'):
             rows = self.rows('blocks', '--estimator', estimator, self.file)

@@ -1,5 +1,6 @@
 #include "backends/pair_backend.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,10 +19,15 @@ class FakeBackend : public Backend {
       : name_(name), interval_ms_(interval_ms), starts_(starts), calls_(*calls) {}
 
   const char* name() const override { return name_; }
-  Status Start(const BackendConfig&, pid_t, BackendChoice* choice) override {
+  Status Start(const BackendConfig& config, pid_t, BackendChoice* choice) override {
     Say("start");
+    for (const SamplerBeside& sampler : config.beside) {
+      Say(("beside " + std::to_string(sampler.period)).c_str());
+    }
     if (!starts_) return MakeStatus(StatusCode::kUnsupported, "no %s here", name_);
     choice->sources.resize(2);
+    choice->sources[0].period = 1000;
+    choice->sources[1].period = 2000;
     return OkStatus();
   }
   void Drain(SampleSink* sink) override {
@@ -46,6 +52,12 @@ class FakeBackend : public Backend {
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override { Say("forget"); }
   int DrainIntervalMs() const override { return interval_ms_; }
+  bool WorkedAt(uint32_t tid, uint64_t time_ns) const override {
+    return tid == kBusyThread && time_ns == kBusyNs;
+  }
+
+  static constexpr uint32_t kBusyThread = 7;
+  static constexpr uint64_t kBusyNs = 150;
 
  private:
   void Say(const char* what) { calls_.push_back(std::string(name_) + " " + what); }
@@ -60,8 +72,11 @@ class SourceLog : public SampleSink {
  public:
   void OnSample(const IpSample& sample) override { sources.push_back(sample.source); }
   void OnBurst(const BurstSample& burst) override { sources.push_back(burst.source); }
-  void OnTraceStatistics(uint32_t source, const TraceStatistics&) override {
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     sources.push_back(source);
+    for (const auto& [name, number] : statistics.counters) {
+      counters[name + " of " + std::to_string(source)] = number;
+    }
   }
   void OnMapping(MappingEvent) override { ++mappings; }
   void OnThreadName(uint32_t, uint32_t, const std::string& name) override { names += name; }
@@ -69,6 +84,7 @@ class SourceLog : public SampleSink {
   void OnThrottled(uint32_t source) override { sources.push_back(source); }
 
   std::vector<uint32_t> sources;
+  std::map<std::string, uint64_t> counters;
   int mappings = 0;
   std::string names;
 };
@@ -88,15 +104,16 @@ TEST_CASE("a pair has the sources of both, one behind the other") {
   CHECK(choice.sources.size() == 4);
   SourceLog log;
   pair.Drain(&log);
-  CHECK(log.sources == std::vector<uint32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1,  //
+  CHECK(log.sources == std::vector<uint32_t>{0, 0, 0, 0, 1, 1, 1, 1, 0, 1,  //
                                              2, 2, 2, 2, 2, 3, 3, 3, 3, 3});
   CHECK(log.mappings == 2);
   CHECK(log.names == "ab");
+  CHECK(log.counters.empty());
   pair.Disable();
   pair.Close();
   pair.ForgetInChild();
-  CHECK(calls == Calls{"a start", "b start", "b disable", "a disable", "b close", "a close",
-                       "b forget", "a forget"});
+  CHECK(calls == Calls{"a start", "b start", "b beside 1000", "b beside 2000", "b disable",
+                       "a disable", "b close", "a close", "b forget", "a forget"});
 }
 
 TEST_CASE("if the second does not start, the first is closed again") {
@@ -105,7 +122,43 @@ TEST_CASE("if the second does not start, the first is closed again") {
   BackendChoice choice;
   const Status status = pair.Start({}, 0, &choice);
   CHECK(status.message() == "no b here");
-  CHECK(calls == Calls{"a start", "b start", "a disable", "a close"});
+  CHECK(calls ==
+        Calls{"a start", "b start", "b beside 1000", "b beside 2000", "a disable", "a close"});
+}
+
+// Takes samples in a thread where the other one works, and elsewhere.
+class Sampler : public FakeBackend {
+ public:
+  explicit Sampler(Calls* calls) : FakeBackend("sampler", 100, true, calls) {}
+
+  void Drain(SampleSink* sink) override {
+    TraceStatistics statistics;
+    statistics.counters = {{"other", 5}};
+    sink->OnTraceStatistics(1, statistics);
+    for (const uint32_t tid : {kBusyThread, kBusyThread + 1}) {
+      for (const uint64_t time_ns : {kBusyNs, kBusyNs + 1}) {
+        sink->OnSample({.ip = {}, .tid = tid, .time_ns = time_ns, .source = 1});
+      }
+    }
+  }
+  Status SetPeriodFactor(double, SampleSink* sink) override {
+    Drain(sink);
+    return OkStatus();
+  }
+};
+
+TEST_CASE("what the first finds while the second is at work is dropped and counted") {
+  Calls calls;
+  PairBackend pair(std::make_unique<Sampler>(&calls),
+                   std::make_unique<FakeBackend>("tracer", 20, true, &calls));
+  BackendChoice choice;
+  REQUIRE(pair.Start({}, 0, &choice).ok());
+  SourceLog log;
+  REQUIRE(pair.SetPeriodFactor(2, &log).ok());
+  CHECK(log.sources == std::vector<uint32_t>{1, 1, 1, 0, 1});
+  CHECK(log.counters == std::map<std::string, uint64_t>{{"in-handler of 1", 1}, {"other of 1", 5}});
+  pair.Drain(&log);
+  CHECK(log.counters["in-handler of 1"] == 2);
 }
 
 }  // namespace

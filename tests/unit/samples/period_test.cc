@@ -44,6 +44,32 @@ TEST_CASE("the largest period that a session takes has its prime without delay")
   CHECK(LargestPrimeUpTo(341550071728321ull) == 341550071728289ull);
 }
 
+TEST_CASE("periods out of step meet at all distances, and are hardly longer") {
+  struct Case {
+    uint64_t period, other;
+  };
+  for (const auto& [period, other] :
+       {Case{999'983, 999'983}, Case{999'979, 999'983}, Case{1'000'003, 999'983},
+        Case{1'999'993, 999'983}, Case{999'983, 1'999'993}, Case{49'999'991, 999'983},
+        Case{999'983, 49'999'991}, Case{20'011, 49'999'991}}) {
+    CAPTURE(period, other);
+    const uint64_t chosen = PeriodOutOfStep(period, other);
+    CHECK(LargestPrimeUpTo(chosen) == chosen);
+    CHECK(chosen >= period);
+    CHECK(chosen <= period + period / 64);
+    // How much later than a sample of the shorter period the next one of the longer comes.
+    const uint64_t shorter = std::min(chosen, other), longer = std::max(chosen, other);
+    const uint64_t later = longer % shorter;
+    CHECK(std::min(later, shorter - later) >= shorter / 130);
+  }
+}
+
+TEST_CASE("periods that are out of step stay as they are") {
+  CHECK(PeriodOutOfStep(1'000'003, 700'001) == 1'000'003);
+  CHECK(PeriodOutOfStep(700'001, 1'000'003) == 700'001);
+  CHECK(PeriodOutOfStep(999'983, 0) == 999'983);
+}
+
 TEST_CASE("drawn periods stay within an eighth, reach all of it, and have the right mean") {
   for (uint64_t period : {uint64_t{1000}, uint64_t{5'000'000}, uint64_t{1} << 40}) {
     CAPTURE(period);

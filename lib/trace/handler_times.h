@@ -1,0 +1,69 @@
+// HandlerTimes: when the signal handlers of a thread ran, for samplers beside the tracer. What they
+// find at such a time is not the program.
+//
+// Contract: Begin and End are async-signal-safe and called by one thread; Contain may be called by
+// another one at any time. Zeroed memory is one that has no times.
+#ifndef HBBP_LIB_TRACE_HANDLER_TIMES_H_
+#define HBBP_LIB_TRACE_HANDLER_TIMES_H_
+
+#include <atomic>
+#include <cstdint>
+
+namespace hbbp::trace {
+
+class HandlerTimes {
+ public:
+  // The newest ones; what is older is forgotten.
+  static constexpr uint64_t kKept = 1024;
+
+  void Begin(uint64_t now_ns) {
+    const uint64_t begun = begun_.load(std::memory_order_relaxed);
+    Interval& interval = At(begun);
+    interval.begin_ns.store(kNever, std::memory_order_relaxed);
+    interval.end_ns.store(kNever, std::memory_order_release);
+    interval.begin_ns.store(now_ns, std::memory_order_release);
+    begun_.store(begun + 1, std::memory_order_release);
+  }
+
+  void End(uint64_t now_ns) {
+    At(begun_.load(std::memory_order_relaxed) - 1).end_ns.store(now_ns, std::memory_order_release);
+  }
+
+  // Was a handler at work? One that still is has no end yet.
+  bool Contain(uint64_t time_ns) const {
+    const uint64_t begun = begun_.load(std::memory_order_acquire);
+    // The oldest one may be overwritten meanwhile.
+    const uint64_t oldest = begun < kKept ? 0 : begun - kKept + 1;
+    uint64_t first = oldest, end = begun;
+    while (first < end) {
+      const uint64_t middle = first + (end - first) / 2;
+      if (At(middle).begin_ns.load(std::memory_order_acquire) <= time_ns) {
+        first = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    if (first == oldest) return false;
+    const Interval& last = At(first - 1);
+    return last.begin_ns.load(std::memory_order_acquire) <= time_ns &&
+           time_ns <= last.end_ns.load(std::memory_order_acquire);
+  }
+
+ private:
+  static constexpr uint64_t kNever = UINT64_MAX;
+
+  struct Interval {
+    std::atomic<uint64_t> begin_ns;
+    std::atomic<uint64_t> end_ns;
+  };
+
+  Interval& At(uint64_t number) { return intervals_[number % kKept]; }
+  const Interval& At(uint64_t number) const { return intervals_[number % kKept]; }
+
+  std::atomic<uint64_t> begun_;
+  Interval intervals_[kKept];
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_HANDLER_TIMES_H_
