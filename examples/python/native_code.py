@@ -3,6 +3,7 @@
 
 usage: native_code.py [sqlite | bz2 | zlib | numpy]
 """
+import collections
 import sys
 
 import hbbp
@@ -14,8 +15,9 @@ def sqlite():
     database.execute('create table t(key integer, word text)')
     database.executemany('insert into t values(?, ?)',
                          ((i * 7919 % 100003, str(i)) for i in range(200_000)))
-    for _ in range(10):
-        database.execute('select key % 97, count(*), max(word) from t group by 1').fetchall()
+    for _ in range(20):
+        database.execute('select count(*), sum(key * key % 97), max(length(word)) from t'
+                         ' where key % 7 < 5').fetchall()
 
 
 def text():
@@ -57,17 +59,19 @@ def main():
     print(profile.pivot('module', values='instructions', top=5), end='\n\n')
     # Of what the interpreter called, not of the interpreter.
     functions = profile.functions()
-    native = functions.where(
-        lambda each: not each.module_name.startswith(('python', 'libpython')))
+    native = collections.Counter()
+    for function in functions:
+        if not function.module_name.startswith(('python', 'libpython')):
+            native[function.module_name] += function.instructions
     if not native:
         sys.exit('no sample outside the interpreter; give it more work')
-    hottest = native.top(1, 'instructions')[0]
+    hottest = max(native, key=native.get)
 
-    print(f'Instructions of {hottest.module_name}:')
-    print(profile.pivot('category', where=f'module = "{hottest.module_name}"', top=8), end='\n\n')
+    print(f'Instructions of {hottest}:')
+    print(profile.pivot('category', where=f'module = "{hottest}"', top=8), end='\n\n')
 
-    print(f'Hot blocks of {hottest.module_name}:')
-    blocks = profile.blocks().where(lambda block: block.module == hottest.module)
+    print(f'Hot blocks of {hottest}:')
+    blocks = profile.blocks().where(lambda block: block.module_name == hottest)
     for block in blocks.top(3, 'instructions'):
         print(f'{block.function_name} {block.start:#x}: {block.count:,.0f} ± '
               f'{block.standard_error:,.0f}')
