@@ -6,18 +6,24 @@
 #include <utility>
 
 namespace hbbp::tools {
+
 double MixDiffRow::ChangeError() const {
   return std::hypot(before.standard_error, after.standard_error);
 }
 
+bool MixDiffRow::IsMoreThanRounding(double difference) const {
+  constexpr double kRounding = 1e-12;
+  return std::abs(difference) > kRounding * std::max(std::abs(before.value), std::abs(after.value));
+}
+
 double MixDiffRow::Z() const {
-  if (Change() == 0) return 0;
-  if (ChangeError() > 0) return Change() / ChangeError();
+  if (!IsMoreThanRounding(Change())) return 0;
+  if (IsMoreThanRounding(ChangeError())) return Change() / ChangeError();
   return std::copysign(std::numeric_limits<double>::infinity(), Change());
 }
 
 std::optional<double> MixDiffRow::P() const {
-  if (Change() != 0 && !(ChangeError() > 0)) return std::nullopt;
+  if (IsMoreThanRounding(Change()) && !IsMoreThanRounding(ChangeError())) return std::nullopt;
   return std::erfc(std::abs(Z()) / std::sqrt(2.0));
 }
 

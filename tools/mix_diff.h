@@ -27,6 +27,9 @@ struct MixDiffRow {
   // How likely a change of this size or more is by chance, if there is none. Nothing is known of a
   // change without an error.
   std::optional<double> P() const;
+
+ private:
+  bool IsMoreThanRounding(double difference) const;
 };
 
 enum class MixDiffOrder { kChange, kSignificance };

@@ -1,7 +1,8 @@
 #include "mix/joint_sums.h"
 
-#include <algorithm>
 #include <cmath>
+
+#include "mix/quotient_error.h"
 
 namespace hbbp {
 
@@ -39,11 +40,10 @@ std::optional<CountEstimate> JointSums::Quotient(size_t part, size_t whole) cons
   const double quotient = values_[part] / values_[whole];
   ReplicateSums differences = replicates_[part];
   differences.Add(replicates_[whole], -quotient);
-  const double of_samples = CovarianceOfSamples(part, part) -
-                            2 * quotient * CovarianceOfSamples(part, whole) +
-                            quotient * quotient * CovarianceOfSamples(whole, whole);
-  const double variance = std::max(of_samples, 0.0) + VarianceOf(differences);
-  return CountEstimate{quotient, std::sqrt(variance) / values_[whole]};
+  const double of_samples =
+      VarianceOfDifference(CovarianceOfSamples(part, part), CovarianceOfSamples(part, whole),
+                           CovarianceOfSamples(whole, whole), quotient);
+  return CountEstimate{quotient, std::sqrt(of_samples + VarianceOf(differences)) / values_[whole]};
 }
 
 }  // namespace hbbp

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "mix/number_pairs.h"
+#include "mix/quotient_error.h"
 
 namespace hbbp {
 namespace {
@@ -276,8 +277,8 @@ CountEstimate ShareOf(const PivotSum& part, const PivotSum& whole) {
   ReplicateSums differences = part.replicates;
   differences.Add(whole.replicates, -share);
   const double of_samples =
-      part.variance - 2 * share * part.covariance + share * share * whole.variance;
-  return {share, std::sqrt(std::max(of_samples, 0.0) + VarianceOf(differences)) / whole.value};
+      VarianceOfDifference(part.variance, part.covariance, whole.variance, share);
+  return {share, std::sqrt(of_samples + VarianceOf(differences)) / whole.value};
 }
 
 Pivot MakePivot(const PivotInput& input, const std::vector<PivotMeasure>& measures,

@@ -47,6 +47,20 @@ TEST_CASE("rows of which nobody knows how likely they are come last by significa
   CHECK(Order(diff, MixDiffOrder::kSignificance) == "likely same most certain ");
 }
 
+TEST_CASE("rounding is no change, and no error") {
+  MixDiff diff;
+  diff.AddBefore({"same"}, {0.1 + 0.2, 0});
+  diff.AddAfter({"same"}, {0.3, 1e-17});
+  diff.AddBefore({"certain"}, {0.3, 1e-17});
+  diff.AddAfter({"certain"}, {0.4, 0});
+  const std::vector<MixDiffRow> rows = diff.Sorted(MixDiffOrder::kChange);
+  CHECK(rows[0].labels[0] == "certain");
+  CHECK(std::isinf(rows[0].Z()));
+  CHECK_FALSE(rows[0].P());
+  CHECK(rows[1].Z() == 0);
+  CHECK(rows[1].P() == 1);
+}
+
 TEST_CASE("a row that one side lacks is 0 there") {
   MixDiff diff;
   diff.AddBefore({"static", "f"}, {3, 5});
