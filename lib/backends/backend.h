@@ -99,8 +99,8 @@ class Backend {
   // taken with. Delivers what was collected, as Drain does. If it fails, they stay as they were.
   virtual Status SetPeriodFactor(double factor, SampleSink* sink) = 0;
 
-  // Did the thread do the backend's own work at that time, and not the program's?
-  virtual bool WorkedAt(uint32_t /*tid*/, uint64_t /*time_ns*/) const { return false; }
+  // Did the sample, which another one took, find this backend's own work and not the program's?
+  virtual bool IsOwnWork(const IpSample& /*sample*/) const { return false; }
 
   // CPU time that samples took from the profiled threads since Start, about.
   virtual uint64_t SamplingNs() const = 0;

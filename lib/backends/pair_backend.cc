@@ -44,7 +44,7 @@ class WithoutWorkOf : public SampleSink {
       : other_(other), dropped_(*dropped), told_(dropped->size()), sink_(*sink) {}
 
   void OnSample(const IpSample& sample) override {
-    if (other_.WorkedAt(sample.tid, sample.time_ns)) {
+    if (other_.IsOwnWork(sample)) {
       ++dropped_[sample.source];
     } else {
       sink_.OnSample(sample);

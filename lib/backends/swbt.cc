@@ -97,8 +97,8 @@ bool IsForbidden(const Mapping& mapping) {
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
 SwbtBackend::~SwbtBackend() = default;
 
-bool SwbtBackend::WorkedAt(uint32_t tid, uint64_t time_ns) const {
-  return trace::Tracer::Get().RanHandlerAt(tid, time_ns);
+bool SwbtBackend::IsOwnWork(const IpSample& sample) const {
+  return trace::Tracer::Get().WasInHandler(sample.tid, sample.time_ns, sample.ip.value);
 }
 
 int SwbtBackend::DrainIntervalMs() const { return drain_interval_ms_; }

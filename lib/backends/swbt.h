@@ -37,7 +37,7 @@ class SwbtBackend : public Backend {
   void Disable() override;
   void Close() override;
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
-  bool WorkedAt(uint32_t tid, uint64_t time_ns) const override;
+  bool IsOwnWork(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   // The tracer's memory is the process's, and stays.
   uint64_t BufferBytes() const override { return 0; }

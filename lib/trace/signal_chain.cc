@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "trace/raw_syscall.h"
+#include "trace/signal_edge.h"
 
 namespace hbbp::trace {
 namespace {
@@ -47,7 +48,7 @@ const struct sigaction& Current(int index) {
   return actions.entries[actions.current.load(std::memory_order_acquire) % kEntries];
 }
 
-void HandleSignal(int signal, siginfo_t* info, void* raw_context);
+HBBP_SIGNAL_EDGE void HandleSignal(int signal, siginfo_t* info, void* raw_context);
 
 // As the kernel has it. The functions of libc may be ones that stand in front of it to call us.
 struct KernelAction {
@@ -62,7 +63,7 @@ extern "C" void HbbpReturnFromSignal();
 
 // In these very instructions debuggers and unwinders recognise the end of a signal frame.
 asm(R"(
-  .text
+  .pushsection hbbp_signal_edge, "ax", @progbits
   .hidden HbbpReturnFromSignal
   .globl HbbpReturnFromSignal
   .type HbbpReturnFromSignal, @function
@@ -71,6 +72,7 @@ HbbpReturnFromSignal:
   movq $15, %rax
   syscall
   .size HbbpReturnFromSignal, . - HbbpReturnFromSignal
+  .popsection
 )");
 
 void FromKernel(const KernelAction& kernel_action, struct sigaction* action) {

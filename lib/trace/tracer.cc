@@ -16,6 +16,7 @@
 #include "trace/raw_syscall.h"
 #include "trace/signal_chain.h"
 #include "trace/signal_context.h"
+#include "trace/signal_edge.h"
 #include "trace/tracer_layout.h"
 
 namespace hbbp::trace {
@@ -241,8 +242,9 @@ uint64_t Tracer::SignalData(SignalKind kind, uint32_t number) const {
          uint64_t{kind} << kKindShift | number;
 }
 
-bool Tracer::RanHandlerAt(uint32_t tid, uint64_t time_ns) const {
+bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
   if (!config_.keeps_handler_times) return false;
+  if (IsAtSignalEdge(ip)) return true;
   const uint32_t used = used_slots_;
   for (uint32_t i = 0; i < used; ++i) {
     if ((owners_[i].load(std::memory_order_relaxed) & ~kEndedBit) == tid) {

@@ -46,7 +46,7 @@ struct TracerConfig {
   bool may_use_breakpoints = true;
   // Signals of perf events come as kSampleSignal and kBreakpointSignal, not as SIGTRAP.
   bool uses_real_time_signals = false;
-  // For RanHandlerAt.
+  // For WasInHandler.
   bool keeps_handler_times = false;
   // Descriptors below are left to the program where possible.
   int least_descriptor = 0;
@@ -105,9 +105,9 @@ class Tracer {
   // Of all threads since Open, by Counter.
   void ReadCounters(uint64_t (&sums)[kCounters]) const;
 
-  // Was a handler at work in the thread? By CLOCK_MONOTONIC; of threads that still run, and if
-  // TracerConfig::keeps_handler_times, else false.
-  bool RanHandlerAt(uint32_t tid, uint64_t time_ns) const;
+  // Was the thread in a handler when it was at `ip`? By CLOCK_MONOTONIC; of threads that still run,
+  // and if TracerConfig::keeps_handler_times, else false.
+  bool WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const;
 
   // Spends a millisecond and some megabytes on making bursts cheaper: for processes that live on.
   void MakeFaster();

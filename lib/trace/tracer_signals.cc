@@ -15,6 +15,7 @@
 #include "trace/restartable_sequence.h"
 #include "trace/signal_chain.h"
 #include "trace/signal_context.h"
+#include "trace/signal_edge.h"
 #include "trace/tracer.h"
 #include "trace/tracer_layout.h"
 
@@ -113,13 +114,13 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
 
 }  // namespace
 
-bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
+HBBP_SIGNAL_EDGE bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
   if (signal == SIGSEGV || signal == SIGBUS) return LookAhead::RecoverFromFault(context);
   if (signal != SIGTRAP) return Get().OnRealTimeSignal(signal, *info, context);
   return Get().OnTrap(info, context);
 }
 
-bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
+HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   const bool may_be_ours =
       info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
   const uint64_t data = SignalDataOf(*info);
@@ -140,14 +141,15 @@ bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
 
 // A thread that was born while others were attached to may have inherited a sampler and been given
 // another one.
-bool Tracer::IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
+HBBP_SIGNAL_EDGE bool Tracer::IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) slot->sampler = sampler;
   if (slot->sampler != sampler) return false;
   slot->foreign_samples = 0;
   return true;
 }
 
-void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context) {
+HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed,
+                                     ucontext_t* context) {
   slot->in_handler.store(1);
   HandlerTimes* const times =
       config_.keeps_handler_times ? &handler_times_[IndexOf(slot)] : nullptr;
@@ -205,7 +207,7 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   return true;
 }
 
-ThreadSlot* Tracer::SlotOfThisThread() {
+HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfThisThread() {
   const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
   const uint32_t used = slots_ == nullptr ? 0 : used_slots_.load();
   for (uint32_t i = 0; i < used; ++i) {
@@ -215,7 +217,7 @@ ThreadSlot* Tracer::SlotOfThisThread() {
 }
 
 // A thread keeps its slot over sessions, because its alternate stack belongs to the slot.
-ThreadSlot* Tracer::ClaimSlot() {
+HBBP_SIGNAL_EDGE ThreadSlot* Tracer::ClaimSlot() {
   ThreadSlot* known = SlotOfThisThread();
   if (known != nullptr) return known;
   const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
@@ -234,7 +236,8 @@ ThreadSlot* Tracer::ClaimSlot() {
 
 // The descriptor in the signal is a number in a table that may not be this thread's, so the
 // signal's own number says what it is.
-bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context) {
+HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info,
+                                               ucontext_t* context) {
   const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
   if (!is_of_descriptor) return false;
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : SlotOfThisThread();

@@ -52,8 +52,8 @@ class FakeBackend : public Backend {
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override { Say("forget"); }
   int DrainIntervalMs() const override { return interval_ms_; }
-  bool WorkedAt(uint32_t tid, uint64_t time_ns) const override {
-    return tid == kBusyThread && time_ns == kBusyNs;
+  bool IsOwnWork(const IpSample& sample) const override {
+    return sample.tid == kBusyThread && sample.time_ns == kBusyNs;
   }
 
   static constexpr uint32_t kBusyThread = 7;
