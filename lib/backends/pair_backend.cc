@@ -6,6 +6,7 @@
 namespace hbbp {
 namespace {
 
+// Passes everything on, with the sources of the backend behind `shift` others.
 class ShiftedSources : public SampleSink {
  public:
   ShiftedSources(uint32_t shift, SampleSink* sink) : shift_(shift), sink_(*sink) {}
@@ -37,34 +38,28 @@ class ShiftedSources : public SampleSink {
   SampleSink& sink_;
 };
 
-// What the other backend did in the thread is not the program's.
-class WithoutWorkOf : public SampleSink {
+// Drops what is the work of the other backend.
+class WithoutWorkOf : public ShiftedSources {
  public:
+  // `dropped` is by source.
   WithoutWorkOf(const Backend& other, std::vector<uint64_t>* dropped, SampleSink* sink)
-      : other_(other), dropped_(*dropped), told_(dropped->size()), sink_(*sink) {}
+      : ShiftedSources(0, sink), other_(other), dropped_(*dropped), told_(dropped->size()) {}
 
   void OnSample(const IpSample& sample) override {
     if (other_.IsOwnWork(sample)) {
       ++dropped_[sample.source];
     } else {
-      sink_.OnSample(sample);
+      ShiftedSources::OnSample(sample);
     }
   }
-  void OnBurst(const BurstSample& burst) override { sink_.OnBurst(burst); }
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     told_[source] = statistics;
   }
-  void OnMapping(MappingEvent mapping) override { sink_.OnMapping(std::move(mapping)); }
-  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override {
-    sink_.OnThreadName(pid, tid, name);
-  }
-  void OnLost(uint32_t source, uint64_t samples) override { sink_.OnLost(source, samples); }
-  void OnThrottled(uint32_t source) override { sink_.OnThrottled(source); }
 
   void TellStatistics() {
     for (uint32_t source = 0; source < told_.size(); ++source) {
       AddCounter("in-handler", dropped_[source], &told_[source].counters);
-      sink_.OnTraceStatistics(source, told_[source]);
+      ShiftedSources::OnTraceStatistics(source, told_[source]);
     }
   }
 
@@ -72,7 +67,6 @@ class WithoutWorkOf : public SampleSink {
   const Backend& other_;
   std::vector<uint64_t>& dropped_;
   std::vector<TraceStatistics> told_;
-  SampleSink& sink_;
 };
 
 }  // namespace
