@@ -406,9 +406,18 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
   }
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
+  DeliverSegments(segments, view, sink);
+  // Its memory is for the next burst.
+  segments.resize(1);
+  segments.front().clear();
+}
+
+// Together they stand for what a burst without gaps stands for.
+void SwbtBackend::DeliverSegments(const Segments& segments, const trace::BurstView& view,
+                                  SampleSink* sink) {
   uint64_t streams = 0;
   for (const auto& segment : segments) streams += StreamsOf(segment);
-  // Together they stand for what a burst without gaps stands for.
+  if (streams == 0) return;
   const uint64_t whole = period_ * view.periods;
   uint64_t streams_before = 0, period_before = 0;
   for (const auto& segment : segments) {
@@ -424,9 +433,6 @@ void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
     burst.branches = segment;
     sink->OnBurst(burst);
   }
-  // Its memory is for the next burst.
-  segments.resize(1);
-  segments.front().clear();
 }
 
 void SwbtBackend::DeliverStatistics(SampleSink* sink) {

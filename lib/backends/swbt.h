@@ -49,6 +49,9 @@ class SwbtBackend : public Backend {
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
+  // Of a burst: what lies between gaps.
+  using Segments = std::vector<std::vector<TakenBranchSample>>;
+
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
   void DrawPeriods();
@@ -62,6 +65,7 @@ class SwbtBackend : public Backend {
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
   void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
+  void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);
   void DeliverStatistics(SampleSink* sink);
   void DeliverNewMappings(SampleSink* sink);
   void LookAtMappings();
@@ -95,8 +99,6 @@ class SwbtBackend : public Backend {
   std::unique_ptr<PerfBackend> observer_;    // of mappings and new threads, where perf events are
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;
-  // Of a burst: what lies between gaps.
-  using Segments = std::vector<std::vector<TakenBranchSample>>;
   std::map<uint32_t, Segments> unfinished_;  // by thread
   std::string mode_;
   std::string rung_;

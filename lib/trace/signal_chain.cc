@@ -9,6 +9,11 @@
 #include "trace/signal_edge.h"
 
 namespace hbbp::trace {
+
+// The linker has these of any section whose name may be one in C.
+[[gnu::visibility("hidden")]] extern const char kSignalEdgeStart[] asm("__start_hbbp_signal_edge");
+[[gnu::visibility("hidden")]] extern const char kSignalEdgeEnd[] asm("__stop_hbbp_signal_edge");
+
 namespace {
 
 constexpr int kSignals[] = {SIGTRAP, SIGSEGV, SIGBUS, kSampleSignal, kBreakpointSignal};
@@ -285,6 +290,11 @@ bool FaultsAreCaught(const sigset_t& blocked) {
 }
 
 bool IsActionOfChain(const struct sigaction& action) { return IsOurs(action); }
+
+bool IsAtSignalEdge(uint64_t ip) {
+  return ip >= reinterpret_cast<uint64_t>(kSignalEdgeStart) &&
+         ip < reinterpret_cast<uint64_t>(kSignalEdgeEnd);
+}
 
 bool IsChained(int signal) {
   const int index = IndexOf(signal);

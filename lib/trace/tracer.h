@@ -172,7 +172,7 @@ class Tracer {
   void DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor);
   void DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor);
 
-  void RemoveThread(uint32_t slot);
+  void RemoveThread(uint32_t index);
   void LeaveDescriptor(int descriptor);
   void CloseLeftDescriptors();
   bool SendCleanUp(uint32_t slot);
