@@ -67,8 +67,8 @@ class RecordEndsTest(record_support.RecordTest):
     def signal_when_ready(self, send):
         """Runs a program that works and then waits; `send` gets the process of hbbp record."""
         process = subprocess.Popen(
-            [TOOL, 'record', '--source', 'ebs', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', self.file,
-             program('ends'), 'wait', '300'], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+            [TOOL, 'record', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', self.file, program('ends'), 'wait', '300'],
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
         pid = int(process.stdout.readline().split()[0])
         time.sleep(2.5)  # longer than it is between checkpoints
         send(process, pid)

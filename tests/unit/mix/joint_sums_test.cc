@@ -47,8 +47,9 @@ TEST_CASE("what goes together in one block has a certain quotient, however uncer
 
 TEST_CASE("a quotient that is the same in all blocks is certain, but for rounding") {
   JointSums sums(2);
-  for (int i = 1; i < 1000; ++i)
+  for (int i = 1; i < 1000; ++i) {
     sums.Add(std::array{0.3 * i, 0.7 * i}, {1.1 * i, std::sqrt(i) / 3});
+  }
   CHECK(sums.Quotient(0, 1)->standard_error == 0);
   // One that differs makes it uncertain.
   sums.Add(std::array{0.3, 0.9}, {1000, 30});
