@@ -22,7 +22,7 @@ void TakeTraps() {
 }
 
 bool ArmFirst(benchmark::State& state, Breakpoint* breakpoint) {
-  if (breakpoint->Arm(AddressOf(&First), 0, 0) == 0) return true;
+  if (breakpoint->Arm(AddressOf(&First), 0) == 0) return true;
   state.SkipWithError("no debug registers here");
   return false;
 }
@@ -40,8 +40,8 @@ void BM_BreakpointMove(benchmark::State& state) {
   Breakpoint breakpoint = {};
   if (!ArmFirst(state, &breakpoint)) return;
   for (auto _ : state) {
-    (void)breakpoint.Arm(AddressOf(&Second), 0, 0);
-    (void)breakpoint.Arm(AddressOf(&First), 0, 0);
+    (void)breakpoint.Arm(AddressOf(&Second), 0);
+    (void)breakpoint.Arm(AddressOf(&First), 0);
   }
   state.SetItemsProcessed(2 * state.iterations());
   breakpoint.Disarm();

@@ -68,8 +68,9 @@ int PrintText(const Request& request, ProfileCode* code, DebugInfoOptions* debug
     if (status != kExitSuccess) return status;
   }
   std::string notes;
-  for (const std::string& note : Caveats(request.sources)) notes += "note: " + note + '\n';
-  for (const std::string& note : Notes(*code, text)) notes += "note: " + note + '\n';
+  for (const std::string& note : Caveats(request.sources))
+    notes += "note: " + Printable(note) + '\n';
+  for (const std::string& note : Notes(*code, text)) notes += "note: " + Printable(note) + '\n';
   return WriteOutput(kName, notes);
 }
 

@@ -118,7 +118,7 @@ int RunCount(int argc, char** argv) {
   const std::string line = Plural(result->instructions, "instruction", "instructions") + " of " +
                            Plural(result->processes, "process", "processes") + " with " +
                            Plural(result->threads, "thread", "threads") + ": " + output;
-  std::fprintf(stderr, "hbbp count: %s\n", line.c_str());
+  std::fprintf(stderr, "hbbp count: %s\n", Printable(line).c_str());
   return result->exit_status;
 }
 

@@ -106,7 +106,8 @@ int RunImport(int argc, char** argv) {
       "FILE", &recordings, 1, 1,
       "what perf record has written (- is stdin), or text of perf script with branch stacks");
   options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
-  options.Value("--symfs", &root, "DIR", "folder with the files of the recorded machine");
+  options.Value("--symfs", &root, "DIR",
+                "the files of the recorded machine, at their paths or by build ID");
   options.Values("--file", &moved, "RECORDED=HERE",
                  "a file, or a jitdump or perf map, that is elsewhere here; may be repeated");
   options.Value("--binary", &binary, "FILE",

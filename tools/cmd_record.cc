@@ -8,14 +8,17 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/seccomp_filters.h"
 #include "command.h"
 #include "install_paths.h"
 #include "preload/options.h"
 #include "record/collect.h"
+#include "record/keeper.h"
 #include "record/launch.h"
 #include "record/outside.h"
 #include "record/record_options.h"
 #include "record/summary.h"
+#include "record/target.h"
 
 namespace hbbp::tools {
 namespace {
@@ -34,12 +37,14 @@ StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
   const char* const file = may_trace ? kPreloadFileOfSwbt : kPreloadFile;
   std::error_code error;
   const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return ErrnoStatus(error.value(), "/proc/self/exe");
   const fs::path folder = self.parent_path();
   const fs::path candidates[] = {folder / "preload" / file,
                                  folder / kPathFromCommandToPreload / file};
   for (const fs::path& candidate : candidates) {
-    if (!fs::exists(candidate, error)) continue;
-    std::string path = fs::weakly_canonical(candidate, error).string();
+    std::string path = fs::canonical(candidate, error).string();
+    if (error == std::errc::no_such_file_or_directory) continue;
+    if (error) return ErrnoStatus(error.value(), candidate.string());
     if (path.find_first_of(" :") != std::string::npos) {
       return MakeStatus(StatusCode::kUnsupported,
                         "%s: LD_PRELOAD cannot hold a path with a space or a colon; install hbbp "
@@ -80,52 +85,110 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   if (options.event_name != nullptr) session += options.event_name;
   return {{"LD_PRELOAD", preload},
           {preload::kFolderVariable, folder},
+          {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
           {preload::kSessionVariable, session}};
 }
+std::string HowItEnded(const ProgramEnd& end) {
+  return end.signal != 0 ? std::string("was killed by ") + strsignal(end.signal)
+                         : "ended with status " + std::to_string(end.exit_status);
+}
+
 std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
                          const ProgramEnd& end, const PartsFolder& folder) {
   if (!root.errors.empty()) return root.errors.front();
+  if (root.was_starting) {
+    return program + " was not run: its process " + HowItEnded(end) +
+           " while profiling was being started in it";
+  }
   // A full disk has no room for the reason either.
   const Status status = folder.TryToWrite();
   if (!status.ok()) return program + " left no profile: " + status.message();
-  if (end.signal != 0) {
-    return program + " was killed by " + strsignal(end.signal) + " before it left a profile";
+  if (root.was_started) {
+    return program + " " + HowItEnded(end) +
+           " and left no profile: something removed it, or it can no longer be written";
   }
-  return program +
-         " left no profile: it did not load libhbbp-preload.so (a static, 32-bit or setuid "
-         "program), or at its start changed its root folder or forbade threads";
+  return program + " " + HowItEnded(end) +
+         " and left no profile: it did not load libhbbp-preload.so, or ended before that; "
+         "--outside needs nothing to be loaded";
 }
-int RecordInside(const RecordOptions& record) {
-  StatusOr<std::string> preload_library = FindPreloadLibrary(record);
-  if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
-  StatusOr<PartsFolder> folder = PartsFolder::Create(record.output);
-  if (!folder.ok()) return Fail(kName, folder.status().message());
-  StatusOr<ProgramEnd> end =
-      RunProgram(record.command, EnvironmentFor(record, *preload_library, folder->path()),
-                 preload::kRootVariable);
-  if (!end.ok()) return Fail(kName, end.status().message());
-  std::map<pid_t, ProcessParts> parts = ListParts(*folder);
-  StatusOr<std::vector<ProcessProfile>> stored = StoreProfiles(parts, end->pid, record.output);
-  if (!stored.ok()) return Fail(kName, stored.status().message());
+
+// The keeper's work.
+void FinishForKilledCommand(const std::string& output, const std::string& path, pid_t program) {
+  PartsFolder folder(path);
+  std::map<pid_t, ProcessParts> parts;
+  const StatusOr<std::vector<ProcessProfile>> stored =
+      StoreProfiles(folder, program, output, &parts);
+  if (!parts[program].was_started) {
+    Note(kName, "the command was killed before it profiled the program");
+    return;
+  }
+  std::string written;
+  if (stored.ok()) {
+    for (const ProcessProfile& process : *stored) written += " " + process.path;
+  }
+  Note(kName, "the command was killed; the program went on to its end, and " +
+                  (stored.ok() ? "the profiles written are:" + (written.empty() ? " none" : written)
+                               : "not all profiles could be written: " + stored.status().message() +
+                                     folder.KeepIfAnyProfile()));
+}
+// The exit status of hbbp record, which is that of the program if it was run.
+int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsFolder* folder) {
+  std::map<pid_t, ProcessParts> parts;
+  const StatusOr<std::vector<ProcessProfile>> stored =
+      StoreProfiles(*folder, end.pid, record.output, &parts);
+  if (!stored.ok()) {
+    (void)Fail(kName, stored.status().message() + folder->KeepIfAnyProfile());
+    return end.exit_status;
+  }
   for (const auto& [pid, process] : parts) {
-    if (process.profiles.empty() && pid == end->pid) continue;
+    if (process.profiles.empty() && pid == end.pid) continue;
     if (process.errors.empty()) continue;
     Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
   }
-  if (stored->empty() || stored->front().pid != end->pid) {
-    return Fail(kName, WhyNoProfile(parts[end->pid], record.command[0], *end, *folder));
+  if (stored->empty() || stored->front().pid != end.pid) {
+    const ProcessParts& root = parts[end.pid];
+    const int failure = Fail(kName, WhyNoProfile(root, record.command[0], end, *folder));
+    return root.was_starting ? failure : end.exit_status;
   }
-  const Status status = PrintRecordSummary(record, *end, *stored);
-  if (!status.ok()) return Fail(kName, status.message());
-  return end->exit_status;
+  const Status status = PrintRecordSummary(record, end, *stored);
+  if (!status.ok()) (void)Fail(kName, status.message());
+  return end.exit_status;
+}
+
+int RecordInside(const RecordOptions& record) {
+  StatusOr<std::string> preload_library = FindPreloadLibrary(record);
+  if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
+  const StatusOr<std::string> parts_path = PartsFolder::PathFor(record.output);
+  if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
+  // Before there is anything to be left behind.
+  StatusOr<Keeper> keeper = Keeper::Start(
+      [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
+  if (!keeper.ok()) return Fail(kName, keeper.status().message());
+  StatusOr<PartsFolder> folder = PartsFolder::Create(*parts_path);
+  if (!folder.ok()) return Fail(kName, folder.status().message());
+  const Status writable = folder->TryToWrite();
+  if (!writable.ok()) return Fail(kName, writable.message());
+  LaunchHooks hooks;
+  hooks.before_it_runs = [&keeper](pid_t program) {
+    keeper->Watch(program);
+    return OkStatus();
+  };
+  StatusOr<ProgramEnd> end =
+      RunProgram(record.command, EnvironmentFor(record, *preload_library, folder->path()),
+                 preload::kRootVariable, hooks);
+  if (!end.ok()) return Fail(kName, end.status().message());
+  return StoreAndReport(record, *end, &*folder);
 }
 
 int RecordOutside(const RecordOptions& record) {
   OutsideRun run;
   const Status observed = ObserveFromOutside(record, &run);
-  if (!observed.ok()) return Fail(kName, observed.message());
+  if (!observed.ok()) {
+    const int failure = Fail(kName, observed.message());
+    return run.end.pid != 0 ? run.end.exit_status : failure;
+  }
   const Status status = PrintRecordSummary(record, run.end, run.stored);
-  if (!status.ok()) return Fail(kName, status.message());
+  if (!status.ok()) (void)Fail(kName, status.message());
   return run.end.exit_status;
 }
 
@@ -137,7 +200,10 @@ int RunRecord(int argc, char** argv) {
   Status status = FindEventOf(&record);
   if (status.ok()) status = FindSlices(&record);
   if (status.ok()) status = CheckRecordOptions(record);
+  std::string note;
+  if (status.ok()) status = ChooseSide(&record, &note);
   if (!status.ok()) return Fail(kName, status.message());
+  if (!note.empty()) Note(kName, note);
   return record.pid != 0 || record.is_outside ? RecordOutside(record) : RecordInside(record);
 }
 

@@ -4,18 +4,19 @@
 #include <cstdio>
 #include <cstring>
 
+#include "format.h"
+
 namespace hbbp::tools {
 
 int Fail(std::string_view command, std::string_view message) {
-  std::fprintf(stderr, "hbbp%s%.*s: %.*s\n", command.empty() ? "" : " ",
-               static_cast<int>(command.size()), command.data(), static_cast<int>(message.size()),
-               message.data());
+  std::fprintf(stderr, "hbbp%s%.*s: %s\n", command.empty() ? "" : " ",
+               static_cast<int>(command.size()), command.data(), Printable(message).c_str());
   return kExitFailure;
 }
 
 void Note(std::string_view command, std::string_view message) {
-  std::fprintf(stderr, "hbbp %.*s: note: %.*s\n", static_cast<int>(command.size()), command.data(),
-               static_cast<int>(message.size()), message.data());
+  std::fprintf(stderr, "hbbp %.*s: note: %s\n", static_cast<int>(command.size()), command.data(),
+               Printable(message).c_str());
 }
 
 int WriteOutput(std::string_view command, std::string_view text) {

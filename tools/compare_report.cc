@@ -123,7 +123,7 @@ std::string CompareText(const Comparison& comparison, const std::vector<std::str
   out += OneSidedText("only in the reference", comparison.only_in_reference);
   out += OneSidedText("only in the profile", comparison.only_in_estimate);
   if (!notes.empty()) out += '\n';
-  for (const std::string& note : notes) out += "note: " + note + '\n';
+  for (const std::string& note : notes) out += "note: " + Printable(note) + '\n';
   return out;
 }
 

@@ -88,8 +88,14 @@ std::string ShortNames::Of(std::string_view path) const {
 
 std::string Printable(std::string_view text) {
   std::string printable;
-  for (const char c : text) {
-    if (c == '\t') {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // U+0080 to U+009F in UTF-8: U+009B begins sequences as ESC [ does.
+    const bool is_c1 = c == '\xc2' && i + 1 < text.size() && (text[i + 1] & 0xe0) == 0x80;
+    if (is_c1) {
+      printable += '?';
+      ++i;
+    } else if (c == '\t') {
       printable.append(4 - printable.size() % 4, ' ');
     } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
       printable += c == '\r' ? ' ' : '?';

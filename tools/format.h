@@ -50,7 +50,7 @@ class ShortNames {
   std::map<std::string, std::set<std::string>, std::less<>> paths_;  // by last part
 };
 
-// Tabs become spaces, other control characters question marks.
+// Tabs become spaces, other control characters question marks, those of UTF-8 (U+009B) as well.
 std::string Printable(std::string_view text);
 
 }  // namespace hbbp::tools

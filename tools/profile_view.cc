@@ -371,9 +371,11 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
     const bool has_streams = HasStreams(source.source);
     Family& family = has_streams ? streams : ebs;
     family.is_there = true;
+    const bool is_by_instructions = source.unit == HBBP_UNIT_INSTRUCTIONS;
     family.counts_executions &=
-        has_streams ? source.unit == HBBP_UNIT_TAKEN_BRANCHES
-                    : source.unit == HBBP_UNIT_INSTRUCTIONS || source.unit == HBBP_UNIT_UOPS;
+        has_streams ? source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
+                          (source.source == HBBP_SOURCE_SWBT && is_by_instructions)
+                    : is_by_instructions || source.unit == HBBP_UNIT_UOPS;
   }
   const bool is_exact =
       (ebs.is_there && ebs.counts_executions) || (streams.is_there && streams.counts_executions);

@@ -96,7 +96,7 @@ def command_page(hbbp, name, summary, version, shown):
             lines += ['.TP', bold(command_line), escaped(text)]
     lines += ['.SH EXIT STATUS']
     if name == 'record':
-        lines += ['That of the program, or 2 with one line on stderr if it could not be profiled.']
+        lines += ['That of the program, or 2 with one line on stderr if it was not run.']
     else:
         lines += ['0, or 2 with one line on stderr that says what went wrong.']
     return lines + ['.SH SEE ALSO', bold('hbbp') + '(1)']

@@ -7,8 +7,10 @@
  * Chasing must be off: with it, lackey also prints instructions behind a branch that left them out.
  *
  * The program lies in valgrind's own process at the addresses that it sees, so that /proc has its
- * mappings, wherever it was loaded. They are read again whenever an address is in none. */
-#define _GNU_SOURCE /* for pipe2 */
+ * mappings, wherever it was loaded. They are read again whenever an address is in none. A process
+ * that has ended has none; the pipe holds one page until they were read, so that a program ends
+ * only after some 500 instructions were read here. */
+#define _GNU_SOURCE /* for pipe2, F_SETPIPE_SZ */
 #include "lackey.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BUFFER_BYTES = 1 << 16, STACK = 4096, LOG_FD = 9, VALGRIND_WORDS = 8 };
+enum { BUFFER_BYTES = 1 << 16, STACK = 4096, LOG_FD = 9, VALGRIND_WORDS = 8, PAGE_BYTES = 4096 };
 
 typedef struct range {
   uint64_t start, end;
@@ -35,6 +37,7 @@ typedef struct lackey {
   int has_source;
   char text[BUFFER_BYTES];
   size_t text_bytes; /* of a line that is not complete yet */
+  int has_mappings;
   uint64_t line;
   uint64_t last, next;            /* addresses: of the last instruction, and behind it */
   hbbp_branch_entry stack[STACK]; /* filled from its end: the newest branch comes first */
@@ -87,6 +90,14 @@ static hbbp_status feed_maps(lackey *self, hbbp_session *session, hbbp_error *er
     if (status == HBBP_OK) status = know(self, (range){start, end}, error);
   }
   if (maps != NULL) fclose(maps);
+  if (status == HBBP_OK && !self->has_mappings) {
+    if (self->known_count == 0) {
+      return fail(error, HBBP_ERROR_NOT_FOUND,
+                  "the program ended before its mappings could be read", 0);
+    }
+    self->has_mappings = 1;
+    fcntl(self->trace, F_SETPIPE_SZ, BUFFER_BYTES); /* faster, but not needed */
+  }
   return status;
 }
 
@@ -110,8 +121,8 @@ static hbbp_status take_branch(lackey *self, hbbp_session *session, uint64_t fro
   if (!is_known(self, to)) {
     const hbbp_status status = feed_maps(self, session, error);
     if (status != HBBP_OK) return status;
-    const uint64_t page = to & ~UINT64_C(4095);
-    if (!is_known(self, to) && know(self, (range){page, page + 4096}, error) != HBBP_OK) {
+    const uint64_t page = to & ~(uint64_t)(PAGE_BYTES - 1);
+    if (!is_known(self, to) && know(self, (range){page, page + PAGE_BYTES}, error) != HBBP_OK) {
       return HBBP_ERROR_NO_MEMORY;
     }
   }
@@ -167,6 +178,13 @@ static hbbp_status lackey_start(void *context, hbbp_session *session, hbbp_error
     free(all);
     return fail(error, HBBP_ERROR_IO, "pipe", number);
   }
+  if (fcntl(ends[1], F_SETPIPE_SZ, PAGE_BYTES) < 0) {
+    const int number = errno;
+    free(all);
+    close(ends[0]);
+    close(ends[1]);
+    return fail(error, HBBP_ERROR_IO, "size of a pipe", number);
+  }
   const char *const valgrind[VALGRIND_WORDS] = {"valgrind",
                                                 "-q",
                                                 "--tool=lackey",
@@ -193,6 +211,7 @@ static hbbp_status lackey_start(void *context, hbbp_session *session, hbbp_error
   self->trace = ends[0];
   self->text_bytes = self->branches = self->known_count = 0;
   self->line = self->last = self->next = 0;
+  self->has_mappings = 0;
   return HBBP_OK;
 }
 

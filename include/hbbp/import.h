@@ -19,7 +19,8 @@ typedef struct hbbp_import_options {
   uint32_t struct_size;      /* set by the caller */
   uint32_t moved_file_count; /* of moved_files */
   const char *root;          /* folder that has the files of the recorded machine (perf calls it
-                                symfs); default: none, they are where they were there */
+                                symfs), at their paths or anywhere with their build IDs; default:
+                                none, they are where they were there */
   const hbbp_moved_file *moved_files;
   hbbp_progress progress; /* bytes of the recording that were read */
   void *user_data;        /* given to progress */

@@ -27,8 +27,10 @@ class AutoBackend : public Backend {
     return chosen_->SetPeriodFactor(factor, sink);
   }
   uint64_t SamplingNs() const override { return chosen_->SamplingNs(); }
+  uint64_t SwitchingNs() override { return chosen_->SwitchingNs(); }
   uint64_t BufferBytes() const override { return chosen_->BufferBytes(); }
   void ForgetInChild() override { chosen_->ForgetInChild(); }
+  void AbandonInChild() override { chosen_->AbandonInChild(); }
   int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
 
  private:

@@ -68,6 +68,7 @@ struct SourceChoice {
   std::string note;           // what was not to be had, and what is limited
   uint32_t precise_ip = 0;    // of its perf_event_attr
   EbsMethod ebs_method = EbsMethod::kPlain;
+  BurstExtent burst_extent = BurstExtent::kStreams;
 };
 
 // What a started backend really does. Samples name their source by its index.
@@ -104,11 +105,15 @@ class Backend {
 
   // CPU time that samples took from the profiled threads since Start, about.
   virtual uint64_t SamplingNs() const = 0;
+  // The same, for context switches that its events make longer, whatever their periods are.
+  virtual uint64_t SwitchingNs() { return 0; }
   // Memory that is mapped for buffers.
   virtual uint64_t BufferBytes() const = 0;
 
   // After fork, in the child: lets go of what belongs to the parent.
   virtual void ForgetInChild() = 0;
+  // The same where nothing may be freed; the backend is not used again.
+  virtual void AbandonInChild() {}
 
   // How long the buffers last: Drain must be called at least so often.
   virtual int DrainIntervalMs() const = 0;

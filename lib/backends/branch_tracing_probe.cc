@@ -34,7 +34,7 @@ int TryBreakpoint() {
   trace::Breakpoint breakpoint = {};
   constexpr uint64_t kNobodysSignal = 0;
   const int error_number =
-      breakpoint.Arm(reinterpret_cast<uint64_t>(&BreakpointTarget), kNobodysSignal, 0);
+      breakpoint.Arm(reinterpret_cast<uint64_t>(&BreakpointTarget), kNobodysSignal);
   breakpoint.Disarm();
   return error_number;
 }

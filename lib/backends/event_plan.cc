@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "backends/sample_cost.h"
 #include "perf/perf_event.h"
 #include "samples/period.h"
 
@@ -272,9 +273,12 @@ void NoteWhatIsMissing(const BackendConfig& config, bool is_hardware, SourceChoi
   }
 }
 
-StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu) {
+// `counts_anyway`: other events of the plan are counters of the PMU.
+StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu,
+                                               bool counts_anyway) {
   constexpr int kMostPrecise = 3;
   Refusals refusals;
+  std::string too_dear;
   for (const Candidate& candidate : EbsCandidates(config, cpu)) {
     PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
@@ -289,6 +293,14 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
       refusals.Add(candidate.event.name, error_number);
       continue;
     }
+    event.switch_ns = is_hardware ? SwitchNs() : 0;
+    const bool has_choice = config.event == EventKind::kAuto && config.event_name.empty();
+    if (has_choice && !counts_anyway && event.switch_ns > kMaxCheapSwitchNs) {
+      too_dear = DearSwitchNote(event.switch_ns, true);
+      continue;
+    }
+    AppendNote(too_dear, &event.choice.note);
+    AppendNote(DearSwitchNote(event.switch_ns, false), &event.choice.note);
     event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);
@@ -333,6 +345,7 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
       refusals.Add(candidate.event.name + " with branch stacks", error_number);
       continue;
     }
+    event.switch_ns = SwitchNs();
     event.choice.event_name = NameOf(candidate, event);
     if (cpu.has_branch_sampling) {
       event.choice.note = "BRS instead of LBR, which this processor does not have: 16 branches";
@@ -348,14 +361,16 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
 
 StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu) {
   EventPlan plan;
-  HBBP_ASSIGN_OR_RETURN(PlannedEvent pointers, PlanInstructionPointers(config, cpu));
+  HBBP_ASSIGN_OR_RETURN(PlannedEvent pointers, PlanInstructionPointers(config, cpu, false));
   plan.events.push_back(std::move(pointers));
   return plan;
 }
 
 StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu) {
   HBBP_ASSIGN_OR_RETURN(PlannedEvent stacks, PlanBranchStacks(config, cpu));
-  HBBP_ASSIGN_OR_RETURN(EventPlan plan, PlanEbs(config, cpu));
+  EventPlan plan;
+  HBBP_ASSIGN_OR_RETURN(PlannedEvent pointers, PlanInstructionPointers(config, cpu, true));
+  plan.events.push_back(std::move(pointers));
   plan.events.push_back(std::move(stacks));
   return plan;
 }

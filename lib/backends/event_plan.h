@@ -31,6 +31,7 @@ struct PlannedEvent {
   // Samples of the kernel are dropped, because the PMU cannot leave them out.
   bool drops_kernel = false;
   uint64_t sample_ns = 0;  // what one takes from the thread that it is of, about
+  uint64_t switch_ns = 0;  // what the event adds to a context switch
 
   bool HasStack() const { return HasStreams(choice.kind); }
   // Only user code is counted, but an interrupt may come so late that it finds the thread in the

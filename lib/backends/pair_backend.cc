@@ -122,6 +122,11 @@ void PairBackend::ForgetInChild() {
   first_->ForgetInChild();
 }
 
+void PairBackend::AbandonInChild() {
+  second_->AbandonInChild();
+  first_->AbandonInChild();
+}
+
 int PairBackend::DrainIntervalMs() const {
   return std::min(first_->DrainIntervalMs(), second_->DrainIntervalMs());
 }

@@ -27,8 +27,10 @@ class PairBackend : public Backend {
   void Close() override;
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
   uint64_t SamplingNs() const override { return first_->SamplingNs() + second_->SamplingNs(); }
+  uint64_t SwitchingNs() override { return first_->SwitchingNs() + second_->SwitchingNs(); }
   uint64_t BufferBytes() const override { return first_->BufferBytes() + second_->BufferBytes(); }
   void ForgetInChild() override;
+  void AbandonInChild() override;
   int DrainIntervalMs() const override;
 
  private:

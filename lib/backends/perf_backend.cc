@@ -89,6 +89,9 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
                       "max_memory is too small for the buffers of %zu %s; allow at least %zu bytes",
                       rings, per_thread_ ? "threads" : "CPUs", 4 * rings * kSmallestRingBytes);
   }
+  uint64_t switch_ns = 0;
+  for (const PlannedEvent& planned : plan_.events) switch_ns += planned.switch_ns;
+  switch_cost_.Begin(target_, only_threads_, excluded, switch_ns);
   for (PlannedEvent& planned : plan_.events) {
     planned.sample_ns =
         InterruptNs(UnitOf(planned.choice.event)) + (planned.HasStack() ? kBranchStackNs : 0);

@@ -19,6 +19,7 @@
 
 #include "backends/backend.h"
 #include "backends/event_plan.h"
+#include "backends/sample_cost.h"
 #include "base/unique_fd.h"
 #include "perf/branch_stack_bursts.h"
 #include "perf/cpu_events.h"
@@ -43,6 +44,7 @@ class PerfBackend : public Backend {
   void Close() override;
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
   uint64_t SamplingNs() const override { return sampling_ns_; }
+  uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
   void ForgetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
@@ -120,6 +122,7 @@ class PerfBackend : public Backend {
   // Of earlier generations: they are disabled, but rings are theirs.
   std::vector<Event> retired_;
   uint64_t sampling_ns_ = 0;
+  SwitchCost switch_cost_;
   // Of mappings and new threads, where the events of samples follow some threads only.
   std::unique_ptr<PerfBackend> observer_;
   std::vector<Ring> rings_;

@@ -3,8 +3,13 @@
 #ifndef HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 #define HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 
-#include <cstdint>
+#include <sys/types.h>
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "perf/switch_cost.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -16,6 +21,33 @@ uint64_t InterruptNs(Unit unit);
 
 // What a branch stack adds to that.
 constexpr uint64_t kBranchStackNs = 2'000;
+
+// What a counter of the PMU adds to a context switch; 0 if that cannot be measured.
+uint64_t SwitchNs();
+
+// Empty if that is cheap. `is_avoided`: a clock was taken instead.
+std::string DearSwitchNote(uint64_t switch_ns, bool is_avoided);
+
+// What context switches cost since Begin. One thread at a time.
+class SwitchCost {
+ public:
+  // Of the process (0: the calling one) without its thread `worker`, or of `threads`, if there are
+  // any. 0 ns: switches are not looked at.
+  void Begin(pid_t pid, std::vector<pid_t> threads, pid_t worker, uint64_t switch_ns);
+  uint64_t SpentNs();
+
+ private:
+  uint64_t CountSwitches();
+
+  pid_t pid_ = 0;
+  std::vector<pid_t> threads_;
+  pid_t worker_ = 0;
+  uint64_t switch_ns_ = 0;
+  uint64_t begin_ = 0;
+  uint64_t last_ = 0;  // those of threads that ended are in no later count
+  uint64_t last_count_ns_ = 0;
+  uint64_t worker_switches_ = 0;
+};
 
 }  // namespace hbbp
 

@@ -10,9 +10,10 @@
 #include <cerrno>
 #include <utility>
 
-#include "backends/sample_cost.h"
 #include "backends/threads.h"
+#include "backends/userfaultfd.h"
 #include "base/clock.h"
+#include "base/seccomp_filters.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"
 #include "samples/period.h"
@@ -43,11 +44,9 @@ constexpr double kLongestDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
+constexpr char kFilterWasSet[] =
+    "the program set a seccomp filter, which may not allow what the profiler needs";
 constexpr uint64_t kLongLifeNs = 60'000'000'000;
-
-uint64_t StreamsOf(const std::vector<TakenBranchSample>& branches) {
-  return branches.empty() ? 0 : branches.size() - 1;
-}
 
 const char* NameOfMode(TraceMode mode) {
   switch (mode) {
@@ -78,13 +77,6 @@ size_t DescriptorBudget() {
   return std::max<size_t>(64, std::min<size_t>(limit.rlim_cur / 2, 8192));
 }
 
-int LeastDescriptor() {
-  constexpr rlim_t kHighest = 1000;
-  rlimit limit;
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  return static_cast<int>(std::min(limit.rlim_cur / 2, kHighest));
-}
-
 // Memory whose reading has effects, or that changes underneath: of devices and of the kernel.
 bool IsForbidden(const Mapping& mapping) {
   if (mapping.path.starts_with("[vvar")) return true;
@@ -111,13 +103,17 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   excluded_ = excluded;
   only_threads_ = config.threads;
   most_events_ = DescriptorBudget();
-  missed_threads_ = 0;
+  missed_threads_ = threads_by_timer_ = 0;
   last_sampler_ = 0;
+  has_ended_early_ = false;
+  seccomp_filters_ = CountSeccompFilters();
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_));
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
   HBBP_RETURN_IF_ERROR(ChooseSampler(config, &source));
   const Unit unit = UnitOf(source.event);
+  burst_extent_ = unit == Unit::kInstructions ? BurstExtent::kEvents : BurstExtent::kStreams;
+  source.burst_extent = burst_extent_;
   signal_ns_ = SignalNs(unit);
   draws_periods_ = config.period_mode == PeriodMode::kRandom;
   draw_ = PeriodDraw::SeededByTime();
@@ -134,7 +130,6 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.sample_budget_ns = sample_budget_ns_;
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
-  tracer_config.least_descriptor = LeastDescriptor();
   tracer_config.keeps_handler_times = !config.beside.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
@@ -152,7 +147,14 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     }
   }
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  LookAtMappings();
+  switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
+  // Memory of devices must be known before anything is interpreted.
+  if (Status known = LookAtMappings(); !known.ok()) {
+    Close();
+    return known;
+  }
+  next_descriptors_ns_ = 0;
+  LookForUserfaultfd();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
   Status status = AttachThreads();
@@ -185,6 +187,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
       {EventKind::kCpuClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
   };
   Status refusal;
+  std::string too_dear;
   for (const Candidate& candidate : kCandidates) {
     const bool is_auto = config.event == EventKind::kAuto;
     const bool is_wanted = is_auto ? candidate.event == EventKind::kInstructions ||
@@ -201,9 +204,17 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
     if (config.period_mode == PeriodMode::kPrime) LeaveStepWith(config.beside, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
+      switch_ns_ = is_clock ? 0 : SwitchNs();
+      const bool is_dear = switch_ns_ > kMaxCheapSwitchNs;
+      if (is_auto && is_dear) {
+        too_dear = DearSwitchNote(switch_ns_, true);
+        continue;
+      }
       has_events_ = true;
       choice->event = candidate.event;
       choice->period = period_;
+      choice->note = is_dear ? DearSwitchNote(switch_ns_, false) : too_dear;
+      if (!is_clock) rung_ += "; " + SwitchCostText(switch_ns_);
       return OkStatus();
     }
     refusal = PerfEventOpenStatus(errno, EventName(candidate.event));
@@ -217,6 +228,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
                       "mode %s needs breakpoints, and without perf events there are none: %s",
                       NameOfMode(config.trace_mode), refusal.message().c_str());
   }
+  switch_ns_ = 0;
   has_events_ = false;
   period_ = config.period != 0         ? config.period
             : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
@@ -228,6 +240,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
   rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
   if (!refusal.ok()) rung_ += ": " + refusal.message();
   choice->note = rung_;
+  AppendNote(too_dear, &choice->note);
   return OkStatus();
 }
 
@@ -346,6 +359,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
     sampler = ThreadSampler::OpenTimer(period_, tid, signal_data);
   }
   if (!sampler.ok()) return sampler.status();
+  if (has_events_ && !sampler->HasEvent()) ++threads_by_timer_;
   ++last_sampler_;
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
@@ -364,8 +378,26 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   return true;
 }
 
+void SwbtBackend::EndEarly(const char* reason) {
+  if (has_ended_early_) return;
+  has_ended_early_ = true;
+  for (auto& [tid, sampler] : samplers_) sampler.Stop();
+  all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
+  rung_ += std::string("; tracing ended early: ") + reason;
+}
+
 void SwbtBackend::Drain(SampleSink* sink) {
   trace::Tracer& tracer = trace::Tracer::Get();
+  if (tracer.failure() == trace::TracerFailure::kStackOverflow) {
+    EndEarly("the stack of the interpreter overflowed: please report");
+  } else if (tracer.failure() == trace::TracerFailure::kSystemCallRefused) {
+    EndEarly(kFilterWasSet);
+  }
+  // First: what follows may need what a thread holds that waits.
+  if (tracer.is_enabled() && tracer.InterruptBlockedReads()) {
+    next_descriptors_ns_ = 0;
+    LookForUserfaultfd();
+  }
   if (observer_ != nullptr) {
     observer_->Drain(sink);
   } else {
@@ -382,7 +414,14 @@ void SwbtBackend::Drain(SampleSink* sink) {
     trace::ReclaimSignals();
     const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
     if (draws_periods_ && is_time_to_draw) DrawPeriods();
-    if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) LookAtMappings();
+    if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
+      (void)LookAtMappings();  // what was known is kept
+      if (CountSeccompFilters() > seccomp_filters_) {
+        tracer.EndForFilter();
+        EndEarly(kFilterWasSet);
+      }
+    }
+    LookForUserfaultfd();
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -398,39 +437,55 @@ void SwbtBackend::DrawPeriods() {
 }
 
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
-  Segments& segments = unfinished_[view.tid];
+  const auto begun = unfinished_.find(view.tid);
+  const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
+  Segments& segments = is_whole ? whole_ : unfinished_[view.tid];
   if (segments.empty()) segments.emplace_back();
+  Segment& segment = segments.back();
+  segment.instructions += view.instructions;
   for (uint32_t i = 0; i < view.count; ++i) {
-    segments.back().push_back(
+    segment.branches.push_back(
         {RuntimeAddress{view.branches[i].from}, RuntimeAddress{view.branches[i].to}});
   }
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
   DeliverSegments(segments, view, sink);
-  // Its memory is for the next burst.
-  segments.resize(1);
-  segments.front().clear();
+  if (is_whole) {
+    // Its memory is for the next burst.
+    segments.resize(1);
+    segments.front().branches.clear();
+    segments.front().instructions = 0;
+  } else {
+    unfinished_.erase(begun);
+  }
+}
+
+uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
+  if (segment.branches.size() < 2) return 0;
+  return burst_extent_ == BurstExtent::kEvents ? segment.instructions : segment.branches.size() - 1;
 }
 
 // Together they stand for what a burst without gaps stands for.
 void SwbtBackend::DeliverSegments(const Segments& segments, const trace::BurstView& view,
                                   SampleSink* sink) {
-  uint64_t streams = 0;
-  for (const auto& segment : segments) streams += StreamsOf(segment);
-  if (streams == 0) return;
-  const uint64_t whole = period_ * view.periods;
-  uint64_t streams_before = 0, period_before = 0;
-  for (const auto& segment : segments) {
-    if (StreamsOf(segment) == 0) continue;
-    streams_before += StreamsOf(segment);
-    const uint64_t period = whole * streams_before / streams;
+  uint64_t extent = 0;
+  for (const Segment& segment : segments) extent += ExtentOf(segment);
+  if (extent == 0) return;
+  const auto whole = static_cast<double>(period_ * view.periods);
+  uint64_t extent_before = 0, period_before = 0;
+  for (const Segment& segment : segments) {
+    if (ExtentOf(segment) == 0) continue;
+    extent_before += ExtentOf(segment);
+    const double share = static_cast<double>(extent_before) / static_cast<double>(extent);
+    const auto period = static_cast<uint64_t>(whole * share);
     BurstSample burst;
     burst.pid = static_cast<uint32_t>(::getpid());
     burst.tid = view.tid;
     burst.time_ns = view.time_ns;
     burst.period = period - period_before;
     period_before = period;
-    burst.branches = segment;
+    burst.branches = segment.branches;
+    if (burst_extent_ == BurstExtent::kEvents) burst.extent = ExtentOf(segment);
     sink->OnBurst(burst);
   }
 }
@@ -449,7 +504,8 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
   statistics.lookahead_instructions = sum_of(Counter::kInstructions);
   statistics.decoded_instructions = sum_of(Counter::kDecoded);
   statistics.verified_branches = sum_of(Counter::kVerified);
-  statistics.disagreements = sum_of(Counter::kDisagreements);
+  statistics.disagreements =
+      sum_of(Counter::kDisagreements) + sum_of(Counter::kDisagreementReadsNotKept);
   statistics.handler_ns = sum_of(Counter::kHandlerNs);
   for (int i = 0; i < trace::kCounters; ++i) {
     const char* counter_name = trace::NameOf(static_cast<Counter>(i));
@@ -459,22 +515,36 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
   }
   if (draws_ != 0) statistics.counters.emplace_back("period-draws", draws_);
   if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
+  if (threads_by_timer_ != 0) {
+    statistics.counters.emplace_back("threads-by-timer", threads_by_timer_);
+  }
   sink->OnTraceStatistics(0, statistics);
 }
 
 // What look-ahead must keep away from, and where no breakpoint may be.
-void SwbtBackend::LookAtMappings() {
+Status SwbtBackend::LookAtMappings() {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
-  if (!mappings.ok()) return;
+  HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   std::vector<trace::ForbiddenRange> forbidden;
-  for (const Mapping& mapping : *mappings) {
+  for (const Mapping& mapping : mappings) {
     if (!IsForbidden(mapping)) continue;
     forbidden.push_back({mapping.start.value, mapping.end.value});
   }
   trace::Tracer::Get().code_cache()->SetForbiddenRanges(forbidden.data(), forbidden.size());
-  const std::vector<trace::SequenceRange> sequences = rseq_sections_.Find(*mappings);
+  const std::vector<trace::SequenceRange> sequences = rseq_sections_.Find(mappings);
   trace::SetRestartableSequences(sequences.data(), sequences.size());
+  return OkStatus();
+}
+
+// In a thousandth of the time, however many descriptors there are.
+void SwbtBackend::LookForUserfaultfd() {
+  constexpr uint64_t kCostDivisor = 1000;
+  trace::CodeCache& code_cache = *trace::Tracer::Get().code_cache();
+  const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);
+  if (code_cache.reads_may_block() || begin_ns < next_descriptors_ns_) return;
+  if (HasUserfaultfd()) code_cache.SetReadsMayBlock();
+  const uint64_t cost_ns = ClockNs(CLOCK_MONOTONIC) - begin_ns;
+  next_descriptors_ns_ = begin_ns + std::max(kMappingsIntervalNs, cost_ns * kCostDivisor);
 }
 
 void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
@@ -548,5 +618,7 @@ void SwbtBackend::ForgetInChild() {
   known_code_.clear();
   trace::Tracer::Get().ForgetInChild();
 }
+
+void SwbtBackend::AbandonInChild() { trace::Tracer::Get().ForgetInChild(); }
 
 }  // namespace hbbp

@@ -20,6 +20,7 @@
 #include "backends/backend.h"
 #include "backends/perf_backend.h"
 #include "backends/rseq_sections.h"
+#include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
 #include "samples/period.h"
 #include "trace/tracer.h"
@@ -39,9 +40,11 @@ class SwbtBackend : public Backend {
   Status SetPeriodFactor(double factor, SampleSink* sink) override;
   bool IsOwnWork(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
+  uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   // The tracer's memory is the process's, and stays.
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override;
+  void AbandonInChild() override;
   int DrainIntervalMs() const override;
 
   // For tests: as if perf_event_open were refused, or the kernel were older than 5.13.
@@ -50,7 +53,11 @@ class SwbtBackend : public Backend {
 
  private:
   // Of a burst: what lies between gaps.
-  using Segments = std::vector<std::vector<TakenBranchSample>>;
+  struct Segment {
+    std::vector<TakenBranchSample> branches;
+    uint64_t instructions = 0;  // in its streams
+  };
+  using Segments = std::vector<Segment>;
 
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
@@ -64,11 +71,14 @@ class SwbtBackend : public Backend {
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
+  void EndEarly(const char* reason);
   void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
+  uint64_t ExtentOf(const Segment& segment) const;
   void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);
   void DeliverStatistics(SampleSink* sink);
   void DeliverNewMappings(SampleSink* sink);
-  void LookAtMappings();
+  Status LookAtMappings();
+  void LookForUserfaultfd();
 
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;
@@ -76,6 +86,7 @@ class SwbtBackend : public Backend {
   bool has_events_ = false;
   perf_event_attr attr_;
   uint64_t period_ = 0;
+  BurstExtent burst_extent_ = BurstExtent::kStreams;
   bool draws_periods_ = false;
   PeriodDraw draw_{1};
   uint64_t draws_ = 0;
@@ -89,17 +100,24 @@ class SwbtBackend : public Backend {
   bool threads_inherit_ = false;
   uint64_t sample_budget_ns_ = 0;
   uint64_t signal_ns_ = 0;
+  uint64_t switch_ns_ = 0;
+  SwitchCost switch_cost_;
   int drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
+  uint64_t threads_by_timer_ = 0;  // for want of descriptors
   uint64_t last_thread_count_ = 0;
   uint64_t last_listing_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
+  uint64_t next_descriptors_ns_ = 0;
   RseqSections rseq_sections_;
   std::unique_ptr<PerfBackend> observer_;    // of mappings and new threads, where perf events are
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;
-  std::map<uint32_t, Segments> unfinished_;  // by thread
+  bool has_ended_early_ = false;
+  int seccomp_filters_ = 0;                  // at the start
+  std::map<uint32_t, Segments> unfinished_;  // by thread; of bursts whose end is still to come
+  Segments whole_;                           // of any other; its memory is for the next one
   std::string mode_;
   std::string rung_;
 };

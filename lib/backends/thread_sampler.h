@@ -33,6 +33,7 @@ class ThreadSampler {
 
   // Threads that its thread starts get one like it.
   bool IsInherited() const { return is_inherited_; }
+  bool HasEvent() const { return event_.valid(); }
 
   void SetPeriod(uint64_t period);
   void Stop();

@@ -32,12 +32,13 @@ StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
   if (folder == nullptr) return CannotList(errno, path, pid);
   std::vector<pid_t> threads;
-  while (const dirent* entry = ::readdir(folder.get())) {
+  while (const dirent* entry = (errno = 0, ::readdir(folder.get()))) {
     const std::string_view name(entry->d_name);
     pid_t tid = 0;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);
     if (error == std::errc() && end == name.data() + name.size()) threads.push_back(tid);
   }
+  if (errno != 0) return ErrnoStatus(errno, path);
   std::sort(threads.begin(), threads.end());
   return threads;
 }

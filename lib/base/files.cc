@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace hbbp {
@@ -21,8 +22,9 @@ StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint6
   Container content;
   size_t used = 0;
   struct stat status;
-  size_t expected = ::fstat(fd.get(), &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
-  content.resize(std::min<uint64_t>(expected, limit) + 4096);
+  const size_t expected = ::fstat(fd.get(), &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
+  // With room for the read that finds the end.
+  content.resize(expected == 0 ? 4096 : std::min<uint64_t>(expected, limit) + 1);
   for (;;) {
     if (used == content.size()) content.resize(content.size() * 2);
     ssize_t got = ::read(fd.get(), content.data() + used, content.size() - used);
@@ -36,6 +38,8 @@ StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint6
     }
   }
   content.resize(used);
+  // The caller may keep it, and files of /proc say nothing of their size.
+  if (content.capacity() - used > used / 8) content.shrink_to_fit();
   return content;
 }
 
@@ -49,7 +53,14 @@ StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
 // Where the file really is, so that a symbolic link to it stays one.
 std::string WithoutLinks(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
+  if (real == nullptr && errno == ENOMEM) throw std::bad_alloc();
   return real == nullptr ? path : real.get();
+}
+
+std::string DirectoryOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 Status WriteAll(int fd, const std::string& path, std::span<const uint8_t> bytes) {
@@ -93,15 +104,33 @@ StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit) {
   return ReadWhole<std::string>(fd, path, limit);
 }
 
+Status CheckNotPlanted(const std::string& path) {
+  struct stat found, directory;
+  if (::lstat(path.c_str(), &found) != 0 || S_ISREG(found.st_mode) || S_ISDIR(found.st_mode) ||
+      found.st_uid == ::geteuid() || ::stat(DirectoryOf(path).c_str(), &directory) != 0 ||
+      found.st_uid == directory.st_uid || (directory.st_mode & S_ISVTX) == 0 ||
+      (directory.st_mode & S_IWOTH) == 0) {
+    return OkStatus();
+  }
+  return MakeStatus(
+      StatusCode::kPermission,
+      "%s: a link or a pipe of user %u in a directory that everybody may write to: not "
+      "written through; remove it, or name another file",
+      path.c_str(), found.st_uid);
+}
+
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {
-  struct stat old;
+  HBBP_RETURN_IF_ERROR(CheckNotPlanted(path));
+  struct stat link, old;
+  const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
   if (::stat(path.c_str(), &old) == 0 && !S_ISREG(old.st_mode) && !S_ISDIR(old.st_mode)) {
     UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!device.valid()) return ErrnoStatus(errno, path);
     return WriteAll(device.get(), path, bytes);
   }
   static std::atomic<unsigned> serial{0};
-  const std::string target = WithoutLinks(path);
+  // What becomes a link after it was looked at is replaced, and not followed.
+  const std::string target = is_link ? WithoutLinks(path) : path;
   const std::string temporary = target + "." + std::to_string(::getpid()) + "-" +
                                 std::to_string(serial.fetch_add(1)) + ".tmp";
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));

@@ -22,9 +22,14 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ul
 StatusOr<UniqueFd> OpenOwnFile(const std::string& path);
 StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
+// The rule of the kernel's fs.protected_symlinks and protected_fifos: kPermission if `path` is a
+// link or a pipe of another user in a directory like /tmp, where it may lead to files of this user.
+Status CheckNotPlanted(const std::string& path);
+
 // Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
 // content or the new one, never a part. No fsync: a power loss may lose both. What is no regular
-// file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed.
+// file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed, unless
+// CheckNotPlanted refuses it.
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
 
 // A file mapped read-only.

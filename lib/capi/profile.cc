@@ -43,6 +43,15 @@ static_assert(static_cast<int>(hbbp::Unit::kEvents) == HBBP_UNIT_EVENTS);
 
 namespace {
 
+// Where software branch tracing did not weigh bursts by their instructions, counts are up to a
+// factor.
+hbbp::Unit UnitOf(const hbbp::SourceRecord& source) {
+  const bool is_up_to_factor = source.kind == hbbp::SourceKind::kSwbt &&
+                               source.event == hbbp::EventKind::kInstructions &&
+                               source.burst_extent == hbbp::BurstExtent::kStreams;
+  return is_up_to_factor ? hbbp::Unit::kEvents : hbbp::UnitOf(source.event);
+}
+
 hbbp_block BlockOf(const BlockRecord& record) {
   HBBP_INIT(hbbp_block, block);
   block.module = record.module;
@@ -234,7 +243,7 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->source = static_cast<hbbp_source>(record.kind);
         full->event = static_cast<hbbp_event>(record.event);
         full->period_mode = static_cast<hbbp_period_mode>(record.period_mode);
-        full->unit = static_cast<hbbp_unit>(UnitOf(record.event));
+        full->unit = static_cast<hbbp_unit>(UnitOf(record));
         full->include_kernel = record.include_kernel ? 1 : 0;
         full->period = record.period;
         full->frequency_hz = record.frequency_hz;

@@ -24,7 +24,7 @@ EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
   if (!streams.is_observed && ebs.is_observed) return EstimatorKind::kEbs;
   const bool are_alike =
       ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;
-  return are_alike ? EstimatorKind::kFlow : EstimatorKind::kStreams;
+  return are_alike && streams.suits_flow ? EstimatorKind::kFlow : EstimatorKind::kStreams;
 }
 
 }  // namespace hbbp

@@ -15,7 +15,8 @@ namespace hbbp {
 
 // The values are those of hbbp_estimator; capi/ asserts it.
 enum class EstimatorKind : int32_t {
-  kAuto = 0,     // kFlow if both families count executions, else kStreams, or kEbs without any
+  kAuto =
+      0,  // kFlow if both families count executions and suit it, else kStreams, or kEbs without any
   kEbs = 1,      // IP samples
   kStreams = 2,  // taken branches
   kTree = 3,     // block by block
@@ -33,8 +34,11 @@ constexpr SourceFamily FamilyOf(SourceKind source) {
 
 // Does a period stand for executions as it is? (Of a clock it does not, nor do instructions between
 // branch stacks, of which each stream would need its share. Counts are then right up to a factor.)
-constexpr bool CountsExecutions(SourceFamily family, EventKind event) {
-  if (family == SourceFamily::kStreams) return event == EventKind::kTakenBranches;
+constexpr bool CountsExecutions(SourceFamily family, EventKind event,
+                                BurstExtent extent = BurstExtent::kStreams) {
+  if (family == SourceFamily::kStreams) {
+    return event == EventKind::kTakenBranches || extent == BurstExtent::kEvents;
+  }
   return event == EventKind::kInstructions || event == EventKind::kUops;
 }
 
@@ -44,6 +48,7 @@ struct FamilyEvidence {
   bool counts_executions = true;  // all its sources do
   // By it, in the modules that both observed.
   double instructions = 0;
+  bool suits_flow = true;  // all its sources are of those that flow inference was measured with
 };
 
 struct FamilyScales {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/byte_cursor.h"
 #include "image/process_memory.h"
@@ -15,8 +16,13 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kPageSize = 4096;
+constexpr size_t kSha1Bytes = 20;
 // A real PT_NOTE has some hundred bytes; a larger one is cut.
 constexpr uint64_t kMaxNoteBytes = 64 * 1024;
+
+bool IsZero(std::span<const uint8_t> bytes) {
+  return std::ranges::all_of(bytes, [](uint8_t byte) { return byte == 0; });
+}
 
 bool IsX8664Image(const Elf64_Ehdr& header) {
   return std::memcmp(header.e_ident, ELFMAG, SELFMAG) == 0 &&
@@ -94,6 +100,22 @@ std::vector<uint8_t> ReadBuildId(const ImageReader& reader, ImageLayout layout) 
 std::vector<uint8_t> ReadBuildIdInNotes(std::span<const uint8_t> notes) {
   const std::span<const uint8_t> build_id = FindInNotes(notes, 4);
   return {build_id.begin(), build_id.end()};
+}
+
+bool SameBuildId(std::span<const uint8_t> a, std::span<const uint8_t> b) {
+  if (a.size() > b.size()) std::swap(a, b);
+  if (a.empty()) return b.empty();
+  return std::ranges::equal(a, b.first(a.size())) && IsZero(b.subspan(a.size()));
+}
+
+std::span<const uint8_t> WithoutPadding(std::span<const uint8_t> build_id) {
+  if (build_id.size() != kSha1Bytes) return build_id;
+  for (const size_t size : {size_t{8}, size_t{16}}) {
+    if (IsZero(build_id.subspan(size)) && !IsZero(build_id.first(size))) {
+      return build_id.first(size);
+    }
+  }
+  return build_id;
 }
 
 std::string BuildIdText(std::span<const uint8_t> build_id) {

@@ -33,6 +33,13 @@ std::vector<uint8_t> ReadBuildIdOfFd(int fd);
 // Of notes as an ELF file or /sys/kernel/notes has them.
 std::vector<uint8_t> ReadBuildIdInNotes(std::span<const uint8_t> notes);
 
+// Equal, or one is the other with zeros behind it: perf before Linux 5.11 pads build IDs of 8 and
+// 16 bytes (lld --build-id=fast, md5 and uuid) to the 20 of a SHA-1.
+bool SameBuildId(std::span<const uint8_t> a, std::span<const uint8_t> b);
+
+// A build ID of 20 bytes that a linker makes of 8 or 16 bytes, as far as its zeros show.
+std::span<const uint8_t> WithoutPadding(std::span<const uint8_t> build_id);
+
 // In hexadecimal, as readelf prints it; "none" if there is none.
 std::string BuildIdText(std::span<const uint8_t> build_id);
 

@@ -19,7 +19,7 @@ namespace {
 std::unique_ptr<ElfFile> OpenIfSame(const std::string& path, std::span<const uint8_t> build_id) {
   // O_NONBLOCK: a FIFO of that name must not block.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid() || !std::ranges::equal(ReadBuildIdOfFd(fd.get()), build_id)) return nullptr;
+  if (!fd.valid() || !SameBuildId(ReadBuildIdOfFd(fd.get()), build_id)) return nullptr;
   StatusOr<std::unique_ptr<FileBytes>> bytes = FileBytes::FromFdToKeep(std::move(fd), path);
   if (!bytes.ok()) return nullptr;
   StatusOr<std::unique_ptr<ElfFile>> file = ElfFile::Create(*std::move(bytes), path);

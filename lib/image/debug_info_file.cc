@@ -144,7 +144,7 @@ class Search {
   bool IsOfModule(int fd, const ElfFile& file, const std::string& path, const ElfFile* module) {
     const std::vector<uint8_t> build_id = ReadBuildIdOfFd(fd);
     if (!target_.build_id.empty() || !build_id.empty()) {
-      if (std::ranges::equal(build_id, target_.build_id)) return true;
+      if (SameBuildId(build_id, target_.build_id)) return true;
       refusals_.push_back(absl::StrCat(path, ": of build ID ", BuildIdText(build_id), ", not ",
                                        BuildIdText(target_.build_id)));
     } else {

@@ -3,7 +3,9 @@
 #include <libelf.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace hbbp {
@@ -30,6 +32,12 @@ Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name, ElfK
   return OkStatus();
 }
 
+// What libelf returns for content that it does not like, it returns for want of memory, too. That
+// shows in errno, which its allocations set.
+void ThrowIfNoMemory() {
+  if (errno == ENOMEM) throw std::bad_alloc();
+}
+
 Elf* OpenElf(const FileBytes& bytes) {
   static const bool version_agreed = elf_version(EV_CURRENT) != EV_NONE;
   if (!version_agreed) return nullptr;
@@ -44,8 +52,10 @@ Elf* OpenElf(const FileBytes& bytes) {
 StatusOr<std::unique_ptr<ElfFile>> ElfFile::Create(std::unique_ptr<FileBytes> bytes,
                                                    const std::string& name, ElfKind kind) {
   HBBP_RETURN_IF_ERROR(CheckHeader(bytes->Span({0}, sizeof(Elf64_Ehdr)), name, kind));
+  errno = 0;
   Elf* elf = OpenElf(*bytes);
   if (elf == nullptr) {
+    ThrowIfNoMemory();
     return MakeStatus(StatusCode::kBadFormat, "%s: %s", name.c_str(), elf_errmsg(-1));
   }
   std::unique_ptr<ElfFile> file(new ElfFile(std::move(bytes), elf));
@@ -61,8 +71,10 @@ ElfFile::~ElfFile() { elf_end(elf_); }
 
 void ElfFile::LoadSegmentHeaders() {
   size_t count = 0;
-  if (elf_getphdrnum(elf_, &count) != 0) return;
-  const void* headers = elf64_getphdr(elf_);
+  errno = 0;
+  const bool has_count = elf_getphdrnum(elf_, &count) == 0;
+  const void* headers = has_count ? elf64_getphdr(elf_) : nullptr;
+  if (headers == nullptr) ThrowIfNoMemory();
   if (headers == nullptr || count == 0) return;
   // In an image in memory, libelf returns pointers into it, however they are aligned.
   segment_headers_.resize(count);
@@ -72,11 +84,18 @@ void ElfFile::LoadSegmentHeaders() {
 void ElfFile::LoadSections() {
   size_t count = 0;
   size_t names_index = 0;
-  if (elf_getshdrnum(elf_, &count) != 0 || elf_getshdrstrndx(elf_, &names_index) != 0) return;
+  errno = 0;
+  if (elf_getshdrnum(elf_, &count) != 0 || elf_getshdrstrndx(elf_, &names_index) != 0) {
+    ThrowIfNoMemory();
+    return;
+  }
   for (size_t i = 0; i < count; ++i) {
     Elf_Scn* section = elf_getscn(elf_, i);
     const void* header = section == nullptr ? nullptr : elf64_getshdr(section);
-    if (header == nullptr) break;
+    if (header == nullptr) {
+      ThrowIfNoMemory();
+      break;
+    }
     std::memcpy(&sections_.emplace_back().header, header, sizeof(Elf64_Shdr));
   }
   if (names_index >= sections_.size()) return;
@@ -97,8 +116,10 @@ const ElfSection* ElfFile::FindSectionOfType(uint32_t type) const {
 
 std::span<const uint8_t> ElfFile::SectionBytes(const ElfSection& section) const {
   if (section.header.sh_type == SHT_NOBITS || section.header.sh_size > kMaxSectionBytes) return {};
+  errno = 0;
   Elf_Scn* handle = elf_getscn(elf_, static_cast<size_t>(&section - sections_.data()));
   const Elf_Data* data = handle == nullptr ? nullptr : elf_rawdata(handle, nullptr);
+  if (data == nullptr) ThrowIfNoMemory();
   if (data == nullptr || data->d_buf == nullptr) return {};
   return {static_cast<const uint8_t*>(data->d_buf), data->d_size};
 }

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "perf/perf_event.h"
+#include "perf/switch_cost.h"
 
 namespace hbbp {
 namespace {
@@ -85,6 +86,18 @@ Capability ProbePerfEventOpen() {
                      "Linux " + release + ", kernel.perf_event_paranoid " +
                          (paranoid ? std::to_string(*paranoid) : "unknown"),
                      "use a kernel with CONFIG_PERF_EVENTS");
+}
+
+Capability ProbeInstructions(std::string advice) {
+  const int error_number = Try(Sampled(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 10'000'000));
+  std::string found = "instructions retired can be sampled";
+  if (error_number == 0) {
+    if (const std::optional<uint64_t> switch_ns = CounterSwitchNs()) {
+      found += "; " + SwitchCostText(*switch_ns);
+      if (*switch_ns > kMaxCheapSwitchNs) found += ", so the default is task-clock";
+    }
+  }
+  return FromAttempt("hardware_instructions", error_number, std::move(found), std::move(advice));
 }
 
 Capability ProbePreciseInstructions() {
@@ -202,10 +215,7 @@ std::vector<Capability> ProbeCapabilities() {
   capabilities.push_back(FromAttempt(
       "cpu_clock", Try(Sampled(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, 1'000'000'000)),
       "time-based sampling by the CPU's clock", ""));
-  capabilities.push_back(
-      FromAttempt("hardware_instructions",
-                  Try(Sampled(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 10'000'000)),
-                  "instructions retired can be sampled", pmu_advice));
+  capabilities.push_back(ProbeInstructions(pmu_advice));
   capabilities.push_back(ProbePreciseInstructions());
   capabilities.push_back(ProbeBranchStack());
   capabilities.push_back(ProbeIbs("ibs_op"));

@@ -45,6 +45,7 @@ class BurstQueue {
     size_t first;  // of its branches
     size_t count;
     StackPart stack;
+    uint64_t extent;
   };
 
   BurstSample BurstAt(size_t index) const;

@@ -1,10 +1,12 @@
 #include "profile/importer.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <span>
 
+#include "image/build_id.h"
 #include "profile/branch_count_of.h"
 
 namespace hbbp {
@@ -289,6 +291,7 @@ void Importer::SetKernelRelease(const std::string& release) {
 void Importer::SetBuildId(const std::string& path, std::vector<uint8_t> build_id) {
   MapOrDrop([&] {
     if (!build_ids_.contains(path)) charge_.Add(kModuleBytes + path.size());
+    build_id.resize(WithoutPadding(build_id).size());
     build_ids_[path] = std::move(build_id);
   });
 }
@@ -322,7 +325,9 @@ std::string Importer::LocalPath(const std::string& path) const {
     const auto file = options_.files.find(name);
     if (file != options_.files.end()) return file->second;
   }
-  return options_.root + path;
+  if (options_.root.empty()) return path;
+  // A recording may come from anywhere: its "/../" does not lead out of the directory.
+  return options_.root + std::filesystem::path("/" + path).lexically_normal().string();
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> Importer::memory_modules() const {

@@ -72,7 +72,7 @@ class Importer {
   // Generated code of the kernel (BPF), which kallsyms and core files of later do not have.
   void AddKernelFunction(NamedRange function);
   void SetKernelRelease(const std::string& release);
-  // For mappings of that path that have none.
+  // For mappings of that path that have none. Padding of older headers is removed.
   void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
 
   // Where a file of the recorded machine is here.

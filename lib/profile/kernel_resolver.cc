@@ -51,7 +51,7 @@ StatusOr<std::shared_ptr<const KernelSymbols>> RunningSymbols() {
 bool IsRunningKernel(const ModuleRecord& record) {
   if (!record.kernel.boot_id.empty()) return record.kernel.boot_id == RunningBootId();
   if (record.build_id.empty() || record.kernel.reference_address == 0 ||
-      record.build_id != RunningKernelBuildId()) {
+      !SameBuildId(record.build_id, RunningKernelBuildId())) {
     return false;
   }
   const auto symbols = RunningSymbols();
@@ -61,11 +61,11 @@ bool IsRunningKernel(const ModuleRecord& record) {
 }
 
 bool IsOtherId(std::span<const uint8_t> id, const ModuleRecord& record) {
-  return !id.empty() && !record.build_id.empty() && !std::ranges::equal(id, record.build_id);
+  return !id.empty() && !record.build_id.empty() && !SameBuildId(id, record.build_id);
 }
 
 Status CheckVmlinux(const ElfImage& vmlinux, const std::string& path, const ModuleRecord& record) {
-  if (record.build_id.empty() || std::ranges::equal(vmlinux.build_id(), record.build_id)) {
+  if (record.build_id.empty() || SameBuildId(vmlinux.build_id(), record.build_id)) {
     return OkStatus();
   }
   return MakeStatus(StatusCode::kMismatch,
@@ -136,8 +136,7 @@ std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const st
   }
   for (const std::string& candidate : paths) {
     StatusOr<std::unique_ptr<ElfImage>> image = ElfImage::Open(root + candidate);
-    if (image.ok() && (*image)->HasCode() &&
-        std::ranges::equal((*image)->build_id(), record.build_id)) {
+    if (image.ok() && (*image)->HasCode() && SameBuildId((*image)->build_id(), record.build_id)) {
       *path = root + candidate;
       return *std::move(image);
     }

@@ -30,7 +30,7 @@ ResolvedModule Missing(CodeState state, std::string problem) {
 }
 
 bool MayBeModule(const ElfImage& image, const ModuleRecord& record) {
-  return record.build_id.empty() || std::ranges::equal(image.build_id(), record.build_id);
+  return record.build_id.empty() || SameBuildId(image.build_id(), record.build_id);
 }
 
 // The chunks as the file that they were copied from, with zeros in between.

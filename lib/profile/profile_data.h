@@ -80,6 +80,7 @@ struct SourceRecord {
   // Of the samples of an imported source; 0 without any.
   uint64_t smallest_period = 0;
   uint64_t largest_period = 0;
+  BurstExtent burst_extent = BurstExtent::kStreams;
 };
 
 // Samples at one address, of one thread, from one source, in one slice of time.

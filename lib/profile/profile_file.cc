@@ -113,6 +113,7 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
     writer.Put(static_cast<int32_t>(source.ebs_method));
     writer.Put(source.smallest_period);
     writer.Put(source.largest_period);
+    writer.Put(static_cast<int32_t>(source.burst_extent));
   }
   return writer.Take();
 }
@@ -156,6 +157,7 @@ Status ReadSources(std::span<const uint8_t> bytes, uint32_t version, ProfileData
     source.ebs_method = static_cast<EbsMethod>(reader.Get<int32_t>());
     source.smallest_period = reader.Get<uint64_t>();
     source.largest_period = reader.Get<uint64_t>();
+    if (version >= 5) source.burst_extent = static_cast<BurstExtent>(reader.Get<int32_t>());
   }
   return reader.status();
 }
@@ -470,7 +472,7 @@ struct SectionFormat {
 // Read in this order, wherever they are in the file: slices are those of counts and branches.
 constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
-    {SectionType::kSources, 4, "sources", WriteSources, ReadSources},
+    {SectionType::kSources, 5, "sources", WriteSources, ReadSources},
     {SectionType::kThreads, 1, "threads", WriteThreads, ReadThreads},
     {SectionType::kModules, 3, "modules", WriteModules, ReadModules},
     {SectionType::kCounts, 2, "counts", WriteCounts, ReadCounts},

@@ -30,8 +30,14 @@ class Index {
 
 using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
 using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, uint64_t,
-                             std::string, uint32_t, EbsMethod>;
+                             std::string, uint32_t, EbsMethod, BurstExtent>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;
+
+// The same of two build IDs that SameBuildId finds equal.
+std::vector<uint8_t> WithoutZerosAtEnd(std::vector<uint8_t> build_id) {
+  while (!build_id.empty() && build_id.back() == 0) build_id.pop_back();
+  return build_id;
+}
 
 ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
   switch (module.kind) {
@@ -46,14 +52,15 @@ ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
     case ModuleKind::kFile:
       break;
   }
-  if (!module.build_id.empty()) return {module.kind, module.build_id, {}, 0, 0};
+  const std::vector<uint8_t> build_id = WithoutZerosAtEnd(module.build_id);
+  if (!build_id.empty()) return {module.kind, build_id, {}, 0, 0};
   return {module.kind, {}, module.path, module.device, module.inode};
 }
 
 SourceKey KeyOf(const SourceRecord& source) {
-  return {source.kind,           source.event,      source.period_mode,
-          source.include_kernel, source.period,     source.frequency_hz,
-          source.event_name,     source.precise_ip, source.ebs_method};
+  return {source.kind,       source.event,        source.period_mode, source.include_kernel,
+          source.period,     source.frequency_hz, source.event_name,  source.precise_ip,
+          source.ebs_method, source.burst_extent};
 }
 
 void AddPeriods(const SourceRecord& from, SourceRecord* to) {
@@ -117,8 +124,10 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       auto [index, added] = modules.Add(KeyOf(module, profile->pid), module);
       module_of.push_back(index);
       if (added) continue;
-      AddChunks(module, &merged.modules[index]);
-      MergeKernel(module.kernel, &merged.modules[index].kernel);
+      ModuleRecord& known = merged.modules[index];
+      if (module.build_id.size() < known.build_id.size()) known.build_id = module.build_id;
+      AddChunks(module, &known);
+      MergeKernel(module.kernel, &known.kernel);
     }
     for (IpCount count : profile->counts) {
       count.source = source_of[count.source];

@@ -20,6 +20,8 @@ namespace {
 
 // That a look at copied pages may add.
 constexpr uint64_t kPagesAhead = 3;
+constexpr size_t kMaxNamesAhead = 1024;
+constexpr size_t kMaxIgnoredThreads = 64;
 constexpr std::string_view kDeleted = " (deleted)";
 
 bool IsFilePath(const std::string& path) {
@@ -57,6 +59,7 @@ Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
       charge_(memory_),
       page_charge_(memory_),
       slice_clock_(slice_ns),
+      names_ahead_(memory_),
       copied_pages_(pid),
       ip_table_(memory_),
       waiting_(memory_),
@@ -112,21 +115,22 @@ uint32_t Recorder::IndexOf(SourceRecord source) {
     if (known.kind == source.kind && known.event == source.event &&
         known.event_name == source.event_name && known.period == source.period &&
         known.frequency_hz == source.frequency_hz && known.period_mode == source.period_mode &&
-        known.include_kernel == source.include_kernel) {
+        known.include_kernel == source.include_kernel &&
+        known.burst_extent == source.burst_extent) {
       source_states_[i].finished_runs = known.trace;
       return i;
     }
   }
+  source_states_.reserve(data_.sources.size() + 1);  // both lists or none
   data_.sources.push_back(std::move(source));
   source_states_.emplace_back();
   return static_cast<uint32_t>(data_.sources.size() - 1);
 }
 
-void Recorder::AddCurrentMappings(uint64_t time_ns) {
-  StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid_);
-  if (!mappings.ok()) return;
+Status Recorder::AddCurrentMappings(uint64_t time_ns) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(pid_));
   const Mapping* header = nullptr;
-  for (const Mapping& mapping : *mappings) {
+  for (const Mapping& mapping : mappings) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
     MappingEvent event;
@@ -144,6 +148,7 @@ void Recorder::AddCurrentMappings(uint64_t time_ns) {
                             header->inode == mapping.inode && header->path == mapping.path;
     if (is_unusual) module_states_[ModuleFor(event)].header = header->start;
   }
+  return OkStatus();
 }
 
 void Recorder::OnMapping(MappingEvent mapping) {
@@ -225,14 +230,43 @@ bool Recorder::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
 }
 
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
-  thread_names_[tid] = name;
-  auto known = threads_.find({pid, tid});
-  if (known != threads_.end()) data_.threads[known->second].name = name;
+  const auto known = threads_.find({pid, tid});
+  if (known != threads_.end()) {
+    data_.threads[known->second].name = name;
+  } else {
+    SetNameAhead(tid, name);
+  }
 }
 
 void Recorder::NoteThread(uint32_t tid) {
-  if (thread_names_.contains(tid)) return;
-  thread_names_.emplace(tid, ThreadNameNow(pid_, tid));
+  const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
+  if (names_ahead_.contains(tid) || threads_.contains({pid, tid}) || IsIgnored(tid)) return;
+  SetNameAhead(tid, ThreadNameNow(pid_, tid));
+}
+
+// Low numbers are of old threads. One without a name here has the name that it has at its first
+// sample, if it still runs then.
+void Recorder::SetNameAhead(uint32_t tid, const std::string& name) {
+  HasMemoryFor([&] {
+    const auto known = names_ahead_.find(tid);
+    if (known == names_ahead_.end() && names_ahead_.size() == kMaxNamesAhead) {
+      names_ahead_.erase(names_ahead_.begin());
+    }
+    names_ahead_[tid] = name;
+  });
+}
+
+void Recorder::IgnoreThread(uint32_t tid) {
+  if (IsIgnored(tid)) return;
+  if (ignored_threads_.size() == kMaxIgnoredThreads) {
+    ignored_threads_.erase(ignored_threads_.begin());
+  }
+  ignored_threads_.push_back(tid);
+  names_ahead_.erase(tid);
+}
+
+bool Recorder::IsIgnored(uint32_t tid) const {
+  return std::find(ignored_threads_.begin(), ignored_threads_.end(), tid) != ignored_threads_.end();
 }
 
 uint32_t Recorder::AddModule(ModuleRecord record) {
@@ -280,10 +314,12 @@ uint32_t Recorder::ThreadFor(uint32_t pid, uint32_t tid) {
   if (known != threads_.end()) return known->second;
   charge_.Add(kThreadBytes);
   const auto index = static_cast<uint32_t>(data_.threads.size());
-  const auto name = thread_names_.find(tid);
+  const auto name = names_ahead_.find(tid);
+  const bool has_name = name != names_ahead_.end();
   data_.threads.push_back(
-      {pid, tid, name != thread_names_.end() ? name->second : ThreadNameNow(pid_, tid)});
+      {pid, tid, has_name ? std::string(name->second) : ThreadNameNow(pid_, tid)});
   threads_.emplace(std::pair(pid, tid), index);
+  if (has_name) names_ahead_.erase(name);
   return index;
 }
 
@@ -294,7 +330,7 @@ void Recorder::Settle(uint64_t complete_ns) {
   for (const IpSample& sample : waiting_) {
     if (sample.time_ns > complete_ns) {
       waiting_[kept++] = sample;
-    } else if (!ignored_threads_.contains(sample.tid)) {
+    } else if (!IsIgnored(sample.tid)) {
       CountOrDrop([&] { Count(sample); });
     }
   }

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <memory_resource>
-#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -51,8 +50,8 @@ class Recorder : public SampleSink {
   // The first slice begins, if this is the first call.
   void BeginSlices(uint64_t time_ns) { slice_clock_.Begin(time_ns); }
 
-  // Notes what is mapped now, as mapped at `time_ns`.
-  void AddCurrentMappings(uint64_t time_ns);
+  // Adds what is mapped now, as mapped at `time_ns`.
+  Status AddCurrentMappings(uint64_t time_ns);
 
   // Code that the process has generated, from this time on; `name` of a function, or empty. What
   // was there before keeps its samples. False if it is too much to keep: its samples are counted
@@ -64,12 +63,12 @@ class Recorder : public SampleSink {
   const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
 
   // A thread that may have ended when its first sample is looked at: its name is what it is now,
-  // until another one comes.
+  // until another one comes. Names of threads without samples are kept for a limited number.
   void NoteThread(uint32_t tid);
 
   // Samples and bursts of this thread are the library's own work and are dropped. Such bursts are
-  // counted ("worker-bursts"), since a tracer should not have made them.
-  void IgnoreThread(uint32_t tid) { ignored_threads_.insert(tid); }
+  // counted ("worker-bursts"), since a tracer should not have made them. The last 64 are known.
+  void IgnoreThread(uint32_t tid);
 
   // SampleSink. Samples wait until the drain is complete, since the mapping that they belong to
   // may still be in another CPU's buffer.
@@ -140,6 +139,8 @@ class Recorder : public SampleSink {
   uint32_t SpecialModule(ModuleKind kind, const std::string& path);
   uint32_t KernelModule() { return SpecialModule(ModuleKind::kKernel, kRunningKernel); }
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
+  void SetNameAhead(uint32_t tid, const std::string& name);
+  bool IsIgnored(uint32_t tid) const;
   void Count(const IpSample& sample);
   void CountBurst(const BurstSample& burst);
   void NoteBurst(uint32_t source, const BurstSample& burst);
@@ -180,8 +181,8 @@ class Recorder : public SampleSink {
   std::vector<ModuleState> module_states_;  // one for each module, or one more
   std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t> modules_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_;
-  std::map<uint32_t, std::string> thread_names_;
-  std::set<uint32_t> ignored_threads_;
+  std::pmr::map<uint32_t, std::pmr::string> names_ahead_;  // of threads without samples so far
+  std::vector<uint32_t> ignored_threads_;                  // oldest first
   CopiedPages copied_pages_;
   bool has_generated_code_ = false;
   IpTable ip_table_;

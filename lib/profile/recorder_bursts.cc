@@ -24,7 +24,7 @@ void Recorder::OnTraceStatistics(uint32_t source, const TraceStatistics& statist
 
 void Recorder::CountBurst(const BurstSample& burst) {
   const uint32_t source = current_sources_[burst.source];
-  if (ignored_threads_.contains(burst.tid)) {
+  if (IsIgnored(burst.tid)) {
     ++source_states_[source].worker_bursts;
     return;
   }
@@ -49,7 +49,7 @@ void Recorder::CountBurst(const BurstSample& burst) {
   table_last_ns_ = std::max(table_last_ns_, burst.time_ns);
   table_.CountBurst(
       ThreadFor(burst.pid, burst.tid), burst.branches,
-      StreamWeight(burst.period, burst.branches.size()), ReplicateOf(burst_number_),
+      StreamWeight(burst.period, burst.branches.size(), burst.extent), ReplicateOf(burst_number_),
       [&](const BranchTable::Entry& entry) {
         // It is counted by now, with or without its code.
         HasMemoryFor([&] {

@@ -105,7 +105,9 @@ void ResolvedProfile::FindScales(const std::vector<ObservedModule>& all) const {
     const SourceFamily family = FamilyOf(source.kind);
     FamilyEvidence& evidence = family == SourceFamily::kEbs ? ebs : streams;
     evidence.is_observed = true;
-    evidence.counts_executions &= CountsExecutions(family, source.event);
+    evidence.counts_executions &= CountsExecutions(family, source.event, source.burst_extent);
+    evidence.suits_flow &=
+        family == SourceFamily::kEbs || source.event == EventKind::kTakenBranches;
   }
   const auto add = [&](const ObservedModule& module) {
     for (const auto& [start, block] : module.observations.blocks) {

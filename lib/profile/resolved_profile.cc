@@ -253,15 +253,16 @@ Status ResolvedProfile::ResolveAll(const Work& work) const {
 }
 
 ResolvedProfile::ModuleState* ResolvedProfile::OpenModule(uint32_t module) const {
-  std::unique_ptr<ModuleState>& state = modules_[module];
-  if (state == nullptr) {
-    state = std::make_unique<ModuleState>();
+  // Where memory is short on the way, it is sought again the next time.
+  if (modules_[module] == nullptr) {
+    auto state = std::make_unique<ModuleState>();
     state->resolved = ResolveModule(data_.modules[module], kernel_files_);
     if (state->resolved.code != nullptr) {
       state->blocks = std::make_unique<BlockMap>(state->resolved.code.get());
     }
+    modules_[module] = std::move(state);
   }
-  return state.get();
+  return modules_[module].get();
 }
 
 // Where code cannot be read there are no blocks, but samples still name functions.

@@ -67,6 +67,13 @@ enum class IpPosition : uint32_t {
 // How instruction pointers of IP samples were taken; see perf/ip_correction.h.
 enum class EbsMethod : int32_t { kAuto = 0, kPlain = 1, kIpPlusOne = 2 };
 
+// By what the period of a burst is divided to weigh each of its streams
+// (estimate/stream_estimator.h). The values are those of profile files.
+enum class BurstExtent : int32_t {
+  kStreams = 0,  // their number
+  kEvents = 1    // the occurrences of the sampled event that are in them
+};
+
 struct IpSample {
   RuntimeAddress ip;
   uint32_t pid = 0;
@@ -101,6 +108,7 @@ struct BurstSample {
   std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
   uint32_t source = 0;                          // which of its backend's
   StackPart stack;
+  uint64_t extent = 0;  // occurrences of the event in its streams; 0: by BurstExtent::kStreams
 };
 
 // "a; b"

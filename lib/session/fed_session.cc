@@ -49,6 +49,7 @@ FedSession::FedSession(const FeedOptions& options)
       memory_(options.allocator, options.max_memory),
       events_(ByteOrder::kNative),
       importer_(FilesOf(options), &memory_),
+      files_(FilesOf(options)),
       import_(PerfRecordImport::Create(&events_, &header_, &importer_, EbsMethod::kAuto)),
       delivery_(&events_, import_.get(), &summary_, DeliveryOf(options, &memory_)) {
   header_.cpu_id = is_this_machine() ? IdOfThisCpu() : options.cpu_id;
@@ -281,6 +282,7 @@ ProfileData FedSession::Snapshot(const Work& work) {
   ProfileData data = importer_.Snapshot(asked);
   TellOrThrow(work, kCounted, kAll);
   import_->Complete(summary_, &data, asked);
+  files_.Find(&data, nullptr, asked);
   if (delivery_.waiting() != 0 && !data.sources.empty()) {
     AppendNote(std::to_string(delivery_.waiting()) +
                    " records were fed that wait for the end of a round and are not counted yet",

@@ -24,6 +24,7 @@
 #include "session/fed_item.h"
 #include "session/import_messages.h"
 #include "session/perf_record_import.h"
+#include "session/recorded_files.h"
 #include "session/session.h"
 #include "session/session_registry.h"
 
@@ -132,6 +133,7 @@ class FedSession : private ForkParticipant {
   std::deque<PerfEvent> sample_events_;  // of decoded samples
   std::vector<Source> sources_;
   Importer importer_;
+  RecordedFiles files_;
   std::unique_ptr<PerfRecordImport> import_;
   PerfDataSummary summary_;
   RecordDelivery delivery_;

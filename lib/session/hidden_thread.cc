@@ -47,8 +47,10 @@ StatusOr<pthread_t> StartHiddenThread(void* (*run)(void*), void* argument) {
   ::pthread_attr_destroy(&attributes);
   ::pthread_sigmask(SIG_SETMASK, &previous, nullptr);
   if (error_number == EAGAIN) {
-    return MakeStatus(StatusCode::kBusy,
-                      "no thread can be started: raise ulimit -u, or pids.max of the container");
+    return MakeStatus(
+        StatusCode::kBusy,
+        "pthread_create: EAGAIN; no thread can be started: raise ulimit -u or pids.max "
+        "of the container, or there is no memory for its stack: raise ulimit -v");
   }
   if (error_number != 0) return ErrnoStatus(error_number, "pthread_create for the worker");
   return thread;

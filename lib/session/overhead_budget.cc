@@ -21,6 +21,16 @@ double ShareOf(const OverheadBudget::Usage& from, const OverheadBudget::Usage& t
 
 }  // namespace
 
+// Of what longer periods do not save, no more than leaves half of the budget to samples: else
+// there would soon be none, and the cost would be the same.
+double OverheadBudget::ChargedShare(const Usage& from, const Usage& to) const {
+  constexpr double kMaxFixed = 0.5;
+  if (to.cpu_ns <= from.cpu_ns) return 0;
+  const double fixed = static_cast<double>(to.fixed_ns - from.fixed_ns) /
+                       static_cast<double>(to.cpu_ns - from.cpu_ns);
+  return ShareOf(from, to) - std::max(0.0, fixed - kMaxFixed * share_);
+}
+
 void OverheadBudget::Restart() {
   last_ = {};
   factor_ = 1;
@@ -32,15 +42,16 @@ void OverheadBudget::Restart() {
 bool OverheadBudget::Judge(const Usage& usage) {
   if (usage.cpu_ns < last_.cpu_ns + kLeastSpanNs) return false;
   recent_ = ShareOf(last_, usage);
+  const double charged = ChargedShare(last_, usage);
   last_ = usage;
   if (share_ == 0) return false;
   const double old = factor_;
-  const bool is_in_debt = ShareOf({}, usage) > share_;
-  if (recent_ > share_ || (is_in_debt && recent_ > kInDebt * share_)) {
-    const double step = std::clamp(kMargin * recent_ / share_, kMargin, kLargestStep);
+  const bool is_in_debt = ChargedShare({}, usage) > share_;
+  if (charged > share_ || (is_in_debt && charged > kInDebt * share_)) {
+    const double step = std::clamp(kMargin * charged / share_, kMargin, kLargestStep);
     factor_ = std::min(factor_ * step, kLongest);
   }
-  const bool is_quiet = recent_ < kQuiet * share_ && !is_in_debt;
+  const bool is_quiet = charged < kQuiet * share_ && !is_in_debt;
   quiet_spans_ = is_quiet ? quiet_spans_ + 1 : 0;
   if (quiet_spans_ >= quiet_spans_needed_ && factor_ > 1) {
     quiet_spans_ = 0;

@@ -13,6 +13,7 @@ class OverheadBudget {
   struct Usage {
     uint64_t cpu_ns = 0;
     uint64_t cost_ns = 0;
+    uint64_t fixed_ns = 0;  // of that, what longer periods do not save
   };
 
   static constexpr double kLongest = 4096;
@@ -40,6 +41,8 @@ class OverheadBudget {
   double recent() const { return recent_; }
 
  private:
+  double ChargedShare(const Usage& from, const Usage& to) const;
+
   const double share_;
   Usage last_;
   double factor_ = 1;

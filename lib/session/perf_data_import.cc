@@ -16,6 +16,7 @@
 #include "session/import_messages.h"
 #include "session/perf_import.h"
 #include "session/perf_record_import.h"
+#include "session/recorded_files.h"
 
 namespace hbbp {
 namespace {
@@ -110,6 +111,7 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
     std::string& note = data.sources.front().note;
     note += (note.empty() ? "" : "; ") + problems;
   }
+  RecordedFiles(options.files).Find(&data, &log, &check);
   for (const SourceRecord& source : data.sources) messages.TellSource(source);
   messages.Tell(summary, *import, importer);
   log.Flush();

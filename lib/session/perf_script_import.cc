@@ -22,6 +22,7 @@
 #include "session/import_messages.h"
 #include "session/memory_note.h"
 #include "session/perf_import.h"
+#include "session/recorded_files.h"
 
 namespace hbbp {
 namespace {
@@ -33,6 +34,8 @@ class PerfScriptImport {
   explicit PerfScriptImport(const PerfImportOptions& options)
       : memory_(options.allocator, options.max_memory),
         importer_(options.files, &memory_),
+        files_(options.files),
+        check_(options.work.cancel),
         binary_(options.binary),
         log_(options.log) {
     SourceRecord source;
@@ -75,8 +78,9 @@ class PerfScriptImport {
     messages.TellSource(source);
     log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
     messages.TellMemory(importer_);
-    log_.Flush();
     ProfileData data = importer_.Finish();
+    files_.Find(&data, &log_, &check_);
+    log_.Flush();
     HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
     return data;
   }
@@ -138,6 +142,8 @@ class PerfScriptImport {
 
   CountedMemory memory_;
   Importer importer_;
+  RecordedFiles files_;
+  CancelCheck check_;
   const std::string binary_;
   SessionLog log_;
   Status status_;

@@ -29,15 +29,10 @@ constexpr uint64_t kCheckpointIntervalNs = 1'000'000'000;
 constexpr uint64_t kCheckpointCostDivisor = 1000;
 
 timespec DeadlineIn(int milliseconds) {
-  timespec deadline;
-  ::clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_sec += milliseconds / 1000;
-  deadline.tv_nsec += static_cast<long>(milliseconds % 1000) * 1'000'000;
-  if (deadline.tv_nsec >= 1'000'000'000) {
-    ++deadline.tv_sec;
-    deadline.tv_nsec -= 1'000'000'000;
-  }
-  return deadline;
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(milliseconds) * 1'000'000;
+  return {static_cast<time_t>(deadline_ns / kSecondNs), static_cast<long>(deadline_ns % kSecondNs)};
 }
 
 // Until the word is no longer `expected`, or for so long; may end early.
@@ -317,6 +312,7 @@ Status Session::StartWorker() {
     attach_status_ = OkStatus();
   }
   worker_is_alive_ = true;
+  worker_state_ = kWorking;
   const StatusOr<pthread_t> worker = StartHiddenThread(&WorkerMain, this);
   if (!worker.ok()) {
     worker_is_alive_ = false;
@@ -342,6 +338,24 @@ bool Session::CheckpointNow(int timeout_ms) {
   }
 }
 
+bool Session::EndForGood(const char* note, int timeout_ms) {
+  {
+    std::unique_lock control(control_);
+    WaitUntilStopped(&control);
+    if (!has_worker_) return false;
+    is_stopping_ = true;
+    end_note_ = note;
+  }
+  ::sem_post(&wake_);
+  const timespec deadline = DeadlineIn(timeout_ms);
+  const bool has_ended = ::pthread_clockjoin_np(worker_, nullptr, CLOCK_MONOTONIC, &deadline) == 0;
+  if (!has_ended) ::pthread_detach(worker_);
+  std::lock_guard control(control_);
+  has_worker_ = is_stopping_ = false;
+  stopped_.notify_all();
+  return has_ended;
+}
+
 void* Session::WorkerMain(void* session) {
   static_cast<Session*>(session)->RunWorker();
   return nullptr;
@@ -357,6 +371,7 @@ void Session::RunWorker() {
     std::lock_guard data(data_);
     attach_status_ = status = AttachOrSayWhy();
   }
+  if (status.ok() && settings_.has_checkpoint_at_start) TakeCheckpoint(CheckpointKind::kPeriodic);
   log_.Flush();  // before Start() returns
   {
     std::lock_guard data(data_);
@@ -365,6 +380,16 @@ void Session::RunWorker() {
   }
   if (status.ok()) DrainUntilEnd();
   worker_is_alive_ = false;
+  if (!worker_should_end_) SessionRegistry::Get().EndWorkerOfEndedProgram();
+}
+
+void Session::TakeCheckpoint(CheckpointKind kind) {
+  if (settings_.observer == nullptr) return;
+  try {
+    settings_.observer->OnCheckpoint(Snapshot(), kind);
+  } catch (const std::bad_alloc&) {
+    log_.Say(LogLevel::kError, "no memory for a checkpoint");
+  }
 }
 
 void Session::DrainUntilEnd() {
@@ -373,6 +398,14 @@ void Session::DrainUntilEnd() {
   const uint64_t worker_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   while (!worker_should_end_) {
     SleepUntilWoken(DrainIntervalMs());
+    if (end_note_ != nullptr) {
+      {
+        std::lock_guard data(data_);
+        if (running_) EndRunLocked();
+      }
+      TakeCheckpoint(CheckpointKind::kLast);
+      break;
+    }
     const uint32_t asked = checkpoints_asked_;
     const bool is_requested = asked != checkpoints_done_;
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
@@ -380,11 +413,8 @@ void Session::DrainUntilEnd() {
     const bool is_due = is_requested || program_has_ended || begin_ns >= checkpoint_due_ns;
     if (settings_.observer != nullptr && is_due) {
       const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
-      try {
-        settings_.observer->OnCheckpoint(Snapshot());
-      } catch (const std::bad_alloc&) {
-        log_.Say(LogLevel::kError, "no memory for a checkpoint");
-      }
+      TakeCheckpoint(is_requested || program_has_ended ? CheckpointKind::kLast
+                                                       : CheckpointKind::kPeriodic);
       const uint64_t cost_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
       checkpoint_interval_ns = std::min(2 * checkpoint_interval_ns, kCheckpointIntervalNs);
       checkpoint_due_ns = ClockNs(CLOCK_MONOTONIC) +
@@ -418,8 +448,36 @@ int Session::DrainIntervalMs() {
 
 void Session::SleepUntilWoken(int milliseconds) {
   timespec deadline = DeadlineIn(milliseconds);
+  worker_state_ = kAsleep;
   while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
   }
+  GoOnUnlessParked();
+}
+
+void Session::GoOnUnlessParked() {
+  constexpr int kMaxWaitMs = 100;
+  uint32_t state = kAsleep;
+  while (!worker_state_.compare_exchange_strong(state, kWorking)) {
+    WaitForChange(worker_state_, kParked, kMaxWaitMs);
+    state = kAsleep;
+  }
+}
+
+bool Session::ParkWorker(int timeout_ms) {
+  constexpr timespec kPause = {0, 100'000};
+  const uint64_t deadline_ns =
+      ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
+  for (;;) {
+    uint32_t state = kAsleep;
+    if (worker_state_.compare_exchange_strong(state, kParked)) return true;
+    if (!worker_is_alive_ || ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
+    ::nanosleep(&kPause, nullptr);
+  }
+}
+
+void Session::UnparkWorker() {
+  worker_state_ = kAsleep;
+  WakeAllWaiters(worker_state_);
 }
 
 Status Session::AttachOrSayWhy() {
@@ -428,7 +486,7 @@ Status Session::AttachOrSayWhy() {
     status = Attach();
   } catch (const std::bad_alloc&) {
     backend_->Close();
-    status = MakeStatus(StatusCode::kNoMemory, "no memory to start the session");
+    status = Status(StatusCode::kNoMemory, "out of memory");  // so short that it needs none
   }
   if (!status.ok()) log_.Say(LogLevel::kError, "%s", status.message().c_str());
   return status;
@@ -453,11 +511,16 @@ Status Session::Attach() {
     source.note = std::move(chosen.note);
     source.precise_ip = chosen.precise_ip;
     source.ebs_method = chosen.ebs_method;
+    source.burst_extent = chosen.burst_extent;
     sources.push_back(std::move(source));
   }
   sources_ = recorder_.AddSources(std::move(sources));
   // The events already tell of what is mapped from now on.
-  recorder_.AddCurrentMappings(begin_ns);
+  if (Status status = recorder_.AddCurrentMappings(begin_ns); !status.ok()) {
+    backend_->Disable();
+    backend_->Close();
+    return status;
+  }
   if (const auto threads = ListThreads(settings_.backend.pid); threads.ok()) {
     for (const pid_t thread : *threads) recorder_.NoteThread(static_cast<uint32_t>(thread));
   }
@@ -493,6 +556,7 @@ void Session::ForgetInChild() {
   has_worker_ = is_stopping_ = false;
   worker_should_end_ = true;  // the worker itself may have forked, in the log
   worker_is_alive_ = false;
+  worker_state_ = kWorking;
   checkpoints_done_ = checkpoints_asked_.load();
   running_ = false;
   ever_started_ = false;
@@ -504,6 +568,11 @@ void Session::ForgetInChild() {
   period_changes_ = told_dropped_ = 0;
   ForgetBudgets();
   ChargeBuffers();
+}
+
+void Session::AbandonInChild() {
+  backend_->AbandonInChild();
+  worker_is_alive_ = false;
 }
 
 }  // namespace hbbp

@@ -46,12 +46,17 @@ struct SessionInfo {
   uint64_t period_changes = 0;
 };
 
+enum class CheckpointKind {
+  kPeriodic,  // the program goes on
+  kLast,      // CheckpointNow asked for it, or the program has ended
+};
+
 // Called from the worker.
 class SessionObserver {
  public:
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
-  virtual void OnCheckpoint(ProfileData data) = 0;
+  virtual void OnCheckpoint(ProfileData data, CheckpointKind kind) = 0;
 };
 
 struct SessionSettings : HostSettings {
@@ -60,6 +65,8 @@ struct SessionSettings : HostSettings {
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
   uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
+  // Start() returns after a first checkpoint, which the end of no program can come before.
+  bool has_checkpoint_at_start = false;
 };
 
 // All functions may be called from any thread, at once.
@@ -99,11 +106,23 @@ class Session : private ForkParticipant {
   // there is no worker, or if it did not get there in time.
   bool CheckpointNow(int timeout_ms);
 
+  // Holds the worker where it uses neither memory nor locks, until Unpark. False: it did not get
+  // there in time. Async-signal-safe.
+  bool ParkWorker(int timeout_ms);
+  void UnparkWorker();
+
+  // Ends sampling for good, with `note` for the sources of the profile, and has the worker take a
+  // last checkpoint and end: it makes no system call once this has returned. False if there is no
+  // worker, or if it did not get there in time.
+  bool EndForGood(const char* note, int timeout_ms);
+
  private:
   static void* WorkerMain(void* session);
   void RunWorker();
   void DrainUntilEnd();
+  void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);
+  void GoOnUnlessParked();
   Status Attach();
   Status StartWorker();
   Status CheckNotInLog() const;
@@ -135,6 +154,7 @@ class Session : private ForkParticipant {
   void LockForFork() override;
   void UnlockAfterFork() override;
   void ForgetInChild() override;
+  void AbandonInChild() override;
 
   const SessionSettings settings_;
 
@@ -148,7 +168,10 @@ class Session : private ForkParticipant {
 
   std::atomic<bool> worker_is_alive_{false};
   std::atomic<bool> worker_should_end_{false};
+  std::atomic<const char*> end_note_{nullptr};  // by EndForGood
   sem_t wake_;
+  enum WorkerState : uint32_t { kWorking, kAsleep, kParked };
+  std::atomic<uint32_t> worker_state_{kWorking};
   // Requests for a checkpoint are numbered; those up to the number that is done are served.
   std::atomic<uint32_t> checkpoints_asked_{0};
   std::atomic<uint32_t> checkpoints_done_{0};

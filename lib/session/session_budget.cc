@@ -24,11 +24,7 @@ clockid_t CpuClockOf(pid_t id, bool is_thread) {
 }
 
 // 0 if it has ended.
-uint64_t CpuNsOf(pid_t id, bool is_thread) {
-  timespec time;
-  if (::clock_gettime(CpuClockOf(id, is_thread), &time) != 0) return 0;
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
-}
+uint64_t CpuNsOf(pid_t id, bool is_thread) { return ClockNs(CpuClockOf(id, is_thread)); }
 
 }  // namespace
 
@@ -52,12 +48,14 @@ uint64_t Session::KnownCpuNsOf(pid_t id, bool is_thread) {
 }
 
 uint64_t Session::CostNs() const {
-  return worker_cost_ns_ + caller_cost_ns_ + (running_ ? backend_->SamplingNs() : 0);
+  const uint64_t sampling_ns = running_ ? backend_->SamplingNs() + backend_->SwitchingNs() : 0;
+  return worker_cost_ns_ + caller_cost_ns_ + sampling_ns;
 }
 
 // Of this run.
 OverheadBudget::Usage Session::UsageLocked() {
-  return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs()};
+  const uint64_t fixed_ns = running_ ? backend_->SwitchingNs() : 0;
+  return {std::max(CpuNsNow(), cpu_begin_ns_) - cpu_begin_ns_, CostNs(), fixed_ns};
 }
 
 void Session::ForgetBudgets() {
@@ -161,6 +159,7 @@ void Session::AppendBudgetNotes(ProfileData* snapshot) const {
     AppendNote(text, &note);
   }
   AppendNote(MemoryNote(recorder_.dropped(), recorder_.has_widened_slices()), &note);
+  if (const char* const end_note = end_note_) AppendNote(end_note, &note);
   for (const uint32_t source : sources_) AppendNote(note, &snapshot->sources[source].note);
 }
 

@@ -1,9 +1,17 @@
 #include "session/session_registry.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <optional>
+#include <string>
 
 #include "backends/threads.h"
 #include "base/files.h"
@@ -15,14 +23,28 @@ namespace {
 // ended so long ago are not waiting anywhere.
 constexpr size_t kRememberedWorkers = 64;
 
-// Cheap as long as it has not.
-bool MainThreadHasEnded() {
+// As waitpid would report it; nothing as long as it runs, which is cheap to find out.
+std::optional<int> WaitStatusOfEndedMainThread() {
   char target[1];
-  if (::readlink("/proc/self/exe", target, sizeof(target)) >= 0) return false;
-  StatusOr<std::string> status = ReadTextFile("/proc/self/stat", 4096);
-  if (!status.ok()) return false;
-  const size_t name_end = status->rfind(')');
-  return name_end != std::string::npos && status->compare(name_end, 3, ") Z") == 0;
+  if (::readlink("/proc/self/exe", target, sizeof(target)) >= 0) return std::nullopt;
+  const StatusOr<std::string> stat = ReadTextFile("/proc/self/stat", 4096);
+  if (!stat.ok()) return std::nullopt;
+  const size_t name_end = stat->rfind(')');
+  if (name_end == std::string::npos || stat->compare(name_end, 3, ") Z") != 0) return std::nullopt;
+  // The last field, exit_code.
+  const size_t begin = stat->rfind(' ');
+  return std::atoi(stat->c_str() + begin + 1);
+}
+
+// Of the calling thread, and with it of the process; whatever the program set for the signal.
+void EndBySignal(int signal_number) {
+  struct {
+    uint64_t handler, flags, restorer, mask;
+  } const default_action = {};
+  const uint64_t mask = uint64_t{1} << (signal_number - 1);
+  ::syscall(SYS_rt_sigaction, signal_number, &default_action, nullptr, sizeof(mask));
+  ::syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, &mask, nullptr, sizeof(mask));
+  ::syscall(SYS_tgkill, ::getpid(), ::gettid(), signal_number);
 }
 
 }  // namespace
@@ -34,6 +56,7 @@ SessionRegistry& SessionRegistry::Get() {
 }
 
 SessionRegistry::SessionRegistry() {
+  workers_.reserve(kRememberedWorkers + 1);  // where AddWorker is called, nothing may be thrown
   ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
 
@@ -59,17 +82,32 @@ std::vector<pid_t> SessionRegistry::Workers() {
 }
 
 bool SessionRegistry::ProgramHasEnded() {
-  if (!MainThreadHasEnded()) return false;
+  if (!WaitStatusOfEndedMainThread()) return false;
   StatusOr<std::vector<pid_t>> threads = ListThreads();
   if (!threads.ok()) return false;
   const std::vector<pid_t> workers = Workers();
-  return std::all_of(threads->begin(), threads->end(), [&workers](pid_t tid) {
+  const bool has_ended = std::all_of(threads->begin(), threads->end(), [&workers](pid_t tid) {
     return tid == ::getpid() || std::find(workers.begin(), workers.end(), tid) != workers.end();
   });
+  if (!has_ended) main_thread_was_last_ = false;
+  return has_ended;
+}
+
+void SessionRegistry::EndWorkerOfEndedProgram() {
+  const std::optional<int> wait_status = WaitStatusOfEndedMainThread();
+  if (!wait_status || !main_thread_was_last_) return;
+  if (WIFSIGNALED(*wait_status)) {
+    const StatusOr<std::vector<pid_t>> threads = ListThreads();
+    const bool is_last_worker = threads.ok() && threads->size() == 2;
+    if (is_last_worker) EndBySignal(WTERMSIG(*wait_status));
+  } else if (WEXITSTATUS(*wait_status) != 0) {
+    ::syscall(SYS_exit, WEXITSTATUS(*wait_status));
+  }
 }
 
 void SessionRegistry::BeforeFork() {
   SessionRegistry& registry = Get();
+  if (registry.is_bare_fork_) return;
   registry.mutex_.lock();
   for (ForkParticipant* session : registry.sessions_) session->LockForFork();
   registry.workers_mutex_.lock();
@@ -77,6 +115,7 @@ void SessionRegistry::BeforeFork() {
 
 void SessionRegistry::AfterForkInParent() {
   SessionRegistry& registry = Get();
+  if (registry.is_bare_fork_) return;
   registry.workers_mutex_.unlock();
   for (ForkParticipant* session : registry.sessions_) session->UnlockAfterFork();
   registry.mutex_.unlock();
@@ -84,9 +123,19 @@ void SessionRegistry::AfterForkInParent() {
 
 void SessionRegistry::AfterForkInChild() {
   SessionRegistry& registry = Get();
+  if (registry.is_bare_fork_) return registry.AbandonInChild();
   registry.workers_.clear();
   for (ForkParticipant* session : registry.sessions_) session->ForgetInChild();
   AfterForkInParent();
+}
+
+void SessionRegistry::AbandonInChild() {
+  for (ForkParticipant* session : sessions_) session->AbandonInChild();
+  sessions_.clear();
+  workers_.clear();
+  // The worker may have held them.
+  new (&mutex_) std::mutex();
+  new (&workers_mutex_) std::mutex();
 }
 
 }  // namespace hbbp

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -21,6 +22,8 @@ class ForkParticipant {
   virtual void UnlockAfterFork() = 0;
   // In the child, locked.
   virtual void ForgetInChild() = 0;
+  // In the child of a bare fork, not locked; it is not used again. Frees nothing.
+  virtual void AbandonInChild() {}
 };
 
 class SessionRegistry {
@@ -30,6 +33,12 @@ class SessionRegistry {
   void Add(ForkParticipant* session);
   void Remove(ForkParticipant* session);
 
+  // While it is set, forks take no locks of sessions, and the child loses all sessions. For a fork
+  // in a signal handler, which may have interrupted malloc. Async-signal-safe.
+  void SetBareFork(bool is_bare) { is_bare_fork_ = is_bare; }
+  bool IsBareFork() const { return is_bare_fork_; }
+  void AbandonInChild();
+
   // Thread ids of workers, also of ended ones, whose samples may still be waiting.
   void AddWorker(pid_t tid);
   std::vector<pid_t> Workers();
@@ -37,6 +46,12 @@ class SessionRegistry {
   // True if the main thread ended by pthread_exit and of the others only workers are left: then
   // nothing but their end can end the process.
   bool ProgramHasEnded();
+
+  // For a worker, after that and as the last thing that it does. Does not return where the process
+  // would get another exit status than without workers: the kernel takes that of the last thread
+  // (before Linux 6.0: that of the main thread), and the program's last one ended by exit(2) or was
+  // killed alone, by a seccomp filter.
+  void EndWorkerOfEndedProgram();
 
  private:
   SessionRegistry();
@@ -49,6 +64,8 @@ class SessionRegistry {
   std::vector<ForkParticipant*> sessions_;
   std::mutex workers_mutex_;  // the last one to be taken: sessions ask while they hold theirs
   std::vector<pid_t> workers_;
+  std::atomic<bool> is_bare_fork_{false};
+  std::atomic<bool> main_thread_was_last_{true};  // of those of the program
 };
 
 }  // namespace hbbp

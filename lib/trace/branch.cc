@@ -182,6 +182,14 @@ bool FlagsFulfil(uint8_t condition_code, uint64_t flags) {
   return fulfilled != ((condition_code & 1) != 0);
 }
 
+uint64_t TargetAddress(const TargetExpression& target, const MachineState& state) {
+  uint64_t address =
+      state.gpr[target.base] + (state.gpr[target.index] << target.scale) + target.constant;
+  if (target.segment == 1) address += state.fs_base;
+  if (target.segment == 2) address += state.gs_base;
+  return address;
+}
+
 BranchOutcome Evaluate(const Branch& branch, const MachineState& state) {
   BranchOutcome outcome;
   outcome.known = true;
@@ -198,14 +206,10 @@ BranchOutcome Evaluate(const Branch& branch, const MachineState& state) {
     case TargetExpression::kRegister:
       outcome.next = state.gpr[target.base];
       break;
-    case TargetExpression::kMemory: {
-      uint64_t address =
-          state.gpr[target.base] + (state.gpr[target.index] << target.scale) + target.constant;
-      if (target.segment == 1) address += state.fs_base;
-      if (target.segment == 2) address += state.gs_base;
-      outcome.known = ReadProgramMemory(address, &outcome.next, sizeof(outcome.next));
+    case TargetExpression::kMemory:
+      outcome.known =
+          ReadProgramMemory(TargetAddress(target, state), &outcome.next, sizeof(outcome.next));
       break;
-    }
   }
   return outcome;
 }

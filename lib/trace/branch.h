@@ -69,6 +69,9 @@ struct BranchOutcome {
   uint64_t next = 0;  // where the program goes on
 };
 
+// Of a target in memory: where.
+uint64_t TargetAddress(const TargetExpression& target, const MachineState& state);
+
 // With the registers as they are before the branch. Only GPRs, flags and segment bases are used.
 BranchOutcome Evaluate(const Branch& branch, const MachineState& state);
 

@@ -28,17 +28,18 @@ void StopFull(const MicroOp* op, Interpreter* m, uint64_t flags);
   } while (false)
 
 // Records the branch in any case, and keeps the record if it is taken.
-#define HBBP_BRANCH_IF(taken, op, m, flags)                \
-  do {                                                     \
-    const bool is_taken = (taken);                         \
-    TakenBranch* out = (m)->out;                           \
-    out->from = static_cast<uint64_t>((op)->displacement); \
-    out->to = (op)->immediate;                             \
-    out += is_taken;                                       \
-    (m)->out = out;                                        \
-    if (out == (m)->out_end) [[unlikely]]                  \
-      HBBP_TAIL StopFull(op, m, flags);                    \
-    HBBP_ENTER_SUCCESSOR(op, m, flags, is_taken ? 0 : 1);  \
+#define HBBP_BRANCH_IF(taken, op, m, flags)                 \
+  do {                                                      \
+    const bool is_taken = (taken);                          \
+    TakenBranch* out = (m)->out;                            \
+    out->from = static_cast<uint64_t>((op)->displacement);  \
+    out->to = (op)->immediate;                              \
+    out += is_taken;                                        \
+    (m)->out = out;                                         \
+    (m)->left_at_branch[is_taken] = (m)->instructions_left; \
+    if (out == (m)->out_end) [[unlikely]]                   \
+      HBBP_TAIL StopFull(op, m, flags);                     \
+    HBBP_ENTER_SUCCESSOR(op, m, flags, is_taken ? 0 : 1);   \
   } while (false)
 
 #define HBBP_BRANCH_TO(target, op, m, flags)                                               \
@@ -49,6 +50,7 @@ void StopFull(const MicroOp* op, Interpreter* m, uint64_t flags);
     out->to = destination;                                                                 \
     ++out;                                                                                 \
     (m)->out = out;                                                                        \
+    (m)->left_at_branch[true] = (m)->instructions_left;                                    \
     if (out == (m)->out_end) [[unlikely]]                                                  \
       HBBP_TAIL StopFull(op, m, flags);                                                    \
     const BlockRef ref = (m)->block->successor[0].load(std::memory_order_relaxed);         \

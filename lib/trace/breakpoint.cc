@@ -3,9 +3,11 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
 #include "trace/raw_syscall.h"
@@ -44,34 +46,79 @@ int SendSignalOf(long descriptor, int signal) {
   return static_cast<int>(-result);
 }
 
+constexpr rlim_t kRoomAboveLimit = 2048;  // one for each thread that may be traced
+// A table of more descriptors takes too much memory of the kernel, and nobody fills it.
+constexpr rlim_t kMaxTable = 4096;
+constexpr rlim_t kMinTableToShare = 256;
+
+// One thread at a time: what the limit was before is not what another one has made of it.
+std::atomic<bool> limit_is_raised{false};
+constinit rlimit limit_before = {};
+
+long SetLimit(const rlimit& limit, rlimit* before) {
+  constexpr long kThisProcess = 0;
+  return RawSyscall(SYS_prlimit64, kThisProcess, RLIMIT_NOFILE, &limit, before);
+}
+
+bool IsSame(const rlimit& a, const rlimit& b) {
+  return a.rlim_cur == b.rlim_cur && a.rlim_max == b.rlim_max;
+}
+
+long Duplicate(long descriptor, rlim_t lowest) {
+  return RawSyscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, static_cast<long>(lowest));
+}
+
+// What another thread sets meanwhile wins.
+long DuplicateAboveLimit(long descriptor, const rlimit& limit) {
+  rlimit raised = {limit.rlim_cur + kRoomAboveLimit, limit.rlim_max};
+  if (raised.rlim_max < raised.rlim_cur) raised.rlim_max = raised.rlim_cur;
+  if (limit_is_raised.exchange(true, std::memory_order_acquire)) return -EBUSY;
+  long duplicate = SetLimit(raised, &limit_before);
+  if (duplicate == 0) {
+    duplicate = Duplicate(descriptor, limit_before.rlim_cur);
+    rlimit meanwhile;
+    const bool was_changed = SetLimit(limit_before, &meanwhile) == 0 && !IsSame(meanwhile, raised);
+    if (was_changed) SetLimit(meanwhile, nullptr);
+  }
+  limit_is_raised.store(false, std::memory_order_release);
+  return duplicate;
+}
+
+long DuplicateOutOfTheWay(long descriptor) {
+  constexpr long kThisProcess = 0;
+  rlimit limit;
+  const long result = RawSyscall(SYS_prlimit64, kThisProcess, RLIMIT_NOFILE, nullptr, &limit);
+  if (result != 0) return result;
+  if (limit.rlim_cur > kMaxTable) return Duplicate(descriptor, kMaxTable / 2);
+  const long duplicate = DuplicateAboveLimit(descriptor, limit);
+  if (duplicate >= 0 || limit.rlim_cur < kMinTableToShare) return duplicate;
+  return Duplicate(descriptor, limit.rlim_cur - limit.rlim_cur / 8);
+}
+
 }  // namespace
 
-int Breakpoint::Arm(uint64_t address, uint64_t signal_data, int least_descriptor, int signal) {
+int Breakpoint::Arm(uint64_t address, uint64_t signal_data, int signal) {
   address_ = address;
-  if (!armed()) return Open(address, signal_data, least_descriptor, signal);
+  if (!armed()) return Open(address, signal_data, signal);
   perf_event_attr attr = AttrOf(address, signal_data, signal);
   const long result = RawSyscall(SYS_ioctl, descriptor_plus_one_ - 1,
                                  PERF_EVENT_IOC_MODIFY_ATTRIBUTES, reinterpret_cast<long>(&attr));
   if (result == 0) return 0;
-  // The program may have closed the descriptor, and the number may be that of a file of its own.
-  descriptor_plus_one_ = 0;
-  return Open(address, signal_data, least_descriptor, signal);
+  // The program may have closed the descriptor, and the number may be that of a file of its own. If
+  // not, the breakpoint is still where it was, and would be hit for ever.
+  Disarm();
+  return Open(address, signal_data, signal);
 }
 
-int Breakpoint::Open(uint64_t address, uint64_t signal_data, int least_descriptor, int signal) {
+int Breakpoint::Open(uint64_t address, uint64_t signal_data, int signal) {
   constexpr long kThisThread = 0, kAnyCpu = -1, kNoGroup = -1;
   perf_event_attr attr = AttrOf(address, signal_data, signal);
   const long opened = RawSyscall(SYS_perf_event_open, reinterpret_cast<long>(&attr), kThisThread,
                                  kAnyCpu, kNoGroup, PERF_FLAG_FD_CLOEXEC);
   if (opened < 0) return static_cast<int>(-opened);
-  long descriptor = opened;
-  if (opened < least_descriptor) {
-    const long moved = RawSyscall(SYS_fcntl, opened, F_DUPFD_CLOEXEC, least_descriptor);
-    if (moved >= 0) {
-      RawSyscall(SYS_close, opened);
-      descriptor = moved;
-    }
-  }
+  const long descriptor = DuplicateOutOfTheWay(opened);
+  RawSyscall(SYS_close, opened);
+  if (descriptor < 0) return EMFILE;
   descriptor_plus_one_ = static_cast<int>(descriptor) + 1;
   return signal == 0 ? 0 : SendSignalOf(descriptor, signal);
 }
@@ -84,6 +131,11 @@ int Breakpoint::TakeDescriptor() {
   const int descriptor = descriptor_plus_one_ - 1;
   descriptor_plus_one_ = 0;
   return descriptor;
+}
+
+void Breakpoint::ForgetInChild() {
+  if (limit_is_raised) SetLimit(limit_before, nullptr);
+  limit_is_raised = false;
 }
 
 void Breakpoint::CloseDescriptor(int descriptor) {

@@ -27,17 +27,21 @@ enum class PartEnd : uint16_t {
 
 // In front of the branches of a burst, or of a part of one.
 struct BurstHeader {
-  uint64_t time_ns = 0;  // CLOCK_MONOTONIC, when the burst began
+  uint64_t time_ns = 0;       // CLOCK_MONOTONIC, when the burst began
+  uint64_t instructions = 0;  // in the streams that end in this part
   uint32_t branches = 0;
   uint16_t periods = 1;  // of sampling that the burst stands for
   PartEnd end = PartEnd::kLast;
+  uint64_t reserved = 0;
 };
-static_assert(sizeof(BurstHeader) == sizeof(TakenBranch));
+// Of a buffer.
+inline constexpr uint32_t kHeaderEntries = sizeof(BurstHeader) / sizeof(TakenBranch);
+static_assert(sizeof(BurstHeader) == kHeaderEntries * sizeof(TakenBranch));
 
 struct alignas(64) BurstBuffer {
   static constexpr size_t kBytes = 16 * 1024;
   static constexpr size_t kControlBytes = 64;
-  // Branches, headers counted as one each.
+  // Branches, headers counted as kHeaderEntries each.
   static constexpr uint32_t kCapacity = (kBytes - kControlBytes) / sizeof(TakenBranch);
 
   std::atomic<uint32_t> next;       // in a list: index + 1
@@ -60,6 +64,9 @@ class BurstBufferPool {
 
   // So many more of them may be used. Their memory is not touched before they are.
   void Allow(uint32_t more) { allowed_.fetch_add(more, std::memory_order_relaxed); }
+
+  // Those with a lower index have been used.
+  uint32_t begun() const { return begun_.load(std::memory_order_relaxed); }
 
   BurstBuffer* at(uint32_t index) { return &buffers_[index]; }
 

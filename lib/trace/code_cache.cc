@@ -16,6 +16,7 @@ namespace {
 constexpr uint32_t kFlushing = 1u << 31;
 constexpr unsigned kMaxProbes = 32;
 constexpr unsigned kBytesPerBucket = 128;
+constexpr size_t kBytesAhead = 512 << 10;
 
 constexpr uint64_t RoundUp(uint64_t value, uint64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -33,24 +34,30 @@ CodeCache* CodeCache::Create(size_t bytes, NativeRegion* region) {
   const size_t head = RoundUp(sizeof(CodeCache) + buckets * sizeof(uint64_t), 64);
   const size_t body = RoundUp(bytes, 64);
   if (body / kBlockUnit > UINT32_MAX / 2) return nullptr;
-  void* memory = MapLargeMemory(head + body);
-  if (memory == nullptr) return nullptr;
-  auto* cache = new (memory) CodeCache;
-  auto* start = static_cast<uint8_t*>(memory);
-  cache->mapped_bytes_ = head + body;
+  GrowingMemory memory;
+  if (!memory.Reserve(head + body)) return nullptr;
+  if (!memory.Use(head)) {
+    memory.Release();
+    return nullptr;
+  }
+  uint8_t* start = memory.start();
+  auto* cache = new (start) CodeCache(static_cast<GrowingMemory&&>(memory));
   cache->region_ = region;
   cache->buckets_ = reinterpret_cast<std::atomic<uint64_t>*>(start + sizeof(CodeCache));
   cache->bucket_mask_ = buckets - 1;
   cache->blocks_ = start + head;
   cache->units_ = static_cast<uint32_t>(body / kBlockUnit);
   cache->used_units_.store(1, std::memory_order_relaxed);
+  cache->GrowAhead();
   cache->FindVdso();
   cache->xsave_layout_.Find();
   return cache;
 }
 
 void CodeCache::Destroy(CodeCache* cache) {
-  if (cache != nullptr) UnmapLargeMemory(cache, cache->mapped_bytes_);
+  if (cache == nullptr) return;
+  GrowingMemory memory(static_cast<GrowingMemory&&>(cache->memory_));
+  memory.Release();
 }
 
 void CodeCache::FindVdso() {
@@ -115,10 +122,16 @@ bool CodeCache::FlushIfFull() {
   return true;
 }
 
+// Without the memory there is a system call, or a burst that ends, later.
+void CodeCache::GrowAhead() {
+  const size_t wanted = HeadBytes() + used_bytes() + kBytesAhead;
+  (void)memory_.Use(wanted < memory_.reserved() ? wanted : memory_.reserved());
+}
+
 void CodeCache::MakeFaster() {
-  constexpr size_t kUsualBytes = 2 << 20;
-  const auto head = static_cast<size_t>(blocks_ - reinterpret_cast<uint8_t*>(this));
-  UseHugePages(this, head + kUsualBytes < mapped_bytes_ ? head + kUsualBytes : mapped_bytes_);
+  constexpr size_t kUsualBytes = 4 << 20;
+  const size_t bytes = kUsualBytes < memory_.reserved() ? kUsualBytes : memory_.reserved();
+  if (memory_.Use(bytes)) UseHugePages(this, bytes);
 }
 
 bool CodeCache::IsHalfFull() const {
@@ -144,7 +157,8 @@ BlockRef CodeCache::Allocate(size_t bytes) {
   const auto units = static_cast<uint32_t>(RoundUp(bytes, kBlockUnit) / kBlockUnit);
   uint32_t used = used_units_.load(std::memory_order_relaxed);
   do {
-    if (units > units_ || used > units_ - units) {
+    if (units > units_ || used > units_ - units ||
+        !memory_.Use(HeadBytes() + size_t{used + units} * kBlockUnit)) {
       add_failed_.store(true, std::memory_order_relaxed);
       return kNoBlock;
     }

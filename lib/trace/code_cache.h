@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/large_memory.h"
 #include "trace/micro_op.h"
 #include "trace/xsave_layout.h"
 
@@ -37,14 +38,25 @@ class CodeCache {
   // For the worker: replaces the list (at most 64 ranges, sorted, are kept). Any time.
   void SetForbiddenRanges(const ForbiddenRange* ranges, size_t count);
 
+  // For the worker: from now on pages that are not in memory are not read. Each page of a burst
+  // costs a system call then.
+  void SetReadsMayBlock() { reads_may_block_.store(true, std::memory_order_relaxed); }
+  bool reads_may_block() const { return reads_may_block_.load(std::memory_order_relaxed); }
+
   // For the worker: empties the cache if it is nearly full and no burst is running in it now. Call
   // it now and then. True if it did.
   bool FlushIfFull();
+
+  // For the worker, now and then: more room than bursts will take until it comes again.
+  void GrowAhead();
 
   // For the worker, once the process has lived for a while.
   void MakeFaster();
 
   bool IsHalfFull() const;
+
+  // Is the address in its memory?
+  bool Owns(uint64_t address) const { return memory_.Contains(address); }
 
   size_t used_bytes() const;
 
@@ -78,12 +90,13 @@ class CodeCache {
     std::atomic<uint64_t> end[kMaxForbidden];
   };
 
-  CodeCache() = default;
+  explicit CodeCache(GrowingMemory&& memory) : memory_(static_cast<GrowingMemory&&>(memory)) {}
   ~CodeCache() = default;
   void FindVdso();
   BlockRef Allocate(size_t bytes);
+  size_t HeadBytes() const { return static_cast<size_t>(blocks_ - memory_.start()); }
 
-  size_t mapped_bytes_ = 0;
+  GrowingMemory memory_;  // that this object and all below lies in
   NativeRegion* region_ = nullptr;
   uint8_t* blocks_ = nullptr;
   uint32_t units_ = 0;
@@ -92,6 +105,7 @@ class CodeCache {
   std::atomic<uint64_t>* buckets_ = nullptr;
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
+  std::atomic<bool> reads_may_block_{false};
   XsaveLayout xsave_layout_;
 
   // Written now and then, so apart from what is only read.

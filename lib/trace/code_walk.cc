@@ -1,5 +1,7 @@
 #include "trace/code_walk.h"
 
+#include <sys/syscall.h>
+
 #include "trace/program_memory.h"
 
 namespace hbbp::trace {
@@ -70,9 +72,18 @@ void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
   }
 }
 
+// mov $imm32, %eax and mov $imm32, %rax.
+bool MovesConstantToRax(const uint8_t* code, size_t length, uint64_t* constant) {
+  const bool is_short = length == 5 && code[0] == 0xb8;
+  const bool is_long = length == 7 && code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0;
+  if (!is_short && !is_long) return false;
+  *constant = static_cast<uint64_t>(int64_t{Signed32(code + length - 4)});
+  return true;
+}
+
 }  // namespace
 
-CodeWalk WalkToBranch(uint64_t ip) {
+CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
   CodeWalk walk;
   CodeWindow window;
   for (; walk.instructions < kMaxInstructions; ++walk.instructions) {
@@ -90,6 +101,10 @@ CodeWalk WalkToBranch(uint64_t ip) {
     const bool is_system_call = flow.kind == BranchKind::kSystem && code[0] == 0x0f && code[1] == 5;
     if (flow.kind == BranchKind::kNone) {
       FollowStack(code, flow.length, &walk);
+      MovesConstantToRax(code, flow.length, &rax);
+    } else if (is_system_call && rax == SYS_rt_sigreturn) {
+      walk.reason = StopReason::kSystemCall;
+      return walk;
     } else if (!is_system_call) {
       if (flow.kind == BranchKind::kTrap) {
         walk.reason = StopReason::kTrap;

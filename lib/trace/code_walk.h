@@ -23,9 +23,13 @@ struct CodeWalk {
   int64_t stack_change = 0;
 };
 
-// System calls on the way are walked over: what they do is the kernel's, and then the program goes
-// on behind them.
-CodeWalk WalkToBranch(uint64_t ip);
+inline constexpr uint64_t kUnknownRax = ~uint64_t{0};
+
+// System calls on the way are walked over: what they do is the kernel's, and then the program
+// continues behind them. Not so rt_sigreturn, which continues where a signal came: the walk ends
+// there with kSystemCall. It is known by the constant that the code moves to eax before it, or by
+// `rax`, the value of the register at `ip`.
+CodeWalk WalkToBranch(uint64_t ip, uint64_t rax = kUnknownRax);
 
 }  // namespace hbbp::trace
 

@@ -100,6 +100,9 @@ void NeedVectorState(Interpreter* m) {
 void Accept(Interpreter* m, Block* block) {
   block->verified_by.store(m->burst, std::memory_order_relaxed);
   m->memory.NoteCode(block->ip, block->code_bytes);
+  if (m->memory.logs_reads) {
+    m->memory.LogRead(block->ip, block->code(), block->code_bytes, true);
+  }
   if (block->uses_vector_state) NeedVectorState(m);
 }
 
@@ -233,17 +236,26 @@ void OnStepDone(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_TAIL Step(op, m, flags);
 }
 
+namespace {
+
+// The first of the micro-operations of the instruction that is stepped compute an address.
+[[gnu::noinline]] void RunAddressOps(Interpreter* m, unsigned count, uint64_t flags) {
+  MicroOp& next = m->step_ops[count];
+  const Handler handler = next.handler;
+  next.handler = ReturnNow;
+  m->step_ops->handler(m->step_ops, m, flags);
+  next.handler = handler;
+}
+
+}  // namespace
+
 // The instruction at m->step_index, which is in m->step_ops, has unknown inputs.
 void PassUnknown(const MicroOp*, Interpreter* m, uint64_t flags) {
   const InstructionInfo& info = m->block->infos()[m->step_index];
   RegisterSet& poison = m->state.poison;
   MicroOp* memory_op = m->step_ops + info.memory_op;
   if (info.address_ops != 0 && (info.address & poison) == 0) {
-    MicroOp& next = m->step_ops[info.address_ops];
-    const Handler handler = next.handler;
-    next.handler = ReturnNow;
-    m->step_ops->handler(m->step_ops, m, flags);
-    next.handler = handler;
+    RunAddressOps(m, info.address_ops, flags);
   }
   RegisterSet unknown = info.writes | (RegisterSet{info.touched_flags} << kFlagBitsShift);
   switch (info.effect) {

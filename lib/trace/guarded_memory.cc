@@ -51,4 +51,11 @@ bool IsReadable(uint64_t address) {
   return RawSyscall(SYS_rt_sigprocmask, kNoHow, set, nullptr, 8) != -EFAULT;
 }
 
+bool IsResident(uint64_t address) {
+  constexpr uint64_t kPage = 4096;
+  uint8_t residency = 0;
+  const uint64_t page = address & ~(kPage - 1);
+  return RawSyscall(SYS_mincore, page, kPage, &residency) == 0 && (residency & 1) != 0;
+}
+
 }  // namespace hbbp::trace

@@ -5,6 +5,8 @@
 #ifndef HBBP_LIB_TRACE_GUARDED_MEMORY_H_
 #define HBBP_LIB_TRACE_GUARDED_MEMORY_H_
 
+#include <immintrin.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -39,10 +41,28 @@ fault:
   return false;
 }
 
+// 16 bytes. A value in a register, unlike an array, cannot be in the way of a tail call.
+[[gnu::always_inline]] inline bool GuardedLoad(const void* source, __m128i* value) {
+  __m128i loaded;
+  asm goto("1: movdqu %[source], %[loaded]\n\t" HBBP_FIXUP("1b", "%l[fault]")
+           : [loaded] "=x"(loaded)
+           : [source] "m"(*static_cast<const __m128i_u*>(source))
+           : "memory"
+           : fault);
+  *value = loaded;
+  return true;
+fault:
+  return false;
+}
+
 bool GuardedCopy(void* destination, const void* source, size_t size);
 
 // Asks the kernel. Costs some hundred nanoseconds; true for page 0 in any case.
 bool IsReadable(uint64_t address);
+
+// Is the page in memory, so that reading it waits for nobody? One of userfaultfd that is missing
+// comes only when another thread of the program provides it. Costs as much.
+bool IsResident(uint64_t address);
 
 }  // namespace hbbp::trace
 

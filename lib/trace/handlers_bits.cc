@@ -37,13 +37,11 @@ template <ShiftOperation kOperation, typename T>
 void RotateMemory(const MicroOp* op, Interpreter* m, uint64_t flags) {
   uint64_t packed = flags & 0xffff;
   constexpr unsigned kSize = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-  asm volatile(
-      HBBP_WITH_FLAGS("call *%[shift]")
-      : "+a"(packed)
-      : "c"(&m->At<T>(op->a)), [shift] "r"(
-                                   hbbp_trace_memory_rotations[kOperation][kSize][op->immediate %
-                                                                                  64])
-      : "cc", "memory");
+  asm volatile(HBBP_WITH_FLAGS("call hbbp_trace_run_shift")
+               : "+a"(packed)
+               : "c"(&m->At<T>(op->a)),
+                 "S"(hbbp_trace_memory_rotations[kOperation][kSize][op->immediate % 64])
+               : "cc", "memory");
   HBBP_NEXT(op, m, packed);
 }
 
@@ -57,9 +55,9 @@ void RotateMemory(const MicroOp* op, Interpreter* m, uint64_t flags) {
 template <typename T>
 [[gnu::always_inline]] inline T ShiftByTable(T x, T y, const uint8_t* shift, uint64_t* flags) {
   uint64_t packed = *flags & 0xffff;
-  asm(HBBP_WITH_FLAGS("call *%[shift]")
+  asm(HBBP_WITH_FLAGS("call hbbp_trace_run_shift")
       : "+c"(x), "+a"(packed)
-      : "d"(y), [shift] "r"(shift)
+      : "d"(y), "S"(shift)
       : "cc");
   *flags = packed;
   return x;

@@ -54,10 +54,9 @@ template <size_t kBytes>
     *is_read = GuardedLoad(bytes, &value);
     return _mm_cvtsi64_si128(static_cast<long long>(value));
   } else {
-    uint64_t low = 0;
-    uint64_t high = 0;
-    *is_read = GuardedLoad(bytes, &low) && GuardedLoad(bytes + 8, &high);
-    return _mm_set_epi64x(static_cast<long long>(high), static_cast<long long>(low));
+    __m128i value = _mm_setzero_si128();
+    *is_read = GuardedLoad(bytes, &value);
+    return value;
   }
 }
 

@@ -267,6 +267,7 @@ void Call(const MicroOp* op, Interpreter* m, uint64_t flags) {
   out->from = ReturnAddress(m) - op->extra;
   out->to = op->immediate;
   m->out = ++out;
+  m->left_at_branch[true] = m->instructions_left;
   if (out == m->out_end) [[unlikely]]
     HBBP_TAIL StopFull(op, m, flags);
   HBBP_ENTER_SUCCESSOR(op, m, flags, 0);

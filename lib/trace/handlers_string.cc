@@ -54,7 +54,7 @@ uint64_t Truncate(uint64_t value, unsigned size) {
   return size == 8 ? value : value & ((uint64_t{1} << (size * 8)) - 1);
 }
 
-StringResult RunString(const MicroOp* op, Interpreter* m, uint64_t flags) {
+[[gnu::noinline]] StringResult RunString(Interpreter* m, const MicroOp* op, uint64_t flags) {
   uint64_t* gpr = m->state.gpr;
   const unsigned size = 1u << op->a;
   const bool is_backward = (m->state.flags & kFlagDf) != 0;
@@ -131,7 +131,7 @@ StringResult RunString(const MicroOp* op, Interpreter* m, uint64_t flags) {
 }
 
 void String(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const StringResult result = RunString(op, m, flags);
+  const StringResult result = RunString(m, op, flags);
   if (result.problem == 0) [[likely]]
     HBBP_NEXT(op, m, result.flags);
   if (result.problem == kBudgetUsedUp) {

@@ -1,6 +1,8 @@
 // Native stubs, and instructions whose results cannot be known here.
 //
 // Contract: handlers (micro_op.h).
+#include <immintrin.h>
+
 #include <atomic>
 
 #include "trace/handlers.h"
@@ -48,12 +50,17 @@ uint16_t ControlWord(const MachineState& state) {
   return 0;
 }
 
+// Handlers call nothing by a pointer themselves (tests/tools/check_handler_jumps).
+[[gnu::noinline]] void RunStub(MachineState* state, uint64_t stub) {
+  reinterpret_cast<void (*)(MachineState*)>(stub)(state);
+}
+
 // If the stub faults, OnStubFault goes on where this would.
 [[gnu::always_inline]] inline void Execute(const MicroOp* op, Interpreter* m, uint64_t flags) {
   m->stub_op = op;
   m->stub_flags = flags;
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  reinterpret_cast<void (*)(MachineState*)>(op->immediate)(&m->state);
+  RunStub(&m->state, op->immediate);
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -95,12 +102,18 @@ void NativeLoad(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if (source == nullptr || (address & op->extra) != 0) [[unlikely]] {
     HBBP_TAIL Native(op, m, flags);
   }
-  uint64_t words[kBytes / 8];
-  for (size_t i = 0; i < kBytes / 8; ++i) {
-    if (!GuardedLoad(source + 8 * i, &words[i])) HBBP_TAIL Native(op, m, flags);
-  }
-  for (size_t i = 0; i < kBytes / 8; ++i) {
-    m->At<uint64_t>(static_cast<unsigned>(WordOffset(kValueTemp) + 8 * i)) = words[i];
+  // What a load that faults leaves there is loaded again.
+  uint8_t* const operand = m->state.operand;
+  if constexpr (kBytes == 8) {
+    uint64_t word;
+    if (!GuardedLoad(source, &word)) HBBP_TAIL Native(op, m, flags);
+    __builtin_memcpy(operand, &word, 8);
+  } else {
+    for (size_t i = 0; i < kBytes; i += 16) {
+      __m128i part;
+      if (!GuardedLoad(source + i, &part)) HBBP_TAIL Native(op, m, flags);
+      _mm_store_si128(reinterpret_cast<__m128i*>(operand + i), part);
+    }
   }
   Execute(op, m, flags);
   op = m->stub_op;

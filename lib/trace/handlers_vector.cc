@@ -2,6 +2,8 @@
 //
 // Contract: handlers (micro_op.h), in blocks that say that they use the vector state. Memory is
 // read before anything is changed.
+#include <immintrin.h>
+
 #include "trace/handlers.h"
 #include "trace/interpreter.h"
 
@@ -12,8 +14,6 @@ template <size_t kBytes>
 struct alignas(1) Chunk {
   uint8_t bytes[kBytes];
 };
-
-using Word [[gnu::may_alias]] = uint64_t;
 
 // Clears what is above kBytes, and what is above that.
 template <VectorForm kForm, size_t kBytes>
@@ -58,14 +58,22 @@ void Load(const MicroOp* op, Interpreter* m, uint64_t flags) {
     uint32_t value;
     if (!GuardedLoad(source, &value)) HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
     __builtin_memcpy(vector, &value, 4);
+  } else if constexpr (kBytes == 8) {
+    uint64_t value;
+    if (!GuardedLoad(source, &value)) HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
+    __builtin_memcpy(vector, &value, 8);
+  } else if constexpr (kBytes == 16) {
+    __m128i value;
+    if (!GuardedLoad(source, &value)) HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
+    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(vector), value);
   } else {
-    uint64_t words[kBytes / 8];
-    for (size_t i = 0; i < kBytes / 8; ++i) {
-      if (!GuardedLoad(static_cast<const uint8_t*>(source) + 8 * i, &words[i])) {
-        HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
-      }
+    __m128i low, high;
+    if (!GuardedLoad(source, &low) ||
+        !GuardedLoad(static_cast<const uint8_t*>(source) + 16, &high)) {
+      HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
     }
-    for (size_t i = 0; i < kBytes / 8; ++i) reinterpret_cast<Word*>(vector)[i] = words[i];
+    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(vector), low);
+    _mm_storeu_si128(reinterpret_cast<__m128i_u*>(vector + 16), high);
   }
   ClearAbove<kForm, kBytes>(vector);
   HBBP_NEXT(op, m, flags);

@@ -40,6 +40,7 @@ struct Interpreter {
   // Blocks verified by this burst are entered without looking; kNoBurst: every entry is looked at.
   uint64_t enter_burst;
   int64_t instructions_left;
+  int64_t left_at_branch[2];  // the same, at the last branch that was not taken, and was
   TakenBranch* out;
   TakenBranch* out_end;
   const uint8_t* blocks;  // CodeCache::blocks()
@@ -90,10 +91,18 @@ constexpr unsigned WordOffset(unsigned number) { return number * 8; }
          static_cast<uint64_t>(op->displacement);
 }
 
-#if defined(__clang__)
+// Only to functions with the very parameters of a handler. Where no compiler guarantees the jump,
+// the build has these files optimized, and tests/tools/check_handler_jumps reads what became of
+// them.
+#if defined(__has_cpp_attribute)
+#if __has_cpp_attribute(clang::musttail)
 #define HBBP_TAIL [[clang::musttail]] return
-#else
-#define HBBP_TAIL return  // the build sees to it that g++ optimizes these files
+#elif __has_cpp_attribute(gnu::musttail)
+#define HBBP_TAIL [[gnu::musttail]] return
+#endif
+#endif
+#ifndef HBBP_TAIL
+#define HBBP_TAIL return
 #endif
 
 #define HBBP_NEXT(op, m, flags) HBBP_TAIL(op)[1].handler((op) + 1, m, flags)

@@ -1,5 +1,6 @@
 // Contract: see the header. The object begins with what RecoverFromFault looks for and with the
-// stack, so that a stack pointer leads to it.
+// stack, so that a stack pointer leads to it. The lowest bytes of the stack are a canary: what
+// overflows it changes them before it changes anything else of the object.
 #include "trace/look_ahead.h"
 
 #include <sys/syscall.h>
@@ -16,6 +17,8 @@ namespace {
 constexpr uint64_t kMagic = 0x8d3f1c6a75e2b049;
 constexpr size_t kWindow = 65536;  // alignment; the stack does not cross it
 constexpr size_t kStackBytes = 40960;
+constexpr size_t kCanaryWords = 64;
+constexpr uint64_t kCanary = 0x5ca1'ab1e'0ddb'a115;
 constexpr uint32_t kRepBudget = 1u << 18;
 
 struct Machine {
@@ -24,7 +27,10 @@ struct Machine {
   LookAheadStats stats;
   // The handler that runs us is on the alternate stack of its thread.
   bool leaves_alternate_stack;
-  alignas(64) uint8_t stack[kStackBytes];
+  bool has_overflowed;
+  uint64_t gpr_before[16];  // at the last Begin or Continue
+  alignas(64) uint64_t canary[kCanaryWords];
+  uint8_t stack[kStackBytes];
   Interpreter interpreter;
 };
 static_assert(offsetof(Machine, stack) + kStackBytes <= kWindow);
@@ -77,12 +83,25 @@ void RunOnStack(Machine* machine) {
         "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
+bool IsIntact(const uint64_t (&canary)[kCanaryWords]) {
+  uint64_t changed = 0;
+  for (const uint64_t word : canary) changed |= word ^ kCanary;
+  return changed == 0;
+}
+
 void BeginBurst(Machine* machine, bool faults_are_caught) {
   machine->stats = LookAheadStats();
   Interpreter& m = machine->interpreter;
   m.burst = m.code_cache->NewBurst();
+  m.memory.logs_reads = false;
   m.memory.Reset(faults_are_caught);
   m.saved.is_valid = false;
+}
+
+// Where a run stopped is where the next one starts.
+void KeepState(Interpreter* m) {
+  m->state.rip = m->stop_ip;
+  m->state.flags = (m->state.flags & kFlagDf) | UnpackFlags(m->stop_flags);
 }
 
 RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
@@ -91,6 +110,10 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   RunResult result;
   result.ip = m.state.rip;
   if (capacity == 0) return result;
+  if (machine->has_overflowed) {
+    result.reason = StopReason::kStackOverflow;
+    return result;
+  }
   if (!m.code_cache->StartRun()) {
     result.reason = StopReason::kCodeCacheFull;
     return result;
@@ -101,7 +124,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   m.enter_burst = kNoBurst;
   m.instructions_left = static_cast<int64_t>(instruction_limit);
   m.out = branches;
-  m.out_end = branches + capacity;
+  m.out_end = branches + 1;
   m.is_at_start = true;
   m.stops_before_dynamic = stops_before_dynamic;
   m.may_pass_dynamic = true;
@@ -110,18 +133,37 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   m.rep_budget = kRepBudget;
   RunOnStack(machine);
   LeaveFloat(&m);
+  const auto executed = [&](int64_t left) {
+    return instruction_limit - static_cast<uint64_t>(left);
+  };
+  if (m.out != branches) result.first_branch = executed(m.left_at_branch[true]);
+  if (m.stop_reason == StopReason::kFull && capacity > 1) {
+    KeepState(&m);
+    m.out_end = branches + capacity;
+    RunOnStack(machine);
+    LeaveFloat(&m);
+  }
   m.code_cache->EndRun();
-  m.state.rip = m.stop_ip;
-  m.state.flags = (m.state.flags & kFlagDf) | UnpackFlags(m.stop_flags);
+  if (!IsIntact(machine->canary)) [[unlikely]] {
+    machine->has_overflowed = true;
+    result = RunResult();
+    result.ip = m.state.rip;
+    result.reason = StopReason::kStackOverflow;
+    return result;
+  }
+  KeepState(&m);
   result.reason = m.stop_reason;
   result.ip = m.stop_ip;
   result.branches = static_cast<uint32_t>(m.out - branches);
-  result.instructions = instruction_limit - static_cast<uint64_t>(m.instructions_left);
+  result.instructions = executed(m.instructions_left);
+  if (result.branches != 0) result.last_branch = executed(m.left_at_branch[true]);
   machine->stats.instructions += result.instructions;
   machine->stats.decoded_instructions += m.decoded_instructions;
   machine->stats.probed_pages += m.memory.probed_pages;
   m.decoded_instructions = 0;
+  machine->stats.missing_pages += m.memory.missing_pages;
   m.memory.probed_pages = 0;
+  m.memory.missing_pages = 0;
   return result;
 }
 
@@ -135,6 +177,7 @@ LookAhead* LookAhead::Create(void* memory, CodeCache* code_cache) {
   Interpreter& m = machine->interpreter;
   m.code_cache = code_cache;
   m.memory.code_cache = code_cache;
+  for (uint64_t& word : machine->canary) word = kCanary;
   machine->magic = kMagic ^ reinterpret_cast<uint64_t>(machine);
   return reinterpret_cast<LookAhead*>(machine);
 }
@@ -142,9 +185,38 @@ LookAhead* LookAhead::Create(void* memory, CodeCache* code_cache) {
 void LookAhead::Begin(const ucontext_t& context, bool faults_are_caught) {
   Machine* machine = Of(this);
   LoadGeneralRegisters(context, &machine->interpreter.state);
-  machine->interpreter.context = &context;
-  machine->leaves_alternate_stack = (context.uc_stack.ss_flags & SS_DISABLE) == 0;
+  Continue(context);
   BeginBurst(machine, faults_are_caught);
+}
+
+void LookAhead::BeginVerified(const ucontext_t& context, bool faults_are_caught, bool keeps_reads) {
+  Begin(context, faults_are_caught);
+  Of(this)->interpreter.memory.logs_reads = keeps_reads;
+}
+
+// Vector registers that are not loaded yet have not been used since Begin either.
+void LookAhead::Continue(const ucontext_t& context) {
+  Machine* machine = Of(this);
+  machine->interpreter.context = &context;
+  __builtin_memcpy(machine->gpr_before, machine->interpreter.state.gpr,
+                   sizeof(machine->gpr_before));
+  machine->leaves_alternate_stack = (context.uc_stack.ss_flags & SS_DISABLE) == 0;
+}
+
+Divergence LookAhead::FindDivergence(const MachineState& found) {
+  Machine* machine = Of(this);
+  const ReadChange change = machine->interpreter.memory.FindChange();
+  if (change == ReadChange::kCode) return Divergence::kCodeChanged;
+  if (change == ReadChange::kMemory) return Divergence::kMemoryChanged;
+  if (change == ReadChange::kStored) return Divergence::kStoreChanged;
+  const MachineState& predicted = state();
+  for (unsigned i = 0; i < 16; ++i) {
+    const bool is_written =
+        (predicted.poison & GprBit(i)) != 0 || predicted.gpr[i] != machine->gpr_before[i];
+    if (!is_written && found.gpr[i] != predicted.gpr[i]) return Divergence::kOtherPath;
+  }
+  return machine->interpreter.memory.logs_reads ? Divergence::kUnexplained
+                                                : Divergence::kReadsNotKept;
 }
 
 void LookAhead::Begin(const MachineState& state, bool faults_are_caught) {
@@ -173,6 +245,15 @@ bool LookAhead::ReadQword(uint64_t address, uint64_t* value) {
 }
 
 const LookAheadStats& LookAhead::stats() const { return Of(this)->stats; }
+
+size_t LookAhead::StackBytes() { return kStackBytes; }
+
+size_t LookAhead::MaxStackBytesUsed() const {
+  const uint8_t* stack = Of(this)->stack;
+  size_t unused = 0;
+  while (unused < kStackBytes && stack[unused] == 0) ++unused;
+  return kStackBytes - unused;
+}
 
 bool LookAhead::RecoverFromFault(ucontext_t* context) {
   auto& rip = context->uc_mcontext.gregs[REG_RIP];

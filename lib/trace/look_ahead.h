@@ -27,6 +27,22 @@ struct RunResult {
   uint64_t ip = 0;            // of the next instruction
   uint32_t branches = 0;      // written by this call
   uint64_t instructions = 0;  // executed by this call
+  // Of these, up to and with the first branch that it wrote, and the last; 0 without any.
+  uint64_t first_branch = 0;
+  uint64_t last_branch = 0;
+};
+
+// Why the program is not in the state that was predicted of it.
+enum class Divergence : uint8_t {
+  kNone,
+  kMemoryChanged,  // somebody else wrote to what the prediction had read: another thread, the
+                   // kernel
+  kStoreChanged,  // memory has not what the prediction stored: another thread's store, or a mistake
+  kCodeChanged,   // or to code that it had gone through
+  kOtherPath,  // registers differ that the predicted instructions do not write: the thread has left
+               // them, as a jump out of a signal handler does, and come back
+  kUnexplained,
+  kReadsNotKept,  // by BeginVerified: it may be any of these
 };
 
 // Since the last Begin.
@@ -34,6 +50,7 @@ struct LookAheadStats {
   uint64_t instructions = 0;
   uint64_t decoded_instructions = 0;  // that the code cache did not have
   uint64_t probed_pages = 0;          // by system call
+  uint64_t missing_pages = 0;         // that were not read, since that might block
 };
 
 class LookAhead {
@@ -50,6 +67,16 @@ class LookAhead {
   void Begin(const ucontext_t& context, bool faults_are_caught);
   // Likewise, from a state that is no signal's; for tests and tools.
   void Begin(const MachineState& state, bool faults_are_caught);
+  // As Begin, and if `keeps_reads` what is read is kept, for FindDivergence. No load is fast then.
+  void BeginVerified(const ucontext_t& context, bool faults_are_caught, bool keeps_reads);
+
+  // After a run: the program has come to state().rip, with these registers. The context of Begin,
+  // which lies in the frame of a signal handler that has returned, is not used any more.
+  void Continue(const ucontext_t& context);
+
+  // After BeginVerified. The program has come to state().rip, and is in `found` instead of state().
+  // Since the last Begin or Continue it was to execute what was run.
+  Divergence FindDivergence(const MachineState& found);
 
   // Executes until `capacity` taken branches were written to `branches`, or something stops it.
   // May be called again to go on, if the reason allows it.
@@ -67,6 +94,11 @@ class LookAhead {
   bool ReadQword(uint64_t address, uint64_t* value);
 
   const LookAheadStats& stats() const;
+
+  // Of the interpreter's stack, whose memory was zeroed: how much there is, and how much of it was
+  // ever used. Not for handlers.
+  static size_t StackBytes();
+  size_t MaxStackBytesUsed() const;
 
   // For handlers of SIGSEGV, SIGBUS and SIGFPE. True if the fault was one of a running LookAhead:
   // `context` is changed so that, when the handler returns, Run ends with kUnreadableMemory.

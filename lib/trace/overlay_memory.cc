@@ -37,10 +37,12 @@ void CopyBytes(void* to, const void* from, size_t size) { __builtin_memcpy(to, f
 
 void OverlayMemory::Reset(bool catches_faults) {
   faults_are_caught = catches_faults;
+  reads_may_block = code_cache->reads_may_block();
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
   dirty_page_count = 0;
+  read_count = 0;
   for (uint64_t& word : code_pages) word = 0;
   if (++epoch == kEpochs) {
     for (PageEntry& entry : pages) entry.tag = 0;
@@ -76,11 +78,15 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
   if (page_address == 0 || page_address >= kUserEnd || code_cache->IsForbidden(page_address)) {
     return nullptr;
   }
+  if (reads_may_block && !IsResident(address)) {
+    ++missing_pages;
+    return nullptr;
+  }
   if (!faults_are_caught) {
     ++probed_pages;
     if (!IsReadable(address)) return nullptr;
   }
-  entry->tag = page_address | epoch;
+  entry->tag = logs_reads ? 0 : page_address | epoch;
   entry->page = FindDirtyPage(page_address);
   entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
   return entry;
@@ -100,6 +106,8 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
       all_unknown |= ((unknown[copy] >> offset) & LowBits(part)) << done;
     } else if (!GuardedCopy(to + done, reinterpret_cast<const void*>(address), part)) {
       return Access::kUnreadable;
+    } else if (logs_reads) {
+      LogRead(address, to + done, part, false);
     }
     done += part;
     address += part;
@@ -125,6 +133,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
                        kLineBytes)) {
         return Access::kUnreadable;
       }
+      if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {
         entry->page = AddDirtyPage(PageOf(address));
         if (entry->page == nullptr) return Access::kOverlayFull;
@@ -194,6 +203,52 @@ bool OverlayMemory::IsStoredTo(uint64_t address, size_t size) {
     if (page != nullptr && ((page->dirty >> (line % 64)) & 1)) return true;
   }
   return false;
+}
+
+void OverlayMemory::LogRead(uint64_t address, const void* bytes, size_t size, bool is_code) {
+  const auto* from = static_cast<const uint8_t*>(bytes);
+  for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+    const size_t rest = size - done;
+    const size_t part = rest < sizeof(uint64_t) ? rest : sizeof(uint64_t);
+    LoggedRead& read = reads[read_count++ % kReads];
+    read = {address + done, 0, static_cast<uint32_t>(part), is_code};
+    CopyBytes(&read.value, from + done, part);
+  }
+}
+
+ReadChange OverlayMemory::FindChangeOf(const LoggedRead& read) {
+  const ReadChange of_bytes_read = read.is_code ? ReadChange::kCode : ReadChange::kMemory;
+  uint64_t now = 0;
+  if (!GuardedCopy(&now, reinterpret_cast<const void*>(read.address), read.size)) {
+    return of_bytes_read;
+  }
+  if (now == read.value) return ReadChange::kNone;
+  ReadChange change = ReadChange::kNone;
+  for (uint32_t i = 0; i < read.size; ++i) {
+    const auto now_byte = static_cast<uint8_t>(now >> (8 * i));
+    const auto then_byte = static_cast<uint8_t>(read.value >> (8 * i));
+    const uint64_t address = read.address + i;
+    const DirtyPage* page = FindDirtyPage(PageOf(address));
+    const bool has_copy = page != nullptr && ((page->dirty >> LineOf(address)) & 1) != 0;
+    const uint64_t offset = address % kLineBytes;
+    const unsigned copy = has_copy ? page->lines[LineOf(address)] : 0;
+    const uint8_t expected = has_copy ? lines[copy][offset] : then_byte;
+    const bool is_unknown = has_copy && ((unknown[copy] >> offset) & 1) != 0;
+    if (now_byte == expected || is_unknown) continue;
+    if (expected == then_byte) return of_bytes_read;
+    change = ReadChange::kStored;
+  }
+  return change;
+}
+
+ReadChange OverlayMemory::FindChange() {
+  ReadChange change = ReadChange::kNone;
+  const uint64_t count = read_count < kReads ? read_count : kReads;
+  for (uint64_t i = 0; i < count && change != ReadChange::kCode; ++i) {
+    const ReadChange found = FindChangeOf(reads[i]);
+    if (found > change) change = found;
+  }
+  return change;
 }
 
 bool OverlayMemory::HasCode(uint64_t address) const {

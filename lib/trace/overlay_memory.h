@@ -27,11 +27,21 @@ enum class Access : uint8_t {
 inline constexpr uint64_t kPageBytes = 4096;
 inline constexpr uint64_t kLineBytes = 64;
 
+// What a burst that is verified read: why it may have gone another way than the program.
+enum class ReadChange : uint8_t {
+  kNone,
+  kStored,  // where the burst stored, memory is otherwise: somebody else stored there, or it is
+            // wrong
+  kMemory,  // what it only read was changed
+  kCode
+};
+
 struct OverlayMemory {
   static constexpr unsigned kPageEntries = 256;
   static constexpr unsigned kLines = 1024;
   static constexpr unsigned kDirtyPages = 512;
   static constexpr unsigned kDirtySlots = 1024;
+  static constexpr unsigned kReads = 2048;
   static constexpr uint64_t kEpochs = kPageBytes;  // of tags, the part below the page's address
 
   // Of a page with stores: which lines have copies, and where.
@@ -48,15 +58,26 @@ struct OverlayMemory {
     uint64_t tag;
     uint64_t page;  // index in dirty_pages
   };
+  struct LoggedRead {
+    uint64_t address;
+    uint64_t value;
+    uint32_t size;  // at most 8
+    bool is_code;
+  };
 
   uint64_t epoch;  // 1 ... kEpochs - 1
   const CodeCache* code_cache;
   bool faults_are_caught;
+  bool reads_may_block;  // of pages that are not in memory
   bool stops_at_code;
   bool stored_to_code;
+  // Of the program's memory and of code, for FindChange. Then no load is fast.
+  bool logs_reads;
   uint16_t line_count;
   uint16_t dirty_page_count;
   uint64_t probed_pages;
+  uint64_t missing_pages;
+  uint64_t read_count;     // since Reset; `reads` has the newest
   uint64_t code_pages[8];  // a bit for each, by a hash
 
   alignas(64) PageEntry pages[kPageEntries];
@@ -64,6 +85,7 @@ struct OverlayMemory {
   DirtySlot dirty_slots[kDirtySlots];
   DirtyPage dirty_pages[kDirtyPages];
   alignas(64) uint8_t lines[kLines][kLineBytes];
+  LoggedRead reads[kReads];
 
   // Forgets stores and pages.
   void Reset(bool catches_faults);
@@ -142,10 +164,17 @@ struct OverlayMemory {
   // Code that the burst runs is there.
   void NoteCode(uint64_t address, size_t size);
 
+  // Of at most 64 bytes, which the program's memory has.
+  void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
+  // Has somebody else changed what was read? Right while the program is where the burst is: what
+  // the burst stored is in memory then.
+  ReadChange FindChange();
+
   // Checks the page. nullptr: it must not be read.
   PageEntry* EnterPage(uint64_t address);
 
  private:
+  ReadChange FindChangeOf(const LoggedRead& read);
   static bool AnyDirty(uint64_t dirty, uint64_t first, uint64_t last) {
     return ((dirty >> first) << (63 - (last - first))) != 0;
   }

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "trace/guarded_memory.h"
 #include "trace/raw_syscall.h"
 
 namespace hbbp::trace {
@@ -13,18 +14,15 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 
-// rt_sigprocmask copies the set before it looks at what to do with it.
-bool IsReadable(uint64_t address) {
-  constexpr long kNoSuchOperation = -1;
-  constexpr long kSetBytes = 8;
-  if (address < kPageBytes) return false;
-  return RawSyscall(SYS_rt_sigprocmask, kNoSuchOperation, static_cast<long>(address & ~7ull), 0,
-                    kSetBytes) == -EINVAL;
-}
+bool MayBeRead(uint64_t address) { return address >= kPageBytes && IsReadable(address); }
 
 }  // namespace
 
 bool ReadProgramMemory(uint64_t address, void* destination, size_t size) {
+  const uint64_t last = address + size - 1;
+  const bool is_one_page = address / kPageBytes == last / kPageBytes;
+  // The copy would wait for a page of userfaultfd.
+  if (!IsResident(address) || (!is_one_page && !IsResident(last))) return false;
   iovec local = {destination, size};
   iovec remote = {reinterpret_cast<void*>(address), size};
   const long copied =
@@ -32,7 +30,7 @@ bool ReadProgramMemory(uint64_t address, void* destination, size_t size) {
                  reinterpret_cast<long>(&remote), 1, 0);
   if (copied >= 0 || copied == -EFAULT) return copied == static_cast<long>(size);
   // A seccomp profile refuses it. What another thread unmaps right now is lost then.
-  if (!IsReadable(address) || !IsReadable(address + size - 1)) return false;
+  if (!MayBeRead(address) || !MayBeRead(address + size - 1)) return false;
   __builtin_memcpy(destination, reinterpret_cast<const void*>(address), size);
   return true;
 }

@@ -39,4 +39,7 @@ asm(".pushsection .text.hbbp_trace_shifts, \"ax\", @progbits\n\t"
     "hbbp_trace_memory_rotations:\n\t"
     HBBP_MEMORY_ROWS("rol") HBBP_MEMORY_ROWS("ror") HBBP_MEMORY_ROWS("rcl") HBBP_MEMORY_ROWS("rcr")
     ".balign 8, 0xcc\n\t"
+    ".hidden hbbp_trace_run_shift\n\t.globl hbbp_trace_run_shift\n"
+    "hbbp_trace_run_shift:\n\t"
+    "jmp *%rsi\n\t"
     ".popsection");

@@ -17,6 +17,9 @@ __attribute__((visibility("hidden"))) extern const uint8_t hbbp_trace_memory_rot
 // [shld, shrd][size 1 ... 3][count]: likewise, from rdx.
 __attribute__((visibility("hidden"))) extern const uint8_t hbbp_trace_double_shifts[2][3][64][8];
 
+// Jumps to the code that rsi points to, since handlers call nothing by a pointer themselves.
+__attribute__((visibility("hidden"))) extern const uint8_t hbbp_trace_run_shift[];
+
 }  // extern "C"
 
 #endif  // HBBP_LIB_TRACE_SHIFT_TABLE_H_

@@ -33,6 +33,7 @@ struct ProgramActions {
 constinit ProgramActions program_actions[kSignalCount] = {};
 std::atomic<bool> owned[kSignalCount];
 std::atomic<SignalFilter> filter_of_signals{nullptr};
+std::atomic<TrapBlockedQuery> trap_is_blocked{nullptr};
 
 int IndexOf(int signal) {
   for (int i = 0; i < kSignalCount; ++i) {
@@ -159,7 +160,7 @@ extern "C" [[noreturn]] void HbbpEnterHandler(void (*handler)(int, siginfo_t*, v
 
 // handler(signal, info, context) with the stack pointer at `stack`, where its return address is.
 asm(R"(
-  .text
+  .pushsection hbbp_signal_edge, "ax", @progbits
   .hidden HbbpEnterHandler
   .globl HbbpEnterHandler
   .type HbbpEnterHandler, @function
@@ -171,6 +172,7 @@ HbbpEnterHandler:
   movq %rcx, %rdx
   jmp *%rax
   .size HbbpEnterHandler, . - HbbpEnterHandler
+  .popsection
 )");
 
 // What rt_sigreturn expects at the stack pointer, minus the return address.
@@ -179,6 +181,8 @@ struct SignalFrame {
   ucontext_t context;
   siginfo_t info;
 };
+
+constexpr uint64_t SignalBit(int signal) { return uint64_t{1} << (signal - 1); }
 
 bool IsOn(const stack_t& stack, uint64_t address) {
   if (stack.ss_flags & SS_DISABLE) return false;
@@ -198,9 +202,16 @@ uint64_t BytesOfVectorState(const void* state) {
 // Puts the frame where the kernel would have put that of a handler without SA_ONSTACK, and enters
 // the handler from there. The alternate stack must be left for good: the kernel tells by the stack
 // pointer whether it is in use, and would lay the frame of the next signal over ours.
-[[noreturn]] void EnterOnStackOfProgram(int signal, const struct sigaction& action,
-                                        const siginfo_t& info, const ucontext_t& context) {
+//
+// What cannot be written there ends the program, as it does where the kernel writes: a fault that
+// is blocked. `blocked` are the signals that the handler has blocked.
+[[noreturn]] HBBP_SIGNAL_EDGE void EnterOnStackOfProgram(int signal, const struct sigaction& action,
+                                                         const siginfo_t& info,
+                                                         const ucontext_t& context,
+                                                         uint64_t blocked) {
   constexpr uint64_t kRedZone = 128, kVectorAlignment = 64, kStackAlignment = 16;
+  const uint64_t while_writing = blocked | SignalBit(SIGSEGV) | SignalBit(SIGBUS);
+  RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, &while_writing, nullptr, kKernelSetBytes);
   uint64_t top = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]) - kRedZone;
   const void* vector_state = context.uc_mcontext.fpregs;
   void* vector_copy = nullptr;
@@ -217,30 +228,49 @@ uint64_t BytesOfVectorState(const void* state) {
   frame->context = context;
   frame->context.uc_mcontext.fpregs = static_cast<fpregset_t>(vector_copy);
   frame->info = info;
+  RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, &blocked, nullptr, kKernelSetBytes);
   HbbpEnterHandler(action.sa_sigaction, signal, &frame->info, &frame->context, top);
 }
 
-void CallProgramHandler(int signal, const struct sigaction& action, siginfo_t* info,
-                        ucontext_t* context) {
+HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& action,
+                                         siginfo_t* info, ucontext_t* context) {
   uint64_t blocked, of_action;
   __builtin_memcpy(&blocked, &context->uc_sigmask, kKernelSetBytes);
   __builtin_memcpy(&of_action, &action.sa_mask, kKernelSetBytes);
   blocked |= of_action;
-  if ((action.sa_flags & SA_NODEFER) == 0) blocked |= uint64_t{1} << (signal - 1);
+  if ((action.sa_flags & SA_NODEFER) == 0) blocked |= SignalBit(signal);
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   const auto stack_pointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);
   const bool must_leave_stack = (action.sa_flags & SA_ONSTACK) == 0 &&
                                 IsOn(context->uc_stack, here) &&
                                 !IsOn(context->uc_stack, stack_pointer);
+  if (must_leave_stack) EnterOnStackOfProgram(signal, action, *info, *context, blocked);
   RawSyscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<long>(&blocked), 0, kKernelSetBytes);
-  if (must_leave_stack) EnterOnStackOfProgram(signal, action, *info, *context);
   action.sa_sigaction(signal, info, context);
+}
+
+// The kernel keeps it for who waits for it or unblocks it. It picks a thread that does not block
+// it; so in the end all have blocked it that the program wants to.
+HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
+  sigaddset(&context->uc_sigmask, SIGTRAP);
+  const long pid = RawSyscall(SYS_getpid), tid = RawSyscall(SYS_gettid);
+  const long result = info.si_code == SI_TKILL
+                          ? RawSyscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info)
+                          : RawSyscall(SYS_rt_sigqueueinfo, pid, SIGTRAP, &info);
+  // Only the main thread may say that it was another process.
+  if (result != 0) RawSyscall(SYS_kill, pid, SIGTRAP);
 }
 
 void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
   auto* context = static_cast<ucontext_t*>(raw_context);
   const SignalFilter filter = filter_of_signals.load(std::memory_order_acquire);
   if (filter(signal, info, context)) return;
+  const TrapBlockedQuery is_blocked = trap_is_blocked.load(std::memory_order_relaxed);
+  const bool was_sent = info->si_code <= 0;
+  if (signal == SIGTRAP && was_sent && is_blocked != nullptr && is_blocked()) {
+    Defer(*info, context);
+    return;
+  }
   const int index = IndexOf(signal);
   const struct sigaction action = Current(index);
   const bool was_forced = info->si_code > 0;
@@ -282,6 +312,33 @@ int ReclaimSignals() {
     if (TakeSignal(i, found) == 0) ++reclaimed;
   }
   return reclaimed;
+}
+
+void SetTrapBlockedQuery(TrapBlockedQuery query) { trap_is_blocked = query; }
+
+void IgnoreForExec() {
+  for (int i = 0; i < kSignalCount; ++i) {
+    struct sigaction found;
+    if (!owned[i].load(std::memory_order_acquire) || Current(i).sa_handler != SIG_IGN) continue;
+    if (GetKernelAction(kSignals[i], &found) == 0 && IsOurs(found)) {
+      SetKernelAction(kSignals[i], Current(i));
+    }
+  }
+}
+
+void TakeBackAfterExec() {
+  for (int i = 0; i < kSignalCount; ++i) {
+    if (!owned[i].load(std::memory_order_acquire) || Current(i).sa_handler != SIG_IGN) continue;
+    SetKernelAction(kSignals[i], OurAction());
+  }
+}
+
+void ReleaseSignals(bool with_signals_of_events) {
+  for (int i = 0; i < kSignalCount; ++i) {
+    const bool is_fault = kSignals[i] == SIGSEGV || kSignals[i] == SIGBUS;
+    if (!is_fault && !with_signals_of_events) continue;
+    if (owned[i].exchange(false)) SetKernelAction(kSignals[i], Current(i));
+  }
 }
 
 bool FaultsAreCaught(const sigset_t& blocked) {

@@ -34,6 +34,21 @@ int InstallSignalChain(SignalFilter filter, bool with_real_time_signals);
 // For the worker: takes the signals back that the program has taken from us. Returns how many.
 int ReclaimSignals();
 
+// After tracing has ended for good: the kernel gets the actions of the program, at once for the
+// faults, and for SIGTRAP and the real-time signals if `with_signals_of_events`, when none can come
+// any more.
+void ReleaseSignals(bool with_signals_of_events);
+
+// Has the program blocked SIGTRAP in the calling thread, which the kernel does not know of? Then
+// one that somebody sends is blocked in earnest and sent again: it waits for the program.
+using TrapBlockedQuery = bool (*)();
+void SetTrapBlockedQuery(TrapBlockedQuery query);
+
+// Around exec, which keeps what is ignored: the kernel ignores what the program ignores, and after
+// an exec that failed our handlers are back. Also for a child with handlers of its own.
+void IgnoreForExec();
+void TakeBackAfterExec();
+
 // Do faults of a thread with this signal mask come to our filter?
 bool FaultsAreCaught(const sigset_t& blocked);
 

@@ -28,6 +28,7 @@ enum class StopReason : uint8_t {
   kInstructionLimit,  // the burst is too long; also a loop that waits for another thread
   kOverlayFull,       // more different stores than there is room for
   kCodeCacheFull,     // no room for more decoded code; the worker will make some
+  kStackOverflow,     // of the interpreter's own stack: a bug; none of the branches can be trusted
   kCount
 };
 
@@ -47,7 +48,8 @@ constexpr const char* NameOf(StopReason reason) {
                                     "in-vdso",
                                     "instruction-limit",
                                     "overlay-full",
-                                    "code-cache-full"};
+                                    "code-cache-full",
+                                    "interpreter-stack-overflow"};
   static_assert(sizeof(kNames) / sizeof(*kNames) == static_cast<unsigned>(StopReason::kCount));
   return reason < StopReason::kCount ? kNames[static_cast<unsigned>(reason)] : "?";
 }

@@ -22,14 +22,19 @@ enum class Counter : uint8_t {
   kSamples,  // signals of the sampling event
   kBursts,   // with at least two taken branches
   kTakenBranches,
-  kBreakpoints,        // hits in the right frame
-  kInstructions,       // interpreted
-  kDecoded,            // instructions that the code cache did not have
-  kHandlerNs,          // CPU time
-  kOverBudget,         // samples left out, because earlier ones had cost too much
-  kVerified,           // branches whose prediction was compared with the program
-  kDisagreements,      // of these, wrong in direction or target
-  kRegistersDisagree,  // of these, with other registers than predicted
+  kBreakpoints,               // hits in the right frame
+  kInstructions,              // interpreted
+  kDecoded,                   // instructions that the code cache did not have
+  kHandlerNs,                 // CPU time
+  kOverBudget,                // samples left out, because earlier ones had cost too much
+  kVerified,                  // branches whose prediction was compared with the program
+  kDisagreements,             // of these, wrong in direction or target
+  kDisagreementReadsNotKept,  // likewise, in bursts whose reads are not kept to find out why
+  kRegistersDisagree,         // of these, with other registers than predicted
+  // Wrong, but not by a mistake: the program had been disturbed since it was predicted.
+  kDisagreementMemoryChanged,
+  kDisagreementCodeChanged,
+  kDisagreementSignal,
   // Why a sample made no burst, or a burst ended early.
   kSignalWasBlocked,   // the sample came later than the event
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
@@ -39,11 +44,15 @@ enum class Counter : uint8_t {
   kStackTooSmall,
   kBreakpointLost,     // never hit: the program went another way (longjmp, thread end, signal)
   kHitInOtherFrame,    // a signal handler or coroutine came by; the burst goes on waiting
+  kInOwnCode,          // the breakpoint would be in a handler of ours
   kHitElsewhere,       // the registers are not those at the breakpoint
   kStrayTraps,         // debug exceptions that the kernel could not explain
   kNoDebugRegister,    // all are taken, by a debugger perhaps
+  kNoDescriptor,       // that the program could not miss
   kBreakpointRefused,  // for any other reason, or this rung has none
   kTooManyBreakpoints,
+  kMissingPage,          // not in memory, and reading it might block
+  kInterruptedRead,      // one that did
   kRestartableSequence,  // a breakpoint there would abort it each time
   kUnknownTarget,        // the memory that holds it could not be read
   kFirstStopReason,
@@ -60,6 +69,8 @@ constexpr Counter CounterOf(StopReason reason) {
 const char* NameOf(Counter counter);
 
 struct alignas(64) ThreadSlot {
+  static constexpr uint64_t kNoBranch = UINT64_MAX;
+
   std::atomic<uint32_t> buffer;  // index + 1 of the one that it fills
   std::atomic<uint32_t> in_handler;
   std::atomic<uint32_t> has_breakpoint;
@@ -75,10 +86,14 @@ struct alignas(64) ThreadSlot {
   uint32_t earlier_branches;  // recorded in earlier parts
   uint32_t hits;
   uint32_t foreign_hits;  // of this breakpoint, in other frames
-  uint64_t instructions;
+  uint64_t instructions;  // since the burst began
+  uint64_t last_branch;   // `instructions` behind it; kNoBranch: none since the last gap
+  uint64_t in_streams;    // instructions between branches, in this part
   uint64_t stack_pointer;
   Breakpoint breakpoint;
   LookAhead* look_ahead;  // that is one step ahead, in mode verify
+  bool keeps_reads;       // the burst does, in mode verify
+  Divergence divergence;  // from its prediction, since then; the first one of the burst
 
   uint32_t sampler;          // whose samples it takes; 0: any
   uint32_t foreign_samples;  // that came from another one since

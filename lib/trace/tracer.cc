@@ -1,13 +1,14 @@
 // What the worker does; tracer_signals.cc has what happens in signal handlers.
 #include "trace/tracer.h"
 
-#include <sys/mman.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <new>
 
 #include "base/clock.h"
 #include "trace/code_cache.h"
@@ -23,24 +24,51 @@ namespace hbbp::trace {
 namespace {
 
 constexpr size_t kCodeCacheBytes = 32 << 20;
+constexpr size_t kCodeCacheBytesWhenShort = 4 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
 constexpr uint32_t kMaxLookAheads = 64;
-constexpr uint32_t kBuffersBeyondThreads =
-    1 + Tracer::kBufferedBursts * (Tracer::kMaxBurstBranches + 1) / BurstBuffer::kCapacity;
+constexpr uint32_t kBuffersBeyondThreads = 1 + Tracer::kBufferedBursts *
+                                                   (Tracer::kMaxBurstBranches + kHeaderEntries) /
+                                                   BurstBuffer::kCapacity;
 
-// Only pages that are used take memory.
-void* MapZeroed(size_t bytes) {
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return memory == MAP_FAILED ? nullptr : memory;
-}
+constexpr uint32_t kThreadsWhenShort = 64;
+constexpr uint32_t kBuffersWhenShort = 128;
+// What may come between two calls of Drain without a system call in a handler.
+constexpr uint32_t kThreadsAhead = 8;
+constexpr uint32_t kBuffersAhead = 16;
 
 // A program that may not have much address space must not lose it to us.
-uint32_t ChooseMaxThreads() {
-  constexpr uint32_t kThreadsWhenShort = 64;
+bool AddressSpaceIsShort() {
   rlimit limit;
-  const bool is_short = ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return is_short ? kThreadsWhenShort : Tracer::kMaxThreads;
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+// 0 if the thread does not sleep in a page fault.
+uint64_t StackPointerInFault(uint32_t tid) {
+  // proc(5): "-1 0x7f... 0x55...", the stack pointer and the ip, outside of system calls.
+  constexpr char kOutsideOfSystemCalls[] = {'-', '1', ' ', '0', 'x'};
+  constexpr char kBefore[] = "/proc/self/task/", kBehind[] = "/syscall";
+  char digits[10];
+  size_t digit_count = 0;
+  for (; tid != 0; tid /= 10) digits[digit_count++] = static_cast<char>('0' + tid % 10);
+  char path[sizeof(kBefore) + sizeof(digits) + sizeof(kBehind)];
+  __builtin_memcpy(path, kBefore, sizeof(kBefore));
+  char* end = path + sizeof(kBefore) - 1;
+  while (digit_count > 0) *end++ = digits[--digit_count];
+  __builtin_memcpy(end, kBehind, sizeof(kBehind));
+  const long file = RawSyscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[128];
+  const long size = RawSyscall(SYS_read, file, text, sizeof(text));
+  RawSyscall(SYS_close, file);
+  constexpr long kPrefix = sizeof(kOutsideOfSystemCalls);
+  if (size <= kPrefix || __builtin_memcmp(text, kOutsideOfSystemCalls, kPrefix) != 0) return 0;
+  uint64_t stack_pointer = 0;
+  for (long i = kPrefix; i < size && text[i] != ' '; ++i) {
+    const auto digit = static_cast<unsigned char>(text[i]);
+    stack_pointer = stack_pointer * 16 + (digit <= '9' ? digit - '0' : digit - 'a' + 10u);
+  }
+  return stack_pointer;
 }
 
 void Pause() {
@@ -56,6 +84,14 @@ const char* NameOf(Counter counter) {
       return "samples";
     case Counter::kRegistersDisagree:
       return "registers-disagree";
+    case Counter::kDisagreementReadsNotKept:
+      return "disagreement-reads-not-kept";
+    case Counter::kDisagreementMemoryChanged:
+      return "disagreement-memory-changed";
+    case Counter::kDisagreementCodeChanged:
+      return "disagreement-code-changed";
+    case Counter::kDisagreementSignal:
+      return "disagreement-signal";
     case Counter::kOverBudget:
       return "over-budget";
     case Counter::kSignalWasBlocked:
@@ -74,16 +110,24 @@ const char* NameOf(Counter counter) {
       return "breakpoint-lost";
     case Counter::kHitInOtherFrame:
       return "hit-in-other-frame";
+    case Counter::kInOwnCode:
+      return "in-own-code";
     case Counter::kHitElsewhere:
       return "hit-elsewhere";
     case Counter::kStrayTraps:
       return "stray-traps";
     case Counter::kNoDebugRegister:
       return "no-debug-register";
+    case Counter::kNoDescriptor:
+      return "no-descriptor";
     case Counter::kBreakpointRefused:
       return "breakpoint-refused";
     case Counter::kTooManyBreakpoints:
       return "too-many-breakpoints";
+    case Counter::kMissingPage:
+      return "missing-page";
+    case Counter::kInterruptedRead:
+      return "interrupted-read";
     case Counter::kRestartableSequence:
       return "restartable-sequence";
     case Counter::kUnknownTarget:
@@ -105,34 +149,69 @@ Tracer& Tracer::Get() {
   return tracer;
 }
 
-bool Tracer::MapMemory() {
-  if (slots_ != nullptr) return true;
-  max_threads_ = ChooseMaxThreads();
-  auto* slots = static_cast<ThreadSlot*>(MapZeroed(max_threads_ * sizeof(ThreadSlot)));
-  const uint32_t buffer_count = max_threads_ * kBuffersPerThread + kBuffersBeyondThreads;
-  auto* buffers = static_cast<BurstBuffer*>(MapZeroed(buffer_count * sizeof(BurstBuffer)));
+bool Tracer::ReserveTables() {
+  const bool is_short = AddressSpaceIsShort();
+  max_threads_ = is_short ? kThreadsWhenShort : kMaxThreads;
+  const uint32_t buffer_count =
+      max_threads_ * kBuffersPerThread + (is_short ? kBuffersWhenShort : kBuffersBeyondThreads);
   const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
   const uint32_t wanted = cpus < 1 ? 4 : static_cast<uint32_t>(cpus) * 2 + 2;
-  const uint32_t look_ahead_count = wanted > kMaxLookAheads ? kMaxLookAheads : wanted;
-  const size_t stride = LookAheadStride();
-  auto* look_aheads = static_cast<uint8_t*>(MapLargeMemory(look_ahead_count * stride));
+  look_ahead_count_ = wanted > kMaxLookAheads ? kMaxLookAheads : wanted;
   NativeRegion* region = NativeRegion::Create(kNativeRegionBytes);
-  code_cache_ = CodeCache::Create(kCodeCacheBytes, region);
-  if (slots == nullptr || buffers == nullptr || look_aheads == nullptr || code_cache_ == nullptr) {
+  has_native_region_ = region != nullptr;
+  code_cache_ = CodeCache::Create(is_short ? kCodeCacheBytesWhenShort : kCodeCacheBytes, region);
+  const bool has_all = code_cache_ != nullptr &&
+                       slot_memory_.Reserve(max_threads_ * sizeof(ThreadSlot)) &&
+                       buffer_memory_.Reserve(buffer_count * sizeof(BurstBuffer)) &&
+                       look_aheads_.Reserve(look_ahead_count_ * LookAheadStride());
+  if (!has_all) {
+    CodeCache::Destroy(code_cache_);
+    NativeRegion::Destroy(region);
     return false;
   }
-  has_native_region_ = region != nullptr;
+  buffers_.Init(reinterpret_cast<BurstBuffer*>(buffer_memory_.start()), buffer_count);
   // Without them handlers run on the stack of the program.
-  alternate_stacks_ = static_cast<uint8_t*>(MapZeroed(max_threads_ * kAlternateStackBytes));
-  look_aheads_ = look_aheads;
-  for (uint32_t i = 0; i < look_ahead_count; ++i) {
-    LookAhead::Create(look_aheads_ + i * stride, code_cache_);
-  }
-  look_ahead_count_ = look_ahead_count;
-  free_look_aheads_ = look_ahead_count == 64 ? ~uint64_t{0} : (uint64_t{1} << look_ahead_count) - 1;
-  buffers_.Init(buffers, buffer_count);
-  slots_ = slots;
+  (void)alternate_stacks_.Reserve(max_threads_ * kAlternateStackBytes);
   return true;
+}
+
+bool Tracer::MapMemory() {
+  if (slots_ != nullptr) return true;
+  for (GrowingMemory* memory :
+       {&slot_memory_, &buffer_memory_, &look_aheads_, &alternate_stacks_}) {
+    new (memory) GrowingMemory();
+  }
+  if (!ReserveTables() || !UseSlot(0)) {
+    for (GrowingMemory* memory :
+         {&slot_memory_, &buffer_memory_, &look_aheads_, &alternate_stacks_}) {
+      memory->Release();
+    }
+    return false;
+  }
+  made_look_aheads_ = 0;
+  free_look_aheads_ =
+      look_ahead_count_ == 64 ? ~uint64_t{0} : (uint64_t{1} << look_ahead_count_) - 1;
+  slots_ = reinterpret_cast<ThreadSlot*>(slot_memory_.start());
+  return true;
+}
+
+// May the slot be used, and what goes with it?
+bool Tracer::UseSlot(uint32_t index) {
+  const size_t count = size_t{index} + 1;
+  return slot_memory_.Use(count * sizeof(ThreadSlot)) &&
+         (handler_times_ == nullptr || handler_times_memory_.Use(count * sizeof(HandlerTimes)));
+}
+
+// What cannot be had now is asked for again by the handler that needs it.
+void Tracer::GrowAhead() {
+  const uint32_t threads = used_slots_ + kThreadsAhead;
+  if (threads <= max_threads_) {
+    (void)UseSlot(threads - 1);
+    (void)alternate_stacks_.Use(threads * kAlternateStackBytes);
+  }
+  const uint32_t buffers = buffers_.begun() + kBuffersAhead;
+  (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
+  code_cache_->GrowAhead();
 }
 
 int Tracer::Open(const TracerConfig& config) {
@@ -152,17 +231,21 @@ int Tracer::Open(const TracerConfig& config) {
     config_.burst_instructions =
         kLeastInstructions + config.burst_branches * kInstructionsPerBranch;
   }
-  const uint32_t entries = kBufferedBursts * (1 + config_.burst_branches);
+  const uint32_t entries = kBufferedBursts * (kHeaderEntries + config_.burst_branches);
   const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
   if (free_buffers > free_buffers_) {
     buffers_.Allow(free_buffers - free_buffers_);
     free_buffers_ = free_buffers;
   }
   if (config_.keeps_handler_times && handler_times_ == nullptr) {
-    handler_times_ = static_cast<HandlerTimes*>(MapZeroed(max_threads_ * sizeof(HandlerTimes)));
-    config_.keeps_handler_times = handler_times_ != nullptr;
+    const bool has_times = handler_times_memory_.Reserve(max_threads_ * sizeof(HandlerTimes)) &&
+                           handler_times_memory_.Use((used_slots_ + 1) * sizeof(HandlerTimes));
+    if (has_times) handler_times_ = reinterpret_cast<HandlerTimes*>(handler_times_memory_.start());
+    config_.keeps_handler_times = has_times;
   }
+  GrowAhead();
   ++session_;
+  failure_ = TracerFailure::kNone;
   FreeSlotsOfEnded();
   const auto forget = [](const BurstView&, void*) {};
   DrainInto(false, forget, nullptr);
@@ -256,27 +339,61 @@ bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
 
 uint64_t Tracer::SampleData(uint32_t sampler) const { return SignalData(kSample, sampler); }
 
+bool Tracer::Owns(uint64_t address) const {
+  const GrowingMemory* const tables[] = {&slot_memory_, &buffer_memory_, &look_aheads_,
+                                         &alternate_stacks_, &handler_times_memory_};
+  for (const GrowingMemory* table : tables) {
+    if (table->Contains(address)) return true;
+  }
+  return code_cache_ != nullptr && code_cache_->Owns(address);
+}
+
 void Tracer::MakeFaster() {
   if (is_faster_) return;
   is_faster_ = true;
-  UseHugePages(look_aheads_, look_ahead_count_ * LookAheadStride());
+  const size_t look_ahead_bytes = look_ahead_count_ * LookAheadStride();
+  if (look_aheads_.Use(look_aheads_.reserved()))
+    UseHugePages(look_aheads_.start(), look_ahead_bytes);
   code_cache_->MakeFaster();
 }
 
 void Tracer::Enable() { enabled_.store(true); }
 
 // False if there is no such thread.
-bool Tracer::SendCleanUp(uint32_t slot) {
+bool Tracer::Send(int signal, SignalKind kind, uint32_t slot) {
   siginfo_t info = {};
-  info.si_signo = SIGTRAP;
+  info.si_signo = signal;
   info.si_code = SI_QUEUE;
-  SetSignalData(&info, SignalData(kCleanUp, slot));
-  return RawSyscall(SYS_rt_tgsigqueueinfo, RawSyscall(SYS_getpid), owners_[slot].load(), SIGTRAP,
+  SetSignalData(&info, SignalData(kind, slot));
+  return RawSyscall(SYS_rt_tgsigqueueinfo, RawSyscall(SYS_getpid), owners_[slot].load(), signal,
                     reinterpret_cast<long>(&info)) == 0;
+}
+
+// Nothing here allocates: the thread may hold the lock of the allocator.
+bool Tracer::InterruptBlockedReads() {
+  // Other pages come late as well, and by themselves.
+  constexpr uint32_t kMaxInterruptedReads = 3;
+  const size_t look_ahead_bytes = look_ahead_count_ * LookAheadStride();
+  const uint32_t used = used_slots_;
+  const uint32_t interrupted_before = interrupted_reads_;
+  for (uint32_t i = 0; i < used; ++i) {
+    const uint32_t owner = owners_[i];
+    if (slots_[i].in_handler.load() == 0 || owner == 0 || (owner & kEndedBit) != 0) continue;
+    const uint64_t stack_pointer = StackPointerInFault(owner);
+    if (stack_pointer - reinterpret_cast<uint64_t>(look_aheads_.start()) >= look_ahead_bytes) {
+      continue;
+    }
+    if (!Send(SIGSEGV, kInterrupt, i)) continue;
+    ++ended_counters_[static_cast<int>(Counter::kInterruptedRead)];
+    if (++interrupted_reads_ == kMaxInterruptedReads) code_cache_->SetReadsMayBlock();
+  }
+  return interrupted_reads_ != interrupted_before;
 }
 
 bool Tracer::Disable(int timeout_ms) {
   enabled_.store(false);
+  // Handlers take nothing away.
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return false;
   FreeSlotsOfEnded();
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
@@ -287,13 +404,14 @@ bool Tracer::Disable(int timeout_ms) {
   bool must_close_left = has_left_descriptors_;
   for (uint32_t i = 0; i < used; ++i) {
     if (!is_alive(i) || (slots_[i].has_breakpoint.load() == 0 && !must_close_left)) continue;
-    if (SendCleanUp(i)) must_close_left = false;
+    if (Send(SIGTRAP, kCleanUp, i)) must_close_left = false;
   }
   for (uint32_t i = 0; i < used; ++i) {
     ThreadSlot& slot = slots_[i];
     while (is_alive(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
       if (HasEnded(i)) break;
       if (ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
+      (void)InterruptBlockedReads();
       Pause();
     }
   }
@@ -308,15 +426,17 @@ void Tracer::DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor)
     const BurstView view = {tid,
                             header.time_ns,
                             header.periods,
-                            buffer->entries + buffer->consumed + 1,
+                            header.instructions,
+                            buffer->entries + buffer->consumed + kHeaderEntries,
                             header.branches,
                             header.end};
     visit(view, visitor);
-    buffer->consumed += 1 + header.branches;
+    buffer->consumed += kHeaderEntries + header.branches;
   }
 }
 
 void Tracer::DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor) {
+  GrowAhead();
   const uint32_t used = used_slots_;
   // A buffer that its thread swaps meanwhile must not be overtaken by the one that follows it, so
   // only the buffers that were current before the full ones are looked at.
@@ -361,6 +481,7 @@ void Tracer::ForgetInChild() {
   has_left_descriptors_ = false;
   free_buffers_ = 0;
   is_faster_ = false;
+  Breakpoint::ForgetInChild();
   ++session_;
 }
 

@@ -26,6 +26,7 @@
 
 #include "trace/burst_buffer.h"
 #include "trace/handler_times.h"
+#include "trace/large_memory.h"
 #include "trace/thread_slot.h"
 
 namespace hbbp::trace {
@@ -34,6 +35,12 @@ class CodeCache;
 struct BranchOutcome;
 
 enum class Mode : uint8_t { kLookAhead, kBreakpoint, kVerify };
+
+enum class TracerFailure : uint8_t {
+  kNone,
+  kStackOverflow,     // of the interpreter: a bug
+  kSystemCallRefused  // by a seccomp filter that the program has set
+};
 
 struct TracerConfig {
   Mode mode = Mode::kLookAhead;
@@ -48,14 +55,13 @@ struct TracerConfig {
   bool uses_real_time_signals = false;
   // For WasInHandler.
   bool keeps_handler_times = false;
-  // Descriptors below are left to the program where possible.
-  int least_descriptor = 0;
 };
 
 struct BurstView {
   uint32_t tid;
   uint64_t time_ns;
-  uint32_t periods;  // of sampling that the burst stands for
+  uint32_t periods;       // of sampling that the burst stands for
+  uint64_t instructions;  // in the streams that end in this part
   const TakenBranch* branches;
   uint32_t count;
   PartEnd end;  // what the next one of this thread is
@@ -78,6 +84,10 @@ class Tracer {
   // What sampling event or timer `sampler`, a number from 1 to 2^20 - 1, must put into si_perf_data
   // or si_value. Threads may inherit it. A thread that gets samples of several takes those of one.
   uint64_t SampleData(uint32_t sampler) const;
+  // Ends reads of handlers that wait for a page. The program may have to provide it (userfaultfd),
+  // and may need what the thread holds for that. True if there was one.
+  bool InterruptBlockedReads();
+
   // What threads left that have ended is delivered by the next Drain, and their slots are free
   // then.
   void FreeSlotsOfEnded();
@@ -112,21 +122,34 @@ class Tracer {
   // Spends a millisecond and some megabytes on making bursts cheaper: for processes that live on.
   void MakeFaster();
 
+  // Is the address in one of our tables?
+  bool Owns(uint64_t address) const;
+
   CodeCache* code_cache() const { return code_cache_; }
   bool has_native_region() const { return has_native_region_; }
+  // For programs with a new seccomp filter: handlers make no system call from here on, also not to
+  // take breakpoints away.
+  void EndForFilter() {
+    failure_.store(TracerFailure::kSystemCallRefused);
+    enabled_.store(false);
+  }
+  // Why handlers do nothing more; until Open.
+  TracerFailure failure() const { return failure_.load(); }
   bool is_enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
   // After fork, in the child: lets go of everything that is the parent's.
   void ForgetInChild();
 
  private:
-  enum SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3 };
+  enum SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3, kInterrupt = 4 };
   using BurstVisitor = void (*)(const BurstView&, void*);
 
   static bool Filter(int signal, siginfo_t* info, ucontext_t* context);
   static bool WasDelayed(const siginfo_t& info);
+  static bool IsInterrupt(const siginfo_t& info);
   bool OnTrap(siginfo_t* info, ucontext_t* context);
   bool OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context);
+  uint32_t ThisThread();
   ThreadSlot* SlotOfThisThread();
   ThreadSlot* ClaimSlot();
   bool IsOwnSample(ThreadSlot* slot, uint32_t sampler);
@@ -135,15 +158,22 @@ class Tracer {
   void OnSample(ThreadSlot* slot, ucontext_t* context);
   bool IsOverBudget(ThreadSlot* slot);
   void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
+  void CountForeignHit(ThreadSlot* slot);
 
   bool MapMemory();
+  bool ReserveTables();
+  bool UseSlot(uint32_t index);
+  void GrowAhead();
   uint64_t SignalData(SignalKind kind, uint32_t number) const;
   void GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context);
 
   bool BeginBurst(ThreadSlot* slot);
   bool Record(ThreadSlot* slot, const TakenBranch& branch);
+  static void CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch);
+  static void CountRun(ThreadSlot* slot, const RunResult& result);
   TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
-  bool StartPart(ThreadSlot* slot);
+  bool TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
+  void StartPart(ThreadSlot* slot, uint32_t fresh);
   void CommitPart(ThreadSlot* slot, PartEnd end);
   bool StartNextPart(ThreadSlot* slot, PartEnd end);
   void EndBurst(ThreadSlot* slot);
@@ -154,6 +184,7 @@ class Tracer {
   void GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context);
   void StartVerifying(ThreadSlot* slot, ucontext_t* context);
   void GoOnVerifying(ThreadSlot* slot, ucontext_t* context);
+  Divergence FindDivergence(ThreadSlot* slot, const MachineState& found) const;
   void Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context);
   bool Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context);
 
@@ -162,11 +193,14 @@ class Tracer {
     uint64_t address = 0;
     bool knows_stack = false;
     uint64_t stack_pointer = 0;
+    uint32_t passed = 0;  // instructions in front of it that were not interpreted
   };
   static Meeting WhereToGoOn(LookAhead* look_ahead, const RunResult& result);
   bool Await(ThreadSlot* slot, const Meeting& meeting, ucontext_t* context);
+  void EndTracing(ThreadSlot* slot);
   static void CountWork(const LookAhead& look_ahead, ThreadSlot* slot);
   LookAhead* AcquireLookAhead();
+  LookAhead* MakeLookAhead(unsigned index);
   void ReleaseLookAhead(LookAhead* look_ahead);
 
   void DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor);
@@ -175,7 +209,7 @@ class Tracer {
   void RemoveThread(uint32_t index);
   void LeaveDescriptor(int descriptor);
   void CloseLeftDescriptors();
-  bool SendCleanUp(uint32_t slot);
+  bool Send(int signal, SignalKind kind, uint32_t slot);
   bool HasEnded(uint32_t slot) const;
 
   uint32_t IndexOf(const ThreadSlot* slot) const { return static_cast<uint32_t>(slot - slots_); }
@@ -184,9 +218,11 @@ class Tracer {
   uint32_t session_ = 0;  // signals of earlier ones are stale
   std::atomic<bool> is_open_{false};
   std::atomic<bool> enabled_{false};
+  std::atomic<TracerFailure> failure_{TracerFailure::kNone};
   std::atomic<uint64_t> sample_budget_ns_{0};
   uint32_t max_threads_ = 0;
   ThreadSlot* slots_ = nullptr;
+  GrowingMemory slot_memory_;
   // By slot, apart from them since they are searched: the thread, 0 if free, with kEndedBit if what
   // it left is still to be delivered.
   static constexpr uint32_t kEndedBit = uint32_t{1} << 31;
@@ -197,17 +233,21 @@ class Tracer {
   static constexpr int kMostLeftDescriptors = 16;
   std::atomic<int> left_descriptors_[kMostLeftDescriptors] = {};
   std::atomic<bool> has_left_descriptors_{false};
-  uint8_t* alternate_stacks_ = nullptr;
+  GrowingMemory alternate_stacks_;
   HandlerTimes* handler_times_ = nullptr;  // by slot, once a session has asked for them
+  GrowingMemory handler_times_memory_;
   BurstBufferPool buffers_;
+  GrowingMemory buffer_memory_;
   uint32_t free_buffers_ = 0;  // allowed, besides those of the slots
   CodeCache* code_cache_ = nullptr;
   bool has_native_region_ = false;
-  uint8_t* look_aheads_ = nullptr;
+  GrowingMemory look_aheads_;
   uint32_t look_ahead_count_ = 0;
+  std::atomic<uint64_t> made_look_aheads_{0};  // a bit each
   bool is_faster_ = false;
   std::atomic<uint64_t> free_look_aheads_{0};  // a bit each
   uint64_t ended_counters_[kCounters] = {};
+  uint32_t interrupted_reads_ = 0;
 };
 
 }  // namespace hbbp::trace

@@ -26,7 +26,9 @@ constexpr int kTrapPerf = 6;                // TRAP_PERF
 constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
 constexpr int kTrapHardwareBreakpoint = 4;  // TRAP_HWBKPT
 constexpr uint64_t kSystemCallLength = 2;
-// A signal handler that runs the same loop as the program would stop at each round.
+// A signal handler that runs the same loop as the program would stop at each round; and a handler
+// of ours that comes by the breakpoint would be interrupted by the hit as soon as it returns, and
+// come by again.
 constexpr uint32_t kMaxForeignHits = 8;
 // A burst that look-ahead cannot record but at this price is not worth it.
 constexpr uint32_t kMaxLookAheadBreakpoints = 64;
@@ -112,12 +114,45 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
          address - start < length;
 }
 
+// Is the target of a taken branch, if memory has it, what the burst has there?
+bool TargetAgrees(LookAhead* look_ahead, const Branch& branch, const MachineState& state,
+                  const BranchOutcome& found) {
+  if (!found.taken || branch.target.kind != TargetExpression::kMemory) return true;
+  uint64_t predicted = 0;
+  return look_ahead->ReadQword(TargetAddress(branch.target, state), &predicted) &&
+         predicted == found.next;
+}
+
+Counter CounterOfDisagreement(Divergence divergence) {
+  switch (divergence) {
+    case Divergence::kMemoryChanged:
+      return Counter::kDisagreementMemoryChanged;
+    case Divergence::kCodeChanged:
+      return Counter::kDisagreementCodeChanged;
+    case Divergence::kOtherPath:
+      return Counter::kDisagreementSignal;
+    case Divergence::kReadsNotKept:
+      return Counter::kDisagreementReadsNotKept;
+    default:
+      return Counter::kDisagreements;
+  }
+}
+
 }  // namespace
 
 HBBP_SIGNAL_EDGE bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
-  if (signal == SIGSEGV || signal == SIGBUS) return LookAhead::RecoverFromFault(context);
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    return LookAhead::RecoverFromFault(context) || IsInterrupt(*info);
+  }
   if (signal != SIGTRAP) return Get().OnRealTimeSignal(signal, *info, context);
   return Get().OnTrap(info, context);
+}
+
+// One that came when the read had ended.
+HBBP_SIGNAL_EDGE bool Tracer::IsInterrupt(const siginfo_t& info) {
+  const uint64_t data = SignalDataOf(info);
+  return info.si_code == SI_QUEUE && (data & kCookieMask) == kSignalCookie &&
+         (static_cast<uint32_t>(data >> kKindShift) & kKindMask) == kInterrupt;
 }
 
 HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
@@ -125,6 +160,7 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
       info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
   const uint64_t data = SignalDataOf(*info);
   if (!may_be_ours || (data & kCookieMask) != kSignalCookie) return OnStrayTrap(*info, context);
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return true;
   const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
   const uint32_t number = static_cast<uint32_t>(data) & kNumberMask;
   if (session != (session_ & kSessionMask) || slots_ == nullptr) return true;
@@ -207,8 +243,17 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   return true;
 }
 
+// 0: refused. Without one the kernel always answers.
+HBBP_SIGNAL_EDGE uint32_t Tracer::ThisThread() {
+  const long tid = RawSyscall(SYS_gettid);
+  if (tid > 0) return static_cast<uint32_t>(tid);
+  EndForFilter();
+  return 0;
+}
+
 HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfThisThread() {
-  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
+  const uint32_t tid = ThisThread();
+  if (tid == 0) return nullptr;
   const uint32_t used = slots_ == nullptr ? 0 : used_slots_.load();
   for (uint32_t i = 0; i < used; ++i) {
     if (owners_[i].load(std::memory_order_relaxed) == tid) return &slots_[i];
@@ -220,8 +265,9 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::SlotOfThisThread() {
 HBBP_SIGNAL_EDGE ThreadSlot* Tracer::ClaimSlot() {
   ThreadSlot* known = SlotOfThisThread();
   if (known != nullptr) return known;
-  const auto tid = static_cast<uint32_t>(RawSyscall(SYS_gettid));
-  for (uint32_t i = 0; i < max_threads_; ++i) {
+  const uint32_t tid = ThisThread();
+  if (tid == 0) return nullptr;
+  for (uint32_t i = 0; i < max_threads_ && UseSlot(i); ++i) {
     uint32_t nobody = 0;
     if (!owners_[i].compare_exchange_strong(nobody, tid)) continue;
     uint32_t used = used_slots_.load();
@@ -240,6 +286,7 @@ HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info
                                                ucontext_t* context) {
   const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
   if (!is_of_descriptor) return false;
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return true;
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : SlotOfThisThread();
   if (slot == nullptr) return true;
   // Nothing says whether a hit was delayed, so one that comes too late ends the burst.
@@ -311,19 +358,18 @@ void Tracer::OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delaye
     slot->has_breakpoint.store(0);
     return;
   }
-  // The handler itself came by, in a function of libc: the breakpoint is still to come.
-  if (was_delayed) return;
+  // A handler came by: ours, in a function of libc, or one of the program that blocks SIGTRAP.
+  if (was_delayed) {
+    CountForeignHit(slot);
+    return;
+  }
   if (IpOf(*context) != slot->breakpoint.address()) {
     slot->Add(Counter::kHitElsewhere);
     EndBurst(slot);
     return;
   }
   if (slot->expects_stack && StackPointerOf(*context) != slot->stack_pointer) {
-    slot->Add(Counter::kHitInOtherFrame);
-    if (++slot->foreign_hits == kMaxForeignHits) {
-      slot->Add(Counter::kBreakpointLost);
-      EndBurst(slot);
-    }
+    CountForeignHit(slot);
     return;
   }
   slot->Add(Counter::kBreakpoints);
@@ -348,10 +394,20 @@ void Tracer::OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delaye
   }
 }
 
+// The one that the burst waits for is still to come, unless there are too many of them.
+void Tracer::CountForeignHit(ThreadSlot* slot) {
+  slot->Add(Counter::kHitInOtherFrame);
+  if (++slot->foreign_hits < kMaxForeignHits) return;
+  slot->Add(Counter::kBreakpointLost);
+  EndBurst(slot);
+}
+
 // The return from the handler puts it in place.
 void Tracer::GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context) {
-  if ((context->uc_stack.ss_flags & SS_DISABLE) == 0 || alternate_stacks_ == nullptr) return;
-  context->uc_stack.ss_sp = alternate_stacks_ + IndexOf(slot) * kAlternateStackBytes;
+  const size_t offset = IndexOf(slot) * kAlternateStackBytes;
+  if ((context->uc_stack.ss_flags & SS_DISABLE) == 0) return;
+  if (!alternate_stacks_.Use(offset + kAlternateStackBytes)) return;
+  context->uc_stack.ss_sp = alternate_stacks_.start() + offset;
   context->uc_stack.ss_size = kAlternateStackBytes;
   context->uc_stack.ss_flags = 0;
 }
@@ -364,27 +420,41 @@ bool Tracer::BeginBurst(ThreadSlot* slot) {
   slot->branches = 0;
   slot->hits = 0;
   slot->instructions = 0;
+  slot->last_branch = ThreadSlot::kNoBranch;
   slot->makes_progress = false;
   slot->restarts = false;
   slot->periods = slot->skipped + 1;
   slot->skipped = 0;
-  return StartPart(slot);
-}
-
-// A header, and room behind it for the rest of the burst, or as much as a buffer holds.
-bool Tracer::StartPart(ThreadSlot* slot) {
-  constexpr uint32_t kHeader = 1;
-  uint32_t entries = Missing(*slot) + kHeader;
-  if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
-  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  const uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
   const uint32_t used =
       buffer == 0 ? 0 : buffers_.at(buffer - 1)->committed.load(std::memory_order_relaxed);
-  if (buffer == 0 || BurstBuffer::kCapacity - used < entries) {
-    const uint32_t fresh = buffers_.Take();
-    if (fresh == BurstBufferPool::kNone) {
-      slot->Add(Counter::kNoFreeBuffer);
-      return false;
-    }
+  uint32_t fresh;
+  if (!TakeBufferBehind(slot, used, &fresh)) return false;
+  StartPart(slot, fresh);
+  return true;
+}
+
+// Takes a buffer, if so many entries of the current one leave no room for a header and the rest of
+// the burst, or as much as a buffer holds. False if there is none.
+bool Tracer::TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
+  uint32_t entries = Missing(*slot) + kHeaderEntries;
+  if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
+  *fresh = BurstBufferPool::kNone;
+  const bool has_buffer = slot->buffer.load(std::memory_order_relaxed) != 0;
+  if (has_buffer && BurstBuffer::kCapacity - used >= entries) return true;
+  *fresh = buffers_.Take();
+  if (*fresh == BurstBufferPool::kNone ||
+      !buffer_memory_.Use((size_t{*fresh} + 1) * sizeof(BurstBuffer))) {
+    slot->Add(Counter::kNoFreeBuffer);
+    return false;
+  }
+  return true;
+}
+
+// In the buffer `fresh`, or in the current one if that is kNone.
+void Tracer::StartPart(ThreadSlot* slot, uint32_t fresh) {
+  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  if (fresh != BurstBufferPool::kNone) {
     buffers_.at(fresh)->slot = IndexOf(slot);
     if (buffer != 0) buffers_.PushFull(buffer - 1);
     buffer = fresh + 1;
@@ -393,11 +463,11 @@ bool Tracer::StartPart(ThreadSlot* slot) {
   BurstBuffer* current = buffers_.at(buffer - 1);
   slot->header = current->committed.load(std::memory_order_relaxed);
   slot->branches = 0;
+  slot->in_streams = 0;
   BurstHeader* header = current->HeaderAt(slot->header);
   *header = BurstHeader();
   header->time_ns = RawClockNs(CLOCK_MONOTONIC);
   header->periods = static_cast<uint16_t>(slot->periods < UINT16_MAX ? slot->periods : UINT16_MAX);
-  return true;
 }
 
 // Makes the part visible to the worker.
@@ -405,17 +475,24 @@ void Tracer::CommitPart(ThreadSlot* slot, PartEnd end) {
   BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
   BurstHeader* header = buffer->HeaderAt(slot->header);
   header->branches = slot->branches;
+  header->instructions = slot->in_streams;
   header->end = end;
-  buffer->committed.store(slot->header + 1 + slot->branches, std::memory_order_release);
+  buffer->committed.store(slot->header + kHeaderEntries + slot->branches,
+                          std::memory_order_release);
   slot->Add(Counter::kTakenBranches, slot->branches);
 }
 
+// False if there is no buffer for it: then this part remains the last one.
 bool Tracer::StartNextPart(ThreadSlot* slot, PartEnd end) {
+  uint32_t fresh;
+  if (!TakeBufferBehind(slot, slot->header + kHeaderEntries + slot->branches, &fresh)) return false;
   CommitPart(slot, end);
   slot->has_parts = true;
   slot->earlier_branches += slot->branches;
   slot->branches = 0;
-  return StartPart(slot);
+  if (end == PartEnd::kAfterGap) slot->last_branch = ThreadSlot::kNoBranch;
+  StartPart(slot, fresh);
+  return true;
 }
 
 uint32_t Tracer::Missing(const ThreadSlot& slot) const {
@@ -425,11 +502,11 @@ uint32_t Tracer::Missing(const ThreadSlot& slot) const {
 // Where the next branches go; nullptr if there is no buffer for them.
 TakenBranch* Tracer::Room(ThreadSlot* slot, uint32_t* capacity) {
   uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
-  uint32_t first = slot->header + 1 + slot->branches;
+  uint32_t first = slot->header + kHeaderEntries + slot->branches;
   if (first == BurstBuffer::kCapacity) {
     if (!StartNextPart(slot, PartEnd::kGoesOn)) return nullptr;
     buffer = slot->buffer.load(std::memory_order_relaxed);
-    first = slot->header + 1;
+    first = slot->header + kHeaderEntries;
   }
   const uint32_t room = BurstBuffer::kCapacity - first;
   *capacity = room < Missing(*slot) ? room : Missing(*slot);
@@ -443,6 +520,23 @@ bool Tracer::Record(ThreadSlot* slot, const TakenBranch& branch) {
   *room = branch;
   ++slot->branches;
   return true;
+}
+
+// Branches were recorded, up to that many instructions from where the burst began. What is in front
+// of the first one of a burst, or behind a gap, is in no stream.
+void Tracer::CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch) {
+  if (slot->last_branch == ThreadSlot::kNoBranch) slot->last_branch = first_branch;
+  slot->in_streams += last_branch - slot->last_branch;
+  slot->last_branch = last_branch;
+}
+
+void Tracer::CountRun(ThreadSlot* slot, const RunResult& result) {
+  if (result.branches != 0) {
+    CoverStreams(slot, slot->instructions + result.first_branch,
+                 slot->instructions + result.last_branch);
+  }
+  slot->branches += result.branches;
+  slot->instructions += result.instructions;
 }
 
 void Tracer::EndBurst(ThreadSlot* slot) {
@@ -473,16 +567,23 @@ bool Tracer::Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context) {
     slot->Add(Counter::kBreakpointRefused);
     return false;
   }
+  // The handler of the hit would come by it again.
+  if (IsAtSignalEdge(address)) {
+    slot->Add(Counter::kInOwnCode);
+    return false;
+  }
   if (IsInRestartableSequence(address)) {
     slot->Add(Counter::kRestartableSequence);
     return false;
   }
-  const int error_number = slot->breakpoint.Arm(
-      address, SignalData(kBreakpointHit, IndexOf(slot)), config_.least_descriptor,
-      config_.uses_real_time_signals ? kBreakpointSignal : 0);
+  const int error_number =
+      slot->breakpoint.Arm(address, SignalData(kBreakpointHit, IndexOf(slot)),
+                           config_.uses_real_time_signals ? kBreakpointSignal : 0);
   if (error_number != 0) {
     const bool all_are_taken = error_number == ENOSPC || error_number == EBUSY;
-    slot->Add(all_are_taken ? Counter::kNoDebugRegister : Counter::kBreakpointRefused);
+    slot->Add(all_are_taken            ? Counter::kNoDebugRegister
+              : error_number == EMFILE ? Counter::kNoDescriptor
+                                       : Counter::kBreakpointRefused);
     return false;
   }
   if (address == IpOf(*context)) PassBreakpointOnce(context);
@@ -505,7 +606,7 @@ void Tracer::WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context) {
   uint64_t ip = state.rip;
   for (;;) {
     if (Missing(*slot) == 0) break;
-    const CodeWalk walk = WalkToBranch(ip);
+    const CodeWalk walk = WalkToBranch(ip, registers_are_known ? state.gpr[kRax] : kUnknownRax);
     slot->instructions += walk.instructions;
     if (walk.reason != StopReason::kDynamicBranch ||
         slot->instructions >= config_.burst_instructions) {
@@ -513,7 +614,6 @@ void Tracer::WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context) {
           walk.reason != StopReason::kDynamicBranch ? walk.reason : StopReason::kInstructionLimit));
       break;
     }
-    ++slot->instructions;
     const Branch& branch = walk.branch;
     registers_are_known = registers_are_known && walk.instructions == 0;
     slot->expects_stack = slot->expects_stack && walk.knows_stack;
@@ -527,7 +627,11 @@ void Tracer::WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context) {
       slot->Add(Counter::kUnknownTarget);
       break;
     }
-    if (outcome.taken && !Record(slot, {branch.address, outcome.next})) break;
+    ++slot->instructions;
+    if (outcome.taken) {
+      if (!Record(slot, {branch.address, outcome.next})) break;
+      CoverStreams(slot, slot->instructions, slot->instructions);
+    }
     // Conditions and plain jumps change no register; what calls and returns change is not followed.
     const bool changes_stack = branch.stack_change != 0;
     const bool changes_counter =
@@ -544,18 +648,33 @@ void Tracer::WalkByBreakpoints(ThreadSlot* slot, ucontext_t* context) {
 LookAhead* Tracer::AcquireLookAhead() {
   uint64_t free = free_look_aheads_.load(std::memory_order_relaxed);
   while (free != 0) {
-    const int index = __builtin_ctzll(free);
+    const auto index = static_cast<unsigned>(__builtin_ctzll(free));
     if (free_look_aheads_.compare_exchange_weak(free, free & (free - 1),
                                                 std::memory_order_acquire)) {
-      return reinterpret_cast<LookAhead*>(look_aheads_ +
-                                          static_cast<size_t>(index) * LookAheadStride());
+      return MakeLookAhead(index);
     }
   }
   return nullptr;
 }
 
+// The ones that are free and the others alike take memory when they are used first.
+LookAhead* Tracer::MakeLookAhead(unsigned index) {
+  const uint64_t bit = uint64_t{1} << index;
+  void* memory = look_aheads_.start() + index * LookAheadStride();
+  if (made_look_aheads_.load(std::memory_order_relaxed) & bit) {
+    return static_cast<LookAhead*>(memory);
+  }
+  if (!look_aheads_.Use((index + 1) * LookAheadStride())) {
+    free_look_aheads_.fetch_or(bit, std::memory_order_release);
+    return nullptr;
+  }
+  made_look_aheads_.fetch_or(bit, std::memory_order_relaxed);
+  return LookAhead::Create(memory, code_cache_);
+}
+
 void Tracer::ReleaseLookAhead(LookAhead* look_ahead) {
-  const auto offset = static_cast<size_t>(reinterpret_cast<uint8_t*>(look_ahead) - look_aheads_);
+  const auto offset =
+      static_cast<size_t>(reinterpret_cast<uint8_t*>(look_ahead) - look_aheads_.start());
   free_look_aheads_.fetch_or(uint64_t{1} << (offset / LookAheadStride()),
                              std::memory_order_release);
 }
@@ -573,7 +692,10 @@ Tracer::Meeting Tracer::WhereToGoOn(LookAhead* look_ahead, const RunResult& resu
       meeting.address = result.ip;
       break;
     case StopReason::kSystemCall:
+      // rt_sigreturn continues where a signal came, and not behind itself.
+      if (state.gpr[kRax] == SYS_rt_sigreturn) break;
       meeting.address = result.ip + kSystemCallLength;
+      meeting.passed = 1;
       break;
     case StopReason::kInVdso:
       // A call has just led there, if the burst did not begin inside.
@@ -593,12 +715,22 @@ Tracer::Meeting Tracer::WhereToGoOn(LookAhead* look_ahead, const RunResult& resu
 bool Tracer::Await(ThreadSlot* slot, const Meeting& meeting, ucontext_t* context) {
   slot->expects_stack = meeting.knows_stack;
   slot->stack_pointer = meeting.stack_pointer;
+  slot->instructions += meeting.passed;
   return Arm(slot, meeting.address, context);
+}
+
+// What the look-ahead said of this burst cannot be trusted, nor what it would say of the next ones.
+void Tracer::EndTracing(ThreadSlot* slot) {
+  slot->Add(CounterOf(StopReason::kStackOverflow));
+  slot->branches = 0;
+  failure_.store(TracerFailure::kStackOverflow);
+  enabled_.store(false);
 }
 
 void Tracer::CountWork(const LookAhead& look_ahead, ThreadSlot* slot) {
   slot->Add(Counter::kInstructions, look_ahead.stats().instructions);
   slot->Add(Counter::kDecoded, look_ahead.stats().decoded_instructions);
+  slot->Add(Counter::kMissingPage, look_ahead.stats().missing_pages);
 }
 
 void Tracer::GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context) {
@@ -616,8 +748,11 @@ void Tracer::GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context) {
     if (room == nullptr) break;
     const RunResult result =
         look_ahead->Run(room, capacity, config_.burst_instructions - slot->instructions);
-    slot->branches += result.branches;
-    slot->instructions += result.instructions;
+    if (result.reason == StopReason::kStackOverflow) {
+      EndTracing(slot);
+      break;
+    }
+    CountRun(slot, result);
     if (Missing(*slot) == 0) break;
     if (result.reason == StopReason::kFull) continue;
     slot->Add(CounterOf(result.reason));
@@ -643,7 +778,11 @@ void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
     EndBurst(slot);
     return;
   }
-  slot->look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
+  // Every second burst loads as those that are not verified.
+  slot->keeps_reads = !slot->keeps_reads;
+  slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
+                                  slot->keeps_reads);
+  slot->divergence = Divergence::kNone;
   Predict(slot, nullptr, context);
 }
 
@@ -659,19 +798,22 @@ void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* c
     if (room == nullptr) break;
     const RunResult result = look_ahead->RunToDynamicBranch(
         room, capacity, config_.burst_instructions - slot->instructions);
+    if (result.reason == StopReason::kStackOverflow) {
+      EndTracing(slot);
+      break;
+    }
     if (is_first && found != nullptr && result.instructions != 0) {
       const bool predicts_taken = result.branches != 0 && room[0].from == ip;
       const bool is_right =
           predicts_taken == found->taken && (!predicts_taken || room[0].to == found->next);
       slot->Add(Counter::kVerified);
       if (!is_right) {
-        slot->Add(Counter::kDisagreements);
+        slot->Add(CounterOfDisagreement(slot->divergence));
         break;
       }
     }
     is_first = false;
-    slot->branches += result.branches;
-    slot->instructions += result.instructions;
+    CountRun(slot, result);
     if (Missing(*slot) == 0) break;
     if (result.reason == StopReason::kFull) continue;
     slot->restarts = result.reason != StopReason::kDynamicBranch;
@@ -688,16 +830,32 @@ void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* c
   EndBurst(slot);
 }
 
+// Why the program is in `found` and not where it was predicted to be.
+Divergence Tracer::FindDivergence(ThreadSlot* slot, const MachineState& found) const {
+  const Divergence divergence = slot->look_ahead->FindDivergence(found);
+  const bool handler_came_by = slot->foreign_hits != 0;
+  const bool is_unexplained =
+      divergence == Divergence::kUnexplained || divergence == Divergence::kReadsNotKept;
+  if (is_unexplained && handler_came_by) return Divergence::kOtherPath;
+  if (divergence != Divergence::kStoreChanged) return divergence;
+  uint32_t threads = 0;
+  for (uint32_t i = 0; i < used_slots_.load(); ++i) threads += owners_[i].load() != 0;
+  return threads > 1 ? Divergence::kMemoryChanged : Divergence::kUnexplained;
+}
+
 void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
   if (slot->restarts) {
     CountWork(*slot->look_ahead, slot);
-    slot->look_ahead->Begin(*context, FaultsAreCaught(context->uc_sigmask));
+    slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
+                                    slot->keeps_reads);
+    slot->divergence = Divergence::kNone;
     Predict(slot, nullptr, context);
     return;
   }
   MachineState state;
   LoadGeneralRegisters(*context, &state);
-  if (!Agree(slot->look_ahead->state(), state)) slot->Add(Counter::kRegistersDisagree);
+  const bool registers_agree = Agree(slot->look_ahead->state(), state);
+  if (!registers_agree) slot->Add(Counter::kRegistersDisagree);
   const CodeWalk walk = WalkToBranch(state.rip);
   BranchOutcome found;
   if (walk.reason == StopReason::kDynamicBranch && walk.instructions == 0) {
@@ -709,6 +867,11 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
     EndBurst(slot);
     return;
   }
+  if (slot->divergence == Divergence::kNone &&
+      (!registers_agree || !TargetAgrees(slot->look_ahead, walk.branch, state, found))) {
+    slot->divergence = FindDivergence(slot, state);
+  }
+  slot->look_ahead->Continue(*context);
   Predict(slot, &found, context);
 }
 

@@ -73,5 +73,5 @@ class Counts:
 
 def valgrind(tool, *words, program):
     return subprocess.run(['valgrind', '-q', f'--tool={tool}', *words, '--', *map(str, program)],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=100,
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=240,
                           env=ENVIRONMENT)

@@ -16,7 +16,7 @@ class CountTest(record_support.RecordTest):
 
     def count(self, *command, status=0, options=(), **run_options):
         result = self.run_tool('count', '-o', self.file, *options, '--', *command,
-                               env=count_support.ENVIRONMENT, timeout=55, **run_options)
+                               env=count_support.ENVIRONMENT, timeout=record_support.TIMEOUT_S, **run_options)
         self.assertEqual(result.returncode, status, result)
         return result
 
@@ -137,7 +137,7 @@ class CountTest(record_support.RecordTest):
         path = record_support.PROGRAMS / 'refuse_perf'
         result = subprocess.run(
             [path, '1', '--ptrace', record_support.TOOL, 'count', '-o', self.file,
-             program('exact')], capture_output=True, text=True, timeout=20)
+             program('exact')], capture_output=True, text=True, timeout=record_support.TIMEOUT_S)
         if result.returncode == record_support.SKIPPED:
             self.skipTest('no seccomp filters')
         self.assertEqual(result.returncode, 2, result)

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import struct
 import subprocess
@@ -15,6 +16,10 @@ IP, TID, TIME, PERIOD, BRANCH_STACK = 1 << 0, 1 << 1, 1 << 2, 1 << 8, 1 << 11
 ANY_BRANCH, ANY_CALL = 1 << 3, 1 << 4
 USER = 2
 EXACT_IP = 1 << 14
+BUILD_ID_RECORD, BUILD_ID_FEATURE = 67, 2
+# The title of a window, clearing the screen, and U+009B, which begins sequences as ESC [ does.
+ESCAPES = '\033]0;title\007\033[2J\x9b31m\r'
+CONTROL = re.compile('[\0-\x08\x0b-\x1f\x7f-\x9f]')
 
 
 def record(kind, misc, payload):
@@ -33,7 +38,14 @@ def sample(ip, pid, time, period, branches, misc=USER):
     return record(9, misc, struct.pack('<QIIQQQ', ip, pid, pid, time, period, len(branches)) + stack)
 
 
-def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0):
+def build_id_record(build_id, path):
+    """Of the header, as before Linux 5.11: 20 bytes without their number."""
+    name = path.encode() + b'\0'
+    name += b'\0' * (-len(name) % 8)
+    return record(BUILD_ID_RECORD, USER, struct.pack('<i', -1) + build_id.ljust(24, b'\0') + name)
+
+
+def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0, build_ids=()):
     """As perf record writes it: one event, instructions, with branch stacks."""
     sample_type = IP | TID | TIME | PERIOD | BRANCH_STACK
     sample_id_all = 1 << 18
@@ -43,8 +55,13 @@ def recording(*records, branch_kinds=ANY_BRANCH, period=1000, precise_ip=0):
     attr = attr.ljust(ATTR_BYTES, b'\0') + struct.pack('<QQ', 0, 0)
     data = b''.join(records)
     header = b'PERFILE2' + struct.pack('<9Q', HEADER_BYTES, len(attr), HEADER_BYTES, len(attr),
-                                       HEADER_BYTES + len(attr), len(data), 0, 0, 0)
-    return header.ljust(HEADER_BYTES, b'\0') + attr + data
+                                       HEADER_BYTES + len(attr), len(data), 0, 0,
+                                       1 << BUILD_ID_FEATURE if build_ids else 0)
+    file = header.ljust(HEADER_BYTES, b'\0') + attr + data
+    if not build_ids:
+        return file
+    feature = b''.join(build_ids)
+    return file + struct.pack('<QQ', len(file) + 16, len(feature)) + feature
 
 
 class ImportTest(record_support.RecordTest):
@@ -144,6 +161,113 @@ class ImportTest(record_support.RecordTest):
         self.import_it(self.recording, '--symfs', '/images')
         names = [module['name'] for module in self.info()['modules'] if module['samples']]
         self.assertEqual(names, ['/images/opt/server'])
+
+    def record_library(self, build_id):
+        """A library with that build ID, and a recording of samples in its function, of a header
+        that pads the ID. Returns the library."""
+        library = self.folder / 'built' / 'lib.so'
+        library.parent.mkdir(exist_ok=True)
+        source = library.with_suffix('.c')
+        source.write_text('int work(int n) { return n * 3 + 1; }\n')
+        if shutil.which('cc') is None:
+            raise unittest.SkipTest('no compiler')
+        self.run_command('cc', '-shared', '-nostdlib', '-O1', f'-Wl,--build-id=0x{build_id.hex()}',
+                         '-o', library, source)
+        symbols = self.run_command('nm', library).split('\n')
+        offset, = (int(line.split()[0], 16) for line in symbols if line.endswith(' work'))
+        self.work = 0x400000 + offset
+        self.recording.write_bytes(recording(
+            mapping(7, 0x400000, 0x8000, '/opt/lib.so'),
+            sample(self.work, 7, 10, 1000, []),
+            build_ids=[build_id_record(build_id, '/opt/lib.so')]))
+        return library
+
+    def module(self):
+        found, = (module for module in self.info()['modules'] if module['samples'])
+        return found
+
+    def test_a_build_id_that_the_header_pads_is_that_of_the_file(self):
+        for size in (8, 16, 20):
+            build_id = bytes(range(1, size + 1))
+            library = self.record_library(build_id)
+            self.import_it(self.recording, '--file', f'lib.so={library}')
+            found = self.module()
+            self.assertEqual((found['code'], found['build_id'], found['problem']),
+                             ('file', build_id.hex(), ''))
+            row, = self.rows('blocks', self.file)
+            self.assertEqual(row['function'], 'work')
+
+    def test_another_build_id_is_a_mismatch(self):
+        library = self.record_library(bytes(range(1, 9)))
+        recorded = self.recording.read_bytes()
+        self.recording.write_bytes(recorded.replace(bytes(range(1, 9)), bytes(range(2, 10))))
+        self.import_it(self.recording, '--file', f'lib.so={library}')
+        found = self.module()
+        self.assertEqual(found['code'], 'mismatch')
+        self.assertIn('0203040506070809 was profiled', found['problem'])
+
+    def test_symfs_is_searched_by_build_id_and_the_file_named(self):
+        build_id = bytes(range(1, 9))
+        library = self.record_library(build_id)
+        root = self.folder / 'root'
+        for path in ('opt/lib.so', '.build-id/01/02030405060708', 'any/where.so'):
+            shutil.rmtree(root, ignore_errors=True)
+            file = root / path
+            file.parent.mkdir(parents=True)
+            shutil.copy(library, file)
+            message = self.import_it(self.recording, '--symfs', root)
+            found = self.module()
+            self.assertEqual((found['name'], found['code'], found['build_id']),
+                             (str(file), 'file', build_id.hex()))
+            is_at_path = path == 'opt/lib.so'
+            self.assertEqual(f'{root}/opt/lib.so: took {file}' in message, not is_at_path)
+            row, = self.rows('blocks', self.file)
+            self.assertEqual(row['function'], 'work')
+
+    def hostile_library(self):
+        """As record_library, of a function, a file and a process with names that a terminal would obey,
+        in a recording that has paths out of every directory, and a jitdump among them."""
+        library = self.record_library(bytes(range(1, 9)))
+        renamed = library.with_name(f'{ESCAPES}.so')
+        self.run_command('objcopy', '--redefine-sym', f'work=f{ESCAPES}', library, renamed)
+        name = f'c{ESCAPES[:10]}'.encode()[:15].ljust(16, b'\0')
+        up = '../' * 20
+        self.recording.write_bytes(recording(
+            record(3, USER, struct.pack('<II', 7, 7) + name + struct.pack('<IIQ', 7, 7, 1)),
+            mapping(7, 0x400000, 0x8000, str(renamed)),
+            mapping(7, 0x500000, 0x1000, f'/opt/{up}{self.folder}/victim'),
+            mapping(7, 0x600000, 0x1000, f'/opt/{up}{self.folder}/jit-7.dump'),
+            mapping(7, 0x700000, 0x1000, f'{up}{self.folder}/victim\033[2J'),
+            *(sample(address, 7, 10 + number, 1000, [])
+              for number, address in enumerate((self.work, 0x500010, 0x600010, 0x700010)))))
+        return renamed
+
+    def test_names_of_recordings_are_not_obeyed_by_terminals(self):
+        self.hostile_library()
+        file, other = self.file, self.folder / 'merged.data'
+        for words in (['import', '-o', file, self.recording], ['info', file],
+                      ['mix', file, '--by', 'module,function'], ['mix', file, '--by', 'thread'],
+                      ['blocks', file], ['annotate', file], ['loops', file], ['diff', file, file],
+                      ['merge', '-o', other, file, file], ['phases', file], ['ibs', file],
+                      ['blocks', f'{file}{ESCAPES}'], ['import', '--symfs', f'/{ESCAPES}', file]):
+            result = self.run_tool(*words)
+            shown = result.stdout + result.stderr
+            self.assertTrue(shown, words)
+            self.assertEqual([line for line in shown.split('\n') if CONTROL.search(line)], [], words)
+        self.assertIn('f?]0;', self.run_tool('mix', file, '--by', 'function').stdout)
+
+    def test_paths_of_recordings_are_only_read(self):
+        self.hostile_library()
+        for name in ('victim', 'jit-7.dump'):
+            (self.folder / name).write_text('kept')
+        before = {path: path.read_bytes() for path in self.folder.rglob('*') if path.is_file()}
+        for how in ([], ['--symfs', self.folder / 'built']):
+            self.run_tool('import', '-o', self.file, *how, self.recording)
+            for command in ('info', 'mix', 'blocks', 'annotate', 'loops'):
+                self.run_tool(command, self.file)
+            after = {path: path.read_bytes() for path in self.folder.rglob('*') if path.is_file()}
+            self.assertEqual(after.keys() - before.keys(), {self.file})
+            self.assertEqual({path: after[path] for path in before}, before)
 
     def test_standard_input(self):
         with self.recording.open('rb') as recorded:

@@ -31,7 +31,7 @@ class LoopsTest(record_support.RecordTest):
 
     def record_by(self, source, *command, options=()):
         result = self.run_tool('record', '--source', source, '-e', 'task-clock', *options, '-o', self.file, '--',
-                               *command, timeout=50)
+                               *command, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result)
         self.assert_no_parts()
 
@@ -53,7 +53,7 @@ class LoopsTest(record_support.RecordTest):
         out = self.folder / 'callgrind.out'
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes', '--compress-pos=no',
                         '--compress-strings=no', f'--callgrind-out-file={out}', program('loops'),
-                        'trips', str(FEW_ROUNDS)], check=True, capture_output=True, timeout=50)
+                        'trips', str(FEW_ROUNDS)], check=True, capture_output=True, timeout=record_support.TIMEOUT_S)
         executed, inside = {}, False
         for line in out.read_text().splitlines():
             if line.startswith('fn='):
@@ -231,7 +231,7 @@ class LoopsTest(record_support.RecordTest):
         for file in (again, self.file):
             result = self.run_tool('record', '--source', 'ebs', '-e', 'task-clock', '-c', 1_000_000, '--time-quantum',
                                    f'{SLICE_MS}ms', '-o', file, '--', program('loops'), 'phases', 200,
-                                   timeout=50)
+                                   timeout=record_support.TIMEOUT_S)
             self.assertEqual(result.returncode, 0, result)
         result = self.run_tool('merge', '-o', self.folder / 'both.data', again, self.file)
         self.assertEqual(result.returncode, 0, result)

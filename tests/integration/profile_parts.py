@@ -71,7 +71,7 @@ class Profile:
             tracing = (cursor.bytes(), cursor.bytes(), cursor.get('8Q'))
             counters = [(cursor.bytes(), cursor.get('Q')) for _ in cursor.each()]
             event = cursor.bytes()
-            ip = cursor.get('IiQQ')
+            ip = cursor.get('IiQQi')
             name = (numbers[0], event, sum(known[:2] == (numbers[0], event)
                                            for known in self.names))
             self.names.append(name)

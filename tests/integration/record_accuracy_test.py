@@ -30,6 +30,51 @@ class RecordAccuracyTest(record_support.RecordTest):
         self.assertEqual(result.returncode, 0, result)
         self.assertGreater(json.loads(result.stdout)['total']['overlap'], 0.85)
 
+    def instructions_by_perf(self, *command):
+        """Of user code, as a PMU counts them; skips where there is none."""
+        if shutil.which('perf') is None:
+            self.skipTest('no perf here')
+        counts = self.folder / 'counts'
+        subprocess.run(['perf', 'stat', '-x', ',', '-e', 'instructions:u', '-o', counts, '--', *command],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, timeout=40)
+        rows = [line.split(',') for line in counts.read_text().splitlines()] if counts.exists() else []
+        numbers = [row[0] for row in rows if len(row) > 2 and row[2].startswith('instructions')]
+        if not numbers or not numbers[0].isdigit():
+            self.skipTest('perf stat counts no instructions here: there is no PMU')
+        return int(numbers[0])
+
+    def record_instructions(self, *command):
+        result = self.run_tool('record', '--source', 'swbt', '-e', 'instructions', '-c', 20_000_003,
+                               '-o', self.file, '--', *command, timeout=50)
+        self.assertEqual(result.returncode, 0, result)
+        source, = self.info()['sources']
+        self.assertEqual(source['unit'], 'instructions')
+        self.assertGreater(source['bursts'], 100)
+
+    def test_loops_of_as_many_instructions_on_a_pmu(self):
+        command = [program('two_loops'), '10000000']
+        self.instructions_by_perf('true')
+        expected = self.instructions_by_perf(*command)
+        self.record_instructions(*command)
+        rows = {row['function']: row['instructions']
+                for row in self.rows('mix', self.file, '--by', 'function')}
+        both = rows['ShortBlocks'] + rows['LongBlocks']
+        self.assertAlmostEqual(rows['ShortBlocks'] / both, 0.5, delta=0.02)
+        self.assertAlmostEqual(both / expected, 1, delta=0.05)
+
+    def test_instructions_of_bzip2_on_a_pmu(self):
+        if shutil.which('bzip2') is None:
+            self.skipTest('no bzip2')
+        self.instructions_by_perf('true')
+        text = self.folder / 'text'
+        text.write_text('\n'.join(str(i * i * i % 1000003) for i in range(2_000_000)))
+        command = ['bzip2', '-kf', text]
+        expected = self.instructions_by_perf(*command)
+        self.record_instructions(*command)
+        found = sum(row['instructions'] for row in self.rows('mix', self.file))
+        self.assertAlmostEqual(found / expected, 1, delta=0.1)
+
     def test_bzip2_against_callgrind(self):
         if shutil.which('valgrind') is None or shutil.which('bzip2') is None:
             self.skipTest('no valgrind or no bzip2')
@@ -38,7 +83,7 @@ class RecordAccuracyTest(record_support.RecordTest):
         truth = self.folder / 'truth'
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes',
                         f'--callgrind-out-file={truth}', 'bzip2', '-kf', text], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=record_support.TIMEOUT_S)
         self.record('bzip2', '-kf', text, period_ns=50_000)
         result = self.run_tool('compare', self.file, '--truth', truth, '--format', 'json')
         self.assertEqual(result.returncode, 0, result)

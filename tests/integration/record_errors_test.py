@@ -108,23 +108,9 @@ class RecordErrorsTest(record_support.RecordTest):
         for library in pathlib.Path(record_support.TOOL).parent.glob('preload/*.so'):
             shutil.copy(library, folder / 'preload')
         result = subprocess.run([tool, 'record', '-o', self.file, 'true'], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 2)
         self.assertIn('another folder', result.stderr)
-
-    def test_static_program(self):
-        result = self.run_tool('record', '-o', self.file, program('ends_static'), 'return', '10',
-                               '3')
-        self.assertEqual(result.returncode, 2)
-        self.assertIn('static', result.stderr)
-        self.assertFalse(self.file.exists())
-        self.assert_no_parts()
-
-    def test_32_bit_program(self):
-        result = self.run_tool('record', '-o', self.file, program('ends_32_bit'), 'return', '10',
-                               '3')
-        self.assertEqual(result.returncode, 2)
-        self.assertIn('32-bit', result.stderr)
 
     @needs_root
     def test_setuid_program(self):
@@ -132,10 +118,9 @@ class RecordErrorsTest(record_support.RecordTest):
         copy = self.folder / 'setuid'
         shutil.copy(program('ends'), copy)
         copy.chmod(0o4755)
-        result = self.run_tool('record', '-o', self.file, copy, 'return', '10', user=NOBODY,
+        message = self.refused('record', '-o', self.file, copy, 'return', '10', user=NOBODY,
                                group=NOBODY)
-        self.assertEqual(result.returncode, 2)
-        self.assertIn('setuid', result.stderr)
+        self.assertIn('setuid', message)
         self.assert_no_parts()
 
     def test_methods_of_samples(self):
@@ -220,7 +205,7 @@ class RecordErrorsTest(record_support.RecordTest):
         result = subprocess.run([program('refuse_perf'), str(error_number), record_support.TOOL,
                                  'record', '--source', 'ebs', '-o', self.file, 'touch',
                                  self.marker], text=True,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         if result.returncode == 77:
             self.skipTest('no seccomp filters')
         self.assertEqual(result.returncode, 2, result)

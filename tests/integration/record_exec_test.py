@@ -72,6 +72,9 @@ class RecordExecTest(record_support.RecordTest):
     def test_posix_spawn(self):
         self.check_child('posix_spawn')
 
+    def test_posix_spawnp(self):
+        self.check_child('posix_spawnp')
+
     def test_vfork(self):
         self.check_child('vfork')
 

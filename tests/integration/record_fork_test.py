@@ -38,10 +38,23 @@ class RecordForkTest(record_support.RecordTest):
         self.record(program('forks'), 'bomb', 50)
         self.assertEqual(list(self.folder.iterdir()), [self.file])
 
+    def check_fork_in_handler(self, how):
+        for source in ('ebs', 'swbt'):
+            result = self.run_tool('record', '--source', source, '-c', 1_000_000, '-o', self.file,
+                                   program('forks'), how, 20)
+            self.assertEqual(result.returncode, 0, result)
+            self.assertGreater(self.milliseconds(), 0)
+
+    def test_fork_in_handler_that_interrupted_malloc(self):
+        self.check_fork_in_handler('handler')
+
+    def test_fork_in_handler_that_blocks_no_signal(self):
+        self.check_fork_in_handler('nodefer_handler')
+
     def test_daemon_outlives_its_parent(self):
         done = self.folder / 'done'
         self.record(program('forks'), 'daemon', 700, done)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + record_support.TIMEOUT_S
         while not done.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertTrue(done.exists())

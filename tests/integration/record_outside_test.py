@@ -111,7 +111,7 @@ class RecordOutsideTest(record_support.RecordTest):
                                 stderr=subprocess.PIPE, text=True)
         time.sleep(0.7)
         tool.send_signal(signal.SIGINT)
-        _, err = tool.communicate(timeout=20)
+        _, err = tool.communicate(timeout=record_support.TIMEOUT_S)
         self.assertEqual(tool.returncode, 0, err)
         self.assertIsNone(process.poll())
         self.assertGreater(self.milliseconds(), 100)

@@ -22,6 +22,8 @@ PERIOD_NS = 1_000_000
 # Where counts are compared, a loaded machine and ticks of 4 ms have their share in what is left.
 TOLERANCE = 0.25
 TOLERANCE_MS = 25
+# After which a process hangs. A busy machine takes many times as long as one that is idle.
+TIMEOUT_S = 240
 
 
 def program(name):
@@ -53,7 +55,7 @@ class RecordTest(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.file = self.folder / 'out.data'
 
-    def run_tool(self, *arguments, timeout=25, **options):
+    def run_tool(self, *arguments, timeout=TIMEOUT_S, **options):
         """A finished process; everything that it started has ended, or the test fails."""
         options = {'stdin': subprocess.DEVNULL, 'cwd': self.folder, **options}
         process = subprocess.Popen([TOOL, *map(str, arguments)], stdout=subprocess.PIPE,

@@ -150,7 +150,7 @@ class RecordSwbtTest(record_support.RecordTest):
             traced = subprocess.run(
                 [TOOL, 'record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock', '-c', str(PERIOD_NS), '-o',
                  self.file, '--', *command], stdin=file, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, timeout=25)
+                stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(traced.returncode, 0, traced.stderr)
         self.assertEqual(traced.stdout, plain)
         source = self.source()
@@ -322,6 +322,8 @@ class RecordSwbtTest(record_support.RecordTest):
         # Hypervisors make some, and a program that is not asked for them would be ended by them.
         count = 300
         self.skip_without_breakpoints('breakpoint')
+        if subprocess.run([program('strays'), '10'], capture_output=True).returncode == 77:
+            self.skipTest('this machine never gets over an int1')
         result = self.trace(program('strays'), count, mode='breakpoint',
                             options=('--burst', '65536'))
         strays, of_int1 = [int(word.split()[0]) for word in result.stdout.split(',')]
@@ -358,7 +360,7 @@ class RecordSwbtTest(record_support.RecordTest):
     def test_daemon_that_closes_all_descriptors(self):
         done = self.folder / 'done'
         result = self.trace(program('forks'), 'daemon', 100, done)
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + record_support.TIMEOUT_S
         while not done.exists() and time.monotonic() < deadline:
             time.sleep(0.05)
         self.assertTrue(done.exists(), result)
@@ -444,7 +446,7 @@ class RecordSwbtTest(record_support.RecordTest):
 
     def child_of(self, process):
         children = pathlib.Path(f'/proc/{process.pid}/task/{process.pid}/children')
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + record_support.TIMEOUT_S
         while not children.read_text() and time.monotonic() < deadline:
             time.sleep(0.02)
         return int(children.read_text().split()[0])
@@ -465,10 +467,10 @@ class RecordSwbtTest(record_support.RecordTest):
             debugged = subprocess.run(
                 [gdb, '-q', '-batch', '-p', str(child), *(f'-ex={command}' for command in commands)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                text=True, timeout=20)
+                text=True, timeout=record_support.TIMEOUT_S)
             if 'No space left' not in debugged.stdout:
                 break
-        err = process.communicate(timeout=20)[1]
+        err = process.communicate(timeout=record_support.TIMEOUT_S)[1]
         if 'ptrace' in debugged.stdout:
             self.skipTest('gdb may not attach')
         self.assertEqual(process.returncode, 3, debugged.stdout)
@@ -479,7 +481,7 @@ class RecordSwbtTest(record_support.RecordTest):
         result = subprocess.run(
             [program('refuse_perf'), str(error_number), TOOL, 'record', '--source', 'swbt', '-e', 'task-clock', '-c',
              str(PERIOD_NS), *options, '-o', self.file, '--', program('ends'), 'exit', '400', '3'],
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         if result.returncode == 77:
             self.skipTest('no seccomp filters')
         return result

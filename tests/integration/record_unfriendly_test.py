@@ -106,7 +106,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
     def test_standard_streams_are_those_of_the_program(self):
         process = subprocess.run([TOOL, 'record', '-o', self.file, 'sh', '-c',
                                   'cat; echo to-stderr >&2'], input=b'\0\xffbytes',
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=20)
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(process.stdout, b'\0\xffbytes')
         first = process.stderr.splitlines()[0]
         self.assertEqual(first, b'to-stderr')
@@ -122,7 +122,7 @@ class RecordUnfriendlyTest(record_support.RecordTest):
             self.skipTest('the build folder is closed to other users')
         result = subprocess.run(command, cwd=self.folder, user=NOBODY, group=NOBODY,
                                 extra_groups=[], text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, timeout=25)
+                                stderr=subprocess.PIPE, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result)
         worked = reported(result.stdout)
         self.assertEqual(len(worked), 12)

@@ -63,7 +63,7 @@ class TrainTest(record_support.RecordTest):
 
     def train(self, *arguments, **options):
         output = self.folder / 'tree.json'
-        result = self.run_tool('train', *arguments, '-o', output, timeout=50, **options)
+        result = self.run_tool('train', *arguments, '-o', output, timeout=record_support.TIMEOUT_S, **options)
         self.assertEqual(result.returncode, 0, result)
         return json.loads(output.read_text()), result
 
@@ -75,7 +75,7 @@ class TrainTest(record_support.RecordTest):
         command = [program('split'), '30000']
         subprocess.run(['valgrind', '--tool=callgrind', '--dump-instr=yes',
                         f'--callgrind-out-file={truth}', *command], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60)
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=record_support.TIMEOUT_S)
         parts = []
         for source in ('ebs', 'swbt'):
             parts.append(self.folder / source)

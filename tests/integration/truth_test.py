@@ -55,7 +55,7 @@ class TruthTest(record_support.RecordTest):
     def steps(self):
         file = self.folder / 'count.out'
         result = self.run_tool('count', '-o', file, '--', self.program, FEW,
-                               env=count_support.ENVIRONMENT, timeout=55)
+                               env=count_support.ENVIRONMENT, timeout=record_support.TIMEOUT_S)
         self.assertEqual(result.returncode, 0, result)
         return file
 

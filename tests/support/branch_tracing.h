@@ -76,8 +76,7 @@ inline void SleepMs(long milliseconds) {
 
 inline bool HasBreakpointsForTracing() {
   trace::Breakpoint breakpoint = {};
-  const bool works =
-      breakpoint.Arm(reinterpret_cast<uint64_t>(&HasBreakpointsForTracing), 0, 0) == 0;
+  const bool works = breakpoint.Arm(reinterpret_cast<uint64_t>(&HasBreakpointsForTracing), 0) == 0;
   breakpoint.Disarm();
   return works;
 }
@@ -98,13 +97,12 @@ inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   return config;
 }
 
-inline BranchSink TraceBranches(
-    const BackendConfig& config, const std::function<void()>& work,
+inline void TraceBranchesInto(
+    BranchSink* sink, const BackendConfig& config, const std::function<void()>& work,
     const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
   SwbtBackend backend;
   if (rung == Rung::kTimers) backend.PreferTimers();
   if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
-  BranchSink sink;
   std::atomic<bool> started{false}, done{false};
   Status status;
   std::thread worker([&] {
@@ -117,11 +115,11 @@ inline BranchSink TraceBranches(
     started = true;
     while (status.ok() && !done) {
       SleepMs(5);
-      backend.Drain(&sink);
+      backend.Drain(sink);
     }
     if (!status.ok()) return;
     backend.Disable();
-    backend.Drain(&sink);
+    backend.Drain(sink);
     backend.Close();
   });
   while (!started) SleepMs(1);
@@ -130,6 +128,13 @@ inline BranchSink TraceBranches(
   worker.join();
   INFO(status.message());
   CHECK(status.ok());
+}
+
+inline BranchSink TraceBranches(
+    const BackendConfig& config, const std::function<void()>& work,
+    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
+  BranchSink sink;
+  TraceBranchesInto(&sink, config, work, once_started, rung);
   return sink;
 }
 

@@ -15,6 +15,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/clock.h"
 #include "support/perf_record_builder.h"
 
 namespace hbbp {
@@ -44,6 +45,13 @@ void* KernelMmap(void* address, size_t size, int protection, int flags, int fd, 
 
 constexpr size_t kPageBytes = 4096;
 
+void SpinFor(uint64_t cpu_ns) {
+  if (cpu_ns == 0) return;
+  const uint64_t begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
+  while (ClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns < cpu_ns) {
+  }
+}
+
 // The shared memory of a ring, mapped here as well.
 struct Ring {
   perf_event_mmap_page* page = nullptr;
@@ -61,6 +69,7 @@ struct PerfStandIn::Impl {
   std::vector<Event> events;
   std::vector<perf_event_attr> asked;
   std::map<uint64_t, Ring> rings;  // by event
+  std::atomic<uint64_t> switch_ns{0};
 
   Event* Find(int fd) {
     uint64_t id = 0;
@@ -102,6 +111,8 @@ std::vector<perf_event_attr> PerfStandIn::asked() const {
   return impl_->asked;
 }
 
+void PerfStandIn::SetSwitchNs(uint64_t ns) { impl_->switch_ns = ns; }
+
 std::optional<long> PerfStandIn::Impl::Open(const perf_event_attr& attr, pid_t tid, int cpu,
                                             long flags) {
   std::lock_guard lock(mutex);
@@ -139,6 +150,7 @@ std::optional<int> PerfStandIn::Impl::Control(int fd, unsigned long request, lon
     case PERF_EVENT_IOC_ENABLE:
     case PERF_EVENT_IOC_DISABLE:
       event->is_enabled = request == PERF_EVENT_IOC_ENABLE;
+      SpinFor(switch_ns / 2);
       return 0;
     case PERF_EVENT_IOC_PERIOD:
       event->period = *reinterpret_cast<const uint64_t*>(argument);

@@ -51,6 +51,10 @@ class PerfStandIn {
   // What was asked for, whatever the answer.
   std::vector<perf_event_attr> asked() const;
 
+  // CPU time that enabling and disabling an event takes together, as it does where each access to
+  // the PMU is a trap to the hypervisor.
+  void SetSwitchNs(uint64_t ns);
+
   // As the kernel does: a record that has no room is lost, and the next one that has comes behind a
   // record that says how many were. False if it was lost.
   bool Write(const Event& event, std::span<const uint8_t> record);

@@ -6,6 +6,7 @@
 // The main thread gets one at once, because its first sample may come on the stack of a coroutine.
 
 #include <elf.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -15,7 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "preload/lock_memory.h"
 #include "preload/own_process.h"
+#include "preload/seccomp_filter.h"
+#include "trace/tracer.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
@@ -31,6 +35,9 @@ struct Replacement {
 };
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local Replacement replacement = {};
+
+pthread_key_t end_of_thread;
+bool has_end_of_thread = false;
 
 int SetInKernel(const stack_t* stack, stack_t* previous) {
   return static_cast<int>(::syscall(SYS_sigaltstack, stack, previous));
@@ -60,9 +67,23 @@ void UnmapReplacement() {
   replacement.memory = nullptr;
 }
 
+// Threads need not give back the stack that they set, since it is theirs to free.
+void UnmapAtEndOfThread(void*) {
+  if (replacement.memory == nullptr) return;
+  stack_t current;
+  const bool is_in_use = SetInKernel(nullptr, &current) != 0 ||
+                         (!IsDisabled(current) && current.ss_sp == replacement.memory);
+  const stack_t none = {nullptr, SS_DISABLE, 0};
+  if (is_in_use && SetInKernel(&none, nullptr) != 0) return;
+  UnmapReplacement();
+}
+
 int Replace(const stack_t& wanted) {
-  if (replacement.memory == nullptr) replacement.memory = MapStack();
-  if (replacement.memory == nullptr) return SetInKernel(&wanted, nullptr);
+  if (replacement.memory == nullptr) {
+    replacement.memory = MapStack();
+    if (replacement.memory == nullptr) return SetInKernel(&wanted, nullptr);
+    if (has_end_of_thread) ::pthread_setspecific(end_of_thread, replacement.memory);
+  }
   stack_t larger = wanted;
   larger.ss_sp = replacement.memory;
   larger.ss_size = kBytes;
@@ -71,7 +92,13 @@ int Replace(const stack_t& wanted) {
   return result;
 }
 
+// Among the first keys, setting one allocates nothing.
+__attribute__((constructor(101))) void MakeKey() {
+  has_end_of_thread = ::pthread_key_create(&end_of_thread, &UnmapAtEndOfThread) == 0;
+}
+
 __attribute__((constructor)) void GiveMainThreadOne() {
+  if (hbbp::preload::HasFilterFromTheStart()) return;
   stack_t stack;
   if (SetInKernel(nullptr, &stack) != 0 || !IsDisabled(stack)) return;
   stack = {};
@@ -80,10 +107,18 @@ __attribute__((constructor)) void GiveMainThreadOne() {
   if (stack.ss_sp != nullptr) SetInKernel(&stack, nullptr);
 }
 
+__attribute__((constructor)) void ListOwnMemory() {
+  hbbp::preload::is_own_memory = [](uint64_t address) {
+    return hbbp::trace::Tracer::Get().Owns(address);
+  };
+}
+
 }  // namespace
 
 extern "C" HBBP_INTERPOSE int sigaltstack(const stack_t* stack, stack_t* previous) noexcept {
-  if (!hbbp::preload::IsOwnProcess()) return SetInKernel(stack, previous);
+  if (hbbp::preload::HasFilter() || !hbbp::preload::IsOwnProcess()) {
+    return SetInKernel(stack, previous);
+  }
   stack_t before;
   int result = SetInKernel(nullptr, &before);
   if (result != 0) return result;

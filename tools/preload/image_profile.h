@@ -19,35 +19,69 @@ struct ImageSettings {
 
 class ImageProfile : private SessionObserver {
  public:
-  // The profile goes to `folder`/`name`, with a suffix. `is_root`: the program that the user asked
-  // for, which is not run if it cannot be profiled.
-  ImageProfile(std::string folder, std::string name, const ImageSettings& settings, bool is_root);
+  // The profile goes to `folder`/`name`, with a suffix.
+  ImageProfile(std::string folder, std::string name, const ImageSettings& settings);
 
-  void Start();
+  // False if there will be no profile; the reason is written then.
+  bool Start();
+
+  // Ends the worker until Resume(), unless there are other threads: false then.
+  bool Suspend();
+  void Resume();
+
+  // Of the process: the caller, the worker and no other.
+  bool HasOneThreadBesidesWorker() const;
+  // Session's of the same names.
+  bool Park(int timeout_ms) { return session_->ParkWorker(timeout_ms); }
+  void Unpark() { session_->UnparkWorker(); }
+
+  // Likewise, but ends sampling for good, with `note` in the profile, and ends the worker. Not in a
+  // signal handler.
+  void End(const char* note);
+
+  bool MayTraceBranches() const;
+
+  // A child made by vfork or a bare clone runs in this memory, or in a copy without worker, and
+  // must not touch it.
+  bool IsOwner() const;
 
   // Writes what was counted so far. The image may end right after; if it does not (an exec that
   // fails), profiling goes on. errno is kept. May be called in a signal handler.
   void Save();
 
  private:
-  // A child made by vfork or a bare clone runs in this memory, or in a copy without worker, and
-  // must not touch it.
-  bool IsOwner() const;
   Status StartSession();
   void OnWorkerStarted() override;
-  void OnCheckpoint(ProfileData data) override;
+  void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
 
   const std::string folder_;
   const std::string name_;
   std::string path_;  // of name_, as the worker gets there
-  const bool is_root_;
   const ImageSettings settings_;
   const pid_t owner_;
   std::unique_ptr<Session> session_;  // null: there is no such source here
 };
 
-// For the functions that end an image: saves the current one, if there is one.
+// For the functions that end an image: saves the current one, if there is one. No signal handler of
+// the program runs meanwhile in the calling thread.
 void SaveImage();
+// Likewise where the process ends, but for what the C library still does: signals stay blocked.
+void SaveImageAtEnd();
+
+// The same for the current image. Suspend() is false if there is none.
+bool SuspendImage();
+void ResumeImage();
+
+// The same, for fork in a signal handler; async-signal-safe.
+bool HasOneThreadBesidesWorker();
+bool ParkImage(int timeout_ms);
+void UnparkImage();
+// In the child.
+void AbandonImageInChild();
+
+// For the functions that set a seccomp filter: the calling thread, or all threads of the process,
+// are about to lose the right to make system calls.
+void PrepareForFilter(bool is_of_all_threads);
 
 // For the main thread, before it ends and leaves the program to the other threads.
 void EndProgramAfterItsThreads();

@@ -1,32 +1,49 @@
 // The C library functions that end a program image without running its destructors. Each saves
 // the profile and calls the one that it stands in front of. And pthread_exit, because a program
-// whose main thread ended goes on until its last thread ends, and the worker is one.
+// whose main thread ended goes on until its last thread ends, and the worker is one. And unshare
+// and setns, which the kernel refuses to a process with a second thread.
 //
-// All but that one may be called in a child made by vfork, which shares the memory of its parent,
-// and some in signal handlers: so they allocate nothing and look up beforehand what they call.
+// Functions that run another program do so without the library where that would harm it.
+//
+// The functions that end an image may be called in a child made by vfork, which shares the memory
+// of its parent, and some in signal handlers: so they allocate nothing and look up beforehand what
+// they call.
 
 #include <alloca.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/exec_target.h"
 #include "preload/image_profile.h"
+#include "preload/seccomp_filter.h"
+#include "preload/signals.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
 namespace {
 
+using hbbp::preload::ExecTarget;
 using Arguments = char* const*;
 
 struct NextFunctions {
   void (*quick_exit)(int);
   int (*execve)(const char*, Arguments, Arguments);
-  int (*execv)(const char*, Arguments);
-  int (*execvp)(const char*, Arguments);
   int (*execvpe)(const char*, Arguments, Arguments);
   int (*fexecve)(int, Arguments, Arguments);
   int (*execveat)(int, const char*, Arguments, Arguments, int);
+  int (*posix_spawn)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                     const posix_spawnattr_t*, Arguments, Arguments);
+  int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*,
+                      const posix_spawnattr_t*, Arguments, Arguments);
+  int (*unshare)(int);
+  int (*setns)(int, int);
   void (*pthread_exit)(void*);
 };
 
@@ -40,25 +57,117 @@ void LookUp(const char* name, Function** function) {
 __attribute__((constructor(101))) void LookUpAll() {
   if (next.execve != nullptr) return;
   LookUp("quick_exit", &next.quick_exit);
-  LookUp("execv", &next.execv);
-  LookUp("execvp", &next.execvp);
   LookUp("execvpe", &next.execvpe);
   LookUp("fexecve", &next.fexecve);
   LookUp("execveat", &next.execveat);
+  LookUp("posix_spawn", &next.posix_spawn);
+  LookUp("posix_spawnp", &next.posix_spawnp);
+  LookUp("unshare", &next.unshare);
+  LookUp("setns", &next.setns);
   LookUp("pthread_exit", &next.pthread_exit);
   LookUp("execve", &next.execve);
 }
 
-// Called by constructors of other libraries, these may come before LookUpAll.
-const NextFunctions& Prepare() {
-  LookUpAll();
-  hbbp::preload::SaveImage();
-  return next;
-}
+// While it lives, the image is ready for exec. These functions may be called by constructors of
+// other libraries, before LookUpAll.
+class Prepare {
+ public:
+  Prepare() {
+    LookUpAll();
+    hbbp::preload::SaveImage();
+    hbbp::preload::PrepareSignalsForExec();
+  }
+  ~Prepare() { hbbp::preload::RestoreSignalsAfterExec(); }
+  Prepare(const Prepare&) = delete;
+  Prepare& operator=(const Prepare&) = delete;
+
+  const NextFunctions* operator->() const { return &next; }
+};
 
 [[noreturn]] void EndProcess(int status) {
-  hbbp::preload::SaveImage();
+  hbbp::preload::SaveImageAtEnd();
   for (;;) ::syscall(SYS_exit_group, status);
+}
+
+constexpr char kPreloadVariable[] = "LD_PRELOAD=";
+constexpr char kOwnName[] = "libhbbp-preload";
+
+bool IsOwnLibrary(const char* path, size_t length) {
+  const auto* const slash = static_cast<const char*>(::memrchr(path, '/', length));
+  const char* const name = slash == nullptr ? path : slash + 1;
+  return ::strncmp(name, kOwnName, sizeof(kOwnName) - 1) == 0;
+}
+
+size_t CountVariables(Arguments environment) {
+  size_t count = 0;
+  while (environment != nullptr && environment[count] != nullptr) ++count;
+  return count;
+}
+
+// If it has the library in it.
+const char* PreloadVariable(Arguments environment) {
+  for (size_t i = 0; environment != nullptr && environment[i] != nullptr; ++i) {
+    const char* const text = environment[i];
+    if (::strncmp(text, kPreloadVariable, sizeof(kPreloadVariable) - 1) == 0) {
+      return ::strstr(text, kOwnName) != nullptr ? text : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+// `environment` as it was before `hbbp record` put the library into it. `copy` has room for its
+// pointers, and `text` for the variable.
+Arguments RemoveLibrary(Arguments environment, char** copy, char* text) {
+  const char* const variable = PreloadVariable(environment);
+  size_t count = 0;
+  for (size_t i = 0; environment[i] != nullptr; ++i) {
+    if (environment[i] != variable) copy[count++] = environment[i];
+  }
+  char* end = ::stpcpy(text, kPreloadVariable);
+  const char* const values = end;
+  for (const char* path = variable + sizeof(kPreloadVariable) - 1; *path != '\0';) {
+    path += ::strspn(path, " :");
+    const size_t length = ::strcspn(path, " :");
+    if (length > 0 && !IsOwnLibrary(path, length)) {
+      if (end != values) *end++ = ':';
+      end = static_cast<char*>(::mempcpy(end, path, length));
+    }
+    path += length;
+  }
+  *end = '\0';
+  if (end != values) copy[count++] = text;
+  copy[count] = nullptr;
+  return copy;
+}
+
+ExecTarget TargetAt(int directory, const char* path, int flags) {
+  if ((flags & AT_EMPTY_PATH) != 0 && *path == '\0') {
+    return hbbp::preload::ClassifyFile(directory, nullptr);
+  }
+  const int fd = ::openat(directory, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return ExecTarget::kOrdinary;
+  const ExecTarget target = hbbp::preload::ClassifyFile(fd, path);
+  ::close(fd);
+  return target;
+}
+
+ExecTarget TargetInPath(const char* file) {
+  char path[PATH_MAX];
+  if (!hbbp::preload::FindProgram(file, path, sizeof(path))) return ExecTarget::kOrdinary;
+  return hbbp::preload::ClassifyProgram(path);
+}
+
+// Without the worker, if that is what the kernel refuses the call for.
+template <typename Call>
+int CallWithOneThread(const Call& call) {
+  const int result = call();
+  const bool needs_one_thread = result != 0 && (errno == EINVAL || errno == EUSERS);
+  if (!needs_one_thread || !hbbp::preload::SuspendImage()) return result;
+  const int second_result = call();
+  const int error_number = errno;
+  hbbp::preload::ResumeImage();
+  errno = error_number;
+  return second_result;
 }
 
 size_t CountArguments(va_list list) {
@@ -80,6 +189,17 @@ size_t CountArguments(va_list list) {
   arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
 
+// Takes the library out of `environment` where that has it and it would harm the program. The copy
+// is on the stack of the caller.
+#define HBBP_ADJUST_ENVIRONMENT(environment, target)                                           \
+  if (PreloadVariable(environment) != nullptr && hbbp::preload::IsHarmedByPreload(target)) {   \
+    char** const copy =                                                                        \
+        static_cast<char**>(alloca((CountVariables(environment) + 1) * sizeof(char*)));        \
+    char* const text = static_cast<char*>(alloca(::strlen(PreloadVariable(environment)) + 1)); \
+    environment = RemoveLibrary(environment, copy, text);                                      \
+  }                                                                                            \
+  static_assert(true)
+
 extern "C" {
 
 HBBP_INTERPOSE void _exit(int status) { EndProcess(status); }
@@ -87,39 +207,75 @@ HBBP_INTERPOSE void _Exit(int status) { EndProcess(status); }
 
 HBBP_INTERPOSE void pthread_exit(void* result) {
   LookUpAll();
-  if (::gettid() == ::getpid()) hbbp::preload::EndProgramAfterItsThreads();
+  if (!hbbp::preload::HasFilter() && ::gettid() == ::getpid()) {
+    hbbp::preload::EndProgramAfterItsThreads();
+  }
   next.pthread_exit(result);
   __builtin_unreachable();
 }
 
 HBBP_INTERPOSE void quick_exit(int status) {
-  Prepare().quick_exit(status);
+  LookUpAll();
+  hbbp::preload::SaveImageAtEnd();
+  next.quick_exit(status);
   __builtin_unreachable();
 }
 
 HBBP_INTERPOSE int execve(const char* path, Arguments arguments, Arguments environment) {
-  return Prepare().execve(path, arguments, environment);
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
+  return Prepare()->execve(path, arguments, environment);
 }
 
 HBBP_INTERPOSE int execv(const char* path, Arguments arguments) {
-  return Prepare().execv(path, arguments);
+  return execve(path, arguments, environ);
 }
 
 HBBP_INTERPOSE int execvp(const char* file, Arguments arguments) {
-  return Prepare().execvp(file, arguments);
+  return execvpe(file, arguments, environ);
 }
 
 HBBP_INTERPOSE int execvpe(const char* file, Arguments arguments, Arguments environment) {
-  return Prepare().execvpe(file, arguments, environment);
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
+  return Prepare()->execvpe(file, arguments, environment);
 }
 
 HBBP_INTERPOSE int fexecve(int fd, Arguments arguments, Arguments environment) {
-  return Prepare().fexecve(fd, arguments, environment);
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyFile(fd, nullptr));
+  return Prepare()->fexecve(fd, arguments, environment);
 }
 
 HBBP_INTERPOSE int execveat(int folder, const char* path, Arguments arguments,
                             Arguments environment, int flags) {
-  return Prepare().execveat(folder, path, arguments, environment, flags);
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetAt(folder, path, flags));
+  return Prepare()->execveat(folder, path, arguments, environment, flags);
+}
+
+HBBP_INTERPOSE int posix_spawn(pid_t* pid, const char* path,
+                               const posix_spawn_file_actions_t* actions,
+                               const posix_spawnattr_t* attributes, Arguments arguments,
+                               Arguments environment) {
+  LookUpAll();
+  HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
+  return next.posix_spawn(pid, path, actions, attributes, arguments, environment);
+}
+
+HBBP_INTERPOSE int posix_spawnp(pid_t* pid, const char* file,
+                                const posix_spawn_file_actions_t* actions,
+                                const posix_spawnattr_t* attributes, Arguments arguments,
+                                Arguments environment) {
+  LookUpAll();
+  HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
+  return next.posix_spawnp(pid, file, actions, attributes, arguments, environment);
+}
+
+HBBP_INTERPOSE int unshare(int flags) noexcept {
+  LookUpAll();
+  return CallWithOneThread([flags] { return next.unshare(flags); });
+}
+
+HBBP_INTERPOSE int setns(int fd, int type) noexcept {
+  LookUpAll();
+  return CallWithOneThread([fd, type] { return next.setns(fd, type); });
 }
 
 HBBP_INTERPOSE int execl(const char* path, const char* first, ...) {

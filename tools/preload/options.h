@@ -4,12 +4,18 @@
 
 namespace hbbp::preload {
 
-// The folder that takes a file for each program image: PID.NUMBER.hbbp, or PID.NUMBER.error with
-// the reason why there is no profile.
+// The directory that takes a file for each program image: PID.NUMBER.hbbp, or PID.NUMBER.partial if
+// the image has not been at an end that we know of, or PID.NUMBER.error with the reason why there
+// is no profile.
 inline constexpr char kFolderVariable[] = "HBBP_PRELOAD_FOLDER";
 
 // The process id of the program that was asked for. If that one cannot be profiled, it is not run.
+// It leaves PID.starting in the directory until it is about to run, and PID.started from then on.
 inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";
+
+// The number of seccomp filters that `hbbp record` has itself. An image with more of them has a
+// filter of the program, and is not profiled.
+inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 
 // Numbers as in hbbp_session_options, and when to stop, of CLOCK_MONOTONIC (0: never):
 // "event period-mode period frequency kernel deadline source trace-mode burst branch-period
@@ -18,7 +24,10 @@ inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 
 inline constexpr char kProfileSuffix[] = ".hbbp";
+inline constexpr char kPartialSuffix[] = ".partial";
 inline constexpr char kErrorSuffix[] = ".error";
+inline constexpr char kStartingSuffix[] = ".starting";
+inline constexpr char kStartedSuffix[] = ".started";
 
 }  // namespace hbbp::preload
 

@@ -1,16 +1,24 @@
 #include "preload/own_process.h"
 
+#include <linux/kcmp.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+
+#include "preload/seccomp_filter.h"
 
 namespace hbbp::preload {
 namespace {
 
 std::atomic<pid_t> own{0};  // until the constructor has run
 
-void SetOwn() { own = ::getpid(); }
+// A seccomp filter may not allow the question.
+void SetOwn() {
+  if (!HasFilterFromTheStart()) own = ::getpid();
+}
 
 __attribute__((constructor(101))) void OnLoad() {
   SetOwn();
@@ -19,6 +27,14 @@ __attribute__((constructor(101))) void OnLoad() {
 
 }  // namespace
 
-bool IsOwnProcess() { return own == 0 || own == ::getpid(); }
+bool IsOwnProcess() { return own == 0 || HasFilter() || own == ::getpid(); }
+
+bool HasOwnHandlers() {
+  if (IsOwnProcess()) return true;
+  const int saved_errno = errno;
+  const bool is_shared = ::syscall(SYS_kcmp, own.load(), ::getpid(), KCMP_SIGHAND, 0, 0) == 0;
+  errno = saved_errno;
+  return is_shared;
+}
 
 }  // namespace hbbp::preload

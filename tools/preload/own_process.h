@@ -8,6 +8,9 @@ namespace hbbp::preload {
 // Async-signal-safe.
 bool IsOwnProcess();
 
+// Also true in a child made by clone(CLONE_VM | CLONE_SIGHAND), which sets the handlers of both.
+bool HasOwnHandlers();
+
 }  // namespace hbbp::preload
 
 #endif  // HBBP_TOOLS_PRELOAD_OWN_PROCESS_H_

@@ -3,17 +3,23 @@
 // It contains only the collecting half of libhbbp, for two reasons: loading the other half with
 // its libraries would cost milliseconds at every exec, and the program may use libhbbp itself.
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "base/clock.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
+#include "preload/seccomp_filter.h"
+#include "preload/signals.h"
 #include "session/session_registry.h"
 
 namespace hbbp::preload {
@@ -23,11 +29,11 @@ namespace {
 ImageProfile* current = nullptr;
 
 std::string ImageName() {
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  constexpr uint64_t kSecondNs = 1'000'000'000;
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   char name[64];
   std::snprintf(name, sizeof(name), "%d.%012lld%09ld", ::getpid(),
-                static_cast<long long>(now.tv_sec), now.tv_nsec);
+                static_cast<long long>(now_ns / kSecondNs), static_cast<long>(now_ns % kSecondNs));
   return name;
 }
 
@@ -74,16 +80,56 @@ bool IsRoot() {
   return root != nullptr && std::atoi(root) == ::getpid();
 }
 
+// The files by which `hbbp record` knows whether the program that it was asked for has run.
+class RootMarks {
+ public:
+  explicit RootMarks(const std::string& folder)
+      : starting_(folder + "/" + std::to_string(::getpid()) + kStartingSuffix),
+        started_(folder + "/" + std::to_string(::getpid()) + kStartedSuffix) {}
+
+  bool HasStarted() const { return ::access(started_.c_str(), F_OK) == 0; }
+  void SetStarting() const {
+    ::close(::open(starting_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  void SetStarted() const { ::rename(starting_.c_str(), started_.c_str()); }
+
+ private:
+  const std::string starting_;
+  const std::string started_;
+};
+
+// Not a later image of it (exec), which is past being refused.
+void StartRoot(const std::string& folder) {
+  constexpr int kExitNotRun = 2;
+  const RootMarks marks(folder);
+  if (marks.HasStarted()) {
+    current->Start();
+    return;
+  }
+  marks.SetStarting();
+  if (!current->Start()) ::_exit(kExitNotRun);
+  marks.SetStarted();
+}
+
 void StartImage() {
   const char* folder = std::getenv(kFolderVariable);
   if (folder == nullptr || *folder == '\0') return;
-  current = new ImageProfile(folder, ImageName(), SettingsFromEnvironment(), IsRoot());
-  current->Start();
+  if (HasFilterFromTheStart()) return;
+  const bool is_root = IsRoot();
+  ImageSettings settings = SettingsFromEnvironment();
+  settings.session.has_checkpoint_at_start = is_root;
+  current = new ImageProfile(folder, ImageName(), settings);
+  if (is_root) {
+    StartRoot(folder);
+  } else {
+    current->Start();
+  }
 }
 
 void StartInForkedChild() {
   // What the parent had belongs to the parent; its session let go of it already.
   current = nullptr;
+  if (SessionRegistry::Get().IsBareFork() || HasFilter()) return;
   StartImage();
 }
 
@@ -92,7 +138,25 @@ __attribute__((constructor)) void OnLoad() {
   if (current != nullptr) ::pthread_atfork(nullptr, nullptr, &StartInForkedChild);
 }
 
-__attribute__((destructor)) void OnExit() { SaveImage(); }
+void SetSignalMask(uint64_t mask) {
+  ::syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, sizeof(mask));
+}
+
+// Of the calling thread. A timer that the program leaves on must not end it while its profile is
+// saved, which takes longer than all that comes behind its last instruction. Returns what was
+// blocked.
+uint64_t BlockSignals() {
+  // Faults, signals of samples and breakpoints, and those of the C library itself.
+  constexpr int kLeftUnblocked[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+                                    SIGSYS,  32,     33,     61,     62};
+  uint64_t mask = ~uint64_t{0};
+  for (const int signal : kLeftUnblocked) mask &= ~(uint64_t{1} << (signal - 1));
+  uint64_t previous = 0;
+  ::syscall(SYS_rt_sigprocmask, SIG_BLOCK, &mask, &previous, sizeof(mask));
+  return previous;
+}
+
+__attribute__((destructor)) void OnExit() { SaveImageAtEnd(); }
 
 }  // namespace
 
@@ -113,7 +177,7 @@ void* ExitAfterLastThread(void*) {
 }  // namespace
 
 void EndProgramAfterItsThreads() {
-  if (current == nullptr) return;
+  if (current == nullptr || HasFilter()) return;
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &mask_of_main_thread);
@@ -124,8 +188,50 @@ void EndProgramAfterItsThreads() {
   ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
 }
 
+void PrepareForFilter(bool is_of_all_threads) {
+  if (current == nullptr || HasFilter() || !current->IsOwner()) return;
+  if (is_of_all_threads || current->MayTraceBranches()) {
+    current->End(
+        "sampling ended early: the program set a seccomp filter, which may not allow what the "
+        "profiler needs");
+    ReleaseSignals();
+  } else {
+    // The worker goes on. It saves each second, and cannot be asked to at the end.
+    SaveImage();
+  }
+  SetHasFilter();
+}
+
 void SaveImage() {
-  if (current != nullptr) current->Save();
+  if (current == nullptr || HasFilter()) return;
+  const uint64_t mask = BlockSignals();
+  current->Save();
+  SetSignalMask(mask);
+}
+
+void SaveImageAtEnd() {
+  if (current == nullptr || HasFilter()) return;
+  BlockSignals();
+  current->Save();
+}
+
+bool HasOneThreadBesidesWorker() {
+  return current != nullptr && current->HasOneThreadBesidesWorker();
+}
+
+bool ParkImage(int timeout_ms) { return current->Park(timeout_ms); }
+
+void UnparkImage() { current->Unpark(); }
+
+void AbandonImageInChild() {
+  current = nullptr;
+  SessionRegistry::Get().AbandonInChild();
+}
+
+bool SuspendImage() { return current != nullptr && current->Suspend(); }
+
+void ResumeImage() {
+  if (current != nullptr) current->Resume();
 }
 
 }  // namespace hbbp::preload

@@ -3,15 +3,25 @@
 // ours stay in place. And those of samples stay unblocked, because a sample that waits until a
 // program unblocks it is no sample of what ran.
 
+#include "preload/signals.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <initializer_list>
 
+#include "backends/threads.h"
 #include "preload/own_process.h"
+#include "preload/seccomp_filter.h"
 #include "trace/signal_chain.h"
+#include "trace/tracer_layout.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 
@@ -25,6 +35,7 @@ struct NextFunctions {
   Handler (*sysv_signal)(int, Handler);
   int (*sigprocmask)(int, const sigset_t*, sigset_t*);
   int (*pthread_sigmask)(int, const sigset_t*, sigset_t*);
+  int (*sigtimedwait)(const sigset_t*, siginfo_t*, const timespec*);
 };
 
 NextFunctions next;
@@ -40,6 +51,7 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("__sysv_signal", &next.sysv_signal);
   LookUp("sigprocmask", &next.sigprocmask);
   LookUp("pthread_sigmask", &next.pthread_sigmask);
+  LookUp("sigtimedwait", &next.sigtimedwait);
   LookUp("sigaction", &next.sigaction);
 }
 
@@ -50,7 +62,25 @@ const NextFunctions& Next() {
 }
 
 // Is the action of `signal` in our keeping, and not in the kernel's?
-bool IsKept(int signal) { return hbbp::trace::IsChained(signal) && hbbp::preload::IsOwnProcess(); }
+bool IsKept(int signal) {
+  return hbbp::trace::IsChained(signal) && hbbp::preload::HasOwnHandlers();
+}
+
+// Whether the program has blocked SIGTRAP in this thread. One that has never set its mask has that
+// of the thread that made it, which is taken to be the newest one that was set.
+enum class Blocked : uint8_t { kAsNewest, kNo, kYes };
+[[gnu::tls_model("initial-exec")]] constinit thread_local Blocked traps = Blocked::kAsNewest;
+std::atomic<bool> newest_blocks_traps{false};
+
+bool TrapIsBlocked() {
+  return traps == Blocked::kAsNewest ? newest_blocks_traps.load(std::memory_order_relaxed)
+                                     : traps == Blocked::kYes;
+}
+
+void SetTrapIsBlocked(bool is_blocked) {
+  traps = is_blocked ? Blocked::kYes : Blocked::kNo;
+  newest_blocks_traps.store(is_blocked, std::memory_order_relaxed);
+}
 
 // In a child of vfork, whose handlers are its own. What it has from its parent is ours.
 int SetInKernel(int signal, const struct sigaction* action, struct sigaction* previous) {
@@ -81,14 +111,69 @@ void LeaveUnblocked(sigset_t* set) {
   if (hbbp::trace::IsChained(kBreakpointSignal)) sigdelset(set, kBreakpointSignal);
 }
 
-const sigset_t* Adjust(int how, const sigset_t* set, sigset_t* copy) {
-  if (set == nullptr || how == SIG_UNBLOCK) return set;
-  *copy = *set;
-  LeaveUnblocked(copy);
-  return copy;
+// sigprocmask or pthread_sigmask, `next`, with the mask that the program sees.
+int SetMask(int (*next_function)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set,
+            sigset_t* previous) {
+  const bool was_blocked = TrapIsBlocked();
+  sigset_t copy;
+  const sigset_t* adjusted = set;
+  if (set != nullptr && how != SIG_UNBLOCK) {
+    copy = *set;
+    LeaveUnblocked(&copy);
+    adjusted = &copy;
+  }
+  const bool has_trap = set != nullptr && sigismember(set, SIGTRAP) == 1;
+  const bool is_blocked = set == nullptr       ? was_blocked
+                          : how == SIG_SETMASK ? has_trap
+                          : how == SIG_BLOCK   ? was_blocked || has_trap
+                                               : was_blocked && !has_trap;
+  // A child of vfork has the variables of its parent, but a mask of its own, and no samples.
+  const bool is_own = set == nullptr || hbbp::preload::IsOwnProcess();
+  const int result = next_function(how, is_own ? adjusted : set, previous);
+  if (result != 0) return result;
+  if (is_own && set != nullptr) SetTrapIsBlocked(is_blocked);
+  if (is_own && previous != nullptr && was_blocked) sigaddset(previous, SIGTRAP);
+  return 0;
+}
+
+__attribute__((constructor)) void AnswerTracer() {
+  hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
+}
+
+void SetTrapInKernel(int how) {
+  const uint64_t mask = uint64_t{1} << (SIGTRAP - 1);
+  ::syscall(SYS_rt_sigprocmask, how, &mask, nullptr, sizeof(mask));
+}
+
+// Of a thread that waits for SIGTRAP: is it one of ours, which came while it was blocked?
+bool IsOfTracer(int signal, const siginfo_t& info) {
+  return signal == SIGTRAP &&
+         (hbbp::trace::SignalDataOf(info) & hbbp::trace::kCookieMask) == hbbp::trace::kSignalCookie;
 }
 
 }  // namespace
+
+// A thread that still runs may get a SIGTRAP that a sample or a breakpoint sent it before they
+// ended. Our handler takes it, and makes no system call for it.
+void hbbp::preload::ReleaseSignals() {
+  const auto threads = hbbp::ListThreads();
+  const bool is_alone = threads.ok() && threads->size() == 1;
+  hbbp::trace::ReleaseSignals(is_alone);
+}
+
+void hbbp::preload::PrepareSignalsForExec() {
+  if (HasFilter()) return;
+  hbbp::trace::IgnoreForExec();
+  if (TrapIsBlocked()) SetTrapInKernel(SIG_BLOCK);
+}
+
+void hbbp::preload::RestoreSignalsAfterExec() {
+  if (HasFilter()) return;
+  const int saved_errno = errno;
+  if (TrapIsBlocked() && IsOwnProcess()) SetTrapInKernel(SIG_UNBLOCK);
+  if (HasOwnHandlers()) hbbp::trace::TakeBackAfterExec();
+  errno = saved_errno;
+}
 
 extern "C" {
 
@@ -126,13 +211,91 @@ HBBP_INTERPOSE Handler sysv_signal(int number, Handler handler) noexcept {
 }
 
 HBBP_INTERPOSE int sigprocmask(int how, const sigset_t* set, sigset_t* previous) noexcept {
-  sigset_t copy;
-  return Next().sigprocmask(how, Adjust(how, set, &copy), previous);
+  return SetMask(Next().sigprocmask, how, set, previous);
 }
 
 HBBP_INTERPOSE int pthread_sigmask(int how, const sigset_t* set, sigset_t* previous) noexcept {
-  sigset_t copy;
-  return Next().pthread_sigmask(how, Adjust(how, set, &copy), previous);
+  return SetMask(Next().pthread_sigmask, how, set, previous);
+}
+
+HBBP_INTERPOSE Handler ssignal(int number, Handler handler) noexcept {
+  return signal(number, handler);
+}
+
+HBBP_INTERPOSE int sigignore(int number) noexcept {
+  const struct sigaction action = {};
+  struct sigaction ignoring = action;
+  ignoring.sa_handler = SIG_IGN;
+  return sigaction(number, &ignoring, nullptr);
+}
+
+HBBP_INTERPOSE int siginterrupt(int number, int interrupts) noexcept {
+  struct sigaction action;
+  if (sigaction(number, nullptr, &action) != 0) return -1;
+  if (interrupts) {
+    action.sa_flags &= ~SA_RESTART;
+  } else {
+    action.sa_flags |= SA_RESTART;
+  }
+  return sigaction(number, &action, nullptr);
+}
+
+HBBP_INTERPOSE int sighold(int number) noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  if (sigaddset(&set, number) != 0) return -1;
+  return sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
+HBBP_INTERPOSE int sigrelse(int number) noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  if (sigaddset(&set, number) != 0) return -1;
+  return sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+HBBP_INTERPOSE Handler sigset(int number, Handler handler) noexcept {
+  sigset_t set, blocked;
+  struct sigaction before;
+  sigemptyset(&set);
+  if (handler == SIG_ERR || sigaddset(&set, number) != 0) {
+    errno = EINVAL;
+    return SIG_ERR;
+  }
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  const bool holds = handler == SIG_HOLD;
+  if (sigaction(number, holds ? nullptr : &action, &before) != 0) return SIG_ERR;
+  if (sigprocmask(holds ? SIG_BLOCK : SIG_UNBLOCK, &set, &blocked) != 0) return SIG_ERR;
+  return sigismember(&blocked, number) == 1 ? SIG_HOLD : before.sa_handler;
+}
+
+HBBP_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const timespec* timeout) {
+  siginfo_t found;
+  for (;;) {
+    const int signal = Next().sigtimedwait(set, &found, timeout);
+    if (IsOfTracer(signal, found)) continue;
+    if (signal > 0 && info != nullptr) *info = found;
+    return signal;
+  }
+}
+
+HBBP_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
+  return sigtimedwait(set, info, nullptr);
+}
+
+HBBP_INTERPOSE int sigwait(const sigset_t* set, int* number) {
+  const int saved_errno = errno;
+  for (;;) {
+    const int signal = sigtimedwait(set, nullptr, nullptr);
+    const int error_number = errno;
+    errno = saved_errno;
+    if (signal > 0) {
+      *number = signal;
+      return 0;
+    }
+    if (error_number != EINTR) return error_number;
+  }
 }
 
 }  // extern "C"

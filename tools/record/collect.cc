@@ -1,12 +1,15 @@
 #include "record/collect.h"
 
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -21,6 +24,17 @@ namespace fs = std::filesystem;
 bool IsNumber(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+StatusOr<std::vector<fs::path>> ListFiles(const std::string& directory) {
+  std::vector<fs::path> paths;
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    paths.push_back(entry->path());
+  }
+  if (error) return ErrnoStatus(error.value(), directory);
+  return paths;
 }
 
 // Is it what a run leaves of a child? Names alone do not tell: `-o run.2` is a run of its own.
@@ -40,11 +54,13 @@ void RemoveEarlierChildren(const std::string& output) {
   const std::string prefix = path.filename().string() + ".";
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(folder);
+  if (!paths.ok()) return;
+  for (const fs::path& entry : *paths) {
+    const std::string name = entry.filename().string();
     if (!name.starts_with(prefix)) continue;
     const std::string_view suffix = std::string_view(name).substr(prefix.size());
-    if (IsNumber(suffix) && IsProfileOf(entry.path(), suffix)) fs::remove(entry.path(), ignored);
+    if (IsNumber(suffix) && IsProfileOf(entry, suffix)) fs::remove(entry, ignored);
   }
 }
 
@@ -76,7 +92,7 @@ bool HasKernelSamples(const hbbp_profile* profile) {
 Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
   if (parts.profiles.size() == 1 && !HasKernelSamples(profile)) {
     const fs::path target = WithoutLinks(path);
-    if (std::rename(parts.profiles[0].c_str(), target.c_str()) != 0) {
+    if (std::rename(parts.profiles[0].path.c_str(), target.c_str()) != 0) {
       return ErrnoStatus(errno, path);
     }
     return OkStatus();
@@ -86,21 +102,75 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
   return OkStatus();
 }
 
+constexpr char kPartsInfix[] = ".parts-";
+
+// "PATH.parts-PID" of other processes that are no more.
+void RemoveAbandonedParts(const fs::path& own) {
+  const std::string own_name = own.filename().string();
+  const std::string prefix = own_name.substr(0, own_name.rfind('-') + 1);
+  std::error_code ignored;
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(own.parent_path());
+  if (!paths.ok()) return;
+  for (const fs::path& entry : *paths) {
+    const std::string name = entry.filename().string();
+    if (!name.starts_with(prefix) || !IsNumber(name.substr(prefix.size()))) continue;
+    const pid_t pid = std::atoi(name.c_str() + prefix.size());
+    if (::kill(pid, 0) == 0 || errno != ESRCH || fs::is_symlink(entry, ignored)) continue;
+    fs::remove_all(entry, ignored);
+  }
+}
+
+ProcessParts::Profile DescribeProfile(const fs::path& path) {
+  constexpr uint64_t kNsPerSecond = 1'000'000'000;
+  ProcessParts::Profile profile;
+  profile.path = path.string();
+  profile.is_partial = path.extension() == preload::kPartialSuffix;
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0) {
+    profile.saved_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
+                       static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  }
+  return profile;
+}
+
+// An image that was killed between two steps has both kinds of profiles: the later one counts.
+void AddProfile(ProcessParts::Profile profile, std::vector<ProcessParts::Profile>* profiles) {
+  const auto stem = [](const std::string& path) { return fs::path(path).stem(); };
+  if (profiles->empty() || stem(profiles->back().path) != stem(profile.path)) {
+    profiles->push_back(std::move(profile));
+  } else if (profiles->back().saved_ns <= profile.saved_ns) {
+    profiles->back() = std::move(profile);
+  }
+}
+
 }  // namespace
 
-StatusOr<PartsFolder> PartsFolder::Create(const std::string& output) {
+uint64_t RealTimeNs() {
+  timespec now;
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
+  HBBP_RETURN_IF_ERROR(CheckNotPlanted(output));
   std::error_code error;
   const fs::path absolute = WithoutLinks(fs::absolute(output, error));
   if (error) return ErrnoStatus(error.value(), output);
   const fs::file_status status = fs::status(absolute, error);
+  if (!fs::status_known(status)) return ErrnoStatus(error.value(), output);
   if (fs::is_directory(status)) return ErrnoStatus(EISDIR, output);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "%s is no regular file; the profile needs a place of its own",
                       output.c_str());
   }
-  const std::string path = absolute.string() + ".parts-" + std::to_string(::getpid());
+  return absolute.string() + kPartsInfix + std::to_string(::getpid());
+}
+
+StatusOr<PartsFolder> PartsFolder::Create(const std::string& path) {
+  RemoveAbandonedParts(path);
   if (::mkdir(path.c_str(), 0700) != 0) {
+    const std::string output = path.substr(0, path.rfind(kPartsInfix));
     return ErrnoStatus(errno, output + ": cannot write beside it");
   }
   // Programs that change their user still have to write there, whatever the umask.
@@ -113,17 +183,27 @@ Status PartsFolder::TryToWrite() const {
   return WriteFileAtomically(path_ + "/probe", std::vector<uint8_t>(kBytes));
 }
 
+std::string PartsFolder::KeepIfAnyProfile() {
+  const StatusOr<std::vector<fs::path>> paths = ListFiles(path_);
+  const bool has_profile =
+      !paths.ok() || std::any_of(paths->begin(), paths->end(), [](const fs::path& path) {
+        return path.extension() == preload::kProfileSuffix ||
+               path.extension() == preload::kPartialSuffix;
+      });
+  if (!has_profile) return "";
+  return "; what was recorded is in " + std::exchange(path_, "") +
+         ": hbbp merge -o FILE makes one profile of the files there";
+}
+
 PartsFolder::~PartsFolder() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
 }
 
-std::map<pid_t, ProcessParts> ListParts(const PartsFolder& folder) {
-  std::vector<fs::path> paths;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder.path(), ignored)) {
-    paths.push_back(entry.path());
-  }
+namespace {
+
+StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
+  HBBP_ASSIGN_OR_RETURN(std::vector<fs::path> paths, ListFiles(folder.path()));
   // PID.TIME.suffix, with the times padded to one length.
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
@@ -131,30 +211,50 @@ std::map<pid_t, ProcessParts> ListParts(const PartsFolder& folder) {
     const std::string name = path.filename().string();
     pid_t pid = 0;
     std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (path.extension() == preload::kProfileSuffix) {
-      parts[pid].profiles.push_back(path.string());
+    if (path.extension() == preload::kProfileSuffix ||
+        path.extension() == preload::kPartialSuffix) {
+      AddProfile(DescribeProfile(path), &parts[pid].profiles);
+    } else if (path.extension() == preload::kStartingSuffix) {
+      parts[pid].was_starting = true;
+    } else if (path.extension() == preload::kStartedSuffix) {
+      parts[pid].was_started = true;
     } else if (path.extension() == preload::kErrorSuffix) {
       StatusOr<std::string> text = ReadTextFile(path.string());
-      if (text.ok()) parts[pid].errors.push_back(*std::move(text));
+      parts[pid].errors.push_back(text.ok() ? *std::move(text) : text.status().message());
     }
   }
   return parts;
 }
 
-StatusOr<std::vector<ProcessProfile>> StoreProfiles(const std::map<pid_t, ProcessParts>& parts,
-                                                    pid_t root, const std::string& output) {
-  RemoveEarlierChildren(output);
+}  // namespace
+
+StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, pid_t root,
+                                                    const std::string& output,
+                                                    std::map<pid_t, ProcessParts>* parts) {
+  HBBP_ASSIGN_OR_RETURN(*parts, ListParts(folder));
+  const std::string mark = folder.path() + "/storing";
+  std::error_code ignored;
+  if (!parts->empty() && !fs::exists(mark, ignored)) {
+    RemoveEarlierChildren(output);
+    (void)WriteFileAtomically(mark, {});
+  }
   std::vector<ProcessProfile> stored;
-  for (const auto& [pid, process] : parts) {
+  for (const auto& [pid, process] : *parts) {
     if (process.profiles.empty()) continue;
     // The last image gives its name to the whole process.
-    std::vector<std::string> latest_first(process.profiles.rbegin(), process.profiles.rend());
+    std::vector<std::string> latest_first;
+    for (auto part = process.profiles.rbegin(); part != process.profiles.rend(); ++part) {
+      latest_first.push_back(part->path);
+    }
     HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfiles(latest_first));
     HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
     if (pid != root && samples == 0) continue;
     const std::string path = pid == root ? output : output + "." + std::to_string(pid);
     HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
     ProcessProfile entry{pid, path, std::move(profile)};
+    if (process.profiles.back().is_partial) {
+      entry.partial_since_ns = process.profiles.back().saved_ns;
+    }
     stored.insert(pid == root ? stored.begin() : stored.end(), std::move(entry));
   }
   return stored;

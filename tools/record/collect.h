@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,11 +14,15 @@
 
 namespace hbbp::tools {
 
-// A folder for the parts, made beside `output` so that they can be moved there; removed with all
+// A directory for the parts, next to `output` so that they can be moved there; removed with all
 // that is in it at the end.
 class PartsFolder {
  public:
-  static StatusOr<PartsFolder> Create(const std::string& output);
+  // Where that for `output` would be, which is to be a regular file.
+  static StatusOr<std::string> PathFor(const std::string& output);
+  // Also removes what runs with the same output left that were killed with all their processes.
+  static StatusOr<PartsFolder> Create(const std::string& path);
+  explicit PartsFolder(std::string path) : path_(std::move(path)) {}
   PartsFolder(PartsFolder&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
   ~PartsFolder();
 
@@ -26,30 +31,45 @@ class PartsFolder {
   // Why nothing can be written there.
   Status TryToWrite() const;
 
- private:
-  explicit PartsFolder(std::string path) : path_(std::move(path)) {}
+  // Profiles that could not be put where they belong stay there. What to do about them, for the end
+  // of a message; empty if there are none.
+  std::string KeepIfAnyProfile();
 
+ private:
   std::string path_;
 };
 
+// Nanoseconds of CLOCK_REALTIME, as files have them.
+uint64_t RealTimeNs();
+
 // The images of one process, in the order that it ran them (exec).
 struct ProcessParts {
-  std::vector<std::string> profiles;
+  struct Profile {
+    std::string path;
+    bool is_partial = false;  // the image ended without saving what came later
+    uint64_t saved_ns = 0;    // of RealTimeNs()
+  };
+  std::vector<Profile> profiles;
   std::vector<std::string> errors;  // texts
+  // Of the root only: did it come so far that it could be profiled, and that it was run?
+  bool was_starting = false;
+  bool was_started = false;
 };
-
-std::map<pid_t, ProcessParts> ListParts(const PartsFolder& folder);
 
 struct ProcessProfile {
   pid_t pid = 0;
   std::string path;
   ProfileHandle profile;
+  // When it was saved, if its process ended without saving what came later, else 0.
+  uint64_t partial_since_ns = 0;
 };
 
 // Puts the profile of `root` at `output` and those of other processes with samples at
 // output.PID, after removing such files of an earlier run. The root's comes first, if it has one.
-StatusOr<std::vector<ProcessProfile>> StoreProfiles(const std::map<pid_t, ProcessParts>& parts,
-                                                    pid_t root, const std::string& output);
+// The keeper goes on where a killed process stopped. `parts` gets what there was in `folder`.
+StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, pid_t root,
+                                                    const std::string& output,
+                                                    std::map<pid_t, ProcessParts>* parts);
 
 }  // namespace hbbp::tools
 

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "base/unique_fd.h"
+#include "record/collect.h"
 
 namespace hbbp::tools {
 namespace {
@@ -60,7 +61,7 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   if (pid == 0) {
     go_writer.Reset();
     char go = 0;
-    if (::read(go_reader.get(), &go, 1) != 1) ::_exit(127);
+    if (TEMP_FAILURE_RETRY(::read(go_reader.get(), &go, 1)) != 1) ::_exit(127);
     Exec(words, environment, pid_variable);
     const int error_number = errno;
     (void)!::write(failure_writer.get(), &error_number, sizeof(error_number));
@@ -74,16 +75,20 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   // A reader of the summary that goes away must not leave parts behind.
   SetHandler(SIGPIPE, SIG_IGN);
   failure_writer.Reset();
-  const Status ready = hooks.before_it_runs ? hooks.before_it_runs(pid) : OkStatus();
-  if (ready.ok()) (void)!::write(go_writer.get(), "g", 1);
+  Status ready = hooks.before_it_runs ? hooks.before_it_runs(pid) : OkStatus();
+  if (ready.ok() && TEMP_FAILURE_RETRY(::write(go_writer.get(), "g", 1)) != 1) {
+    ready = ErrnoStatus(errno, words[0] + " was not started: write to its pipe");
+  }
   go_writer.Reset();
   int exec_error = 0;
-  const ssize_t got = ::read(failure_reader.get(), &exec_error, sizeof(exec_error));
+  const ssize_t got =
+      TEMP_FAILURE_RETRY(::read(failure_reader.get(), &exec_error, sizeof(exec_error)));
   if (hooks.while_it_runs && ready.ok()) hooks.while_it_runs(pid);
   int wait_status = 0;
   rusage usage = {};
   while (::wait4(pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
   }
+  const uint64_t end_time_ns = RealTimeNs();
   program_pid = 0;
   HBBP_RETURN_IF_ERROR(ready);
   if (got == sizeof(exec_error)) {
@@ -91,6 +96,7 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   }
   ProgramEnd end;
   end.pid = pid;
+  end.time_ns = end_time_ns;
   end.user_time_ns = static_cast<uint64_t>(usage.ru_utime.tv_sec) * 1'000'000'000 +
                      static_cast<uint64_t>(usage.ru_utime.tv_usec) * 1000;
   if (WIFSIGNALED(wait_status)) {

@@ -69,13 +69,8 @@ Status CheckFrequency(uint64_t frequency_hz) {
       static_cast<unsigned long long>(frequency_hz), static_cast<unsigned long long>(most_hz));
 }
 
-bool TracesBranches(hbbp_source source) {
-  return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
-}
-
 Status CheckTraceOptions(const RecordOptions& record) {
-  const bool is_swbt = TracesBranches(ValueOf(kSources, record.source));
-  if (!is_swbt && (record.burst != 0 || !record.trace_mode.empty())) {
+  if (!TracesBranches(record) && (record.burst != 0 || !record.trace_mode.empty())) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s goes with --source swbt only",
                       record.burst != 0 ? "--burst" : "--mode");
   }
@@ -92,7 +87,7 @@ Status CheckTarget(const RecordOptions& record) {
     return MakeStatus(StatusCode::kInvalidArgument, "--pid: give a process or a command, not both");
   }
   if (record.pid == 0 && !record.is_outside) return OkStatus();
-  if (TracesBranches(ValueOf(kSources, record.source))) {
+  if (TracesBranches(record)) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "--source %s works inside the program only, not with %s",
                       record.source.c_str(), record.pid != 0 ? "--pid" : "--outside");
@@ -101,6 +96,11 @@ Status CheckTarget(const RecordOptions& record) {
 }
 
 }  // namespace
+
+bool TracesBranches(const RecordOptions& record) {
+  const hbbp_source source = ValueOf(kSources, record.source);
+  return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
+}
 
 hbbp_session_options SessionOptionsOf(const RecordOptions& record) {
   HBBP_INIT(hbbp_session_options, options);
@@ -176,7 +176,7 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Command(&record->command, "CMD ARG...", "the program to profile", &record->pid);
   options.Footer(
       "The profile of CMD goes to FILE, those of processes that it starts to FILE.PID.\n"
-      "The exit status is that of CMD; 2 if it could not be profiled.");
+      "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   return options.Parse(argc, argv);
 }
 Status FindSlices(RecordOptions* record) {

@@ -49,6 +49,9 @@ Status FindSlices(RecordOptions* record);
 // Do they go together, and does this machine have what they ask for?
 Status CheckRecordOptions(const RecordOptions& record);
 
+// Does it ask for software branch tracing by name?
+bool TracesBranches(const RecordOptions& record);
+
 // Points into `record`.
 hbbp_session_options SessionOptionsOf(const RecordOptions& record);
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "command.h"
@@ -34,7 +35,7 @@ std::string Plural(size_t count, const char* one, const char* many) {
   return FormatCount(static_cast<uint64_t>(count)) + " " + (count == 1 ? one : many);
 }
 
-void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << text << '\n'; }
+void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << Printable(text) << '\n'; }
 
 const char* SamplesName(hbbp_source source) {
   switch (source) {
@@ -70,11 +71,33 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   return text;
 }
 
-std::string DescribeModules(std::vector<hbbp_module> modules) {
+// What was not saved is lost. Empty if all was.
+std::string DescribeLoss(const RecordOptions& record, const ProgramEnd& end,
+                         const ProcessProfile& root) {
+  if (root.partial_since_ns == 0 || record.duration_s > 0) return "";
+  const uint64_t lost_ns = end.time_ns - std::min(end.time_ns, root.partial_since_ns);
+  return "its last " + FormatDuration(lost_ns) + " are missing";
+}
+
+std::string DescribeEnd(const RecordOptions& record, const ProgramEnd& end,
+                        const ProcessProfile& root) {
+  if (record.pid != 0) return "process " + std::to_string(record.pid);
+  const std::string loss = DescribeLoss(record, end, root);
+  if (end.signal != 0) {
+    return std::string("killed by ") + strsignal(end.signal) + (loss.empty() ? "" : ", so " + loss);
+  }
+  return "exit status " + std::to_string(end.exit_status) +
+         (loss.empty() ? "" : " by a system call of its own, unseen by the profiler, so " + loss);
+}
+
+std::string DescribeModules(std::vector<hbbp_module> modules, bool is_partial) {
   constexpr size_t kShown = 4;
   uint64_t total = 0;
   for (const hbbp_module& module : modules) total += module.samples;
-  if (total == 0) return "no samples: it ran too briefly, or mostly waited";
+  if (total == 0) {
+    return is_partial ? "no samples: it ended before any was saved"
+                      : "no samples: it ran too briefly, or mostly waited";
+  }
   std::sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
     if (a.samples != b.samples) return a.samples > b.samples;
     return std::string_view(a.path) < std::string_view(b.path);
@@ -142,10 +165,13 @@ Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) {
     return OkStatus();
   }
+  constexpr char kOfChildren[] = "in its children, which are not observed from outside";
+  constexpr char kOfOthers[] =
+      "in processes that are too brief or did not load libhbbp-preload.so (static, 32-bit, musl, "
+      "setuid, with a sanitizer, or without LD_PRELOAD)";
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
-                  FormatDuration(end.user_time_ns) +
-                  " of user CPU time; the rest ran in processes that are too brief or did not "
-                  "load libhbbp-preload.so (static, 32-bit, setuid, or without LD_PRELOAD)");
+                  FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
+                  (record.is_outside ? kOfChildren : kOfOthers));
   return OkStatus();
 }
 
@@ -160,6 +186,21 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
     Note(kName, "so few bursts leave large standard errors; -c " +
                     std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
                     std::to_string(kShorter) + " times as many, at that many times the cost");
+  }
+}
+
+// Notes and methods are parts that semicolons separate.
+void NoteEarlyEnd(const std::vector<SourceView>& sources) {
+  std::set<std::string> noted;
+  for (const SourceView& source : sources) {
+    for (const std::string text : {source.note, source.rung}) {
+      const size_t end = text.find(" ended early: ");
+      if (end == std::string::npos) continue;
+      const size_t begin = text.rfind("; ", end);
+      const size_t first = begin == std::string::npos ? 0 : begin + 2;
+      const std::string part = text.substr(first, text.find("; ", end) - first);
+      if (noted.insert(part).second) Note(kName, part);
+    }
   }
 }
 
@@ -183,16 +224,13 @@ Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
   HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
   HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
-  std::string ended = end.signal != 0 ? std::string("killed by ") + strsignal(end.signal) +
-                                            ", so its last second or more may be missing"
-                                      : "exit status " + std::to_string(end.exit_status);
-  if (record.pid != 0) ended = "process " + std::to_string(record.pid);
   const std::string command = record.pid != 0 ? info.command : JoinedCommand(record.command);
-  PrintLine(command + ": " + ended + ", " + FormatDuration(info.duration_ns) + ", " +
-            Plural(threads.size(), "thread", "threads") + " with samples, " +
-            Plural(stored.size() - 1, "child process", "child processes"));
+  PrintLine(command + ": " + DescribeEnd(record, end, stored.front()) + ", " +
+            FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
+            " with samples, " + Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(modules));
+  PrintLine(DescribeModules(modules, stored.front().partial_since_ns != 0));
+  NoteEarlyEnd(sources);
   NoteDebugRegisters(sources);
   NoteFewBursts(record, sources);
   std::error_code ignored;

@@ -4,6 +4,8 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 
 #include "work.h"
@@ -46,6 +48,12 @@ static void* WorkAfterMain(void* milliseconds) {
   return NULL;
 }
 
+static void* ReturnLater(void* unused) {
+  (void)unused;
+  Work(500);
+  return NULL;
+}
+
 static long milliseconds;
 
 static void WorkAtExit(void) {
@@ -77,6 +85,17 @@ int main(int argc, char** argv) {
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "raise") == 0) raise(status);
   if (strcmp(how, "wait") == 0) pause();
+  fflush(stdout);
+  if (strcmp(how, "exit_group") == 0) syscall(SYS_exit_group, status);
+  if (strcmp(how, "thread_exit") == 0) syscall(SYS_exit, status);
+  if (strcmp(how, "thread_exit_before_others") == 0) {
+    pthread_create(&thread, NULL, &ReturnLater, NULL);
+    syscall(SYS_exit, status);
+  }
+  if (strcmp(how, "strict") == 0) {
+    prctl(PR_SET_SECCOMP, 1 /* SECCOMP_MODE_STRICT */);
+    syscall(SYS_getpid);
+  }
   if (strcmp(how, "handler") == 0) AllocateUntilSignal();
   if (strcmp(how, "threads") == 0) {
     StartThreadsThatWork(3);

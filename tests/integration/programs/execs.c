@@ -62,6 +62,10 @@ int main(int argc, char** argv) {
     if (posix_spawn(&child, file, NULL, NULL, arguments, environ) != 0) return 90;
     Wait(child);
   }
+  if (strcmp(how, "posix_spawnp") == 0) {
+    if (posix_spawnp(&child, file, NULL, NULL, arguments, environ) != 0) return 90;
+    Wait(child);
+  }
   if (strcmp(how, "system") == 0 || strcmp(how, "popen") == 0) {
     char command[4096];
     snprintf(command, sizeof(command), "'%s' '%s'", file, arguments[1]);

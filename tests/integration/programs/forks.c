@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 
 #include "work.h"
@@ -51,6 +52,49 @@ static void Daemonize(const char* done_file) {
   _exit(0);
 }
 
+static volatile int good_forks;
+static int forks_prepared;
+static int is_child;
+
+static void Prepare(void) { ++forks_prepared; }
+static void SetChild(void) { is_child = 1; }
+
+// Every second child becomes another program.
+static void ForkInHandler(int signal_number) {
+  (void)signal_number;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!is_child) _exit(80);
+    if (good_forks % 2 != 0) execl("/bin/sh", "sh", "-c", "exit 3", (char*)NULL);
+    _exit(3);
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) _exit(81);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3) _exit(82);
+  ++good_forks;
+}
+
+// Sooner or later the handlers come while the allocator is in the middle of something.
+static void AllocateWhileHandlersFork(int forks, int flags) {
+  pthread_atfork(&Prepare, NULL, &SetChild);
+  const struct sigaction action = {.sa_handler = &ForkInHandler, .sa_flags = SA_RESTART | flags};
+  sigaction(SIGALRM, &action, NULL);
+  void* blocks[64] = {NULL};
+  unsigned random = 1;
+  for (int asked = 0; good_forks < forks;) {
+    if (asked == good_forks) {
+      const struct itimerval once = {{0, 0}, {0, 1000}};
+      setitimer(ITIMER_REAL, &once, NULL);
+      ++asked;
+    }
+    random = random * 1103515245 + 12345;
+    const unsigned i = (random >> 16) % 64;
+    free(blocks[i]);
+    blocks[i] = malloc((random >> 8) % 70000);
+  }
+  if (forks_prepared != forks) _exit(83);
+}
+
 int main(int argc, char** argv) {
   if (argc < 3) return 99;
   const char* how = argv[1];
@@ -87,6 +131,8 @@ int main(int argc, char** argv) {
     static _Alignas(16) char stack[65536];
     clone(&ChildOfClone, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
   }
+  if (strcmp(how, "handler") == 0) AllocateWhileHandlersFork(150, 0);
+  if (strcmp(how, "nodefer_handler") == 0) AllocateWhileHandlersFork(150, SA_NODEFER);
   if (strcmp(how, "daemon") == 0) Daemonize(argv[3]);
   WaitForAll();
   Work(milliseconds);

@@ -132,7 +132,7 @@ static void OnAlarmOnAlternateStack(int signal_number) {
 static void* HandleOnAlternateStack(void* milliseconds) {
   const stack_t stack = {.ss_sp = StackBehindGuard(8192), .ss_size = 8192};
   const stack_t none = {.ss_flags = SS_DISABLE};
-  for (int i = 0; i < 4; ++i) {
+  for (volatile int i = 0; i < 4; ++i) {
     if (sigaltstack(&stack, NULL) != 0) exit(90);
     Work(*(const long*)milliseconds / 8);
     if (sigsetjmp(jump, 1) == 0) raise(SIGALRM);

@@ -1,6 +1,7 @@
 // strays COUNT: so many debug exceptions without a reason, as hypervisors deliver them, at a branch
 // whose predecessor ends with the byte f1 and so could be an int1; then as many of int1. Prints how
-// many of each came to its own handler.
+// many of each came to its own handler. Exit status 77: this machine executes the same int1 again
+// and again, as hypervisors do that deliver its exception in front of it.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@ static volatile int is_over;
 
 static void OnTrap(int signal_number) {
   (void)signal_number;
-  ++traps;
+  if (++traps > 10 * wanted) _exit(77);
 }
 
 // The trap waits until this handler returns, and so comes where the alarm interrupted the program.

@@ -5,19 +5,24 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "backends/backend.h"
 #include "backends/event_plan.h"
 #include "backends/perf_backend.h"
+#include "backends/sample_cost.h"
 #include "backends/swbt.h"
 #include "base/clock.h"
 #include "base/cpu_list.h"
+#include "perf/capability_probe.h"
+#include "perf/switch_cost.h"
 #include "profile/recorder.h"
 #include "session/session.h"
 #include "support/catch.h"
@@ -675,6 +680,190 @@ TEST_CASE("the best source that this machine has is taken, and why not a better 
 
   sources = start(SourceKind::kNone, no_pmu);
   CHECK(sources[0].event == EventKind::kTaskClock);
+}
+
+// What counters add to context switches -----------------------------------------------------------
+
+// A machine whose PMU makes a context switch so much longer.
+class SwitchCosts {
+ public:
+  SwitchCosts(uint64_t switch_ns, PerfStandIn::Answer answer) : pmu_(std::move(answer)) {
+    pmu_.SetSwitchNs(switch_ns);
+    ForgetCounterSwitchNs();
+  }
+  ~SwitchCosts() { ForgetCounterSwitchNs(); }
+  SwitchCosts(const SwitchCosts&) = delete;
+  SwitchCosts& operator=(const SwitchCosts&) = delete;
+
+  SourceChoice Start(SourceKind kind, EventKind event, Backend** started = nullptr) {
+    backend_ = MakeBackend(kind);
+    BackendConfig config;
+    config.event = event;
+    BackendChoice choice;
+    const Status status = backend_->Start(config, 0, &choice);
+    INFO(status.message());
+    REQUIRE(status.ok());
+    if (started != nullptr) {
+      *started = backend_.get();
+      return choice.sources.front();
+    }
+    backend_->Disable();
+    backend_->Close();
+    return choice.sources.front();
+  }
+
+ private:
+  PerfStandIn pmu_;
+  std::unique_ptr<Backend> backend_;
+};
+
+constexpr uint64_t kDearNs = 50'000;
+
+PerfStandIn::Answer PmuWithoutStacks() {
+  return Pmu([](const perf_event_attr& attr) { return HasStack(attr) ? EOPNOTSUPP : 0; });
+}
+
+TEST_CASE(
+    "a counter that makes context switches longer is not taken by default, and that is told") {
+  const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
+  SwitchCosts machine(kDearNs, PmuWithoutStacks());
+  const SourceChoice choice = machine.Start(kind, EventKind::kAuto);
+  CAPTURE(choice.note);
+  CHECK(choice.event == EventKind::kTaskClock);
+  CHECK(choice.burst_extent == BurstExtent::kStreams);
+  CHECK(choice.note.find("makes each context switch ") != std::string::npos);
+  CHECK(choice.note.find(" longer here, so the default is task-clock") != std::string::npos);
+}
+
+TEST_CASE("who asks for a counter gets it, with a note of what it costs") {
+  const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
+  SwitchCosts machine(kDearNs, PmuWithoutStacks());
+  const SourceChoice choice = machine.Start(kind, EventKind::kInstructions);
+  CAPTURE(choice.note);
+  CHECK(choice.event == EventKind::kInstructions);
+  CHECK(choice.note.find(" longer here; -e task-clock costs less") != std::string::npos);
+}
+
+TEST_CASE("a counter that costs nothing is the default") {
+  const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
+  SwitchCosts machine(0, PmuWithoutStacks());
+  const SourceChoice choice = machine.Start(kind, EventKind::kAuto);
+  CAPTURE(choice.note);
+  CHECK(choice.event == EventKind::kInstructions);
+  CHECK(choice.note.find("context switch") == std::string::npos);
+}
+
+TEST_CASE("the doctor says what a counter adds to a context switch, and what follows") {
+  const auto detail = [] {
+    for (const Capability& capability : ProbeCapabilities()) {
+      if (std::string(capability.name) == "hardware_instructions") return capability.detail;
+    }
+    return std::string();
+  };
+  {
+    SwitchCosts machine(kDearNs, WholePmu());
+    CHECK(detail().find(" us longer here, so the default is task-clock") != std::string::npos);
+  }
+  SwitchCosts machine(0, WholePmu());
+  CHECK(detail().find("makes each context switch ") != std::string::npos);
+  CHECK(detail().find("default") == std::string::npos);
+}
+
+TEST_CASE("what switches cost is measured once, and as it is") {
+  SwitchCosts machine(kDearNs, PmuWithoutStacks());
+  const std::optional<uint64_t> switch_ns = CounterSwitchNs();
+  REQUIRE(switch_ns);
+  CHECK(*switch_ns > kDearNs * 9 / 10);
+  CHECK(CounterSwitchNs() == switch_ns);
+}
+
+TEST_CASE("without a counter nothing is measured") {
+  SwitchCosts machine(0, Pmu([](const perf_event_attr&) { return ENOENT; }));
+  CHECK_FALSE(CounterSwitchNs());
+}
+
+TEST_CASE("context switches are counted at what they cost") {
+  const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
+  const EventKind event = GENERATE(EventKind::kInstructions, EventKind::kTaskClock);
+  SwitchCosts machine(kDearNs, PmuWithoutStacks());
+  Backend* backend = nullptr;
+  machine.Start(kind, event, &backend);
+  constexpr int kSleeps = 40;
+  for (int i = 0; i < kSleeps; ++i) ::usleep(100);
+  const uint64_t spent_ns = backend->SwitchingNs();
+  backend->Disable();
+  backend->Close();
+  if (event == EventKind::kTaskClock) {
+    CHECK(spent_ns == 0);
+  } else {
+    CHECK(spent_ns >= kSleeps * kDearNs * 9 / 10);
+  }
+}
+
+// Sleeps that often, once it may, and then until it is let go.
+class Sleeper {
+ public:
+  static constexpr int kSleeps = 50;
+
+  Sleeper()
+      : thread_([this] {
+          tid_ = ::gettid();
+          tid_.notify_one();
+          stage_.wait(0);
+          for (int i = 0; i < kSleeps; ++i) ::usleep(100);
+          stage_ = 2;
+          stage_.notify_one();
+          stage_.wait(2);
+        }) {
+    tid_.wait(0);
+  }
+  ~Sleeper() {
+    SetStage(3);
+    thread_.join();
+  }
+  Sleeper(const Sleeper&) = delete;
+  Sleeper& operator=(const Sleeper&) = delete;
+
+  pid_t tid() const { return tid_; }
+  void Sleep() {
+    SetStage(1);
+    stage_.wait(1);
+  }
+
+ private:
+  void SetStage(int stage) {
+    stage_ = stage;
+    stage_.notify_one();
+  }
+
+  std::atomic<pid_t> tid_{0};
+  std::atomic<int> stage_{0};
+  std::thread thread_;
+};
+
+TEST_CASE("switches of the worker are not counted, those of others are") {
+  Sleeper sleeper;
+  SwitchCost cost;
+  cost.Begin(0, {}, ::gettid(), 1);
+  sleeper.Sleep();
+  constexpr uint64_t kMany = 100 * Sleeper::kSleeps;
+  for (uint64_t i = 0; i < kMany; ++i) ::usleep(1);
+  const uint64_t spent_ns = cost.SpentNs();
+  CHECK(spent_ns >= Sleeper::kSleeps);
+  CHECK(spent_ns < kMany);
+}
+
+TEST_CASE("switches of chosen threads are counted") {
+  Sleeper sleeper;
+  SwitchCost cost;
+  cost.Begin(0, {sleeper.tid()}, 0, 1000);
+  for (int i = 0; i < 100; ++i) ::usleep(1);
+  sleeper.Sleep();
+  // They are looked at now and then only.
+  ::usleep(60'000);
+  const uint64_t spent_ns = cost.SpentNs();
+  CHECK(spent_ns % 1000 == 0);
+  CHECK(spent_ns >= 1000 * Sleeper::kSleeps);
 }
 
 // A whole session ---------------------------------------------------------------------------------

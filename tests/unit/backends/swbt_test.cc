@@ -1,7 +1,11 @@
 #include "backends/swbt.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +18,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -23,6 +28,7 @@
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
+#include "support/heap_use.h"
 #include "support/own_process.h"
 
 namespace hbbp {
@@ -142,6 +148,36 @@ TEST_CASE("bursts larger than a buffer come whole") {
   CheckConsistent(sink);
 }
 
+TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothing") {
+  std::atomic<bool> stop{false};
+  std::thread busy([&stop] {
+    while (!stop) {
+      for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
+    }
+  });
+  // The worker empties no buffer until there is no other.
+  const BranchSink sink = TraceBranches(
+      BranchConfig(TraceMode::kLookAhead, 20'000), [] { SleepMs(50); },
+      [] {
+        uint64_t sums[trace::kCounters] = {};
+        for (int i = 0; i < 2000 && sums[static_cast<int>(trace::Counter::kNoFreeBuffer)] == 0;
+             ++i) {
+          SleepMs(10);
+          trace::Tracer::Get().ReadCounters(sums);
+        }
+      });
+  stop = true;
+  busy.join();
+  CAPTURE(sink.Describe());
+  REQUIRE(sink.CounterOf("no-free-buffer") > 0);
+  CheckConsistent(sink);
+  uint64_t delivered = 0;
+  for (const auto& [tid, burst] : sink.bursts) delivered += burst.size();
+  // Single branches make no burst.
+  constexpr uint64_t kFew = 100;
+  CHECK(delivered + kFew > sink.statistics.taken_branches);
+}
+
 TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
   const Sink sink = Trace(
       BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
@@ -243,6 +279,120 @@ TEST_CASE("what threads that ended had is used again") {
   CHECK(sink.CounterOf("no-free-slot") == 0);
   CHECK(sink.CounterOf("no-free-buffer") == 0);
   CHECK(sink.bursts.size() > static_cast<size_t>(threads) / 2);
+}
+
+// A server has a thread for each request, for years.
+TEST_CASE("threads that had a burst and ended take no memory") {
+  struct CountingSink : BranchSink {
+    std::atomic<uint64_t> count{0};
+    void OnBurst(const BurstSample&) override { ++count; }
+  };
+  if (HeapBytes() == 0) HBBP_SKIP("this allocator does not say what is in use");
+  constexpr int kThreads = 40;
+  constexpr int64_t kMaxGrowth = kThreads * 1024;
+  CountingSink sink;
+  int64_t growth = 0;
+  const auto work = [&] {
+    int64_t before = 0;
+    for (int i = 0; i < 2 * kThreads; ++i) {
+      if (i == kThreads) before = HeapBytes();
+      const uint64_t bursts = sink.count;
+      std::thread([&] {
+        while (sink.count == bursts) WorkFor(1);
+      }).join();
+    }
+    growth = HeapBytes() - before;
+  };
+  TraceBranchesInto(&sink, BranchConfig(TraceMode::kLookAhead), work);
+  CAPTURE(growth);
+  CHECK(growth < kMaxGrowth);
+}
+
+// Memory whose pages another thread provides, which needs a lock for it that the thread of the test
+// has until it touches one.
+class ProvidedMemory {
+ public:
+  static constexpr size_t kPages = 64;
+  static constexpr size_t kPage = 4096;
+
+  ~ProvidedMemory() {
+    if (provider_.joinable()) {
+      ends_ = true;
+      (void)*static_cast<volatile char*>(At(kPages));
+      provider_.join();
+    }
+    if (memory_ != MAP_FAILED) ::munmap(memory_, kBytes);
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  // False if the machine has no such memory.
+  bool Open() {
+    fd_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
+    uffdio_api api = {};
+    api.api = UFFD_API;
+    if (fd_ < 0 || ::ioctl(fd_, UFFDIO_API, &api) != 0) return false;
+    memory_ = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uffdio_register registration = {};
+    registration.range = {reinterpret_cast<uint64_t>(memory_), kBytes};
+    registration.mode = UFFDIO_REGISTER_MODE_MISSING;
+    if (memory_ == MAP_FAILED || ::ioctl(fd_, UFFDIO_REGISTER, &registration) != 0) return false;
+    provider_ = std::thread([this] { Provide(); });
+    return true;
+  }
+
+  // So that samples come while the lock is held, and look-ahead comes to the page.
+  void TouchAll() {
+    ::madvise(memory_, kPages * kPage, MADV_DONTNEED);
+    for (size_t page = 0; page < kPages; ++page) {
+      {
+        std::lock_guard lock(mutex_);
+        for (uint64_t i = 1; i < 30; ++i) result += Collatz(i);
+      }
+      result += static_cast<uint64_t>(*static_cast<volatile char*>(At(page)));
+    }
+  }
+
+ private:
+  static constexpr size_t kBytes = (kPages + 1) * kPage;
+
+  char* At(size_t page) { return static_cast<char*>(memory_) + page * kPage; }
+
+  void Provide() {
+    static const std::vector<char> content(kPage, 7);
+    while (!ends_) {
+      uffd_msg message;
+      if (::read(fd_, &message, sizeof(message)) != sizeof(message)) continue;
+      { std::lock_guard lock(mutex_); }
+      uffdio_copy copy = {};
+      copy.dst = message.arg.pagefault.address & ~(kPage - 1);
+      copy.src = reinterpret_cast<uint64_t>(content.data());
+      copy.len = kPage;
+      ::ioctl(fd_, UFFDIO_COPY, &copy);
+    }
+  }
+
+  int fd_ = -1;
+  void* memory_ = MAP_FAILED;
+  std::mutex mutex_;
+  std::atomic<bool> ends_{false};
+  std::thread provider_;
+};
+
+TEST_CASE("a page that the program itself provides is not waited for") {
+  for (const TraceMode mode : ModesOfThisMachine()) {
+    for (const bool is_there_before : {true, false}) {
+      CAPTURE(static_cast<int>(mode), is_there_before);
+      ProvidedMemory memory;
+      if (is_there_before && !memory.Open()) HBBP_SKIP("no userfaultfd here");
+      const Sink sink = Trace(BranchConfig(mode), [&] {
+        if (!is_there_before && !memory.Open()) return;
+        const uint64_t end = CpuNs() + 300'000'000;
+        while (CpuNs() < end) memory.TouchAll();
+      });
+      CAPTURE(sink.Describe());
+      CHECK(sink.statistics.bursts > 0);
+    }
+  }
 }
 
 TEST_CASE("a burst stands for the samples that it has used up the time of") {

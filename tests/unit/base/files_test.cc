@@ -42,6 +42,19 @@ mode_t ModeOf(const std::string& path) {
   return status.st_mode & 07777;
 }
 
+TEST_CASE("what was read takes no more memory than it needs") {
+  StatusOr<std::string> name = ReadTextFile("/proc/self/comm", 4096);
+  REQUIRE(name.ok());
+  CHECK(name->capacity() < 64);
+  const TemporaryFolder folder;
+  const std::string path = folder.File("file");
+  std::ofstream(path) << std::string(100'000, 'x');
+  StatusOr<std::vector<uint8_t>> content = ReadFile(path);
+  REQUIRE(content.ok());
+  CHECK(content->size() == 100'000);
+  CHECK(content->capacity() < 101'000);
+}
+
 TEST_CASE("a file of /proc, which claims to be empty, is read whole") {
   const StatusOr<std::string> maps = ReadTextFile("/proc/self/maps");
   REQUIRE(maps.ok());
@@ -155,6 +168,33 @@ TEST_CASE("a symbolic link stays and its target is replaced") {
   CHECK(std::filesystem::is_symlink(folder.File("link")));
   CHECK(Content(target) == "new");
   CHECK(FilesIn(folder) == 2);
+}
+
+TEST_CASE("what others put into a shared directory is not written through") {
+  if (::geteuid() != 0) HBBP_SKIP("only root can give files to others");
+  constexpr uid_t kOther = 65534;
+  const TemporaryFolder folder;
+  const std::string shared = folder.File("shared");
+  std::filesystem::create_directory(shared);
+  REQUIRE(::chmod(shared.c_str(), 01777) == 0);
+  const std::string secret = folder.Write("secret", "old");
+  const std::string link = shared + "/link", pipe = shared + "/pipe";
+  std::filesystem::create_symlink(secret, link);
+  REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
+  for (const std::string& planted : {link, pipe}) {
+    REQUIRE(::lchown(planted.c_str(), kOther, kOther) == 0);
+    const Status status = WriteFileAtomically(planted, BytesOf("new"));
+    CHECK(status.code() == StatusCode::kPermission);
+    CHECK(status.message().find(planted) != std::string::npos);
+  }
+  CHECK(Content(secret) == "old");
+  // Of this user, and where nobody else writes, links are followed.
+  REQUIRE(::lchown(link.c_str(), 0, 0) == 0);
+  CHECK(WriteFileAtomically(link, BytesOf("new")).ok());
+  REQUIRE(::chmod(shared.c_str(), 0755) == 0);
+  REQUIRE(::lchown(link.c_str(), kOther, kOther) == 0);
+  CHECK(WriteFileAtomically(link, BytesOf("newer")).ok());
+  CHECK(Content(secret) == "newer");
 }
 
 TEST_CASE("a write that fails leaves the old content and no temporary file") {

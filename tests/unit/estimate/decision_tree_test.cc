@@ -139,6 +139,7 @@ TEST_CASE("instructions between branch stacks are no executions of streams") {
   CHECK(CountsExecutions(SourceFamily::kStreams, kTakenBranches));
   CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kInstructions));
   CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kTaskClock));
+  CHECK(CountsExecutions(SourceFamily::kStreams, kInstructions, BurstExtent::kEvents));
   CHECK(CountsExecutions(SourceFamily::kEbs, kInstructions));
   CHECK(CountsExecutions(SourceFamily::kEbs, kUops));
   CHECK_FALSE(CountsExecutions(SourceFamily::kEbs, kTakenBranches));
@@ -171,6 +172,7 @@ TEST_CASE("flow is the default where both families count executions") {
   const FamilyEvidence clock{true, false, 400};
   using enum EstimatorKind;
   CHECK(EstimatorFor(kAuto, executions, executions) == kFlow);
+  CHECK(EstimatorFor(kAuto, executions, {true, true, 100, false}) == kStreams);
   CHECK(EstimatorFor(kAuto, clock, executions) == kStreams);
   CHECK(EstimatorFor(kAuto, executions, clock) == kStreams);
   CHECK(EstimatorFor(kAuto, executions, {}) == kEbs);

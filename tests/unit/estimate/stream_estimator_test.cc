@@ -24,6 +24,12 @@ TEST_CASE("a burst adds its period, in equal parts, by its streams") {
   CHECK(StreamWeight(65'535'000'000, 65'536) == 1'000'000);
 }
 
+TEST_CASE("a burst of instructions adds its period in instructions") {
+  CHECK(StreamWeight(1000, 5, 40) == 25);
+  CHECK(StreamWeight(1000, 1, 40) == 0);
+  CHECK(3 * StreamWeight(1000, 5, 40) + 2 * StreamWeight(1000, 3, 10) == 275);
+}
+
 TEST_CASE("the worked example") {
   StreamSums sums;
   AddBurst(StreamWeight(1000, 5), 3, 0, &sums);

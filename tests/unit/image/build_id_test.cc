@@ -73,6 +73,48 @@ TEST_CASE("build IDs of every style") {
   }
 }
 
+std::vector<uint8_t> Bytes(size_t count, uint8_t first = 1) {
+  std::vector<uint8_t> bytes;
+  for (size_t i = 0; i < count; ++i) bytes.push_back(static_cast<uint8_t>(first + i));
+  return bytes;
+}
+
+TEST_CASE("a build ID is the same with zeros behind it, and no other one") {
+  for (const size_t size : {1, 8, 16, 20}) {
+    const std::vector<uint8_t> build_id = Bytes(size);
+    std::vector<uint8_t> padded = build_id;
+    padded.resize(24);
+    CHECK(SameBuildId(build_id, build_id));
+    CHECK(SameBuildId(build_id, padded));
+    CHECK(SameBuildId(padded, build_id));
+    padded.back() = 1;
+    CHECK_FALSE(SameBuildId(build_id, padded));
+    CHECK_FALSE(SameBuildId(build_id, Bytes(size, 2)));
+    CHECK_FALSE(SameBuildId(build_id, {}));
+    CHECK_FALSE(SameBuildId({}, padded));
+  }
+  CHECK(SameBuildId({}, {}));
+  CHECK_FALSE(SameBuildId({}, std::vector<uint8_t>(20)));
+}
+
+TEST_CASE("padding is what linkers do not make") {
+  const auto without_padding = [](std::vector<uint8_t> build_id) {
+    return WithoutPadding(build_id).size();
+  };
+  for (const size_t size : {8, 16, 20}) {
+    std::vector<uint8_t> padded = Bytes(size);
+    padded.resize(20);
+    CHECK(without_padding(padded) == size);
+    padded[size - 1] = 0;  // an ID may end with a zero
+    CHECK(without_padding(padded) == size);
+  }
+  CHECK(without_padding(std::vector<uint8_t>(20)) == 20);
+  CHECK(without_padding({1, 2, 0, 0}) == 4);
+  std::vector<uint8_t> longer = Bytes(8);
+  longer.resize(32);
+  CHECK(without_padding(longer) == 32);
+}
+
 TEST_CASE("the loaded images of the own process have the build IDs of their files") {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   REQUIRE(mappings.ok());

@@ -124,6 +124,64 @@ TEST_CASE("a small recording with any byte changed") {
   }
 }
 
+// Peak of resident memory of this process, in bytes.
+uint64_t PeakMemory() {
+  const auto status = ReadTextFile("/proc/self/status");
+  REQUIRE(status.ok());
+  const size_t at = status->find("VmHWM:");
+  REQUIRE(at != std::string::npos);
+  return std::stoull(status->substr(at + 6)) * 1024;
+}
+
+TEST_CASE("huge numbers anywhere in a small recording take no memory") {
+  constexpr uint64_t kMostAdded = 256ull << 20;
+  const uint64_t before = PeakMemory();
+  for (const bool is_pipe : {false, true}) {
+    const std::vector<uint8_t> bytes = SmallRecording(ByteOrder::kNative, is_pipe);
+    for (const size_t width : {size_t{4}, size_t{8}}) {
+      for (size_t at = 0; at + width <= bytes.size(); at += 4) {
+        for (const uint64_t value : {uint64_t{1} << 63, (uint64_t{1} << 63) - 1, UINT64_MAX,
+                                     UINT64_MAX - 7, uint64_t{1} << 40, uint64_t{1} << 31}) {
+          std::vector<uint8_t> changed = bytes;
+          std::copy_n(reinterpret_cast<const uint8_t*>(&value), width, changed.begin() + at);
+          ReadAll(changed, changed.size(), is_pipe ? kPipe : kFile);
+        }
+      }
+    }
+  }
+  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMostAdded);
+}
+
+TEST_CASE("what unpacks to a thousand times its size takes no memory") {
+  constexpr size_t kUnpacked = 512ull << 20;
+  constexpr uint64_t kMostAdded = 128ull << 20;
+  perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  // Valid records, so that unpacking does not end at the first of them.
+  PerfDataBuilder one;
+  const std::vector<uint8_t> record =
+      PerfRecordBuilder(one.FormatOf(attr)).Id(1).Pid(5).Tid(6).Time(7).Ip(8).Sample();
+  std::vector<uint8_t> chunk;
+  while (chunk.size() < 1 << 20) chunk.insert(chunk.end(), record.begin(), record.end());
+  PerfDataBuilder data;
+  data.AddEvent(attr, {1});
+  ZstdParts zstd;
+  size_t packed = 0;
+  for (size_t unpacked = 0; unpacked < kUnpacked; unpacked += chunk.size()) {
+    const std::vector<uint8_t> block = zstd.Compress(chunk);
+    packed += block.size();
+    PerfBytes body = data.Bytes();
+    body.U64(block.size()).Bytes(block).Zeros((8 - block.size() % 8) % 8);
+    data.AddOther(kPerfCompressed2, body.bytes());
+    data.FinishRound();
+  }
+  CHECK(packed < kUnpacked / 1000);
+  const std::vector<uint8_t> bytes = data.File();
+  const uint64_t before = PeakMemory();
+  CHECK(ReadAll(bytes, bytes.size(), kFile) >= kUnpacked / record.size());
+  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMostAdded);
+}
+
 const char* const kNames[] = {
     "autofdo/hierarchical_discriminator_test.x86_64.perf.data",
     "autofdo/propeller_sample.perfdata",

@@ -259,6 +259,30 @@ TEST_CASE("files of another machine are looked for where the options say") {
   CHECK(data.modules[data.counts[1].module].build_id == std::vector<uint8_t>{1, 2, 3});
 }
 
+TEST_CASE("paths of a recording do not lead out of the root") {
+  ImportOptions options;
+  options.root = "/images/host";
+  const Importer importer(options);
+  CHECK(importer.LocalPath("/lib/../../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.LocalPath("../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.LocalPath("/lib/x86/../libc.so.6") == "/images/host/lib/libc.so.6");
+  CHECK(Importer().LocalPath("/lib/../libc.so.6") == "/lib/../libc.so.6");
+}
+
+TEST_CASE("build IDs of headers lose their padding") {
+  Importer importer;
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  std::vector<uint8_t> padded = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<uint8_t> build_id = padded;
+  padded.resize(20);
+  importer.SetBuildId("/bin/a", padded);
+  const uint32_t source = AddEbs(&importer);
+  importer.AddSample(source, SampleAt(0x400000));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.modules[data.counts[0].module].build_id == build_id);
+}
+
 TEST_CASE("a thread has the name of the one that made it until it gets its own") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);

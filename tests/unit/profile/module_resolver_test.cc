@@ -44,6 +44,19 @@ TEST_CASE("a file with the right build ID serves") {
   CHECK_FALSE(module.AddressOf(uint64_t{1} << 40).has_value());
 }
 
+TEST_CASE("a file serves if its build ID was padded, and not if it differs behind that") {
+  const TemporaryFolder folder;
+  const std::string path = folder.File("lib.so");
+  for (const char* id : {"0x0102030405060708", "0x0102030405060708090a0b0c0d0e0f10"}) {
+    HBBP_BUILD_OR_SKIP(path, "", std::string("-Wl,--build-id=") + id);
+    ModuleRecord record = RecordOf(path);
+    record.build_id.resize(20);
+    CHECK(ResolveModule(record).state == CodeState::kFile);
+    record.build_id.back() = 1;
+    CHECK(ResolveModule(record).state == CodeState::kMismatch);
+  }
+}
+
 TEST_CASE("without a known build ID the file serves, with a warning") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");

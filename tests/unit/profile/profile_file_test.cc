@@ -109,7 +109,7 @@ TEST_CASE("a file or a section of a newer library is refused as such") {
   for (uint32_t type = 1; type <= kIbsSection; ++type) {
     CAPTURE(type);
     ProfileBytes newer_section(FullProfile());
-    constexpr uint32_t kNewer[] = {0, 2, 5, 2, 4, 3, 3, 2};
+    constexpr uint32_t kNewer[] = {0, 2, 6, 2, 4, 3, 3, 2};
     newer_section.SetSectionVersion(type, kNewer[type]);
     CHECK(CodeOf(newer_section.Take()) == StatusCode::kVersion);
   }
@@ -246,7 +246,8 @@ void ClearIbs(ProfileData* data) {
   data->ibs_lines.clear();
 }
 
-// What version 4 of the sources added to each.
+// What version 5 of the sources added to each, and version 4.
+constexpr size_t kExtentBytes = 4;
 constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
 
 // As the first version of the library wrote it: no branches, nothing of tracing.
@@ -262,7 +263,8 @@ TEST_CASE("a file of version 1 is read") {
   bytes.SetSectionVersion(kSourcesSection, 1);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kTraceBytes = 11 * 8, kEventNameBytes = 8;
-  sources.erase(sources.end() - kTraceBytes - kEventNameBytes - kIpBytes, sources.end());
+  sources.erase(sources.end() - kTraceBytes - kEventNameBytes - kIpBytes - kExtentBytes,
+                sources.end());
   bytes.RemoveSection(kBranchesSection);
   bytes.RemoveSection(kIbsSection);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
@@ -280,7 +282,7 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   bytes.SetSectionVersion(kSourcesSection, 2);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
   constexpr size_t kEventNameBytes = 8;
-  sources.erase(sources.end() - kEventNameBytes - kIpBytes, sources.end());
+  sources.erase(sources.end() - kEventNameBytes - kIpBytes - kExtentBytes, sources.end());
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
@@ -328,12 +330,29 @@ TEST_CASE("sources of version 3 and counts of version 1, without positions, are 
   ProfileBytes bytes(data);
   bytes.SetSectionVersion(kSourcesSection, 3);
   std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  sources.erase(sources.end() - kIpBytes, sources.end());
+  sources.erase(sources.end() - kIpBytes - kExtentBytes, sources.end());
   bytes.SetSectionVersion(kCountsSection, 1);
   constexpr size_t kPositionOffset = 8 + 3 * 4;
   bytes.Section(kCountsSection)[kPositionOffset] = 1;
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
+  CHECK(Describe(*parsed) == Describe(data));
+}
+
+TEST_CASE("sources of version 4, whose bursts were weighed by their streams, are read") {
+  ProfileData data = FullProfile();
+  data.sources.resize(1);
+  data.counts.resize(1);
+  data.branches.clear();
+  ClearIbs(&data);
+  data.sources[0].burst_extent = BurstExtent::kEvents;
+  ProfileBytes bytes(data);
+  bytes.SetSectionVersion(kSourcesSection, 4);
+  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
+  sources.erase(sources.end() - kExtentBytes, sources.end());
+  const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
+  REQUIRE(parsed.ok());
+  data.sources[0].burst_extent = BurstExtent::kStreams;
   CHECK(Describe(*parsed) == Describe(data));
 }
 

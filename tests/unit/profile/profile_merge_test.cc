@@ -94,6 +94,26 @@ TEST_CASE("modules are the same if their build IDs are, whatever they are called
   CHECK(Describe(merged.counts) == Describe(std::vector{MakeCount(0, 0, 0, 0x1000, 6, 100)}));
 }
 
+TEST_CASE("a module is the same with a padded build ID, and has the short one") {
+  ProfileData padded = SmallProfile();
+  padded.modules[0].build_id.resize(20);
+  for (const auto& [first, second] :
+       {std::pair(SmallProfile(), padded), std::pair(padded, SmallProfile())}) {
+    const ProfileData merged = Merge({first, second});
+    REQUIRE(merged.modules.size() == 1);
+    CHECK(merged.modules[0].build_id == SmallProfile().modules[0].build_id);
+  }
+}
+
+TEST_CASE("a build ID of zeros is none") {
+  ProfileData first = SmallProfile();
+  first.modules[0].build_id.assign(20, 0);
+  ProfileData second = first;
+  second.modules[0].path = "/lib/b.so";
+  CHECK(Merge({first, first}).modules.size() == 1);
+  CHECK(Merge({first, second}).modules.size() == 2);
+}
+
 TEST_CASE("modules with the same path and other build IDs are kept apart") {
   ProfileData other = SmallProfile();
   other.modules[0].build_id = {9};
@@ -129,6 +149,16 @@ TEST_CASE("sources are added up only if all that was asked of them agrees") {
   CHECK(merged_sources([](SourceRecord* source) { source->include_kernel = true; }) == 2);
   CHECK(merged_sources([](SourceRecord* source) { source->period_mode = PeriodMode::kFixed; }) ==
         2);
+}
+
+TEST_CASE("bursts that were weighed by another rule are not added up") {
+  ProfileData old = SmallProfile();
+  old.sources[0].kind = SourceKind::kSwbt;
+  ProfileData now = old;
+  now.sources[0].burst_extent = BurstExtent::kEvents;
+  const ProfileData merged = Merge({old, now, old});
+  REQUIRE(merged.sources.size() == 2);
+  CHECK(merged.sources[1].burst_extent == BurstExtent::kEvents);
 }
 
 TEST_CASE("numbers of sources that are kept apart stay apart") {

@@ -117,6 +117,46 @@ TEST_CASE("bursts are counted by branch and stream in the file, with weights and
   CHECK(data.threads[0].tid == kTid);
 }
 
+TEST_CASE("bursts that say what they cover are weighed by that, also after they have waited") {
+  Recorder recorder;
+  SourceRecord source = Source(1000);
+  source.event = EventKind::kInstructions;
+  source.burst_extent = BurstExtent::kEvents;
+  recorder.AddSource(source);
+  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  BurstSample burst;
+  burst.pid = kPid;
+  burst.tid = kTid;
+  burst.period = 1000;
+  burst.branches = kLoop;
+  // Delivered in another order than they were taken.
+  burst.time_ns = 21;
+  burst.extent = 8;
+  recorder.OnBurst(burst);
+  burst.time_ns = 20;
+  burst.extent = 400;
+  recorder.OnBurst(burst);
+  recorder.Settle(100);
+  const ProfileData data = recorder.Snapshot();
+  CHECK(data.sources[0].burst_extent == BurstExtent::kEvents);
+  const float long_streams = 4 * 1000 / 400, short_streams = 4 * 1000 / 8;
+  CHECK(Describe(data.branches) ==
+        Describe(std::vector{
+            Expected(0, 0x3050, 0, 0x3040, 0x3050, 8, double{long_streams + short_streams},
+                     {{ReplicateOf(0), long_streams}, {ReplicateOf(1), short_streams}}),
+            Expected(0, 0x3050, 0, 0x3040, kNoStream, 2, 0),
+        }));
+}
+
+TEST_CASE("sources of bursts that are weighed by another rule are others") {
+  Recorder recorder;
+  SourceRecord source = Source(1000);
+  recorder.AddSource(source);
+  source.burst_extent = BurstExtent::kEvents;
+  recorder.AddSource(source);
+  CHECK(recorder.Snapshot().sources.size() == 2);
+}
+
 TEST_CASE("snapshots in between change nothing") {
   Recorder once, often;
   for (Recorder* recorder : {&once, &often}) {
@@ -299,7 +339,7 @@ TEST_CASE("a library that a burst saw keeps its code after it was unloaded and d
   const uint64_t work = library.AddressOf("tiny_work");
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.AddCurrentMappings(10);
+  REQUIRE(recorder.AddCurrentMappings(10).ok());
   AddBurst(&recorder, std::vector<TakenBranchSample>(3, {{work + 11}, {work + kTinyLoop}}), 20);
   recorder.Settle(100);
   library.Close();

@@ -1,4 +1,6 @@
 // Recorder where memory is short: nothing is counted twice, and what is not counted is.
+#include <unistd.h>
+
 #include <vector>
 
 #include "base/counted_memory.h"
@@ -139,6 +141,54 @@ TEST_CASE("many threads and modules count as memory") {
   }
   CHECK(memory.peak() <= kMost);
   CHECK(recorder.samples() + recorder.dropped().samples == 10'000);
+}
+
+// A server has a thread for each request, and a program may start and stop a session each second.
+TEST_CASE("names of threads without samples take little memory, and it is counted") {
+  CountedMemory memory;
+  Recorder recorder(0, 0, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  const auto add_threads = [&recorder](uint32_t first, uint32_t last) {
+    for (uint32_t tid = first; tid < last; ++tid) {
+      recorder.NoteThread(2 * tid);
+      recorder.OnThreadName(1, 2 * tid + 1, "a name of 14 chars");
+    }
+  };
+  const uint64_t none = memory.used();
+  add_threads(1 << 24, (1 << 24) + 2'000);
+  const uint64_t after_some = memory.used();
+  CHECK(after_some > none);
+  CHECK(after_some < none + (256 << 10));
+  add_threads((1 << 24) + 2'000, (1 << 24) + 50'000);
+  CHECK(memory.used() <= after_some);
+}
+
+TEST_CASE("names of workers are not kept") {
+  CountedMemory memory;
+  Recorder recorder(0, 0, &memory);
+  const uint64_t none = memory.used();
+  const auto self = static_cast<uint32_t>(::getpid());
+  recorder.NoteThread(self);
+  CHECK(memory.used() > none);
+  recorder.IgnoreThread(self);
+  CHECK(memory.used() == none);
+  recorder.NoteThread(self);
+  CHECK(memory.used() == none);
+}
+
+TEST_CASE("a name that there is no memory for is left out, and nothing else") {
+  CountedMemory memory({}, 4096);
+  Recorder recorder(1, 0, &memory);
+  Prepare(SourceKind::kEbs, &recorder);
+  memory.AddOthers(memory.most() - memory.used());
+  recorder.OnThreadName(1, 77, "a name of 14 chars");
+  recorder.NoteThread(78);
+  memory.SubtractOthers(memory.used() - 1024);
+  IpSample sample = SampleAt(1, 10);
+  sample.tid = 77;
+  recorder.OnSample(sample);
+  recorder.Settle(UINT64_MAX);
+  CHECK(recorder.samples() + recorder.dropped().samples == 1);
 }
 
 // As mprotect does it, and the host: what is told again takes no memory, and is not refused where

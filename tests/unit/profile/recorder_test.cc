@@ -231,7 +231,7 @@ TEST_CASE("a thread that nothing was told of has the name that it has now") {
 TEST_CASE("the own program is found in the current mappings and pinned") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.AddCurrentMappings(10);
+  REQUIRE(recorder.AddCurrentMappings(10).ok());
   const auto ip = reinterpret_cast<uint64_t>(&SampleAt);
   recorder.OnSample(SampleAt(ip, 20));
   recorder.Settle(100);
@@ -251,7 +251,7 @@ TEST_CASE("the vdso is stored with its first sample") {
   if (vdso == 0) HBBP_SKIP("this kernel gives no vdso");
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.AddCurrentMappings(10);
+  REQUIRE(recorder.AddCurrentMappings(10).ok());
   recorder.OnSample(SampleAt(vdso + 0x500, 20));
   recorder.Settle(100);
   const ProfileData data = recorder.Snapshot();
@@ -300,7 +300,7 @@ TEST_CASE("a library keeps its code after it was unloaded and deleted") {
   const uint64_t work = library.AddressOf("tiny_work");
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.AddCurrentMappings(10);
+  REQUIRE(recorder.AddCurrentMappings(10).ok());
   recorder.OnSample(SampleAt(work, 20));
   recorder.Settle(100);
   library.Close();

@@ -844,7 +844,7 @@ ProfileData RecordTiny(const std::string& path, const std::function<void()>& bef
   SourceRecord ebs;
   ebs.kind = SourceKind::kEbs;
   recorder.AddSource(ebs);
-  recorder.AddCurrentMappings(1);
+  REQUIRE(recorder.AddCurrentMappings(1).ok());
   before_sample();
   IpSample sample;
   sample.ip = {library.AddressOf("tiny_work") + kTinyLoop};

@@ -218,7 +218,8 @@ std::string Describe(const ProfileData& data) {
         << trace.handler_ns << ' ' << trace.verified_branches << ' ' << trace.disagreements;
     for (const auto& [name, number] : trace.counters) out << ' ' << name << '=' << number;
     out << " ip " << source.precise_ip << ' ' << static_cast<int>(source.ebs_method) << " periods "
-        << source.smallest_period << ' ' << source.largest_period << '\n';
+        << source.smallest_period << ' ' << source.largest_period << " extent "
+        << static_cast<int>(source.burst_extent) << '\n';
   }
   for (const ThreadRecord& thread : data.threads) {
     out << "thread " << thread.pid << ' ' << thread.tid << ' ' << thread.name << '\n';

@@ -20,6 +20,7 @@
 #include "session/session.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
+#include "support/heap_use.h"
 #include "support/loaded_library.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
@@ -67,6 +68,26 @@ uint64_t SamplesInModule(const ProfileData& data, const std::string& path) {
     INFO(start_status.message());                         \
     REQUIRE(start_status.ok());                           \
   } while (false)
+
+TEST_CASE("a session that is started again and again takes no more memory") {
+  if (HeapBytes() == 0) HBBP_SKIP("this allocator does not say what is in use");
+  constexpr int kRounds = 100;
+  constexpr int64_t kMaxGrowth = kRounds * 512;
+  const auto session = MakeSession();
+  HBBP_START_OR_SKIP(*session);
+  REQUIRE(session->Stop().ok());
+  const auto restart = [&session](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      REQUIRE(session->Start().ok());
+      REQUIRE(session->Stop().ok());
+    }
+    return HeapBytes();
+  };
+  const int64_t before = restart(kRounds);
+  const uint64_t counted_before = session->Info().memory_bytes;
+  CHECK(restart(kRounds) - before < kMaxGrowth);
+  CHECK(session->Info().memory_bytes < counted_before + kMaxGrowth);
+}
 
 TEST_CASE("a program's own loop is found as its hottest block") {
   const auto session = MakeSession();

@@ -115,5 +115,23 @@ TEST_CASE("what costs more than the budget at any period makes them as long as t
   CHECK(outcome.factor == OverheadBudget::kLongest);
 }
 
+TEST_CASE("what longer periods do not save leaves samples half of the budget") {
+  constexpr double kShare = 0.01, kFixed = 0.05, kSampleNs = 3'000, kPeriodNs = 100'000;
+  OverheadBudget budget(kShare);
+  OverheadBudget::Usage usage;
+  double sampling_ns = 0;
+  for (int i = 0; i < 400; ++i) {
+    const double span_ns = kSpanNs / (kPeriodNs * budget.factor()) * kSampleNs;
+    if (i >= 200) sampling_ns += span_ns;
+    usage.cpu_ns += kSpanNs;
+    usage.fixed_ns += static_cast<uint64_t>(kFixed * kSpanNs);
+    usage.cost_ns += static_cast<uint64_t>(kFixed * kSpanNs + span_ns);
+    budget.Judge(usage);
+  }
+  CHECK(budget.recent() > kFixed);
+  CHECK(budget.factor() < 100);
+  CHECK(sampling_ns / (200.0 * kSpanNs) <= kShare / 2);
+}
+
 }  // namespace
 }  // namespace hbbp

@@ -107,9 +107,13 @@ class FakeBackend : public Backend {
 
 class Observer : public SessionObserver {
  public:
-  void OnCheckpoint(ProfileData) override { ++checkpoints; }
+  void OnCheckpoint(ProfileData, CheckpointKind kind) override {
+    if (kind == CheckpointKind::kLast) ++last_checkpoints;
+    ++checkpoints;
+  }
 
   std::atomic<int> checkpoints{0};
+  std::atomic<int> last_checkpoints{0};
 };
 
 std::unique_ptr<Session> MakeSession(Log* log, Plan plan = {},
@@ -317,6 +321,49 @@ TEST_CASE("without being asked, checkpoints come by themselves") {
   REQUIRE(session->Start().ok());
   WaitUntil([&observer] { return observer.checkpoints >= 1; });
   CHECK(session->Stop().ok());
+}
+
+TEST_CASE("the first checkpoint can have been taken when the session has started") {
+  Log log;
+  Plan plan;
+  plan.drain_interval_ms = 10'000;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  settings.has_checkpoint_at_start = true;
+  const auto session = MakeSession(&log, plan, settings);
+  REQUIRE(session->Start().ok());
+  CHECK(observer.checkpoints >= 1);
+}
+
+TEST_CASE("a checkpoint is the last one if it was asked for") {
+  Log log;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, {}, settings);
+  REQUIRE(session->Start().ok());
+  WaitUntil([&observer] { return observer.checkpoints >= 1; });
+  CHECK(observer.last_checkpoints == 0);
+  CHECK(session->CheckpointNow(20'000));
+  CHECK(observer.last_checkpoints == 1);
+}
+
+TEST_CASE("a parked worker takes no checkpoint until it goes on") {
+  Log log;
+  Observer observer;
+  SessionSettings settings;
+  settings.observer = &observer;
+  const auto session = MakeSession(&log, {}, settings);
+  CHECK_FALSE(session->ParkWorker(1));
+  REQUIRE(session->Start().ok());
+  REQUIRE(session->ParkWorker(20'000));
+  const int before = observer.checkpoints;
+  CHECK_FALSE(session->CheckpointNow(150));
+  CHECK_FALSE(session->ParkWorker(1));
+  CHECK(observer.checkpoints == before);
+  session->UnparkWorker();
+  CHECK(session->CheckpointNow(20'000));
 }
 
 TEST_CASE("sampling ends by itself at the deadline") {

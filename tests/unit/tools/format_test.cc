@@ -47,6 +47,15 @@ TEST_CASE("format: names") {
   CHECK(BaseName("") == "");
 }
 
+TEST_CASE("format: nothing that a terminal would obey is printed") {
+  CHECK(Printable("\033]0;title\007\033[2J") == "?]0;title??[2J");
+  CHECK(Printable("a\xc2\x9b"
+                  "31m") == "a?31m");
+  CHECK(Printable("line\nline\rline\b\x7f") == "line?line line??");
+  CHECK(Printable("größe, \xc2\xa9 2026") == "größe, \xc2\xa9 2026");
+  CHECK(Printable("cut off: \xc2") == "cut off: \xc2");
+}
+
 TEST_CASE("format: paths are short where that tells them apart") {
   ShortNames names;
   CHECK(names.Of("/never/added.c") == "added.c");

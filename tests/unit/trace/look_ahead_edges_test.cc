@@ -99,6 +99,43 @@ TEST_CASE("Unknown bytes in memory are unknown to those who load them and to nob
   CHECK(snippet.data()[101] == 0);
 }
 
+TEST_CASE("Instructions are counted up to the first branch and up to the last one") {
+  // nop; jmp +0; nop; rep stosb; jmp +0; nop; ud2
+  Snippet snippet({0x90, 0xeb, 0, 0x90, 0xf3, 0xaa, 0xeb, 0, 0x90, 0x0f, 0x0b});
+  snippet.state().gpr[kRdi] = Address(snippet.data());
+  snippet.state().gpr[kRcx] = 50;
+  const RunResult run = snippet.Run();
+  CHECK(run.reason == StopReason::kTrap);
+  CHECK(run.branches == 2);
+  CHECK(run.first_branch == 2);
+  CHECK(run.last_branch == 5);
+  CHECK(run.instructions == 6);
+  const RunResult none = snippet.Continue();
+  CHECK(none.branches == 0);
+  CHECK(none.first_branch == 0);
+  CHECK(none.last_branch == 0);
+}
+
+TEST_CASE("The instructions to a branch are counted where they run one at a time") {
+  // rdtsc; xor eax, edx; jmp +0; xor ecx, eax; jmp +0; nop; ud2
+  Snippet snippet({0x0f, 0x31, 0x31, 0xd0, 0xeb, 0, 0x31, 0xc1, 0xeb, 0, 0x90, 0x0f, 0x0b});
+  const RunResult run = snippet.Run();
+  CHECK(run.first_branch == 3);
+  CHECK(run.last_branch == 5);
+  CHECK(run.instructions == 6);
+}
+
+TEST_CASE("A branch behind the first one is waited for as any other") {
+  // jmp +0; ret
+  Snippet snippet({0xeb, 0, 0xc3});
+  LookAhead* look_ahead = snippet.fixture().look_ahead();
+  look_ahead->Begin(snippet.state(), false);
+  const RunResult run = look_ahead->RunToDynamicBranch(snippet.branches().data(), 100, 1000);
+  CHECK(run.reason == StopReason::kDynamicBranch);
+  CHECK(run.ip == snippet.ip() + 2);
+  CHECK(run.branches == 1);
+}
+
 TEST_CASE("A store to an unknown address, and a push and a pop of something unknown") {
   // rdtsc; push rax; pop rcx; pop rdx; mov [rcx], edx
   Snippet snippet({0x0f, 0x31, 0x50, 0x59, 0x5a, 0x89, 0x11, 0xc3});
@@ -163,6 +200,30 @@ TEST_CASE("A load that would fault stops before it, whether faults are caught or
       CHECK(snippet.result().gpr[kRax] == 1);
     }
   }
+}
+
+TEST_CASE("Pages that are not in memory are not read where that might block") {
+  Snippet snippet({0x8b, 0x0f, 0xc3});  // mov ecx, [rdi]; ret
+  const auto is_in_memory = [&snippet](int page) {
+    unsigned char residency = 0;
+    REQUIRE(mincore(snippet.data() + page * kPage, kPage, &residency) == 0);
+    return (residency & 1) != 0;
+  };
+  FaultCatcher catcher;
+  for (const int page : {1, 2}) {
+    REQUIRE_FALSE(is_in_memory(page));
+    snippet.state().gpr[kRdi] = Address(snippet.data()) + static_cast<uint64_t>(page) * kPage;
+    const bool may_block = page == 2;
+    if (may_block) snippet.fixture().code_cache()->SetReadsMayBlock();
+    const RunResult run = snippet.Run(1000, true);
+    CHECK(run.instructions == (may_block ? 0 : 2));
+    CHECK((run.reason == StopReason::kUnreadableMemory) == may_block);
+    CHECK(snippet.fixture().look_ahead()->stats().missing_pages == (may_block ? 1 : 0));
+    CHECK(is_in_memory(page) != may_block);
+  }
+  // What is in memory is read, as before.
+  snippet.state().gpr[kRdi] = Address(snippet.data() + kPage);
+  CHECK(snippet.Run(1000, true).instructions == 2);
 }
 
 TEST_CASE("Forbidden memory is not touched") {
@@ -366,6 +427,85 @@ TEST_CASE("Nothing happens below the caller's stack pointer but for a few words"
   CHECK(snippet.Run(1000).instructions == 1000);
   CHECK(snippet.fixture().look_ahead()->Run(snippet.branches().data(), 0, 1000).reason ==
         StopReason::kFull);
+}
+
+// The same instructions for ever.
+std::vector<uint8_t> LoopOf(std::initializer_list<uint8_t> instruction) {
+  std::vector<uint8_t> code(instruction);
+  const auto back = static_cast<uint8_t>(-static_cast<int>(code.size() + 2));
+  code.push_back(0xeb);  // jmp to the start
+  code.push_back(back);
+  return code;
+}
+
+TEST_CASE("However long a run, handlers leave nothing on the stack of the interpreter") {
+  const std::vector<std::vector<uint8_t>> loops = {
+      LoopOf({0xc5, 0xfe, 0x6f, 0x07}),        // vmovdqu (%rdi), %ymm0
+      LoopOf({0xc5, 0xfe, 0x7f, 0x07}),        // vmovdqu %ymm0, (%rdi)
+      LoopOf({0xc5, 0xf9, 0x6f, 0x07}),        // vmovdqa (%rdi), %xmm0
+      LoopOf({0xc5, 0xfb, 0x10, 0x07}),        // vmovsd (%rdi), %xmm0
+      LoopOf({0xc5, 0xf5, 0xfe, 0x07}),        // vpaddd (%rdi), %ymm1, %ymm0
+      LoopOf({0xc4, 0xe2, 0x71, 0x00, 0x07}),  // vpshufb (%rdi), %xmm1, %xmm0
+      LoopOf({0xc4, 0xe2, 0x79, 0x20, 0x07}),  // vpmovsxbw (%rdi), %xmm0
+      LoopOf({0xc4, 0xe2, 0x75, 0xb8, 0xc2}),  // vfmadd231ps %ymm2, %ymm1, %ymm0
+      LoopOf({0xc5, 0xfd, 0xd7, 0xc0}),        // vpmovmskb %ymm0, %eax
+      LoopOf({0x0f, 0x58, 0x07}),              // addps (%rdi), %xmm0
+      LoopOf({0x66, 0x0f, 0x2f, 0x07}),        // comisd (%rdi), %xmm0
+      LoopOf({0xa4}),
+      LoopOf({0xae}),
+      LoopOf({0xa7}),  // movsb, scasb, cmpsl
+      LoopOf({0x48, 0x03, 0x07}),
+      LoopOf({0x48, 0x01, 0x07}),  // add with (%rdi)
+      LoopOf({0x48, 0xc1, 0x07, 3}),
+      LoopOf({0xd1, 0xd8}),  // rolq, rcr
+      LoopOf({0x0f, 0xc7, 0x0f}),
+      LoopOf({0xf7, 0x27}),  // cmpxchg8b, mull
+      LoopOf({0x9c, 0x9d}),
+      LoopOf({0x50, 0x58}),               // pushf, popf; push, pop
+      LoopOf({0xd9, 0x07, 0xdd, 0xd8})};  // flds, fstp
+  for (const std::vector<uint8_t>& loop : loops) {
+    for (const RegisterSet poison : {RegisterSet{0}, VectorBit(1) | GprBit(kRax)}) {
+      Snippet snippet({});
+      std::memcpy(snippet.code(), loop.data(), loop.size());
+      INFO("code " << std::hex << unsigned{loop[0]} << ' ' << unsigned{loop[1]});
+      snippet.state().has_vector_state = 1;
+      snippet.state().mxcsr = 0x1f80;
+      __builtin_ia32_fxsave64(snippet.state().fxsave);
+      snippet.state().poison = poison;
+      snippet.state().gpr[kRdi] = snippet.state().gpr[kRsi] = Address(snippet.data());
+      LookAhead* look_ahead = snippet.fixture().look_ahead();
+      const RunResult first = snippet.Run(200);
+      const size_t used = look_ahead->MaxStackBytesUsed();
+      REQUIRE(used > 0);
+      for (int i = 0; i < 20; ++i) {
+        if (snippet.Run(2000).reason == StopReason::kStackOverflow) break;
+      }
+      CHECK(first.reason != StopReason::kUndecodable);
+      CHECK(first.reason != StopReason::kStackOverflow);
+      CHECK(look_ahead->MaxStackBytesUsed() < used + 512);
+      CHECK(look_ahead->MaxStackBytesUsed() < LookAhead::StackBytes() / 2);
+    }
+  }
+}
+
+TEST_CASE("An overflow of the interpreter's stack is noticed, and nothing is run after it") {
+  Snippet snippet({0xff, 0xc1, 0xeb, 0xfc});
+  CHECK(snippet.Run(1000).branches == 500);
+  constexpr uint64_t kCanary = 0x5ca1'ab1e'0ddb'a115;
+  auto* words = reinterpret_cast<uint64_t*>(snippet.fixture().look_ahead());
+  size_t first = 0;
+  while (words[first] != kCanary) ++first;
+  REQUIRE(first < LookAhead::Size() / sizeof(uint64_t));
+  size_t last = first;
+  while (words[last + 1] == kCanary) ++last;
+  words[(first + last) / 2] ^= 1;
+  RunResult run = snippet.Run(1000);
+  CHECK(run.reason == StopReason::kStackOverflow);
+  CHECK(run.branches == 0);
+  words[(first + last) / 2] ^= 1;
+  run = snippet.Run(1000);
+  CHECK(run.reason == StopReason::kStackOverflow);
+  CHECK(run.instructions == 0);
 }
 
 TEST_CASE("Threads share a code cache that is flushed now and then") {

@@ -262,7 +262,8 @@ TEST_CASE("stubs use no wider instructions than the one that they are for") {
   for (const InstructionBytes& code : AssembledInstructions()) {
     NativeInstruction native;
     REQUIRE(DescribeNative(code.data(), code.size(), 0, region.get(), &native));
-    if (native.execute == nullptr) continue;
+    // What is no stub is the compiler's, which may have been told to use what this machine has.
+    if (!region->Contains(reinterpret_cast<uint64_t>(native.execute))) continue;
     INFO(TextOf(code));
     ZydisDecodedInstruction own;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];

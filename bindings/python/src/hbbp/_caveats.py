@@ -8,6 +8,8 @@ STREAMS = {Source.LBR, Source.SWBT}
 
 
 def _counts_executions(source: SourceInfo) -> bool:
+    if source.source == Source.SWBT and source.unit == Unit.INSTRUCTIONS:
+        return True
     if source.source in STREAMS:
         return source.unit == Unit.TAKEN_BRANCHES
     return source.unit in (Unit.INSTRUCTIONS, Unit.UOPS)

@@ -1330,7 +1330,8 @@ pub struct hbbp_import_options {
     /// of moved_files
     pub moved_file_count: u32,
     /// folder that has the files of the recorded machine (perf calls it
-    /// symfs); default: none, they are where they were there
+    /// symfs), at their paths or anywhere with their build IDs; default:
+    /// none, they are where they were there
     pub root: *const c_char,
     /// `const hbbp_moved_file *moved_files` in C.
     pub moved_files: *const hbbp_moved_file,

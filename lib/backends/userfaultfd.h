@@ -1,0 +1,12 @@
+// Does the process have memory whose pages its own threads provide?
+#ifndef HBBP_LIB_BACKENDS_USERFAULTFD_H_
+#define HBBP_LIB_BACKENDS_USERFAULTFD_H_
+
+namespace hbbp {
+
+// By its open descriptors: takes a microsecond or two for each.
+bool HasUserfaultfd();
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BACKENDS_USERFAULTFD_H_

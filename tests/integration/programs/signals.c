@@ -1,0 +1,234 @@
+// signals HOW ...: programs that live by signals. What they print does not depend on when signals
+// come.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+
+#include "work.h"
+
+enum { kPage = 4096, kPages = 4096 };
+
+static uint64_t Mix(uint64_t x) {
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  return x;
+}
+
+static char* heap;
+static volatile uint64_t faults;
+
+// Returns to the instruction that faulted, as write barriers and lazy mappings do.
+static void MapPage(int number, siginfo_t* info, void* context) {
+  (void)number, (void)context;
+  char* const page = (char*)((uintptr_t)info->si_addr & ~(uintptr_t)(kPage - 1));
+  if (page < heap || page >= heap + (size_t)kPages * kPage) _exit(91);
+  volatile uint64_t x = 1;
+  for (int i = 0; i < 200; ++i) x = Mix(x);
+  mprotect(page, kPage, PROT_READ | PROT_WRITE);
+  ++faults;
+}
+
+static void MapLazily(int rounds) {
+  heap = mmap(NULL, (size_t)kPages * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (heap == MAP_FAILED) exit(90);
+  struct sigaction action = {.sa_sigaction = &MapPage, .sa_flags = SA_SIGINFO};
+  if (sigaction(SIGSEGV, &action, NULL) != 0) exit(90);
+  uint64_t x = 1;
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t page = 0; page < kPages; ++page) {
+      heap[page * kPage]++;
+      for (int i = 0; i < 20; ++i) x = Mix(x) + (uint64_t)heap[page * kPage];
+    }
+    mprotect(heap, (size_t)kPages * kPage, PROT_NONE);
+  }
+  printf("%lx after %lu faults\n", (unsigned long)x, (unsigned long)faults);
+}
+
+static volatile sig_atomic_t alarms, ticks, ended;
+static volatile uint64_t in_handlers;
+
+static void Count(int number) {
+  uint64_t x = 1;
+  for (int i = 0; i < 50; ++i) x = Mix(x);
+  in_handlers = x;
+  if (number == SIGALRM) ++alarms;
+  if (number == SIGPROF) ++ticks;
+  if (number == SIGCHLD) ++ended;
+}
+
+static void SetTimers(long microseconds) {
+  const struct itimerval timer = {{0, microseconds}, {0, microseconds}};
+  setitimer(ITIMER_REAL, &timer, NULL);
+  setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+// A child each 1/16 of the work, and timers as fast as they go, but for the kernel's part of fork,
+// which begins anew at each signal. All handlers must have been called.
+static void Storm(int rounds) {
+  struct sigaction action = {.sa_handler = &Count, .sa_flags = SA_RESTART};
+  for (const int* number = (const int[]){SIGALRM, SIGPROF, SIGCHLD, 0}; *number != 0; ++number) {
+    if (sigaction(*number, &action, NULL) != 0) exit(90);
+  }
+  uint64_t x = 1;
+  for (int round = 0; round < 16; ++round) {
+    SetTimers(0);
+    const pid_t child = fork();
+    if (child == 0) _exit(3);
+    SetTimers(200);
+    for (int i = 0; i < rounds; ++i) {
+      x = Mix(x);
+      if (x % 3 == 0) x += 5;
+      if (i % 1000 == 0) x += (uint64_t)getppid() != 0;
+    }
+    int status;
+    pid_t waited;
+    while ((waited = waitpid(child, &status, 0)) == -1) {
+    }
+    if (waited != child || !WIFEXITED(status) || WEXITSTATUS(status) != 3) exit(92);
+  }
+  SetTimers(0);
+  printf("%lx, alarms %d, ticks %d, children %d\n", (unsigned long)x, alarms > 10, ticks > 10,
+         ended >= 1);
+}
+
+static volatile int is_at_end;
+
+// The profiler wakes its worker by the function of libc, which this one stands in front of: a timer
+// of the program fires while the profile is saved.
+__attribute__((visibility("default"))) int sem_post(sem_t* semaphore) {
+  static int (*next)(sem_t*);
+  if (next == NULL) *(void**)&next = dlsym(RTLD_NEXT, "sem_post");
+  if (is_at_end) {
+    is_at_end = 0;
+    (void)!write(STDERR_FILENO, "fired\n", 6);
+    kill(getpid(), SIGALRM);
+  }
+  return next(semaphore);
+}
+
+static void LeaveTimerOn(int rounds) {
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  printf("%lx\n", (unsigned long)x);
+  is_at_end = 1;
+}
+
+static void* TakeThree(void* none) {
+  sigset_t all;
+  sigfillset(&all);
+  for (int i = 0; i < 3; ++i) {
+    int number = 0;
+    if (sigwait(&all, &number) != 0) exit(93);
+    printf("got %d\n", number);
+  }
+  return none;
+}
+
+// A thread takes all signals, SIGTRAP among them, which no thread has unblocked.
+static void Wait(int rounds) {
+  sigset_t all, found;
+  sigfillset(&all);
+  if (pthread_sigmask(SIG_BLOCK, &all, NULL) != 0) exit(90);
+  if (sigprocmask(SIG_BLOCK, NULL, &found) != 0 || !sigismember(&found, SIGTRAP)) exit(94);
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, &TakeThree, NULL) != 0) exit(90);
+  uint64_t x = 1;
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < rounds; ++k) x = Mix(x);
+    kill(getpid(), SIGTRAP);
+    usleep(100000);
+  }
+  pthread_join(thread, NULL);
+  printf("%lx\n", (unsigned long)x);
+}
+
+// What an image inherits that is not traced.
+static void Exec(int rounds) {
+  for (int i = 0; i < 3; ++i) signal((const int[]){SIGTRAP, SIGSEGV, SIGBUS}[i], SIG_IGN);
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTRAP);
+  sigaddset(&set, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+  char* const none[] = {NULL};
+  if (execle("/none", "none", NULL, none) != -1) exit(96);
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+  execle("/bin/grep", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status", NULL, none);
+}
+
+static uint64_t found_by_child;
+
+static int SetHandlersInChild(void* rounds) {
+  struct sigaction action = {.sa_handler = SIG_DFL};
+  sigaction(SIGSEGV, &action, NULL);
+  signal(SIGTRAP, SIG_DFL);
+  uint64_t x = 1;
+  for (int i = 0; i < *(int*)rounds; ++i) x = Mix(x);
+  found_by_child = x;
+  return 4;
+}
+
+// A process that shares memory and handlers, as threads did before there were any.
+static void Clone(int rounds) {
+  enum { kStack = 65536 };
+  char* const stack = malloc(kStack);
+  if (stack == NULL) exit(90);
+  const int flags = CLONE_VM | CLONE_SIGHAND | CLONE_FILES | CLONE_FS | SIGCHLD;
+  const pid_t child = clone(&SetHandlersInChild, stack + kStack - 64, flags, &rounds);
+  uint64_t x = 2;
+  for (int i = 0; i < 2 * rounds; ++i) x = Mix(x);
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) exit(90);
+  printf("%x %lx %lx\n", (unsigned)status, (unsigned long)x, (unsigned long)found_by_child);
+}
+
+// By the older functions.
+static void Ignore(int rounds) {
+  sigignore(SIGTRAP);
+  if (sigset(SIGTRAP, SIG_IGN) != SIG_IGN || sigset(SIGTRAP, SIG_HOLD) != SIG_IGN) exit(96);
+  if (sigset(SIGTRAP, &Count) != SIG_HOLD || sigset(SIGTRAP, SIG_IGN) != &Count) exit(97);
+  siginterrupt(SIGTRAP, 1);
+  struct sigaction found;
+  if (sigaction(SIGTRAP, NULL, &found) != 0 || (found.sa_flags & SA_RESTART)) exit(98);
+  if (sighold(SIGTRAP) != 0 || sigrelse(SIGTRAP) != 0) exit(98);
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  raise(SIGTRAP);
+  printf("%lx\n", (unsigned long)x);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 99;
+  const int rounds = atoi(argv[2]);
+  if (strcmp(argv[1], "lazy") == 0) {
+    MapLazily(rounds);
+  } else if (strcmp(argv[1], "storm") == 0) {
+    Storm(rounds);
+  } else if (strcmp(argv[1], "wait") == 0) {
+    Wait(rounds);
+  } else if (strcmp(argv[1], "exec") == 0) {
+    Exec(rounds);
+  } else if (strcmp(argv[1], "clone") == 0) {
+    Clone(rounds);
+  } else if (strcmp(argv[1], "ignore") == 0) {
+    Ignore(rounds);
+  } else if (strcmp(argv[1], "timer") == 0) {
+    LeaveTimerOn(rounds);
+  } else {
+    return 99;
+  }
+  return 0;
+}

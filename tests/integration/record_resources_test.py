@@ -1,0 +1,103 @@
+"""Programs that count on what the kernel gives them get it, in each mode of branch tracing."""
+import shutil
+import signal
+import subprocess
+import sys
+
+import record_support
+from record_support import NOBODY, SKIPPED, TOOL, needs_root, program
+
+PERIOD_NS = 1_000_000
+MODES = ('lookahead', 'verify', 'breakpoint')
+
+
+class RecordResourcesTest(record_support.RecordTest):
+
+    def plain(self, *arguments, **options):
+        command = [program('resources'), *map(str, arguments)]
+        result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                timeout=record_support.TIMEOUT_S, **options)
+        if result.returncode == SKIPPED:
+            self.skipTest('this machine has none of it')
+        self.assertEqual(result.returncode, 0, result)
+        return result.stdout
+
+    def traced(self, mode, *arguments, status=0, **options):
+        result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock',
+                               '-c', PERIOD_NS, '-o', self.file, '--', program('resources'),
+                               *arguments, timeout=record_support.TIMEOUT_S, **options)
+        self.assertEqual(result.returncode, status, result)
+        return result
+
+    def assert_traced(self):
+        [source] = self.info()['sources']
+        self.assertGreater(source['counters']['samples'], 0, source)
+
+    def check(self, *arguments, **options):
+        plain = self.plain(*arguments, **options)
+        for mode in MODES:
+            with self.subTest(mode):
+                self.assertEqual(self.traced(mode, *arguments, **options).stdout, plain)
+                self.assert_traced()
+
+    def check_as_nobody(self, *arguments):
+        self.let_everybody_in()
+        self.check(*arguments, user=NOBODY, group=NOBODY, extra_groups=[])
+
+    def test_provides_its_own_pages(self):
+        self.check('pages', 5)
+
+    def test_uses_all_descriptors(self):
+        self.check('descriptors', 5_000)
+
+    def test_locks_its_memory(self):
+        self.check('lock')
+
+    @needs_root
+    def test_locks_its_memory_within_a_limit(self):
+        self.check_as_nobody('lock')
+
+    def test_ends_threads_with_small_stacks(self):
+        self.check('stacks', 300)
+
+    def test_overflows_its_stack(self):
+        for how in ('overflow', 'overflow-nodefer'):
+            plain = subprocess.run([program('resources'), how])
+            self.assertEqual(plain.returncode, -signal.SIGSEGV)
+            for mode in MODES:
+                with self.subTest(how=how, mode=mode):
+                    self.traced(mode, how, status=128 + signal.SIGSEGV)
+                    self.assert_traced()
+
+    def test_has_another_time(self):
+        if not shutil.which('faketime'):
+            self.skipTest('no faketime here')
+        for offset in ('-15d', '+15d', '2000-01-01 00:00:00'):
+            for source in ('swbt', 'ebs'):
+                with self.subTest(offset=offset, source=source):
+                    result = self.run_tool(
+                        'record', '--source', source, '-e', 'task-clock', '-c', PERIOD_NS, '-o',
+                        self.file, '--', 'faketime', '-f', offset, 'sh', '-c',
+                        'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done')
+                    self.assertEqual(result.returncode, 0, result)
+                    [shell] = self.children().values()
+                    [found] = self.info(shell)['sources']
+                    self.assertGreater(found['samples'] + found['taken_branches'], 0, found)
+                    self.assertEqual(found['unmapped'], 0, found)
+                    modules = self.rows('mix', shell, '--by', 'module')
+                    self.assertNotIn('[unknown]', str(modules))
+                    shell.unlink()
+
+    def test_has_little_address_space(self):
+        script = 'print(sum(i * i for i in range(1000000)))'
+        command = ['sh', '-c', 'ulimit -v 120000; exec "$@"', 'sh', TOOL, 'record', '--source',
+                   'swbt', '-e', 'task-clock', '-c', str(PERIOD_NS), '-o', str(self.file), '--',
+                   sys.executable, '-c', script]
+        result = subprocess.run(command, capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertEqual(result.stdout, f'{sum(i * i for i in range(1000000))}\n')
+        self.assert_traced()
+
+
+if __name__ == '__main__':
+    record_support.main(RecordResourcesTest)

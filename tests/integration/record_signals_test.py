@@ -1,0 +1,118 @@
+"""Programs that live by signals, and what software branch tracing does with signals, do not meet."""
+import subprocess
+
+import record_support
+from record_support import PERIOD_NS, program
+
+MODES = ('lookahead', 'breakpoint', 'verify')
+
+
+class RecordSignalsTest(record_support.RecordTest):
+
+    def has_breakpoints(self):
+        rows = {row['name']: row for row in self.rows('doctor')}
+        return rows['sigtrap']['state'] == 'supported'
+
+    def same_in(self, mode, *command, period_ns=PERIOD_NS):
+        """The same output and exit status as without tracing; returns the source of the profile."""
+        command = [str(word) for word in command]
+        plain = subprocess.run(command, cwd=self.folder, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, text=True, timeout=record_support.TIMEOUT_S)
+        status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
+        result = self.run_tool('record', '--source', 'swbt', '--mode', mode, '-e', 'task-clock',
+                               '-c', period_ns, '-o', self.file, '--', *command)
+        self.assertEqual((result.returncode, result.stdout), (status, plain.stdout), result.stderr)
+        source, = self.info()['sources']
+        self.assertEqual(source['mode'], mode)
+        return source
+
+    def same(self, *command, least_bursts=1, **options):
+        for mode in MODES:
+            with self.subTest(mode):
+                if mode != 'lookahead' and not self.has_breakpoints():
+                    self.skipTest('no breakpoints here')
+                source = self.same_in(mode, *command, **options)
+                self.assertGreaterEqual(source['bursts'], least_bursts, source)
+
+    def test_handlers_that_return_to_the_fault(self):
+        self.same(program('signals'), 'lazy', 25)
+
+    def test_exceptions_out_of_handlers(self):
+        self.same(program('throws'), 15000)
+
+    def test_storm_of_signals(self):
+        self.same(program('signals'), 'storm', 4_000_000, period_ns=2 * PERIOD_NS)
+
+    def test_timer_that_fires_while_the_profile_is_saved(self):
+        for source in ('ebs', 'swbt'):
+            with self.subTest(source):
+                result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-o',
+                                       self.file, '--', program('signals'), 'timer', 1000)
+                self.assertEqual(result.returncode, 0, result)
+                self.assertIn('fired\n', result.stderr)
+
+    def test_waits_for_a_blocked_trap(self):
+        self.same(program('signals'), 'wait', 10_000_000)
+
+    def test_image_inherits_what_is_ignored_and_blocked(self):
+        self.same(program('signals'), 'exec', 20_000_000)
+
+    def test_process_that_shares_handlers(self):
+        self.same(program('signals'), 'clone', 20_000_000)
+
+    def test_older_functions_of_signals(self):
+        self.same(program('signals'), 'ignore', 40_000_000)
+
+    def filtered(self, source, action, function, end):
+        """A program with a seccomp filter: as it is without us, and with a profile."""
+        command = [program('filters'), action, function, end]
+        plain = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               text=True, timeout=25)
+        if plain.returncode == 77:
+            self.skipTest('no seccomp here')
+        self.assertNotEqual(plain.stdout, '')
+        status = plain.returncode if plain.returncode >= 0 else 128 - plain.returncode
+        result = self.run_tool('record', '--source', source, '-e', 'task-clock', '-c', PERIOD_NS,
+                               '-o', self.file, '--', *command)
+        self.assertEqual((result.returncode, result.stdout), (status, plain.stdout), result.stderr)
+        self.assertGreater(sum(each['samples'] for each in self.info()['sources']), 0)
+        return result.stderr
+
+    def ended_early(self, source, *cases):
+        """Those of the cases in which sampling ended where the filter was set."""
+        ended = []
+        for case in cases:
+            with self.subTest(case):
+                if 'ended early: the program set a seccomp' in self.filtered(source, *case):
+                    ended.append(case)
+        return ended
+
+    def test_seccomp_filter_ends_tracing(self):
+        cases = (('kill', 'prctl', 'exit'), ('kill', 'syscall', '_exit'),
+                 ('trap', 'libc_prctl', 'fault'), ('errno', 'syscall', 'exit'))
+        self.assertEqual(self.ended_early('swbt', *cases), [*cases])
+
+    def test_strict_filter_ends_tracing(self):
+        cases = (('strict', 'prctl', 'thread'), ('strict', 'syscall', 'thread'))
+        self.assertEqual(self.ended_early('swbt', *cases), [*cases])
+
+    def test_seccomp_filter_of_an_image_before(self):
+        for source in ('ebs', 'swbt'):
+            self.ended_early(source, ('kill', 'prctl', 'exec'))
+
+    def test_seccomp_filter_of_all_threads(self):
+        case = ('all', 'syscall', 'exit')
+        for source in ('ebs', 'swbt', 'ebs,swbt'):
+            self.assertEqual(self.ended_early(source, case), [case])
+
+    def test_seccomp_filter_of_a_thread_leaves_the_worker_alone(self):
+        self.assertEqual(self.ended_early('ebs', ('kill', 'prctl', 'exit'),
+                                          ('strict', 'syscall', 'thread')), [])
+
+    def test_seccomp_filter_that_refuses_system_calls_is_noticed_by_handlers(self):
+        self.assertIn('ended early: the program set a seccomp',
+                      self.filtered('swbt', 'errno', 'kernel', 'thread'))
+
+
+if __name__ == '__main__':
+    record_support.main(RecordSignalsTest)

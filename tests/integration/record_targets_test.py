@@ -1,0 +1,195 @@
+"""Programs that libhbbp-preload.so would harm, known by their files: observed from outside or refused, and run as they
+are by the programs that are recorded."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import record_support
+from record_support import TOOL, program
+
+SOURCE = pathlib.Path(__file__).parent / 'programs' / 'ends.c'
+GREETING = '''
+#include <stdio.h>
+#include <stdlib.h>
+int main(void) {
+  const char* preload = getenv("LD_PRELOAD");
+  printf("survived with %s\\n", preload == NULL ? "none" : preload);
+  return 0;
+}
+'''
+SANITIZED = [('gcc', '-fsanitize=address'), ('gcc', '-fsanitize=thread'), ('gcc', '-fsanitize=leak'),
+             ('clang-14', '-fsanitize=address'), ('clang-14', '-fsanitize=thread'),
+             ('clang-14', '-fsanitize=memory')]
+
+
+class RecordTargetsTest(record_support.RecordTest):
+
+    def build(self, compiler, *flags, source=SOURCE):
+        """Skips the test where there is no such compiler, or where it has no such runtime."""
+        if shutil.which(compiler) is None:
+            self.skipTest(f'no {compiler}')
+        file = self.folder / ('built-' + re.sub(r'\W', '-', ' '.join((compiler, *flags))))
+        result = subprocess.run([compiler, *flags, '-O1', source, '-o', file, '-pthread'],
+                                stderr=subprocess.PIPE, text=True)
+        if result.returncode != 0:
+            self.skipTest(result.stderr.splitlines()[-1])
+        return file
+
+    def build_greeting(self, *compiler_and_flags):
+        source = self.folder / 'greeting.c'
+        source.write_text(GREETING)
+        return self.build(*compiler_and_flags, source=source)
+
+    def try_each(self, attempt):
+        """With each of the sanitizers that there are."""
+        tried = 0
+        for compiler, flag in SANITIZED:
+            if shutil.which(compiler) is None:
+                continue
+            with self.subTest(compiler=compiler, flag=flag):
+                attempt(compiler, flag)
+                tried += 1
+        if tried == 0:
+            self.skipTest('no compiler')
+
+    def check_from_outside(self, *command, why):
+        result = self.run_tool('record', '-c', 1_000_000, '-o', self.file, *command, 'return',
+                               '200', '5', timeout=50)
+        self.assertEqual(result.returncode, 5, result)
+        self.assertIn(why, result.stderr)
+        self.assertIn('observed from outside', result.stderr)
+        self.assertRegex(result.stdout, r'^\d+ \d+\n$')
+        self.assertGreater(self.milliseconds(), 0)
+        self.file.unlink()
+
+    def check_refused_for_branch_tracing(self, *command):
+        for source in ('swbt', 'ebs,swbt'):
+            message = self.refused('record', '--source', source, '-o', self.file, *command,
+                                   'return', '10', '5')
+            self.assertIn('--source ebs', message)
+            self.assertFalse(self.file.exists())
+
+    def check_target(self, *command, why):
+        self.check_from_outside(*command, why=why)
+        self.check_refused_for_branch_tracing(*command)
+
+    def test_sanitizers(self):
+        self.try_each(lambda *compiler: self.check_target(self.build(*compiler),
+                                                          why='built with a sanitizer'))
+
+    def test_undefined_behaviour_sanitizer_is_no_obstacle(self):
+        result = self.record(self.build('gcc', '-fsanitize=undefined'), 'return', 200, 5, status=5)
+        self.assert_whole(result)
+
+    def test_musl(self):
+        self.check_target(self.build('musl-gcc'), why='another C library')
+
+    def test_static_program(self):
+        self.check_target(program('ends_static'), why='static')
+
+    def test_script_of_a_static_interpreter(self):
+        interpreter = self.build('gcc', '-static')
+        script = self.folder / 'script'
+        script.write_text(f'#!{interpreter} return\n')
+        script.chmod(0o755)
+        result = self.run_tool('record', '-o', self.file, script)
+        self.assertIn('static', result.stderr)
+
+    def test_32_bit_program(self):
+        self.check_target(program('ends_32_bit'), why='32-bit')
+
+    def test_sanitizer_that_the_user_preloads(self):
+        library = subprocess.run(['gcc', '-print-file-name=libasan.so'], stdout=subprocess.PIPE,
+                                 text=True).stdout.strip() if shutil.which('gcc') else ''
+        if not os.path.isabs(library):
+            self.skipTest('no libasan.so')
+        environment = {**os.environ, 'LD_PRELOAD': library, 'ASAN_OPTIONS': 'detect_leaks=0'}
+        command = [TOOL, 'record', '-o', self.file, program('ends'), 'return', '50', '5']
+        result = subprocess.run(['env', *command], env=environment, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True, timeout=50)
+        self.assertEqual(result.returncode, 5, result)
+        self.assertIn('observed from outside', result.stderr)
+
+    # Emulators and other launchers ------------------------------------------------------------
+
+    def test_valgrind(self):
+        if shutil.which('valgrind') is None:
+            self.skipTest('no valgrind')
+        command = ['valgrind', program('ends'), 'return', '10', '5']
+        plain = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        result = self.run_tool('record', '-o', self.file, *command, timeout=50)
+        self.assertEqual(result.returncode, plain.returncode, result)
+        usage = re.compile(r'total heap usage.*|ERROR SUMMARY.*|in use at exit.*')
+        self.assertEqual(usage.findall(result.stderr), usage.findall(plain.stderr))
+        self.file.unlink()
+        self.check_refused_for_branch_tracing('valgrind', program('ends'))
+
+    def test_qemu(self):
+        if shutil.which('qemu-x86_64') is None:
+            self.skipTest('no qemu-x86_64')
+        self.check_target('qemu-x86_64', program('ends'), why='emulator')
+
+    def test_unshare(self):
+        command = ['unshare', '-Ur', program('ends'), 'return', '200', '5']
+        if shutil.which('unshare') is None or subprocess.run(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 5:
+            self.skipTest('no user namespaces')
+        for source in ('ebs', 'swbt'):
+            result = self.run_tool('record', '--source', source, '-c', 1_000_000, '-o', self.file,
+                                   *command)
+            self.assertEqual(result.returncode, 5, result)
+            self.assertGreater(self.info()['sources'][0]['samples'], 0)
+
+    # What a recorded program runs ---------------------------------------------------------------
+
+    def check_survives(self, *command, **options):
+        result = self.run_tool('record', '-o', self.file, *command, **options)
+        self.assertEqual(result.returncode, 0, result)
+        self.assertRegex(result.stdout, r'(^|\n)survived with none\n', result)
+        for line in result.stderr.splitlines():
+            self.assertTrue(line.startswith('hbbp record: '), result.stderr)
+
+    def check_all_ways(self, target):
+        for how in ('execve', 'execv', 'execvp', 'execvpe', 'execl', 'execlp', 'execle', 'execveat',
+                    'fexecve', 'posix_spawn', 'posix_spawnp', 'vfork', 'system', 'popen'):
+            with self.subTest(how=how):
+                self.check_survives(program('execs'), how, 1, target, 'argument')
+        self.check_survives('sh', '-c', f'"{target}"; true')
+
+    def test_run_by_a_program_with_address_sanitizer(self):
+        self.check_all_ways(self.build_greeting('gcc', '-fsanitize=address'))
+
+    def test_run_by_a_program_with_musl(self):
+        self.check_all_ways(self.build_greeting('musl-gcc'))
+
+    def test_run_by_make(self):
+        if shutil.which('make') is None:
+            self.skipTest('no make')
+        makefile = self.folder / 'makefile'
+        makefile.write_text(f'all:\n\t@{self.build_greeting("gcc", "-fsanitize=address")}\n')
+        self.check_survives('make', '-s', '-f', makefile)
+
+    def greeting_of_an_emulator(self):
+        """It is known by its name alone."""
+        emulator = self.folder / 'qemu-greeting'
+        shutil.copy(self.build_greeting('gcc'), emulator)
+        return emulator
+
+    def test_found_in_path(self):
+        emulator = self.greeting_of_an_emulator()
+        path = f'/nonexistent:{emulator.parent}:{os.environ["PATH"]}'
+        for how in ('execvp', 'execvpe', 'execlp', 'posix_spawnp'):
+            with self.subTest(how=how):
+                self.check_survives(program('execs'), how, 1, emulator.name, 'argument',
+                                    env={**os.environ, 'PATH': path})
+
+    def test_what_the_user_preloads_stays(self):
+        result = self.run_tool('record', '-o', self.file, 'env', self.greeting_of_an_emulator(),
+                               env={**os.environ, 'LD_PRELOAD': 'libm.so.6'})
+        self.assertEqual(result.stdout, 'survived with libm.so.6\n', result)
+
+
+if __name__ == '__main__':
+    record_support.main(RecordTargetsTest)

@@ -1,0 +1,211 @@
+// Bursts that begin at instructions, each as likely as another, must count executions. There is a
+// stand-in for the PMU; its samples are signals that a single-stepper sends.
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "backends/swbt.h"
+#include "estimate/stream_estimator.h"
+#include "support/branch_tracing.h"
+#include "support/catch.h"
+#include "support/perf_stand_in.h"
+#include "support/single_step.h"
+#include "trace/tracer_layout.h"
+
+namespace hbbp {
+namespace {
+
+extern "C" {
+void hbbp_test_two_loops(uint64_t short_rounds, uint64_t long_rounds);
+extern const char hbbp_test_short_block[];
+extern const char hbbp_test_long_block[];
+}
+
+// Two loops: of 2 instructions, and of 400.
+asm(R"(
+  .text
+  .p2align 6
+  .globl hbbp_test_two_loops, hbbp_test_short_block, hbbp_test_long_block
+  .type hbbp_test_two_loops, @function
+hbbp_test_two_loops:
+  nop
+hbbp_test_short_block:
+  dec %rdi
+  jne hbbp_test_short_block
+  nop
+hbbp_test_long_block:
+  .rept 398
+  nop
+  .endr
+  dec %rsi
+  jne hbbp_test_long_block
+  ret
+  .size hbbp_test_two_loops, . - hbbp_test_two_loops
+)");
+
+constexpr uint64_t kInstructions = 120'000;  // of each loop
+constexpr uint64_t kShortBlock = 2, kLongBlock = 400;
+
+struct WeighingSink : BranchSink {
+  void OnBurst(const BurstSample& burst) override {
+    BranchSink::OnBurst(burst);
+    const double weight = StreamWeight(burst.period, burst.branches.size(), burst.extent);
+    for (size_t i = 0; i + 1 < burst.branches.size(); ++i) {
+      const uint64_t start = burst.branches[i].to.value;
+      if (start == reinterpret_cast<uint64_t>(hbbp_test_short_block)) short_rounds += weight;
+      if (start == reinterpret_cast<uint64_t>(hbbp_test_long_block)) long_rounds += weight;
+    }
+    extents.push_back(burst.extent);
+  }
+
+  double short_rounds = 0;
+  double long_rounds = 0;
+  std::vector<uint64_t> extents;
+};
+
+struct Sampling {
+  uint64_t period;
+  uint64_t sample_data;
+  uint64_t executed = 0;
+  std::atomic<uint64_t> sent{0};
+  std::atomic<uint64_t> seen{0};  // by the worker
+  bool is_on = false;
+};
+
+void SampleEachPeriod(const ucontext_t&, void* user) {
+  auto* sampling = static_cast<Sampling*>(user);
+  if (!sampling->is_on || ++sampling->executed % sampling->period != 0) return;
+  constexpr uint64_t kMaxWaiting = trace::Tracer::kBufferedBursts / 2;
+  while (sampling->sent - sampling->seen >= kMaxWaiting) SleepMs(1);
+  ++sampling->sent;
+  siginfo_t info = {};
+  info.si_signo = SIGTRAP;
+  info.si_code = SI_QUEUE;
+  trace::SetSignalData(&info, sampling->sample_data);
+  ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), SIGTRAP, &info);
+}
+
+WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, EventKind event,
+                           BackendChoice* choice) {
+  BackendConfig config = BranchConfig(mode, branches);
+  config.event = event;
+  // That of a clock never ends by itself.
+  config.period = event == EventKind::kInstructions ? period : uint64_t{1} << 40;
+  config.period_mode = PeriodMode::kFixed;
+  SwbtBackend backend;
+  WeighingSink sink;
+  Sampling sampling;
+  sampling.period = period;
+  std::atomic<bool> started{false}, done{false};
+  Status status;
+  std::thread worker([&] {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+    status = backend.Start(config, ::gettid(), choice);
+    started = true;
+    while (status.ok() && !done) {
+      SleepMs(1);
+      const uint64_t sent = sampling.sent;
+      backend.Drain(&sink);
+      sampling.seen = sent;
+    }
+    if (!status.ok()) return;
+    backend.Disable();
+    backend.Drain(&sink);
+    backend.Close();
+  });
+  while (!started) SleepMs(1);
+  if (status.ok()) {
+    sampling.sample_data = trace::Tracer::Get().SampleData(1);
+    const auto wait_and_run = [](void* pointer) {
+      // The stepper's handler is in front of the tracer's until the worker notices.
+      SleepMs(400);
+      auto* started_sampling = static_cast<Sampling*>(pointer);
+      started_sampling->is_on = true;
+      hbbp_test_two_loops(kInstructions / kShortBlock, kInstructions / kLongBlock);
+      started_sampling->is_on = false;
+    };
+    SingleStep::Run(wait_and_run, &sampling, SampleEachPeriod, &sampling);
+  }
+  done = true;
+  worker.join();
+  INFO(status.message());
+  CHECK(status.ok());
+  return sink;
+}
+
+PerfStandIn::Answer InstructionsOnly() {
+  return [](const perf_event_attr& attr) -> std::optional<int> {
+    const bool is_it = attr.type == PERF_TYPE_HARDWARE && attr.config == PERF_COUNT_HW_INSTRUCTIONS;
+    if (is_it) return 0;
+    return std::nullopt;
+  };
+}
+
+void CheckShares(const WeighingSink& sink) {
+  const double in_short = sink.short_rounds * kShortBlock;
+  const double in_long = sink.long_rounds * kLongBlock;
+  const double total = 2.0 * kInstructions;
+  CAPTURE(sink.Describe(), in_short, in_long);
+  CHECK(in_short / (in_short + in_long) == Approx(0.5).margin(0.01));
+  CHECK(in_short + in_long == Approx(total).epsilon(0.05));
+}
+
+TEST_CASE("loops that execute as many instructions get as many, whatever their blocks are") {
+  const PerfStandIn pmu(InstructionsOnly());
+  BackendChoice choice;
+  const WeighingSink sink =
+      TraceTwoLoops(TraceMode::kLookAhead, 16, 101, EventKind::kInstructions, &choice);
+  REQUIRE(choice.sources.size() == 1);
+  CHECK(choice.sources[0].burst_extent == BurstExtent::kEvents);
+  CHECK(sink.CounterOf("no-free-buffer") == 0);
+  REQUIRE(sink.bursts.size() > 2 * kInstructions / 101 * 9 / 10);
+  CheckShares(sink);
+  // The code between the branches, no more and no less.
+  for (size_t i = 0; i < sink.bursts.size(); ++i) {
+    const auto& burst = sink.bursts[i].second;
+    bool is_in_loops = true;
+    uint64_t expected = 0;
+    for (size_t stream = 0; stream + 1 < burst.size(); ++stream) {
+      const uint64_t start = burst[stream].to.value;
+      const bool is_short = start == reinterpret_cast<uint64_t>(hbbp_test_short_block);
+      const bool is_long = start == reinterpret_cast<uint64_t>(hbbp_test_long_block);
+      const bool leaves = burst[stream + 1].to.value != start;
+      is_in_loops = is_in_loops && (is_short || is_long) && !leaves;
+      expected += is_short ? kShortBlock : kLongBlock;
+    }
+    if (is_in_loops) REQUIRE(sink.extents[i] == expected);
+  }
+}
+
+TEST_CASE("the same with breakpoints, and where both are compared") {
+  if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
+  const TraceMode mode = GENERATE(TraceMode::kBreakpoint, TraceMode::kVerify);
+  const PerfStandIn pmu(InstructionsOnly());
+  BackendChoice choice;
+  // The period is longer than a burst, during which samples are dropped.
+  const WeighingSink sink = TraceTwoLoops(mode, 4, 2003, EventKind::kInstructions, &choice);
+  CHECK(sink.CounterOf("sample-during-burst") == 0);
+  REQUIRE(sink.bursts.size() > 2 * kInstructions / 2003 * 9 / 10);
+  CheckShares(sink);
+}
+
+TEST_CASE("bursts of a clock are weighed by their streams") {
+  BackendChoice choice;
+  const WeighingSink sink =
+      TraceTwoLoops(TraceMode::kLookAhead, 16, 2003, EventKind::kTaskClock, &choice);
+  REQUIRE(choice.sources.size() == 1);
+  CHECK(choice.sources[0].burst_extent == BurstExtent::kStreams);
+  REQUIRE(sink.extents.size() > 2 * kInstructions / 2003 * 9 / 10);
+  for (const uint64_t extent : sink.extents) CHECK(extent == 0);
+  // The branches are in the first loop.
+  CHECK(sink.short_rounds * kShortBlock < 0.1 * sink.long_rounds * kLongBlock);
+}
+
+}  // namespace
+}  // namespace hbbp

@@ -1,0 +1,98 @@
+#include "trace/large_memory.h"
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <thread>
+#include <vector>
+
+#include "support/catch.h"
+#include "trace/guarded_memory.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr size_t kReserved = 64 << 20;
+
+TEST_CASE("a first part of what is reserved may be used, and is zero") {
+  GrowingMemory memory;
+  CHECK_FALSE(memory.Use(1));
+  REQUIRE(memory.Reserve(kReserved));
+  CHECK(memory.usable() == 0);
+  CHECK(memory.Use(0));
+  REQUIRE(memory.Use(100'000));
+  for (size_t i = 0; i < 100'000; i += 1000) {
+    CHECK(memory.start()[i] == 0);
+    memory.start()[i] = 7;
+  }
+  CHECK(memory.usable() >= 100'000);
+  CHECK(memory.usable() < 1 << 20);
+  const auto start = reinterpret_cast<uint64_t>(memory.start());
+  CHECK_FALSE(IsReadable(start + memory.usable()));
+  REQUIRE(memory.Use(kReserved));
+  CHECK(IsReadable(start + kReserved - 1));
+  CHECK(memory.start()[99'000] == 7);
+  CHECK_FALSE(memory.Use(kReserved + (4 << 20)));
+  CHECK(memory.Contains(start));
+  CHECK_FALSE(memory.Contains(start + memory.reserved()));
+  memory.Release();
+  CHECK_FALSE(IsReadable(start));
+  CHECK_FALSE(memory.Use(1));
+}
+
+TEST_CASE("threads may ask for more at the same time") {
+  GrowingMemory memory;
+  REQUIRE(memory.Reserve(kReserved));
+  std::vector<std::thread> threads;
+  for (size_t number = 0; number < 4; ++number) {
+    threads.emplace_back([&memory, number] {
+      for (size_t at = number; at < kReserved; at += 64 << 10) {
+        if (memory.Use(at + 1)) memory.start()[at] = static_cast<uint8_t>(number + 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  uint64_t wrong = 0;
+  for (size_t at = 0; at < kReserved; at += 64 << 10) {
+    for (size_t number = 0; number < 4; ++number) {
+      if (memory.start()[at + number] != number + 1) ++wrong;
+    }
+  }
+  CHECK(wrong == 0);
+  memory.Release();
+}
+
+long ResidentPages() {
+  long size = 0, resident = -1;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file != nullptr && std::fscanf(file, "%ld %ld", &size, &resident) != 2) resident = -1;
+  if (file != nullptr) std::fclose(file);
+  return resident;
+}
+
+TEST_CASE("where memory is locked, only what may be used is in memory") {
+  constexpr int kCannotLock = 1, kCannotReserve = 2, kTakesTooMuch = 3;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr long kMaxPages = 512;
+    if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) ::_exit(kCannotLock);
+    const long before = ResidentPages();
+    GrowingMemory memory;
+    if (!memory.Reserve(kReserved) || !memory.Use(4096)) {
+      ::_exit(errno == EAGAIN ? kCannotLock : kCannotReserve);
+    }
+    ::_exit(ResidentPages() - before < kMaxPages ? 0 : kTakesTooMuch);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kCannotLock) HBBP_SKIP("not so much memory may be locked here");
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace hbbp::trace

@@ -1,0 +1,123 @@
+// The functions of the C library by which a program sets a seccomp filter: prctl, and syscall,
+// which libseccomp uses. Both jump to what they stand in front of with all registers as they were,
+// since syscall may be used for clone and the like, which returns twice.
+
+#include "preload/seccomp_filter.h"
+
+#include <dlfcn.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/seccomp_filters.h"
+#include "preload/image_profile.h"
+#include "preload/options.h"
+
+namespace hbbp::preload {
+namespace {
+
+std::atomic<bool> has_filter{false};
+
+}  // namespace
+
+bool HasFilter() { return has_filter.load(std::memory_order_relaxed); }
+void SetHasFilter() { has_filter = true; }
+
+bool HasFilterFromTheStart() {
+  static bool is_known = false;
+  if (is_known) return HasFilter();
+  is_known = true;
+  const char* const before = std::getenv(kFiltersVariable);
+  if (before != nullptr && CountSeccompFilters() > std::atoi(before)) SetHasFilter();
+  return HasFilter();
+}
+
+}  // namespace hbbp::preload
+
+extern "C" {
+
+[[gnu::visibility("hidden"), gnu::used]] void* HbbpNextSyscall;
+[[gnu::visibility("hidden"), gnu::used]] void* HbbpNextPrctl;
+
+// With the arguments of the function that is interposed.
+[[gnu::visibility("hidden"), gnu::used]] void HbbpBeforeSyscall(long number, long a, long b,
+                                                                long c) {
+  const int saved_errno = errno;
+  if (HbbpNextSyscall == nullptr) HbbpNextSyscall = ::dlsym(RTLD_NEXT, "syscall");
+  const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
+  const bool is_strict = (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT) ||
+                         (is_prctl && b == SECCOMP_MODE_STRICT);
+  // Without a program it is a question whether the kernel has filters.
+  const bool is_filter = ((number == SYS_seccomp && a == SECCOMP_SET_MODE_FILTER) ||
+                          (is_prctl && b == SECCOMP_MODE_FILTER)) &&
+                         c != 0;
+  const bool is_of_all_threads =
+      number == SYS_seccomp && (b & static_cast<long>(SECCOMP_FILTER_FLAG_TSYNC)) != 0;
+  if (is_strict || is_filter) hbbp::preload::PrepareForFilter(is_of_all_threads);
+  errno = saved_errno;
+}
+
+[[gnu::visibility("hidden"), gnu::used]] void HbbpBeforePrctl(int option, long a, long b) {
+  const int saved_errno = errno;
+  if (HbbpNextPrctl == nullptr) HbbpNextPrctl = ::dlsym(RTLD_NEXT, "prctl");
+  errno = saved_errno;
+  if (option == PR_SET_SECCOMP) HbbpBeforeSyscall(SYS_prctl, option, a, b);
+}
+
+}  // extern "C"
+
+// SYS_prctl is 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed: the stack is
+// aligned for the call then.
+asm(R"(
+  .macro HBBP_INTERPOSED name, before, next
+  pushq %rax
+  .cfi_adjust_cfa_offset 8
+  .irp register, rdi, rsi, rdx, rcx, r8, r9
+  pushq %\register
+  .cfi_adjust_cfa_offset 8
+  .endr
+  call \before
+  .irp register, r9, r8, rcx, rdx, rsi, rdi
+  popq %\register
+  .cfi_adjust_cfa_offset -8
+  .endr
+  popq %rax
+  .cfi_adjust_cfa_offset -8
+  jmp *\next(%rip)
+  .endm
+
+  .text
+  .globl syscall
+  .type syscall, @function
+syscall:
+  .cfi_startproc
+  cmpq $0, HbbpNextSyscall(%rip)
+  je 1f
+  cmpq $157, %rdi
+  je 1f
+  cmpq $317, %rdi
+  je 1f
+  jmp *HbbpNextSyscall(%rip)
+1:
+  HBBP_INTERPOSED syscall, HbbpBeforeSyscall, HbbpNextSyscall
+  .cfi_endproc
+  .size syscall, . - syscall
+
+  .globl prctl
+  .type prctl, @function
+prctl:
+  .cfi_startproc
+  cmpq $0, HbbpNextPrctl(%rip)
+  je 1f
+  cmpl $22, %edi
+  je 1f
+  jmp *HbbpNextPrctl(%rip)
+1:
+  HBBP_INTERPOSED prctl, HbbpBeforePrctl, HbbpNextPrctl
+  .cfi_endproc
+  .size prctl, . - prctl
+)");

@@ -1,0 +1,86 @@
+#include "record/keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace hbbp::tools {
+namespace {
+
+constexpr pid_t kDismissed = -1;
+
+// False at the end of file, which is when the writer was killed.
+bool Receive(const UniqueFd& reader, pid_t* pid) {
+  ssize_t got;
+  do {
+    got = ::read(reader.get(), pid, sizeof(*pid));
+  } while (got < 0 && errno == EINTR);
+  return got == sizeof(*pid);
+}
+
+void WaitForEnd(const UniqueFd& process) {
+  pollfd wait = {process.get(), POLLIN, 0};
+  while (::poll(&wait, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+[[noreturn]] void Keep(const UniqueFd& reader, const std::function<void(pid_t)>& finish) {
+  ::prctl(PR_SET_NAME, "hbbp-keeper");
+  // Those of the terminal and of process groups are for others; this process ends by itself.
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(number, SIG_IGN);
+  pid_t program = 0, message = 0;
+  UniqueFd process;
+  while (Receive(reader, &message)) {
+    if (message == kDismissed) ::_exit(0);
+    program = message;
+    // While the process that sent it has not waited for it, the id is that of the program.
+    process = UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, program, 0)));
+  }
+  if (process.valid()) WaitForEnd(process);
+  finish(program);
+  ::_exit(0);
+}
+
+}  // namespace
+
+StatusOr<Keeper> Keeper::Start(const std::function<void(pid_t program)>& finish) {
+  int ends[2], life_ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  UniqueFd reader(ends[0]), writer(ends[1]);
+  if (::pipe2(life_ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
+  UniqueFd life_reader(life_ends[0]), life_writer(life_ends[1]);
+  const pid_t pid = ::fork();
+  if (pid < 0) return ErrnoStatus(errno, "fork");
+  if (pid == 0) {
+    writer.Reset();
+    life_reader.Reset();
+    // No child of the starting process, whose only one the program is then.
+    const pid_t keeper = ::fork();
+    if (keeper == 0) Keep(reader, finish);
+    ::_exit(keeper < 0 ? errno : 0);
+  }
+  int wait_status = 0;
+  while (::waitpid(pid, &wait_status, 0) < 0 && errno == EINTR) {
+  }
+  if (wait_status != 0) return ErrnoStatus(WEXITSTATUS(wait_status), "fork");
+  return Keeper(std::move(writer), std::move(life_reader));
+}
+
+Keeper::~Keeper() {
+  if (!writer_.valid()) return;
+  (void)!::write(writer_.get(), &kDismissed, sizeof(kDismissed));
+  writer_.Reset();
+  char unused;
+  while (::read(life_reader_.get(), &unused, 1) < 0 && errno == EINTR) {
+  }
+}
+
+void Keeper::Watch(pid_t program) { (void)!::write(writer_.get(), &program, sizeof(program)); }
+
+}  // namespace hbbp::tools
