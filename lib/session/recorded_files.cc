@@ -18,9 +18,8 @@ namespace {
 constexpr size_t kMaxNamed = 8;  // in a note
 constexpr size_t kKeyBytes = 4;
 
-std::vector<uint8_t> KeyOf(std::span<const uint8_t> build_id) {
-  build_id = build_id.first(std::min(build_id.size(), kKeyBytes));
-  return {build_id.begin(), build_id.end()};
+std::string KeyOf(std::span<const uint8_t> build_id) {
+  return BuildIdText(build_id.first(std::min(build_id.size(), kKeyBytes)));
 }
 
 std::vector<uint8_t> BuildIdAt(const std::string& path) {

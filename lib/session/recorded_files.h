@@ -55,7 +55,7 @@ class RecordedFiles {
   bool is_cut_ = false;
   std::string debug_only_;  // a file of the last search that has no code
   // By the first bytes, which padding leaves alone.
-  std::map<std::vector<uint8_t>, std::vector<std::string>> paths_;
+  std::map<std::string, std::vector<std::string>> paths_;
 };
 
 }  // namespace hbbp

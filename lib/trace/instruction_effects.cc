@@ -161,6 +161,11 @@ bool StoresUnderMask(const ZydisDecodedInstruction& instruction) {
   }
 }
 
+// Where its destination has 16 bits, some processors read 16 bits and others 32.
+bool ReadsWhatProcessorsDisagreeOn(const ZydisDecodedInstruction& instruction) {
+  return instruction.mnemonic == ZYDIS_MNEMONIC_MOVSXD && instruction.operand_width == 16;
+}
+
 }  // namespace
 
 void DescribeRegisters(const FullDecode& decode, NativeInstruction* native) {
@@ -172,7 +177,7 @@ void DescribeRegisters(const FullDecode& decode, NativeInstruction* native) {
 bool DescribeMemory(const FullDecode& decode, uint64_t address, NativeInstruction* native) {
   for (const ZydisDecodedOperand& operand : decode) {
     if (!IsMemory(operand) || IsVsib(operand)) continue;
-    if (native->has_memory) return false;
+    if (native->has_memory || ReadsWhatProcessorsDisagreeOn(decode.instruction)) return false;
     const unsigned bytes = operand.size / 8;
     if (bytes == 0 || bytes > sizeof(MachineState::operand)) return false;
     if (!DescribeAddress(decode, operand, address, native)) return false;

@@ -333,6 +333,7 @@ worker_processes 2;
 events { worker_connections 256; }
 http {
   access_log off;
+  keepalive_requests 1000000;
   client_body_temp_path {work}/body;
   proxy_temp_path {work}/proxy;
   fastcgi_temp_path {work}/fastcgi;
@@ -375,13 +376,22 @@ def pgbench_failed(text):
     return '' if sums and len(set(sums[-1].split('|'))) == 1 else f'balances disagree: {sums}'
 
 
-def pgbench_latency(work, text):
+def pgbench_times(work):
+    """Of each transaction since this was asked last, in microseconds."""
     times = []
     for log in pathlib.Path(work).glob('pgbench_log.*'):
         times += [int(line.split()[2]) for line in log.read_text().splitlines()]
         log.unlink()
-    rates = [float(value) for value in re.findall(r'^tps = ([\d.]+)', text, re.M)]
-    times.sort()
+    return times
+
+
+def pgbench_rates(text):
+    return [float(value) for value in re.findall(r'^tps = ([\d.]+)', text, re.M)]
+
+
+def pgbench_latency(work, text):
+    times = sorted(pgbench_times(work))
+    rates = pgbench_rates(text)
     return times[len(times) * 99 // 100] / 1000 if times else 0.0, sum(rates) / len(rates)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Profiles hosts under load, in every mode, and compares them with plain runs.
 
-usage: soak.py [--tool HBBP] [--programs DIR] [--integration DIR] [--group NAME]... [--host NAME]...
+usage: soak.py [--build DIR] [--group NAME]... [--host NAME]...
                [--mode NAME]... [--way record|restart|killed]... [--runs N] [--period NS]...
                [--output FILE] [--fast] [--list]
 
@@ -51,6 +51,8 @@ GROUPS = {
 NOBODY = 65534
 SKIPPED = 77
 PERIOD_NS = 1_000_000
+# Verification stops at each branch of a burst; the fast hosts have fewer bursts then.
+VERIFY_PERIOD_OF_FAST_NS = 5_000_000
 # A program may take so many times as long as it does alone, and so much more. Verification stops at each branch.
 SLOWDOWN = {'verify': 200}
 DEFAULT_SLOWDOWN = 15
@@ -63,6 +65,7 @@ SESSIONS_TO_JUDGE = 4
 # Of a server under the second round of its load, over the plain one: descriptors, threads, mappings.
 MAX_GROWTH = (2, 2, 24)
 KILLS = 6
+KILLS_OF_FAST = 3
 
 
 class Skipped(Exception):
@@ -153,9 +156,9 @@ class Runner:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def expand(self, text):
-        values = {'work': self.work, 'programs': self.options.programs, 'port': self.port,
-                  'integration': self.options.integration,
-                  'library': self.options.programs / 'loaded_library.so'}
+        values = {'work': self.work, 'programs': self.options.build.programs, 'port': self.port,
+                  'integration': self.options.build.integration,
+                  'library': self.options.build.programs / 'loaded_library.so'}
         return re.sub(r'\{(work|programs|port|integration|library)\}', lambda found: str(values[found[1]]), text)
 
     def command(self, words):
@@ -199,11 +202,11 @@ class Runner:
         """The command and the additions to its environment."""
         if way == 'record':
             period = ['-e', 'task-clock', '-c', str(self.period)] if self.period else []
-            return [str(self.options.tool), 'record', *MODES[mode], *period, '-o', str(self.profile), '--',
+            return [str(self.options.build.tool), 'record', *MODES[mode], *period, '-o', str(self.profile), '--',
                     *command], {}
         if way == 'restart':
             milliseconds = RESTART_MS_OF_FAST if self.host.is_fast else RESTART_MS
-            extra = {'LD_PRELOAD': str(self.options.programs / 'restart_sessions.so'), 'HBBP_RESTART': mode,
+            extra = {'LD_PRELOAD': str(self.options.build.programs / 'restart_sessions.so'), 'HBBP_RESTART': mode,
                      'HBBP_RESTART_MS': str(milliseconds), 'HBBP_RESTART_LOG': str(self.log)}
             if self.host.forks:
                 extra['HBBP_RESTART_FORKS'] = '1'
@@ -348,8 +351,8 @@ class Runner:
         if left:
             raise Harmed(f'left over: {left}')
         for path in files:
-            shown = subprocess.run([str(self.options.tool), 'info', '--format', 'json', str(path)], capture_output=True,
-                                   text=True)
+            shown = subprocess.run([str(self.options.build.tool), 'info', '--format', 'json', str(path)],
+                                   capture_output=True, text=True)
             if shown.returncode != 0:
                 raise Harmed(f'unreadable profile: {shown.stderr.strip()}')
             for source in json.loads(shown.stdout)['sources']:
@@ -422,7 +425,7 @@ class Runner:
         """Kills the program, or hbbp itself, at some moment; the rest must end well."""
         result = Result()
         try:
-            for attempt in range(KILLS):
+            for attempt in range(KILLS_OF_FAST if self.options.fast else KILLS):
                 kills_tool = attempt % 3 == 2
                 with self.started('record', mode) as process:
                     time.sleep(self.random.uniform(0, min(1.0, self.plain.seconds)))
@@ -498,12 +501,23 @@ def table(rows, columns, skipped):
     return '\n'.join(lines)
 
 
+class Build:
+    """Where cmake put what is run."""
+
+    def __init__(self, directory):
+        build = pathlib.Path(directory).resolve()
+        self.tool = build / 'tools/hbbp'
+        self.programs = build / 'tests/hosts/programs'
+        self.integration = build / 'tests/integration/programs'
+
+
+def add_build(parser):
+    parser.add_argument('--build', type=Build, default=str(pathlib.Path(__file__).resolve().parents[2] / 'build/dev'))
+
+
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    build = pathlib.Path(__file__).resolve().parents[2] / 'build/dev'
-    parser.add_argument('--tool', type=pathlib.Path, default=build / 'tools/hbbp')
-    parser.add_argument('--programs', type=pathlib.Path, default=build / 'tests/hosts/programs')
-    parser.add_argument('--integration', type=pathlib.Path, default=build / 'tests/integration/programs')
+    add_build(parser)
     parser.add_argument('--group', action='append', choices=GROUPS, default=[])
     parser.add_argument('--host', action='append', default=[])
     parser.add_argument('--mode', action='append', choices=MODES, default=[])
@@ -512,11 +526,9 @@ def arguments():
     parser.add_argument('--period', type=int, action='append', default=[],
                         help='nanoseconds; 0: the default of hbbp record')
     parser.add_argument('--output', type=pathlib.Path, help='the table, as Markdown')
-    parser.add_argument('--fast', action='store_true', help='only hosts of a second or two; restarted in one mode')
+    parser.add_argument('--fast', action='store_true', help='only hosts of a second or two; restarted in one mode, verified less')
     parser.add_argument('--list', action='store_true')
     options = parser.parse_args()
-    for name in ('tool', 'programs', 'integration'):
-        setattr(options, name, getattr(options, name).resolve())
     return options
 
 
@@ -564,7 +576,7 @@ def run_host(options, host):
             for column, way, mode, period in columns_of(options):
                 if not applies(host, way):
                     continue
-                runner.period = period
+                runner.period = VERIFY_PERIOD_OF_FAST_NS if options.fast and mode == 'verify' else period
                 result = runner.run_killed(mode) if way == 'killed' else runner.run(way, mode)
                 by_column.setdefault(column, []).append(result)
                 print(f'{time.strftime("%T")} {host.name}: {column}, {result.seconds:.1f} s, {result.samples} '

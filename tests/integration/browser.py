@@ -76,6 +76,12 @@ class Browser:
     def quit(self):
         self.driver.quit()
 
+    def forget(self):
+        """What it shows, complained of and asked for."""
+        self.driver.get('about:blank')
+        self.complaints()
+        self.requests()
+
     def open(self, path, width=1280, scheme='light'):
         command = self.driver.execute_cdp_cmd
         command('Emulation.setDeviceMetricsOverride',

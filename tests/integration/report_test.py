@@ -30,22 +30,23 @@ def numbers(texts):
 
 
 class ReportTest(record_support.RecordTest):
-    browser = None
+    @classmethod
+    def setUpClass(cls):
+        reason = browser.why_no_browser()
+        if reason:
+            raise unittest.SkipTest(reason)
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.quit)
 
     def setUp(self):
         super().setUp()
-        reason = browser.why_no_browser()
-        if reason:
-            self.skipTest(reason)
         self.page = self.folder / 'report.html'
-        self.browser = browser.Browser()
-        self.addCleanup(self.browser.quit)
+        self.browser.forget()
 
     def tearDown(self):
-        if self.browser:
-            self.assertEqual(self.browser.complaints(), [])
-            requests = set(self.browser.requests())
-            self.assertLessEqual(requests, {f'file://{self.page}'}, 'asks for more than itself')
+        self.assertEqual(self.browser.complaints(), [])
+        requests = set(self.browser.requests())
+        self.assertLessEqual(requests, {f'file://{self.page}'}, 'asks for more than itself')
 
     def export(self, *arguments):
         result = self.run_tool('export', self.file, '--format', 'html', '-o', self.page, *arguments)
@@ -651,7 +652,6 @@ class ReportTest(record_support.RecordTest):
         self.record('true')
         self.assertIn('absent', self.refused('export', self.file, '-o', self.folder / 'absent' / 'out.html'))
         self.assertIn('pdf', self.refused('export', self.file, '--format', 'pdf'))
-        self.browser = None
 
 
 if __name__ == '__main__':

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #define FUNCTION(name)                                                    \
-  __attribute__((noinline)) void name(unsigned rounds);                   \
+  __attribute__((noipa)) void name(unsigned rounds);                      \
   void name(unsigned rounds) {                                            \
     for (unsigned i = 0; i < rounds; ++i) __asm__ volatile("" : "+r"(i)); \
   }
