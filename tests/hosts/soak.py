@@ -52,7 +52,7 @@ NOBODY = 65534
 SKIPPED = 77
 PERIOD_NS = 1_000_000
 # Verification stops at each branch of a burst; the fast hosts have fewer bursts then.
-VERIFY_PERIOD_OF_FAST_NS = 5_000_000
+VERIFY_PERIOD_OF_FAST_NS = 2_000_000
 # A program may take so many times as long as it does alone, and so much more. Verification stops at each branch.
 SLOWDOWN = {'verify': 200}
 DEFAULT_SLOWDOWN = 15
