@@ -9,8 +9,9 @@ constexpr uint32_t IndexPlusOne(uint64_t head) { return static_cast<uint32_t>(he
 
 }  // namespace
 
-void BurstBufferPool::Init(BurstBuffer* buffers, uint32_t capacity) {
-  buffers_ = buffers;
+void BurstBufferPool::Init(GrowingMemory* memory, uint32_t capacity) {
+  memory_ = memory;
+  buffers_ = reinterpret_cast<BurstBuffer*>(memory->start());
   capacity_ = capacity;
   allowed_.store(0, std::memory_order_relaxed);
   begun_.store(0, std::memory_order_relaxed);
@@ -22,7 +23,7 @@ uint32_t BurstBufferPool::TakeUnused() {
   const uint32_t allowed = allowed_.load(std::memory_order_relaxed);
   const uint32_t end = allowed < capacity_ ? allowed : capacity_;
   uint32_t index = begun_.load(std::memory_order_relaxed);
-  while (index < end) {
+  while (index < end && memory_->Use((size_t{index} + 1) * sizeof(BurstBuffer))) {
     if (begun_.compare_exchange_weak(index, index + 1, std::memory_order_relaxed)) return index;
   }
   return kNone;

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/large_memory.h"
 #include "trace/taken_branch.h"
 
 namespace hbbp::trace {
@@ -59,10 +60,10 @@ class BurstBufferPool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // `buffers` are `capacity` zeroed ones, none of which may be used yet.
-  void Init(BurstBuffer* buffers, uint32_t capacity);
+  // `capacity` buffers in `memory`, none of which may be used yet.
+  void Init(GrowingMemory* memory, uint32_t capacity);
 
-  // So many more of them may be used. Their memory is not touched before they are.
+  // Allows the use of so many more. Their memory is asked for when they are used first.
   void Allow(uint32_t more) { allowed_.fetch_add(more, std::memory_order_relaxed); }
 
   // Those with a lower index have been used.
@@ -70,7 +71,7 @@ class BurstBufferPool {
 
   BurstBuffer* at(uint32_t index) { return &buffers_[index]; }
 
-  // kNone if no buffer is free.
+  // kNone if no buffer is free, or if there is no memory for another one now.
   uint32_t Take();
   void GiveBack(uint32_t index);
 
@@ -91,6 +92,7 @@ class BurstBufferPool {
   uint32_t TakeUnused();
   uint32_t ReverseList(uint32_t head);
 
+  GrowingMemory* memory_ = nullptr;
   BurstBuffer* buffers_ = nullptr;
   uint32_t capacity_ = 0;
   std::atomic<uint32_t> allowed_{0};

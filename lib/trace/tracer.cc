@@ -161,15 +161,16 @@ bool Tracer::ReserveTables() {
   has_native_region_ = region != nullptr;
   code_cache_ = CodeCache::Create(is_short ? kCodeCacheBytesWhenShort : kCodeCacheBytes, region);
   const bool has_all = code_cache_ != nullptr &&
-                       slot_memory_.Reserve(max_threads_ * sizeof(ThreadSlot)) &&
+                       slot_memory_.Reserve(max_threads_ * sizeof(ThreadSlot)) && UseSlot(0) &&
                        buffer_memory_.Reserve(buffer_count * sizeof(BurstBuffer)) &&
                        look_aheads_.Reserve(look_ahead_count_ * LookAheadStride());
   if (!has_all) {
     CodeCache::Destroy(code_cache_);
+    code_cache_ = nullptr;
     NativeRegion::Destroy(region);
     return false;
   }
-  buffers_.Init(reinterpret_cast<BurstBuffer*>(buffer_memory_.start()), buffer_count);
+  buffers_.Init(&buffer_memory_, buffer_count);
   // Without them handlers run on the stack of the program.
   (void)alternate_stacks_.Reserve(max_threads_ * kAlternateStackBytes);
   return true;
@@ -177,15 +178,11 @@ bool Tracer::ReserveTables() {
 
 bool Tracer::MapMemory() {
   if (slots_ != nullptr) return true;
-  for (GrowingMemory* memory :
-       {&slot_memory_, &buffer_memory_, &look_aheads_, &alternate_stacks_}) {
-    new (memory) GrowingMemory();
-  }
-  if (!ReserveTables() || !UseSlot(0)) {
-    for (GrowingMemory* memory :
-         {&slot_memory_, &buffer_memory_, &look_aheads_, &alternate_stacks_}) {
-      memory->Release();
-    }
+  GrowingMemory* const tables[] = {&slot_memory_, &buffer_memory_, &look_aheads_,
+                                   &alternate_stacks_};
+  for (GrowingMemory* table : tables) new (table) GrowingMemory();
+  if (!ReserveTables()) {
+    for (GrowingMemory* table : tables) table->Release();
     return false;
   }
   made_look_aheads_ = 0;

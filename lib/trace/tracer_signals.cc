@@ -443,8 +443,7 @@ bool Tracer::TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh) 
   const bool has_buffer = slot->buffer.load(std::memory_order_relaxed) != 0;
   if (has_buffer && BurstBuffer::kCapacity - used >= entries) return true;
   *fresh = buffers_.Take();
-  if (*fresh == BurstBufferPool::kNone ||
-      !buffer_memory_.Use((size_t{*fresh} + 1) * sizeof(BurstBuffer))) {
+  if (*fresh == BurstBufferPool::kNone) {
     slot->Add(Counter::kNoFreeBuffer);
     return false;
   }

@@ -1,8 +1,6 @@
 #include "trace/burst_buffer.h"
 
 #include <atomic>
-#include <cstring>
-#include <memory>
 #include <set>
 #include <thread>
 #include <vector>
@@ -14,19 +12,19 @@ namespace {
 
 class Pool {
  public:
-  explicit Pool(uint32_t capacity, uint32_t free)
-      : memory_(static_cast<BurstBuffer*>(
-            ::operator new (capacity * sizeof(BurstBuffer), std::align_val_t{64}))) {
-    std::memset(static_cast<void*>(memory_), 0, capacity * sizeof(BurstBuffer));
-    pool_.Init(memory_, capacity);
-    for (uint32_t i = 0; i < free; ++i) pool_.Allow(1);
+  Pool(uint32_t capacity, uint32_t free, uint32_t in_memory = 0) {
+    REQUIRE(memory_.Reserve((in_memory != 0 ? in_memory : capacity) * sizeof(BurstBuffer)));
+    pool_.Init(&memory_, capacity);
+    pool_.Allow(free);
   }
-  ~Pool() { ::operator delete (memory_, std::align_val_t{64}); }
+  ~Pool() { memory_.Release(); }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
 
   BurstBufferPool* operator->() { return &pool_; }
 
  private:
-  BurstBuffer* memory_;
+  GrowingMemory memory_;
   BurstBufferPool pool_;
 };
 
@@ -43,8 +41,19 @@ TEST_CASE("every free buffer is taken once") {
   CHECK(pool->Take() == first);
 }
 
+TEST_CASE("a buffer without memory is not taken, and not lost") {
+  constexpr uint32_t kInMemory = 128, kCapacity = 200;  // reserved memory is a multiple of 2 MB
+  Pool pool(kCapacity, kCapacity, kInMemory);
+  for (uint32_t i = 0; i < kInMemory; ++i) CHECK(pool->Take() == i);
+  for (int attempt = 0; attempt < 3; ++attempt) CHECK(pool->Take() == BurstBufferPool::kNone);
+  CHECK(pool->begun() == kInMemory);
+  pool->GiveBack(7);
+  CHECK(pool->Take() == 7);
+}
+
 TEST_CASE("full buffers come in the order in which they became full") {
   Pool pool(5, 5);
+  for (int i = 0; i < 5; ++i) pool->Take();
   for (uint32_t index : {3u, 1u, 4u, 0u}) pool->PushFull(index);
   std::vector<uint32_t> taken;
   pool->TakeFull([&](uint32_t index) { taken.push_back(index); });
@@ -55,8 +64,8 @@ TEST_CASE("full buffers come in the order in which they became full") {
 }
 
 TEST_CASE("a full buffer may be given back while the others are visited") {
-  Pool pool(4, 0);
-  for (uint32_t index : {0u, 1u, 2u}) pool->PushFull(index);
+  Pool pool(4, 3);
+  for (int i = 0; i < 3; ++i) pool->PushFull(pool->Take());
   int visits = 0;
   pool->TakeFull([&](uint32_t index) {
     ++visits;

@@ -1,6 +1,7 @@
 #include "trace/large_memory.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/sanitizer.h"
 #include "trace/guarded_memory.h"
+#include "trace/tracer.h"
 
 namespace hbbp::trace {
 namespace {
@@ -66,12 +69,24 @@ TEST_CASE("threads may ask for more at the same time") {
   memory.Release();
 }
 
-long ResidentPages() {
-  long size = 0, resident = -1;
+struct Pages {
+  long mapped = -1;
+  long resident = -1;
+};
+
+Pages PagesInUse() {
+  Pages pages;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
-  if (file != nullptr && std::fscanf(file, "%ld %ld", &size, &resident) != 2) resident = -1;
-  if (file != nullptr) std::fclose(file);
-  return resident;
+  if (file == nullptr) return pages;
+  if (std::fscanf(file, "%ld %ld", &pages.mapped, &pages.resident) != 2) pages = {};
+  std::fclose(file);
+  return pages;
+}
+
+int WaitStatus(pid_t child) {
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  return status;
 }
 
 TEST_CASE("where memory is locked, only what may be used is in memory") {
@@ -80,18 +95,37 @@ TEST_CASE("where memory is locked, only what may be used is in memory") {
   if (child == 0) {
     constexpr long kMaxPages = 512;
     if (::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) ::_exit(kCannotLock);
-    const long before = ResidentPages();
+    const long before = PagesInUse().resident;
     GrowingMemory memory;
     if (!memory.Reserve(kReserved) || !memory.Use(4096)) {
       ::_exit(errno == EAGAIN ? kCannotLock : kCannotReserve);
     }
-    ::_exit(ResidentPages() - before < kMaxPages ? 0 : kTakesTooMuch);
+    ::_exit(PagesInUse().resident - before < kMaxPages ? 0 : kTakesTooMuch);
   }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
+  const int status = WaitStatus(child);
   REQUIRE(WIFEXITED(status));
   if (WEXITSTATUS(status) == kCannotLock) HBBP_SKIP("not so much memory may be locked here");
   CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("where there is no address space for the tables, nothing is asked of them") {
+  if constexpr (kHasSanitizer) HBBP_SKIP("sanitizers take address space without bound");
+  constexpr int kNeverRefused = 1, kNeverOpened = 2;
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr rlim_t kMegabyte = 1 << 20;
+    const auto used = static_cast<rlim_t>(PagesInUse().mapped) * 4096;
+    bool was_refused = false;
+    for (rlim_t more = kMegabyte; more < 256 * kMegabyte; more += kMegabyte) {
+      const rlimit limit = {used + more, RLIM_INFINITY};
+      ::setrlimit(RLIMIT_AS, &limit);
+      if (Tracer::Get().Open({}) == 0) ::_exit(was_refused ? 0 : kNeverRefused);
+      was_refused = true;
+      (void)Tracer::Get().Owns(kMegabyte);
+    }
+    ::_exit(kNeverOpened);
+  }
+  CHECK(WaitStatus(child) == 0);
 }
 
 }  // namespace
