@@ -30,13 +30,10 @@ FILTER(FilterSse2, "sse2")
 FILTER(FilterAvx2, "avx2")
 FILTER(FilterAvx512, "avx512f,avx512bw,avx512vl,prefer-vector-width=512")
 
-static uint64_t CountRuns(uint64_t mask, uint64_t* previous) {
-  if (mask == 0) {
-    *previous = 0;
-    return 0;
-  }
-  const uint64_t starts = mask & ~(mask << 1 | *previous);
-  return (uint64_t)__builtin_popcountll(starts);
+// Runs that begin in `mask`; bit 0 of `previous` says whether the pixel in front of it is bright.
+static uint64_t CountRuns(uint64_t mask, uint64_t previous) {
+  if (mask == 0) return 0;
+  return (uint64_t)__builtin_popcountll(mask & ~(mask << 1 | previous));
 }
 
 static uint64_t FindSse2(void) {
@@ -46,7 +43,7 @@ static uint64_t FindSse2(void) {
     const __m128i block = _mm_loadu_si128((const __m128i*)(pixels + i));
     const __m128i bright = _mm_cmpeq_epi8(_mm_max_epu8(block, _mm_set1_epi8((char)kBright)), block);
     const uint64_t mask = (uint16_t)_mm_movemask_epi8(bright);
-    runs += CountRuns(mask, &previous);
+    runs += CountRuns(mask, previous);
     previous = mask >> 15;
   }
   return runs;
@@ -60,7 +57,7 @@ __attribute__((target("avx2"))) static uint64_t FindAvx2(void) {
     const __m256i bright =
         _mm256_cmpeq_epi8(_mm256_max_epu8(block, _mm256_set1_epi8((char)kBright)), block);
     const uint64_t mask = (uint32_t)_mm256_movemask_epi8(bright);
-    runs += CountRuns(mask, &previous);
+    runs += CountRuns(mask, previous);
     previous = mask >> 31;
   }
   return runs;
@@ -72,7 +69,7 @@ __attribute__((target("avx512f,avx512bw"))) static uint64_t FindAvx512(void) {
   for (size_t i = 0; i < sizeof(picture); i += 64) {
     const __m512i block = _mm512_loadu_si512(pixels + i);
     const uint64_t mask = _mm512_cmpge_epu8_mask(block, _mm512_set1_epi8((char)kBright));
-    runs += CountRuns(mask, &previous);
+    runs += CountRuns(mask, previous);
     previous = mask >> 63;
   }
   return runs;

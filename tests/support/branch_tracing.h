@@ -97,30 +97,25 @@ inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   return config;
 }
 
-inline void TraceBranchesInto(
-    BranchSink* sink, const BackendConfig& config, const std::function<void()>& work,
-    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
-  SwbtBackend backend;
-  if (rung == Rung::kTimers) backend.PreferTimers();
-  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
+// `work` in the calling thread, and meanwhile `drain` again and again in a worker, once more after
+// the end.
+inline void RunTraced(SwbtBackend* backend, const BackendConfig& config, BackendChoice* choice,
+                      const std::function<void()>& once_started, const std::function<void()>& drain,
+                      const std::function<void()>& work) {
   std::atomic<bool> started{false}, done{false};
   Status status;
   std::thread worker([&] {
     sigset_t all;
     ::sigfillset(&all);
     ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    BackendChoice choice;
-    status = backend.Start(config, ::gettid(), &choice);
+    status = backend->Start(config, ::gettid(), choice);
     if (status.ok()) once_started();
     started = true;
-    while (status.ok() && !done) {
-      SleepMs(5);
-      backend.Drain(sink);
-    }
     if (!status.ok()) return;
-    backend.Disable();
-    backend.Drain(sink);
-    backend.Close();
+    while (!done) drain();
+    backend->Disable();
+    drain();
+    backend->Close();
   });
   while (!started) SleepMs(1);
   if (status.ok()) work();
@@ -128,6 +123,20 @@ inline void TraceBranchesInto(
   worker.join();
   INFO(status.message());
   CHECK(status.ok());
+}
+
+inline void TraceBranchesInto(
+    BranchSink* sink, const BackendConfig& config, const std::function<void()>& work,
+    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
+  SwbtBackend backend;
+  if (rung == Rung::kTimers) backend.PreferTimers();
+  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
+  BackendChoice choice;
+  const auto drain = [&] {
+    SleepMs(5);
+    backend.Drain(sink);
+  };
+  RunTraced(&backend, config, &choice, once_started, drain, work);
 }
 
 inline BranchSink TraceBranches(

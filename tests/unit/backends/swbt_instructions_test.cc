@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <thread>
 #include <vector>
 
 #include "backends/swbt.h"
@@ -100,27 +99,13 @@ WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, E
   WeighingSink sink;
   Sampling sampling;
   sampling.period = period;
-  std::atomic<bool> started{false}, done{false};
-  Status status;
-  std::thread worker([&] {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    status = backend.Start(config, ::gettid(), choice);
-    started = true;
-    while (status.ok() && !done) {
-      SleepMs(1);
-      const uint64_t sent = sampling.sent;
-      backend.Drain(&sink);
-      sampling.seen = sent;
-    }
-    if (!status.ok()) return;
-    backend.Disable();
+  const auto drain = [&] {
+    SleepMs(1);
+    const uint64_t sent = sampling.sent;
     backend.Drain(&sink);
-    backend.Close();
-  });
-  while (!started) SleepMs(1);
-  if (status.ok()) {
+    sampling.seen = sent;
+  };
+  const auto work = [&] {
     sampling.sample_data = trace::Tracer::Get().SampleData(1);
     const auto wait_and_run = [](void* pointer) {
       // The stepper's handler is in front of the tracer's until the worker notices.
@@ -131,11 +116,9 @@ WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, E
       started_sampling->is_on = false;
     };
     SingleStep::Run(wait_and_run, &sampling, SampleEachPeriod, &sampling);
-  }
-  done = true;
-  worker.join();
-  INFO(status.message());
-  CHECK(status.ok());
+  };
+  RunTraced(
+      &backend, config, choice, [] {}, drain, work);
   return sink;
 }
 

@@ -246,25 +246,35 @@ void ClearIbs(ProfileData* data) {
   data->ibs_lines.clear();
 }
 
-// What version 5 of the sources added to each, and version 4.
-constexpr size_t kExtentBytes = 4;
+ProfileData ProfileOfOneSource() {
+  ProfileData data = FullProfile();
+  data.sources.resize(1);
+  data.counts.resize(1);
+  data.branches.clear();
+  ClearIbs(&data);
+  return data;
+}
+
+// What versions 2, 3, 4 and 5 of the sources added to each.
+constexpr size_t kTraceBytes = 11 * 8;
+constexpr size_t kEventNameBytes = 8;
 constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
+constexpr size_t kExtentBytes = 4;
+
+// Makes the only source one of an older version, which has so many bytes less.
+void CutSource(ProfileBytes* bytes, uint32_t version, size_t missing) {
+  bytes->SetSectionVersion(kSourcesSection, version);
+  std::vector<uint8_t>& sources = bytes->Section(kSourcesSection);
+  sources.resize(sources.size() - missing);
+}
 
 // As the first version of the library wrote it: no branches, nothing of tracing.
 TEST_CASE("a file of version 1 is read") {
-  ProfileData data = FullProfile();
-  data.branches.clear();
-  ClearIbs(&data);
-  for (SourceRecord& source : data.sources) source.trace = {};
-  data.sources.resize(1);
-  data.counts.resize(1);
+  ProfileData data = ProfileOfOneSource();
+  data.sources[0].trace = {};
   ProfileBytes bytes(data);
   bytes.SetVersion(1);
-  bytes.SetSectionVersion(kSourcesSection, 1);
-  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  constexpr size_t kTraceBytes = 11 * 8, kEventNameBytes = 8;
-  sources.erase(sources.end() - kTraceBytes - kEventNameBytes - kIpBytes - kExtentBytes,
-                sources.end());
+  CutSource(&bytes, 1, kTraceBytes + kEventNameBytes + kIpBytes + kExtentBytes);
   bytes.RemoveSection(kBranchesSection);
   bytes.RemoveSection(kIbsSection);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
@@ -273,16 +283,9 @@ TEST_CASE("a file of version 1 is read") {
 }
 
 TEST_CASE("sources of version 2, without names of events, are read") {
-  ProfileData data = FullProfile();
-  data.sources.resize(1);
-  data.counts.resize(1);
-  data.branches.clear();
-  ClearIbs(&data);
+  ProfileData data = ProfileOfOneSource();
   ProfileBytes bytes(data);
-  bytes.SetSectionVersion(kSourcesSection, 2);
-  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  constexpr size_t kEventNameBytes = 8;
-  sources.erase(sources.end() - kEventNameBytes - kIpBytes - kExtentBytes, sources.end());
+  CutSource(&bytes, 2, kEventNameBytes + kIpBytes + kExtentBytes);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   CHECK(Describe(*parsed) == Describe(data));
@@ -322,15 +325,9 @@ TEST_CASE("modules of version 2, whose generated code has no functions without c
 }
 
 TEST_CASE("sources of version 3 and counts of version 1, without positions, are read") {
-  ProfileData data = FullProfile();
-  data.sources.resize(1);
-  data.counts.resize(1);
-  data.branches.clear();
-  ClearIbs(&data);
+  ProfileData data = ProfileOfOneSource();
   ProfileBytes bytes(data);
-  bytes.SetSectionVersion(kSourcesSection, 3);
-  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  sources.erase(sources.end() - kIpBytes - kExtentBytes, sources.end());
+  CutSource(&bytes, 3, kIpBytes + kExtentBytes);
   bytes.SetSectionVersion(kCountsSection, 1);
   constexpr size_t kPositionOffset = 8 + 3 * 4;
   bytes.Section(kCountsSection)[kPositionOffset] = 1;
@@ -340,16 +337,10 @@ TEST_CASE("sources of version 3 and counts of version 1, without positions, are 
 }
 
 TEST_CASE("sources of version 4, whose bursts were weighed by their streams, are read") {
-  ProfileData data = FullProfile();
-  data.sources.resize(1);
-  data.counts.resize(1);
-  data.branches.clear();
-  ClearIbs(&data);
+  ProfileData data = ProfileOfOneSource();
   data.sources[0].burst_extent = BurstExtent::kEvents;
   ProfileBytes bytes(data);
-  bytes.SetSectionVersion(kSourcesSection, 4);
-  std::vector<uint8_t>& sources = bytes.Section(kSourcesSection);
-  sources.erase(sources.end() - kExtentBytes, sources.end());
+  CutSource(&bytes, 4, kExtentBytes);
   const StatusOr<ProfileData> parsed = ParseProfile(bytes.Take());
   REQUIRE(parsed.ok());
   data.sources[0].burst_extent = BurstExtent::kStreams;

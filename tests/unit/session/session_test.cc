@@ -121,6 +121,12 @@ std::unique_ptr<Session> MakeSession(Log* log, Plan plan = {},
   return std::make_unique<Session>(std::make_unique<FakeBackend>(log, std::move(plan)), settings);
 }
 
+std::unique_ptr<Session> MakeObserved(Log* log, Observer* observer, Plan plan = {},
+                                      SessionSettings settings = {}) {
+  settings.observer = observer;
+  return MakeSession(log, std::move(plan), settings);
+}
+
 void WaitUntil(const std::function<bool()>& condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
@@ -253,9 +259,7 @@ TEST_CASE("a checkpoint that is asked for has been taken when the call returns")
   Plan plan;
   plan.drain_interval_ms = 10'000;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, plan, settings);
+  const auto session = MakeObserved(&log, &observer, plan);
   CHECK_FALSE(session->CheckpointNow(10));
   for (int run = 1; run <= 3; ++run) {
     REQUIRE(session->Start().ok());
@@ -274,9 +278,7 @@ TEST_CASE("many may ask for a checkpoint at once") {
   Plan plan;
   plan.drain_interval_ms = 10'000;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, plan, settings);
+  const auto session = MakeObserved(&log, &observer, plan);
   REQUIRE(session->Start().ok());
   std::atomic<int> served{0};
   std::vector<std::thread> threads;
@@ -298,9 +300,7 @@ TEST_CASE("a checkpoint that comes too late for its caller does not answer the n
   std::atomic<bool> may_go_on{false};
   plan.on_start = [&may_go_on] { WaitUntil([&may_go_on] { return may_go_on.load(); }); };
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, plan, settings);
+  const auto session = MakeObserved(&log, &observer, plan);
   std::thread start([&session] { CHECK(session->Start().ok()); });
   WaitUntil([&log] { return log.starts == 1; });
   CHECK_FALSE(session->CheckpointNow(5));
@@ -315,9 +315,7 @@ TEST_CASE("a checkpoint that comes too late for its caller does not answer the n
 TEST_CASE("without being asked, checkpoints come by themselves") {
   Log log;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, {}, settings);
+  const auto session = MakeObserved(&log, &observer);
   REQUIRE(session->Start().ok());
   WaitUntil([&observer] { return observer.checkpoints >= 1; });
   CHECK(session->Stop().ok());
@@ -329,9 +327,8 @@ TEST_CASE("the first checkpoint can have been taken when the session has started
   plan.drain_interval_ms = 10'000;
   Observer observer;
   SessionSettings settings;
-  settings.observer = &observer;
   settings.has_checkpoint_at_start = true;
-  const auto session = MakeSession(&log, plan, settings);
+  const auto session = MakeObserved(&log, &observer, plan, settings);
   REQUIRE(session->Start().ok());
   CHECK(observer.checkpoints >= 1);
 }
@@ -339,9 +336,7 @@ TEST_CASE("the first checkpoint can have been taken when the session has started
 TEST_CASE("a checkpoint is the last one if it was asked for") {
   Log log;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, {}, settings);
+  const auto session = MakeObserved(&log, &observer);
   REQUIRE(session->Start().ok());
   WaitUntil([&observer] { return observer.checkpoints >= 1; });
   CHECK(observer.last_checkpoints == 0);
@@ -352,9 +347,7 @@ TEST_CASE("a checkpoint is the last one if it was asked for") {
 TEST_CASE("a parked worker takes no checkpoint until it goes on") {
   Log log;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, {}, settings);
+  const auto session = MakeObserved(&log, &observer);
   CHECK_FALSE(session->ParkWorker(1));
   REQUIRE(session->Start().ok());
   REQUIRE(session->ParkWorker(20'000));
@@ -384,9 +377,7 @@ TEST_CASE("sampling ends by itself at the deadline") {
 TEST_CASE("all functions may be called at once") {
   Log log;
   Observer observer;
-  SessionSettings settings;
-  settings.observer = &observer;
-  const auto session = MakeSession(&log, {}, settings);
+  const auto session = MakeObserved(&log, &observer);
   std::atomic<bool> is_over{false};
   std::vector<std::thread> threads;
   const auto repeat = [&](auto action) {
