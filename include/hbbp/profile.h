@@ -86,7 +86,8 @@ enum {
   HBBP_UNIT_NANOSECONDS = 1,    /* a period counts time: block counts are up to a factor */
   HBBP_UNIT_CYCLES = 2,         /* as NANOSECONDS */
   HBBP_UNIT_TAKEN_BRANCHES = 3, /* a period counts taken branches: block counts are absolute */
-  HBBP_UNIT_EVENTS = 4,         /* as NANOSECONDS */
+  HBBP_UNIT_EVENTS = 4,         /* as NANOSECONDS; also instructions between bursts of SWBT that
+                                   were not weighed by their instructions (older profiles) */
   HBBP_UNIT_UOPS = 5            /* a period counts dispatched micro-operations: block counts are
                                    absolute, as far as those of each instruction can be told */
 };
@@ -123,7 +124,9 @@ typedef struct hbbp_source_info {
   uint64_t decoded_instructions;   /* decoded, because they were not known yet */
   uint64_t handler_ns;             /* in signal handlers */
   uint64_t verified_branches;      /* HBBP_TRACE_VERIFY: compared with a native walk */
-  uint64_t disagreements;          /* of these, wrong */
+  uint64_t disagreements;          /* of these, wrong; those that a change of memory, of code or of
+                                      the way of the thread explains are counters of their own
+                                      ("disagreement-...", hbbp_profile_counter_at) */
   const char *mode; /* "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
                        them, with "; " in between */
   const char *rung; /* what it sampled and stepped with, and why nothing better; as mode */

@@ -22,7 +22,8 @@ enum {
 /* The event whose occurrences make up a period. */
 typedef int32_t hbbp_event;
 enum {
-  HBBP_EVENT_AUTO = 0,         /* instructions where there is a PMU, else task-clock */
+  HBBP_EVENT_AUTO = 0,         /* instructions where a counter of the PMU costs little at context
+                                  switches, else task-clock; docs/hardware.md */
   HBBP_EVENT_TASK_CLOCK = 1,   /* nanoseconds that a thread ran */
   HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
   HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */

@@ -74,7 +74,9 @@ typedef struct hbbp_session_options {
      that it was taken with, so counts stay right. What was done is in the notes of the profile's
      sources and in hbbp_session_info. docs/embedding.md says what is measured. */
   double max_overhead; /* of the CPU time of what is profiled: 0.01 is 1 %, at most 1; 0: what the
-                          periods ask for */
+                          periods ask for. Context switches that counters of the PMU make longer are
+                          in it, which periods do not save: if they take more than half of it, it is
+                          exceeded */
   uint64_t max_memory; /* bytes for counts, buffers, names and copied code, at least
                           HBBP_LEAST_MEMORY: never more is used; what finds no room when all else is
                           done is dropped and counted. 0: as much as is needed */

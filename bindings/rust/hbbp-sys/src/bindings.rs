@@ -116,7 +116,8 @@ pub const HBBP_SOURCE_COMBINED: hbbp_source = 8;
 /// The event whose occurrences make up a period.
 pub type hbbp_event = i32;
 
-/// instructions where there is a PMU, else task-clock
+/// instructions where a counter of the PMU costs little at context
+/// switches, else task-clock; docs/hardware.md
 pub const HBBP_EVENT_AUTO: hbbp_event = 0;
 /// nanoseconds that a thread ran
 pub const HBBP_EVENT_TASK_CLOCK: hbbp_event = 1;
@@ -278,7 +279,8 @@ pub const HBBP_UNIT_NANOSECONDS: hbbp_unit = 1;
 pub const HBBP_UNIT_CYCLES: hbbp_unit = 2;
 /// a period counts taken branches: block counts are absolute
 pub const HBBP_UNIT_TAKEN_BRANCHES: hbbp_unit = 3;
-/// as NANOSECONDS
+/// as NANOSECONDS; also instructions between bursts of SWBT that
+/// were not weighed by their instructions (older profiles)
 pub const HBBP_UNIT_EVENTS: hbbp_unit = 4;
 /// a period counts dispatched micro-operations: block counts are
 /// absolute, as far as those of each instruction can be told
@@ -340,7 +342,9 @@ pub struct hbbp_source_info {
     pub handler_ns: u64,
     /// HBBP_TRACE_VERIFY: compared with a native walk
     pub verified_branches: u64,
-    /// of these, wrong
+    /// of these, wrong; those that a change of memory, of code or of
+    /// the way of the thread explains are counters of their own
+    /// ("disagreement-...", hbbp_profile_counter_at)
     pub disagreements: u64,
     /// "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
     /// them, with "; " in between
@@ -1916,7 +1920,9 @@ pub struct hbbp_session_options {
     /// that it was taken with, so counts stay right. What was done is in the notes of the profile's
     /// sources and in hbbp_session_info. docs/embedding.md says what is measured.
     /// of the CPU time of what is profiled: 0.01 is 1 %, at most 1; 0: what the
-    /// periods ask for
+    /// periods ask for. Context switches that counters of the PMU make longer are
+    /// in it, which periods do not save: if they take more than half of it, it is
+    /// exceeded
     pub max_overhead: f64,
     /// bytes for counts, buffers, names and copied code, at least
     /// HBBP_LEAST_MEMORY: never more is used; what finds no room when all else is

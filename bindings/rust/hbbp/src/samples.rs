@@ -27,7 +27,8 @@ values! {
 values! {
     /// The event whose occurrences make up a period.
     Event: i32 {
-        /// Instructions where there is a PMU, else the task clock.
+        /// Instructions where a counter of the PMU costs little at context switches, else the task
+        /// clock.
         Auto = HBBP_EVENT_AUTO,
         /// Nanoseconds that a thread ran.
         TaskClock = HBBP_EVENT_TASK_CLOCK,
