@@ -278,7 +278,7 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
                                                bool counts_anyway) {
   constexpr int kMostPrecise = 3;
   Refusals refusals;
-  std::string too_dear;
+  std::string avoided_note;
   for (const Candidate& candidate : EbsCandidates(config, cpu)) {
     PlannedEvent event = Plan(SourceKind::kEbs, candidate, config);
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
@@ -296,11 +296,11 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
     event.switch_ns = is_hardware ? SwitchNs() : 0;
     const bool has_choice = config.event == EventKind::kAuto && config.event_name.empty();
     if (has_choice && !counts_anyway && event.switch_ns > kMaxCheapSwitchNs) {
-      too_dear = DearSwitchNote(event.switch_ns, true);
+      avoided_note = SwitchCostNote(event.switch_ns, true);
       continue;
     }
-    AppendNote(too_dear, &event.choice.note);
-    AppendNote(DearSwitchNote(event.switch_ns, false), &event.choice.note);
+    AppendNote(avoided_note, &event.choice.note);
+    AppendNote(SwitchCostNote(event.switch_ns, false), &event.choice.note);
     event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
       event.choice.event_name = NameOf(candidate, event);

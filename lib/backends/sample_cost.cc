@@ -60,7 +60,7 @@ uint64_t SwitchesOfThread(pid_t pid, pid_t tid) {
 
 uint64_t SwitchNs() { return CounterSwitchNs().value_or(0); }
 
-std::string DearSwitchNote(uint64_t switch_ns, bool is_avoided) {
+std::string SwitchCostNote(uint64_t switch_ns, bool is_avoided) {
   if (switch_ns <= kMaxCheapSwitchNs) return "";
   return SwitchCostText(switch_ns) +
          (is_avoided ? ", so the default is task-clock" : "; -e task-clock costs less");

@@ -26,7 +26,7 @@ constexpr uint64_t kBranchStackNs = 2'000;
 uint64_t SwitchNs();
 
 // Empty if that is cheap. `is_avoided`: a clock was taken instead.
-std::string DearSwitchNote(uint64_t switch_ns, bool is_avoided);
+std::string SwitchCostNote(uint64_t switch_ns, bool is_avoided);
 
 // What context switches cost since Begin. One thread at a time.
 class SwitchCost {

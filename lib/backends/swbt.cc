@@ -45,7 +45,9 @@ constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 constexpr char kFilterWasSet[] =
-    "the program set a seccomp filter, which may not allow what the profiler needs";
+    "the program set a seccomp filter, which may not allow what the profiler needs: stop the "
+    "session "
+    "before it does, or sample with EBS";
 constexpr uint64_t kLongLifeNs = 60'000'000'000;
 
 const char* NameOfMode(TraceMode mode) {
@@ -149,12 +151,12 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
   // Memory of devices must be known before anything is interpreted.
-  if (Status known = LookAtMappings(); !known.ok()) {
+  if (Status known = RefreshMappings(); !known.ok()) {
     Close();
     return known;
   }
   next_descriptors_ns_ = 0;
-  LookForUserfaultfd();
+  CheckUserfaultfd();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
   Status status = AttachThreads();
@@ -187,7 +189,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
       {EventKind::kCpuClock, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
   };
   Status refusal;
-  std::string too_dear;
+  std::string avoided_note;
   for (const Candidate& candidate : kCandidates) {
     const bool is_auto = config.event == EventKind::kAuto;
     const bool is_wanted = is_auto ? candidate.event == EventKind::kInstructions ||
@@ -205,15 +207,15 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     if (config.period_mode == PeriodMode::kPrime) LeaveStepWith(config.beside, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       switch_ns_ = is_clock ? 0 : SwitchNs();
-      const bool is_dear = switch_ns_ > kMaxCheapSwitchNs;
-      if (is_auto && is_dear) {
-        too_dear = DearSwitchNote(switch_ns_, true);
+      const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
+      if (is_auto && is_expensive) {
+        avoided_note = SwitchCostNote(switch_ns_, true);
         continue;
       }
       has_events_ = true;
       choice->event = candidate.event;
       choice->period = period_;
-      choice->note = is_dear ? DearSwitchNote(switch_ns_, false) : too_dear;
+      choice->note = is_expensive ? SwitchCostNote(switch_ns_, false) : avoided_note;
       if (!is_clock) rung_ += "; " + SwitchCostText(switch_ns_);
       return OkStatus();
     }
@@ -240,7 +242,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
   rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
   if (!refusal.ok()) rung_ += ": " + refusal.message();
   choice->note = rung_;
-  AppendNote(too_dear, &choice->note);
+  AppendNote(avoided_note, &choice->note);
   return OkStatus();
 }
 
@@ -396,7 +398,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
   // First: what follows may need what a thread holds that waits.
   if (tracer.is_enabled() && tracer.InterruptBlockedReads()) {
     next_descriptors_ns_ = 0;
-    LookForUserfaultfd();
+    CheckUserfaultfd();
   }
   if (observer_ != nullptr) {
     observer_->Drain(sink);
@@ -415,13 +417,13 @@ void SwbtBackend::Drain(SampleSink* sink) {
     const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
     if (draws_periods_ && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
-      (void)LookAtMappings();  // what was known is kept
+      (void)RefreshMappings();  // what was known is kept
       if (CountSeccompFilters() > seccomp_filters_) {
         tracer.EndForFilter();
         EndEarly(kFilterWasSet);
       }
     }
-    LookForUserfaultfd();
+    CheckUserfaultfd();
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -522,7 +524,7 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
 }
 
 // What look-ahead must keep away from, and where no breakpoint may be.
-Status SwbtBackend::LookAtMappings() {
+Status SwbtBackend::RefreshMappings() {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   std::vector<trace::ForbiddenRange> forbidden;
@@ -537,7 +539,7 @@ Status SwbtBackend::LookAtMappings() {
 }
 
 // In a thousandth of the time, however many descriptors there are.
-void SwbtBackend::LookForUserfaultfd() {
+void SwbtBackend::CheckUserfaultfd() {
   constexpr uint64_t kCostDivisor = 1000;
   trace::CodeCache& code_cache = *trace::Tracer::Get().code_cache();
   const uint64_t begin_ns = ClockNs(CLOCK_MONOTONIC);

@@ -77,8 +77,8 @@ class SwbtBackend : public Backend {
   void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);
   void DeliverStatistics(SampleSink* sink);
   void DeliverNewMappings(SampleSink* sink);
-  Status LookAtMappings();
-  void LookForUserfaultfd();
+  Status RefreshMappings();
+  void CheckUserfaultfd();
 
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;

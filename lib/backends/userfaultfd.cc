@@ -10,11 +10,12 @@ namespace hbbp {
 
 bool HasUserfaultfd() {
   constexpr std::string_view kTarget = "anon_inode:[userfaultfd]";
-  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
-  if (folder == nullptr) return false;
-  while (const dirent* entry = ::readdir(folder.get())) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir("/proc/self/fd"), ::closedir);
+  if (directory == nullptr) return false;
+  while (const dirent* entry = ::readdir(directory.get())) {
     char target[kTarget.size() + 1];
-    const ssize_t size = ::readlinkat(::dirfd(folder.get()), entry->d_name, target, sizeof(target));
+    const ssize_t size =
+        ::readlinkat(::dirfd(directory.get()), entry->d_name, target, sizeof(target));
     if (size > 0 && kTarget == std::string_view(target, static_cast<size_t>(size))) return true;
   }
   return false;

@@ -451,10 +451,10 @@ void Session::SleepUntilWoken(int milliseconds) {
   worker_state_ = kAsleep;
   while (::sem_clockwait(&wake_, CLOCK_MONOTONIC, &deadline) != 0 && errno == EINTR) {
   }
-  GoOnUnlessParked();
+  ResumeUnlessParked();
 }
 
-void Session::GoOnUnlessParked() {
+void Session::ResumeUnlessParked() {
   constexpr int kMaxWaitMs = 100;
   uint32_t state = kAsleep;
   while (!worker_state_.compare_exchange_strong(state, kWorking)) {

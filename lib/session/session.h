@@ -113,7 +113,7 @@ class Session : private ForkParticipant {
 
   // Ends sampling for good, with `note` for the sources of the profile, and has the worker take a
   // last checkpoint and end: it makes no system call once this has returned. False if there is no
-  // worker, or if it did not get there in time.
+  // worker, or if it did not get there in time: then the session must not be destroyed.
   bool EndForGood(const char* note, int timeout_ms);
 
  private:
@@ -122,7 +122,7 @@ class Session : private ForkParticipant {
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);
-  void GoOnUnlessParked();
+  void ResumeUnlessParked();
   Status Attach();
   Status StartWorker();
   Status CheckNotInLog() const;

@@ -34,7 +34,8 @@ class SessionRegistry {
   void Remove(ForkParticipant* session);
 
   // While it is set, forks take no locks of sessions, and the child loses all sessions. For a fork
-  // in a signal handler, which may have interrupted malloc. Async-signal-safe.
+  // in a signal handler, which may have interrupted malloc, of a program with no thread but the
+  // caller's: forks of other threads would skip the locks as well. Async-signal-safe.
   void SetBareFork(bool is_bare) { is_bare_fork_ = is_bare; }
   bool IsBareFork() const { return is_bare_fork_; }
   void AbandonInChild();

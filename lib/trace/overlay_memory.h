@@ -164,7 +164,7 @@ struct OverlayMemory {
   // Code that the burst runs is there.
   void NoteCode(uint64_t address, size_t size);
 
-  // Of at most 64 bytes, which the program's memory has.
+  // `bytes` are what the program's memory has there.
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
   // Has somebody else changed what was read? Right while the program is where the burst is: what
   // the burst stored is in memory then.

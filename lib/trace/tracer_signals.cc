@@ -40,7 +40,8 @@ constexpr uint32_t kForeignSamples = 3;
 // A thread that saves may not spend it all at once.
 constexpr int64_t kMostSavedSamples = 4;
 
-// Without the vdso, in which the program may have been interrupted.
+// Without the vdso, in which the program may have been interrupted. Not base's ClockNs: of an
+// inline function the linker may take the copy of a unit that is compiled with instrumentation.
 uint64_t RawClockNs(clockid_t clock) {
   timespec now = {};
   RawSyscall(SYS_clock_gettime, clock, &now);
@@ -91,7 +92,7 @@ bool StackIsTooSmall(const ucontext_t& context, uint64_t least_bytes) {
   return is_on_it && here - lowest < least_bytes;
 }
 
-bool Agree(const MachineState& predicted, const MachineState& found) {
+bool RegistersMatch(const MachineState& predicted, const MachineState& found) {
   for (unsigned i = 0; i < 16; ++i) {
     if ((predicted.poison & GprBit(i)) == 0 && predicted.gpr[i] != found.gpr[i]) return false;
   }
@@ -115,8 +116,8 @@ bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
 }
 
 // Is the target of a taken branch, if memory has it, what the burst has there?
-bool TargetAgrees(LookAhead* look_ahead, const Branch& branch, const MachineState& state,
-                  const BranchOutcome& found) {
+bool TargetMatches(LookAhead* look_ahead, const Branch& branch, const MachineState& state,
+                   const BranchOutcome& found) {
   if (!found.taken || branch.target.kind != TargetExpression::kMemory) return true;
   uint64_t predicted = 0;
   return look_ahead->ReadQword(TargetAddress(branch.target, state), &predicted) &&
@@ -853,8 +854,8 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
   }
   MachineState state;
   LoadGeneralRegisters(*context, &state);
-  const bool registers_agree = Agree(slot->look_ahead->state(), state);
-  if (!registers_agree) slot->Add(Counter::kRegistersDisagree);
+  const bool registers_match = RegistersMatch(slot->look_ahead->state(), state);
+  if (!registers_match) slot->Add(Counter::kRegistersDisagree);
   const CodeWalk walk = WalkToBranch(state.rip);
   BranchOutcome found;
   if (walk.reason == StopReason::kDynamicBranch && walk.instructions == 0) {
@@ -867,7 +868,7 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
     return;
   }
   if (slot->divergence == Divergence::kNone &&
-      (!registers_agree || !TargetAgrees(slot->look_ahead, walk.branch, state, found))) {
+      (!registers_match || !TargetMatches(slot->look_ahead, walk.branch, state, found))) {
     slot->divergence = FindDivergence(slot, state);
   }
   slot->look_ahead->Continue(*context);
