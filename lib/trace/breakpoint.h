@@ -5,9 +5,10 @@
 //
 // Its descriptor is in the table of the program, which must neither see another number than before
 // nor run out of them. So it is moved above the soft limit of the process, which is raised for that
-// moment. Where another thread does so already, or the hard limit forbids that, it is moved to the
-// upper end of a large table, and a small table is left alone. While it moves, for a microsecond,
-// the lowest free number is taken: other threads may see that.
+// moment; of a limit above 4,096, to 2,048 or above. Where another thread does so already, or the
+// hard limit forbids that, it is moved to the upper end of a table of 256 or more, and a smaller
+// one is left alone. While it moves, for a microsecond, the lowest free number is taken: other
+// threads may see that.
 //
 // Contract: async-signal-safe; used by one thread only, whose hits it is for.
 #ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
