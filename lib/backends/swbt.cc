@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <limits>
 #include <utility>
 
 #include "backends/threads.h"
@@ -46,9 +48,11 @@ constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 constexpr char kFilterWasSet[] =
     "the program set a seccomp filter, which may not allow what the profiler needs: stop the "
-    "session "
-    "before it does, or sample with EBS";
+    "session before it does, or sample with EBS";
 constexpr uint64_t kLongLifeNs = 60'000'000'000;
+
+// Of this process, when tracing ended because of them. A filter stays.
+std::atomic<int> filters_that_ended_tracing{std::numeric_limits<int>::max()};
 
 const char* NameOfMode(TraceMode mode) {
   switch (mode) {
@@ -102,13 +106,19 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     return MakeStatus(StatusCode::kInvalidArgument,
                       "software branch tracing works in the process that it traces only");
   }
+  const int filters = CountSeccompFilters();
+  if (filters >= filters_that_ended_tracing) {
+    return MakeStatus(StatusCode::kUnsupported,
+                      "the program set a seccomp filter while it was traced, which may not allow "
+                      "what the handlers of tracing need: sample with EBS");
+  }
   excluded_ = excluded;
   only_threads_ = config.threads;
   most_events_ = DescriptorBudget();
   missed_threads_ = threads_by_timer_ = 0;
   last_sampler_ = 0;
   has_ended_early_ = false;
-  seccomp_filters_ = CountSeccompFilters();
+  seccomp_filters_ = filters;
   HBBP_RETURN_IF_ERROR(CheckThreads(only_threads_));
   SourceChoice source;
   source.kind = SourceKind::kSwbt;
@@ -388,12 +398,19 @@ void SwbtBackend::EndEarly(const char* reason) {
   rung_ += std::string("; tracing ended early: ") + reason;
 }
 
+void SwbtBackend::EndForFilter() {
+  if (has_ended_early_) return;
+  filters_that_ended_tracing = CountSeccompFilters();
+  trace::Tracer::Get().EndForFilter();
+  EndEarly(kFilterWasSet);
+}
+
 void SwbtBackend::Drain(SampleSink* sink) {
   trace::Tracer& tracer = trace::Tracer::Get();
   if (tracer.failure() == trace::TracerFailure::kStackOverflow) {
     EndEarly("the stack of the interpreter overflowed: please report");
   } else if (tracer.failure() == trace::TracerFailure::kSystemCallRefused) {
-    EndEarly(kFilterWasSet);
+    EndForFilter();
   }
   // First: what follows may need what a thread holds that waits.
   if (tracer.is_enabled() && tracer.InterruptBlockedReads()) {
@@ -418,10 +435,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
     if (draws_periods_ && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
       (void)RefreshMappings();  // what was known is kept
-      if (CountSeccompFilters() > seccomp_filters_) {
-        tracer.EndForFilter();
-        EndEarly(kFilterWasSet);
-      }
+      if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
     }
     CheckUserfaultfd();
   }

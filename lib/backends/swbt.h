@@ -72,6 +72,7 @@ class SwbtBackend : public Backend {
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
   void EndEarly(const char* reason);
+  void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
   uint64_t ExtentOf(const Segment& segment) const;
   void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);

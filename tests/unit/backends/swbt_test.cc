@@ -1,10 +1,13 @@
 #include "backends/swbt.h"
 
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -306,6 +309,50 @@ TEST_CASE("threads that had a burst and ended take no memory") {
   TraceBranchesInto(&sink, BranchConfig(TraceMode::kLookAhead), work);
   CAPTURE(growth);
   CHECK(growth < kMaxGrowth);
+}
+
+bool SetPermissiveFilter() {
+  sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+  const sock_fprog program = {1, &allow};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+constexpr int kNoFilter = 1, kNotEnded = 2, kStartedAgain = 3;
+
+int TraceAndSetFilter() {
+  constexpr int kMaxWaits = 2000;
+  const BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  SwbtBackend backend;
+  BackendChoice choice;
+  BranchSink sink;
+  std::atomic<bool> has_ended{false};
+  bool has_filter = false;
+  const auto drain = [&] {
+    SleepMs(5);
+    backend.Drain(&sink);
+    has_ended = sink.statistics.rung.find("tracing ended early") != std::string::npos;
+  };
+  const auto work = [&] {
+    has_filter = SetPermissiveFilter();
+    for (int i = 0; has_filter && !has_ended && i < kMaxWaits; ++i) SleepMs(10);
+  };
+  RunTraced(
+      &backend, config, &choice, [] {}, drain, work);
+  if (!has_filter) return kNoFilter;
+  if (!has_ended) return kNotEnded;
+  const Status again = SwbtBackend().Start(config, 0, &choice);
+  return again.code() == StatusCode::kUnsupported ? 0 : kStartedAgain;
+}
+
+TEST_CASE("a process that sets a seccomp filter is not traced any more, nor again") {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(TraceAndSetFilter());
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoFilter) HBBP_SKIP("no seccomp filters here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 // Memory whose pages another thread provides, which needs a lock for it that the thread of the test
