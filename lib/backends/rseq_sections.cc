@@ -6,9 +6,10 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "base/unique_fd.h"
-#include "trace/program_memory.h"
+#include "image/process_memory.h"
 
 namespace hbbp {
 namespace {
@@ -77,10 +78,9 @@ std::vector<trace::SequenceRange> ReadSequences(const Mapping& mapping) {
   for (uint64_t offset = 0; offset + sizeof(trace::SequenceDescriptor) <= section->sh_size;
        offset += sizeof(trace::SequenceDescriptor)) {
     trace::SequenceDescriptor descriptor;
-    if (!trace::ReadProgramMemory(*bias + section->sh_addr + offset, &descriptor,
-                                  sizeof(descriptor))) {
-      break;
-    }
+    const std::span<uint8_t> bytes(reinterpret_cast<uint8_t*>(&descriptor), sizeof(descriptor));
+    const RuntimeAddress address{*bias + section->sh_addr + offset};
+    if (ReadProcessMemory(0, address, bytes) != bytes.size()) break;
     if (descriptor.start_ip == 0) continue;
     ranges.push_back({descriptor.start_ip, descriptor.start_ip + descriptor.post_commit_offset});
   }

@@ -51,11 +51,23 @@ bool IsReadable(uint64_t address) {
   return RawSyscall(SYS_rt_sigprocmask, kNoHow, set, nullptr, 8) != -EFAULT;
 }
 
-bool IsResident(uint64_t address) {
+namespace {
+
+// 1 or 0, or -errno: ENOMEM where nothing is mapped, anything else if a seccomp profile refuses it.
+long Residency(uint64_t address) {
   constexpr uint64_t kPage = 4096;
   uint8_t residency = 0;
-  const uint64_t page = address & ~(kPage - 1);
-  return RawSyscall(SYS_mincore, page, kPage, &residency) == 0 && (residency & 1) != 0;
+  const long result = RawSyscall(SYS_mincore, address & ~(kPage - 1), kPage, &residency);
+  return result == 0 ? residency & 1 : result;
+}
+
+}  // namespace
+
+bool IsResident(uint64_t address) { return Residency(address) == 1; }
+
+bool IsMissing(uint64_t address) {
+  const long residency = Residency(address);
+  return residency == 0 || residency == -ENOMEM;
 }
 
 }  // namespace hbbp::trace

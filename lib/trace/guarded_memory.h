@@ -61,8 +61,10 @@ bool GuardedCopy(void* destination, const void* source, size_t size);
 bool IsReadable(uint64_t address);
 
 // Is the page in memory, so that reading it waits for nobody? One of userfaultfd that is missing
-// comes only when another thread of the program provides it. Costs as much.
+// comes only when another thread of the program provides it. Costs as much. Where a seccomp profile
+// refuses the question it is neither resident nor missing.
 bool IsResident(uint64_t address);
+bool IsMissing(uint64_t address);
 
 }  // namespace hbbp::trace
 

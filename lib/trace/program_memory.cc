@@ -22,7 +22,7 @@ bool ReadProgramMemory(uint64_t address, void* destination, size_t size) {
   const uint64_t last = address + size - 1;
   const bool is_one_page = address / kPageBytes == last / kPageBytes;
   // The copy would wait for a page of userfaultfd.
-  if (!IsResident(address) || (!is_one_page && !IsResident(last))) return false;
+  if (IsMissing(address) || (!is_one_page && IsMissing(last))) return false;
   iovec local = {destination, size};
   iovec remote = {reinterpret_cast<void*>(address), size};
   const long copied =

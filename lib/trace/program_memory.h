@@ -10,7 +10,7 @@
 
 namespace hbbp::trace {
 
-// At most a page. False if not all of it can be read, or if it is not in memory.
+// At most a page. False if not all of it can be read, or if it is known not to be in memory.
 bool ReadProgramMemory(uint64_t address, void* destination, size_t size);
 
 }  // namespace hbbp::trace

@@ -1,13 +1,10 @@
 #include "backends/swbt.h"
 
 #include <fcntl.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -33,6 +30,7 @@
 #include "support/cpu_work.h"
 #include "support/heap_use.h"
 #include "support/own_process.h"
+#include "support/seccomp_filter.h"
 
 namespace hbbp {
 namespace {
@@ -311,13 +309,6 @@ TEST_CASE("threads that had a burst and ended take no memory") {
   CHECK(growth < kMaxGrowth);
 }
 
-bool SetPermissiveFilter() {
-  sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-  const sock_fprog program = {1, &allow};
-  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 constexpr int kNoFilter = 1, kNotEnded = 2, kStartedAgain = 3;
 
 int TraceAndSetFilter() {
@@ -334,7 +325,7 @@ int TraceAndSetFilter() {
     has_ended = sink.statistics.rung.find("tracing ended early") != std::string::npos;
   };
   const auto work = [&] {
-    has_filter = SetPermissiveFilter();
+    has_filter = RefuseSystemCall(SYS_acct);  // which nobody calls
     for (int i = 0; has_filter && !has_ended && i < kMaxWaits; ++i) SleepMs(10);
   };
   RunTraced(

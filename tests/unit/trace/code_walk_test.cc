@@ -1,12 +1,15 @@
 #include "trace/code_walk.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <vector>
 
 #include "support/catch.h"
+#include "support/seccomp_filter.h"
 
 namespace hbbp::trace {
 namespace {
@@ -123,6 +126,24 @@ TEST_CASE("what ends a program, leaves it or is no instruction is told apart") {
 TEST_CASE("endless straight code ends the walk") {
   CodePages pages;
   CHECK(WalkToBranch(pages.Put(0, {0x90})).reason == StopReason::kInstructionLimit);
+}
+
+TEST_CASE("where nobody may ask what is in memory, code is read all the same") {
+  constexpr int kNoFilter = 1, kIsUnreadable = 2, kReadsNothing = 3;
+  CodePages pages;
+  const uint64_t start = pages.Put(0, {0x90, 0xc3});
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!RefuseSystemCall(SYS_mincore)) ::_exit(kNoFilter);
+    if (WalkToBranch(start).reason != StopReason::kDynamicBranch) ::_exit(kIsUnreadable);
+    const StopReason behind = WalkToBranch(start + 2 * CodePages::kPage).reason;
+    ::_exit(behind == StopReason::kUnreadableCode ? 0 : kReadsNothing);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoFilter) HBBP_SKIP("no seccomp filters here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace
