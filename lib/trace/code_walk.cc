@@ -81,6 +81,29 @@ bool MovesConstantToRax(const uint8_t* code, size_t length, uint64_t* constant) 
   return true;
 }
 
+bool IsPrefix(uint8_t byte) {
+  switch (byte) {
+    case 0x26:
+    case 0x2e:
+    case 0x36:
+    case 0x3e:
+    case 0x64 ... 0x67:
+    case 0xf2:
+    case 0xf3:
+      return true;
+    default:
+      return (byte & 0xf0) == 0x40;
+  }
+}
+
+// With a lock prefix, or an exchange with memory, which needs none.
+bool IsAtomic(const uint8_t* code, size_t length) {
+  size_t i = 0;
+  while (i < length && IsPrefix(code[i])) ++i;
+  if (i < length && code[i] == 0xf0) return true;
+  return i + 1 < length && (code[i] == 0x86 || code[i] == 0x87) && code[i + 1] < 0xc0;
+}
+
 }  // namespace
 
 CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
@@ -101,6 +124,7 @@ CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
     const bool is_system_call = flow.kind == BranchKind::kSystem && code[0] == 0x0f && code[1] == 5;
     if (flow.kind == BranchKind::kNone) {
       FollowStack(code, flow.length, &walk);
+      walk.has_atomic = walk.has_atomic || IsAtomic(code, flow.length);
       MovesConstantToRax(code, flow.length, &rax);
     } else if (is_system_call && rax == SYS_rt_sigreturn) {
       walk.reason = StopReason::kSystemCall;
@@ -119,6 +143,20 @@ CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
   }
   walk.reason = StopReason::kInstructionLimit;
   return walk;
+}
+
+bool HasAtomicBefore(uint64_t branch, uint64_t ip) {
+  bool has_atomic = false;
+  for (uint64_t instructions = 0; instructions < kMaxInstructions;) {
+    const CodeWalk walk = WalkToBranch(ip);
+    if (walk.reason != StopReason::kDynamicBranch) return false;
+    has_atomic = has_atomic || walk.has_atomic;
+    if (walk.branch.address == branch) return has_atomic;
+    if (!IsResolvedByCode(walk.branch)) return false;
+    ip = Evaluate(walk.branch, MachineState{}).next;
+    instructions += walk.instructions + 1;
+  }
+  return false;
 }
 
 }  // namespace hbbp::trace

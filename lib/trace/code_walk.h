@@ -21,6 +21,8 @@ struct CodeWalk {
   // What the stack pointer gains on the way, if `knows_stack`.
   bool knows_stack = true;
   int64_t stack_change = 0;
+  // An instruction on the way reads and writes memory in one step, as locks and shared counters do.
+  bool has_atomic = false;
 };
 
 inline constexpr uint64_t kUnknownRax = ~uint64_t{0};
@@ -30,6 +32,10 @@ inline constexpr uint64_t kUnknownRax = ~uint64_t{0};
 // there with kSystemCall. It is known by the constant that the code moves to eax before it, or by
 // `rax`, the value of the register at `ip`.
 CodeWalk WalkToBranch(uint64_t ip, uint64_t rax = kUnknownRax);
+
+// Is there such an atomic instruction between `ip` and the branch at `branch`, on the way that
+// direct jumps and calls alone determine?
+bool HasAtomicBefore(uint64_t branch, uint64_t ip);
 
 }  // namespace hbbp::trace
 

@@ -41,6 +41,8 @@ enum class Divergence : uint8_t {
   kCodeChanged,   // or to code that it had gone through
   kOtherPath,  // registers differ that the predicted instructions do not write: the thread has left
                // them, as a jump out of a signal handler does, and come back
+  kAtomic,  // by the Tracer: of a word that the thread, too, read and wrote in one step since, so
+            // that it shows no trace
   kUnexplained,
   kReadsNotKept,  // by BeginVerified: it may be any of these
 };

@@ -35,6 +35,7 @@ enum class Counter : uint8_t {
   kDisagreementMemoryChanged,
   kDisagreementCodeChanged,
   kDisagreementSignal,
+  kDisagreementAtomic,
   // Why a sample made no burst, or a burst ended early.
   kSignalWasBlocked,   // the sample came later than the event
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
@@ -94,6 +95,7 @@ struct alignas(64) ThreadSlot {
   LookAhead* look_ahead;  // that is one step ahead, in mode verify
   bool keeps_reads;       // the burst does, in mode verify
   Divergence divergence;  // from its prediction, since then; the first one of the burst
+  uint64_t verified_to;   // likewise: the address that it was last seen at
 
   uint32_t sampler;          // whose samples it takes; 0: any
   uint32_t foreign_samples;  // that came from another one since

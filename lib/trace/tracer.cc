@@ -92,6 +92,8 @@ const char* NameOf(Counter counter) {
       return "disagreement-code-changed";
     case Counter::kDisagreementSignal:
       return "disagreement-signal";
+    case Counter::kDisagreementAtomic:
+      return "disagreement-atomic";
     case Counter::kOverBudget:
       return "over-budget";
     case Counter::kSignalWasBlocked:

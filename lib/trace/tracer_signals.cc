@@ -132,6 +132,8 @@ Counter CounterOfDisagreement(Divergence divergence) {
       return Counter::kDisagreementCodeChanged;
     case Divergence::kOtherPath:
       return Counter::kDisagreementSignal;
+    case Divergence::kAtomic:
+      return Counter::kDisagreementAtomic;
     case Divergence::kReadsNotKept:
       return Counter::kDisagreementReadsNotKept;
     default:
@@ -783,6 +785,7 @@ void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
   slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                   slot->keeps_reads);
   slot->divergence = Divergence::kNone;
+  slot->verified_to = IpOf(*context);
   Predict(slot, nullptr, context);
 }
 
@@ -837,10 +840,16 @@ Divergence Tracer::FindDivergence(ThreadSlot* slot, const MachineState& found) c
   const bool is_unexplained =
       divergence == Divergence::kUnexplained || divergence == Divergence::kReadsNotKept;
   if (is_unexplained && handler_came_by) return Divergence::kOtherPath;
-  if (divergence != Divergence::kStoreChanged) return divergence;
   uint32_t threads = 0;
   for (uint32_t i = 0; i < used_slots_.load(); ++i) threads += owners_[i].load() != 0;
-  return threads > 1 ? Divergence::kMemoryChanged : Divergence::kUnexplained;
+  const bool has_threads = threads > 1;
+  if (divergence == Divergence::kStoreChanged) {
+    return has_threads ? Divergence::kMemoryChanged : Divergence::kUnexplained;
+  }
+  if (is_unexplained && has_threads && HasAtomicBefore(found.rip, slot->verified_to)) {
+    return Divergence::kAtomic;
+  }
+  return divergence;
 }
 
 void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
@@ -849,6 +858,7 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
     slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                     slot->keeps_reads);
     slot->divergence = Divergence::kNone;
+    slot->verified_to = IpOf(*context);
     Predict(slot, nullptr, context);
     return;
   }
@@ -872,6 +882,7 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
     slot->divergence = FindDivergence(slot, state);
   }
   slot->look_ahead->Continue(*context);
+  slot->verified_to = found.next;
   Predict(slot, &found, context);
 }
 

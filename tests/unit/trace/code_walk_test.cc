@@ -49,6 +49,33 @@ TEST_CASE("the walk ends at the first branch") {
   CHECK(walk.stack_change == 0);
 }
 
+TEST_CASE("atomic instructions are noticed") {
+  CodePages pages;
+  const std::vector<std::vector<uint8_t>> atomics = {
+      {0xf0, 0x0f, 0xb1, 0x17},        // lock cmpxchg [rdi], edx
+      {0xf0, 0x48, 0x0f, 0xc1, 0x07},  // lock xadd [rdi], rax
+      {0x64, 0xf0, 0xff, 0x07},        // lock inc dword fs:[rdi]
+      {0x87, 0x07},                    // xchg [rdi], eax
+      {0x66, 0x44, 0x87, 0x07},        // xchg [rdi], r8w
+  };
+  const std::vector<std::vector<uint8_t>> others = {
+      {0x87, 0xc7},              // xchg edi, eax
+      {0xff, 0x07},              // inc dword [rdi]
+      {0xb8, 0xf0, 0x87, 0, 0},  // mov eax, 0x87f0
+  };
+  const auto passes = [&](std::vector<uint8_t> code) {
+    // To a jump over one nop, and there to a conditional branch.
+    code.insert(code.end(), {0xeb, 0x01, 0x90, 0x74, 0x00});
+    const uint64_t start = pages.Put(0, code);
+    const uint64_t end = start + code.size() - 2;
+    CHECK_FALSE(HasAtomicBefore(end, end));
+    CHECK_FALSE(HasAtomicBefore(end + 1, start));
+    return HasAtomicBefore(end, start);
+  };
+  for (const auto& code : atomics) CHECK(passes(code));
+  for (const auto& code : others) CHECK_FALSE(passes(code));
+}
+
 TEST_CASE("system calls are walked over") {
   CodePages pages;
   const uint64_t start = pages.Put(0, {0x0f, 0x05, 0xc3});
