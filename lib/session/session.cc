@@ -526,7 +526,11 @@ Status Session::Attach() {
   }
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
   recorder_.BeginSlices(run_start_ns_);
-  if (!ever_started_) first_start_realtime_ns_ = ClockNs(CLOCK_REALTIME);
+  if (!ever_started_) {
+    first_start_realtime_ns_ = settings_.realtime_offset_ns != 0
+                                   ? run_start_ns_ + settings_.realtime_offset_ns
+                                   : ClockNs(CLOCK_REALTIME);
+  }
   ever_started_ = true;
   running_ = true;
   BeginBudgets();

@@ -65,6 +65,9 @@ struct SessionSettings : HostSettings {
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
   uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
+  // CLOCK_REALTIME less CLOCK_MONOTONIC, one for all processes of a recording: their start times
+  // are in order whenever the clock is set. 0: what it is when the session starts.
+  uint64_t realtime_offset_ns = 0;
   // Start() returns after a first checkpoint, which the end of no program can come before.
   bool has_checkpoint_at_start = false;
 };

@@ -1,6 +1,9 @@
 """Profiles that are damaged, and programs that are no longer those that were recorded."""
 import random
+import re
 import shutil
+import signal
+import sys
 
 import record_support
 from record_support import program
@@ -98,6 +101,32 @@ class RecordFilesTest(record_support.RecordTest):
         self.record('sh', '-c', f'(sleep 0.2; rm "{copy}") & exec "{copy}" return 600')
         source, = self.info()['sources']
         self.assertEqual(source['unexplained'], 0)
+
+    def record_script(self, *lines, **options):
+        """Python code, in whose hands the parts are: `part` is that of its own process."""
+        start = ('import os, pathlib, shutil, signal',
+                 'parts = pathlib.Path(os.environ["HBBP_PRELOAD_FOLDER"])',
+                 'part, = parts.glob(f"{os.getpid()}.*.partial")')
+        return self.record(sys.executable, '-c', '\n'.join(start + lines), **options)
+
+    def test_loss_is_reckoned_without_the_times_of_files(self):
+        result = self.record_script('os.utime(part, (1e9, 1e9))', 'os.kill(os.getpid(), signal.SIGKILL)',
+                                    status=128 + signal.SIGKILL)
+        value, unit = re.search(r'its last ([0-9.,]+) (\w+) are missing', result.stderr).groups()
+        self.assertIn(unit, ('ns', 'us', 'ms', 's'))
+        self.assertLess(float(value.replace(',', '')), 100_000)
+
+    def test_of_two_parts_of_an_image_the_longer_one_counts_whatever_the_times_of_files(self):
+        self.record_script(
+            'first = part.read_bytes()',
+            'while part.read_bytes() == first: pass',
+            f'shutil.copy(part, "{self.folder}/later")',
+            'earlier = part.with_suffix(".hbbp")',
+            'earlier.write_bytes(first)',
+            'os.utime(earlier, (4e9, 4e9))',
+            'os.kill(os.getpid(), signal.SIGKILL)', status=128 + signal.SIGKILL)
+        self.assertGreaterEqual(self.info()['duration_ns'],
+                                self.info(self.folder / 'later')['duration_ns'])
 
 
 if __name__ == '__main__':

@@ -44,14 +44,14 @@ ImageSettings SettingsFromEnvironment() {
       imprecise = 0;
   unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
-  unsigned long long event_config = 0, slice = 0;
+  unsigned long long event_config = 0, slice = 0, realtime_offset = 0;
   unsigned event_type = 0;
   char event_name[256] = "";
   if (text == nullptr ||
-      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %255s",
+      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %255s",
                   &event, &period_mode, &period, &frequency, &kernel, &deadline, &source,
                   &trace_mode, &burst, &branch_period, &expected, &event_type, &event_config,
-                  &ebs_method, &imprecise, &slice, event_name) < 16) {
+                  &ebs_method, &imprecise, &slice, &realtime_offset, event_name) < 17) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -72,6 +72,7 @@ ImageSettings SettingsFromEnvironment() {
   backend.burst_branches = burst;
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
+  settings.session.realtime_offset_ns = realtime_offset;
   return settings;
 }
 

@@ -2,7 +2,6 @@
 
 #include <signal.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -120,36 +119,39 @@ void RemoveAbandonedParts(const fs::path& own) {
   }
 }
 
+// Of "PID.TIME.suffix".
 ProcessParts::Profile DescribeProfile(const fs::path& path) {
-  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   ProcessParts::Profile profile;
   profile.path = path.string();
   profile.is_partial = path.extension() == preload::kPartialSuffix;
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0) {
-    profile.saved_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
-                       static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  const std::string time = path.stem().extension().string();
+  if (time.size() > 1) {
+    std::from_chars(time.data() + 1, time.data() + time.size(), profile.begin_ns);
   }
   return profile;
 }
 
+// 0 if the file cannot be read.
+uint64_t DurationNs(const std::string& path) {
+  const StatusOr<ProfileHandle> profile = LoadProfile(path);
+  if (!profile.ok()) return 0;
+  HBBP_INIT(hbbp_profile_info, info);
+  const bool has_info = hbbp_profile_get_info(profile->get(), &info, nullptr) == HBBP_OK;
+  return has_info ? info.duration_ns : 0;
+}
+
 // An image that was killed between two steps has both kinds of profiles: the later one counts.
+// When the files were written, only the wall clock would say, which may have been set meanwhile.
 void AddProfile(ProcessParts::Profile profile, std::vector<ProcessParts::Profile>* profiles) {
   const auto stem = [](const std::string& path) { return fs::path(path).stem(); };
   if (profiles->empty() || stem(profiles->back().path) != stem(profile.path)) {
     profiles->push_back(std::move(profile));
-  } else if (profiles->back().saved_ns <= profile.saved_ns) {
+  } else if (DurationNs(profiles->back().path) <= DurationNs(profile.path)) {
     profiles->back() = std::move(profile);
   }
 }
 
 }  // namespace
-
-uint64_t RealTimeNs() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
   HBBP_RETURN_IF_ERROR(CheckNotPlanted(output));
@@ -250,11 +252,10 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, p
     HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
     if (pid != root && samples == 0) continue;
     const std::string path = pid == root ? output : output + "." + std::to_string(pid);
+    const ProcessParts::Profile& last = process.profiles.back();
+    const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
     HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
-    ProcessProfile entry{pid, path, std::move(profile)};
-    if (process.profiles.back().is_partial) {
-      entry.partial_since_ns = process.profiles.back().saved_ns;
-    }
+    ProcessProfile entry{pid, path, std::move(profile), partial_since_ns};
     stored.insert(pid == root ? stored.begin() : stored.end(), std::move(entry));
   }
   return stored;

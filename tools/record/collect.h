@@ -39,15 +39,12 @@ class PartsFolder {
   std::string path_;
 };
 
-// Nanoseconds of CLOCK_REALTIME, as files have them.
-uint64_t RealTimeNs();
-
 // The images of one process, in the order that it ran them (exec).
 struct ProcessParts {
   struct Profile {
     std::string path;
     bool is_partial = false;  // the image ended without saving what came later
-    uint64_t saved_ns = 0;    // of RealTimeNs()
+    uint64_t begin_ns = 0;    // of CLOCK_MONOTONIC
   };
   std::vector<Profile> profiles;
   std::vector<std::string> errors;  // texts
@@ -60,7 +57,8 @@ struct ProcessProfile {
   pid_t pid = 0;
   std::string path;
   ProfileHandle profile;
-  // When it was saved, if its process ended without saving what came later, else 0.
+  // When it was saved, of CLOCK_MONOTONIC, if its process ended without saving what came later,
+  // else 0.
   uint64_t partial_since_ns = 0;
 };
 
