@@ -180,7 +180,8 @@ class RecordEndsTest(record_support.RecordTest):
         ended.wait()
         abandoned = self.folder / f'out.data.parts-{ended.pid}'
         abandoned.mkdir()
-        (abandoned / '1.2.partial').write_text('')
+        (abandoned / 'random').mkdir()
+        (abandoned / 'random' / '1.2.partial').write_text('')
         in_use = self.folder / f'out.data.parts-{os.getpid()}'
         in_use.mkdir()
         self.run_tool('record', '-o', self.file, 'true')

@@ -1,6 +1,7 @@
 #include "record/collect.h"
 
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "format.h"
 #include "preload/options.h"
 
 namespace hbbp::tools {
@@ -87,9 +89,16 @@ bool HasKernelSamples(const hbbp_profile* profile) {
   return false;
 }
 
+// What a program wrote after it changed its user is copied: it could change the file later.
+bool IsOfThisUser(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
 // Puts the parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
-  if (parts.profiles.size() == 1 && !HasKernelSamples(profile)) {
+  if (parts.profiles.size() == 1 && !HasKernelSamples(profile) &&
+      IsOfThisUser(parts.profiles[0].path)) {
     const fs::path target = WithoutLinks(path);
     if (std::rename(parts.profiles[0].path.c_str(), target.c_str()) != 0) {
       return ErrnoStatus(errno, path);
@@ -102,6 +111,15 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
 }
 
 constexpr char kPartsInfix[] = ".parts-";
+
+// That nobody can guess.
+StatusOr<std::string> RandomName() {
+  uint8_t bytes[16];
+  if (TEMP_FAILURE_RETRY(::getrandom(bytes, sizeof(bytes), 0)) != sizeof(bytes)) {
+    return ErrnoStatus(errno, "getrandom");
+  }
+  return FormatHex(bytes, sizeof(bytes));
+}
 
 // "PATH.parts-PID" of other processes that are no more.
 void RemoveAbandonedParts(const fs::path& own) {
@@ -166,19 +184,30 @@ StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
                       "%s is no regular file; the profile needs a place of its own",
                       output.c_str());
   }
-  return absolute.string() + kPartsInfix + std::to_string(::getpid());
+  HBBP_ASSIGN_OR_RETURN(const std::string name, RandomName());
+  return absolute.string() + kPartsInfix + std::to_string(::getpid()) + "/" + name;
 }
 
 StatusOr<PartsFolder> PartsFolder::Create(const std::string& path) {
-  RemoveAbandonedParts(path);
-  if (::mkdir(path.c_str(), 0700) != 0) {
-    const std::string output = path.substr(0, path.rfind(kPartsInfix));
-    return ErrnoStatus(errno, output + ": cannot write beside it");
+  PartsFolder folder(path);
+  const std::string outer = folder.Outer();
+  RemoveAbandonedParts(outer);
+  if (::mkdir(outer.c_str(), 0700) != 0) {
+    const int error_number = errno;
+    folder.path_.clear();  // it is of somebody else
+    return ErrnoStatus(error_number,
+                       outer.substr(0, outer.rfind(kPartsInfix)) + ": cannot write beside it");
   }
-  // Programs that change their user still have to write there, whatever the umask.
-  (void)::chmod(path.c_str(), 0777);
-  return PartsFolder(path);
+  if (::mkdir(path.c_str(), 0700) != 0) return ErrnoStatus(errno, path);
+  // Programs that root runs may change their user. Both modes hold whatever the umask, but some
+  // file systems have no modes.
+  const bool is_root = ::geteuid() == 0;
+  (void)::chmod(path.c_str(), is_root ? 0733 : 0700);
+  (void)::chmod(outer.c_str(), is_root ? 0711 : 0700);
+  return folder;
 }
+
+std::string PartsFolder::Outer() const { return fs::path(path_).parent_path().string(); }
 
 Status PartsFolder::TryToWrite() const {
   constexpr size_t kBytes = 4096;
@@ -199,7 +228,7 @@ std::string PartsFolder::KeepIfAnyProfile() {
 
 PartsFolder::~PartsFolder() {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (!path_.empty()) fs::remove_all(Outer(), ignored);
 }
 
 namespace {
@@ -210,6 +239,9 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
   for (const fs::path& path : paths) {
+    std::error_code ignored;
+    // A link or a pipe was put there by the program, to have this process open it.
+    if (fs::symlink_status(path, ignored).type() != fs::file_type::regular) continue;
     const std::string name = path.filename().string();
     pid_t pid = 0;
     std::from_chars(name.data(), name.data() + name.size(), pid);
@@ -221,7 +253,8 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
     } else if (path.extension() == preload::kStartedSuffix) {
       parts[pid].was_started = true;
     } else if (path.extension() == preload::kErrorSuffix) {
-      StatusOr<std::string> text = ReadTextFile(path.string());
+      constexpr uint64_t kMaxBytes = 64 * 1024;
+      StatusOr<std::string> text = ReadTextFile(path.string(), kMaxBytes);
       parts[pid].errors.push_back(text.ok() ? *std::move(text) : text.status().message());
     }
   }

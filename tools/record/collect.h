@@ -15,7 +15,8 @@
 namespace hbbp::tools {
 
 // A directory for the parts, next to `output` so that they can be moved there; removed with all
-// that is in it at the end.
+// that is in it at the end. Programs that change their user write there too, so everybody may: who
+// knows its name, which is a random one in a directory that only its owner can list.
 class PartsFolder {
  public:
   // Where that for `output` would be, which is to be a regular file.
@@ -36,6 +37,8 @@ class PartsFolder {
   std::string KeepIfAnyProfile();
 
  private:
+  std::string Outer() const;
+
   std::string path_;
 };
 
