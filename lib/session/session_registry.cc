@@ -95,7 +95,9 @@ bool SessionRegistry::ProgramHasEnded() {
 
 void SessionRegistry::EndWorkerOfEndedProgram() {
   const std::optional<int> wait_status = WaitStatusOfEndedMainThread();
-  if (!wait_status || !main_thread_was_last_) return;
+  if (!wait_status) return;
+  if (StatusOfLastThread() >= 0) ::syscall(SYS_exit, StatusOfLastThread());
+  if (!main_thread_was_last_) return;
   if (WIFSIGNALED(*wait_status)) {
     const StatusOr<std::vector<pid_t>> threads = ListThreads();
     const bool is_last_worker = threads.ok() && threads->size() == 2;
@@ -125,6 +127,7 @@ void SessionRegistry::AfterForkInChild() {
   SessionRegistry& registry = Get();
   if (registry.is_bare_fork_) return registry.AbandonInChild();
   registry.workers_.clear();
+  registry.status_of_last_thread_ = -1;
   for (ForkParticipant* session : registry.sessions_) session->ForgetInChild();
   AfterForkInParent();
 }

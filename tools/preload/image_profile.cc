@@ -81,6 +81,11 @@ bool ImageProfile::HasOneThreadBesidesWorker() const {
   return IsOwner() && session_ != nullptr && ThreadCount() == 2;
 }
 
+size_t ImageProfile::ThreadsOfProgram() const {
+  const size_t threads = IsOwner() && session_ != nullptr ? ThreadCount() : 0;
+  return threads > 0 ? threads - 1 : 0;
+}
+
 bool ImageProfile::Suspend() {
   if (!HasOneThreadBesidesWorker()) return false;
   Save();

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -31,6 +32,8 @@ class ImageProfile : private SessionObserver {
 
   // Of the process: the caller, the worker and no other.
   bool HasOneThreadBesidesWorker() const;
+  // Threads of the process without the worker, also the main thread if it has ended; 0: not known.
+  size_t ThreadsOfProgram() const;
   // Session's of the same names.
   bool Park(int timeout_ms) { return session_->ParkWorker(timeout_ms); }
   void Unpark() { session_->UnparkWorker(); }
@@ -85,6 +88,9 @@ void PrepareForFilter(bool is_of_all_threads);
 
 // For the main thread, before it ends and leaves the program to the other threads.
 void EndProgramAfterItsThreads();
+
+// For the calling thread, before it ends by exit(2). Async-signal-safe.
+void PrepareForEndOfThread(int status);
 
 }  // namespace hbbp::preload
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -164,6 +165,7 @@ __attribute__((destructor)) void OnExit() { SaveImageAtEnd(); }
 namespace {
 
 sigset_t mask_of_main_thread;
+std::atomic<bool> has_stand_in{false};  // ExitAfterLastThread
 
 // In place of the last thread of the program, which would run the exit handlers if there were no
 // worker. The worker itself cannot: it has none of the program's descriptors.
@@ -171,6 +173,9 @@ void* ExitAfterLastThread(void*) {
   constexpr useconds_t kPollMicroseconds = 20'000;
   SessionRegistry::Get().AddWorker(::gettid());
   while (!SessionRegistry::Get().ProgramHasEnded()) ::usleep(kPollMicroseconds);
+  const int status = SessionRegistry::Get().StatusOfLastThread();
+  // No exit handlers run then, and the worker saves the profile.
+  if (status >= 0) ::syscall(SYS_exit, status);
   ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
   std::exit(0);
 }
@@ -185,8 +190,21 @@ void EndProgramAfterItsThreads() {
   pthread_t thread;
   if (::pthread_create(&thread, nullptr, &ExitAfterLastThread, nullptr) == 0) {
     ::pthread_detach(thread);
+    has_stand_in = true;
   }
   ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+}
+
+void PrepareForEndOfThread(int status) {
+  if (current == nullptr || HasFilter()) return;
+  const size_t threads = current->ThreadsOfProgram();
+  if (threads == 0) return;
+  const bool is_main = ::gettid() == ::getpid();
+  if (is_main && threads > 1) SessionRegistry::Get().SetOthersOutliveMainThread();
+  const size_t main_and_stand_in = has_stand_in ? 2 : 1;
+  if (!is_main && threads == main_and_stand_in + 1) {
+    SessionRegistry::Get().SetStatusOfLastThread(status);
+  }
 }
 
 void PrepareForFilter(bool is_of_all_threads) {
