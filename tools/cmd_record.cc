@@ -82,6 +82,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   }
   if (options.event_name != nullptr) session += options.event_name;
   return {{"LD_PRELOAD", preload},
+          {preload::kLibraryVariable, preload_library},
           {preload::kFolderVariable, folder},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
           {preload::kSessionVariable, session}};

@@ -86,6 +86,9 @@ void AbandonImageInChild();
 // are about to lose the right to make system calls.
 void PrepareForFilter(bool is_of_all_threads);
 
+// Ends sampling for good, with `note` in the profile.
+void EndImage(const char* note);
+
 // For the main thread, before it ends and leaves the program to the other threads.
 void EndProgramAfterItsThreads();
 

@@ -9,6 +9,9 @@ namespace hbbp::preload {
 // profile. TIME is when it began, in nanoseconds of CLOCK_MONOTONIC.
 inline constexpr char kFolderVariable[] = "HBBP_PRELOAD_FOLDER";
 
+// The library itself: LD_PRELOAD is put together from it for children (preload_variable.h).
+inline constexpr char kLibraryVariable[] = "HBBP_PRELOAD_LIBRARY";
+
 // The process id of the program that was asked for. If that one cannot be profiled, it is not run.
 // It leaves PID.starting in the directory until it is about to run, and PID.started from then on.
 inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";

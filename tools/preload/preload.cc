@@ -207,6 +207,10 @@ void PrepareForEndOfThread(int status) {
   }
 }
 
+void EndImage(const char* note) {
+  if (current != nullptr && !HasFilter()) current->End(note);
+}
+
 void PrepareForFilter(bool is_of_all_threads) {
   if (current == nullptr || HasFilter() || !current->IsOwner()) return;
   if (is_of_all_threads || current->MayTraceBranches()) {

@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "backends/threads.h"
+#include "preload/image_profile.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
 #include "trace/signal_chain.h"
@@ -35,6 +36,7 @@ struct NextFunctions {
   Handler (*sysv_signal)(int, Handler);
   int (*sigprocmask)(int, const sigset_t*, sigset_t*);
   int (*pthread_sigmask)(int, const sigset_t*, sigset_t*);
+  int (*signalfd)(int, const sigset_t*, int);
   int (*sigtimedwait)(const sigset_t*, siginfo_t*, const timespec*);
 };
 
@@ -51,6 +53,7 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("__sysv_signal", &next.sysv_signal);
   LookUp("sigprocmask", &next.sigprocmask);
   LookUp("pthread_sigmask", &next.pthread_sigmask);
+  LookUp("signalfd", &next.signalfd);
   LookUp("sigtimedwait", &next.sigtimedwait);
   LookUp("sigaction", &next.sigaction);
 }
@@ -140,9 +143,13 @@ __attribute__((constructor)) void AnswerTracer() {
   hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
 }
 
-void SetTrapInKernel(int how) {
-  const uint64_t mask = uint64_t{1} << (SIGTRAP - 1);
-  ::syscall(SYS_rt_sigprocmask, how, &mask, nullptr, sizeof(mask));
+constexpr uint64_t kTrapMask = uint64_t{1} << (SIGTRAP - 1);
+
+// Returns what was blocked before.
+uint64_t SetTrapInKernel(int how) {
+  uint64_t previous = 0;
+  ::syscall(SYS_rt_sigprocmask, how, &kTrapMask, &previous, sizeof(kTrapMask));
+  return previous;
 }
 
 // Of a thread that waits for SIGTRAP: is it one of ours, which came while it was blocked?
@@ -165,6 +172,17 @@ void hbbp::preload::PrepareSignalsForExec() {
   if (HasFilter()) return;
   hbbp::trace::IgnoreForExec();
   if (TrapIsBlocked()) SetTrapInKernel(SIG_BLOCK);
+}
+
+bool hbbp::preload::PrepareSignalsForSpawn() {
+  if (HasFilter() || !TrapIsBlocked() || !IsOwnProcess()) return false;
+  return (SetTrapInKernel(SIG_BLOCK) & kTrapMask) == 0;
+}
+
+void hbbp::preload::RestoreSignalsAfterSpawn() {
+  const int saved_errno = errno;
+  if (!HasFilter()) SetTrapInKernel(SIG_UNBLOCK);
+  errno = saved_errno;
 }
 
 void hbbp::preload::RestoreSignalsAfterExec() {
@@ -278,6 +296,19 @@ HBBP_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const time
     if (signal > 0 && info != nullptr) *info = found;
     return signal;
   }
+}
+
+// What is read there cannot be sorted, and a sample that waits because the program blocks SIGTRAP
+// would be among it.
+HBBP_INTERPOSE int signalfd(int fd, const sigset_t* mask, int flags) noexcept {
+  if (sigismember(mask, SIGTRAP) == 1 && IsKept(SIGTRAP)) {
+    const int saved_errno = errno;
+    hbbp::preload::EndImage(
+        "sampling ended early: the program takes SIGTRAP, which branch tracing needs, from a "
+        "descriptor (signalfd)");
+    errno = saved_errno;
+  }
+  return Next().signalfd(fd, mask, flags);
 }
 
 HBBP_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {
