@@ -57,6 +57,8 @@ class SessionObserver {
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
   virtual void OnCheckpoint(ProfileData data, CheckpointKind kind) = 0;
+  // There was no memory for one; needs none.
+  virtual void OnNoMemory() {}
 };
 
 struct SessionSettings : HostSettings {
@@ -122,6 +124,7 @@ class Session : private ForkParticipant {
  private:
   static void* WorkerMain(void* session);
   void RunWorker();
+  void DrainWhateverMemoryThereIs();
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);

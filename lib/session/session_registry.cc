@@ -56,6 +56,7 @@ SessionRegistry& SessionRegistry::Get() {
 }
 
 SessionRegistry::SessionRegistry() {
+  workers_.reserve(kRememberedWorkers + 1);
   workers_.reserve(kRememberedWorkers + 1);  // where AddWorker is called, nothing may be thrown
   ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
@@ -81,7 +82,7 @@ std::vector<pid_t> SessionRegistry::Workers() {
   return workers_;
 }
 
-bool SessionRegistry::ProgramHasEnded() {
+bool SessionRegistry::ProgramHasEnded() try {
   if (!WaitStatusOfEndedMainThread()) return false;
   StatusOr<std::vector<pid_t>> threads = ListThreads();
   if (!threads.ok()) return false;
@@ -91,9 +92,11 @@ bool SessionRegistry::ProgramHasEnded() {
   });
   if (!has_ended) main_thread_was_last_ = false;
   return has_ended;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
-void SessionRegistry::EndWorkerOfEndedProgram() {
+void SessionRegistry::EndWorkerOfEndedProgram() try {
   const std::optional<int> wait_status = WaitStatusOfEndedMainThread();
   if (!wait_status) return;
   if (StatusOfLastThread() >= 0) ::syscall(SYS_exit, StatusOfLastThread());
@@ -105,6 +108,8 @@ void SessionRegistry::EndWorkerOfEndedProgram() {
   } else if (WEXITSTATUS(*wait_status) != 0) {
     ::syscall(SYS_exit, WEXITSTATUS(*wait_status));
   }
+} catch (const std::bad_alloc&) {
+  // It ends with another status.
 }
 
 void SessionRegistry::BeforeFork() {

@@ -18,6 +18,9 @@ struct ImageSettings {
   SessionSettings session;
 };
 
+// In the place of a profile; allocates nothing.
+void WriteNoMemory(const char* path);
+
 class ImageProfile : private SessionObserver {
  public:
   // The profile goes to `folder`/`name`, with a suffix.
@@ -56,9 +59,11 @@ class ImageProfile : private SessionObserver {
   Status StartSession();
   void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
+  void OnNoMemory() override;
 
   const std::string folder_;
   const std::string name_;
+  const std::string error_path_;
   std::string path_;  // of name_, as the worker gets there
   const ImageSettings settings_;
   const pid_t owner_;

@@ -11,9 +11,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "base/clock.h"
@@ -128,15 +130,25 @@ void StartImage() {
   }
 }
 
+// It runs in constructors and after fork, where an exception would end the program.
+void StartImageIfMemoryAllows() try { StartImage(); } catch (const std::bad_alloc&) {
+  current = nullptr;
+  char path[PATH_MAX];
+  const char* const folder = std::getenv(kFolderVariable);
+  const int length =
+      std::snprintf(path, sizeof(path), "%s/%d.0", folder == nullptr ? "" : folder, ::getpid());
+  if (length > 0 && static_cast<size_t>(length) < sizeof(path)) WriteNoMemory(path);
+}
+
 void StartInForkedChild() {
   // What the parent had belongs to the parent; its session let go of it already.
   current = nullptr;
   if (SessionRegistry::Get().IsBareFork() || HasFilter()) return;
-  StartImage();
+  StartImageIfMemoryAllows();
 }
 
 __attribute__((constructor)) void OnLoad() {
-  StartImage();
+  StartImageIfMemoryAllows();
   if (current != nullptr) ::pthread_atfork(nullptr, nullptr, &StartInForkedChild);
 }
 

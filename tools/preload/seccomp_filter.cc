@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 
 #include "base/seccomp_filters.h"
 #include "preload/image_profile.h"
@@ -28,12 +29,14 @@ std::atomic<bool> has_filter{false};
 bool HasFilter() { return has_filter.load(std::memory_order_relaxed); }
 void SetHasFilter() { has_filter = true; }
 
-bool HasFilterFromTheStart() {
+bool HasFilterFromTheStart() try {
   static bool is_known = false;
   if (is_known) return HasFilter();
   is_known = true;
   const char* const before = std::getenv(kFiltersVariable);
   if (before != nullptr && CountSeccompFilters() > std::atoi(before)) SetHasFilter();
+  return HasFilter();
+} catch (const std::bad_alloc&) {
   return HasFilter();
 }
 

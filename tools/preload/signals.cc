@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <initializer_list>
+#include <new>
 
 #include "backends/threads.h"
 #include "preload/image_profile.h"
@@ -163,8 +164,13 @@ bool IsOfTracer(int signal, const siginfo_t& info) {
 // A thread that still runs may get a SIGTRAP that a sample or a breakpoint sent it before they
 // ended. Our handler takes it, and makes no system call for it.
 void hbbp::preload::ReleaseSignals() {
-  const auto threads = hbbp::ListThreads();
-  const bool is_alone = threads.ok() && threads->size() == 1;
+  bool is_alone = false;
+  try {
+    const auto threads = hbbp::ListThreads();
+    is_alone = threads.ok() && threads->size() == 1;
+  } catch (const std::bad_alloc&) {
+    // As if there were others.
+  }
   hbbp::trace::ReleaseSignals(is_alone);
 }
 
