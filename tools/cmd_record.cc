@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "base/clock.h"
 #include "base/seccomp_filters.h"
 #include "command.h"
 #include "install_paths.h"
@@ -59,10 +60,7 @@ StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
 }
 uint64_t DeadlineNs(double duration_s) {
   if (duration_s <= 0) return 0;
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec) +
-         static_cast<uint64_t>(duration_s * 1e9);
+  return ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(duration_s * 1e9);
 }
 
 Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
@@ -79,11 +77,12 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
         static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
         options.branch_period, options.expected_seconds, options.event_type, options.event_config,
         static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise),
-        options.slice_ns}) {
+        options.slice_ns, ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC)}) {
     session += std::to_string(number) + " ";
   }
   if (options.event_name != nullptr) session += options.event_name;
   return {{"LD_PRELOAD", preload},
+          {preload::kLibraryVariable, preload_library},
           {preload::kFolderVariable, folder},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
           {preload::kSessionVariable, session}};

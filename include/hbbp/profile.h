@@ -253,8 +253,8 @@ HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile *profile,
 
 /* Replaces `path` atomically. Code that could not be read again from a file later (vdso,
  * generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
- * of kernel functions. Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such
- * folder). Any thread. Since 0.1. */
+ * of kernel functions. The new file is its owner's alone (mode 0600). Errors: HBBP_ERROR_IO,
+ * HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder). Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile *profile, const char *path,
                                        hbbp_error *error);
 

@@ -119,7 +119,7 @@ Status CheckNotPlanted(const std::string& path) {
       path.c_str(), found.st_uid);
 }
 
-Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes) {
+Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes, mode_t mode) {
   HBBP_RETURN_IF_ERROR(CheckNotPlanted(path));
   struct stat link, old;
   const bool is_link = ::lstat(path.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
@@ -133,7 +133,7 @@ Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> byt
   const std::string target = is_link ? WithoutLinks(path) : path;
   const std::string temporary = target + "." + std::to_string(::getpid()) + "-" +
                                 std::to_string(serial.fetch_add(1)) + ".tmp";
-  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd.valid()) return ErrnoStatus(errno, path + ": cannot create a file beside it");
   Status status = WriteAll(fd.get(), path, bytes);
   if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {

@@ -2,6 +2,8 @@
 #ifndef HBBP_LIB_BASE_FILES_H_
 #define HBBP_LIB_BASE_FILES_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -29,8 +31,9 @@ Status CheckNotPlanted(const std::string& path);
 // Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
 // content or the new one, never a part. No fsync: a power loss may lose both. What is no regular
 // file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed, unless
-// CheckNotPlanted refuses it.
-Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes);
+// CheckNotPlanted refuses it. The umask takes its share of `mode`.
+Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes,
+                           mode_t mode = 0666);
 
 // A file mapped read-only.
 class MappedFile {

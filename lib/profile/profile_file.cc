@@ -583,7 +583,8 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
 }
 
 Status SaveProfile(const ProfileData& data, const std::string& path) {
-  return WriteFileAtomically(path, SerializeProfile(data));
+  constexpr mode_t kOfOwnerOnly = 0600;
+  return WriteFileAtomically(path, SerializeProfile(data), kOfOwnerOnly);
 }
 
 StatusOr<ProfileData> LoadProfile(const std::string& path) {

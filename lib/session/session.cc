@@ -378,7 +378,7 @@ void Session::RunWorker() {
     attach_ended_ = true;
     attach_ended_signal_.notify_all();
   }
-  if (status.ok()) DrainUntilEnd();
+  if (status.ok()) DrainWhateverMemoryThereIs();
   worker_is_alive_ = false;
   if (!worker_should_end_) SessionRegistry::Get().EndWorkerOfEndedProgram();
 }
@@ -389,6 +389,18 @@ void Session::TakeCheckpoint(CheckpointKind kind) {
     settings_.observer->OnCheckpoint(Snapshot(), kind);
   } catch (const std::bad_alloc&) {
     log_.Say(LogLevel::kError, "no memory for a checkpoint");
+    settings_.observer->OnNoMemory();
+  }
+}
+
+void Session::DrainWhateverMemoryThereIs() {
+  for (;;) {
+    try {
+      return DrainUntilEnd();
+    } catch (const std::bad_alloc&) {
+      log_.Say(LogLevel::kError, "no memory; samples are missing");
+      if (settings_.observer != nullptr) settings_.observer->OnNoMemory();
+    }
   }
 }
 
@@ -526,7 +538,11 @@ Status Session::Attach() {
   }
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
   recorder_.BeginSlices(run_start_ns_);
-  if (!ever_started_) first_start_realtime_ns_ = ClockNs(CLOCK_REALTIME);
+  if (!ever_started_) {
+    first_start_realtime_ns_ = settings_.realtime_offset_ns != 0
+                                   ? run_start_ns_ + settings_.realtime_offset_ns
+                                   : ClockNs(CLOCK_REALTIME);
+  }
   ever_started_ = true;
   running_ = true;
   BeginBudgets();

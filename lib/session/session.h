@@ -57,6 +57,8 @@ class SessionObserver {
   virtual ~SessionObserver() = default;
   virtual void OnWorkerStarted() {}
   virtual void OnCheckpoint(ProfileData data, CheckpointKind kind) = 0;
+  // There was no memory for one; needs none.
+  virtual void OnNoMemory() {}
 };
 
 struct SessionSettings : HostSettings {
@@ -65,6 +67,9 @@ struct SessionSettings : HostSettings {
   // Of CLOCK_MONOTONIC; sampling stops by itself then. 0: never.
   uint64_t deadline_ns = 0;
   uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
+  // CLOCK_REALTIME less CLOCK_MONOTONIC, one for all processes of a recording: their start times
+  // are in order whenever the clock is set. 0: what it is when the session starts.
+  uint64_t realtime_offset_ns = 0;
   // Start() returns after a first checkpoint, which the end of no program can come before.
   bool has_checkpoint_at_start = false;
 };
@@ -119,6 +124,7 @@ class Session : private ForkParticipant {
  private:
   static void* WorkerMain(void* session);
   void RunWorker();
+  void DrainWhateverMemoryThereIs();
   void DrainUntilEnd();
   void TakeCheckpoint(CheckpointKind kind);
   void SleepUntilWoken(int milliseconds);

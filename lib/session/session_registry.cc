@@ -56,6 +56,7 @@ SessionRegistry& SessionRegistry::Get() {
 }
 
 SessionRegistry::SessionRegistry() {
+  workers_.reserve(kRememberedWorkers + 1);
   workers_.reserve(kRememberedWorkers + 1);  // where AddWorker is called, nothing may be thrown
   ::pthread_atfork(&BeforeFork, &AfterForkInParent, &AfterForkInChild);
 }
@@ -81,7 +82,7 @@ std::vector<pid_t> SessionRegistry::Workers() {
   return workers_;
 }
 
-bool SessionRegistry::ProgramHasEnded() {
+bool SessionRegistry::ProgramHasEnded() try {
   if (!WaitStatusOfEndedMainThread()) return false;
   StatusOr<std::vector<pid_t>> threads = ListThreads();
   if (!threads.ok()) return false;
@@ -91,11 +92,15 @@ bool SessionRegistry::ProgramHasEnded() {
   });
   if (!has_ended) main_thread_was_last_ = false;
   return has_ended;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
-void SessionRegistry::EndWorkerOfEndedProgram() {
+void SessionRegistry::EndWorkerOfEndedProgram() try {
   const std::optional<int> wait_status = WaitStatusOfEndedMainThread();
-  if (!wait_status || !main_thread_was_last_) return;
+  if (!wait_status) return;
+  if (StatusOfLastThread() >= 0) ::syscall(SYS_exit, StatusOfLastThread());
+  if (!main_thread_was_last_) return;
   if (WIFSIGNALED(*wait_status)) {
     const StatusOr<std::vector<pid_t>> threads = ListThreads();
     const bool is_last_worker = threads.ok() && threads->size() == 2;
@@ -103,6 +108,8 @@ void SessionRegistry::EndWorkerOfEndedProgram() {
   } else if (WEXITSTATUS(*wait_status) != 0) {
     ::syscall(SYS_exit, WEXITSTATUS(*wait_status));
   }
+} catch (const std::bad_alloc&) {
+  // It ends with another status.
 }
 
 void SessionRegistry::BeforeFork() {
@@ -125,6 +132,7 @@ void SessionRegistry::AfterForkInChild() {
   SessionRegistry& registry = Get();
   if (registry.is_bare_fork_) return registry.AbandonInChild();
   registry.workers_.clear();
+  registry.status_of_last_thread_ = -1;
   for (ForkParticipant* session : registry.sessions_) session->ForgetInChild();
   AfterForkInParent();
 }

@@ -54,6 +54,15 @@ class SessionRegistry {
   // killed alone, by a seccomp filter.
   void EndWorkerOfEndedProgram();
 
+  // The main thread ends now, and there are others of the program. Async-signal-safe.
+  void SetOthersOutliveMainThread() { main_thread_was_last_ = false; }
+
+  // The last thread of the program, and not its main thread, ends now with this status. Nothing
+  // else would know: the kernel keeps no status of other threads. Async-signal-safe.
+  void SetStatusOfLastThread(int status) { status_of_last_thread_ = status & 0xff; }
+  // -1: not known to end with one.
+  int StatusOfLastThread() const { return status_of_last_thread_; }
+
  private:
   SessionRegistry();
 
@@ -67,6 +76,7 @@ class SessionRegistry {
   std::vector<pid_t> workers_;
   std::atomic<bool> is_bare_fork_{false};
   std::atomic<bool> main_thread_was_last_{true};  // of those of the program
+  std::atomic<int> status_of_last_thread_{-1};
 };
 
 }  // namespace hbbp

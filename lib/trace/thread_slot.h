@@ -101,7 +101,7 @@ struct alignas(64) ThreadSlot {
   uint32_t foreign_samples;  // that came from another one since
   bool is_warm;              // had a burst, the first of which finds everything cold and is free
   int64_t budget_ns;         // handler time that samples have paid for
-  uint32_t skipped;          // samples since the last burst, over budget
+  uint32_t skipped;          // periods since the last burst, over budget
   uint32_t periods;          // of sampling that the burst stands for
 
   std::atomic<uint64_t> counters[kCounters];

@@ -142,10 +142,16 @@ class Tracer {
 
  private:
   enum SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3, kInterrupt = 4 };
+  struct Arrival {
+    SignalKind kind;
+    bool was_delayed = false;
+    uint32_t periods = 1;  // of sampling that a sample stands for
+  };
   using BurstVisitor = void (*)(const BurstView&, void*);
 
   static bool Filter(int signal, siginfo_t* info, ucontext_t* context);
   static bool WasDelayed(const siginfo_t& info);
+  static uint32_t PeriodsOf(const siginfo_t& info);
   static bool IsInterrupt(const siginfo_t& info);
   bool OnTrap(siginfo_t* info, ucontext_t* context);
   bool OnRealTimeSignal(int signal, const siginfo_t& info, ucontext_t* context);
@@ -154,9 +160,9 @@ class Tracer {
   ThreadSlot* ClaimSlot();
   bool IsOwnSample(ThreadSlot* slot, uint32_t sampler);
   bool OnStrayTrap(const siginfo_t& info, ucontext_t* context);
-  void Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed, ucontext_t* context);
-  void OnSample(ThreadSlot* slot, ucontext_t* context);
-  bool IsOverBudget(ThreadSlot* slot);
+  void Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context);
+  void OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context);
+  bool IsOverBudget(ThreadSlot* slot, uint32_t periods);
   void OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed);
   void CountForeignHit(ThreadSlot* slot);
 
@@ -167,7 +173,7 @@ class Tracer {
   uint64_t SignalData(SignalKind kind, uint32_t number) const;
   void GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context);
 
-  bool BeginBurst(ThreadSlot* slot);
+  bool BeginBurst(ThreadSlot* slot, uint32_t periods);
   bool Record(ThreadSlot* slot, const TakenBranch& branch);
   static void CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch);
   static void CountRun(ThreadSlot* slot, const RunResult& result);

@@ -170,11 +170,13 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   const auto kind = static_cast<SignalKind>(static_cast<uint32_t>(data >> kKindShift) & kKindMask);
   const bool was_delayed = info->si_code == kTrapPerf && WasDelayed(*info);
   if (kind != kSample) {
-    if (number < used_slots_) Handle(&slots_[number], kind, was_delayed, context);
+    if (number < used_slots_) Handle(&slots_[number], {kind, was_delayed}, context);
     return true;
   }
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
-  if (slot != nullptr && IsOwnSample(slot, number)) Handle(slot, kind, was_delayed, context);
+  if (slot != nullptr && IsOwnSample(slot, number)) {
+    Handle(slot, {kind, was_delayed, PeriodsOf(*info)}, context);
+  }
   return true;
 }
 
@@ -187,27 +189,26 @@ HBBP_SIGNAL_EDGE bool Tracer::IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   return true;
 }
 
-HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, SignalKind kind, bool was_delayed,
-                                     ucontext_t* context) {
+HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context) {
   slot->in_handler.store(1);
   HandlerTimes* const times =
       config_.keeps_handler_times ? &handler_times_[IndexOf(slot)] : nullptr;
   if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
   {
     HandlerClock clock(slot);
-    switch (kind) {
+    switch (arrival.kind) {
       case kSample:
         if (!enabled_.load()) break;
         slot->Add(Counter::kSamples);
-        if (was_delayed) {
+        if (arrival.was_delayed) {
           slot->Add(Counter::kSignalWasBlocked);
         } else {
-          OnSample(slot, context);
+          OnSample(slot, arrival.periods, context);
         }
         break;
       case kBreakpointHit:
         if (enabled_.load()) {
-          OnBreakpoint(slot, context, was_delayed);
+          OnBreakpoint(slot, context, arrival.was_delayed);
           break;
         }
         [[fallthrough]];
@@ -242,7 +243,7 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   if (!is_the_awaited_one && may_be_int1) return false;
   slot->Add(Counter::kStrayTraps);
   PassBreakpointOnce(context);
-  if (is_the_awaited_one) Handle(slot, kBreakpointHit, false, context);
+  if (is_the_awaited_one) Handle(slot, {kBreakpointHit}, context);
   return true;
 }
 
@@ -293,7 +294,7 @@ HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : SlotOfThisThread();
   if (slot == nullptr) return true;
   // Nothing says whether a hit was delayed, so one that comes too late ends the burst.
-  Handle(slot, signal == kSampleSignal ? kSample : kBreakpointHit, false, context);
+  Handle(slot, {signal == kSampleSignal ? kSample : kBreakpointHit}, context);
   return true;
 }
 
@@ -301,6 +302,14 @@ bool Tracer::WasDelayed(const siginfo_t& info) {
   uint32_t flags;
   __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof(flags));
   return (flags & kPerfSignalAsync) != 0;
+}
+
+// A timer that expires again while its signal waits sends no second one. Timers of CPU time expire
+// at ticks of the kernel, for all periods that have passed since the last one.
+uint32_t Tracer::PeriodsOf(const siginfo_t& info) {
+  return info.si_code == SI_TIMER && info.si_overrun > 0
+             ? static_cast<uint32_t>(info.si_overrun) + 1
+             : 1;
 }
 
 // In a handler: the table of descriptors is the program's.
@@ -313,18 +322,18 @@ void Tracer::CloseLeftDescriptors() {
 }
 
 // Each sample pays a part of what bursts cost.
-bool Tracer::IsOverBudget(ThreadSlot* slot) {
+bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
   const auto income = static_cast<int64_t>(sample_budget_ns_.load(std::memory_order_relaxed));
   if (income == 0) return false;
-  slot->budget_ns += income;
+  slot->budget_ns += income * periods;
   if (slot->budget_ns > kMostSavedSamples * income) slot->budget_ns = kMostSavedSamples * income;
   if (slot->budget_ns >= 0) return false;
   slot->Add(Counter::kOverBudget);
-  ++slot->skipped;
+  slot->skipped += periods;
   return true;
 }
 
-void Tracer::OnSample(ThreadSlot* slot, ucontext_t* context) {
+void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   GiveAlternateStack(slot, context);
   if (has_left_descriptors_.load(std::memory_order_relaxed)) CloseLeftDescriptors();
   if (slot->is_waiting) {
@@ -341,7 +350,7 @@ void Tracer::OnSample(ThreadSlot* slot, ucontext_t* context) {
     slot->Add(Counter::kStackTooSmall);
     return;
   }
-  if (IsOverBudget(slot) || !BeginBurst(slot)) return;
+  if (IsOverBudget(slot, periods) || !BeginBurst(slot, periods)) return;
   switch (config_.mode) {
     case Mode::kLookAhead:
       GoOnByLookAhead(slot, context);
@@ -417,7 +426,7 @@ void Tracer::GiveAlternateStack(const ThreadSlot* slot, ucontext_t* context) {
 
 // Bursts -----------------------------------------------------------------------------------------
 
-bool Tracer::BeginBurst(ThreadSlot* slot) {
+bool Tracer::BeginBurst(ThreadSlot* slot, uint32_t periods) {
   slot->earlier_branches = 0;
   slot->has_parts = false;
   slot->branches = 0;
@@ -426,7 +435,7 @@ bool Tracer::BeginBurst(ThreadSlot* slot) {
   slot->last_branch = ThreadSlot::kNoBranch;
   slot->makes_progress = false;
   slot->restarts = false;
-  slot->periods = slot->skipped + 1;
+  slot->periods = slot->skipped + periods;
   slot->skipped = 0;
   const uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
   const uint32_t used =

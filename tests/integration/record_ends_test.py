@@ -101,6 +101,11 @@ class RecordEndsTest(record_support.RecordTest):
 
     def test_main_thread_ends_by_the_system_call_of_threads_before_others(self):
         self.check_same_status('thread_exit_before_others', 10, 7)
+        self.check_same_status('thread_exit_soon_before_others', 10, 7)
+
+    def test_another_thread_is_the_last_and_ends_by_the_system_call_of_threads(self):
+        for milliseconds in (10, 11):
+            self.check_same_status('thread_exit_after_others', milliseconds, 7)
 
     def test_main_thread_is_killed_alone(self):
         self.check_same_status('strict', 200)
@@ -180,7 +185,8 @@ class RecordEndsTest(record_support.RecordTest):
         ended.wait()
         abandoned = self.folder / f'out.data.parts-{ended.pid}'
         abandoned.mkdir()
-        (abandoned / '1.2.partial').write_text('')
+        (abandoned / 'random').mkdir()
+        (abandoned / 'random' / '1.2.partial').write_text('')
         in_use = self.folder / f'out.data.parts-{os.getpid()}'
         in_use.mkdir()
         self.run_tool('record', '-o', self.file, 'true')

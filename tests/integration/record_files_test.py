@@ -1,9 +1,14 @@
 """Profiles that are damaged, and programs that are no longer those that were recorded."""
+import os
 import random
+import re
 import shutil
+import signal
+import subprocess
+import sys
 
 import record_support
-from record_support import program
+from record_support import TOOL, program
 
 READERS = (('info',), ('mix',), ('blocks',))
 
@@ -98,6 +103,69 @@ class RecordFilesTest(record_support.RecordTest):
         self.record('sh', '-c', f'(sleep 0.2; rm "{copy}") & exec "{copy}" return 600')
         source, = self.info()['sources']
         self.assertEqual(source['unexplained'], 0)
+
+    def record_script(self, *lines, **options):
+        """Python code, in whose hands the parts are: `part` is that of its own process."""
+        start = ('import os, pathlib, shutil, signal',
+                 'parts = pathlib.Path(os.environ["HBBP_PRELOAD_FOLDER"])',
+                 'part, = parts.glob(f"{os.getpid()}.*.partial")')
+        return self.record(sys.executable, '-c', '\n'.join(start + lines), **options)
+
+    def test_loss_is_reckoned_without_the_times_of_files(self):
+        result = self.record_script('os.utime(part, (1e9, 1e9))', 'os.kill(os.getpid(), signal.SIGKILL)',
+                                    status=128 + signal.SIGKILL)
+        value, unit = re.search(r'its last ([0-9.,]+) (\w+) are missing', result.stderr).groups()
+        self.assertIn(unit, ('ns', 'us', 'ms', 's'))
+        self.assertLess(float(value.replace(',', '')), 100_000)
+
+    def test_of_two_parts_of_an_image_the_longer_one_counts_whatever_the_times_of_files(self):
+        self.record_script(
+            'first = part.read_bytes()',
+            'while part.read_bytes() == first: pass',
+            f'shutil.copy(part, "{self.folder}/later")',
+            'earlier = part.with_suffix(".hbbp")',
+            'earlier.write_bytes(first)',
+            'os.utime(earlier, (4e9, 4e9))',
+            'os.kill(os.getpid(), signal.SIGKILL)', status=128 + signal.SIGKILL)
+        self.assertGreaterEqual(self.info()['duration_ns'],
+                                self.info(self.folder / 'later')['duration_ns'])
+
+    def test_profiles_and_their_parts_are_for_one_user(self):
+        modes = self.folder / 'modes'
+        self.record_script('modes = [oct(path.stat().st_mode & 0o777)'
+                           ' for path in (parts.parent, parts, part)]',
+                           f'pathlib.Path("{modes}").write_text(" ".join(modes))')
+        is_root = os.geteuid() == 0
+        self.assertEqual(modes.read_text(),
+                         '0o711 0o733 0o600' if is_root else '0o700 0o700 0o600')
+        self.assertEqual(self.file.stat().st_mode & 0o777, 0o600)
+
+    def test_planted_directory_of_parts_is_not_used(self):
+        victim = self.folder / 'victim'
+        victim.mkdir()
+        (victim / 'kept').touch()
+        ended = subprocess.Popen(['true'])
+        ended.wait()
+        os.symlink(victim, f'{self.file}.parts-{ended.pid}')
+        command = (f'ln -s "{victim}" "{self.file}.parts-$$" && '
+                   f'exec "{TOOL}" record -o "{self.file}" true')
+        result = subprocess.run(['sh', '-c', command], capture_output=True, text=True, check=False)
+        self.assertEqual(result.returncode, 2, result)
+        self.assertIn('cannot write beside it', result.stderr)
+        self.assertEqual([path.name for path in victim.iterdir()], ['kept'])
+
+    def test_links_and_pipes_in_place_of_parts_are_not_opened(self):
+        self.recorded()
+        other = self.folder / 'other'
+        self.file.rename(other)
+        before = other.read_bytes()
+        for plant in (f'part.symlink_to("{other}")', 'os.mkfifo(part)'):
+            result = self.record_script('part.unlink()', plant,
+                                        'os.kill(os.getpid(), signal.SIGKILL)',
+                                        status=128 + signal.SIGKILL)
+            self.assertIn('left no profile', result.stderr)
+            self.assertFalse(self.file.is_symlink() or self.file.exists())
+        self.assertEqual(other.read_bytes(), before)
 
 
 if __name__ == '__main__':

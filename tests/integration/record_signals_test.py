@@ -57,6 +57,13 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_image_inherits_what_is_ignored_and_blocked(self):
         self.same(program('signals'), 'exec', 20_000_000)
 
+    def test_descriptor_of_a_blocked_trap(self):
+        self.same(program('signals'), 'descriptor', 10_000_000, least_bursts=0)
+        self.assertIn('signalfd', self.info()['sources'][0]['note'])
+
+    def test_children_of_the_c_library_inherit_what_is_blocked(self):
+        self.same(program('signals'), 'spawn', 20_000_000)
+
     def test_process_that_shares_handlers(self):
         self.same(program('signals'), 'clone', 20_000_000)
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 
 import record_support
-from record_support import TOOL, program
+from record_support import TOOL, needs_root, program
 
 SOURCE = pathlib.Path(__file__).parent / 'programs' / 'ends.c'
 GREETING = '''
@@ -153,7 +153,8 @@ class RecordTargetsTest(record_support.RecordTest):
 
     def check_all_ways(self, target):
         for how in ('execve', 'execv', 'execvp', 'execvpe', 'execl', 'execlp', 'execle', 'execveat',
-                    'fexecve', 'posix_spawn', 'posix_spawnp', 'vfork', 'system', 'popen'):
+                    'fexecve', 'posix_spawn', 'posix_spawnp', 'vfork', 'system', 'popen',
+                    'kernel'):
             with self.subTest(how=how):
                 self.check_survives(program('execs'), how, 1, target, 'argument')
         self.check_survives('sh', '-c', f'"{target}"; true')
@@ -176,6 +177,22 @@ class RecordTargetsTest(record_support.RecordTest):
         emulator = self.folder / 'qemu-greeting'
         shutil.copy(self.build_greeting('gcc'), emulator)
         return emulator
+
+    def test_programs_do_not_see_the_library_in_their_environment(self):
+        self.check_survives(self.build_greeting('gcc'))
+        self.check_survives('sh', '-c', f'"{self.build_greeting("gcc")}"; true')
+
+    @needs_root
+    def test_run_where_the_library_is_not(self):
+        self.build_greeting('gcc')
+        greeting = self.build('gcc', source=self.folder / 'greeting.c')
+        root = self.folder / 'root'
+        ldd = subprocess.run(['ldd', greeting], capture_output=True, text=True, check=True)
+        for file in (greeting, *re.findall(r'/\S+', ldd.stdout)):
+            copy = root / str(file).lstrip('/')
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copy)
+        self.check_survives(program('execs'), 'chroot', 1, greeting, root)
 
     def test_found_in_path(self):
         emulator = self.greeting_of_an_emulator()

@@ -1,5 +1,6 @@
 #include "preload/image_profile.h"
 
+#include <fcntl.h>
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -8,7 +9,9 @@
 
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -24,10 +27,12 @@ namespace {
 // A program that ends must not hang because its profile cannot be written.
 constexpr int kSaveTimeoutMs = 5000;
 
-void WriteError(const std::string& path, const Status& status) {
+void WriteError(const std::string& path, const Status& status) try {
   const std::string& message = status.message();
   (void)WriteFileAtomically(path + kErrorSuffix,
                             {reinterpret_cast<const uint8_t*>(message.data()), message.size()});
+} catch (const std::bad_alloc&) {
+  WriteNoMemory(path.c_str());
 }
 
 // 0: not known.
@@ -40,10 +45,22 @@ size_t ThreadCount() {
 
 }  // namespace
 
+void WriteNoMemory(const char* path) {
+  constexpr char kText[] = "no memory for a profile, or for all of it";
+  char file[PATH_MAX];
+  const int length = std::snprintf(file, sizeof(file), "%s%s", path, kErrorSuffix);
+  if (length < 0 || static_cast<size_t>(length) >= sizeof(file)) return;
+  const int fd = ::open(file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return;
+  (void)!::write(fd, kText, sizeof(kText) - 1);
+  ::close(fd);
+}
+
 ImageProfile::ImageProfile(std::string folder, std::string name, const ImageSettings& settings)
     : folder_(std::move(folder)),
       name_(std::move(name)),
-      path_(folder_ + "/" + name_),
+      error_path_(folder_ + "/" + name_),
+      path_(error_path_),
       settings_([&] {
         ImageSettings observed = settings;
         observed.session.observer = this;
@@ -63,11 +80,14 @@ Status ImageProfile::StartSession() {
   return session_->Start();
 }
 
-bool ImageProfile::Start() {
+// Not path_, which belongs to the worker.
+bool ImageProfile::Start() try {
   const Status status = StartSession();
-  // Not path_, which belongs to the worker.
-  if (!status.ok()) WriteError(folder_ + "/" + name_, status);
+  if (!status.ok()) WriteError(error_path_, status);
   return status.ok();
+} catch (const std::bad_alloc&) {
+  WriteNoMemory(error_path_.c_str());
+  return false;
 }
 
 void ImageProfile::Save() {
@@ -81,7 +101,12 @@ bool ImageProfile::HasOneThreadBesidesWorker() const {
   return IsOwner() && session_ != nullptr && ThreadCount() == 2;
 }
 
-bool ImageProfile::Suspend() {
+size_t ImageProfile::ThreadsOfProgram() const {
+  const size_t threads = IsOwner() && session_ != nullptr ? ThreadCount() : 0;
+  return threads > 0 ? threads - 1 : 0;
+}
+
+bool ImageProfile::Suspend() try {
   if (!HasOneThreadBesidesWorker()) return false;
   Save();
   if (!session_->Stop().ok()) return false;
@@ -90,6 +115,8 @@ bool ImageProfile::Suspend() {
   constexpr useconds_t kPollMicroseconds = 1000;
   for (int i = 0; i < kMaxPolls && ThreadCount() != 1; ++i) ::usleep(kPollMicroseconds);
   return true;
+} catch (const std::bad_alloc&) {
+  return false;
 }
 
 void ImageProfile::Resume() { (void)Start(); }
@@ -111,9 +138,11 @@ bool ImageProfile::IsOwner() const { return ::getpid() == owner_; }
 // reach.
 void ImageProfile::OnWorkerStarted() {
   const bool is_there = ::syscall(SYS_unshare, CLONE_FS) == 0 && ::chdir(folder_.c_str()) == 0;
-  path_ = is_there ? name_ : folder_ + "/" + name_;
+  if (is_there) path_ = name_;
   (void)::syscall(SYS_close_range, 0u, UINT_MAX, CLOSE_RANGE_UNSHARE);
 }
+
+void ImageProfile::OnNoMemory() { WriteNoMemory(path_.c_str()); }
 
 void ImageProfile::OnCheckpoint(ProfileData data, CheckpointKind kind) {
   for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);

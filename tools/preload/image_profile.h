@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,9 @@ struct ImageSettings {
   SourceKind source = SourceKind::kEbs;
   SessionSettings session;
 };
+
+// In the place of a profile; allocates nothing.
+void WriteNoMemory(const char* path);
 
 class ImageProfile : private SessionObserver {
  public:
@@ -31,6 +35,8 @@ class ImageProfile : private SessionObserver {
 
   // Of the process: the caller, the worker and no other.
   bool HasOneThreadBesidesWorker() const;
+  // Threads of the process without the worker, also the main thread if it has ended; 0: not known.
+  size_t ThreadsOfProgram() const;
   // Session's of the same names.
   bool Park(int timeout_ms) { return session_->ParkWorker(timeout_ms); }
   void Unpark() { session_->UnparkWorker(); }
@@ -53,9 +59,11 @@ class ImageProfile : private SessionObserver {
   Status StartSession();
   void OnWorkerStarted() override;
   void OnCheckpoint(ProfileData data, CheckpointKind kind) override;
+  void OnNoMemory() override;
 
   const std::string folder_;
   const std::string name_;
+  const std::string error_path_;
   std::string path_;  // of name_, as the worker gets there
   const ImageSettings settings_;
   const pid_t owner_;
@@ -83,8 +91,14 @@ void AbandonImageInChild();
 // are about to lose the right to make system calls.
 void PrepareForFilter(bool is_of_all_threads);
 
+// Ends sampling for good, with `note` in the profile.
+void EndImage(const char* note);
+
 // For the main thread, before it ends and leaves the program to the other threads.
 void EndProgramAfterItsThreads();
+
+// For the calling thread, before it ends by exit(2). Async-signal-safe.
+void PrepareForEndOfThread(int status);
 
 }  // namespace hbbp::preload
 

@@ -3,7 +3,8 @@
 // whose main thread ended goes on until its last thread ends, and the worker is one. And unshare
 // and setns, which the kernel refuses to a process with a second thread.
 //
-// Functions that run another program do so without the library where that would harm it.
+// Functions that run another program do so with the library, or without it where that would harm
+// the program.
 //
 // The functions that end an image may be called in a child made by vfork, which shares the memory
 // of its parent, and some in signal handlers: so they allocate nothing and look up beforehand what
@@ -16,12 +17,14 @@
 #include <limits.h>
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "preload/exec_target.h"
 #include "preload/image_profile.h"
+#include "preload/preload_variable.h"
 #include "preload/seccomp_filter.h"
 #include "preload/signals.h"
 
@@ -42,6 +45,8 @@ struct NextFunctions {
                      const posix_spawnattr_t*, Arguments, Arguments);
   int (*posix_spawnp)(pid_t*, const char*, const posix_spawn_file_actions_t*,
                       const posix_spawnattr_t*, Arguments, Arguments);
+  int (*system)(const char*);
+  FILE* (*popen)(const char*, const char*);
   int (*unshare)(int);
   int (*setns)(int, int);
   void (*pthread_exit)(void*);
@@ -62,6 +67,8 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("execveat", &next.execveat);
   LookUp("posix_spawn", &next.posix_spawn);
   LookUp("posix_spawnp", &next.posix_spawnp);
+  LookUp("system", &next.system);
+  LookUp("popen", &next.popen);
   LookUp("unshare", &next.unshare);
   LookUp("setns", &next.setns);
   LookUp("pthread_exit", &next.pthread_exit);
@@ -84,60 +91,30 @@ class Prepare {
   const NextFunctions* operator->() const { return &next; }
 };
 
+// The same for functions that run a program in a child, by system calls of their own. What the
+// program ignores cannot be handed on then: for as long as it were ignored here, too, a sample of
+// another thread would end the process.
+class PrepareSpawn {
+ public:
+  PrepareSpawn() {
+    LookUpAll();
+    is_changed_ = hbbp::preload::PrepareSignalsForSpawn();
+  }
+  ~PrepareSpawn() {
+    if (is_changed_) hbbp::preload::RestoreSignalsAfterSpawn();
+  }
+  PrepareSpawn(const PrepareSpawn&) = delete;
+  PrepareSpawn& operator=(const PrepareSpawn&) = delete;
+
+  const NextFunctions* operator->() const { return &next; }
+
+ private:
+  bool is_changed_ = false;
+};
+
 [[noreturn]] void EndProcess(int status) {
   hbbp::preload::SaveImageAtEnd();
   for (;;) ::syscall(SYS_exit_group, status);
-}
-
-constexpr char kPreloadVariable[] = "LD_PRELOAD=";
-constexpr char kOwnName[] = "libhbbp-preload";
-
-bool IsOwnLibrary(const char* path, size_t length) {
-  const auto* const slash = static_cast<const char*>(::memrchr(path, '/', length));
-  const char* const name = slash == nullptr ? path : slash + 1;
-  return ::strncmp(name, kOwnName, sizeof(kOwnName) - 1) == 0;
-}
-
-size_t CountVariables(Arguments environment) {
-  size_t count = 0;
-  while (environment != nullptr && environment[count] != nullptr) ++count;
-  return count;
-}
-
-// If it has the library in it.
-const char* PreloadVariable(Arguments environment) {
-  for (size_t i = 0; environment != nullptr && environment[i] != nullptr; ++i) {
-    const char* const text = environment[i];
-    if (::strncmp(text, kPreloadVariable, sizeof(kPreloadVariable) - 1) == 0) {
-      return ::strstr(text, kOwnName) != nullptr ? text : nullptr;
-    }
-  }
-  return nullptr;
-}
-
-// `environment` as it was before `hbbp record` put the library into it. `copy` has room for its
-// pointers, and `text` for the variable.
-Arguments RemoveLibrary(Arguments environment, char** copy, char* text) {
-  const char* const variable = PreloadVariable(environment);
-  size_t count = 0;
-  for (size_t i = 0; environment[i] != nullptr; ++i) {
-    if (environment[i] != variable) copy[count++] = environment[i];
-  }
-  char* end = ::stpcpy(text, kPreloadVariable);
-  const char* const values = end;
-  for (const char* path = variable + sizeof(kPreloadVariable) - 1; *path != '\0';) {
-    path += ::strspn(path, " :");
-    const size_t length = ::strcspn(path, " :");
-    if (length > 0 && !IsOwnLibrary(path, length)) {
-      if (end != values) *end++ = ':';
-      end = static_cast<char*>(::mempcpy(end, path, length));
-    }
-    path += length;
-  }
-  *end = '\0';
-  if (end != values) copy[count++] = text;
-  copy[count] = nullptr;
-  return copy;
 }
 
 ExecTarget TargetAt(int directory, const char* path, int flags) {
@@ -189,15 +166,19 @@ size_t CountArguments(va_list list) {
   arguments[0] = const_cast<char*>(first);                                     \
   for (size_t i = 1; i <= count; ++i) arguments[i] = va_arg(list, char*)
 
-// Takes the library out of `environment` where that has it and it would harm the program. The copy
-// is on the stack of the caller.
-#define HBBP_ADJUST_ENVIRONMENT(environment, target)                                           \
-  if (PreloadVariable(environment) != nullptr && hbbp::preload::IsHarmedByPreload(target)) {   \
-    char** const copy =                                                                        \
-        static_cast<char**>(alloca((CountVariables(environment) + 1) * sizeof(char*)));        \
-    char* const text = static_cast<char*>(alloca(::strlen(PreloadVariable(environment)) + 1)); \
-    environment = RemoveLibrary(environment, copy, text);                                      \
-  }                                                                                            \
+// Puts the library into `environment` or takes it out, as the target needs it. The copy is on the
+// stack of the caller.
+#define HBBP_ADJUST_ENVIRONMENT(environment, target)                                    \
+  if (hbbp::preload::MayChangeLibrary(environment)) {                                   \
+    const auto change = hbbp::preload::FindLibraryChange(environment, target);          \
+    if (change != hbbp::preload::LibraryChange::kNone) {                                \
+      char** const copy = static_cast<char**>(                                          \
+          alloca(hbbp::preload::EnvironmentCount(environment) * sizeof(char*)));        \
+      char* const text =                                                                \
+          static_cast<char*>(alloca(hbbp::preload::EnvironmentTextBytes(environment))); \
+      environment = hbbp::preload::MakeEnvironment(environment, change, copy, text);    \
+    }                                                                                   \
+  }                                                                                     \
   static_assert(true)
 
 extern "C" {
@@ -254,18 +235,26 @@ HBBP_INTERPOSE int posix_spawn(pid_t* pid, const char* path,
                                const posix_spawn_file_actions_t* actions,
                                const posix_spawnattr_t* attributes, Arguments arguments,
                                Arguments environment) {
-  LookUpAll();
   HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
-  return next.posix_spawn(pid, path, actions, attributes, arguments, environment);
+  return PrepareSpawn()->posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
 
 HBBP_INTERPOSE int posix_spawnp(pid_t* pid, const char* file,
                                 const posix_spawn_file_actions_t* actions,
                                 const posix_spawnattr_t* attributes, Arguments arguments,
                                 Arguments environment) {
-  LookUpAll();
   HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
-  return next.posix_spawnp(pid, file, actions, attributes, arguments, environment);
+  return PrepareSpawn()->posix_spawnp(pid, file, actions, attributes, arguments, environment);
+}
+
+HBBP_INTERPOSE int system(const char* command) {
+  const hbbp::preload::ShowLibrary library;
+  return PrepareSpawn()->system(command);
+}
+
+HBBP_INTERPOSE FILE* popen(const char* command, const char* mode) {
+  const hbbp::preload::ShowLibrary library;
+  return PrepareSpawn()->popen(command, mode);
 }
 
 HBBP_INTERPOSE int unshare(int flags) noexcept {

@@ -6,5 +6,7 @@ namespace hbbp::preload {
 void ReleaseSignals() {}
 void PrepareSignalsForExec() {}
 void RestoreSignalsAfterExec() {}
+bool PrepareSignalsForSpawn() { return false; }
+void RestoreSignalsAfterSpawn() {}
 
 }  // namespace hbbp::preload

@@ -4,10 +4,13 @@
 
 namespace hbbp::preload {
 
-// The directory that takes a file for each program image: PID.NUMBER.hbbp, or PID.NUMBER.partial if
-// the image has not been at an end that we know of, or PID.NUMBER.error with the reason why there
-// is no profile.
+// The directory that takes a file for each program image: PID.TIME.hbbp, or PID.TIME.partial if the
+// image has not been at an end that we know of, or PID.TIME.error with the reason why there is no
+// profile. TIME is when it began, in nanoseconds of CLOCK_MONOTONIC.
 inline constexpr char kFolderVariable[] = "HBBP_PRELOAD_FOLDER";
+
+// The library itself: LD_PRELOAD is put together from it for children (preload_variable.h).
+inline constexpr char kLibraryVariable[] = "HBBP_PRELOAD_LIBRARY";
 
 // The process id of the program that was asked for. If that one cannot be profiled, it is not run.
 // It leaves PID.starting in the directory until it is about to run, and PID.started from then on.
@@ -19,7 +22,7 @@ inline constexpr char kFiltersVariable[] = "HBBP_PRELOAD_FILTERS";
 
 // Numbers as in hbbp_session_options, and when to stop, of CLOCK_MONOTONIC (0: never):
 // "event period-mode period frequency kernel deadline source trace-mode burst branch-period
-// expected-seconds event-type event-config ebs-method imprecise slice-ns
+// expected-seconds event-type event-config ebs-method imprecise slice-ns realtime-offset
 // [event-name]".
 inline constexpr char kSessionVariable[] = "HBBP_PRELOAD_SESSION";
 

@@ -10,9 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include "base/clock.h"
@@ -44,14 +47,14 @@ ImageSettings SettingsFromEnvironment() {
       imprecise = 0;
   unsigned burst = 0;
   unsigned long long period = 0, frequency = 0, deadline = 0, branch_period = 0, expected = 0;
-  unsigned long long event_config = 0, slice = 0;
+  unsigned long long event_config = 0, slice = 0, realtime_offset = 0;
   unsigned event_type = 0;
   char event_name[256] = "";
   if (text == nullptr ||
-      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %255s",
+      std::sscanf(text, "%d %d %llu %llu %d %llu %d %d %u %llu %llu %u %llu %d %d %llu %llu %255s",
                   &event, &period_mode, &period, &frequency, &kernel, &deadline, &source,
                   &trace_mode, &burst, &branch_period, &expected, &event_type, &event_config,
-                  &ebs_method, &imprecise, &slice, event_name) < 16) {
+                  &ebs_method, &imprecise, &slice, &realtime_offset, event_name) < 17) {
     return settings;
   }
   if (source != 0) settings.source = static_cast<SourceKind>(source);
@@ -72,6 +75,7 @@ ImageSettings SettingsFromEnvironment() {
   backend.burst_branches = burst;
   settings.session.deadline_ns = deadline;
   settings.session.slice_ns = slice;
+  settings.session.realtime_offset_ns = realtime_offset;
   return settings;
 }
 
@@ -126,15 +130,25 @@ void StartImage() {
   }
 }
 
+// It runs in constructors and after fork, where an exception would end the program.
+void StartImageIfMemoryAllows() try { StartImage(); } catch (const std::bad_alloc&) {
+  current = nullptr;
+  char path[PATH_MAX];
+  const char* const folder = std::getenv(kFolderVariable);
+  const int length =
+      std::snprintf(path, sizeof(path), "%s/%d.0", folder == nullptr ? "" : folder, ::getpid());
+  if (length > 0 && static_cast<size_t>(length) < sizeof(path)) WriteNoMemory(path);
+}
+
 void StartInForkedChild() {
   // What the parent had belongs to the parent; its session let go of it already.
   current = nullptr;
   if (SessionRegistry::Get().IsBareFork() || HasFilter()) return;
-  StartImage();
+  StartImageIfMemoryAllows();
 }
 
 __attribute__((constructor)) void OnLoad() {
-  StartImage();
+  StartImageIfMemoryAllows();
   if (current != nullptr) ::pthread_atfork(nullptr, nullptr, &StartInForkedChild);
 }
 
@@ -163,6 +177,7 @@ __attribute__((destructor)) void OnExit() { SaveImageAtEnd(); }
 namespace {
 
 sigset_t mask_of_main_thread;
+std::atomic<bool> has_stand_in{false};  // ExitAfterLastThread
 
 // In place of the last thread of the program, which would run the exit handlers if there were no
 // worker. The worker itself cannot: it has none of the program's descriptors.
@@ -170,6 +185,9 @@ void* ExitAfterLastThread(void*) {
   constexpr useconds_t kPollMicroseconds = 20'000;
   SessionRegistry::Get().AddWorker(::gettid());
   while (!SessionRegistry::Get().ProgramHasEnded()) ::usleep(kPollMicroseconds);
+  const int status = SessionRegistry::Get().StatusOfLastThread();
+  // No exit handlers run then, and the worker saves the profile.
+  if (status >= 0) ::syscall(SYS_exit, status);
   ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
   std::exit(0);
 }
@@ -184,8 +202,25 @@ void EndProgramAfterItsThreads() {
   pthread_t thread;
   if (::pthread_create(&thread, nullptr, &ExitAfterLastThread, nullptr) == 0) {
     ::pthread_detach(thread);
+    has_stand_in = true;
   }
   ::pthread_sigmask(SIG_SETMASK, &mask_of_main_thread, nullptr);
+}
+
+void PrepareForEndOfThread(int status) {
+  if (current == nullptr || HasFilter()) return;
+  const size_t threads = current->ThreadsOfProgram();
+  if (threads == 0) return;
+  const bool is_main = ::gettid() == ::getpid();
+  if (is_main && threads > 1) SessionRegistry::Get().SetOthersOutliveMainThread();
+  const size_t main_and_stand_in = has_stand_in ? 2 : 1;
+  if (!is_main && threads == main_and_stand_in + 1) {
+    SessionRegistry::Get().SetStatusOfLastThread(status);
+  }
+}
+
+void EndImage(const char* note) {
+  if (current != nullptr && !HasFilter()) current->End(note);
 }
 
 void PrepareForFilter(bool is_of_all_threads) {

@@ -1,6 +1,7 @@
 // The functions of the C library by which a program sets a seccomp filter: prctl, and syscall,
-// which libseccomp uses. Both jump to what they stand in front of with all registers as they were,
-// since syscall may be used for clone and the like, which returns twice.
+// which libseccomp uses, and which ends a thread with a status as well. Both jump to what they
+// stand in front of with all registers as they were, since syscall may be used for clone and the
+// like, which returns twice.
 
 #include "preload/seccomp_filter.h"
 
@@ -12,6 +13,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 
 #include "base/seccomp_filters.h"
 #include "preload/image_profile.h"
@@ -27,12 +29,14 @@ std::atomic<bool> has_filter{false};
 bool HasFilter() { return has_filter.load(std::memory_order_relaxed); }
 void SetHasFilter() { has_filter = true; }
 
-bool HasFilterFromTheStart() {
+bool HasFilterFromTheStart() try {
   static bool is_known = false;
   if (is_known) return HasFilter();
   is_known = true;
   const char* const before = std::getenv(kFiltersVariable);
   if (before != nullptr && CountSeccompFilters() > std::atoi(before)) SetHasFilter();
+  return HasFilter();
+} catch (const std::bad_alloc&) {
   return HasFilter();
 }
 
@@ -48,6 +52,7 @@ extern "C" {
                                                                 long c) {
   const int saved_errno = errno;
   if (HbbpNextSyscall == nullptr) HbbpNextSyscall = ::dlsym(RTLD_NEXT, "syscall");
+  if (number == SYS_exit) hbbp::preload::PrepareForEndOfThread(static_cast<int>(a));
   const bool is_prctl = number == SYS_prctl && a == PR_SET_SECCOMP;
   const bool is_strict = (number == SYS_seccomp && a == SECCOMP_SET_MODE_STRICT) ||
                          (is_prctl && b == SECCOMP_MODE_STRICT);
@@ -70,8 +75,8 @@ extern "C" {
 
 }  // extern "C"
 
-// SYS_prctl is 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed: the stack is
-// aligned for the call then.
+// SYS_exit is 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed:
+// the stack is aligned for the call then.
 asm(R"(
   .macro HBBP_INTERPOSED name, before, next
   pushq %rax
@@ -96,6 +101,8 @@ asm(R"(
 syscall:
   .cfi_startproc
   cmpq $0, HbbpNextSyscall(%rip)
+  je 1f
+  cmpq $60, %rdi
   je 1f
   cmpq $157, %rdi
   je 1f

@@ -16,8 +16,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <initializer_list>
+#include <new>
 
 #include "backends/threads.h"
+#include "preload/image_profile.h"
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
 #include "trace/signal_chain.h"
@@ -35,6 +37,7 @@ struct NextFunctions {
   Handler (*sysv_signal)(int, Handler);
   int (*sigprocmask)(int, const sigset_t*, sigset_t*);
   int (*pthread_sigmask)(int, const sigset_t*, sigset_t*);
+  int (*signalfd)(int, const sigset_t*, int);
   int (*sigtimedwait)(const sigset_t*, siginfo_t*, const timespec*);
 };
 
@@ -51,6 +54,7 @@ __attribute__((constructor(101))) void LookUpAll() {
   LookUp("__sysv_signal", &next.sysv_signal);
   LookUp("sigprocmask", &next.sigprocmask);
   LookUp("pthread_sigmask", &next.pthread_sigmask);
+  LookUp("signalfd", &next.signalfd);
   LookUp("sigtimedwait", &next.sigtimedwait);
   LookUp("sigaction", &next.sigaction);
 }
@@ -140,9 +144,13 @@ __attribute__((constructor)) void AnswerTracer() {
   hbbp::trace::SetTrapBlockedQuery(&TrapIsBlocked);
 }
 
-void SetTrapInKernel(int how) {
-  const uint64_t mask = uint64_t{1} << (SIGTRAP - 1);
-  ::syscall(SYS_rt_sigprocmask, how, &mask, nullptr, sizeof(mask));
+constexpr uint64_t kTrapMask = uint64_t{1} << (SIGTRAP - 1);
+
+// Returns what was blocked before.
+uint64_t SetTrapInKernel(int how) {
+  uint64_t previous = 0;
+  ::syscall(SYS_rt_sigprocmask, how, &kTrapMask, &previous, sizeof(kTrapMask));
+  return previous;
 }
 
 // Of a thread that waits for SIGTRAP: is it one of ours, which came while it was blocked?
@@ -156,8 +164,13 @@ bool IsOfTracer(int signal, const siginfo_t& info) {
 // A thread that still runs may get a SIGTRAP that a sample or a breakpoint sent it before they
 // ended. Our handler takes it, and makes no system call for it.
 void hbbp::preload::ReleaseSignals() {
-  const auto threads = hbbp::ListThreads();
-  const bool is_alone = threads.ok() && threads->size() == 1;
+  bool is_alone = false;
+  try {
+    const auto threads = hbbp::ListThreads();
+    is_alone = threads.ok() && threads->size() == 1;
+  } catch (const std::bad_alloc&) {
+    // As if there were others.
+  }
   hbbp::trace::ReleaseSignals(is_alone);
 }
 
@@ -165,6 +178,17 @@ void hbbp::preload::PrepareSignalsForExec() {
   if (HasFilter()) return;
   hbbp::trace::IgnoreForExec();
   if (TrapIsBlocked()) SetTrapInKernel(SIG_BLOCK);
+}
+
+bool hbbp::preload::PrepareSignalsForSpawn() {
+  if (HasFilter() || !TrapIsBlocked() || !IsOwnProcess()) return false;
+  return (SetTrapInKernel(SIG_BLOCK) & kTrapMask) == 0;
+}
+
+void hbbp::preload::RestoreSignalsAfterSpawn() {
+  const int saved_errno = errno;
+  if (!HasFilter()) SetTrapInKernel(SIG_UNBLOCK);
+  errno = saved_errno;
 }
 
 void hbbp::preload::RestoreSignalsAfterExec() {
@@ -278,6 +302,19 @@ HBBP_INTERPOSE int sigtimedwait(const sigset_t* set, siginfo_t* info, const time
     if (signal > 0 && info != nullptr) *info = found;
     return signal;
   }
+}
+
+// What is read there cannot be sorted, and a sample that waits because the program blocks SIGTRAP
+// would be among it.
+HBBP_INTERPOSE int signalfd(int fd, const sigset_t* mask, int flags) noexcept {
+  if (sigismember(mask, SIGTRAP) == 1 && IsKept(SIGTRAP)) {
+    const int saved_errno = errno;
+    hbbp::preload::EndImage(
+        "sampling ended early: the program takes SIGTRAP, which branch tracing needs, from a "
+        "descriptor (signalfd)");
+    errno = saved_errno;
+  }
+  return Next().signalfd(fd, mask, flags);
 }
 
 HBBP_INTERPOSE int sigwaitinfo(const sigset_t* set, siginfo_t* info) {

@@ -13,6 +13,11 @@ void ReleaseSignals();
 void PrepareSignalsForExec();
 void RestoreSignalsAfterExec();
 
+// Around functions that run a program in a child: the mask. True: it was changed, and is to be
+// restored.
+bool PrepareSignalsForSpawn();
+void RestoreSignalsAfterSpawn();
+
 }  // namespace hbbp::preload
 
 #endif  // HBBP_TOOLS_PRELOAD_SIGNALS_H_

@@ -1,8 +1,8 @@
 #include "record/collect.h"
 
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "format.h"
 #include "preload/options.h"
 
 namespace hbbp::tools {
@@ -88,9 +89,16 @@ bool HasKernelSamples(const hbbp_profile* profile) {
   return false;
 }
 
+// What a program wrote after it changed its user is copied: it could change the file later.
+bool IsOfThisUser(const std::string& path) {
+  struct stat status;
+  return ::lstat(path.c_str(), &status) == 0 && status.st_uid == ::geteuid();
+}
+
 // Puts the parts of one process at `path`.
 Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
-  if (parts.profiles.size() == 1 && !HasKernelSamples(profile)) {
+  if (parts.profiles.size() == 1 && !HasKernelSamples(profile) &&
+      IsOfThisUser(parts.profiles[0].path)) {
     const fs::path target = WithoutLinks(path);
     if (std::rename(parts.profiles[0].path.c_str(), target.c_str()) != 0) {
       return ErrnoStatus(errno, path);
@@ -103,6 +111,15 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
 }
 
 constexpr char kPartsInfix[] = ".parts-";
+
+// That nobody can guess.
+StatusOr<std::string> RandomName() {
+  uint8_t bytes[16];
+  if (TEMP_FAILURE_RETRY(::getrandom(bytes, sizeof(bytes), 0)) != sizeof(bytes)) {
+    return ErrnoStatus(errno, "getrandom");
+  }
+  return FormatHex(bytes, sizeof(bytes));
+}
 
 // "PATH.parts-PID" of other processes that are no more.
 void RemoveAbandonedParts(const fs::path& own) {
@@ -120,36 +137,39 @@ void RemoveAbandonedParts(const fs::path& own) {
   }
 }
 
+// Of "PID.TIME.suffix".
 ProcessParts::Profile DescribeProfile(const fs::path& path) {
-  constexpr uint64_t kNsPerSecond = 1'000'000'000;
   ProcessParts::Profile profile;
   profile.path = path.string();
   profile.is_partial = path.extension() == preload::kPartialSuffix;
-  struct stat status;
-  if (::stat(path.c_str(), &status) == 0) {
-    profile.saved_ns = static_cast<uint64_t>(status.st_mtim.tv_sec) * kNsPerSecond +
-                       static_cast<uint64_t>(status.st_mtim.tv_nsec);
+  const std::string time = path.stem().extension().string();
+  if (time.size() > 1) {
+    std::from_chars(time.data() + 1, time.data() + time.size(), profile.begin_ns);
   }
   return profile;
 }
 
+// 0 if the file cannot be read.
+uint64_t DurationNs(const std::string& path) {
+  const StatusOr<ProfileHandle> profile = LoadProfile(path);
+  if (!profile.ok()) return 0;
+  HBBP_INIT(hbbp_profile_info, info);
+  const bool has_info = hbbp_profile_get_info(profile->get(), &info, nullptr) == HBBP_OK;
+  return has_info ? info.duration_ns : 0;
+}
+
 // An image that was killed between two steps has both kinds of profiles: the later one counts.
+// When the files were written, only the wall clock would say, which may have been set meanwhile.
 void AddProfile(ProcessParts::Profile profile, std::vector<ProcessParts::Profile>* profiles) {
   const auto stem = [](const std::string& path) { return fs::path(path).stem(); };
   if (profiles->empty() || stem(profiles->back().path) != stem(profile.path)) {
     profiles->push_back(std::move(profile));
-  } else if (profiles->back().saved_ns <= profile.saved_ns) {
+  } else if (DurationNs(profiles->back().path) <= DurationNs(profile.path)) {
     profiles->back() = std::move(profile);
   }
 }
 
 }  // namespace
-
-uint64_t RealTimeNs() {
-  timespec now;
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
-}
 
 StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
   HBBP_RETURN_IF_ERROR(CheckNotPlanted(output));
@@ -164,19 +184,30 @@ StatusOr<std::string> PartsFolder::PathFor(const std::string& output) {
                       "%s is no regular file; the profile needs a place of its own",
                       output.c_str());
   }
-  return absolute.string() + kPartsInfix + std::to_string(::getpid());
+  HBBP_ASSIGN_OR_RETURN(const std::string name, RandomName());
+  return absolute.string() + kPartsInfix + std::to_string(::getpid()) + "/" + name;
 }
 
 StatusOr<PartsFolder> PartsFolder::Create(const std::string& path) {
-  RemoveAbandonedParts(path);
-  if (::mkdir(path.c_str(), 0700) != 0) {
-    const std::string output = path.substr(0, path.rfind(kPartsInfix));
-    return ErrnoStatus(errno, output + ": cannot write beside it");
+  PartsFolder folder(path);
+  const std::string outer = folder.Outer();
+  RemoveAbandonedParts(outer);
+  if (::mkdir(outer.c_str(), 0700) != 0) {
+    const int error_number = errno;
+    folder.path_.clear();  // it is of somebody else
+    return ErrnoStatus(error_number,
+                       outer.substr(0, outer.rfind(kPartsInfix)) + ": cannot write beside it");
   }
-  // Programs that change their user still have to write there, whatever the umask.
-  (void)::chmod(path.c_str(), 0777);
-  return PartsFolder(path);
+  if (::mkdir(path.c_str(), 0700) != 0) return ErrnoStatus(errno, path);
+  // Programs that root runs may change their user. Both modes hold whatever the umask, but some
+  // file systems have no modes.
+  const bool is_root = ::geteuid() == 0;
+  (void)::chmod(path.c_str(), is_root ? 0733 : 0700);
+  (void)::chmod(outer.c_str(), is_root ? 0711 : 0700);
+  return folder;
 }
+
+std::string PartsFolder::Outer() const { return fs::path(path_).parent_path().string(); }
 
 Status PartsFolder::TryToWrite() const {
   constexpr size_t kBytes = 4096;
@@ -197,7 +228,7 @@ std::string PartsFolder::KeepIfAnyProfile() {
 
 PartsFolder::~PartsFolder() {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  if (!path_.empty()) fs::remove_all(Outer(), ignored);
 }
 
 namespace {
@@ -208,6 +239,9 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
   for (const fs::path& path : paths) {
+    std::error_code ignored;
+    // A link or a pipe was put there by the program, to have this process open it.
+    if (fs::symlink_status(path, ignored).type() != fs::file_type::regular) continue;
     const std::string name = path.filename().string();
     pid_t pid = 0;
     std::from_chars(name.data(), name.data() + name.size(), pid);
@@ -219,7 +253,8 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
     } else if (path.extension() == preload::kStartedSuffix) {
       parts[pid].was_started = true;
     } else if (path.extension() == preload::kErrorSuffix) {
-      StatusOr<std::string> text = ReadTextFile(path.string());
+      constexpr uint64_t kMaxBytes = 64 * 1024;
+      StatusOr<std::string> text = ReadTextFile(path.string(), kMaxBytes);
       parts[pid].errors.push_back(text.ok() ? *std::move(text) : text.status().message());
     }
   }
@@ -250,11 +285,10 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, p
     HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
     if (pid != root && samples == 0) continue;
     const std::string path = pid == root ? output : output + "." + std::to_string(pid);
+    const ProcessParts::Profile& last = process.profiles.back();
+    const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
     HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
-    ProcessProfile entry{pid, path, std::move(profile)};
-    if (process.profiles.back().is_partial) {
-      entry.partial_since_ns = process.profiles.back().saved_ns;
-    }
+    ProcessProfile entry{pid, path, std::move(profile), partial_since_ns};
     stored.insert(pid == root ? stored.begin() : stored.end(), std::move(entry));
   }
   return stored;

@@ -15,7 +15,8 @@
 namespace hbbp::tools {
 
 // A directory for the parts, next to `output` so that they can be moved there; removed with all
-// that is in it at the end.
+// that is in it at the end. Programs that change their user write there too, so everybody may: who
+// knows its name, which is a random one in a directory that only its owner can list.
 class PartsFolder {
  public:
   // Where that for `output` would be, which is to be a regular file.
@@ -36,18 +37,17 @@ class PartsFolder {
   std::string KeepIfAnyProfile();
 
  private:
+  std::string Outer() const;
+
   std::string path_;
 };
-
-// Nanoseconds of CLOCK_REALTIME, as files have them.
-uint64_t RealTimeNs();
 
 // The images of one process, in the order that it ran them (exec).
 struct ProcessParts {
   struct Profile {
     std::string path;
     bool is_partial = false;  // the image ended without saving what came later
-    uint64_t saved_ns = 0;    // of RealTimeNs()
+    uint64_t begin_ns = 0;    // of CLOCK_MONOTONIC
   };
   std::vector<Profile> profiles;
   std::vector<std::string> errors;  // texts
@@ -60,7 +60,8 @@ struct ProcessProfile {
   pid_t pid = 0;
   std::string path;
   ProfileHandle profile;
-  // When it was saved, if its process ended without saving what came later, else 0.
+  // When it was saved, of CLOCK_MONOTONIC, if its process ended without saving what came later,
+  // else 0.
   uint64_t partial_since_ns = 0;
 };
 

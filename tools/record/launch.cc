@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/clock.h"
 #include "base/unique_fd.h"
-#include "record/collect.h"
 
 namespace hbbp::tools {
 namespace {
@@ -88,7 +88,7 @@ StatusOr<ProgramEnd> RunProgram(const std::vector<std::string>& words,
   rusage usage = {};
   while (::wait4(pid, &wait_status, 0, &usage) < 0 && errno == EINTR) {
   }
-  const uint64_t end_time_ns = RealTimeNs();
+  const uint64_t end_time_ns = ClockNs(CLOCK_MONOTONIC);
   program_pid = 0;
   HBBP_RETURN_IF_ERROR(ready);
   if (got == sizeof(exec_error)) {

@@ -19,7 +19,7 @@ struct ProgramEnd {
   int exit_status = 0;        // 128 + signal for a program that was killed
   int signal = 0;             // 0: it exited by itself
   uint64_t user_time_ns = 0;  // of the CPUs, for it and the descendants that were waited for
-  uint64_t time_ns = 0;       // of CLOCK_REALTIME
+  uint64_t time_ns = 0;       // of CLOCK_MONOTONIC
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;

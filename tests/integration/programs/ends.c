@@ -55,6 +55,26 @@ static void* ReturnLater(void* unused) {
 }
 
 static long milliseconds;
+static int exit_status;
+
+static void* EndLater(void* unused) {
+  (void)unused;
+  Work(20);
+  syscall(SYS_exit, exit_status);
+  return NULL;
+}
+
+static void* ReturnSoon(void* unused) {
+  (void)unused;
+  Work(20);
+  return NULL;
+}
+
+static void* EndAtOnce(void* unused) {
+  (void)unused;
+  syscall(SYS_exit, 1);
+  return NULL;
+}
 
 static void WorkAtExit(void) {
   Work(milliseconds);
@@ -91,6 +111,18 @@ int main(int argc, char** argv) {
   if (strcmp(how, "thread_exit_before_others") == 0) {
     pthread_create(&thread, NULL, &ReturnLater, NULL);
     syscall(SYS_exit, status);
+  }
+  if (strcmp(how, "thread_exit_soon_before_others") == 0) {
+    pthread_create(&thread, NULL, &ReturnSoon, NULL);
+    syscall(SYS_exit, status);
+  }
+  if (strcmp(how, "thread_exit_after_others") == 0) {
+    exit_status = status;
+    pthread_t early;
+    pthread_create(&early, NULL, &EndAtOnce, NULL);
+    pthread_create(&thread, NULL, &EndLater, NULL);
+    if (milliseconds % 2 != 0) pthread_exit(NULL);
+    syscall(SYS_exit, 3);
   }
   if (strcmp(how, "strict") == 0) {
     prctl(PR_SET_SECCOMP, 1 /* SECCOMP_MODE_STRICT */);

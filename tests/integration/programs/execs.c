@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "work.h"
@@ -39,6 +40,7 @@ int main(int argc, char** argv) {
   const long milliseconds = atol(argv[2]);
   const char* file = argv[3];
   char* const arguments[] = {argv[3], argc > 4 ? argv[4] : NULL, NULL};
+  pid_t child = 0;
   Work(milliseconds);
   if (strcmp(how, "execve") == 0) execve(file, arguments, environ);
   if (strcmp(how, "execv") == 0) execv(file, arguments);
@@ -49,6 +51,19 @@ int main(int argc, char** argv) {
   if (strcmp(how, "execle") == 0) execle(file, file, arguments[1], (char*)NULL, environ);
   if (strcmp(how, "fexecve") == 0) fexecve(open(file, O_RDONLY), arguments, environ);
   if (strcmp(how, "execveat") == 0) execveat(AT_FDCWD, file, arguments, environ, 0);
+  if (strcmp(how, "chroot") == 0) {
+    if (chroot(arguments[1]) != 0 || chdir("/") != 0) return 77;
+    execve(file, arguments, environ);
+    return 90;
+  }
+  if (strcmp(how, "kernel") == 0) {
+    child = fork();
+    if (child == 0) {
+      syscall(SYS_execve, file, arguments, environ);
+      _exit(90);
+    }
+    Wait(child);
+  }
   if (strcmp(how, "clearenv") == 0) {
     clearenv();
     execv(file, arguments);
@@ -57,7 +72,6 @@ int main(int argc, char** argv) {
     FailEverywhere();
     Work(milliseconds);
   }
-  pid_t child = 0;
   if (strcmp(how, "posix_spawn") == 0) {
     if (posix_spawn(&child, file, NULL, NULL, arguments, environ) != 0) return 90;
     Wait(child);

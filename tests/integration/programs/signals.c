@@ -2,13 +2,16 @@
 // come.
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 
@@ -151,6 +154,53 @@ static void Wait(int rounds) {
   printf("%lx\n", (unsigned long)x);
 }
 
+// The same by a descriptor.
+static void WaitForDescriptor(int rounds) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTRAP);
+  if (pthread_sigmask(SIG_BLOCK, &set, NULL) != 0) exit(90);
+  const int fd = signalfd(-1, &set, 0);
+  if (fd < 0) exit(90);
+  uint64_t x = 1;
+  for (int i = 0; i < 3; ++i) {
+    for (int k = 0; k < rounds; ++k) x = Mix(x);
+    union sigval value = {.sival_int = 17 + i};
+    sigqueue(getpid(), SIGTRAP, value);
+    struct signalfd_siginfo info;
+    if (read(fd, &info, sizeof(info)) != sizeof(info)) exit(91);
+    printf("%u %d %d\n", info.ssi_signo, info.ssi_code, info.ssi_int);
+  }
+  struct pollfd more = {fd, POLLIN, 0};
+  printf("%d %lx\n", poll(&more, 1, 0), (unsigned long)x);
+}
+
+// What children inherit that the C library starts.
+static void Spawn(int rounds) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTRAP);
+  sigaddset(&set, SIGUSR2);
+  sigprocmask(SIG_BLOCK, &set, NULL);
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+  char* const none[] = {NULL};
+  char* const words[] = {"grep", "SigBlk", "/proc/self/status", NULL};
+  pid_t child;
+  if (posix_spawn(&child, "/bin/grep", NULL, NULL, words, none) != 0) exit(90);
+  waitpid(child, NULL, 0);
+  if (posix_spawnp(&child, "grep", NULL, NULL, words, none) != 0) exit(90);
+  waitpid(child, NULL, 0);
+  if (system("grep SigBlk /proc/self/status") != 0) exit(91);
+  FILE* const stream = popen("grep SigBlk /proc/self/status", "r");
+  char line[256];
+  while (stream != NULL && fgets(line, sizeof(line), stream) != NULL) fputs(line, stdout);
+  if (stream == NULL || pclose(stream) != 0) exit(92);
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+}
+
 // What an image inherits that is not traced.
 static void Exec(int rounds) {
   for (int i = 0; i < 3; ++i) signal((const int[]){SIGTRAP, SIGSEGV, SIGBUS}[i], SIG_IGN);
@@ -219,6 +269,10 @@ int main(int argc, char** argv) {
     Storm(rounds);
   } else if (strcmp(argv[1], "wait") == 0) {
     Wait(rounds);
+  } else if (strcmp(argv[1], "descriptor") == 0) {
+    WaitForDescriptor(rounds);
+  } else if (strcmp(argv[1], "spawn") == 0) {
+    Spawn(rounds);
   } else if (strcmp(argv[1], "exec") == 0) {
     Exec(rounds);
   } else if (strcmp(argv[1], "clone") == 0) {

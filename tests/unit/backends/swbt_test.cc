@@ -31,6 +31,7 @@
 #include "support/heap_use.h"
 #include "support/own_process.h"
 #include "support/seccomp_filter.h"
+#include "trace/tracer_layout.h"
 
 namespace hbbp {
 namespace {
@@ -459,6 +460,30 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   const uint64_t left_out = sink.CounterOf("over-budget");
   CHECK(samples <= periods.size() + left_out);
   CHECK(sink.CounterOf("samples") == periods.size() + left_out);
+}
+
+TEST_CASE("a sample of a timer stands for all its expirations") {
+  BackendConfig config = BranchConfig(TraceMode::kLookAhead);
+  config.period = uint64_t{1} << 40;
+  config.period_mode = PeriodMode::kFixed;
+  uint64_t sample_data = 0;
+  const Sink sink = TraceBranches(
+      config,
+      [&sample_data] {
+        for (const int overrun : {0, 3, -1}) {
+          siginfo_t info = {};
+          info.si_signo = SIGTRAP;
+          info.si_code = SI_TIMER;
+          info.si_overrun = overrun;
+          trace::SetSignalData(&info, sample_data);
+          ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), ::gettid(), SIGTRAP, &info);
+          for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
+        }
+      },
+      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, Rung::kTimers);
+  CAPTURE(sink.Describe());
+  CHECK(sink.PeriodsOfWholeBursts() ==
+        std::vector{config.period, 4 * config.period, config.period});
 }
 
 TEST_CASE("a period that was asked for is kept, whatever it costs") {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "backends/perf_backend.h"
+#include "base/clock.h"
 #include "profile/module_capture.h"
 #include "profile/profile_file.h"
 #include "profile/resolved_profile.h"
@@ -87,6 +88,18 @@ TEST_CASE("a session that is started again and again takes no more memory") {
   const uint64_t counted_before = session->Info().memory_bytes;
   CHECK(restart(kRounds) - before < kMaxGrowth);
   CHECK(session->Info().memory_bytes < counted_before + kMaxGrowth);
+}
+
+TEST_CASE("a session takes its start time from the clocks of its recording") {
+  SessionSettings settings = Settings();
+  settings.realtime_offset_ns = 1'000'000'000'000'000'000;
+  const auto session = MakeSession(settings);
+  const uint64_t before_ns = ClockNs(CLOCK_MONOTONIC);
+  HBBP_START_OR_SKIP(*session);
+  const uint64_t after_ns = ClockNs(CLOCK_MONOTONIC);
+  const uint64_t start_ns = session->Snapshot().start_time_ns - settings.realtime_offset_ns;
+  CHECK(start_ns >= before_ns);
+  CHECK(start_ns <= after_ns);
 }
 
 TEST_CASE("a program's own loop is found as its hottest block") {

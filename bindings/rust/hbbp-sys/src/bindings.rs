@@ -554,8 +554,8 @@ extern "C" {
 
     /// Replaces \`path\` atomically. Code that could not be read again from a file later (vdso,
     /// generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
-    /// of kernel functions. Errors: HBBP_ERROR_IO, HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such
-    /// folder). Any thread. Since 0.1.
+    /// of kernel functions. The new file is its owner's alone (mode 0600). Errors: HBBP_ERROR_IO,
+    /// HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder). Any thread. Since 0.1.
     pub fn hbbp_profile_save(profile: *const hbbp_profile, path: *const c_char, error: *mut hbbp_error) -> hbbp_status;
 
     /// The sum of \`count\` \>= 1 profiles. Modules are the same if their build IDs are (or, without
