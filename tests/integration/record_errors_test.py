@@ -2,11 +2,12 @@
 import errno
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
 import record_support
-from record_support import NOBODY, needs_root, program
+from record_support import NOBODY, PERIOD_NS, needs_root, program
 
 
 class RecordErrorsTest(record_support.RecordTest):
@@ -252,7 +253,16 @@ class RecordErrorsTest(record_support.RecordTest):
         finally:
             subprocess.run(['umount', '-l', mount], check=True)
 
-
+    def test_what_cannot_be_stored_stays(self):
+        command = f'"{program("ends")}" return 200; mkdir "{self.file}"'
+        result = self.run_tool('record', '-e', 'task-clock', '-c', PERIOD_NS, '-o', self.file, '--', 'sh', '-c', command)
+        kept = re.search(r'what was recorded is in (.*): hbbp merge', result.stderr)
+        self.assertTrue(kept, result.stderr)
+        self.file.rmdir()
+        self.record('true')
+        profiles = [str(path) for path in pathlib.Path(kept[1]).iterdir() if path.suffix == '.hbbp']
+        merged = self.run_tool('merge', '-o', self.folder / 'merged.data', *profiles)
+        self.assertEqual(merged.returncode, 0, merged)
 
 
 if __name__ == '__main__':

@@ -111,6 +111,7 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
 }
 
 constexpr char kPartsInfix[] = ".parts-";
+constexpr char kUnsavedInfix[] = ".unsaved-";
 
 // That nobody can guess.
 StatusOr<std::string> RandomName() {
@@ -222,7 +223,14 @@ std::string PartsFolder::KeepIfAnyProfile() {
                path.extension() == preload::kPartialSuffix;
       });
   if (!has_profile) return "";
-  return "; what was recorded is in " + std::exchange(path_, "") +
+  // The next recording removes parts that are nobody's any more.
+  const std::string outer = Outer();
+  std::string kept = outer;
+  kept.replace(outer.rfind(kPartsInfix), sizeof(kPartsInfix) - 1, kUnsavedInfix);
+  std::error_code error;
+  fs::rename(outer, kept, error);
+  const std::string name = fs::path(std::exchange(path_, "")).filename().string();
+  return "; what was recorded is in " + (error ? outer : kept) + "/" + name +
          ": hbbp merge -o FILE makes one profile of the files there";
 }
 
