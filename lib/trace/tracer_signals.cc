@@ -162,8 +162,9 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   const bool may_be_ours =
       info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
   const uint64_t data = SignalDataOf(*info);
-  if (!may_be_ours || (data & kCookieMask) != kSignalCookie) return OnStrayTrap(*info, context);
-  if (failure_.load() == TracerFailure::kSystemCallRefused) return true;
+  const bool is_ours = may_be_ours && (data & kCookieMask) == kSignalCookie;
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return is_ours;
+  if (!is_ours) return OnStrayTrap(*info, context);
   const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
   const uint32_t number = static_cast<uint32_t>(data) & kNumberMask;
   if (session != (session_ & kSessionMask) || slots_ == nullptr) return true;
