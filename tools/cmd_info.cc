@@ -193,11 +193,20 @@ Table SourceTable(const std::vector<Contents>& files) {
   return table;
 }
 
-std::string CountersText(const std::vector<hbbp_counter>& counters) {
+// Of branches that were predicted wrong; a line of their own.
+constexpr char kWrongAt[] = "wrong at ";
+
+bool IsWrongAt(const hbbp_counter& counter) {
+  return std::strncmp(counter.name, kWrongAt, std::strlen(kWrongAt)) == 0;
+}
+
+// Those alone, or all others.
+std::string CountersText(const std::vector<hbbp_counter>& counters, bool wrong_at) {
   std::string text;
   for (const hbbp_counter& counter : counters) {
-    text +=
-        (text.empty() ? "" : ", ") + std::string(counter.name) + " " + FormatCount(counter.value);
+    if (IsWrongAt(counter) != wrong_at) continue;
+    const char* name = counter.name + (wrong_at ? std::strlen(kWrongAt) : 0);
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + FormatCount(counter.value);
   }
   return text;
 }
@@ -209,7 +218,8 @@ double Ratio(uint64_t part, uint64_t whole) {
 // What software branch tracing did, a line each.
 std::string TraceText(const SourceView& source) {
   if (source.source != HBBP_SOURCE_SWBT) {
-    return source.counters.empty() ? "" : "  counters  " + CountersText(source.counters) + "\n";
+    return source.counters.empty() ? ""
+                                   : "  counters  " + CountersText(source.counters, false) + "\n";
   }
   char per_branch[96];
   std::snprintf(per_branch, sizeof(per_branch), "%.3g breakpoints and %.1f ns in handlers each",
@@ -226,7 +236,10 @@ std::string TraceText(const SourceView& source) {
     text += "  verified  " + FormatCount(source.verified_branches) + " branches, " +
             FormatCount(source.disagreements) + " of them wrong\n";
   }
-  if (!source.counters.empty()) text += "  counters  " + CountersText(source.counters) + "\n";
+  const std::string wrong_at = CountersText(source.counters, true);
+  if (!wrong_at.empty()) text += "  wrong at  " + wrong_at + "\n";
+  if (!source.counters.empty())
+    text += "  counters  " + CountersText(source.counters, false) + "\n";
   return text;
 }
 
@@ -267,7 +280,7 @@ std::string SourceText(const SourceView& source) {
           FormatCount(source.lost) + " lost, throttled " + FormatCount(source.throttled) +
           " times, " + FormatCount(source.unmapped) + " unmapped, " +
           FormatCount(source.unexplained) + " unexplained";
-  if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons) + ")";
+  if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons, false) + ")";
   if (source.superseded != 0) {
     text += ", " + FormatCount(source.superseded) + " superseded by streams";
   }

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <limits>
 #include <utility>
 
@@ -25,6 +27,38 @@
 
 namespace hbbp {
 namespace {
+
+const char* ReasonName(trace::Divergence reason) {
+  switch (reason) {
+    case trace::Divergence::kMemoryChanged:
+      return "memory changed";
+    case trace::Divergence::kCodeChanged:
+      return "code changed";
+    case trace::Divergence::kOtherPath:
+      return "signal";
+    case trace::Divergence::kAtomic:
+      return "atomic";
+    case trace::Divergence::kReadsNotKept:
+      return "reads not kept";
+    default:
+      return "unexplained";
+  }
+}
+
+// "libc.so.6+0x8a2f0", from where the file is loaded; only the address if no file is there.
+std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings) {
+  char number[32];
+  std::snprintf(number, sizeof(number), "0x%" PRIx64, address);
+  const auto contains = [address](const Mapping& mapping) {
+    return address >= mapping.start.value && address < mapping.end.value;
+  };
+  const auto found = std::find_if(mappings.begin(), mappings.end(), contains);
+  if (found == mappings.end() || found->path.empty()) return number;
+  const std::string name = found->path.substr(found->path.rfind('/') + 1);
+  const uint64_t offset = address - found->start.value + found->offset.value;
+  std::snprintf(number, sizeof(number), "+0x%" PRIx64, offset);
+  return name + number;
+}
 
 constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
@@ -529,12 +563,32 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
       statistics.counters.emplace_back(counter_name, sums[i]);
     }
   }
+  AppendDisagreements(&statistics.counters);
   if (draws_ != 0) statistics.counters.emplace_back("period-draws", draws_);
   if (missed_threads_ != 0) statistics.counters.emplace_back("missed-threads", missed_threads_);
   if (threads_by_timer_ != 0) {
     statistics.counters.emplace_back("threads-by-timer", threads_by_timer_);
   }
   sink->OnTraceStatistics(0, statistics);
+}
+
+// "wrong at libc.so.6+0x8a2f0 (atomic)"
+void SwbtBackend::AppendDisagreements(Counters* counters) {
+  std::vector<Mapping> mappings;
+  const auto name_of = [&](uint64_t address) -> const std::string& {
+    std::string& name = disagreement_names_[address];
+    if (!name.empty()) return name;
+    if (mappings.empty()) {
+      StatusOr<std::vector<Mapping>> read = ReadProcessMaps(0);
+      if (read.ok()) mappings = std::move(*read);
+    }
+    return name = LocationName(address, mappings);
+  };
+  trace::Tracer::Get().disagreement_log().Visit(
+      [&](trace::Divergence reason, uint64_t address, uint64_t count) {
+        const std::string name = "wrong at " + name_of(address) + " (" + ReasonName(reason) + ")";
+        AddCounter(name.c_str(), count, counters);
+      });
 }
 
 // What look-ahead must keep away from, and where no breakpoint may be.

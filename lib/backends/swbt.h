@@ -77,6 +77,7 @@ class SwbtBackend : public Backend {
   uint64_t ExtentOf(const Segment& segment) const;
   void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);
   void DeliverStatistics(SampleSink* sink);
+  void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(SampleSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
@@ -112,6 +113,7 @@ class SwbtBackend : public Backend {
   uint64_t last_mappings_ns_ = 0;
   uint64_t next_descriptors_ns_ = 0;
   RseqSections rseq_sections_;
+  std::map<uint64_t, std::string> disagreement_names_;  // by address, as it was when first seen
   std::unique_ptr<PerfBackend> observer_;    // of mappings and new threads, where perf events are
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;

@@ -216,6 +216,7 @@ void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
       return Stop(m, StopReason::kDynamicBranch, IpOf(m, index), flags);
     }
     m->may_pass_dynamic = false;
+    m->written |= info.writes;
   }
   --m->instructions_left;
   const MicroOp* first = block->ops() + info.first_op;

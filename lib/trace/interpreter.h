@@ -53,6 +53,8 @@ struct Interpreter {
   uint64_t decoded_instructions;
   // Instructions are executed one at a time, and counted so.
   bool is_stepping;
+  // Registers that instructions had as outputs, while it stops before dynamic branches.
+  RegisterSet written;
   bool stops_before_dynamic;
   bool is_at_start;       // no block was entered yet
   bool may_pass_dynamic;  // the first instruction may be such a branch

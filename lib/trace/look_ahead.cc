@@ -28,7 +28,6 @@ struct Machine {
   // The handler that runs us is on the alternate stack of its thread.
   bool leaves_alternate_stack;
   bool has_overflowed;
-  uint64_t gpr_before[16];  // at the last Begin or Continue
   alignas(64) uint64_t canary[kCanaryWords];
   uint8_t stack[kStackBytes];
   Interpreter interpreter;
@@ -198,8 +197,7 @@ void LookAhead::BeginVerified(const ucontext_t& context, bool faults_are_caught,
 void LookAhead::Continue(const ucontext_t& context) {
   Machine* machine = Of(this);
   machine->interpreter.context = &context;
-  __builtin_memcpy(machine->gpr_before, machine->interpreter.state.gpr,
-                   sizeof(machine->gpr_before));
+  machine->interpreter.written = 0;
   machine->leaves_alternate_stack = (context.uc_stack.ss_flags & SS_DISABLE) == 0;
 }
 
@@ -208,15 +206,14 @@ Divergence LookAhead::FindDivergence(const MachineState& found) {
   const ReadChange change = machine->interpreter.memory.FindChange();
   if (change == ReadChange::kCode) return Divergence::kCodeChanged;
   if (change == ReadChange::kMemory) return Divergence::kMemoryChanged;
-  if (change == ReadChange::kStored) return Divergence::kStoreChanged;
   const MachineState& predicted = state();
   for (unsigned i = 0; i < 16; ++i) {
-    const bool is_written =
-        (predicted.poison & GprBit(i)) != 0 || predicted.gpr[i] != machine->gpr_before[i];
+    const bool is_written = (machine->interpreter.written & GprBit(i)) != 0;
     if (!is_written && found.gpr[i] != predicted.gpr[i]) return Divergence::kOtherPath;
   }
-  return machine->interpreter.memory.logs_reads ? Divergence::kUnexplained
-                                                : Divergence::kReadsNotKept;
+  if (change == ReadChange::kStored) return Divergence::kStoreChanged;
+  return machine->interpreter.memory.KeptAllReads() ? Divergence::kUnexplained
+                                                    : Divergence::kReadsNotKept;
 }
 
 void LookAhead::Begin(const MachineState& state, bool faults_are_caught) {

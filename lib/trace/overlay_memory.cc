@@ -241,6 +241,26 @@ ReadChange OverlayMemory::FindChangeOf(const LoggedRead& read) {
   return change;
 }
 
+// Has memory something else where the burst stored? What was there before counts as well: others
+// may have put it there again.
+bool OverlayMemory::HasOtherStores() {
+  for (const DirtySlot& slot : dirty_slots) {
+    if (slot.tag % kPageBytes != epoch) continue;
+    const DirtyPage& page = dirty_pages[slot.page];
+    for (uint64_t dirty = page.dirty; dirty != 0; dirty &= dirty - 1) {
+      const auto line = static_cast<unsigned>(__builtin_ctzll(dirty));
+      const unsigned copy = page.lines[line];
+      const uint64_t address = PageOf(slot.tag) + line * kLineBytes;
+      uint8_t now[kLineBytes];
+      if (!GuardedCopy(now, reinterpret_cast<const void*>(address), kLineBytes)) return true;
+      for (unsigned i = 0; i < kLineBytes; ++i) {
+        if (now[i] != lines[copy][i] && ((unknown[copy] >> i) & 1) == 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
 ReadChange OverlayMemory::FindChange() {
   ReadChange change = ReadChange::kNone;
   const uint64_t count = read_count < kReads ? read_count : kReads;
@@ -248,6 +268,7 @@ ReadChange OverlayMemory::FindChange() {
     const ReadChange found = FindChangeOf(reads[i]);
     if (found > change) change = found;
   }
+  if (change == ReadChange::kNone && HasOtherStores()) change = ReadChange::kStored;
   return change;
 }
 

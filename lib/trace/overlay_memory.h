@@ -166,8 +166,10 @@ struct OverlayMemory {
 
   // `bytes` are what the program's memory has there.
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
-  // Has somebody else changed what was read? Right while the program is where the burst is: what
-  // the burst stored is in memory then.
+  // Was everything kept that was read?
+  bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
+  // Has somebody else changed what was read or stored? Right while the program is where the burst
+  // is: what the burst stored is in memory then.
   ReadChange FindChange();
 
   // Checks the page. nullptr: it must not be read.
@@ -175,6 +177,7 @@ struct OverlayMemory {
 
  private:
   ReadChange FindChangeOf(const LoggedRead& read);
+  bool HasOtherStores();
   static bool AnyDirty(uint64_t dirty, uint64_t first, uint64_t last) {
     return ((dirty >> first) << (63 - (last - first))) != 0;
   }

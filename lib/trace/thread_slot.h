@@ -95,7 +95,8 @@ struct alignas(64) ThreadSlot {
   LookAhead* look_ahead;  // that is one step ahead, in mode verify
   bool keeps_reads;       // the burst does, in mode verify
   Divergence divergence;  // from its prediction, since then; the first one of the burst
-  uint64_t verified_to;   // likewise: the address that it was last seen at
+  uint64_t diverged_at;   // the branch that it was found at then
+  uint64_t verified_to;   // mode verify: the address that the program was last seen at
 
   uint32_t sampler;          // whose samples it takes; 0: any
   uint32_t foreign_samples;  // that came from another one since

@@ -249,6 +249,7 @@ int Tracer::Open(const TracerConfig& config) {
   const auto forget = [](const BurstView&, void*) {};
   DrainInto(false, forget, nullptr);
   for (uint64_t& sum : ended_counters_) sum = 0;
+  disagreement_log_.Reset();
   samples_without_slot_ = 0;
   for (uint32_t i = 0; i < used_slots_; ++i) {
     ThreadSlot& slot = slots_[i];

@@ -25,6 +25,7 @@
 #include <type_traits>
 
 #include "trace/burst_buffer.h"
+#include "trace/disagreement_log.h"
 #include "trace/handler_times.h"
 #include "trace/large_memory.h"
 #include "trace/thread_slot.h"
@@ -115,6 +116,9 @@ class Tracer {
   // Of all threads since Open, by Counter.
   void ReadCounters(uint64_t (&sums)[kCounters]) const;
 
+  // Of all threads since Open.
+  const DisagreementLog& disagreement_log() const { return disagreement_log_; }
+
   // Was the thread in a handler when it was at `ip`? By CLOCK_MONOTONIC; of threads that still run,
   // and if TracerConfig::keeps_handler_times, else false.
   bool WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const;
@@ -190,6 +194,7 @@ class Tracer {
   void GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context);
   void StartVerifying(ThreadSlot* slot, ucontext_t* context);
   void GoOnVerifying(ThreadSlot* slot, ucontext_t* context);
+  bool HasThreads() const;
   Divergence FindDivergence(ThreadSlot* slot, const MachineState& found) const;
   void Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context);
   bool Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context);
@@ -253,6 +258,7 @@ class Tracer {
   bool is_faster_ = false;
   std::atomic<uint64_t> free_look_aheads_{0};  // a bit each
   uint64_t ended_counters_[kCounters] = {};
+  DisagreementLog disagreement_log_;
   uint32_t interrupted_reads_ = 0;
 };
 

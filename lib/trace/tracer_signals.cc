@@ -790,8 +790,8 @@ void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
     EndBurst(slot);
     return;
   }
-  // Every second burst loads as those that are not verified.
-  slot->keeps_reads = !slot->keeps_reads;
+  // Every second burst loads as those that are not verified, unless there may be races to find.
+  slot->keeps_reads = !slot->keeps_reads || HasThreads();
   slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                   slot->keeps_reads);
   slot->divergence = Divergence::kNone;
@@ -822,6 +822,9 @@ void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* c
       slot->Add(Counter::kVerified);
       if (!is_right) {
         slot->Add(CounterOfDisagreement(slot->divergence));
+        const bool has_diverged = slot->divergence != Divergence::kNone;
+        disagreement_log_.Add(has_diverged ? slot->divergence : Divergence::kUnexplained,
+                              has_diverged ? slot->diverged_at : ip);
         break;
       }
     }
@@ -843,17 +846,23 @@ void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* c
   EndBurst(slot);
 }
 
+// Of the program, that had samples?
+bool Tracer::HasThreads() const {
+  uint32_t threads = 0;
+  for (uint32_t i = 0; i < used_slots_.load(); ++i) threads += owners_[i].load() != 0;
+  return threads > 1;
+}
+
 // Why the program is in `found` and not where it was predicted to be.
 Divergence Tracer::FindDivergence(ThreadSlot* slot, const MachineState& found) const {
   const Divergence divergence = slot->look_ahead->FindDivergence(found);
   const bool handler_came_by = slot->foreign_hits != 0;
   const bool is_unexplained =
       divergence == Divergence::kUnexplained || divergence == Divergence::kReadsNotKept;
-  if (is_unexplained && handler_came_by) return Divergence::kOtherPath;
-  uint32_t threads = 0;
-  for (uint32_t i = 0; i < used_slots_.load(); ++i) threads += owners_[i].load() != 0;
-  const bool has_threads = threads > 1;
-  if (divergence == Divergence::kStoreChanged) {
+  const bool has_other_stores = divergence == Divergence::kStoreChanged;
+  if ((is_unexplained || has_other_stores) && handler_came_by) return Divergence::kOtherPath;
+  const bool has_threads = HasThreads();
+  if (has_other_stores) {
     return has_threads ? Divergence::kMemoryChanged : Divergence::kUnexplained;
   }
   if (is_unexplained && has_threads && HasAtomicBefore(found.rip, slot->verified_to)) {
@@ -890,6 +899,7 @@ void Tracer::GoOnVerifying(ThreadSlot* slot, ucontext_t* context) {
   if (slot->divergence == Divergence::kNone &&
       (!registers_match || !TargetMatches(slot->look_ahead, walk.branch, state, found))) {
     slot->divergence = FindDivergence(slot, state);
+    slot->diverged_at = state.rip;
   }
   slot->look_ahead->Continue(*context);
   slot->verified_to = found.next;
