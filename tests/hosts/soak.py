@@ -53,8 +53,11 @@ SKIPPED = 77
 PERIOD_NS = 1_000_000
 # Verification stops at each branch of a burst; the fast hosts have fewer bursts then.
 VERIFY_PERIOD_OF_FAST_NS = 2_000_000
-# A program may take so many times as long as it does alone, and so much more. Verification stops at each branch.
+# A program may take so many times as long as it does alone, and so much more. Verification stops at each branch, and the
+# shorter the period the more of it is verified.
 SLOWDOWN = {'verify': 200}
+SLOWDOWN_OF_SHORT_PERIODS = {'verify': 2000}
+SHORT_PERIOD_NS = 500_000
 DEFAULT_SLOWDOWN = 15
 SLACK_SECONDS = 20
 START_SECONDS = 20
@@ -82,6 +85,8 @@ class Result:
     seconds: float = 0
     harm: str = ''
     samples: int = 0
+    # Branches that mode verify compared, and those that were wrong by reason.
+    verified: int = 0
     disagreements: dict = dataclasses.field(default_factory=dict)
     # What sessions said that could not start.
     refusals: set = dataclasses.field(default_factory=set)
@@ -122,16 +127,20 @@ def program_of(tool):
     return None
 
 
-def usage_of(pids):
-    """(descriptors, threads, mappings) of all of them together."""
-    total = [0, 0, 0]
-    for pid in pids:
-        with contextlib.suppress(OSError):
-            process = pathlib.Path(f'/proc/{pid}')
-            found = (len(os.listdir(process / 'fd')), len(os.listdir(process / 'task')),
-                     (process / 'maps').read_text().count('\n'))
-            total = [a + b for a, b in zip(total, found)]
-    return tuple(total)
+def usage_of(pids, seconds=0):
+    """(descriptors, threads, mappings) of all of them together; of each process the least within some time."""
+    least = {}
+    end = time.monotonic() + seconds
+    while True:
+        for pid in pids:
+            with contextlib.suppress(OSError):
+                process = pathlib.Path(f'/proc/{pid}')
+                found = (len(os.listdir(process / 'fd')), len(os.listdir(process / 'task')),
+                         (process / 'maps').read_text().count('\n'))
+                least[pid] = tuple(map(min, least.get(pid, found), found))
+        if time.monotonic() >= end:
+            return tuple(map(sum, zip((0, 0, 0), *least.values())))
+        time.sleep(0.02)
 
 
 class Runner:
@@ -236,7 +245,8 @@ class Runner:
                 process.wait()
 
     def wait(self, process, mode):
-        slowdown = SLOWDOWN.get(mode, DEFAULT_SLOWDOWN)
+        is_short = 0 < self.period < SHORT_PERIOD_NS
+        slowdown = (SLOWDOWN_OF_SHORT_PERIODS if is_short else SLOWDOWN).get(mode, DEFAULT_SLOWDOWN)
         limit = SLACK_SECONDS + slowdown * (self.plain.seconds if self.plain else 10)
         try:
             return status_of(process.wait(limit))
@@ -330,13 +340,15 @@ class Runner:
             self.run_load()
             answers = self.host.ask(self.port)
             main = process.pid if way != 'record' else program_of(process.pid)
-            before = usage_of([main, *descendants(main)])
+            # What a session has while it runs is not left behind; between two of them it has nothing.
+            seconds_of_usage = 2 * RESTART_MS / 1000 if way == 'restart' else 0
+            before = usage_of([main, *descendants(main)], seconds_of_usage)
             text = self.run_load()
             answers += self.host.ask(self.port)
             seconds = time.monotonic() - begin
             # Connections that were closed are given up by now.
             time.sleep(0.5)
-            after = usage_of([main, *descendants(main)])
+            after = usage_of([main, *descendants(main)], seconds_of_usage)
             if way == 'restart':
                 time.sleep((SESSIONS_TO_JUDGE + 1) * RESTART_MS / 1000 * 1.2)
             os.kill(main, getattr(signal, self.host.stop_signal))
@@ -357,9 +369,12 @@ class Runner:
                 raise Harmed(f'unreadable profile: {shown.stderr.strip()}')
             for source in json.loads(shown.stdout)['sources']:
                 result.samples += source['samples']
+                result.verified += source.get('verified_branches', 0)
                 counters = {'disagreements': source.get('disagreements', 0),
                             **{name: value for name, value in source.get('counters', {}).items()
                                if name.startswith('disagreement')}}
+                if any(counters.values()) and not any(name.startswith('wrong at ') for name in source['counters']):
+                    raise Harmed('disagreements, but not where')
                 for name, value in counters.items():
                     if value:
                         result.disagreements[name] = result.disagreements.get(name, 0) + value
@@ -479,6 +494,9 @@ def notes(plain, by_column):
         disagreements = collections.Counter()
         for result in results:
             disagreements.update(result.disagreements)
+        verified = sum(result.verified for result in results)
+        if verified:
+            found.append(f'{column}: {verified} branches verified')
         found += [f'{column}: {count} {name}' for name, count in disagreements.items()]
     if plain.latency_ms:
         latencies = [('plain', plain.latency_ms, plain.rate)]
