@@ -83,6 +83,8 @@ class Harmed(Exception):
 class Result:
     """Of one run; `harm` is empty if nothing happened to it."""
     seconds: float = 0
+    # With starting, stopping and what is asked of it.
+    minutes: float = 0
     harm: str = ''
     samples: int = 0
     # Branches that mode verify compared, and those that were wrong by reason.
@@ -595,7 +597,9 @@ def run_host(options, host):
                 if not applies(host, way):
                     continue
                 runner.period = VERIFY_PERIOD_OF_FAST_NS if options.fast and mode == 'verify' else period
+                begin = time.monotonic()
                 result = runner.run_killed(mode) if way == 'killed' else runner.run(way, mode)
+                result.minutes = (time.monotonic() - begin) / 60
                 by_column.setdefault(column, []).append(result)
                 print(f'{time.strftime("%T")} {host.name}: {column}, {result.seconds:.1f} s, {result.samples} '
                       f'samples, {result.harm or "unharmed"}', file=sys.stderr, flush=True)
@@ -630,6 +634,11 @@ def run_all(options, selected):
     text = table(rows, columns, skipped)
     results = [result for _, _, by_column in rows for found in by_column.values() for result in found]
     harmed = sum(1 for result in results if result.harm)
+    minutes = collections.Counter()
+    for _, _, by_column in rows:
+        for column, found in by_column.items():
+            minutes[column] += sum(result.minutes for result in found)
+    text += '\n\nminutes: ' + ', '.join(f'{column} {sum_:.1f}' for column, sum_ in minutes.items())
     text += f'\n\n{len(rows)} hosts, {len(results)} runs, {harmed} harmed, {len(skipped)} hosts skipped.\n'
     print(text)
     if options.output:
