@@ -366,4 +366,14 @@ struct sigaction ProgramAction(int signal) {
   return Current(IndexOf(signal));
 }
 
+bool HasAsynchronousHandlers() {
+  for (const int signal : {SIGALRM, SIGVTALRM, SIGPROF, SIGCHLD, SIGUSR1, SIGUSR2, SIGIO, SIGURG}) {
+    struct sigaction action = {};
+    if (GetKernelAction(signal, &action) != 0) continue;
+    const bool has_handler = action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+    if (has_handler) return true;
+  }
+  return false;
+}
+
 }  // namespace hbbp::trace

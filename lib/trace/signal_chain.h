@@ -61,6 +61,9 @@ bool IsChained(int signal);
 void SetProgramAction(int signal, const struct sigaction& action);
 struct sigaction ProgramAction(int signal);
 
+// Has the program a handler of a signal that timers, children or other threads send?
+bool HasAsynchronousHandlers();
+
 }  // namespace hbbp::trace
 
 #endif  // HBBP_LIB_TRACE_SIGNAL_CHAIN_H_

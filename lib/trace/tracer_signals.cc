@@ -791,7 +791,7 @@ void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
     return;
   }
   // Every second burst loads as those that are not verified, unless there may be races to find.
-  slot->keeps_reads = !slot->keeps_reads || HasThreads();
+  slot->keeps_reads = !slot->keeps_reads || HasThreads() || HasAsynchronousHandlers();
   slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                   slot->keeps_reads);
   slot->divergence = Divergence::kNone;
@@ -863,7 +863,8 @@ Divergence Tracer::FindDivergence(ThreadSlot* slot, const MachineState& found) c
   if ((is_unexplained || has_other_stores) && handler_came_by) return Divergence::kOtherPath;
   const bool has_threads = HasThreads();
   if (has_other_stores) {
-    return has_threads ? Divergence::kMemoryChanged : Divergence::kUnexplained;
+    const bool may_be_of_others = has_threads || HasAsynchronousHandlers();
+    return may_be_of_others ? Divergence::kMemoryChanged : Divergence::kUnexplained;
   }
   if (is_unexplained && has_threads && HasAtomicBefore(found.rip, slot->verified_to)) {
     return Divergence::kAtomic;

@@ -60,6 +60,25 @@ volatile int* UnmappedWord() {
   return reinterpret_cast<volatile int*>(address);
 }
 
+TEST_CASE("a handler of the program for a timer or a child is known, one that ends it is not") {
+  struct sigaction previous, action = {};
+  action.sa_handler = [](int) {};
+  CHECK_FALSE(HasAsynchronousHandlers());
+  REQUIRE(::sigaction(SIGINT, &action, &previous) == 0);
+  CHECK_FALSE(HasAsynchronousHandlers());
+  ::sigaction(SIGINT, &previous, nullptr);
+  for (const int signal : {SIGALRM, SIGCHLD, SIGUSR2}) {
+    CAPTURE(signal);
+    REQUIRE(::sigaction(signal, &action, &previous) == 0);
+    CHECK(HasAsynchronousHandlers());
+    struct sigaction ignored = action;
+    ignored.sa_handler = SIG_IGN;
+    REQUIRE(::sigaction(signal, &ignored, nullptr) == 0);
+    CHECK_FALSE(HasAsynchronousHandlers());
+    ::sigaction(signal, &previous, nullptr);
+  }
+}
+
 TEST_CASE("a signal that is ours does not reach the program") {
   CHECK(InChild([] {
           InstallTheirs(SIGTRAP);
