@@ -124,6 +124,12 @@ bool IsForbidden(const Mapping& mapping) {
          !mapping.path.starts_with("/dev/zero");
 }
 
+// Other processes may store to it; the native stubs are ours alone.
+bool IsSharedMemory(const Mapping& mapping) {
+  return mapping.shared && mapping.writable && !mapping.path.starts_with("/memfd:hbbp-stubs") &&
+         !IsForbidden(mapping) && !mapping.path.starts_with("anon_inode:");
+}
+
 }  // namespace
 
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
@@ -415,10 +421,12 @@ Status SwbtBackend::AttachThread(pid_t tid) {
 // Cheap: the folder has a link for each thread.
 bool SwbtBackend::ThreadsMayHaveChanged() {
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
-  struct stat folder;
+  struct stat folder = {};
   const bool differs = ::stat("/proc/self/task", &folder) != 0 ||
                        std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
                        (observer_ != nullptr && observer_->TakeNewThreads());
+  constexpr nlink_t kOwnLinks = 3;  // ".", "..", the worker
+  if (folder.st_nlink > kOwnLinks + 1) trace::Tracer::Get().SetOthersStore();
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
   last_listing_ns_ = now;
   return true;
@@ -597,6 +605,7 @@ Status SwbtBackend::RefreshMappings() {
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
   std::vector<trace::ForbiddenRange> forbidden;
   for (const Mapping& mapping : mappings) {
+    if (IsSharedMemory(mapping)) trace::Tracer::Get().SetOthersStore();
     if (!IsForbidden(mapping)) continue;
     forbidden.push_back({mapping.start.value, mapping.end.value});
   }

@@ -481,6 +481,7 @@ void Tracer::ForgetInChild() {
   has_left_descriptors_ = false;
   free_buffers_ = 0;
   is_faster_ = false;
+  others_store_ = false;
   Breakpoint::ForgetInChild();
   ++session_;
 }

@@ -119,6 +119,10 @@ class Tracer {
   // Of all threads since Open.
   const DisagreementLog& disagreement_log() const { return disagreement_log_; }
 
+  // Other threads, or processes that share memory with this one, may store to what bursts read:
+  // from now on, for ever.
+  void SetOthersStore() { others_store_.store(true, std::memory_order_relaxed); }
+
   // Was the thread in a handler when it was at `ip`? By CLOCK_MONOTONIC; of threads that still run,
   // and if TracerConfig::keeps_handler_times, else false.
   bool WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const;
@@ -194,7 +198,7 @@ class Tracer {
   void GoOnByLookAhead(ThreadSlot* slot, ucontext_t* context);
   void StartVerifying(ThreadSlot* slot, ucontext_t* context);
   void GoOnVerifying(ThreadSlot* slot, ucontext_t* context);
-  bool HasThreads() const;
+  bool OthersMayStore() const;
   Divergence FindDivergence(ThreadSlot* slot, const MachineState& found) const;
   void Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context);
   bool Arm(ThreadSlot* slot, uint64_t address, ucontext_t* context);
@@ -259,6 +263,7 @@ class Tracer {
   std::atomic<uint64_t> free_look_aheads_{0};  // a bit each
   uint64_t ended_counters_[kCounters] = {};
   DisagreementLog disagreement_log_;
+  std::atomic<bool> others_store_{false};
   uint32_t interrupted_reads_ = 0;
 };
 

@@ -791,7 +791,7 @@ void Tracer::StartVerifying(ThreadSlot* slot, ucontext_t* context) {
     return;
   }
   // Every second burst loads as those that are not verified, unless there may be races to find.
-  slot->keeps_reads = !slot->keeps_reads || HasThreads() || HasAsynchronousHandlers();
+  slot->keeps_reads = !slot->keeps_reads || OthersMayStore() || HasAsynchronousHandlers();
   slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                   slot->keeps_reads);
   slot->divergence = Divergence::kNone;
@@ -846,8 +846,9 @@ void Tracer::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* c
   EndBurst(slot);
 }
 
-// Of the program, that had samples?
-bool Tracer::HasThreads() const {
+// Threads or processes, apart from handlers of this thread.
+bool Tracer::OthersMayStore() const {
+  if (others_store_.load(std::memory_order_relaxed)) return true;
   uint32_t threads = 0;
   for (uint32_t i = 0; i < used_slots_.load(); ++i) threads += owners_[i].load() != 0;
   return threads > 1;
@@ -861,12 +862,12 @@ Divergence Tracer::FindDivergence(ThreadSlot* slot, const MachineState& found) c
       divergence == Divergence::kUnexplained || divergence == Divergence::kReadsNotKept;
   const bool has_other_stores = divergence == Divergence::kStoreChanged;
   if ((is_unexplained || has_other_stores) && handler_came_by) return Divergence::kOtherPath;
-  const bool has_threads = HasThreads();
+  const bool others_may_store = OthersMayStore();
   if (has_other_stores) {
-    const bool may_be_of_others = has_threads || HasAsynchronousHandlers();
+    const bool may_be_of_others = others_may_store || HasAsynchronousHandlers();
     return may_be_of_others ? Divergence::kMemoryChanged : Divergence::kUnexplained;
   }
-  if (is_unexplained && has_threads && HasAtomicBefore(found.rip, slot->verified_to)) {
+  if (is_unexplained && others_may_store && HasAtomicBefore(found.rip, slot->verified_to)) {
     return Divergence::kAtomic;
   }
   return divergence;

@@ -249,7 +249,7 @@ class Runner:
     def wait(self, process, mode):
         is_short = 0 < self.period < SHORT_PERIOD_NS
         slowdown = (SLOWDOWN_OF_SHORT_PERIODS if is_short else SLOWDOWN).get(mode, DEFAULT_SLOWDOWN)
-        limit = SLACK_SECONDS + slowdown * (self.plain.seconds if self.plain else 10)
+        limit = SLACK_SECONDS + self.host.patience * slowdown * (self.plain.seconds if self.plain else 10)
         try:
             return status_of(process.wait(limit))
         except subprocess.TimeoutExpired:
@@ -400,6 +400,8 @@ class Runner:
             if len(rows) + 1 < SESSIONS_TO_JUDGE:
                 continue
             for index, what in enumerate(('descriptors', 'threads', 'mappings')):
+                if what == 'mappings' and self.host.changes_mappings:
+                    continue
                 least = min(row[index] for row in rows)
                 if least > 0:
                     raise Harmed(f'{least} {what} leaked by each of {len(rows)} sessions')
