@@ -1,4 +1,5 @@
 """The hosts of soak.py: servers, runtimes and small programs, a few lines each."""
+import concurrent.futures
 import hashlib
 import pathlib
 import re
@@ -312,17 +313,24 @@ def redis_latency(work, text):
     return max(float(row[6]) for row in rows), sum(float(row[1]) for row in rows) / len(rows)
 
 
-def ask_memcached(port):
+def ask_memcached(port, prefix='key'):
     with socket.create_connection(('127.0.0.1', port), timeout=20) as connection:
         stream = connection.makefile('rwb')
         answers = []
         for round_ in range(20):
             for i in range(500):
                 value = f'{i * round_}'
-                stream.write(f'set key{i} 0 0 {len(value)}\r\n{value}\r\nget key{i}\r\n'.encode())
+                stream.write(f'set {prefix}{i} 0 0 {len(value)}\r\n{value}\r\nget {prefix}{i}\r\n'.encode())
             stream.flush()
             answers += [stream.readline() for _ in range(500 * 4)]
         return hashlib.sha256(b''.join(answers)).hexdigest()
+
+
+def ask_memcached_at_once(port):
+    """By four clients, so that its threads wait for one another's locks."""
+    with concurrent.futures.ThreadPoolExecutor(4) as clients:
+        return ' '.join(answer for _ in range(5)
+                        for answer in clients.map(lambda name: ask_memcached(port, name), 'abcd'))
 
 
 NGINX_CONFIGURATION = """
@@ -427,6 +435,8 @@ SERVERS = [
            check=nginx_failed, latency=ab_latency, ask=ask_nginx, forks=True),
     Server('memcached', ['memcached', '-l', '127.0.0.1', '-p', '{port}', '-U', '0', '-t', '4', '-u', 'nobody'],
            packages='memcached', ask=ask_memcached),
+    Server('memcached, 4 clients', ['memcached', '-l', '127.0.0.1', '-p', '{port}', '-U', '0', '-t', '4', '-u', 'nobody'],
+           packages='memcached', ask=ask_memcached_at_once),
 ]
 
 # Killed at any moment: soak.py does it to this one.
