@@ -84,7 +84,9 @@ class LaboratoryTest(unittest.TestCase):
                 total = hbbp_json("compare", both, "--truth", truth, "--estimator", family)["total"]
                 for key in METRICS:
                     self.assertEqual(float(rows["hybrid: " + family, repeat][key]), total[key], key)
-            counted_by = {row["source"] for row in hbbp_json("blocks", both, "--estimator", "ebs")["rows"]}
+            # What only the other family met, by chance, it alone can count.
+            counted_by = {row["source"] for row in hbbp_json("blocks", both, "--estimator", "ebs")["rows"]
+                          if row["share"] > 0.01}
             self.assertEqual(counted_by, {"ebs"})
             # Another run has other samples and, beside other programs, other speeds: how near depends on that.
             errors = {method: float(rows[method, repeat]["block_accuracy_error"]) for method in METHODS}
