@@ -62,6 +62,14 @@ class RecordForkTest(record_support.RecordTest):
         names = {path.name for path in self.folder.iterdir()} - {'done', self.file.name}
         self.assertTrue(all(name.startswith(self.file.name + '.') for name in names), names)
 
+    def test_children_that_save_while_profiles_are_stored(self):
+        children = f'for i in $(seq 40); do "{program("ends")}" return 20 > /dev/null & done'
+        for hundredths in range(5, 65, 5):
+            result = self.record('sh', '-c', f'{children}; sleep 0.{hundredths:02}')
+            self.assertNotIn('No such file', result.stderr)
+            for file in self.children().values():
+                self.assertGreater(self.milliseconds(file), 0)
+
     def test_children_of_an_earlier_run_are_removed(self):
         self.record(program('forks'), 'fork', 50)
         earlier = self.children()

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "base/files.h"
@@ -235,8 +236,14 @@ std::string PartsFolder::KeepIfAnyProfile() {
 }
 
 PartsFolder::~PartsFolder() {
-  std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(Outer(), ignored);
+  if (path_.empty()) return;
+  // What a process that outlives the root puts there meanwhile makes it not empty again.
+  constexpr int kMaxTries = 100;
+  std::error_code error;
+  for (int i = 0; i < kMaxTries; ++i) {
+    fs::remove_all(Outer(), error);
+    if (!error) return;
+  }
 }
 
 namespace {
@@ -269,6 +276,40 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
   return parts;
 }
 
+// Nothing where nobody would look for it: a process other than the root without samples.
+StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessParts& process,
+                                                     pid_t root, const std::string& output) {
+  if (process.profiles.empty()) return std::optional<ProcessProfile>();
+  // The last image gives its name to the whole process.
+  std::vector<std::string> latest_first;
+  for (auto part = process.profiles.rbegin(); part != process.profiles.rend(); ++part) {
+    latest_first.push_back(part->path);
+  }
+  HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfiles(latest_first));
+  HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
+  if (pid != root && samples == 0) return std::optional<ProcessProfile>();
+  const std::string path = pid == root ? output : output + "." + std::to_string(pid);
+  const ProcessParts::Profile& last = process.profiles.back();
+  const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
+  HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
+  return std::optional(ProcessProfile{pid, path, std::move(profile), partial_since_ns});
+}
+
+// A process that outlives the root saves meanwhile: its partial profile gives way to the last one.
+StatusOr<std::optional<ProcessProfile>> StoreProcessAsItIsNow(const PartsFolder& folder, pid_t pid,
+                                                              pid_t root, const std::string& output,
+                                                              ProcessParts* process) {
+  constexpr int kMaxTries = 10;
+  for (int i = 1;; ++i) {
+    StatusOr<std::optional<ProcessProfile>> stored = StoreProcess(pid, *process, root, output);
+    if (stored.ok() || stored.status().code() != StatusCode::kNotFound || i == kMaxTries) {
+      return stored;
+    }
+    HBBP_ASSIGN_OR_RETURN(auto parts, ListParts(folder));
+    *process = std::move(parts[pid]);
+  }
+}
+
 }  // namespace
 
 StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, pid_t root,
@@ -282,22 +323,10 @@ StatusOr<std::vector<ProcessProfile>> StoreProfiles(const PartsFolder& folder, p
     (void)WriteFileAtomically(mark, {});
   }
   std::vector<ProcessProfile> stored;
-  for (const auto& [pid, process] : *parts) {
-    if (process.profiles.empty()) continue;
-    // The last image gives its name to the whole process.
-    std::vector<std::string> latest_first;
-    for (auto part = process.profiles.rbegin(); part != process.profiles.rend(); ++part) {
-      latest_first.push_back(part->path);
-    }
-    HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfiles(latest_first));
-    HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
-    if (pid != root && samples == 0) continue;
-    const std::string path = pid == root ? output : output + "." + std::to_string(pid);
-    const ProcessParts::Profile& last = process.profiles.back();
-    const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
-    HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
-    ProcessProfile entry{pid, path, std::move(profile), partial_since_ns};
-    stored.insert(pid == root ? stored.begin() : stored.end(), std::move(entry));
+  for (auto& [pid, process] : *parts) {
+    HBBP_ASSIGN_OR_RETURN(std::optional<ProcessProfile> entry,
+                          StoreProcessAsItIsNow(folder, pid, root, output, &process));
+    if (entry) stored.insert(pid == root ? stored.begin() : stored.end(), *std::move(entry));
   }
   return stored;
 }
