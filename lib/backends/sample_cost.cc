@@ -71,15 +71,20 @@ void SwitchCost::Begin(pid_t pid, std::vector<pid_t> threads, pid_t worker, uint
   threads_ = std::move(threads);
   worker_ = worker;
   switch_ns_ = switch_ns;
-  worker_switches_ = last_ = last_count_ns_ = 0;
+  spent_ns_ = worker_switches_ = last_ = last_count_ns_ = 0;
   begin_ = switch_ns == 0 ? 0 : CountSwitches();
   last_ = begin_;
 }
 
 uint64_t SwitchCost::SpentNs() {
-  if (switch_ns_ == 0) return 0;
+  if (switch_ns_ == 0) return spent_ns_;
   last_ = std::max(last_, CountSwitches());
   return (last_ - begin_) * switch_ns_;
+}
+
+void SwitchCost::End() {
+  spent_ns_ = SpentNs();
+  switch_ns_ = 0;
 }
 
 uint64_t SwitchCost::CountSwitches() {

@@ -25,6 +25,10 @@ constexpr uint64_t kBranchStackNs = 2'000;
 // What a counter of the PMU adds to a context switch; 0 if that cannot be measured.
 uint64_t SwitchNs();
 
+// What an event of a clock and one of mappings add to a context switch, about; bench/switch_cost
+// measures it. The clock's has to start and to cancel a timer.
+constexpr uint64_t kClockSwitchNs = 600;
+
 // Empty if that is cheap. `is_avoided`: a clock was taken instead.
 std::string SwitchCostNote(uint64_t switch_ns, bool is_avoided);
 
@@ -35,6 +39,8 @@ class SwitchCost {
   // any. 0 ns: switches are not looked at.
   void Begin(pid_t pid, std::vector<pid_t> threads, pid_t worker, uint64_t switch_ns);
   uint64_t SpentNs();
+  // Switches cost nothing from here on.
+  void End();
 
  private:
   uint64_t CountSwitches();
@@ -43,6 +49,7 @@ class SwitchCost {
   std::vector<pid_t> threads_;
   pid_t worker_ = 0;
   uint64_t switch_ns_ = 0;
+  uint64_t spent_ns_ = 0;  // before End
   uint64_t begin_ = 0;
   uint64_t last_ = 0;  // those of threads that ended are in no later count
   uint64_t last_count_ns_ = 0;

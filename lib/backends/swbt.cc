@@ -76,6 +76,13 @@ constexpr uint32_t kDefaultLookAheadBranches = 256;
 constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
 // Where the worker has to look for new threads.
 constexpr int kThreadsIntervalMs = 20;
+// Likewise, where there were no new ones for a while.
+constexpr int kSteadyThreadsIntervalMs = 200;
+// Of CPU time.
+constexpr double kDearSwitchShare = 0.01;
+constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
+// Of the first comparison: many processes live for seconds only.
+constexpr uint64_t kFirstComparisonNs = 50'000'000;
 constexpr double kLongestDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
@@ -139,7 +146,11 @@ bool SwbtBackend::IsOwnWork(const IpSample& sample) const {
   return trace::Tracer::Get().WasInHandler(sample.tid, sample.time_ns, sample.ip.value);
 }
 
-int SwbtBackend::DrainIntervalMs() const { return drain_interval_ms_; }
+int SwbtBackend::DrainIntervalMs() const {
+  constexpr auto kFirstMs = static_cast<int>(kFirstComparisonNs / 1'000'000);
+  const bool is_first = may_leave_events_ && comparisons_ == 0;
+  return is_first ? std::min(drain_interval_ms_, kFirstMs) : drain_interval_ms_;
+}
 
 Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   if (config.pid != 0) {
@@ -200,6 +211,16 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
+  may_leave_events_ = has_events_ && attr_.sigtrap && unit == Unit::kNanoseconds &&
+                      config.event == EventKind::kAuto && config.period == 0 &&
+                      config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
+                      config.trace_mode == TraceMode::kLookAhead && config.beside.empty();
+  last_comparison_ns_ = start_ns_;
+  last_birth_ns_ = 0;
+  last_thread_count_ = 0;
+  comparisons_ = 0;
+  last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  last_switching_ns_ = 0;
   // Memory of devices must be known before anything is interpreted.
   if (Status known = RefreshMappings(); !known.ok()) {
     Close();
@@ -209,6 +230,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   CheckUserfaultfd();
   trace::Tracer::Get().Enable();
   threads_inherit_ = true;
+  samples_by_event_ = has_events_;
   Status status = AttachThreads();
   draws_ = 0;
   if (draws_periods_) DrawPeriods();
@@ -256,7 +278,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
     if (config.period_mode == PeriodMode::kPrime) LeaveStepWith(config.beside, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
-      switch_ns_ = is_clock ? 0 : SwitchNs();
+      switch_ns_ = is_clock ? kClockSwitchNs : SwitchNs();
       const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
       if (is_auto && is_expensive) {
         avoided_note = SwitchCostNote(switch_ns_, true);
@@ -403,7 +425,7 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
 
 Status SwbtBackend::AttachThread(pid_t tid) {
   const uint64_t signal_data = trace::Tracer::Get().SampleData(last_sampler_ + 1);
-  const bool may_have_event = has_events_ && samplers_.size() < most_events_;
+  const bool may_have_event = samples_by_event_ && samplers_.size() < most_events_;
   StatusOr<ThreadSampler> sampler =
       may_have_event ? ThreadSampler::OpenEvent(attr_, tid, signal_data, trace::kSampleSignal)
                      : ThreadSampler::OpenTimer(period_, tid, signal_data);
@@ -411,7 +433,7 @@ Status SwbtBackend::AttachThread(pid_t tid) {
     sampler = ThreadSampler::OpenTimer(period_, tid, signal_data);
   }
   if (!sampler.ok()) return sampler.status();
-  if (has_events_ && !sampler->HasEvent()) ++threads_by_timer_;
+  if (samples_by_event_ && !sampler->HasEvent()) ++threads_by_timer_;
   ++last_sampler_;
   if (!sampler->IsInherited() && only_threads_.empty()) threads_inherit_ = false;
   samplers_.emplace(tid, *std::move(sampler));
@@ -427,9 +449,67 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
                        (observer_ != nullptr && observer_->TakeNewThreads());
   constexpr nlink_t kOwnLinks = 3;  // ".", "..", the worker
   if (folder.st_nlink > kOwnLinks + 1) trace::Tracer::Get().SetOthersStore();
+  const bool is_first = last_listing_ns_ < start_ns_;
+  if (differs && !is_first) last_birth_ns_ = now;
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
   last_listing_ns_ = now;
   return true;
+}
+
+// Threads that come and go inherit events, and would be found too late for a timer.
+void SwbtBackend::LeaveEventsIfSwitchesAreDear(SampleSink* sink) {
+  const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
+  const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
+  if (!may_leave_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
+  const bool is_steady = last_birth_ns_ < last_comparison_ns_;
+  ++comparisons_;
+  last_comparison_ns_ = now_ns;
+  const uint64_t cpu_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
+  const uint64_t switching_ns = switch_cost_.SpentNs();
+  const auto of_switches = static_cast<double>(switching_ns - last_switching_ns_);
+  const auto of_all = static_cast<double>(cpu_ns - last_cpu_ns_);
+  last_cpu_ns_ = cpu_ns;
+  last_switching_ns_ = switching_ns;
+  if (!is_steady || of_switches <= kDearSwitchShare * of_all) return;
+  StatusOr<std::map<pid_t, ThreadSampler>> timers = OpenTimers();
+  if (!timers.ok()) {
+    may_leave_events_ = false;
+    return;
+  }
+  ReplaceEventsByTimers(*std::move(timers), sink);
+  char share[32];
+  std::snprintf(share, sizeof(share), "%.1f %%", 100 * of_switches / of_all);
+  rung_ = std::string("CPU-time timers of threads, breakpoints: by context switches, perf events took some ") +
+          share + " of CPU time; -e task-clock keeps them";
+}
+
+StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<pid_t> alive, ListThreadsAmong(only_threads_));
+  std::map<pid_t, ThreadSampler> timers;
+  for (const pid_t tid : alive) {
+    if (tid == excluded_) continue;
+    const uint64_t signal_data = trace::Tracer::Get().SampleData(++last_sampler_);
+    StatusOr<ThreadSampler> timer = ThreadSampler::OpenTimer(period_, tid, signal_data);
+    if (timer.ok()) {
+      timers.emplace(tid, *std::move(timer));
+    } else if (timer.status().code() != StatusCode::kNotFound) {
+      return timer.status();
+    }
+  }
+  return timers;
+}
+
+void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, SampleSink* sink) {
+  may_leave_events_ = samples_by_event_ = threads_inherit_ = false;
+  samplers_ = std::move(timers);
+  drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
+  switch_cost_.End();
+  if (observer_ == nullptr) return;
+  CompareMappings(sink);
+  observer_->Disable();
+  observer_->Drain(sink);
+  observer_->Close();
+  observer_.reset();
 }
 
 void SwbtBackend::EndEarly(const char* reason) {
@@ -454,10 +534,13 @@ void SwbtBackend::Drain(SampleSink* sink) {
   } else if (tracer.failure() == trace::TracerFailure::kSystemCallRefused) {
     EndForFilter();
   }
-  // First: what follows may need what a thread holds that waits.
-  if (tracer.is_enabled() && tracer.InterruptBlockedReads()) {
-    next_descriptors_ns_ = 0;
-    CheckUserfaultfd();
+  if (tracer.is_enabled()) {
+    trace::ReclaimSignals();
+    // Before what follows, which may need what a thread holds that waits.
+    if (tracer.InterruptBlockedReads()) {
+      next_descriptors_ns_ = 0;
+      CheckUserfaultfd();
+    }
   }
   if (observer_ != nullptr) {
     observer_->Drain(sink);
@@ -472,7 +555,6 @@ void SwbtBackend::Drain(SampleSink* sink) {
       size_t found = 0;
       if (!threads_inherit_) (void)AttachNewThreads(&found);
     }
-    trace::ReclaimSignals();
     const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
     if (draws_periods_ && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
@@ -480,6 +562,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
       if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
     }
     CheckUserfaultfd();
+    LeaveEventsIfSwitchesAreDear(sink);
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -627,7 +710,11 @@ void SwbtBackend::CheckUserfaultfd() {
 }
 
 void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
-  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ < kMappingsIntervalNs) return;
+  if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(sink);
+}
+
+// With those of last time.
+void SwbtBackend::CompareMappings(SampleSink* sink) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   if (!mappings.ok()) return;
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);

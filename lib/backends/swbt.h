@@ -4,6 +4,9 @@
 // Each thread that is there at the start gets a sampler. New threads inherit one where the kernel
 // can do that (perf events with sigtrap); elsewhere the worker looks for them each 20 ms.
 //
+// Perf events make each context switch longer. By default a process whose threads switch so often
+// that this takes 1 % of their CPU time goes on with timers, which cost nothing there.
+//
 // The sampling events go on during a burst; a sample that comes then is counted and dropped. (The
 // paper's are one-shot and re-armed by the handler. That would need their descriptors in the
 // table of the program, which may close them, and which counts them.)
@@ -71,6 +74,9 @@ class SwbtBackend : public Backend {
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
+  void LeaveEventsIfSwitchesAreDear(SampleSink* sink);
+  StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
+  void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, SampleSink* sink);
   void EndEarly(const char* reason);
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
@@ -79,13 +85,15 @@ class SwbtBackend : public Backend {
   void DeliverStatistics(SampleSink* sink);
   void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(SampleSink* sink);
+  void CompareMappings(SampleSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
 
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;
   bool uses_real_time_signals_ = false;
-  bool has_events_ = false;
+  bool has_events_ = false;        // that perf_event_open gives
+  bool samples_by_event_ = false;  // or else by timers
   perf_event_attr attr_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
@@ -104,6 +112,13 @@ class SwbtBackend : public Backend {
   uint64_t signal_ns_ = 0;
   uint64_t switch_ns_ = 0;
   SwitchCost switch_cost_;
+  bool may_leave_events_ = false;
+  // Of switches with CPU time.
+  uint64_t comparisons_ = 0;
+  uint64_t last_comparison_ns_ = 0;
+  uint64_t last_cpu_ns_ = 0;
+  uint64_t last_switching_ns_ = 0;
+  uint64_t last_birth_ns_ = 0;  // of a thread
   int drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
   uint64_t threads_by_timer_ = 0;  // for want of descriptors

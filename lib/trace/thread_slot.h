@@ -38,6 +38,7 @@ enum class Counter : uint8_t {
   kDisagreementAtomic,
   // Why a sample made no burst, or a burst ended early.
   kSignalWasBlocked,   // the sample came later than the event
+  kInKernel,           // a timer expired in a system call
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
   kNoFreeSlot,         // more threads than can be traced at once
   kNoFreeBuffer,

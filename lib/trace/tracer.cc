@@ -98,6 +98,8 @@ const char* NameOf(Counter counter) {
       return "over-budget";
     case Counter::kSignalWasBlocked:
       return "signal-was-blocked";
+    case Counter::kInKernel:
+      return "in-kernel";
     case Counter::kSampleDuringBurst:
       return "sample-during-burst";
     case Counter::kNoFreeSlot:

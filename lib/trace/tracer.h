@@ -153,12 +153,14 @@ class Tracer {
   struct Arrival {
     SignalKind kind;
     bool was_delayed = false;
+    bool was_in_kernel = false;
     uint32_t periods = 1;  // of sampling that a sample stands for
   };
   using BurstVisitor = void (*)(const BurstView&, void*);
 
   static bool Filter(int signal, siginfo_t* info, ucontext_t* context);
   static bool WasDelayed(const siginfo_t& info);
+  static bool WasInKernel(const siginfo_t& info, const ucontext_t& context);
   static uint32_t PeriodsOf(const siginfo_t& info);
   static bool IsInterrupt(const siginfo_t& info);
   bool OnTrap(siginfo_t* info, ucontext_t* context);

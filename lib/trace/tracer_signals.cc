@@ -176,7 +176,7 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   }
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
   if (slot != nullptr && IsOwnSample(slot, number)) {
-    Handle(slot, {kind, was_delayed, PeriodsOf(*info)}, context);
+    Handle(slot, {kind, was_delayed, WasInKernel(*info, *context), PeriodsOf(*info)}, context);
   }
   return true;
 }
@@ -203,6 +203,8 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
         slot->Add(Counter::kSamples);
         if (arrival.was_delayed) {
           slot->Add(Counter::kSignalWasBlocked);
+        } else if (arrival.was_in_kernel) {
+          slot->Add(Counter::kInKernel);
         } else {
           OnSample(slot, arrival.periods, context);
         }
@@ -303,6 +305,13 @@ bool Tracer::WasDelayed(const siginfo_t& info) {
   uint32_t flags;
   __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof(flags));
   return (flags & kPerfSignalAsync) != 0;
+}
+
+// Perf events leave the kernel out; a timer that expires there sends its signal at the end of the
+// system call, which has left the address behind it in rcx.
+bool Tracer::WasInKernel(const siginfo_t& info, const ucontext_t& context) {
+  return info.si_code == SI_TIMER &&
+         context.uc_mcontext.gregs[REG_RCX] == context.uc_mcontext.gregs[REG_RIP];
 }
 
 // A timer that expires again while its signal waits sends no second one. Timers of CPU time expire

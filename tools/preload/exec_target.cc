@@ -37,15 +37,6 @@ bool IsEmulator(const char* name) {
          StartsWith(base, "qemu-");
 }
 
-bool IsSanitizerLibrary(const char* name) {
-  for (const char* prefix :
-       {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
-        "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan"}) {
-    if (StartsWith(name, prefix)) return true;
-  }
-  return false;
-}
-
 // The same file, however it is called. A glibc of another version may lack what the library needs.
 bool IsOwnLoader(const char* path) {
   if (::strcmp(BaseName(path), kLoaderName) != 0) return false;
@@ -220,6 +211,15 @@ bool IsExecutable(const char* path) {
 }
 
 }  // namespace
+
+bool IsSanitizerLibrary(const char* name) {
+  for (const char* prefix :
+       {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so", "libclang_rt.asan",
+        "libclang_rt.tsan", "libclang_rt.lsan", "libclang_rt.hwasan"}) {
+    if (StartsWith(name, prefix)) return true;
+  }
+  return false;
+}
 
 ExecTarget ClassifyProgram(const char* path) { return ClassifyPath(path, kMaxScripts); }
 

@@ -22,6 +22,9 @@ ExecTarget ClassifyProgram(const char* path);
 // Of an open file; `name` is what it was opened by, or nullptr.
 ExecTarget ClassifyFile(int fd, const char* name);
 
+// Of the runtime of a sanitizer; `name` has no directory.
+bool IsSanitizerLibrary(const char* name);
+
 // Does LD_PRELOAD with the library make it fail, or change what it prints?
 bool IsHarmedByPreload(ExecTarget target);
 

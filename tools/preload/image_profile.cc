@@ -121,8 +121,8 @@ bool ImageProfile::Suspend() try {
 
 void ImageProfile::Resume() { (void)Start(); }
 
-void ImageProfile::End(const char* note) {
-  if (IsOwner() && session_ != nullptr) session_->EndForGood(note, kSaveTimeoutMs);
+bool ImageProfile::End(const char* note) {
+  return IsOwner() && session_ != nullptr && session_->EndForGood(note, kSaveTimeoutMs);
 }
 
 bool ImageProfile::MayTraceBranches() const {

@@ -42,8 +42,8 @@ class ImageProfile : private SessionObserver {
   void Unpark() { session_->UnparkWorker(); }
 
   // Likewise, but ends sampling for good, with `note` in the profile, and ends the worker. Not in a
-  // signal handler.
-  void End(const char* note);
+  // signal handler. False if something of it may still run.
+  bool End(const char* note);
 
   bool MayTraceBranches() const;
 

@@ -226,10 +226,11 @@ void EndImage(const char* note) {
 void PrepareForFilter(bool is_of_all_threads) {
   if (current == nullptr || HasFilter() || !current->IsOwner()) return;
   if (is_of_all_threads || current->MayTraceBranches()) {
-    current->End(
+    const bool has_ended = current->End(
         "sampling ended early: the program set a seccomp filter, which may not allow what the "
         "profiler needs");
-    ReleaseSignals();
+    // A handler that still runs needs its own faults.
+    if (has_ended) ReleaseSignals();
   } else {
     // The worker goes on. It saves each second, and cannot be asked to at the end.
     SaveImage();

@@ -78,7 +78,7 @@ extern "C" {
 // SYS_exit is 60, SYS_prctl 157, SYS_seccomp 317, PR_SET_SECCOMP 22. Seven registers are pushed:
 // the stack is aligned for the call then.
 asm(R"(
-  .macro HBBP_INTERPOSED name, before, next
+  .macro HBBP_INTERPOSED before, next
   pushq %rax
   .cfi_adjust_cfa_offset 8
   .irp register, rdi, rsi, rdx, rcx, r8, r9
@@ -110,7 +110,7 @@ syscall:
   je 1f
   jmp *HbbpNextSyscall(%rip)
 1:
-  HBBP_INTERPOSED syscall, HbbpBeforeSyscall, HbbpNextSyscall
+  HBBP_INTERPOSED HbbpBeforeSyscall, HbbpNextSyscall
   .cfi_endproc
   .size syscall, . - syscall
 
@@ -124,7 +124,7 @@ prctl:
   je 1f
   jmp *HbbpNextPrctl(%rip)
 1:
-  HBBP_INTERPOSED prctl, HbbpBeforePrctl, HbbpNextPrctl
+  HBBP_INTERPOSED HbbpBeforePrctl, HbbpNextPrctl
   .cfi_endproc
   .size prctl, . - prctl
 )");

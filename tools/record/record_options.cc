@@ -139,8 +139,8 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
   options.Value(
       "-e,--event", &record->event, "EVENT",
       "what a sampling period counts: task-clock, cpu-clock, instructions, cycles, a code "
-      "(r20c4) or a name of libpfm4; auto: instructions where there is a PMU, else "
-      "task-clock");
+      "(r20c4) or a name of libpfm4; auto: instructions where there is a PMU that does not "
+      "make context switches slow, else task-clock");
   options.Value("-c,--period", &record->period, "N",
                 "occurrences of the event between samples (ns for clocks)");
   options.Value("--branch-period", &record->branch_period, "N",

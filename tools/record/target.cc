@@ -7,9 +7,11 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
+#include <sstream>
+#include <string>
 
 #include "preload/exec_target.h"
 
@@ -43,9 +45,11 @@ bool GainsPrivileges(const char* path) {
 bool PreloadsSanitizer() {
   const char* const text = std::getenv("LD_PRELOAD");
   if (text == nullptr) return false;
-  const std::string_view libraries(text);
-  for (const char* name : {"libasan.so", "libtsan.so", "liblsan.so", "libhwasan.so"}) {
-    if (libraries.find(name) != std::string_view::npos) return true;
+  std::string libraries(text);
+  std::replace(libraries.begin(), libraries.end(), ':', ' ');  // either separates them
+  std::istringstream words(libraries);
+  for (std::string path; words >> path;) {
+    if (preload::IsSanitizerLibrary(path.substr(path.rfind('/') + 1).c_str())) return true;
   }
   return false;
 }
