@@ -78,8 +78,9 @@ constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
 constexpr int kThreadsIntervalMs = 20;
 // Likewise, where there were no new ones for a while.
 constexpr int kSteadyThreadsIntervalMs = 200;
-// Of CPU time.
+// Of CPU time, and of all time: below that, looking for threads would cost as much.
 constexpr double kDearSwitchShare = 0.01;
+constexpr double kLeastSwitchShare = 0.001;
 constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
 // Of the first comparison: many processes live for seconds only.
 constexpr uint64_t kFirstComparisonNs = 50'000'000;
@@ -462,6 +463,7 @@ void SwbtBackend::LeaveEventsIfSwitchesAreDear(SampleSink* sink) {
   const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
   if (!may_leave_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
   const bool is_steady = last_birth_ns_ < last_comparison_ns_;
+  const auto elapsed_ns = static_cast<double>(now_ns - last_comparison_ns_);
   ++comparisons_;
   last_comparison_ns_ = now_ns;
   const uint64_t cpu_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
@@ -470,17 +472,20 @@ void SwbtBackend::LeaveEventsIfSwitchesAreDear(SampleSink* sink) {
   const auto of_all = static_cast<double>(cpu_ns - last_cpu_ns_);
   last_cpu_ns_ = cpu_ns;
   last_switching_ns_ = switching_ns;
-  if (!is_steady || of_switches <= kDearSwitchShare * of_all) return;
+  const bool is_dear = of_switches > kDearSwitchShare * of_all;
+  if (!is_steady || !is_dear || of_switches < kLeastSwitchShare * elapsed_ns) return;
   StatusOr<std::map<pid_t, ThreadSampler>> timers = OpenTimers();
   if (!timers.ok()) {
     may_leave_events_ = false;
     return;
   }
   ReplaceEventsByTimers(*std::move(timers), sink);
-  char share[32];
-  std::snprintf(share, sizeof(share), "%.1f %%", 100 * of_switches / of_all);
-  rung_ = std::string("CPU-time timers of threads, breakpoints: by context switches, perf events took some ") +
-          share + " of CPU time; -e task-clock keeps them";
+  char text[192];
+  std::snprintf(text, sizeof(text),
+                "CPU-time timers of threads, breakpoints: by context switches, perf events took "
+                "some %.1f %% of CPU time; -e task-clock keeps them",
+                100 * of_switches / of_all);
+  rung_ = text;
 }
 
 StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
