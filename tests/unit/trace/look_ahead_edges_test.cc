@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <initializer_list>
@@ -28,7 +29,7 @@ class Snippet {
     memory_ = static_cast<uint8_t*>(
         mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     REQUIRE(memory_ != MAP_FAILED);
-    std::memcpy(memory_, code.begin(), code.size());
+    std::copy(code.begin(), code.end(), memory_);
     state_ = std::make_unique<MachineState>();
     state_->rip = reinterpret_cast<uint64_t>(memory_);
     state_->gpr[kRsp] = reinterpret_cast<uint64_t>(data() + 8 * kPage - 8);
