@@ -520,6 +520,7 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, S
 void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
   has_ended_early_ = true;
+  may_leave_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
   rung_ += std::string("; tracing ended early: ") + reason;
