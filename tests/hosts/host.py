@@ -33,6 +33,8 @@ class Host:
     patience: int = 1
     # Shorter than a sample takes, or ends before there can be a profile.
     may_lack_samples: bool = False
+    # Modes that give up a burst which leaves what it began in, as it may be with all of this host's.
+    may_lack_bursts_in: tuple = ()
 
 
 @dataclasses.dataclass
