@@ -18,8 +18,8 @@ void StopFull(const MicroOp* op, Interpreter* m, uint64_t flags);
     const BlockRef ref = (m)->block->successor[successor_number].load(std::memory_order_relaxed); \
     const auto* next = reinterpret_cast<const Block*>((m)->blocks + ref * kBlockUnit);            \
     const int64_t left = (m)->instructions_left - next->instruction_count;                        \
-    if (next->verified_by.load(std::memory_order_relaxed) != (m)->enter_burst || left < 0)        \
-        [[unlikely]] {                                                                            \
+    if (next->verified_by.load(std::memory_order_relaxed) != (m)->enter_burst || left < 0 ||      \
+        StackIsLow()) [[unlikely]] {                                                              \
       return EnterSuccessor(op, m, flags, successor_number);                                      \
     }                                                                                             \
     (m)->instructions_left = left;                                                                \
@@ -42,28 +42,28 @@ void StopFull(const MicroOp* op, Interpreter* m, uint64_t flags);
     HBBP_ENTER_SUCCESSOR(op, m, flags, is_taken ? 0 : 1);   \
   } while (false)
 
-#define HBBP_BRANCH_TO(target, op, m, flags)                                               \
-  do {                                                                                     \
-    const uint64_t destination = (target);                                                 \
-    TakenBranch* out = (m)->out;                                                           \
-    out->from = static_cast<uint64_t>((op)->immediate);                                    \
-    out->to = destination;                                                                 \
-    ++out;                                                                                 \
-    (m)->out = out;                                                                        \
-    (m)->left_at_branch[true] = (m)->instructions_left;                                    \
-    if (out == (m)->out_end) [[unlikely]]                                                  \
-      HBBP_TAIL StopFull(op, m, flags);                                                    \
-    const BlockRef ref = (m)->block->successor[0].load(std::memory_order_relaxed);         \
-    const auto* next = reinterpret_cast<const Block*>((m)->blocks + ref * kBlockUnit);     \
-    const int64_t left = (m)->instructions_left - next->instruction_count;                 \
-    if (next->ip != destination ||                                                         \
-        next->verified_by.load(std::memory_order_relaxed) != (m)->enter_burst || left < 0) \
-        [[unlikely]] {                                                                     \
-      return EnterTarget(op, m, flags, destination);                                       \
-    }                                                                                      \
-    (m)->instructions_left = left;                                                         \
-    (m)->block = next;                                                                     \
-    HBBP_TAIL next->ops()->handler(next->ops(), m, flags);                                 \
+#define HBBP_BRANCH_TO(target, op, m, flags)                                                 \
+  do {                                                                                       \
+    const uint64_t destination = (target);                                                   \
+    TakenBranch* out = (m)->out;                                                             \
+    out->from = static_cast<uint64_t>((op)->immediate);                                      \
+    out->to = destination;                                                                   \
+    ++out;                                                                                   \
+    (m)->out = out;                                                                          \
+    (m)->left_at_branch[true] = (m)->instructions_left;                                      \
+    if (out == (m)->out_end) [[unlikely]]                                                    \
+      HBBP_TAIL StopFull(op, m, flags);                                                      \
+    const BlockRef ref = (m)->block->successor[0].load(std::memory_order_relaxed);           \
+    const auto* next = reinterpret_cast<const Block*>((m)->blocks + ref * kBlockUnit);       \
+    const int64_t left = (m)->instructions_left - next->instruction_count;                   \
+    if (next->ip != destination ||                                                           \
+        next->verified_by.load(std::memory_order_relaxed) != (m)->enter_burst || left < 0 || \
+        StackIsLow()) [[unlikely]] {                                                         \
+      return EnterTarget(op, m, flags, destination);                                         \
+    }                                                                                        \
+    (m)->instructions_left = left;                                                           \
+    (m)->block = next;                                                                       \
+    HBBP_TAIL next->ops()->handler(next->ops(), m, flags);                                   \
   } while (false)
 
 }  // namespace hbbp::trace

@@ -108,6 +108,10 @@ void Accept(Interpreter* m, Block* block) {
 
 // The block at `ip`, decoded and verified. nullptr: m was stopped.
 [[gnu::noinline]] Block* Resolve(Interpreter* m, uint64_t ip, const Block* guess, uint64_t flags) {
+  if (StackIsLow()) [[unlikely]] {
+    Stop(m, StopReason::kStackOverflow, ip, flags);
+    return nullptr;
+  }
   const bool is_at_start = m->is_at_start;
   m->is_at_start = false;
   if (m->memory.stored_to_code) [[unlikely]] {
@@ -197,6 +201,9 @@ bool IsBranch(Effect effect) { return effect == Effect::kBranch; }
 void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
   const Block* block = m->block;
   const unsigned index = m->step_index;
+  if (StackIsLow()) [[unlikely]] {
+    return Stop(m, StopReason::kStackOverflow, IpOf(m, index), flags);
+  }
   if (m->memory.stored_to_code) [[unlikely]] {
     const Block* again = Resolve(m, IpOf(m, index), m->code_cache->At(kNoBlock), flags);
     if (again == nullptr) return;

@@ -93,6 +93,18 @@ constexpr unsigned WordOffset(unsigned number) { return number * 8; }
          static_cast<uint64_t>(op->displacement);
 }
 
+// Bit of the stack pointer, in the part of the stack that handlers may have left something on. The
+// rest is for the handlers of one block.
+inline constexpr unsigned kUpperStack = 0x8000;
+
+// Handlers leave nothing on the stack, but where a compiler made calls of the jumps below. This is
+// looked at with every block, so that even then no more is written than there is stack.
+[[gnu::always_inline]] inline bool StackIsLow() {
+  bool is_low;
+  asm("testl %1, %%esp" : "=@ccz"(is_low) : "i"(kUpperStack));
+  return is_low;
+}
+
 // Only to functions with the very parameters of a handler. Where no compiler guarantees the jump,
 // the build has these files optimized, and tests/tools/check_handler_jumps reads what became of
 // them.

@@ -33,6 +33,8 @@ struct Machine {
   Interpreter interpreter;
 };
 static_assert(offsetof(Machine, stack) + kStackBytes <= kWindow);
+static_assert(offsetof(Machine, stack) + kStackBytes >= kUpperStack + 4096);
+static_assert(kUpperStack >= offsetof(Machine, stack) + size_t{kMaxBlockInstructions} * 1000);
 static_assert(offsetof(Machine, interpreter) % 64 == 0);
 
 Machine* Of(LookAhead* look_ahead) { return reinterpret_cast<Machine*>(look_ahead); }
@@ -143,7 +145,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
     LeaveFloat(&m);
   }
   m.code_cache->EndRun();
-  if (!IsIntact(machine->canary)) [[unlikely]] {
+  if (m.stop_reason == StopReason::kStackOverflow || !IsIntact(machine->canary)) [[unlikely]] {
     machine->has_overflowed = true;
     result = RunResult();
     result.ip = m.state.rip;
