@@ -226,7 +226,7 @@ void ResolvedProfile::ChooseByBlock(const ObservedModule& observed, FunctionRepl
       if (estimator_ != EstimatorKind::kTree) continue;
       record.source = KindIn(data_, family);
     }
-    AddBlock(block, std::move(record), replicates);
+    AddBlock(block, record, replicates);
   }
 }
 
@@ -297,8 +297,8 @@ void ResolvedProfile::EstimateByFlow(const ObservedModule& observed, BlockMap* m
         functions_[record.function].samples += record.samples + evidence->streams_into_function;
         record.samples += evidence->all_streams.streams;
       }
-      AddCombined(std::move(record),
-                  evidence != nullptr ? WeightsByOrigin(*evidence) : busiest_origin, replicates);
+      AddCombined(record, evidence != nullptr ? WeightsByOrigin(*evidence) : busiest_origin,
+                  replicates);
     }
   }
 }
@@ -321,7 +321,7 @@ void ResolvedProfile::AddCombined(BlockRecord record, const OriginWeights& origi
     part.sums.replicates.Add(record.replicates, weight / whole);
     stream_contributions_.push_back(part);
   }
-  blocks_.push_back(std::move(record));
+  blocks_.push_back(record);
 }
 
 void ResolvedProfile::AddBlock(const ObservedBlock& observed, BlockRecord record,
@@ -338,7 +338,7 @@ void ResolvedProfile::AddBlock(const ObservedBlock& observed, BlockRecord record
     CountSamples(observed, &record);
     for (const size_t i : observed.counts) AddToFunction(contributions_[i], &function);
   }
-  blocks_.push_back(std::move(record));
+  blocks_.push_back(record);
 }
 
 // `record` becomes the next of blocks_.

@@ -84,7 +84,7 @@ Status Session::Start() {
     if (has_worker_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
     }
-    if (const Status status = StartWorker(); !status.ok()) {
+    if (Status status = StartWorker(); !status.ok()) {
       control.unlock();
       log_.Say(LogLevel::kError, "%s", status.message().c_str());
       log_.Flush();

@@ -76,7 +76,7 @@ long DuplicateAboveLimit(long descriptor, const rlimit& limit) {
   long duplicate = SetLimit(raised, &limit_before);
   if (duplicate == 0) {
     duplicate = Duplicate(descriptor, limit_before.rlim_cur);
-    rlimit meanwhile;
+    rlimit meanwhile = {};
     const bool was_changed = SetLimit(limit_before, &meanwhile) == 0 && !IsSame(meanwhile, raised);
     if (was_changed) SetLimit(meanwhile, nullptr);
   }
@@ -86,7 +86,7 @@ long DuplicateAboveLimit(long descriptor, const rlimit& limit) {
 
 long DuplicateOutOfTheWay(long descriptor) {
   constexpr long kThisProcess = 0;
-  rlimit limit;
+  rlimit limit = {};
   const long result = RawSyscall(SYS_prlimit64, kThisProcess, RLIMIT_NOFILE, nullptr, &limit);
   if (result != 0) return result;
   if (limit.rlim_cur > kMaxTable) return Duplicate(descriptor, kMaxTable / 2);

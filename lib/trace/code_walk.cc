@@ -15,7 +15,9 @@ class CodeWindow {
  public:
   // At least one whole instruction, if there is one. nullptr: no code is mapped there.
   const uint8_t* At(uint64_t ip) {
-    if (ip >= start_ && ip + kMaxInstructionLength <= start_ + size_) return bytes_ + (ip - start_);
+    if (ip >= start_ && ip - start_ + kMaxInstructionLength <= size_) {
+      return bytes_ + (ip - start_);
+    }
     start_ = ip;
     size_ = sizeof(bytes_);
     if (ReadProgramMemory(ip, bytes_, size_)) return bytes_;
@@ -42,6 +44,7 @@ int32_t Signed32(const uint8_t* bytes) {
 
 // What an instruction that is no branch does to rsp.
 void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
+  // Decoded before: it was read. NOLINTNEXTLINE(*-core.UndefinedBinaryOperatorResult)
   const size_t rex = (code[0] & 0xf0) == 0x40 ? 1 : 0;
   if (length <= rex) return;
   const uint8_t opcode = code[rex];
@@ -52,6 +55,7 @@ void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
   if ((opcode & 0xf8) == 0x50 || opcode == 0x68 || opcode == 0x6a || opcode == 0x9c ||
       (opcode == 0xff && (modrm & 0x38) == 0x30)) {
     walk->stack_change -= 8;
+    // NOLINTNEXTLINE(bugprone-branch-clone): the order counts
   } else if (opcode == 0x5c && !rm_is_extended) {
     walk->knows_stack = false;
   } else if ((opcode & 0xf8) == 0x58 || opcode == 0x8f || opcode == 0x9d) {
@@ -121,6 +125,7 @@ CodeWalk WalkToBranch(uint64_t ip, uint64_t rax) {
       walk.reason = StopReason::kUndecodable;
       return walk;
     }
+    // NOLINTNEXTLINE(*-core.UndefinedBinaryOperatorResult): see FollowStack
     const bool is_system_call = flow.kind == BranchKind::kSystem && code[0] == 0x0f && code[1] == 5;
     if (flow.kind == BranchKind::kNone) {
       FollowStack(code, flow.length, &walk);

@@ -9,10 +9,12 @@
 #include "trace/raw_syscall.h"
 
 // The linker's names for the ends of the section.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 extern const hbbp::trace::Fixup __start_hbbp_fixups[] __attribute__((visibility("hidden")));
 extern const hbbp::trace::Fixup __stop_hbbp_fixups[] __attribute__((visibility("hidden")));
 }
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace hbbp::trace {
 namespace {

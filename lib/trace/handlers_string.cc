@@ -91,7 +91,7 @@ uint64_t Truncate(uint64_t value, unsigned size) {
         }
         const Access written = m->memory.Write(gpr[kRdi], bytes, buffer, 0);
         if (written != Access::kOk) return {Problem(written), flags};
-        done = bytes / size;
+        done = bytes / size;  // NOLINT(*-core.DivideZero): it is a power of two
         gpr[kRdi] += done * element;
         break;
       }

@@ -22,7 +22,7 @@ void UseHugePages(void* memory, size_t bytes) {
   (void)madvise(memory, RoundUp(bytes, kHugePageBytes), kCollapseNow);
 }
 
-GrowingMemory::GrowingMemory(GrowingMemory&& other)
+GrowingMemory::GrowingMemory(GrowingMemory&& other) noexcept
     : start_(other.start_), reserved_(other.reserved_), usable_(other.usable()) {
   other.start_ = nullptr;
   other.reserved_ = 0;

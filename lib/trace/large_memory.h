@@ -23,7 +23,7 @@ void UseHugePages(void* memory, size_t bytes);
 class GrowingMemory {
  public:
   GrowingMemory() = default;
-  GrowingMemory(GrowingMemory&& other);
+  GrowingMemory(GrowingMemory&& other) noexcept;
 
   // Aligned to a huge page. False if there is no address space. What was reserved before is
   // forgotten, and stays.

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 
+// Symbols of asm statements. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
 // [operation as in ModRM.reg][size 0 ... 3][count]: eight bytes of code that shift rcx.
@@ -21,5 +22,6 @@ __attribute__((visibility("hidden"))) extern const uint8_t hbbp_trace_double_shi
 __attribute__((visibility("hidden"))) extern const uint8_t hbbp_trace_run_shift[];
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
 
 #endif  // HBBP_LIB_TRACE_SHIFT_TABLE_H_

@@ -58,7 +58,7 @@ uint64_t StackPointerInFault(uint32_t tid) {
   __builtin_memcpy(end, kBehind, sizeof(kBehind));
   const long file = RawSyscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return 0;
-  char text[128];
+  char text[128] = {};
   const long size = RawSyscall(SYS_read, file, text, sizeof(text));
   RawSyscall(SYS_close, file);
   constexpr long kPrefix = sizeof(kOutsideOfSystemCalls);

@@ -441,5 +441,5 @@ SERVERS = [
 ]
 
 # Killed at any moment: soak.py does it to this one.
-KILLED = small('steady', 2000, suffix=', killed')
+KILLED = small('steady', 1000, suffix=', killed')
 SMALL.append(KILLED)

@@ -45,6 +45,7 @@ void Free(void* memory) {
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-reserved-identifier): functions of the C++ library
 extern "C" {
 
 void* __cxa_allocate_exception(size_t size) noexcept {
@@ -60,3 +61,4 @@ void* __cxa_allocate_dependent_exception() noexcept { return Allocate(kHeaderByt
 void __cxa_free_dependent_exception(void* exception) noexcept { Free(exception); }
 
 }  // extern "C"
+// NOLINTEND(bugprone-reserved-identifier)

@@ -112,7 +112,7 @@ pid_t ForkInHandler() {
 }  // namespace hbbp::preload
 
 extern "C" HBBP_INTERPOSE pid_t fork() noexcept {
-  using namespace hbbp::preload;
+  using namespace hbbp::preload;  // NOLINT(google-build-using-namespace): C functions are global
   LookUpAll();
   return HasOneThreadBesidesWorker() && IsInSignalHandler() ? ForkInHandler() : c_library.fork();
 }

@@ -75,7 +75,7 @@ char* WriteWithout(const char* preload, char* text) {
 char* WriteWith(const char* library, const char* preload, char* text) {
   char* end = ::stpcpy(::stpcpy(text, kPreload), library);
   const char* const others = preload == nullptr ? "" : preload + sizeof(kPreload) - 1;
-  if (*others != '\0') end = ::stpcpy(::stpcpy(end, ":"), others);
+  if (*others != '\0') ::stpcpy(::stpcpy(end, ":"), others);
   return text;
 }
 

@@ -1,5 +1,5 @@
 // What becomes of a burst where a compiler made calls of the jumps between handlers: those here are
-// compiled so, unless the compiler knows musttail.
+// compiled so. Where it knows musttail, only those that are seldom taken are calls.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace {
 #endif
 #endif
 #ifdef HBBP_JUMPS_ARE_CERTAIN
-constexpr bool kLeavesFrames = false;
+constexpr bool kAllAreCalls = false;
 #else
-constexpr bool kLeavesFrames = true;
+constexpr bool kAllAreCalls = true;
 #endif
 
 constexpr size_t kCodeBytes = 65536;
@@ -78,8 +78,9 @@ TEST_CASE("Handlers that call each other end tracing before the stack of the int
       };
       for (int i = 0; i < 2; ++i) {
         const RunResult result = run();
-        CHECK((result.reason == StopReason::kStackOverflow) == kLeavesFrames);
-        CHECK((result.instructions == 0) == kLeavesFrames);
+        const bool has_overflowed = result.reason == StopReason::kStackOverflow;
+        CHECK((has_overflowed || !kAllAreCalls));
+        CHECK((result.instructions == 0) == has_overflowed);
       }
       CHECK(look_ahead->MaxStackBytesUsed() < LookAhead::StackBytes() * 3 / 4);
     }

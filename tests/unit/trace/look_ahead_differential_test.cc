@@ -1,6 +1,5 @@
-#include <sys/mman.h>
-
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <set>
@@ -36,11 +35,10 @@ class Interpreter {
   explicit Interpreter(bool has_stubs)
       : region_(has_stubs ? NativeRegion::Create(kRegionBytes) : nullptr),
         cache_(CodeCache::Create(kCacheBytes, region_)),
-        memory_(mmap(nullptr, LookAhead::Size(), PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)),
+        memory_(ZeroedMemory()),
         look_ahead_(LookAhead::Create(memory_, cache_)) {}
   ~Interpreter() {
-    munmap(memory_, LookAhead::Size());
+    std::free(memory_);
     CodeCache::Destroy(cache_);
     NativeRegion::Destroy(region_);
   }
@@ -58,6 +56,12 @@ class Interpreter {
   const MachineState& state() const { return look_ahead_->state(); }
 
  private:
+  static void* ZeroedMemory() {
+    const size_t alignment = LookAhead::Alignment();
+    const size_t bytes = (LookAhead::Size() + alignment - 1) / alignment * alignment;
+    return std::memset(std::aligned_alloc(alignment, bytes), 0, bytes);
+  }
+
   NativeRegion* region_;
   CodeCache* cache_;
   void* memory_;
