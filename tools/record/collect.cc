@@ -254,9 +254,11 @@ StatusOr<std::map<pid_t, ProcessParts>> ListParts(const PartsFolder& folder) {
   std::sort(paths.begin(), paths.end());
   std::map<pid_t, ProcessParts> parts;
   for (const fs::path& path : paths) {
-    std::error_code ignored;
+    std::error_code error;
+    const fs::file_status status = fs::symlink_status(path, error);
+    if (!fs::status_known(status)) return ErrnoStatus(error.value(), path.string());
     // A link or a pipe was put there by the program, to have this process open it.
-    if (fs::symlink_status(path, ignored).type() != fs::file_type::regular) continue;
+    if (status.type() != fs::file_type::regular) continue;
     const std::string name = path.filename().string();
     pid_t pid = 0;
     std::from_chars(name.data(), name.data() + name.size(), pid);
