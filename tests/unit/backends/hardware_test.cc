@@ -555,8 +555,8 @@ TEST_CASE("branch stacks of the best event that has them") {
   const EventKind events[] = {EventKind::kTakenBranches, EventKind::kOther, EventKind::kCycles};
   const char* const notes[] = {
       "", "branches instead of BR_INST_RETIRED.NEAR_TAKEN with branch stacks: EOPNOTSUPP",
-      "cycles instead of BR_INST_RETIRED.NEAR_TAKEN with branch stacks: EOPNOTSUPP, branches with "
-      "branch stacks: EOPNOTSUPP"};
+      ("cycles instead of BR_INST_RETIRED.NEAR_TAKEN with branch stacks: EOPNOTSUPP, branches with "
+       "branch stacks: EOPNOTSUPP")};
   for (int step = 0; step < 3; ++step) {
     PerfStandIn pmu(refuse_up_to(step));
     const auto plan = PlanLbr({}, kSkylake);

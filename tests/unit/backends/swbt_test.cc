@@ -370,14 +370,14 @@ TEST_CASE("threads that end while they wait for a breakpoint leave no descriptor
 }
 
 TEST_CASE("what threads that ended had is used again") {
-  const int threads = static_cast<int>(trace::Tracer::kMaxThreads) + 200;
-  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [threads] {
-    for (int i = 0; i < threads; ++i) std::thread([] { WorkFor(1); }).join();
+  constexpr int kThreads = static_cast<int>(trace::Tracer::kMaxThreads) + 200;
+  const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
+    for (int i = 0; i < kThreads; ++i) std::thread([] { WorkFor(1); }).join();
   });
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("no-free-slot") == 0);
   CHECK(sink.CounterOf("no-free-buffer") == 0);
-  CHECK(sink.bursts.size() > static_cast<size_t>(threads) / 2);
+  CHECK(sink.bursts.size() > static_cast<size_t>(kThreads) / 2);
 }
 
 // A server has a thread for each request, for years.
