@@ -25,11 +25,31 @@ if(HBBP_BUILD_FUZZERS)
   target_link_options(hbbp_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# hbbp_component(NAME SOURCES a.cc ... LIBS other ...): one folder of lib/, as a static
-# library whose objects also go into libhbbp.
+# hbbp_sources(VARIABLE TARGET [DIRECTORY]): what sources.txt of DIRECTORY, else of the current one, names
+# under TARGET, as full paths.
+function(hbbp_sources variable target)
+  set(directory ${CMAKE_CURRENT_SOURCE_DIR})
+  if(ARGC GREATER 2)
+    set(directory ${ARGV2})
+  endif()
+  set(list "${directory}/sources.txt")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${list}")
+  file(READ "${list}" text)
+  string(REPLACE "\n  " ";" text "${text}")
+  string(REGEX MATCH "\n${target}:;([^\n]*)" found "${text}")
+  if(NOT found)
+    message(FATAL_ERROR "${list} has no sources of ${target}")
+  endif()
+  list(TRANSFORM CMAKE_MATCH_1 PREPEND "${directory}/" OUTPUT_VARIABLE sources)
+  set(${variable} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# hbbp_component(NAME LIBS other ...): a part of lib/, as a static library whose objects also go into
+# libhbbp.
 function(hbbp_component name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
-  add_library(${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "LIBS" ${ARGN})
+  hbbp_sources(sources ${name})
+  add_library(${name} STATIC ${sources})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/lib ${PROJECT_SOURCE_DIR}/include)
   target_compile_definitions(${name} PRIVATE HBBP_BUILDING_LIBRARY)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE hbbp_flags)
