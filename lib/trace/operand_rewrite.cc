@@ -35,8 +35,6 @@ constexpr unsigned kInvertedBaseAndIndex = 0x60;
 // Returns the offset of the first byte that is no prefix.
 size_t CopyPrefixes(const uint8_t* code, const ZydisDecodedInstruction& instruction,
                     bool has_memory, Writer* writer) {
-  const bool is_legacy = instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
-                         instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW;
   size_t position = 0;
   for (; position < instruction.length; ++position) {
     const uint8_t byte = code[position];
@@ -47,8 +45,8 @@ size_t CopyPrefixes(const uint8_t* code, const ZydisDecodedInstruction& instruct
     const bool is_dropped = byte == 0xf0 || byte == 0x2e || byte == 0x36 || byte == 0x3e ||
                             byte == 0x26 || byte == 0x64 || byte == 0x65 || byte == 0x67;
     if (is_dropped) continue;
-    if (!is_legacy || (byte & 0xf0) != 0x40) break;
-    // A REX prefix that is not the last prefix is ignored.
+    if ((byte & 0xf0) != 0x40) break;
+    // A REX prefix that is not the last prefix is ignored, also in front of a VEX prefix.
     if ((instruction.attributes & ZYDIS_ATTRIB_HAS_REX) != 0 &&
         position == instruction.raw.rex.offset) {
       writer->Byte(has_memory ? byte & ~kRexBaseAndIndex : byte);

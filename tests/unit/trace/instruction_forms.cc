@@ -1,6 +1,7 @@
 #include "unit/trace/instruction_forms.h"
 
 #include <cstdint>
+#include <utility>
 
 #include "isa/control_flow.h"
 
@@ -923,6 +924,24 @@ std::vector<InstructionBytes> AssembledInstructions() {
     at += flow.length;
   }
   return instructions;
+}
+
+std::vector<InstructionBytes> PrefixedInstructions() {
+  // Segments, REX prefixes that another prefix makes ineffective, sizes and repetitions.
+  const std::vector<InstructionBytes> prefixes = {
+      {0x3e}, {0x64, 0x64},       {0x65, 0x2e}, {0x26, 0x64}, {0x42, 0x3e}, {0x4f, 0x26, 0x36},
+      {0x48}, {0x4d, 0x66, 0x66}, {0x66},       {0xf2},       {0xf3},       {0xf2, 0xf3}};
+  const std::vector<InstructionBytes> instructions = AssembledInstructions();
+  std::vector<InstructionBytes> prefixed;
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    InstructionBytes code = prefixes[i % prefixes.size()];
+    code.insert(code.end(), instructions[i].begin(), instructions[i].end());
+    if (code.size() > kMaxInstructionLength) continue;
+    ControlFlow flow;  // an operand size changes the length of an immediate operand
+    if (DecodeControlFlow(code, 0, &flow)) code.resize(flow.length);
+    prefixed.push_back(std::move(code));
+  }
+  return prefixed;
 }
 
 }  // namespace hbbp::testing

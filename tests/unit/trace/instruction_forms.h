@@ -10,6 +10,10 @@ namespace hbbp::testing {
 
 std::vector<InstructionBytes> AssembledInstructions();
 
+// The same with prefixes in front that assemblers do not write: without effect, repeated, ignored
+// or with another meaning. Not all of them are instructions.
+std::vector<InstructionBytes> PrefixedInstructions();
+
 }  // namespace hbbp::testing
 
 #endif  // HBBP_TESTS_UNIT_TRACE_INSTRUCTION_FORMS_H_

@@ -293,6 +293,10 @@ TEST_CASE("look-ahead does what assembled instructions do, without stubs") {
   CompareAll(AssembledInstructions(), 5, false);
 }
 
+TEST_CASE("look-ahead does what instructions with unusual prefixes do") {
+  CompareAll(PrefixedInstructions(), 5, true);
+}
+
 TEST_CASE("look-ahead does what the instructions of libraries do") {
   CompareAll(HarvestInstructions(), 1, true);
 }

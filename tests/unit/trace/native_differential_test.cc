@@ -160,6 +160,10 @@ void CompareAll(const std::vector<InstructionBytes>& instructions, int trials) {
 
 TEST_CASE("stubs do what assembled instructions do") { CompareAll(AssembledInstructions(), 40); }
 
+TEST_CASE("stubs do what instructions with unusual prefixes do") {
+  CompareAll(PrefixedInstructions(), 10);
+}
+
 TEST_CASE("stubs do what the instructions of libraries do") {
   CompareAll(HarvestInstructions(), 3);
 }
