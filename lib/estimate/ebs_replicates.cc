@@ -5,7 +5,7 @@
 #include <cmath>
 #include <span>
 
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 
 namespace hbbp {
 namespace {

@@ -1,6 +1,7 @@
 #include "estimate/flow_elimination.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hbbp {
 namespace {
@@ -13,6 +14,8 @@ constexpr uint32_t kShortList = 32;
 FlowElimination::FlowElimination(uint32_t nodes, std::span<const Conductance> edges,
                                  size_t max_added)
     : nodes_(nodes), position_(nodes, kNone), queues_(kManyNeighbours + 1), may_add_(max_added) {
+  result_.steps.reserve(nodes);
+  result_.neighbours.reserve(edges.size());
   halves_.reserve(3 * edges.size());
   for (const Conductance& edge : edges) {
     if (edge.a == edge.b) continue;
@@ -89,11 +92,12 @@ uint32_t FlowElimination::NextNode() {
   return kNone;
 }
 
-void FlowElimination::Run(FlowLaplacian* result) {
-  for (uint32_t node = NextNode(); node != kNone; node = NextNode()) Eliminate(node, result);
+Elimination FlowElimination::Run() {
+  for (uint32_t node = NextNode(); node != kNone; node = NextNode()) Eliminate(node);
+  return std::move(result_);
 }
 
-void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
+void FlowElimination::Eliminate(uint32_t node) {
   Tidy(node);
   neighbours_.swap(tidied_);
   const std::span<Half> neighbours = neighbours_;
@@ -104,11 +108,11 @@ void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
   const double inverse_sum = sum > 0 ? 1 / sum : 0;
   for (const Half& half : neighbours) {
     const double share = half.value * inverse_sum;
-    result->neighbours_.push_back({half.to, share});
+    result_.neighbours.push_back({half.to, share});
     nodes_[half.to].to_ground += share * eliminated.to_ground;
   }
-  result->eliminations_.push_back(
-      {node, static_cast<uint32_t>(result->neighbours_.size()), sum > 0 ? 1 / sum : 0});
+  result_.steps.push_back(
+      {node, static_cast<uint32_t>(result_.neighbours.size()), sum > 0 ? 1 / sum : 0});
 
   const size_t degree = neighbours.size();
   const size_t added = degree < 2 ? 0 : degree * (degree - 1) / 2;
@@ -116,7 +120,7 @@ void FlowElimination::Eliminate(uint32_t node, FlowLaplacian* result) {
     may_add_ -= added;
     ConnectAll(neighbours, inverse_sum);
   } else {
-    result->is_exact_ = false;
+    result_.is_exact = false;
     ConnectSome(neighbours, inverse_sum);
   }
   for (const Half& half : neighbours) {

@@ -6,17 +6,39 @@
 #include <span>
 #include <vector>
 
-#include "estimate/flow_laplacian.h"
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 
 namespace hbbp {
+
+struct Conductance {
+  uint32_t a = 0;
+  uint32_t b = 0;
+  double value = 0;  // >= 0
+};
+
+// Which nodes were eliminated, in which order.
+struct Elimination {
+  struct Step {
+    uint32_t node;
+    uint32_t end;  // of its part of neighbours, which begins where that before it ends
+    double inverse_sum;
+  };
+  struct Neighbour {
+    uint32_t node;
+    double share;  // of the conductance of the eliminated node
+  };
+
+  bool is_exact = true;
+  std::vector<Step> steps;
+  std::vector<Neighbour> neighbours;
+};
 
 class FlowElimination {
  public:
   FlowElimination(uint32_t nodes, std::span<const Conductance> edges, size_t max_added);
 
   // Eliminates all nodes but 0.
-  void Run(FlowLaplacian* result);
+  Elimination Run();
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -42,7 +64,7 @@ class FlowElimination {
   void Tidy(uint32_t node);
   void Enqueue(uint32_t node);
   uint32_t NextNode();
-  void Eliminate(uint32_t node, FlowLaplacian* result);
+  void Eliminate(uint32_t node);
   void ConnectAll(std::span<const Half> neighbours, double inverse_sum);
   void ConnectSome(std::span<Half> neighbours, double inverse_sum);
 
@@ -56,6 +78,7 @@ class FlowElimination {
   uint32_t lowest_queue_ = 0;
   size_t may_add_;
   RandomBits random_{1};
+  Elimination result_;
 };
 
 }  // namespace hbbp

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "estimate/flow_elimination.h"
 #include "estimate/stream_estimator.h"
 
 namespace hbbp {
@@ -41,20 +40,17 @@ void AddTimes(const Columns<kColumns>& factor, const std::vector<Columns<kColumn
 FlowLaplacian::FlowLaplacian(uint32_t nodes, std::vector<Conductance> edges, size_t max_added)
     : nodes_(nodes), max_added_(max_added), edges_(std::move(edges)) {
   Eliminate(max_added_);
-  if (is_exact_) PlanRepetition();
+  if (is_exact()) PlanRepetition();
 }
 
 void FlowLaplacian::Eliminate(size_t max_added) {
-  eliminations_.clear();
-  neighbours_.clear();
-  eliminations_.reserve(nodes_);
-  neighbours_.reserve(edges_.size());
-  FlowElimination(nodes_, edges_, max_added).Run(this);
+  elimination_ = {};  // before the next one takes as much memory
+  elimination_ = FlowElimination(nodes_, edges_, max_added).Run();
 }
 
 void FlowLaplacian::SetConductances(std::span<const double> values) {
   for (size_t i = 0; i < edges_.size(); ++i) edges_[i].value = values[i];
-  if (is_exact_) {
+  if (is_exact()) {
     RepeatElimination();
   } else {
     Eliminate(std::min(max_added_, edges_.size() / kEdgesPerAdded));
@@ -64,31 +60,38 @@ void FlowLaplacian::SetConductances(std::span<const double> values) {
 void FlowLaplacian::PlanRepetition() {
   std::vector<uint32_t> order(nodes_);  // in which nodes are eliminated
   uint32_t first = 0;
-  for (uint32_t i = 0; i < eliminations_.size(); ++i) {
-    order[eliminations_[i].node] = i;
-    const auto part = std::span(neighbours_).subspan(first, eliminations_[i].end - first);
+  for (uint32_t i = 0; i < elimination_.steps.size(); ++i) {
+    order[elimination_.steps[i].node] = i;
+    const auto part =
+        std::span(elimination_.neighbours).subspan(first, elimination_.steps[i].end - first);
     std::sort(part.begin(), part.end(),
-              [](const Neighbour& a, const Neighbour& b) { return a.node < b.node; });
-    first = eliminations_[i].end;
+              [](const Elimination::Neighbour& a, const Elimination::Neighbour& b) {
+                return a.node < b.node;
+              });
+    first = elimination_.steps[i].end;
   }
   const auto slot_of = [&](uint32_t a, uint32_t b) {
     const uint32_t i = std::min(order[a], order[b]);
-    const uint32_t other = eliminations_[i].node == a ? b : a;
-    const auto begin = neighbours_.begin() + (i == 0 ? 0 : eliminations_[i - 1].end);
-    const auto found = std::lower_bound(
-        begin, neighbours_.begin() + eliminations_[i].end, other,
-        [](const Neighbour& neighbour, uint32_t node) { return neighbour.node < node; });
-    return static_cast<uint32_t>(found - neighbours_.begin());
+    const uint32_t other = elimination_.steps[i].node == a ? b : a;
+    const auto begin =
+        elimination_.neighbours.begin() + (i == 0 ? 0 : elimination_.steps[i - 1].end);
+    const auto found =
+        std::lower_bound(begin, elimination_.neighbours.begin() + elimination_.steps[i].end, other,
+                         [](const Elimination::Neighbour& neighbour, uint32_t node) {
+                           return neighbour.node < node;
+                         });
+    return static_cast<uint32_t>(found - elimination_.neighbours.begin());
   };
   for (const Conductance& edge : edges_) {
     const bool has_slot = edge.a != edge.b && edge.a != 0 && edge.b != 0;
     slots_of_edges_.push_back(has_slot ? slot_of(edge.a, edge.b) : 0);
   }
   first = 0;
-  for (const Elimination& step : eliminations_) {
+  for (const Elimination::Step& step : elimination_.steps) {
     for (uint32_t i = first; i < step.end; ++i) {
       for (uint32_t j = first; j < i; ++j) {
-        slots_of_added_.push_back(slot_of(neighbours_[i].node, neighbours_[j].node));
+        slots_of_added_.push_back(
+            slot_of(elimination_.neighbours[i].node, elimination_.neighbours[j].node));
       }
     }
     first = step.end;
@@ -96,7 +99,7 @@ void FlowLaplacian::PlanRepetition() {
 }
 
 void FlowLaplacian::RepeatElimination() {
-  values_.assign(neighbours_.size(), 0);
+  values_.assign(elimination_.neighbours.size(), 0);
   to_ground_.assign(nodes_, 0);
   for (size_t i = 0; i < edges_.size(); ++i) {
     const Conductance& edge = edges_[i];
@@ -109,15 +112,15 @@ void FlowLaplacian::RepeatElimination() {
   }
   uint32_t first = 0;
   auto added = slots_of_added_.begin();
-  for (Elimination& step : eliminations_) {
+  for (Elimination::Step& step : elimination_.steps) {
     const double to_ground = to_ground_[step.node];
     double sum = to_ground;
     for (uint32_t i = first; i < step.end; ++i) sum += values_[i];
     step.inverse_sum = sum > 0 ? 1 / sum : 0;
     for (uint32_t i = first; i < step.end; ++i) {
       const double share = values_[i] * step.inverse_sum;
-      neighbours_[i].share = share;
-      to_ground_[neighbours_[i].node] += share * to_ground;
+      elimination_.neighbours[i].share = share;
+      to_ground_[elimination_.neighbours[i].node] += share * to_ground;
       for (uint32_t j = first; j < i; ++j) values_[*added++] += share * values_[j];
     }
     first = step.end;
@@ -127,19 +130,19 @@ void FlowLaplacian::RepeatElimination() {
 template <size_t kColumns>
 void FlowLaplacian::Substitute(Vectors<kColumns>* x) const {
   uint32_t next = 0;
-  for (const Elimination& step : eliminations_) {
+  for (const Elimination::Step& step : elimination_.steps) {
     Columns<kColumns>& own = (*x)[step.node];
     for (; next < step.end; ++next) {
-      const auto& [node, share] = neighbours_[next];
+      const auto& [node, share] = elimination_.neighbours[next];
       for (size_t c = 0; c < kColumns; ++c) (*x)[node][c] += share * own[c];
     }
     for (double& value : own) value *= step.inverse_sum;
   }
-  for (size_t i = eliminations_.size(); i-- > 0;) {
-    const Elimination& step = eliminations_[i];
+  for (size_t i = elimination_.steps.size(); i-- > 0;) {
+    const Elimination::Step& step = elimination_.steps[i];
     Columns<kColumns>& own = (*x)[step.node];
-    for (const uint32_t first = i == 0 ? 0 : eliminations_[i - 1].end; next > first;) {
-      const auto& [node, share] = neighbours_[--next];
+    for (const uint32_t first = i == 0 ? 0 : elimination_.steps[i - 1].end; next > first;) {
+      const auto& [node, share] = elimination_.neighbours[--next];
       for (size_t c = 0; c < kColumns; ++c) own[c] += share * (*x)[node][c];
     }
   }
@@ -200,7 +203,7 @@ template <size_t kColumns>
 FlowLaplacian::Vectors<kColumns> FlowLaplacian::Solve(const Vectors<kColumns>& b) const {
   Vectors<kColumns> x = b;
   x[0] = {};
-  if (!is_exact_) return SolveByGradients(x);
+  if (!is_exact()) return SolveByGradients(x);
   Substitute(&x);
   return x;
 }

@@ -28,13 +28,9 @@
 #include <span>
 #include <vector>
 
-namespace hbbp {
+#include "estimate/flow_elimination.h"
 
-struct Conductance {
-  uint32_t a = 0;
-  uint32_t b = 0;
-  double value = 0;  // >= 0
-};
+namespace hbbp {
 
 class FlowLaplacian {
  public:
@@ -49,24 +45,13 @@ class FlowLaplacian {
   void SetConductances(std::span<const double> values);
 
   // Is elimination alone a solution?
-  bool is_exact() const { return is_exact_; }
+  bool is_exact() const { return elimination_.is_exact; }
 
   // Of many right-hand sides at once. Instantiated for 1 and for kReplicates columns.
   template <size_t kColumns>
   Vectors<kColumns> Solve(const Vectors<kColumns>& b) const;
 
  private:
-  struct Elimination {
-    uint32_t node;
-    uint32_t end;  // of its part of neighbours_, which begins where that before it ends
-    double inverse_sum;
-  };
-  struct Neighbour {
-    uint32_t node;
-    double share;  // of the conductance of the eliminated node
-  };
-  friend class FlowElimination;
-
   void Eliminate(size_t max_added);
   void PlanRepetition();
   void RepeatElimination();
@@ -80,12 +65,10 @@ class FlowLaplacian {
   const uint32_t nodes_;
   const size_t max_added_;
   std::vector<Conductance> edges_;
-  bool is_exact_ = true;
-  std::vector<Elimination> eliminations_;
-  std::vector<Neighbour> neighbours_;
+  Elimination elimination_;
 
-  // If it is exact: where in neighbours_ each edge counts, if not to the ground or to nothing, and
-  // each that is added, in the order of eliminations.
+  // If it is exact: where in its neighbours each edge counts, if not to the ground or to nothing,
+  // and each that is added, in the order of eliminations.
   std::vector<uint32_t> slots_of_edges_;
   std::vector<uint32_t> slots_of_added_;
   std::vector<double> values_;  // by slot: conductances

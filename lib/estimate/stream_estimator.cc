@@ -1,12 +1,6 @@
 #include "estimate/stream_estimator.h"
 
-#include "estimate/random_bits.h"
-
 namespace hbbp {
-
-size_t ReplicateOf(uint64_t burst_number) {
-  return RandomBits(burst_number * RandomBits::kStep).Next() % kReplicates;
-}
 
 double VarianceOf(const ReplicateSums& replicates) {
   constexpr double kCount = kReplicates;

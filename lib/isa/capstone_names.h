@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "isa/decoder.h"
+#include "isa/mnemonic.h"
 
 namespace hbbp {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "isa/control_flow.h"
+#include "isa/branch_kind.h"
 
 namespace hbbp {
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "isa/capstone_names.h"
+#include "isa/control_flow.h"
 #include "isa/mnemonic_table.h"
 #include "isa/zydis_setup.h"
 

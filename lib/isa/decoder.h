@@ -9,15 +9,12 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "base/status.h"
-#include "isa/control_flow.h"
+#include "isa/branch_kind.h"
+#include "isa/mnemonic.h"
 
 namespace hbbp {
-
-// A mnemonic, stable within one process only; MnemonicName gives what may be stored.
-enum class Mnemonic : uint16_t { kInvalid = 0 };
 
 struct Instruction {
   uint64_t address = 0;
@@ -41,9 +38,6 @@ class Decoder {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// "(bad)" for kInvalid. Any thread. The view lives as long as the process.
-std::string_view MnemonicName(Mnemonic mnemonic);
 
 }  // namespace hbbp
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/control_flow.h"
 #include "isa/mnemonic_table.h"
 #include "isa/mnemonic_traits.h"
 

@@ -9,9 +9,10 @@
 #include <cstdint>
 #include <span>
 
-#include "isa/decoder.h"
+#include "isa/element_type.h"
 #include "isa/instruction_category.h"
 #include "isa/isa_extension.h"
+#include "isa/mnemonic.h"
 
 namespace hbbp {
 
@@ -19,18 +20,6 @@ enum class Encoding : uint8_t { kLegacy, k3dNow, kXop, kVex, kEvex };
 
 // Of instructions on vectors (also MMX and AMX) and on the x87.
 enum class Packing : uint8_t { kNone, kScalar, kPacked };
-
-// What the result consists of; of comparisons, stores and the like, what the sources do.
-enum class ElementType : uint8_t {
-  kNone,
-  kInteger,
-  kHalf,
-  kBfloat16,
-  kSingle,
-  kDouble,
-  kExtended,
-  kBit,
-};
 
 enum class OperandKind : uint8_t {
   kNone,

@@ -1,4 +1,4 @@
-// The vocabulary of decoder.h, as data.
+// The vocabulary of mnemonic.h, as data.
 //
 // A Mnemonic is the number that Zydis has for the instruction, so there is nothing to build at
 // start-up. Where two numbers of Zydis mean one mnemonic of ours, one of them stands for both.
@@ -11,16 +11,11 @@
 
 #include <Zydis/Zydis.h>
 
-#include <string_view>
-
-#include "isa/decoder.h"
+#include "isa/mnemonic.h"
 
 namespace hbbp {
 
 Mnemonic MnemonicOf(const ZydisDecodedInstruction& instruction);
-
-// Finds a name of our vocabulary or of Zydis. kInvalid if there is none.
-Mnemonic FindMnemonic(std::string_view name);
 
 }  // namespace hbbp
 

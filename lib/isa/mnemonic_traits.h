@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "isa/instruction_properties.h"
+#include "isa/element_type.h"
+#include "isa/instruction_category.h"
 #include "isa/zydis_setup.h"
 
 namespace hbbp {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "perf/branch_stack.h"
-#include "perf/perf_script_line.h"
 #include "samples/samples.h"
 
 namespace hbbp {
@@ -33,9 +32,7 @@ inline bool IsSpeculative(const BranchEntry& entry) {
   constexpr uint8_t kWrongPath = 1;  // PERF_BR_SPEC_WRONG_PATH
   return entry.speculation == kWrongPath;
 }
-inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
 inline bool IsAbort(const BranchEntry& entry) { return entry.aborted; }
-inline bool IsAbort(const BranchWord&) { return false; }
 
 // Cuts stacks at entries that are no branches which happened, since what follows one did not follow
 // the one before it.

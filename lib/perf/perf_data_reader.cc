@@ -95,8 +95,9 @@ StatusOr<std::unique_ptr<PerfDataReader>> PerfDataReader::FromSource(
   std::unique_ptr<PerfDataReader> reader(
       new PerfDataReader(std::move(source), std::move(name), *order));
   if (is_pipe) {
-    reader->is_pipe_ = true;
-    reader->data_ = {kPipeHeaderBytes, std::numeric_limits<uint64_t>::max() - kPipeHeaderBytes};
+    reader->file_.is_pipe = true;
+    reader->file_.data = {kPipeHeaderBytes,
+                          std::numeric_limits<uint64_t>::max() - kPipeHeaderBytes};
   } else {
     HBBP_RETURN_IF_ERROR(reader->ReadFileHeader(header_size));
   }
@@ -110,17 +111,17 @@ Status PerfDataReader::BadFormat(uint64_t offset, const std::string& what) const
 
 // As much of it as the file has.
 StatusOr<std::vector<uint8_t>> PerfDataReader::ReadSection(Section section) {
-  const uint64_t file_size = source_->size().value_or(0);
+  const uint64_t file_size = file_.source->size().value_or(0);
   if (section.offset >= file_size) return std::vector<uint8_t>();
   std::vector<uint8_t> bytes(std::min(section.size, file_size - section.offset));
-  HBBP_RETURN_IF_ERROR(source_->Seek(section.offset));
-  HBBP_ASSIGN_OR_RETURN(const size_t got, ReadFully(source_.get(), bytes));
+  HBBP_RETURN_IF_ERROR(file_.source->Seek(section.offset));
+  HBBP_ASSIGN_OR_RETURN(const size_t got, ReadFully(file_.source.get(), bytes));
   bytes.resize(got);
   return bytes;
 }
 
 PerfDataReader::Section PerfDataReader::SectionAt(const uint8_t* bytes) const {
-  return {LoadNative<uint64_t>(bytes, order_), LoadNative<uint64_t>(bytes + 8, order_)};
+  return {LoadNative<uint64_t>(bytes, file_.order), LoadNative<uint64_t>(bytes + 8, file_.order)};
 }
 
 Status PerfDataReader::ReadFileHeader(uint64_t header_size) {
@@ -132,25 +133,26 @@ Status PerfDataReader::ReadFileHeader(uint64_t header_size) {
   if (header.size() < kOldHeaderBytes) {
     return BadFormat(header.size(), "the file ends within its header");
   }
-  const uint64_t entry_size = LoadNative<uint64_t>(header.data() + 16, order_);
+  const uint64_t entry_size = LoadNative<uint64_t>(header.data() + 16, file_.order);
   const Section attrs = SectionAt(header.data() + 24);
-  data_ = SectionAt(header.data() + 40);
+  file_.data = SectionAt(header.data() + 40);
   HBBP_RETURN_IF_ERROR(ReadAttrs(attrs, entry_size));
   ReadEventTypes(SectionAt(header.data() + 56));
 
-  const uint64_t file_size = source_->size().value_or(0);
-  data_.offset = std::min(std::max<uint64_t>(data_.offset, header_size), file_size);
-  const uint64_t present = file_size - data_.offset;
-  if (data_.size == 0) {
-    summary_.is_unfinished = true;
-    data_.size = present;
-  } else if (data_.size > present) {
-    summary_.AddProblem(file_size, data_.size - present, "the file is cut off within its records");
-    data_.size = present;
+  const uint64_t file_size = file_.source->size().value_or(0);
+  file_.data.offset = std::min(std::max<uint64_t>(file_.data.offset, header_size), file_size);
+  const uint64_t present = file_size - file_.data.offset;
+  if (file_.data.size == 0) {
+    file_.summary.is_unfinished = true;
+    file_.data.size = present;
+  } else if (file_.data.size > present) {
+    file_.summary.AddProblem(file_size, file_.data.size - present,
+                             "the file is cut off within its records");
+    file_.data.size = present;
   } else if (header.size() == kHeaderBytes) {
-    ReadFeatures(FeaturesIn(header.data() + kOldHeaderBytes, order_));
+    ReadFeatures(FeaturesIn(header.data() + kOldHeaderBytes, file_.order));
   }
-  return source_->Seek(data_.offset);
+  return file_.source->Seek(file_.data.offset);
 }
 
 Status PerfDataReader::ReadAttrs(Section attrs, uint64_t entry_size) {
@@ -159,12 +161,12 @@ Status PerfDataReader::ReadAttrs(Section attrs, uint64_t entry_size) {
   }
   HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadSection(attrs));
   // Ids may not take more room than there is in the file, even if they overlap.
-  uint64_t room_for_ids = source_->size().value_or(0);
+  uint64_t room_for_ids = file_.source->size().value_or(0);
   for (uint64_t i = 0; i < bytes.size() / entry_size; ++i) {
     const uint64_t offset = i * entry_size;
     const std::span<const uint8_t> entry(bytes.data() + offset, entry_size);
     const std::optional<perf_event_attr> attr =
-        ParseAttr(entry.first(entry_size - kSectionBytes), order_);
+        ParseAttr(entry.first(entry_size - kSectionBytes), file_.order);
     if (!attr.has_value()) {
       return BadFormat(attrs.offset + offset, "an event that is too small");
     }
@@ -173,13 +175,13 @@ Status PerfDataReader::ReadAttrs(Section attrs, uint64_t entry_size) {
     HBBP_ASSIGN_OR_RETURN(const std::vector<uint8_t> id_bytes, ReadSection(readable));
     room_for_ids -= id_bytes.size();
     if (id_bytes.size() != ids.size) {
-      summary_.AddProblem(ids.offset, ids.size - id_bytes.size(),
-                          "ids of an event are not in the file");
+      file_.summary.AddProblem(ids.offset, ids.size - id_bytes.size(),
+                               "ids of an event are not in the file");
     }
-    const U64View words(id_bytes, order_);
-    events_.Add(*attr, std::vector<uint64_t>(words.begin(), words.end()));
+    const U64View words(id_bytes, file_.order);
+    file_.events.Add(*attr, std::vector<uint64_t>(words.begin(), words.end()));
   }
-  if (events_.events().empty()) return BadFormat(attrs.offset, "no event in the file");
+  if (file_.events.events().empty()) return BadFormat(attrs.offset, "no event in the file");
   return OkStatus();
 }
 
@@ -188,15 +190,15 @@ void PerfDataReader::ReadEventTypes(Section types) {
   if (!bytes.ok()) return;
   constexpr size_t kTypeBytes = 8 + 64;
   for (size_t i = 0; i + kTypeBytes <= bytes->size(); i += kTypeBytes) {
-    NameEventsOfType({bytes->data() + i, kTypeBytes}, order_, &events_);
+    NameEventsOfType({bytes->data() + i, kTypeBytes}, file_.order, &file_.events);
   }
 }
 
 void PerfDataReader::ReadFeatures(std::vector<uint32_t> features) {
-  const Section table = {data_.offset + data_.size, kSectionBytes * features.size()};
+  const Section table = {file_.data.offset + file_.data.size, kSectionBytes * features.size()};
   const StatusOr<std::vector<uint8_t>> sections = ReadSection(table);
   if (!sections.ok() || sections->size() != table.size) {
-    summary_.AddProblem(table.offset, 0, "the file is cut off within its features");
+    file_.summary.AddProblem(table.offset, 0, "the file is cut off within its features");
     return;
   }
   for (size_t i = 0; i < features.size(); ++i) {
@@ -205,9 +207,9 @@ void PerfDataReader::ReadFeatures(std::vector<uint32_t> features) {
     const Section section = SectionAt(sections->data() + kSectionBytes * i);
     const StatusOr<std::vector<uint8_t>> bytes = ReadSection(section);
     const bool is_whole = bytes.ok() && bytes->size() == section.size;
-    if (!is_whole || !ParseFeature(feature, *bytes, order_, &header_, &events_)) {
-      summary_.AddProblem(section.offset, 0,
-                          "feature " + std::to_string(features[i]) + " is cut off");
+    if (!is_whole || !ParseFeature(feature, *bytes, file_.order, &file_.header, &file_.events)) {
+      file_.summary.AddProblem(section.offset, 0,
+                               "feature " + std::to_string(features[i]) + " is cut off");
     }
   }
 }
@@ -217,8 +219,8 @@ StatusOr<PerfDataSummary> PerfDataReader::Read(PerfDataVisitor* visitor,
   if (std::exchange(is_read_, true)) {
     return MakeStatus(StatusCode::kInvalidState, "%s: has been read; open it again", name_.c_str());
   }
-  HBBP_RETURN_IF_ERROR(PerfDataRun(this, visitor, options).ReadAll());
-  return std::move(summary_);
+  HBBP_RETURN_IF_ERROR(PerfDataRun(&file_, visitor, options).ReadAll());
+  return std::move(file_.summary);
 }
 
 }  // namespace hbbp

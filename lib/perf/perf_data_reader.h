@@ -19,20 +19,15 @@
 #include <vector>
 
 #include "base/status.h"
-#include "base/work.h"
 #include "perf/byte_order.h"
 #include "perf/byte_source.h"
 #include "perf/perf_data_event.h"
+#include "perf/perf_data_file.h"
 #include "perf/perf_data_header.h"
 #include "perf/perf_data_summary.h"
 #include "perf/perf_data_visitor.h"
-#include "perf/record_delivery.h"
 
 namespace hbbp {
-
-struct PerfDataOptions : DeliveryOptions {
-  Work work;  // in bytes of the recording
-};
 
 class PerfDataReader {
  public:
@@ -45,25 +40,20 @@ class PerfDataReader {
 
   // What is known so far: all of it after Read; before, of a recording that came by a pipe,
   // nothing.
-  const std::deque<PerfEvent>& events() const { return events_.events(); }
+  const std::deque<PerfEvent>& events() const { return file_.events.events(); }
   // The same, by what the kernel calls them.
-  const EventTable& event_table() const { return events_; }
-  const PerfDataHeader& header() const { return header_; }
-  ByteOrder byte_order() const { return order_; }
+  const EventTable& event_table() const { return file_.events; }
+  const PerfDataHeader& header() const { return file_.header; }
+  ByteOrder byte_order() const { return file_.order; }
 
   // Delivers all records. May be called once.
   StatusOr<PerfDataSummary> Read(PerfDataVisitor* visitor, const PerfDataOptions& options = {});
 
  private:
-  friend class PerfDataRun;
-
-  struct Section {
-    uint64_t offset = 0;
-    uint64_t size = 0;
-  };
+  using Section = PerfDataFile::Section;
 
   PerfDataReader(std::unique_ptr<ByteSource> source, std::string name, ByteOrder order)
-      : source_(std::move(source)), name_(std::move(name)), order_(order), events_(order) {}
+      : name_(std::move(name)), file_(std::move(source), order) {}
 
   Status BadFormat(uint64_t offset, const std::string& what) const;
   StatusOr<std::vector<uint8_t>> ReadSection(Section section);
@@ -74,15 +64,8 @@ class PerfDataReader {
   void ReadEventTypes(Section types);
   void ReadFeatures(std::vector<uint32_t> features);
 
-  std::unique_ptr<ByteSource> source_;
   std::string name_;
-  ByteOrder order_;
-  EventTable events_;
-  PerfDataHeader header_;
-  PerfDataSummary summary_;
-  // Where the records are, and where the source stands.
-  Section data_;
-  bool is_pipe_ = false;
+  PerfDataFile file_;
   bool is_read_ = false;
 };
 

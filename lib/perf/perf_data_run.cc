@@ -18,16 +18,15 @@ constexpr uint64_t RoundUpTo8(uint64_t size) { return (size + 7) & ~uint64_t{7};
 
 }  // namespace
 
-PerfDataRun::PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor,
+PerfDataRun::PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor,
                          const PerfDataOptions& options)
-    : reader_(*reader),
+    : file_(*file),
       options_(options),
-      order_(reader->order_),
-      delivery_(&reader->events_, visitor, &reader->summary_, options),
-      window_(reader->source_.get(), reader->data_.offset,
-              reader->data_.offset + reader->data_.size) {
-  const uint64_t file_size = reader->source_->size().value_or(0);
-  all_bytes_ = reader->is_pipe_ ? file_size : reader->data_.offset + reader->data_.size;
+      order_(file->order),
+      delivery_(&file->events, visitor, &file->summary, options),
+      window_(file->source.get(), file->data.offset, file->data.offset + file->data.size) {
+  const uint64_t file_size = file->source->size().value_or(0);
+  all_bytes_ = file->is_pipe ? file_size : file->data.offset + file->data.size;
 }
 
 Status PerfDataRun::ReadAll() {
@@ -35,17 +34,17 @@ Status PerfDataRun::ReadAll() {
     if (window_.position() >= next_report_) HBBP_RETURN_IF_ERROR(ReportProgress());
   }
   if (!window_.status().ok()) {
-    reader_.summary_.AddProblem(window_.position(),
-                                all_bytes_ - std::min(all_bytes_, window_.position()),
-                                window_.status().message());
+    file_.summary.AddProblem(window_.position(),
+                             all_bytes_ - std::min(all_bytes_, window_.position()),
+                             window_.status().message());
   }
   if (!decompressed_.empty()) {
-    reader_.summary_.AddProblem(window_.position(), decompressed_.size(),
-                                "the compressed records end within a record");
-    ++reader_.summary_.dropped_records;
+    file_.summary.AddProblem(window_.position(), decompressed_.size(),
+                             "the compressed records end within a record");
+    ++file_.summary.dropped_records;
   }
   delivery_.FlushUpTo(std::numeric_limits<uint64_t>::max());
-  PerfDataSummary& summary = reader_.summary_;
+  PerfDataSummary& summary = file_.summary;
   for (uint32_t type = 0; type < kCountedTypes; ++type) {
     if (counts_[type] != 0) summary.records[type] = counts_[type];
   }
@@ -60,8 +59,8 @@ Status PerfDataRun::ReportProgress() {
 }
 
 void PerfDataRun::DropRest(uint64_t offset, std::string what) {
-  ++reader_.summary_.dropped_records;
-  reader_.summary_.AddProblem(offset, window_.SkipRest(), std::move(what));
+  ++file_.summary.dropped_records;
+  file_.summary.AddProblem(offset, window_.SkipRest(), std::move(what));
 }
 
 bool PerfDataRun::ReadRecord() {
@@ -95,7 +94,7 @@ bool PerfDataRun::ReadRecord() {
   if (trailing == 0) return true;
   const uint64_t skipped = window_.Skip(trailing);
   if (skipped == trailing) return true;
-  reader_.summary_.AddProblem(
+  file_.summary.AddProblem(
       offset, skipped,
       "the recording ends within what follows its record " + PerfRecordName(header.type));
   return false;
@@ -139,7 +138,7 @@ void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
   if (type < kCountedTypes) {
     ++counts_[type];
   } else {
-    ++reader_.summary_.records[type];
+    ++file_.summary.records[type];
   }
   if (type < kPerfFirstUserRecord) {
     delivery_.Take(record, offset);
@@ -148,7 +147,7 @@ void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
   }
 }
 
-void PerfDataRun::Skip(uint32_t type) { ++reader_.summary_.skipped_records[type]; }
+void PerfDataRun::Skip(uint32_t type) { ++file_.summary.skipped_records[type]; }
 
 void PerfDataRun::DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why) {
   delivery_.Drop(record, offset, why);
@@ -159,7 +158,7 @@ void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, u
     case kPerfHeaderAttr:
       return OnHeaderAttr(record, offset);
     case kPerfHeaderEventType:
-      if (!NameEventsOfType(record.subspan(kHeaderBytes), order_, &reader_.events_)) {
+      if (!NameEventsOfType(record.subspan(kHeaderBytes), order_, &file_.events)) {
         DropRecord(record, offset, "is too short for its fields");
       }
       return;
@@ -168,7 +167,7 @@ void PerfDataRun::OnUserRecord(std::span<const uint8_t> record, uint32_t type, u
       if (!ParseBuildId(record, order_, &build_id)) {
         return DropRecord(record, offset, "is too short for its fields");
       }
-      reader_.header_.build_ids.push_back(std::move(build_id));
+      file_.header.build_ids.push_back(std::move(build_id));
       return;
     }
     case kPerfFinishedRound:
@@ -193,7 +192,7 @@ void PerfDataRun::OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset)
   const size_t attr_size = std::max<size_t>(attr->size, PERF_ATTR_SIZE_VER0);
   if (attr_size > body.size()) return DropRecord(record, offset, "is too short for its fields");
   const U64View ids(body.subspan(attr_size), order_);
-  reader_.events_.Add(*attr, std::vector<uint64_t>(ids.begin(), ids.end()));
+  file_.events.Add(*attr, std::vector<uint64_t>(ids.begin(), ids.end()));
 }
 
 void PerfDataRun::OnEventUpdate(std::span<const uint8_t> record, uint64_t offset) {
@@ -206,8 +205,8 @@ void PerfDataRun::OnEventUpdate(std::span<const uint8_t> record, uint64_t offset
   if (what != kName) return Skip(kPerfEventUpdate);
   std::string name;
   if (!cursor.ReadCString(&name)) return DropRecord(record, offset, "has a name without an end");
-  if (const std::optional<size_t> index = reader_.events_.IndexOfId(id)) {
-    reader_.events_.SetName(*index, std::move(name));
+  if (const std::optional<size_t> index = file_.events.IndexOfId(id)) {
+    file_.events.SetName(*index, std::move(name));
   }
 }
 
@@ -221,8 +220,8 @@ void PerfDataRun::OnHeaderFeature(std::span<const uint8_t> record, uint64_t offs
   if (feature >= kPerfFeatureBits || !IsKnownFeature(static_cast<PerfFeature>(feature))) {
     return Skip(kPerfHeaderFeature);
   }
-  if (!ParseFeature(static_cast<PerfFeature>(feature), bytes, order_, &reader_.header_,
-                    &reader_.events_)) {
+  if (!ParseFeature(static_cast<PerfFeature>(feature), bytes, order_, &file_.header,
+                    &file_.events)) {
     DropRecord(record, offset, "is too short for its feature");
   }
 }
@@ -242,9 +241,9 @@ void PerfDataRun::OnCompressed2(std::span<const uint8_t> record, uint64_t offset
 
 void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) {
   if (is_decompressing_) {
-    ++reader_.summary_.dropped_records;
-    return reader_.summary_.AddProblem(offset, block.size(),
-                                       "compressed records within compressed ones");
+    ++file_.summary.dropped_records;
+    return file_.summary.AddProblem(offset, block.size(),
+                                    "compressed records within compressed ones");
   }
   if (!zstd_.has_value()) zstd_.emplace();
   is_decompressing_ = true;
@@ -255,9 +254,8 @@ void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) 
   is_decompressing_ = false;
   if (error == nullptr) return;
   decompressed_.clear();
-  ++reader_.summary_.dropped_records;
-  reader_.summary_.AddProblem(offset, block.size(),
-                              std::string("compressed records: zstd: ") + error);
+  ++file_.summary.dropped_records;
+  file_.summary.AddProblem(offset, block.size(), std::string("compressed records: zstd: ") + error);
 }
 
 void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset) {
@@ -266,9 +264,9 @@ void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset
   while (rest.size() >= kHeaderBytes) {
     const perf_event_header header = HeaderOf(rest, order_);
     if (header.size < kHeaderBytes || header.type > kMaxType) {
-      ++reader_.summary_.dropped_records;
-      reader_.summary_.AddProblem(offset, rest.size(),
-                                  "compressed records: a size that makes no sense");
+      ++file_.summary.dropped_records;
+      file_.summary.AddProblem(offset, rest.size(),
+                               "compressed records: a size that makes no sense");
       decompressed_.clear();
       is_stream_broken_ = true;
       return;

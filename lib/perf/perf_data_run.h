@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "perf/perf_data_reader.h"
+#include "perf/perf_data_file.h"
+#include "perf/perf_data_visitor.h"
 #include "perf/record_delivery.h"
 #include "perf/source_window.h"
 #include "perf/zstd_stream.h"
@@ -18,7 +19,7 @@ namespace hbbp {
 
 class PerfDataRun {
  public:
-  PerfDataRun(PerfDataReader* reader, PerfDataVisitor* visitor, const PerfDataOptions& options);
+  PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor, const PerfDataOptions& options);
 
   // Fails only if it is called off.
   Status ReadAll();
@@ -49,7 +50,7 @@ class PerfDataRun {
   // What follows a record of this type, beyond the size in its header.
   uint64_t TrailingBytes(std::span<const uint8_t> record, uint32_t type) const;
 
-  PerfDataReader& reader_;
+  PerfDataFile& file_;
   const PerfDataOptions& options_;
   const ByteOrder order_;
   RecordDelivery delivery_;

@@ -29,6 +29,8 @@ struct BranchWord {
   uint64_t to = 0;
   bool is_speculative = false;  // on a path that was not taken after all
 };
+inline bool IsSpeculative(const BranchWord& entry) { return entry.is_speculative; }
+inline bool IsAbort(const BranchWord&) { return false; }
 std::optional<BranchWord> ParseBranchWord(std::string_view word);
 
 // What a line says of a sample, which may have several: call chains have a line an address.

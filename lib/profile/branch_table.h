@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "estimate/stream_estimator.h"
+#include "profile/stream_sums.h"
 #include "samples/samples.h"
 
 namespace hbbp {

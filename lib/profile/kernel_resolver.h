@@ -11,8 +11,8 @@
 #include "image/elf_image.h"
 #include "image/kernel_core.h"
 #include "image/kernel_symbols.h"
-#include "profile/module_resolver.h"
 #include "profile/profile_data.h"
+#include "profile/resolved_module.h"
 
 namespace hbbp {
 

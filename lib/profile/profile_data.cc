@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/counted_memory.h"
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 
 namespace hbbp {
 namespace {

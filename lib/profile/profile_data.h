@@ -15,10 +15,10 @@
 
 #include "base/unique_fd.h"
 #include "base/work.h"
-#include "estimate/stream_estimator.h"
 #include "image/code_lines.h"
 #include "image/named_range.h"
 #include "profile/kernel_record.h"
+#include "profile/stream_sums.h"
 #include "profile/time_slices.h"
 #include "samples/samples.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "trace/full_decode.h"
-#include "trace/native_stub.h"
+#include "trace/native_instruction.h"
 
 namespace hbbp::trace {
 

@@ -9,7 +9,7 @@
 #include "trace/code_emitter.h"
 #include "trace/cpu_features.h"
 #include "trace/full_decode.h"
-#include "trace/native_stub.h"
+#include "trace/native_instruction.h"
 #include "trace/operand_rewrite.h"
 
 namespace hbbp::trace {

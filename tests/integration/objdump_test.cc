@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "isa/control_flow.h"
 #include "isa/decoder.h"
 #include "support/catch.h"
 #include "support/objdump_listing.h"

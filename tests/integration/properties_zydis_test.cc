@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "isa/control_flow.h"
 #include "isa/instruction_properties.h"
 #include "isa/operand_kinds.h"
 #include "isa/property_names.h"

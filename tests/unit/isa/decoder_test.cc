@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "isa/control_flow.h"
 #include "isa/mnemonic_table.h"
 #include "isa/zydis_setup.h"
 #include "support/catch.h"

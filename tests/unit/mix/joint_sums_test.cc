@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 #include "support/catch.h"
 #include "unit/mix/many_runs.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 
 namespace hbbp {
 

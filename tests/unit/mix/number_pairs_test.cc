@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 #include "support/catch.h"
 
 namespace hbbp {

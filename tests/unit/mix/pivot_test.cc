@@ -4,7 +4,7 @@
 #include <map>
 #include <tuple>
 
-#include "estimate/random_bits.h"
+#include "base/random_bits.h"
 #include "support/catch.h"
 #include "unit/mix/made_up_pivot.h"
 #include "unit/mix/many_runs.h"

@@ -1,6 +1,6 @@
 // Random numbers that are the same everywhere (splitmix64).
-#ifndef HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
-#define HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
+#ifndef HBBP_LIB_BASE_RANDOM_BITS_H_
+#define HBBP_LIB_BASE_RANDOM_BITS_H_
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ class RandomBits {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_ESTIMATE_RANDOM_BITS_H_
+#endif  // HBBP_LIB_BASE_RANDOM_BITS_H_

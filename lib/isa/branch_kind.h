@@ -1,0 +1,47 @@
+// What an instruction does to the flow of control, as types.
+#ifndef HBBP_LIB_ISA_BRANCH_KIND_H_
+#define HBBP_LIB_ISA_BRANCH_KIND_H_
+
+#include <cstdint>
+
+namespace hbbp {
+
+inline constexpr int kMaxInstructionLength = 15;
+
+enum class BranchKind : uint8_t {
+  kNone,          // the next instruction follows
+  kConditional,   // jcc, jrcxz, loop
+  kJump,          // jmp rel
+  kIndirectJump,  // jmp r/m
+  kCall,          // call rel
+  kIndirectCall,  // call r/m
+  kReturn,        // ret
+  kSystem,        // syscall, sysenter, int n, iret, far transfers, xbegin, xabort
+  kTrap,          // ud0/ud1/ud2, int3, int1, hlt: does not go on
+};
+
+struct ControlFlow {
+  uint8_t length = 0;
+  BranchKind kind = BranchKind::kNone;
+  bool has_target = false;  // the code alone gives the target
+  uint64_t target = 0;
+};
+
+constexpr bool EndsBlock(BranchKind kind) { return kind != BranchKind::kNone; }
+
+// Can control reach the following instruction, at once or when a call comes back?
+constexpr bool FallsThrough(BranchKind kind) {
+  switch (kind) {
+    case BranchKind::kJump:
+    case BranchKind::kIndirectJump:
+    case BranchKind::kReturn:
+    case BranchKind::kTrap:
+      return false;
+    default:
+      return true;
+  }
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ISA_BRANCH_KIND_H_

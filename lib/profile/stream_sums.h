@@ -1,0 +1,84 @@
+// Block counts from bursts of taken branches (software branch tracing, branch stacks).
+//
+// A burst of N taken branches, worth P events, holds N - 1 streams: the code from the target of one
+// branch to the next branch. Each stream adds the weight P / extent to every block that it crosses,
+// and c = the sum of the weights. The extent is what the streams cover, in occurrences of the event
+// that started the burst: a burst that starts at random is found by so many starts.
+//
+//   event              extent
+//   taken branches     N - 1 (Nowak et al., "Hybrid Basic Block Profiling", section IV)
+//   instructions       those in the streams: from behind the first branch to the last one
+//   any other          not known; N - 1, and counts are proportional to something else
+//
+// Every burst adds P in all, whatever its length: P streams, or P instructions.
+//
+//   Period 1000. A burst of 5 branches crosses a block in three of its streams, one of 3 branches
+//   in both: c = 3 * 1000 / 4 + 2 * 1000 / 2 = 1750.
+//   If the periods are instructions, and the bursts hold 40 and 10: c = 3 * 1000 / 40 + 2 * 1000 /
+//   10 = 275.
+//
+// Instructions in front of the first branch and behind the last one are in no stream, hence neither
+// counted nor in the extent. What that takes from one burst the others make up for.
+//
+// Assumption: bursts that start within a burst's length of each other have extents that are alike.
+// A stream is found by the starts in front of it, as many as there are instructions in the N - 1
+// streams before; it is weighed by those in the streams with which it was found. Sums over a
+// program are right whatever it does, shares only if they do not change from one burst to the next:
+//
+//   for (;;) { for (int i = 0; i < 500; ++i) Nop(); Straight400(); Straight400(); Straight400(); }
+//
+// Bursts of 256 branches in the loop of 2 instructions hold 510, those that reach the rest up
+// to three times as many: the rest, 55 % of all instructions, comes out as 35 %. With 50,000 rounds
+// and 250 of the blocks, each 50 %, it comes out as 49.3 %.
+//
+// Each sum is also kept by replicate, of which the burst drew one at random, for its standard error
+// (estimate/stream_estimator.h).
+#ifndef HBBP_LIB_PROFILE_STREAM_SUMS_H_
+#define HBBP_LIB_PROFILE_STREAM_SUMS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace hbbp {
+
+inline constexpr size_t kReplicates = 16;
+
+// A sum, by replicate.
+struct ReplicateSums {
+  // Single precision suffices for an error of an error.
+  std::array<float, kReplicates> sums{};
+
+  void Add(const ReplicateSums& more, double factor = 1) {
+    for (size_t i = 0; i < kReplicates; ++i) {
+      sums[i] += static_cast<float>(factor * static_cast<double>(more.sums[i]));
+    }
+  }
+  bool operator==(const ReplicateSums&) const = default;
+};
+
+struct StreamSums {
+  uint64_t streams = 0;
+  double weights = 0;
+  ReplicateSums replicates;
+
+  void Add(const StreamSums& more) {
+    streams += more.streams;
+    weights += more.weights;
+    replicates.Add(more.replicates);
+  }
+};
+
+// Of each stream of a burst. A burst of fewer than two branches has none. Extent 0: its streams.
+inline double StreamWeight(uint64_t period, size_t branches, uint64_t extent = 0) {
+  if (branches < 2) return 0;
+  return static_cast<double>(period) / static_cast<double>(extent != 0 ? extent : branches - 1);
+}
+
+// The replicate of a burst, by its number in the session: the same in every run, and as good as
+// random, so that it has no relation to what the program does in turns.
+size_t ReplicateOf(uint64_t burst_number);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_STREAM_SUMS_H_
