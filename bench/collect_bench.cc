@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "backends/perf_backend.h"
+#include "collect/recorder.h"
 #include "profile/profile_file.h"
-#include "profile/recorder.h"
 #include "session/session.h"
 
 namespace hbbp {

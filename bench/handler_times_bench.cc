@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/raw_syscall.h"
 #include "trace/handler_times.h"
-#include "trace/raw_syscall.h"
 
 namespace hbbp::trace {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "backends/perf_backend.h"
 #include "base/clock.h"
-#include "profile/recorder.h"
+#include "collect/recorder.h"
 #include "support/perf_record_builder.h"
 #include "support/perf_stand_in.h"
 

@@ -15,10 +15,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "trace/code_cache.h"
-#include "trace/look_ahead.h"
-#include "trace/native_stub.h"
-#include "trace/signal_context.h"
+#include "trace/interpreter/code_cache.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/native/native_stub.h"
+#include "trace/native/signal_context.h"
 
 namespace hbbp::trace {
 namespace {

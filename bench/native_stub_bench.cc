@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "trace/native_stub.h"
-#include "trace/signal_context.h"
+#include "trace/native/native_stub.h"
+#include "trace/native/signal_context.h"
 
 namespace {
 

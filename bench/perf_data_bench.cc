@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "perf/perf_data_reader.h"
 #include "perf/perf_event.h"
+#include "perf_data/perf_data_reader.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"
 

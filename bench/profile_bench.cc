@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
+#include "analysis/resolved_profile.h"
 #include "image/elf_image.h"
 #include "mix/mix.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 namespace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "image/demangle.h"
 #include "image/elf_image.h"
-#include "image/source_lines.h"
+#include "symbols/demangle.h"
+#include "symbols/source_lines.h"
 
 namespace hbbp {
 namespace {

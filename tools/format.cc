@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "image/demangle.h"
+#include "symbols/demangle.h"
 
 namespace hbbp::tools {
 namespace {

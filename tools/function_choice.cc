@@ -7,7 +7,7 @@
 
 #include "base/nearest_name.h"
 #include "format.h"
-#include "image/demangle.h"
+#include "symbols/demangle.h"
 
 namespace hbbp::tools {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "samples/samples.h"
+#include "events/samples.h"
 
 namespace hbbp {
 

@@ -10,7 +10,7 @@
 #include "backends/thread_sampler.h"
 #include "perf/perf_event.h"
 #include "trace/breakpoint.h"
-#include "trace/native_stub.h"
+#include "trace/native/native_stub.h"
 
 namespace hbbp {
 namespace {

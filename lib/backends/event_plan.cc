@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "backends/sample_cost.h"
+#include "events/period.h"
 #include "perf/perf_event.h"
-#include "samples/period.h"
 
 namespace hbbp {
 namespace {

@@ -21,12 +21,12 @@
 #include "backends/event_plan.h"
 #include "backends/sample_cost.h"
 #include "base/unique_fd.h"
+#include "events/period.h"
 #include "perf/branch_stack_bursts.h"
 #include "perf/cpu_events.h"
 #include "perf/ip_correction.h"
 #include "perf/ring_buffer.h"
 #include "perf/sample_record.h"
-#include "samples/period.h"
 
 namespace hbbp {
 

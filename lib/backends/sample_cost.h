@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "events/samples.h"
 #include "perf/switch_cost.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

@@ -18,10 +18,10 @@
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
 #include "base/seccomp_filters.h"
+#include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"
-#include "samples/period.h"
-#include "trace/code_cache.h"
+#include "trace/interpreter/code_cache.h"
 #include "trace/restartable_sequence.h"
 #include "trace/signal_chain.h"
 

@@ -25,7 +25,7 @@
 #include "backends/rseq_sections.h"
 #include "backends/sample_cost.h"
 #include "backends/thread_sampler.h"
-#include "samples/period.h"
+#include "events/period.h"
 #include "trace/tracer.h"
 
 namespace hbbp {

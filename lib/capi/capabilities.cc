@@ -5,11 +5,11 @@
 
 #include "backends/branch_tracing_probe.h"
 #include "capi/boundary.h"
+#include "collect/perf_event_kind.h"
 #include "perf/capability_probe.h"
 #include "perf/cpu_events.h"
 #include "perf/event_name.h"
 #include "perf/perf_event.h"
-#include "session/perf_event_kind.h"
 
 using hbbp::CapabilityState;
 using hbbp::OkStatus;

@@ -7,7 +7,7 @@
 #include "base/counted_memory.h"
 #include "base/status.h"
 #include "base/work.h"
-#include "session/host_settings.h"
+#include "collect/host_settings.h"
 
 struct hbbp_cancel {
   hbbp::CancelFlag flag;

@@ -7,7 +7,7 @@
 #include "capi/import_files.h"
 #include "capi/profile_handle.h"
 #include "capi/slice_option.h"
-#include "session/perf_import.h"
+#include "collect/perf_import.h"
 
 using hbbp::EbsMethod;
 using hbbp::MakeStatus;

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "capi/boundary.h"
-#include "profile/importer.h"
+#include "collect/importer.h"
 
 namespace hbbp::capi {
 

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "capi/boundary.h"
 #include "capi/session_handle.h"
+#include "collect/generated_code.h"
 #include "image/process_memory.h"
-#include "profile/generated_code.h"
 
 using hbbp::MakeStatus;
 using hbbp::OkStatus;

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/profile_loops.h"
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
-#include "profile/profile_loops.h"
 
 using hbbp::LoopRecord;
 using hbbp::OkStatus;

@@ -7,7 +7,7 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/profile_handle.h"
-#include "profile/module_capture.h"
+#include "collect/module_capture.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
 

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-#include "profile/resolved_profile.h"
+#include "analysis/resolved_profile.h"
 
 struct hbbp_profile {
   explicit hbbp_profile(hbbp::ProfileData data) : resolved(std::move(data)) {}

@@ -9,9 +9,9 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/profile_handle.h"
-#include "image/demangle.h"
 #include "isa/control_flow.h"
 #include "isa/disassembly.h"
+#include "symbols/demangle.h"
 
 using hbbp::BranchKind;
 using hbbp::MakeStatus;

@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "estimate/decision_tree.h"
-#include "samples/samples.h"
+#include "events/samples.h"
 
 namespace hbbp {
 

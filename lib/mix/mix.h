@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "isa/decoder.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "estimate/count_estimate.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot.h"
 #include "mix/pivot_input.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 

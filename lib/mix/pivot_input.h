@@ -8,13 +8,13 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/described_code.h"
+#include "analysis/resolved_profile.h"
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/stream_estimator.h"
+#include "events/samples.h"
 #include "isa/instruction_properties.h"
-#include "profile/described_code.h"
-#include "profile/resolved_profile.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

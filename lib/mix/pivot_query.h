@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot.h"
 #include "mix/pivot_table.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "image/demangle.h"
-#include "image/source_lines.h"
 #include "mix/number_pairs.h"
+#include "symbols/demangle.h"
+#include "symbols/source_lines.h"
 
 namespace hbbp {
 namespace {

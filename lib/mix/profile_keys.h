@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "mix/pivot_key.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot_key.h"
-#include "profile/resolved_profile.h"
 
 namespace hbbp {
 

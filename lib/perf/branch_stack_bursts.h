@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "events/samples.h"
 #include "perf/branch_stack.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "events/samples.h"
 #include "perf/branch_stack_bursts.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

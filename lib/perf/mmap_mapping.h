@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "events/samples.h"
 #include "perf/records.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

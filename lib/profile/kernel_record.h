@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "events/samples.h"
 #include "image/named_range.h"
-#include "samples/samples.h"
 
 namespace hbbp {
 

@@ -15,12 +15,12 @@
 
 #include "base/unique_fd.h"
 #include "base/work.h"
-#include "image/code_lines.h"
+#include "events/samples.h"
 #include "image/named_range.h"
 #include "profile/kernel_record.h"
 #include "profile/stream_sums.h"
 #include "profile/time_slices.h"
-#include "samples/samples.h"
+#include "symbols/code_lines.h"
 
 namespace hbbp {
 

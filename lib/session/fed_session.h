@@ -17,14 +17,14 @@
 #include <vector>
 
 #include "base/status.h"
-#include "perf/perf_data_event.h"
-#include "perf/perf_data_header.h"
-#include "perf/record_delivery.h"
-#include "profile/importer.h"
+#include "collect/import_messages.h"
+#include "collect/importer.h"
+#include "collect/perf_record_import.h"
+#include "collect/recorded_files.h"
+#include "perf_data/perf_data_event.h"
+#include "perf_data/perf_data_header.h"
+#include "perf_data/record_delivery.h"
 #include "session/fed_item.h"
-#include "session/import_messages.h"
-#include "session/perf_record_import.h"
-#include "session/recorded_files.h"
 #include "session/session.h"
 #include "session/session_registry.h"
 

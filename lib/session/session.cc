@@ -13,11 +13,11 @@
 #include "backends/threads.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "profile/generated_names.h"
+#include "collect/generated_names.h"
+#include "collect/memory_note.h"
 #include "session/cancellable_lock.h"
 #include "session/hidden_thread.h"
 #include "session/kernel_name.h"
-#include "session/memory_note.h"
 
 namespace hbbp {
 namespace {

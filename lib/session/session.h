@@ -19,11 +19,11 @@
 #include "base/counted_memory.h"
 #include "base/status.h"
 #include "base/work.h"
+#include "collect/host_settings.h"
+#include "collect/recorder.h"
+#include "collect/session_log.h"
 #include "profile/profile_data.h"
-#include "profile/recorder.h"
-#include "session/host_settings.h"
 #include "session/overhead_budget.h"
-#include "session/session_log.h"
 #include "session/session_registry.h"
 
 namespace hbbp {

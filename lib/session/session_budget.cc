@@ -7,8 +7,8 @@
 #include <new>
 
 #include "base/clock.h"
-#include "profile/memory_use.h"
-#include "session/memory_note.h"
+#include "collect/memory_note.h"
+#include "collect/memory_use.h"
 #include "session/session.h"
 
 namespace hbbp {

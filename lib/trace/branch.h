@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "isa/control_flow.h"
-#include "trace/machine_state.h"
+#include "trace/native/machine_state.h"
 
 namespace hbbp::trace {
 

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <cerrno>
 
-#include "trace/raw_syscall.h"
+#include "base/raw_syscall.h"
 
 namespace hbbp::trace {
 namespace {

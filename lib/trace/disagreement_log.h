@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "trace/look_ahead.h"
+#include "trace/interpreter/look_ahead.h"
 
 namespace hbbp::trace {
 

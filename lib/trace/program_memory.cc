@@ -6,8 +6,8 @@
 
 #include <cerrno>
 
-#include "trace/guarded_memory.h"
-#include "trace/raw_syscall.h"
+#include "base/raw_syscall.h"
+#include "trace/interpreter/guarded_memory.h"
 
 namespace hbbp::trace {
 namespace {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "trace/raw_syscall.h"
+#include "base/raw_syscall.h"
 #include "trace/signal_edge.h"
 
 namespace hbbp::trace {

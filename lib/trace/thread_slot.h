@@ -12,8 +12,8 @@
 
 #include "trace/breakpoint.h"
 #include "trace/burst_buffer.h"
-#include "trace/look_ahead.h"
-#include "trace/taken_branch.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/interpreter/taken_branch.h"
 
 namespace hbbp::trace {
 

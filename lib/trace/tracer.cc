@@ -11,12 +11,12 @@
 #include <new>
 
 #include "base/clock.h"
-#include "trace/code_cache.h"
-#include "trace/large_memory.h"
-#include "trace/native_stub.h"
-#include "trace/raw_syscall.h"
+#include "base/raw_syscall.h"
+#include "trace/interpreter/code_cache.h"
+#include "trace/interpreter/large_memory.h"
+#include "trace/native/native_stub.h"
+#include "trace/native/signal_context.h"
 #include "trace/signal_chain.h"
-#include "trace/signal_context.h"
 #include "trace/signal_edge.h"
 #include "trace/tracer_layout.h"
 

@@ -27,7 +27,7 @@
 #include "trace/burst_buffer.h"
 #include "trace/disagreement_log.h"
 #include "trace/handler_times.h"
-#include "trace/large_memory.h"
+#include "trace/interpreter/large_memory.h"
 #include "trace/thread_slot.h"
 
 namespace hbbp::trace {

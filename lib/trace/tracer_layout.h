@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/look_ahead.h"
+#include "trace/interpreter/look_ahead.h"
 
 namespace hbbp::trace {
 

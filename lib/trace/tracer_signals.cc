@@ -8,13 +8,13 @@
 
 #include <cerrno>
 
+#include "base/raw_syscall.h"
 #include "trace/branch.h"
 #include "trace/code_walk.h"
+#include "trace/native/signal_context.h"
 #include "trace/program_memory.h"
-#include "trace/raw_syscall.h"
 #include "trace/restartable_sequence.h"
 #include "trace/signal_chain.h"
-#include "trace/signal_context.h"
 #include "trace/signal_edge.h"
 #include "trace/tracer.h"
 #include "trace/tracer_layout.h"

@@ -11,9 +11,9 @@
 #include <string>
 
 #include "base/unique_fd.h"
-#include "image/dwo_package.h"
-#include "image/libdw.h"
-#include "image/line_unit.h"
+#include "symbols/dwo_package.h"
+#include "symbols/libdw.h"
+#include "symbols/line_unit.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <cstring>
 #include <memory>
 
-#include "trace/code_cache.h"
-#include "trace/look_ahead.h"
-#include "trace/machine_state.h"
-#include "trace/native_stub.h"
+#include "trace/interpreter/code_cache.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/native/machine_state.h"
+#include "trace/native/native_stub.h"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
-#include "perf/jit_dump.h"
-#include "perf/perf_map.h"
+#include "perf_data/jit_dump.h"
+#include "perf_data/perf_map.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include "perf/perf_data_reader.h"
+#include "perf_data/perf_data_reader.h"
 
 namespace {
 

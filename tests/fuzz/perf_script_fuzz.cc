@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "perf/perf_script_line.h"
+#include "perf_data/perf_script_line.h"
 
 namespace {
 

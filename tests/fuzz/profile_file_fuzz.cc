@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "profile/profile_file.h"
-#include "profile/resolved_profile.h"
 #include "support/profile_bytes.h"
 
 namespace {

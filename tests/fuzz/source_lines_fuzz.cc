@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "image/source_lines.h"
+#include "symbols/source_lines.h"
 
 namespace {
 

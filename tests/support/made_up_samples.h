@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "events/samples.h"
 #include "profile/profile_data.h"
-#include "samples/samples.h"
 
 namespace hbbp::test {
 

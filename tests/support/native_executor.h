@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-#include "trace/machine_state.h"
+#include "trace/native/machine_state.h"
 
 namespace hbbp::testing {
 

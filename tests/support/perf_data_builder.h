@@ -19,7 +19,7 @@
 
 #include "perf/byte_order.h"
 #include "perf/perf_abi.h"
-#include "perf/perf_data_header.h"
+#include "perf_data/perf_data_header.h"
 #include "support/perf_record_builder.h"
 
 namespace hbbp {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "session/session_log.h"
+#include "collect/session_log.h"
 
 namespace hbbp {
 

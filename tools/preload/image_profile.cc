@@ -17,8 +17,8 @@
 
 #include "backends/backend.h"
 #include "base/files.h"
+#include "collect/module_capture.h"
 #include "preload/options.h"
-#include "profile/module_capture.h"
 #include "profile/profile_file.h"
 
 namespace hbbp::preload {

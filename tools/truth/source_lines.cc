@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "image/libdw.h"
-#include "image/line_unit.h"
+#include "symbols/libdw.h"
+#include "symbols/line_unit.h"
 
 namespace hbbp::tools {
 namespace {

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "events/period.h"
 #include "pmu_model/parameters.h"
 #include "pmu_model/pmu.h"
 #include "pmu_model/random.h"
-#include "samples/period.h"
 
 namespace hbbp::simulation {
 

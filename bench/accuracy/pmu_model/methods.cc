@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "events/period.h"
 #include "perf/perf_event.h"
 #include "pmu_model/random.h"
-#include "samples/period.h"
 
 namespace hbbp::simulation {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "perf/perf_data_reader.h"
+#include "perf_data/perf_data_reader.h"
 #include "pmu_model/synthetic_trace.h"
 #include "support/catch.h"
 

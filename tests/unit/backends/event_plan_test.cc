@@ -1,6 +1,6 @@
 #include "backends/event_plan.h"
 
-#include "samples/period.h"
+#include "events/period.h"
 #include "support/catch.h"
 
 namespace hbbp {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "backends/perf_backend.h"
+#include "collect/perf_import.h"
+#include "collect/recorder.h"
 #include "perf/mmap_mapping.h"
-#include "perf/perf_data_reader.h"
-#include "profile/recorder.h"
-#include "session/perf_import.h"
+#include "perf_data/perf_data_reader.h"
 #include "support/catch.h"
 #include "support/perf_record_builder.h"
 #include "support/perf_stand_in.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "perf/ibs_events.h"
-#include "perf/perf_data_reader.h"
-#include "recordings.h"
+#include "perf_data/perf_data_reader.h"
 #include "support/catch.h"
+#include "unit/perf_data/recordings.h"
 
 namespace hbbp {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "session/recorded_periods.h"
+#include "collect/recorded_periods.h"
 #include "support/catch.h"
 
 namespace hbbp {

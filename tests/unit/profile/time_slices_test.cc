@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "collect/recorder.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
-#include "profile/recorder.h"
 #include "support/catch.h"
 #include "support/profile_bytes.h"
 #include "unit/profile/sample_profiles.h"

@@ -13,11 +13,11 @@
 #include <thread>
 #include <vector>
 
+#include "analysis/resolved_profile.h"
 #include "backends/perf_backend.h"
 #include "base/clock.h"
-#include "profile/module_capture.h"
+#include "collect/module_capture.h"
 #include "profile/profile_file.h"
-#include "profile/resolved_profile.h"
 #include "session/session.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"

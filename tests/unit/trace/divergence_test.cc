@@ -8,7 +8,7 @@
 
 #include "support/catch.h"
 #include "trace/disagreement_log.h"
-#include "trace/look_ahead.h"
+#include "trace/interpreter/look_ahead.h"
 #include "unit/trace/look_ahead_fixture.h"
 
 namespace hbbp::trace {

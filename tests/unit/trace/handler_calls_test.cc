@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "trace/interpreter.h"
+#include "trace/interpreter/interpreter.h"
 #include "unit/trace/look_ahead_fixture.h"
 
 namespace hbbp::trace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "trace/machine_state.h"
+#include "trace/native/machine_state.h"
 #include "unit/trace/harvested_code.h"
 #include "unit/trace/random_state.h"
 

@@ -1,4 +1,4 @@
-#include "trace/large_memory.h"
+#include "trace/interpreter/large_memory.h"
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@
 
 #include "support/catch.h"
 #include "support/sanitizer.h"
-#include "trace/guarded_memory.h"
+#include "trace/interpreter/guarded_memory.h"
 #include "trace/tracer.h"
 
 namespace hbbp::trace {

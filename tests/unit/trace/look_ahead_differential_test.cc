@@ -7,9 +7,9 @@
 
 #include "support/catch.h"
 #include "support/sanitizer.h"
-#include "trace/code_cache.h"
-#include "trace/look_ahead.h"
-#include "trace/native_stub.h"
+#include "trace/interpreter/code_cache.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/native/native_stub.h"
 #include "unit/trace/harvested_code.h"
 #include "unit/trace/instruction_counts.h"
 #include "unit/trace/instruction_forms.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "trace/look_ahead.h"
-#include "trace/overlay_memory.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/interpreter/overlay_memory.h"
 #include "unit/trace/look_ahead_fixture.h"
 
 namespace hbbp::trace {

@@ -10,7 +10,7 @@
 
 #include "isa/control_flow.h"
 #include "support/single_step.h"
-#include "trace/signal_context.h"
+#include "trace/native/signal_context.h"
 
 namespace hbbp::trace {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "trace/code_cache.h"
-#include "trace/look_ahead.h"
-#include "trace/native_stub.h"
+#include "trace/interpreter/code_cache.h"
+#include "trace/interpreter/look_ahead.h"
+#include "trace/native/native_stub.h"
 
 namespace hbbp::trace {
 

@@ -1,5 +1,5 @@
 // The look-ahead interpreter beside the processor, on real functions.
-#include "trace/look_ahead.h"
+#include "trace/interpreter/look_ahead.h"
 
 #include <cpuid.h>
 

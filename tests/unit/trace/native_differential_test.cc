@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "support/catch.h"
-#include "trace/native_stub.h"
+#include "trace/native/native_stub.h"
 #include "unit/trace/harvested_code.h"
 #include "unit/trace/instruction_counts.h"
 #include "unit/trace/instruction_forms.h"

@@ -14,7 +14,7 @@
 
 #include "support/catch.h"
 #include "support/sanitizer.h"
-#include "trace/native_stub.h"
+#include "trace/native/native_stub.h"
 
 namespace hbbp::testing {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "support/native_executor.h"
-#include "trace/machine_state.h"
-#include "trace/native_stub.h"
+#include "trace/native/machine_state.h"
+#include "trace/native/native_stub.h"
 #include "unit/trace/instruction_case.h"
 #include "unit/trace/random_state.h"
 

@@ -1,4 +1,4 @@
-#include "trace/native_stub.h"
+#include "trace/native/native_stub.h"
 
 #include <Zydis/Zydis.h>
 
@@ -169,9 +169,9 @@ TEST_CASE("instructions whose effects are not known are refused") {
   CHECK_FALSE(IsDescribed({0xc4, 0xe2, 0x7b, 0x49, 0xc0}));  // tilezero tmm0
   // vpscatterdd [rax + zmm2]{k1}, zmm1
   CHECK_FALSE(IsDescribed({0x62, 0xf2, 0x7d, 0x49, 0xa0, 0x0c, 0x10}));
-  CHECK_FALSE(IsDescribed({0x66, 0x63, 0x08}));              // movsxd cx, [rax]
-  CHECK_FALSE(IsDescribed({0x06}));        // no instruction
-  CHECK_FALSE(IsDescribed({0x48, 0x0f}));  // not all of one
+  CHECK_FALSE(IsDescribed({0x66, 0x63, 0x08}));  // movsxd cx, [rax]
+  CHECK_FALSE(IsDescribed({0x06}));              // no instruction
+  CHECK_FALSE(IsDescribed({0x48, 0x0f}));        // not all of one
 }
 
 TEST_CASE("results that cannot be computed are described as written") {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <random>
 
-#include "trace/machine_state.h"
+#include "trace/native/machine_state.h"
 
 namespace hbbp::testing {
 

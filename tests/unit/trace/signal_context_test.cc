@@ -1,4 +1,4 @@
-#include "trace/signal_context.h"
+#include "trace/native/signal_context.h"
 
 #include <asm/prctl.h>
 #include <signal.h>

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "trace/machine_state.h"
+#include "trace/native/machine_state.h"
 
 namespace hbbp::testing {
 

@@ -1,0 +1,73 @@
+#include "analysis/described_code.h"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "analysis/resolved_profile.h"
+#include "isa/control_flow.h"
+
+namespace hbbp {
+namespace {
+
+struct HashedProperties {
+  InstructionProperties properties;
+
+  auto Fields() const {
+    const InstructionProperties& p = properties;
+    return std::tie(p.mnemonic, p.length, p.extension, p.category, p.encoding, p.packing,
+                    p.element_type, p.element_bits, p.vector_bits, p.operands, p.operand_kinds,
+                    p.operand_bits, p.memory, p.read_bytes, p.written_bytes, p.flops, p.addressing,
+                    p.masking, p.immediate_bits, p.is_masked, p.is_zeroing, p.is_broadcast,
+                    p.is_locked, p.is_repeated, p.has_immediate, p.needs_avx512vl);
+  }
+  bool operator==(const HashedProperties& other) const { return Fields() == other.Fields(); }
+  template <typename Hash>
+  friend Hash AbslHashValue(Hash hash, const HashedProperties& hashed) {
+    return Hash::combine(std::move(hash), hashed.Fields());
+  }
+};
+
+class Describer {
+ public:
+  explicit Describer(const ResolvedProfile& profile) : profile_(profile) {}
+
+  DescribedCode Describe() {
+    for (const BlockRecord& record : profile_.blocks()) Add(record);
+    return std::move(described_);
+  }
+
+ private:
+  uint32_t KindOf(const InstructionProperties& properties) {
+    const auto [kind, is_new] =
+        kinds_.try_emplace({properties}, static_cast<uint32_t>(described_.kinds.size()));
+    if (is_new) described_.kinds.push_back(properties);
+    return kind->second;
+  }
+
+  // A block may end within its last instruction: with a lock prefix that other code jumps over.
+  void Add(const BlockRecord& record) {
+    const std::vector<uint8_t> code =
+        profile_.CodeAt(record.module, record.block.start,
+                        record.block.end - record.block.start + kMaxInstructionLength - 1);
+    size_t offset = 0;
+    for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
+      InstructionProperties properties;
+      DescribeInstruction(std::span(code).subspan(offset), &properties);
+      described_.instructions.push_back({KindOf(properties), static_cast<uint32_t>(offset)});
+      offset += properties.length;
+    }
+  }
+
+  const ResolvedProfile& profile_;
+  DescribedCode described_;
+  absl::flat_hash_map<HashedProperties, uint32_t> kinds_;
+};
+
+}  // namespace
+
+DescribedCode DescribeCode(const ResolvedProfile& profile) { return Describer(profile).Describe(); }
+
+}  // namespace hbbp

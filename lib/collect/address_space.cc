@@ -1,0 +1,107 @@
+#include "collect/address_space.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hbbp {
+
+bool AddressSpace::SplitAt(RuntimeAddress address) {
+  auto next = intervals_.upper_bound(address);
+  if (next == intervals_.begin()) return false;
+  auto found = std::prev(next);
+  if (found->first == address || found->second.end <= address) return false;
+  Interval upper = found->second;
+  found->second.end = address;
+  intervals_.emplace_hint(next, address, std::move(upper));
+  return true;
+}
+
+bool AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
+                            std::vector<Layer>* layers) {
+  auto place =
+      std::upper_bound(layers->begin(), layers->end(), time_ns,
+                       [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
+  if (place == layers->begin()) {
+    layers->insert(place, {time_ns, time_ns, placement});
+    return true;
+  }
+  Layer& below = *std::prev(place);
+  if (below.placement == placement) {
+    // An mprotect, a library loaded twice: it must not pile up.
+    below.last_time_ns = std::max(below.last_time_ns, time_ns);
+    return false;
+  }
+  std::vector<Layer> added = {{time_ns, time_ns, placement}};
+  if (below.last_time_ns > time_ns) {
+    // This one was delivered late: the one below was already seen to be back.
+    added.push_back({below.last_time_ns, below.last_time_ns, below.placement});
+    below.last_time_ns = below.time_ns;
+  }
+  layers->insert(place, added.begin(), added.end());
+  return true;
+}
+
+size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
+                         Placement placement, const std::function<bool(const Placement&)>& stays) {
+  if (end <= start) return 0;
+  size_t added = 0;
+  for (const RuntimeAddress bound : {start, end}) added += SplitAt(bound) ? 1 : 0;
+  RuntimeAddress position = start;
+  auto next = intervals_.lower_bound(start);
+  while (position < end) {
+    if (next == intervals_.end() || next->first > position) {
+      const RuntimeAddress gap_end = next == intervals_.end() ? end : std::min(end, next->first);
+      next = intervals_.emplace_hint(next, position, Interval{gap_end, {}});
+    }
+    const Placement* before = stays ? PlacementAt(next->second, time_ns) : nullptr;
+    if (before == nullptr || !stays(*before)) {
+      added += AddLayer(time_ns, placement, &next->second.layers) ? 1 : 0;
+    }
+    position = next->second.end;
+    ++next;
+  }
+  return added;
+}
+
+bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
+                                     const Placement& placement,
+                                     const std::function<bool(const Placement&)>& stays) const {
+  auto interval = intervals_.upper_bound(start);
+  if (interval != intervals_.begin()) --interval;
+  for (; interval != intervals_.end() && interval->first < end; ++interval) {
+    if (interval->second.end <= start) continue;
+    for (const Layer& layer : interval->second.layers) {
+      if (layer.placement.AgreesWith(placement)) continue;
+      if (!stays || !stays(layer.placement)) return true;
+    }
+  }
+  return false;
+}
+
+std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress address,
+                                                                 uint64_t time_ns) const {
+  auto next = intervals_.upper_bound(address);
+  if (next == intervals_.begin()) return std::nullopt;
+  const auto& [start, interval] = *std::prev(next);
+  if (interval.end <= address) return std::nullopt;
+  const Placement* placement = PlacementAt(interval, time_ns);
+  if (placement == nullptr) return std::nullopt;
+  return PlacedRange{start, interval.end, *placement};
+}
+
+const AddressSpace::Placement* AddressSpace::PlacementAt(const Interval& interval,
+                                                         uint64_t time_ns) {
+  for (auto layer = interval.layers.rbegin(); layer != interval.layers.rend(); ++layer) {
+    if (layer->time_ns <= time_ns) return &layer->placement;
+  }
+  return nullptr;
+}
+
+std::optional<AddressSpace::Placement> AddressSpace::Find(RuntimeAddress address,
+                                                          uint64_t time_ns) const {
+  const auto range = FindRange(address, time_ns);
+  if (!range) return std::nullopt;
+  return range->placement;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,76 @@
+// AddressSpace: which module was mapped where, and when.
+#ifndef HBBP_LIB_COLLECT_ADDRESS_SPACE_H_
+#define HBBP_LIB_COLLECT_ADDRESS_SPACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/address.h"
+
+namespace hbbp {
+
+// Mappings in time: dlclose and dlopen put another module at the same address, and samples of
+// both may be waiting in the buffers. A mapping holds until a later one covers its address.
+class AddressSpace {
+ public:
+  struct Placement {
+    uint32_t module;
+    RuntimeAddress start;  // of the mapping
+    FileOffset offset;     // of `start`
+
+    FileOffset OffsetOf(RuntimeAddress address) const { return offset + (address - start); }
+    // Do both give an address the same module and offset?
+    bool AgreesWith(const Placement& other) const {
+      return module == other.module && OffsetOf(other.start) == other.offset;
+    }
+    bool operator==(const Placement&) const = default;
+  };
+
+  // Returns how many pieces are known more: intervals, and what was in them before. Where `stays`,
+  // given what was there at that time, is true, nothing changes.
+  size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
+             const std::function<bool(const Placement&)>& stays = {});
+  size_t intervals() const { return intervals_.size(); }
+
+  // Does a part of [start, end) hold something else that does not stay, or did it ever?
+  bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end, const Placement& placement,
+                         const std::function<bool(const Placement&)>& stays = {}) const;
+
+  // What was mapped at `address` at that time.
+  std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
+
+  // The same, and around which addresses.
+  struct PlacedRange {
+    RuntimeAddress start;
+    RuntimeAddress end;
+    Placement placement;
+  };
+  std::optional<PlacedRange> FindRange(RuntimeAddress address, uint64_t time_ns) const;
+
+ private:
+  struct Layer {
+    uint64_t time_ns;
+    uint64_t last_time_ns;  // that the same was mapped there again
+    Placement placement;
+  };
+  struct Interval {
+    RuntimeAddress end;
+    std::vector<Layer> layers;  // by time, oldest first
+  };
+
+  static const Placement* PlacementAt(const Interval& interval, uint64_t time_ns);
+  // False if it is known already.
+  static bool AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
+
+  // Makes `address` the bound of an interval if it lies inside one; false if it does not.
+  bool SplitAt(RuntimeAddress address);
+
+  std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_ADDRESS_SPACE_H_

@@ -1,0 +1,109 @@
+#include "collect/branch_table.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kFewestSlots = 1024;
+// How many branches ahead their slots are fetched.
+constexpr size_t kLookAhead = 16;
+
+uint64_t HashOf(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
+  // Each by a factor of its own, lest differences of one cancel those of another.
+  uint64_t hash = from * 0x9E3779B97F4A7C15ull + std::rotl(to * 0xC2B2AE3D27D4EB4Full, 21) +
+                  std::rotl(end * 0x165667B19E3779F9ull, 42) + (uint64_t{thread} << 13);
+  return (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93ull;
+}
+
+}  // namespace
+
+void BranchTable::Clear() {
+  // What a busy moment needed is not kept for quiet ones.
+  const bool sparse = entries_.size() * 8 < slots_.size();
+  entries_.clear();
+  if (sparse) {
+    Release();
+  } else {
+    std::fill(slots_.begin(), slots_.end(), 0);
+  }
+}
+
+void BranchTable::Release() {
+  entries_.clear();
+  entries_.shrink_to_fit();
+  slots_.clear();
+  slots_.shrink_to_fit();
+}
+
+void BranchTable::Reserve(size_t more) {
+  if (entries_.capacity() < entries_.size() + more) {
+    entries_.reserve(std::max(entries_.size() + more, 2 * entries_.capacity()));
+  }
+  const size_t needed = std::bit_ceil(std::max(kFewestSlots, 2 * (entries_.size() + more)));
+  if (needed <= slots_.size()) return;
+  slots_.assign(needed, 0);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    const uint64_t hash = HashOf(entry.thread, entry.from, entry.to, entry.end);
+    size_t place = hash & (needed - 1);
+    while (slots_[place] != 0) place = (place + 1) & (needed - 1);
+    slots_[place] = (hash & ~uint64_t{UINT32_MAX}) | (i + 1);
+  }
+}
+
+BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to,
+                                      uint64_t end) {
+  const size_t mask = slots_.size() - 1;
+  for (size_t place = hash & mask;; place = (place + 1) & mask) {
+    const Slot slot = slots_[place];
+    if (slot == 0) {
+      Entry& added = entries_.emplace_back();
+      added.from = from;
+      added.to = to;
+      added.end = end;
+      added.thread = thread;
+      slots_[place] = (hash & ~uint64_t{UINT32_MAX}) | entries_.size();
+      return added;
+    }
+    if ((slot ^ hash) >> 32 != 0) continue;
+    Entry& entry = entries_[(slot & UINT32_MAX) - 1];
+    if (entry.from == from && entry.to == to && entry.end == end && entry.thread == thread) {
+      return entry;
+    }
+  }
+}
+
+void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
+                        size_t replicate, StackPart stack, uint32_t repeats) {
+  Reserve(branches.size());
+  const double expected = stack.entries == 0 ? 0 : static_cast<double>(repeats) / stack.entries;
+  const auto replicate_weight = static_cast<float>(weight);
+  const uint64_t last_end = stack.is_continued ? kCutEnd : kNoEnd;
+  uint64_t hashes[kLookAhead];
+  for (size_t first = 0; first < branches.size(); first += kLookAhead) {
+    const size_t count = std::min(kLookAhead, branches.size() - first);
+    const auto end_of = [&](size_t i) {
+      return i + 1 < branches.size() ? branches[i + 1].from.value : last_end;
+    };
+    for (size_t i = 0; i < count; ++i) {
+      const TakenBranchSample& branch = branches[first + i];
+      hashes[i] = HashOf(thread, branch.from.value, branch.to.value, end_of(first + i));
+      __builtin_prefetch(&slots_[hashes[i] & (slots_.size() - 1)]);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const TakenBranchSample& branch = branches[first + i];
+      const uint64_t end = end_of(first + i);
+      Entry& entry = Find(hashes[i], thread, branch.from.value, branch.to.value, end);
+      entry.number += repeats;
+      entry.oldest_expected += expected;
+      if (first + i == 0 && stack.has_oldest) entry.oldest += repeats;
+      if (end >= kCutEnd) continue;
+      entry.weights += weight;
+      entry.replicates.sums[replicate] += replicate_weight;
+    }
+  }
+}
+
+}  // namespace hbbp

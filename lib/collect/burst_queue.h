@@ -1,0 +1,61 @@
+// BurstQueue: bursts that wait until everything that was mapped before them is known.
+#ifndef HBBP_LIB_COLLECT_BURST_QUEUE_H_
+#define HBBP_LIB_COLLECT_BURST_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "events/samples.h"
+
+namespace hbbp {
+
+class BurstQueue {
+ public:
+  explicit BurstQueue(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+      : waiting_(memory), branches_(memory) {}
+
+  void Add(const BurstSample& burst);
+
+  // Calls count(burst) for each burst up to `complete_ns`, by rising time, and lets go of it.
+  template <typename Count>
+  void TakeUpTo(uint64_t complete_ns, Count&& count) {
+    SortByTime();
+    size_t taken = 0;
+    for (; taken < waiting_.size() && waiting_[taken].time_ns <= complete_ns; ++taken) {
+      count(BurstAt(taken));
+    }
+    Drop(taken);
+  }
+
+  // Keeps no more memory than it needs.
+  void Shrink();
+
+  size_t size() const { return waiting_.size(); }
+
+ private:
+  struct Waiting {
+    uint64_t time_ns;
+    uint64_t period;
+    uint32_t pid;
+    uint32_t tid;
+    uint32_t source;
+    size_t first;  // of its branches
+    size_t count;
+    StackPart stack;
+    uint64_t extent;
+  };
+
+  BurstSample BurstAt(size_t index) const;
+  void SortByTime();
+  void Drop(size_t count);
+
+  std::pmr::vector<Waiting> waiting_;
+  std::pmr::vector<TakenBranchSample> branches_;  // of all of them
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_BURST_QUEUE_H_

@@ -1,0 +1,49 @@
+// GeneratedCode: which module a piece of generated code belongs to.
+//
+// A JIT puts other code where old code was, and samples of both are to be counted. So the code of a
+// process is spread over layers, each a module of its own, in which no two pieces overlap: a piece
+// belongs to the first layer that has room where it is. The address space knows which layer was
+// there when.
+#ifndef HBBP_LIB_COLLECT_GENERATED_CODE_H_
+#define HBBP_LIB_COLLECT_GENERATED_CODE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+class GeneratedCode {
+ public:
+  // Beyond either, code is left out.
+  static constexpr uint64_t kMostBytes = 256 << 20;
+  static constexpr size_t kMostLayers = 256;  // of a process
+
+  // The module of `modules` that has it now; a new one if need be. The same piece may be told of
+  // again. Nothing if it is too much. `before_copy` is called before a piece that is not known is
+  // copied. If that or an allocation throws, nothing has changed.
+  std::optional<uint32_t> Add(uint32_t pid, uint64_t address, std::span<const uint8_t> bytes,
+                              const std::string& name, CodeLines lines,
+                              std::vector<ModuleRecord>* modules,
+                              const std::function<void()>& before_copy = {});
+
+ private:
+  struct Layer {
+    uint32_t module = 0;
+    std::map<uint64_t, size_t> chunk_at;  // by start: index into the chunks of the module
+  };
+
+  uint64_t bytes_ = 0;
+  std::map<uint32_t, std::vector<Layer>> layers_;  // by pid
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_GENERATED_CODE_H_

@@ -1,0 +1,151 @@
+#include "collect/ibs_attribution.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "perf/ibs_events.h"
+#include "profile/ibs_buckets.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kLineBytes = 64;
+
+constexpr char kTagToRetire[] = "tag-to-retire";
+constexpr char kCompletionToRetire[] = "completion-to-retire";
+constexpr char kDcMiss[] = "dc-miss";
+constexpr char kDtlbRefill[] = "dtlb-refill";
+constexpr char kFetch[] = "fetch";
+constexpr char kItlbRefill[] = "itlb-refill";
+
+}  // namespace
+
+uint32_t IbsAttribution::NameIndex(const char* name) {
+  const auto [place, added] = name_indices_.try_emplace(name, static_cast<uint32_t>(names_.size()));
+  if (added) names_.emplace_back(name);
+  return place->second;
+}
+
+void IbsAttribution::AddSum(uint32_t source, const Importer::SamplePlace& place, const char* event,
+                            uint64_t value) {
+  const SumKey key = {source, place.thread, place.module, NameIndex(event), place.offset};
+  const auto known = sums_.find(key);
+  if (known != sums_.end()) {
+    known->second += value;
+  } else if (sums_.size() < limits_.sums) {
+    sums_[key] = value;
+  } else {
+    ++losses_[source].sums;
+  }
+}
+
+void IbsAttribution::AddLatency(uint32_t source, uint32_t thread, const char* name,
+                                uint16_t cycles) {
+  const BucketKey key = {source, thread, NameIndex(name), IbsBucketOf(cycles)};
+  const auto known = buckets_.find(key);
+  if (known != buckets_.end()) {
+    ++known->second;
+  } else if (buckets_.size() < limits_.buckets) {
+    buckets_[key] = 1;
+  } else {
+    ++losses_[source].latencies;
+  }
+}
+
+void IbsAttribution::AddAccess(uint32_t source, uint32_t thread, const IbsOp& op) {
+  const uint64_t address = op.linear_address / kLineBytes * kLineBytes;
+  const LineKey key = {address, source, thread};
+  IbsLine& line = lines_[key];
+  line.source = source;
+  line.thread = thread;
+  line.address = address;
+  line.loads += op.is_load;
+  line.stores += op.is_store;
+  line.misses += op.missed_dc;
+  if (op.is_load && op.missed_dc) line.miss_cycles += op.dc_miss_cycles;
+  if (lines_.size() >= 2 * limits_.lines) DropRarestLines();
+}
+
+void IbsAttribution::DropRarestLines() {
+  std::vector<std::pair<uint64_t, LineKey>> by_samples;
+  by_samples.reserve(lines_.size());
+  for (const auto& [key, line] : lines_) by_samples.emplace_back(line.loads + line.stores, key);
+  const size_t dropped = lines_.size() - limits_.lines;
+  std::nth_element(by_samples.begin(), by_samples.begin() + static_cast<ptrdiff_t>(dropped),
+                   by_samples.end());
+  for (size_t i = 0; i < dropped; ++i) {
+    const auto& [samples, key] = by_samples[i];
+    losses_[std::get<1>(key)].accesses += samples;
+    lines_.erase(key);
+  }
+}
+
+void IbsAttribution::Add(uint32_t source, const Importer::SamplePlace& place, const IbsOp& op) {
+  for (const IbsEvent<IbsOp>& event : IbsOpEvents()) {
+    if (const uint64_t value = event.value(op)) AddSum(source, place, event.name, value);
+  }
+  AddLatency(source, place.thread, kTagToRetire, op.tag_to_retire_cycles);
+  AddLatency(source, place.thread, kCompletionToRetire, op.completion_to_retire_cycles);
+  if (op.is_load && op.missed_dc) AddLatency(source, place.thread, kDcMiss, op.dc_miss_cycles);
+  if (op.missed_l1_dtlb && op.missed_l2_dtlb) {
+    AddLatency(source, place.thread, kDtlbRefill, op.dtlb_refill_cycles);
+  }
+  if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, place.thread, op);
+}
+
+void IbsAttribution::Add(uint32_t source, const Importer::SamplePlace& place,
+                         const IbsFetch& fetch) {
+  for (const IbsEvent<IbsFetch>& event : IbsFetchEvents()) {
+    if (const uint64_t value = event.value(fetch)) AddSum(source, place, event.name, value);
+  }
+  if (fetch.is_complete) AddLatency(source, place.thread, kFetch, fetch.latency_cycles);
+  if (fetch.missed_l1_itlb && fetch.missed_l2_itlb) {
+    AddLatency(source, place.thread, kItlbRefill, fetch.itlb_refill_cycles);
+  }
+}
+
+void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
+  const auto losses = losses_.find(source);
+  if (losses == losses_.end()) return;
+  AddCounter("ibs-sums-dropped", losses->second.sums, counters);
+  AddCounter("ibs-latencies-dropped", losses->second.latencies, counters);
+  AddCounter("ibs-accesses-dropped", losses->second.accesses, counters);
+}
+
+uint64_t IbsAttribution::BytesWithOneMore() const {
+  // That one sample may add.
+  constexpr size_t kMostAdded = 32;
+  // Tables are at most 7/8 full and grow by doubling; each slot has a byte of its own besides.
+  const auto bytes = [](size_t entries, size_t slot) {
+    return std::bit_ceil((entries + kMostAdded) * 8 / 7) * (slot + 1);
+  };
+  return bytes(sums_.size(), sizeof(*sums_.begin())) +
+         bytes(buckets_.size(), sizeof(*buckets_.begin())) +
+         bytes(lines_.size(), sizeof(*lines_.begin()));
+}
+
+void IbsAttribution::Drop(uint32_t source) {
+  Losses& losses = losses_[source];
+  ++losses.sums;
+  ++losses.latencies;
+  ++losses.accesses;
+}
+
+void IbsAttribution::CopyTo(ProfileData* data, CancelCheck* check) const {
+  data->ibs_names = names_;
+  for (const auto& [key, sum] : sums_) {
+    if (check != nullptr) check->Step();
+    const auto& [source, thread, module, event, offset] = key;
+    data->ibs_counts.push_back({source, thread, module, event, offset, sum});
+  }
+  for (const auto& [key, samples] : buckets_) {
+    const auto& [source, thread, latency, bucket] = key;
+    data->ibs_buckets.push_back({source, thread, latency, bucket, samples});
+  }
+  for (const auto& [key, line] : lines_) data->ibs_lines.push_back(line);
+  Normalize(&data->ibs_counts, check);
+  Normalize(&data->ibs_buckets, check);
+  Normalize(&data->ibs_lines, check);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,80 @@
+// IbsAttribution: what IBS samples were, by instruction; their latencies; the memory they accessed.
+//
+// Memory is bounded whatever a recording has: of sums and latencies those that come when there is
+// no more room are dropped; of cache lines the least sampled half is, each time that there are
+// twice as many as are kept. How many samples that were is told.
+#ifndef HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
+#define HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/work.h"
+#include "collect/importer.h"
+#include "perf/ibs.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+class IbsAttribution {
+ public:
+  struct Limits {
+    size_t sums = size_t{1} << 21;
+    size_t buckets = size_t{1} << 18;
+    size_t lines = size_t{1} << 16;  // up to twice as many until it is time to drop some
+  };
+
+  IbsAttribution() : IbsAttribution(Limits()) {}
+  explicit IbsAttribution(const Limits& limits) : limits_(limits) {}
+
+  void Add(uint32_t source, const Importer::SamplePlace& place, const IbsOp& op);
+  void Add(uint32_t source, const Importer::SamplePlace& place, const IbsFetch& fetch);
+
+  // What it takes, about, when another sample was added.
+  uint64_t BytesWithOneMore() const;
+  // Counts a sample that there is no memory for.
+  void Drop(uint32_t source);
+
+  // What of a source was dropped, if anything.
+  void AppendLosses(uint32_t source, Counters* counters) const;
+
+  // The sums of all sources. With `check`, throws WorkCancelled if it is called off.
+  void CopyTo(ProfileData* data, CancelCheck* check = nullptr) const;
+
+ private:
+  struct Losses {
+    uint64_t sums = 0;
+    uint64_t latencies = 0;
+    uint64_t accesses = 0;
+  };
+
+  using SumKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint64_t>;
+  using BucketKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>;
+  using LineKey = std::tuple<uint64_t, uint32_t, uint32_t>;
+
+  uint32_t NameIndex(const char* name);
+  void AddSum(uint32_t source, const Importer::SamplePlace& place, const char* event,
+              uint64_t value);
+  void AddLatency(uint32_t source, uint32_t thread, const char* name, uint16_t cycles);
+  void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
+  void DropRarestLines();
+
+  const Limits limits_;
+  std::vector<std::string> names_;
+  absl::flat_hash_map<const char*, uint32_t> name_indices_;  // of literals
+  absl::flat_hash_map<SumKey, uint64_t> sums_;
+  absl::flat_hash_map<BucketKey, uint64_t> buckets_;
+  absl::flat_hash_map<LineKey, IbsLine> lines_;
+  std::map<uint32_t, Losses> losses_;  // by source
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_

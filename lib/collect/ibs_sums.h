@@ -1,0 +1,42 @@
+// Sums of the events that AMD derives from IBS samples, over a recording.
+#ifndef HBBP_LIB_COLLECT_IBS_SUMS_H_
+#define HBBP_LIB_COLLECT_IBS_SUMS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "events/samples.h"
+#include "perf/byte_order.h"
+#include "perf/ibs_events.h"
+
+namespace hbbp {
+
+enum class IbsKind : uint8_t { kNone, kOp, kFetch };
+
+// By the name of an event's PMU.
+IbsKind IbsKindOf(const std::string& event_name);
+
+class IbsSums {
+ public:
+  void Add(const IbsOp& op);
+  void Add(const IbsFetch& fetch);
+  void AddUndecodable() { ++undecodable_; }
+  // Those that are not 0.
+  void AppendTo(Counters* counters) const;
+
+ private:
+  template <typename Sample>
+  void AddValues(std::span<const IbsEvent<Sample>> events, const Sample& sample);
+  template <typename Sample>
+  void Append(std::span<const IbsEvent<Sample>> events, Counters* counters) const;
+
+  IbsKind kind_ = IbsKind::kNone;
+  std::vector<uint64_t> sums_;  // in the order of the events
+  uint64_t undecodable_ = 0;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_IBS_SUMS_H_

@@ -1,0 +1,54 @@
+#include "collect/jit_playback.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kMostDumps = 1024;
+
+}  // namespace
+
+void JitPlayback::Open(uint32_t pid, const std::string& path, bool has_clock_of_dump) {
+  const bool is_known = std::find(opened_.begin(), opened_.end(), path) != opened_.end();
+  if (is_known || opened_.size() >= kMostDumps) return;
+  opened_.push_back(path);
+  StatusOr<JitDumpReader> reader = JitDumpReader::Open(path);
+  if (!reader.ok()) {
+    problems_.push_back(reader.status().message() + "; the generated code has no blocks");
+    return;
+  }
+  if (!has_clock_of_dump) {
+    problems_.push_back(path +
+                        ": the recording has not the clock of the dump, so the newest code at each "
+                        "address is taken; record with perf record -k mono");
+  }
+  dumps_.push_back({pid, has_clock_of_dump, *std::move(reader), std::nullopt});
+  Advance(&dumps_.back());
+}
+
+void JitPlayback::Advance(Dump* dump) {
+  dump->next = dump->reader.Next();
+  if (!dump->next) {
+    if (!dump->reader.problem().empty()) problems_.push_back(dump->reader.problem());
+    return;
+  }
+  if (!dump->has_clock) dump->next->time_ns = 0;
+  due_ns_ = std::min(due_ns_, dump->next->time_ns);
+}
+
+void JitPlayback::Play(uint64_t time_ns) {
+  due_ns_ = UINT64_MAX;
+  for (Dump& dump : dumps_) {
+    while (dump.next && dump.next->time_ns <= time_ns) {
+      JitCode& code = *dump.next;
+      importer_.AddCode(dump.pid, RuntimeAddress{code.address}, code.bytes.size(), code.bytes,
+                        std::string(code.name), code.time_ns, std::move(code.lines));
+      Advance(&dump);
+    }
+    if (dump.next) due_ns_ = std::min(due_ns_, dump.next->time_ns);
+  }
+}
+
+}  // namespace hbbp

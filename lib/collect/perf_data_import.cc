@@ -1,0 +1,125 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "collect/generated_names.h"
+#include "collect/import_messages.h"
+#include "collect/importer.h"
+#include "collect/perf_import.h"
+#include "collect/perf_record_import.h"
+#include "collect/recorded_files.h"
+#include "perf_data/perf_data_reader.h"
+
+namespace hbbp {
+namespace {
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+// A pipe cannot be looked into; text is in files.
+StatusOr<bool> IsPerfData(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSource> source, FileSource::Open(path));
+  char start[8] = {};
+  HBBP_ASSIGN_OR_RETURN(const size_t size,
+                        source->Read({reinterpret_cast<uint8_t*>(start), sizeof(start)}));
+  const std::string_view magic(start, size);
+  for (const std::string_view known : {"PERFILE2", "2ELIFREP", "PERFFILE", "ELIFFREP"}) {
+    if (magic == known) return true;
+  }
+  return false;
+}
+
+StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
+  if (path != "-") return PerfDataReader::Open(path);
+  constexpr char kName[] = "standard input";
+  UniqueFd input(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!input.valid()) return ErrnoStatus(errno, kName);
+  return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
+}
+
+// Is what lies in /tmp of the processes that were recorded? Of another machine's it is not.
+bool IsOfThisMachine(const PerfDataHeader& header) {
+  utsname name;
+  return ::uname(&name) == 0 && header.hostname == name.nodename;
+}
+
+// Names of code that JITs have told in maps, which perf does not put into its recordings. Returns
+// what is wrong with them; empty: nothing.
+std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, CancelCheck* check,
+                           ProfileData* data) {
+  constexpr size_t kMostTold = 200;
+  std::string problems;
+  for (const auto& [module, pid] : importer.memory_modules()) {
+    if (pid == 0) continue;
+    const std::string recorded = PathOfPerfMap(static_cast<pid_t>(pid));
+    const std::string path = importer.LocalPath(recorded);
+    if (path == recorded && !is_of_this_machine) continue;
+    StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(path, *data, module, check);
+    if (functions.ok()) {
+      data->modules[module].functions = *std::move(functions);
+    } else if (functions.status().code() != StatusCode::kNotFound && problems.size() < kMostTold) {
+      problems += (problems.empty() ? "" : "; ") + functions.status().message();
+    }
+  }
+  return problems;
+}
+
+}  // namespace
+
+StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options) {
+  if (path == "-") return ImportPerfData(path, options);
+  HBBP_ASSIGN_OR_RETURN(const bool is_perf_data, IsPerfData(path));
+  return is_perf_data ? ImportPerfData(path, options) : ImportPerfScript(path, options);
+}
+
+StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<PerfDataReader> reader, Open(path));
+  CountedMemory memory(options.allocator, options.max_memory);
+  Importer importer(options.files, &memory);
+  SessionLog log(options.log);
+  ImportMessages messages(&log);
+  const PerfDataHeader& header = reader->header();
+  const auto import =
+      PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
+  PerfDataOptions how;
+  how.work = options.work;
+  LimitWaiting(&memory, &how);
+  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
+  for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
+    importer.SetBuildId(file.path, file.build_id);
+  }
+  importer.SetKernelRelease(header.os_release);
+  for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
+  ProfileData data = importer.Finish();
+  import->Complete(summary, &data);
+  CancelCheck check(options.work.cancel);
+  const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
+  if (!problems.empty() && !data.sources.empty()) {
+    std::string& note = data.sources.front().note;
+    note += (note.empty() ? "" : "; ") + problems;
+  }
+  RecordedFiles(options.files).Find(&data, &log, &check);
+  for (const SourceRecord& source : data.sources) messages.TellSource(source);
+  messages.Tell(summary, *import, importer);
+  log.Flush();
+  HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
+  data.command = Join(header.command_line);
+  data.host = header.os_release.empty() ? header.hostname
+                                        : "Linux " + header.os_release + " " + header.hostname;
+  return data;
+}
+
+}  // namespace hbbp

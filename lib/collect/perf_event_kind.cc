@@ -1,0 +1,97 @@
+#include "collect/perf_event_kind.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+
+namespace hbbp {
+namespace {
+
+// Event in bits 0 to 7, unit mask in bits 8 to 15. Other bits make another event of it.
+
+struct RawEvent {
+  uint64_t code;
+  EventKind kind;
+};
+
+constexpr RawEvent kIntelEvents[] = {
+    {0x00c0, EventKind::kInstructions},   // INST_RETIRED.ANY_P
+    {0x01c0, EventKind::kInstructions},   // INST_RETIRED.PREC_DIST
+    {0x003c, EventKind::kCycles},         // CPU_CLK_UNHALTED.THREAD_P
+    {0x20c4, EventKind::kTakenBranches},  // BR_INST_RETIRED.NEAR_TAKEN
+    {0x8088, EventKind::kTakenBranches},  // BR_INST_EXEC.TAKEN and its kinds
+    {0x8188, EventKind::kTakenBranches}, {0xff88, EventKind::kTakenBranches},
+};
+
+constexpr RawEvent kAmdEvents[] = {
+    {0x00c0, EventKind::kInstructions},   // EX_RET_INSTR
+    {0x0076, EventKind::kCycles},         // LS_NOT_HALTED_CYC
+    {0x00c4, EventKind::kTakenBranches},  // EX_RET_BRN_TKN
+};
+
+template <size_t size>
+EventKind KindOfCode(const RawEvent (&events)[size], uint64_t config) {
+  for (const RawEvent& event : events) {
+    if (event.code == config) return event.kind;
+  }
+  return EventKind::kOther;
+}
+
+EventKind KindOfName(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const auto has = [&lower](std::string_view part) {
+    return lower.find(part) != std::string::npos;
+  };
+  const bool is_variant = has("misp") || has("cond_") || has("total_cycles") || has("stall");
+  if (is_variant) return EventKind::kOther;
+  const bool is_branch = has("br_inst") || has("brn") || has("branch");
+  if (is_branch && (has("taken") || has("tkn")) && !has("not_taken")) {
+    return EventKind::kTakenBranches;
+  }
+  if (is_branch) return EventKind::kOther;
+  if (has("inst_retired") || has("ex_ret_instr") || has("instructions")) {
+    return EventKind::kInstructions;
+  }
+  if (has("task-clock")) return EventKind::kTaskClock;
+  if (has("cpu-clock")) return EventKind::kCpuClock;
+  if (lower.starts_with("cycles") || has("/cycles") || has("cpu-cycles") || has("cpu_cycles") ||
+      has("cpu_clk_unhalted")) {
+    return EventKind::kCycles;
+  }
+  return EventKind::kOther;
+}
+
+}  // namespace
+
+EventKind KindOfPerfEvent(const perf_event_attr& attr, std::string_view name,
+                          std::string_view cpu_id) {
+  switch (attr.type) {
+    case PERF_TYPE_SOFTWARE:
+      if (attr.config == PERF_COUNT_SW_TASK_CLOCK) return EventKind::kTaskClock;
+      if (attr.config == PERF_COUNT_SW_CPU_CLOCK) return EventKind::kCpuClock;
+      return EventKind::kOther;
+    case PERF_TYPE_HARDWARE: {
+      // Hybrid processors say in the upper half which of their cores.
+      const uint64_t id = attr.config & UINT32_MAX;
+      if (id == PERF_COUNT_HW_INSTRUCTIONS) return EventKind::kInstructions;
+      if (id == PERF_COUNT_HW_CPU_CYCLES) return EventKind::kCycles;
+      return EventKind::kOther;
+    }
+    case PERF_TYPE_RAW: {
+      const EventKind by_name = KindOfName(name);
+      if (by_name != EventKind::kOther) return by_name;
+      const bool is_amd = cpu_id.starts_with("AuthenticAMD") || cpu_id.starts_with("HygonGenuine");
+      return is_amd ? KindOfCode(kAmdEvents, attr.config) : KindOfCode(kIntelEvents, attr.config);
+    }
+    default:
+      if (name.starts_with("ibs_op")) {
+        constexpr uint64_t kCountsUops = uint64_t{1} << 19;  // cnt_ctl
+        return (attr.config & kCountsUops) != 0 ? EventKind::kUops : EventKind::kCycles;
+      }
+      return KindOfName(name);
+  }
+}
+
+}  // namespace hbbp

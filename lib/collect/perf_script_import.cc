@@ -1,0 +1,186 @@
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/unique_fd.h"
+#include "collect/import_messages.h"
+#include "collect/importer.h"
+#include "collect/memory_note.h"
+#include "collect/perf_import.h"
+#include "collect/recorded_files.h"
+#include "image/elf_file.h"
+#include "image/segments.h"
+#include "perf/branch_stack_bursts.h"
+#include "perf/mmap_mapping.h"
+#include "perf_data/perf_script_line.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint64_t kProgressBytes = 4 << 20;
+
+class PerfScriptImport {
+ public:
+  explicit PerfScriptImport(const PerfImportOptions& options)
+      : memory_(options.allocator, options.max_memory),
+        importer_(options.files, &memory_),
+        files_(options.files),
+        check_(options.work.cancel),
+        binary_(options.binary),
+        log_(options.log) {
+    SourceRecord source;
+    source.kind = SourceKind::kLbr;
+    source.event = EventKind::kOther;
+    source.period_mode = PeriodMode::kFixed;
+    source.period = 1;
+    source.note = "perf script text: it has no periods, so samples count as one event each";
+    source_ = importer_.AddSource(std::move(source));
+  }
+
+  void ReadLine(std::string_view line) {
+    if (const auto mmap = ParseMmapLine(line)) return AddMapping(*mmap);
+    if (const auto count = ParseCountLine(line)) {
+      repeats_ = *count;
+      return;
+    }
+    const std::optional<SampleLine> sample = ParseSampleLine(line);
+    if (!sample) {
+      if (line.find_first_not_of(" \t\r") != std::string_view::npos) ++other_lines_;
+      return;
+    }
+    if (!sample->event.empty()) event_ = sample->event;
+    // The addresses of a call chain come before the branches.
+    if (sample->branches.empty()) return;
+    AddBranches(*sample);
+  }
+
+  bool has_branches() const { return has_branches_; }
+  const Status& status() const { return status_; }
+
+  StatusOr<ProfileData> Finish() {
+    SourceRecord& source = importer_.source(source_);
+    source.event_name = event_;
+    Counters& counters = source.trace.counters;
+    bursts_.losses().AppendTo(&counters);
+    AddCounter("other-lines", other_lines_, &counters);
+    AppendNote(MemoryNote(importer_.dropped(), importer_.has_widened_slices()), &source.note);
+    ImportMessages messages(&log_);
+    messages.TellSource(source);
+    log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
+    messages.TellMemory(importer_);
+    ProfileData data = importer_.Finish();
+    files_.Find(&data, &log_, &check_);
+    log_.Flush();
+    HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));
+    return data;
+  }
+
+ private:
+  static constexpr uint32_t kUnknownPid = 0;
+
+  void AddMapping(const MmapRecord& mmap) {
+    if (mmap.protection == 0) return;
+    MappingEvent mapping = MappingOf(mmap);
+    // llvm-profgen's users have it without its folder.
+    if (!mapping.path.starts_with('/') && !mapping.path.starts_with('[')) {
+      mapping.path.insert(0, "/");
+    }
+    importer_.AddMapping(mmap.pid, mapping);
+    if (mmap.pid != Importer::kKernelPid) pids_.insert(mmap.pid);
+  }
+
+  // For text that has no mappings.
+  Status MapBinary(const std::string& path) {
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd.valid()) return ErrnoStatus(errno, path);
+    HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes, FileBytes::FromFd(std::move(fd), path));
+    HBBP_ASSIGN_OR_RETURN(const std::unique_ptr<ElfFile> file,
+                          ElfFile::Create(std::move(bytes), path));
+    const Segments segments(&file->bytes(), file->segment_headers());
+    for (const Segment& segment : segments.all()) {
+      if (!segment.executable) continue;
+      MappingEvent mapping;
+      mapping.start = {segment.range.start.value};
+      mapping.end = {segment.range.end.value};
+      mapping.offset = segment.offset;
+      mapping.path = path;
+      importer_.AddMapping(kUnknownPid, mapping);
+    }
+    return OkStatus();
+  }
+
+  // A text without processes is of the one that maps something.
+  uint32_t PidOf(const SampleLine& sample) const {
+    if (sample.pid) return *sample.pid;
+    if (sample.ip_or_pid && pids_.contains(*sample.ip_or_pid)) return *sample.ip_or_pid;
+    return pids_.empty() ? kUnknownPid : *pids_.begin();
+  }
+
+  void AddBranches(const SampleLine& sample) {
+    if (!has_branches_ && pids_.empty() && !binary_.empty()) status_ = MapBinary(binary_);
+    has_branches_ = true;
+    const uint32_t repeats = std::exchange(repeats_, 1);
+    BurstSample burst;
+    burst.pid = PidOf(sample);
+    burst.tid = sample.tid.value_or(burst.pid);
+    bursts_.Visit(sample.branches, 1, [&](auto branches, double weight, StackPart part) {
+      burst.stack = part;
+      burst.branches = branches;
+      importer_.AddBurst(source_, burst, weight, repeats);
+    });
+  }
+
+  CountedMemory memory_;
+  Importer importer_;
+  RecordedFiles files_;
+  CancelCheck check_;
+  const std::string binary_;
+  SessionLog log_;
+  Status status_;
+  uint32_t source_ = 0;
+  std::set<uint32_t> pids_;
+  std::string event_;
+  uint32_t repeats_ = 1;
+  uint64_t other_lines_ = 0;
+  bool has_branches_ = false;
+  BranchStackBursts bursts_;
+};
+
+}  // namespace
+
+StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImportOptions& options) {
+  HBBP_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::Open(path));
+  const std::span<const uint8_t> bytes = file.bytes();
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  PerfScriptImport import(options);
+  size_t told = 0;
+  for (size_t start = 0; start < text.size();) {
+    const size_t end = std::min(text.find('\n', start), text.size());
+    import.ReadLine(text.substr(start, end - start));
+    start = end + 1;
+    if (start - told >= kProgressBytes) {
+      told = start;
+      HBBP_RETURN_IF_ERROR(options.work.Tell(told, text.size()));
+    }
+  }
+  HBBP_RETURN_IF_ERROR(import.status());
+  if (!import.has_branches()) {
+    return MakeStatus(StatusCode::kBadFormat,
+                      "%s: neither a recording of perf (PERFILE2 at its start) nor text of perf "
+                      "script with branch stacks (perf script -F ip,brstack --show-mmap-events)",
+                      path.c_str());
+  }
+  return import.Finish();
+}
+
+}  // namespace hbbp

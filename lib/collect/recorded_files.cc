@@ -1,0 +1,141 @@
+#include "collect/recorded_files.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/unique_fd.h"
+#include "collect/memory_note.h"
+#include "image/build_id.h"
+#include "image/elf_image.h"
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kMaxNamed = 8;  // in a note
+constexpr size_t kKeyBytes = 4;
+
+std::string KeyOf(std::span<const uint8_t> build_id) {
+  return BuildIdText(build_id.first(std::min(build_id.size(), kKeyBytes)));
+}
+
+std::vector<uint8_t> BuildIdAt(const std::string& path) {
+  // Devices and FIFOs may do something when they are opened.
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return fd.valid() ? ReadBuildIdOfFd(fd.get()) : std::vector<uint8_t>();
+}
+
+bool HasCode(const std::string& path) {
+  const auto image = ElfImage::Open(path, {.debug_root = ""});
+  return image.ok() && (*image)->HasCode();
+}
+
+// Where tools put files by build ID: perf buildid-cache (a directory with the file `elf`),
+// distributions and debugedit (a link, and its debug file), debuginfod clients.
+std::vector<std::string> PathsInTrees(const std::string& root, const std::string& id) {
+  std::vector<std::string> paths;
+  for (const char* tree :
+       {"/.build-id/", "/usr/lib/debug/.build-id/", "/usr/lib/.build-id/", "/.debug/.build-id/"}) {
+    const std::string file = root + tree + id.substr(0, 2) + "/" + id.substr(2);
+    for (const char* end : {"", "/elf", ".debug"}) paths.push_back(file + end);
+  }
+  paths.push_back(root + "/" + id + "/executable");
+  return paths;
+}
+
+struct CloseFts {
+  void operator()(FTS* files) const { ::fts_close(files); }
+};
+
+}  // namespace
+
+std::optional<RecordedFiles::Found> RecordedFiles::FirstWithCode(
+    const std::vector<std::string>& paths, std::span<const uint8_t> build_id) {
+  for (const std::string& path : paths) {
+    std::vector<uint8_t> id = BuildIdAt(path);
+    if (id.empty() || !SameBuildId(id, build_id)) continue;
+    if (HasCode(path)) return Found{path, std::move(id)};
+    debug_only_ = path;
+  }
+  return std::nullopt;
+}
+
+void RecordedFiles::ReadRoot(CancelCheck* check) {
+  was_read_ = true;
+  std::string root = root_;
+  char* const roots[] = {root.data(), nullptr};
+  // Links are not followed, and neither are mounts: /proc has no files of interest.
+  const std::unique_ptr<FTS, CloseFts> files(
+      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_COMFOLLOW, nullptr));
+  if (files == nullptr) return;
+  size_t seen = 0;
+  while (const FTSENT* entry = ::fts_read(files.get())) {
+    if (check != nullptr) check->Step();
+    if (++seen > max_files_) {
+      is_cut_ = true;
+      break;
+    }
+    if (entry->fts_info != FTS_F) continue;
+    const std::vector<uint8_t> id = BuildIdAt(entry->fts_path);
+    if (!id.empty()) paths_[KeyOf(id)].push_back(entry->fts_path);
+  }
+  for (auto& [key, paths] : paths_) std::ranges::sort(paths);
+}
+
+std::optional<RecordedFiles::Found> RecordedFiles::FindByBuildId(std::span<const uint8_t> build_id,
+                                                                 CancelCheck* check) {
+  debug_only_.clear();
+  // One byte names a directory; what is shorter is not searched.
+  if (build_id.size() < 2) return std::nullopt;
+  for (const auto& id : {build_id, WithoutPadding(build_id)}) {
+    std::optional<Found> found = FirstWithCode(PathsInTrees(root_, BuildIdText(id)), build_id);
+    if (found) return found;
+  }
+  if (!was_read_) ReadRoot(check);
+  const auto paths = paths_.find(KeyOf(build_id));
+  return paths == paths_.end() ? std::nullopt : FirstWithCode(paths->second, build_id);
+}
+
+void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check) {
+  std::string named;
+  size_t count = 0;
+  const auto report = [&](const std::string& message) {
+    if (log != nullptr) log->Say(LogLevel::kInfo, "%s", message.c_str());
+    if (++count <= kMaxNamed) named += (named.empty() ? "" : "; ") + message;
+  };
+  for (ModuleRecord& module : data->modules) {
+    if (module.kind != ModuleKind::kFile || module.build_id.empty()) continue;
+    if (std::vector<uint8_t> id = BuildIdAt(module.path);
+        !id.empty() && SameBuildId(id, module.build_id)) {
+      module.build_id = std::move(id);
+      continue;
+    }
+    // A file that the user named is not exchanged for another.
+    if (root_.empty() || named_.contains(module.path)) continue;
+    std::optional<Found> found = FindByBuildId(module.build_id, check);
+    if (found) {
+      report(module.path + ": took " + found->path + ", which has its build ID");
+      module.path = std::move(found->path);
+      module.build_id = std::move(found->build_id);
+    } else if (!debug_only_.empty()) {
+      report(module.path + ": " + debug_only_ +
+             " has its build ID, but no code (a separate debug file); add the binary");
+    }
+  }
+  if (count > kMaxNamed) {
+    named += "; and " + std::to_string(count - kMaxNamed) + " more by build ID";
+  }
+  if (is_cut_) {
+    const std::string message = root_ + ": only the first " + std::to_string(max_files_) +
+                                " files were searched by build ID; name a smaller directory";
+    named += (named.empty() ? "" : "; ") + message;
+  }
+  if (!data->sources.empty()) AppendNote(named, &data->sources.front().note);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,74 @@
+#include "collect/session_log.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <new>
+
+namespace hbbp {
+namespace {
+
+constexpr size_t kMostWaiting = 256;
+
+}  // namespace
+
+void SessionLog::Say(LogLevel level, const char* format, ...) {
+  if (!settings_.log || level > settings_.level) return;
+  char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  const int length = std::vsnprintf(text, sizeof(text), format, arguments);
+  va_end(arguments);
+  if (length < 0) return;
+  std::replace(text, text + std::min<size_t>(static_cast<size_t>(length), sizeof(text)), '\n', ' ');
+  std::lock_guard lock(mutex_);
+  if (waiting_.size() >= kMostWaiting) return;
+  try {
+    waiting_.emplace_back(level, text);
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+}
+
+bool SessionLog::TakeFirst(std::pair<LogLevel, std::string>* message) {
+  std::lock_guard lock(mutex_);
+  is_flushing_ = !waiting_.empty() && !is_silent_;
+  if (!is_flushing_) {
+    told_.notify_all();
+    return false;
+  }
+  *message = std::move(waiting_.front());
+  waiting_.pop_front();
+  return true;
+}
+
+void SessionLog::Flush() {
+  if (!settings_.log) return;
+  {
+    std::lock_guard lock(mutex_);
+    if (is_flushing_) return;
+    is_flushing_ = true;
+  }
+  std::pair<LogLevel, std::string> message;
+  while (TakeFirst(&message)) {
+    teller_ = std::this_thread::get_id();
+    settings_.log(message.first, message.second.c_str());
+    teller_ = std::thread::id();
+  }
+}
+
+void SessionLog::WaitUntilTold() {
+  std::unique_lock lock(mutex_);
+  told_.wait(lock, [this] { return !is_flushing_; });
+}
+
+void SessionLog::Forget() {
+  waiting_.clear();
+  // Destroying it would wait for the threads that wait for it, which are not here.
+  new (&told_) std::condition_variable();
+  if (IsTelling()) return;
+  is_flushing_ = false;
+  teller_ = std::thread::id();
+}
+
+}  // namespace hbbp

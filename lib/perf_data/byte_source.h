@@ -1,0 +1,69 @@
+// ByteSource: where the bytes of a recording come from: a file, a pipe, memory.
+#ifndef HBBP_LIB_PERF_DATA_BYTE_SOURCE_H_
+#define HBBP_LIB_PERF_DATA_BYTE_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/status.h"
+#include "base/unique_fd.h"
+
+namespace hbbp {
+
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  // The next bytes, at least one; 0 at the end.
+  virtual StatusOr<size_t> Read(std::span<uint8_t> into) = 0;
+  // Nothing if the source can only be read from its beginning to its end.
+  virtual std::optional<uint64_t> size() const = 0;
+  // Precondition: it has a size.
+  virtual Status Seek(uint64_t offset) = 0;
+};
+
+// A file, a pipe, a terminal.
+class FileSource : public ByteSource {
+ public:
+  static StatusOr<std::unique_ptr<ByteSource>> Open(const std::string& path);
+  // `name` is for messages.
+  FileSource(UniqueFd fd, std::string name);
+
+  StatusOr<size_t> Read(std::span<uint8_t> into) override;
+  std::optional<uint64_t> size() const override { return size_; }
+  Status Seek(uint64_t offset) override;
+
+ private:
+  UniqueFd fd_;
+  std::string name_;
+  std::optional<uint64_t> size_;
+};
+
+// Bytes that the caller keeps.
+class MemorySource : public ByteSource {
+ public:
+  enum class Kind { kFile, kPipe };
+  explicit MemorySource(std::span<const uint8_t> bytes, Kind kind = Kind::kFile)
+      : bytes_(bytes), kind_(kind) {}
+
+  StatusOr<size_t> Read(std::span<uint8_t> into) override;
+  std::optional<uint64_t> size() const override;
+  Status Seek(uint64_t offset) override;
+
+ private:
+  std::span<const uint8_t> bytes_;
+  Kind kind_;
+  size_t position_ = 0;
+};
+
+// `beginning` and what `source` still has, as a temporary file without a name.
+StatusOr<std::unique_ptr<ByteSource>> SpoolToFile(std::span<const uint8_t> beginning,
+                                                  ByteSource* source);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_DATA_BYTE_SOURCE_H_

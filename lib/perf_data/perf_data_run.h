@@ -1,0 +1,73 @@
+// PerfDataRun: one pass over the records of a recording; PerfDataReader::Read.
+#ifndef HBBP_LIB_PERF_DATA_PERF_DATA_RUN_H_
+#define HBBP_LIB_PERF_DATA_PERF_DATA_RUN_H_
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "perf_data/perf_data_file.h"
+#include "perf_data/perf_data_visitor.h"
+#include "perf_data/record_delivery.h"
+#include "perf_data/source_window.h"
+#include "perf_data/zstd_stream.h"
+
+namespace hbbp {
+
+class PerfDataRun {
+ public:
+  PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor, const PerfDataOptions& options);
+
+  // Fails only if it is called off.
+  Status ReadAll();
+
+ private:
+  // Types below this are counted in an array. Larger ones than kMaxType are no records.
+  static constexpr uint32_t kCountedTypes = 128;
+  static constexpr uint32_t kMaxType = 0xffff;
+
+  // False if the rest of the recording cannot be told apart into records.
+  bool ReadRecord();
+  bool ReadOversizedBlock();
+  void DropRest(uint64_t offset, std::string what);
+  Status ReportProgress();
+
+  // A whole record, at `offset` of the recording.
+  void OnRecord(std::span<const uint8_t> record, uint64_t offset);
+  void OnUserRecord(std::span<const uint8_t> record, uint32_t type, uint64_t offset);
+  void OnHeaderAttr(std::span<const uint8_t> record, uint64_t offset);
+  void OnEventUpdate(std::span<const uint8_t> record, uint64_t offset);
+  void OnHeaderFeature(std::span<const uint8_t> record, uint64_t offset);
+  void OnCompressed2(std::span<const uint8_t> record, uint64_t offset);
+  void OnCompressed(std::span<const uint8_t> block, uint64_t offset);
+  void OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset);
+  void Skip(uint32_t type);
+  void DropRecord(std::span<const uint8_t> record, uint64_t offset, const char* why);
+
+  // What follows a record of this type, beyond the size in its header.
+  uint64_t TrailingBytes(std::span<const uint8_t> record, uint32_t type) const;
+
+  PerfDataFile& file_;
+  const PerfDataOptions& options_;
+  const ByteOrder order_;
+  RecordDelivery delivery_;
+  SourceWindow window_;
+  uint64_t all_bytes_ = 0;
+  uint64_t next_report_ = 0;
+
+  std::array<uint64_t, kCountedTypes> counts_ = {};
+
+  std::optional<ZstdStream> zstd_;
+  std::vector<uint8_t> decompressed_;  // whose last record is not complete
+  uint64_t oversized_end_ = 0;         // in the recording; see oversized_block.h
+  uint64_t oversized_searched_ = 0;    // up to here, in vain
+  bool is_decompressing_ = false;
+  bool is_stream_broken_ = false;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PERF_DATA_PERF_DATA_RUN_H_

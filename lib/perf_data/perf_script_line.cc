@@ -1,0 +1,198 @@
+#include "perf_data/perf_script_line.h"
+
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <charconv>
+#include <span>
+
+namespace hbbp {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view NextWord(std::string_view* rest) {
+  const size_t start = rest->find_first_not_of(kBlanks);
+  if (start == std::string_view::npos) {
+    *rest = {};
+    return {};
+  }
+  rest->remove_prefix(start);
+  const std::string_view word = rest->substr(0, rest->find_first_of(kBlanks));
+  rest->remove_prefix(word.size());
+  return word;
+}
+
+template <typename Number>
+std::optional<Number> ParseWhole(std::string_view text, int base) {
+  Number number;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, base);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::optional<uint64_t> ParseHex(std::string_view text) {
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  return ParseWhole<uint64_t>(text, 16);
+}
+
+// What stands in front of `separator`, which goes with it.
+std::optional<std::string_view> TakeUpTo(std::string_view separator, std::string_view* rest) {
+  const size_t place = rest->find(separator);
+  if (place == std::string_view::npos) return std::nullopt;
+  const std::string_view part = rest->substr(0, place);
+  rest->remove_prefix(place + separator.size());
+  return part;
+}
+
+std::vector<uint8_t> ParseBuildId(std::string_view text) {
+  std::vector<uint8_t> bytes;
+  for (; text.size() >= 2; text.remove_prefix(2)) {
+    const auto byte = ParseWhole<uint8_t>(text.substr(0, 2), 16);
+    if (!byte) return {};
+    bytes.push_back(*byte);
+  }
+  return bytes;
+}
+
+// "08:01 77 5" or "<0123abcd...>".
+void ParseIdentity(std::string_view text, MmapRecord* mmap) {
+  const std::string_view first = NextWord(&text);
+  if (first.starts_with('<') && first.ends_with('>')) {
+    mmap->build_id = ParseBuildId(first.substr(1, first.size() - 2));
+    return;
+  }
+  std::string_view device = first;
+  const auto major_part = TakeUpTo(":", &device);
+  if (!major_part) return;
+  const auto major = ParseWhole<uint32_t>(*major_part, 16);
+  const auto minor = ParseWhole<uint32_t>(device, 16);
+  const auto inode = ParseWhole<uint64_t>(NextWord(&text), 10);
+  if (!major || !minor || !inode) return;
+  mmap->device = makedev(*major, *minor);
+  mmap->inode = *inode;
+}
+
+bool IsTime(std::string_view word) {
+  return word.ends_with(':') && word.find('.') != std::string_view::npos &&
+         word.find_first_not_of("0123456789.:") == std::string_view::npos;
+}
+
+// "7/8", or "7" alone.
+void ParsePidTid(std::string_view word, SampleLine* sample) {
+  std::string_view tid = word;
+  const std::string_view pid = TakeUpTo("/", &tid).value_or(word);
+  const auto process = ParseWhole<uint32_t>(pid, 10);
+  const auto thread = ParseWhole<uint32_t>(tid, 10);
+  if (!process || !thread) return;
+  sample->pid = process;
+  sample->tid = thread;
+}
+
+// "comm 7/8 [001] 12.5: 1000 cycles:u: 40062f main": what ends in a colon divides what is the
+// thread's from what is the address'.
+void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sample) {
+  bool is_of_thread = true;
+  std::string_view after_labels;
+  for (const std::string_view word : words) {
+    if (word.ends_with(':')) {
+      is_of_thread = false;
+      after_labels = {};
+      if (!IsTime(word)) sample->event = word.substr(0, word.size() - 1);
+    } else if (is_of_thread) {
+      ParsePidTid(word, sample);
+    } else if (after_labels.empty()) {
+      after_labels = word;
+    }
+  }
+  sample->ip = ParseHex(after_labels);
+}
+
+}  // namespace
+
+std::optional<MmapRecord> ParseMmapLine(std::string_view line) {
+  constexpr std::string_view kMmap = "PERF_RECORD_MMAP";
+  const size_t place = line.find(kMmap);
+  if (place == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(place + kMmap.size());
+  if (rest.starts_with('2')) rest.remove_prefix(1);
+  MmapRecord mmap;
+  const auto pid = TakeUpTo("/", &rest);
+  const auto tid = TakeUpTo(": [", &rest);
+  const auto address = TakeUpTo("(", &rest);
+  const auto size = TakeUpTo(")", &rest);
+  const auto at = TakeUpTo("@ ", &rest);
+  const auto where = TakeUpTo("]: ", &rest);
+  if (!pid || !tid || !address || !size || !at || !where) return std::nullopt;
+  std::string_view pid_text = *pid, offset_and_identity = *where;
+  const auto process = ParseWhole<int32_t>(NextWord(&pid_text), 10);
+  const auto thread = ParseWhole<int32_t>(*tid, 10);
+  const auto start = ParseHex(*address), bytes = ParseHex(*size);
+  const auto offset = ParseHex(NextWord(&offset_and_identity));
+  if (!process || !thread || !start || !bytes || !offset) return std::nullopt;
+  mmap.pid = static_cast<uint32_t>(*process);
+  mmap.tid = static_cast<uint32_t>(*thread);
+  mmap.address = *start;
+  mmap.size = *bytes;
+  mmap.file_offset = *offset;
+  ParseIdentity(offset_and_identity, &mmap);
+  const std::string_view protection = NextWord(&rest);
+  if (protection.find('x') != std::string_view::npos) mmap.protection = PROT_EXEC;
+  rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
+  while (!rest.empty() && kBlanks.find(rest.back()) != std::string_view::npos) {
+    rest.remove_suffix(1);
+  }
+  mmap.path = rest;
+  return mmap;
+}
+
+std::optional<BranchWord> ParseBranchWord(std::string_view word) {
+  if (!word.starts_with("0x")) return std::nullopt;
+  const auto from_text = TakeUpTo("/", &word);
+  if (!from_text) return std::nullopt;
+  const size_t to_size = word.find('/');
+  const auto from = ParseHex(*from_text);
+  const auto to = ParseHex(word.substr(0, to_size));
+  if (!from || !to) return std::nullopt;
+  BranchWord branch = {*from, *to};
+  // Behind the prediction: in transaction, aborted, cycles, type, speculation.
+  const std::string_view flags = to_size == std::string_view::npos ? "" : word.substr(to_size);
+  branch.is_speculative = flags.find("WRONG_PATH") != std::string_view::npos &&
+                          flags.find("NON_SPEC") == std::string_view::npos;
+  return branch;
+}
+
+std::optional<SampleLine> ParseSampleLine(std::string_view line) {
+  if (line.starts_with("//") || line.starts_with('#')) return std::nullopt;
+  SampleLine sample;
+  std::string_view rest = line;
+  std::vector<std::string_view> words;
+  for (std::string_view word = NextWord(&rest); !word.empty(); word = NextWord(&rest)) {
+    if (const auto branch = ParseBranchWord(word)) {
+      sample.branches.push_back(*branch);
+    } else if (sample.branches.empty()) {
+      words.push_back(word);
+    }
+  }
+  const bool has_labels = std::any_of(words.begin(), words.end(),
+                                      [](std::string_view word) { return word.ends_with(':'); });
+  if (has_labels) {
+    ParseLabelledWords(words, &sample);
+  } else if (words.size() == 1) {
+    sample.ip = ParseHex(words[0]);
+    sample.ip_or_pid = ParseWhole<uint32_t>(words[0], 10);
+  } else if (words.size() == 2) {
+    ParsePidTid(words[0], &sample);
+    sample.ip = ParseHex(words[1]);
+  }
+  if (!sample.ip && sample.branches.empty()) return std::nullopt;
+  return sample;
+}
+
+std::optional<uint32_t> ParseCountLine(std::string_view line) {
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return ParseWhole<uint32_t>(line, 10);
+}
+
+}  // namespace hbbp

@@ -1,0 +1,121 @@
+#include "perf_data/record_delivery.h"
+
+#include <algorithm>
+
+#include "perf/records.h"
+
+namespace hbbp {
+
+void LimitWaiting(CountedMemory* memory, DeliveryOptions* options) {
+  options->memory = memory;
+  if (memory->most() == 0) return;
+  options->max_waiting_bytes = std::min(options->max_waiting_bytes, memory->most() / 4);
+}
+
+void RecordDelivery::Take(std::span<const uint8_t> record, uint64_t offset) {
+  const bool is_sample = HeaderOf(record, order_).type == PERF_RECORD_SAMPLE;
+  const PerfEvent* event = is_sample ? events_.OfSample(record) : events_.OfOther(record);
+  if (event == nullptr) {
+    return Drop(record, offset, "of an event that the recording does not describe");
+  }
+  const uint64_t time = is_sample ? SampleTime(record, *event) : TrailingTime(record, *event);
+  if (Waits(time)) return Wait(record, time, event, offset);
+  Deliver(record, *event, offset);
+}
+
+void RecordDelivery::TakeOther(std::span<const uint8_t> bytes, uint64_t time_ns) {
+  Wait(bytes, time_ns, nullptr, 0);
+}
+
+void RecordDelivery::Wait(std::span<const uint8_t> bytes, uint64_t time_ns, const PerfEvent* event,
+                          uint64_t offset) {
+  if (!HasMemoryFor([&] { queue_.Push(bytes, time_ns, event, offset); })) {
+    FlushUpTo(UINT64_MAX);
+    queue_.Shrink();
+    RecordQueue::Entry entry;
+    entry.time = time_ns;
+    entry.event = event;
+    entry.offset = offset;
+    return DeliverInOrder(bytes, entry);
+  }
+  if (queue_.bytes() > options_.max_waiting_bytes) FlushUpTo(queue_.MedianTime());
+}
+
+void RecordDelivery::FinishRound() {
+  FlushUpTo(round_limit_);
+  round_limit_ = queue_.latest();
+}
+
+void RecordDelivery::FlushUpTo(uint64_t time_ns) {
+  queue_.Flush(time_ns, [this](std::span<const uint8_t> bytes, const RecordQueue::Entry& entry) {
+    DeliverInOrder(bytes, entry);
+  });
+}
+
+void RecordDelivery::DeliverInOrder(std::span<const uint8_t> bytes,
+                                    const RecordQueue::Entry& entry) {
+  if (entry.time < last_time_) ++summary_.late_records;
+  last_time_ = std::max(last_time_, entry.time);
+  if (entry.event == nullptr) return on_other(bytes);
+  Deliver(bytes, *entry.event, entry.offset);
+}
+
+void RecordDelivery::Deliver(std::span<const uint8_t> record, const PerfEvent& event,
+                             uint64_t offset) {
+  const uint32_t type = HeaderOf(record, order_).type;
+  if (!Visit(record, type, event)) Drop(record, offset, "is too short for its fields");
+}
+
+void RecordDelivery::Drop(std::span<const uint8_t> record, uint64_t offset, const char* why) {
+  ++summary_.dropped_records;
+  summary_.AddProblem(offset, record.size(),
+                      PerfRecordName(HeaderOf(record, order_).type) + " record " + why);
+}
+
+bool RecordDelivery::Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event) {
+  const auto visit = [this](const auto& parsed, auto on_record) {
+    if (!parsed.has_value()) return false;
+    (visitor_.*on_record)(*parsed);
+    return true;
+  };
+  const RecordFormat& format = event.format;
+  switch (type) {
+    case PERF_RECORD_SAMPLE:
+      if (!ParseSample(record, format, &sample_)) return false;
+      visitor_.OnSample(event, sample_);
+      return true;
+    case PERF_RECORD_MMAP:
+    case PERF_RECORD_MMAP2:
+      return visit(ParseMmap(record, format), &PerfDataVisitor::OnMmap);
+    case PERF_RECORD_COMM:
+      return visit(ParseComm(record, format), &PerfDataVisitor::OnComm);
+    case PERF_RECORD_FORK:
+      return visit(ParseTask(record, format), &PerfDataVisitor::OnFork);
+    case PERF_RECORD_EXIT:
+      return visit(ParseTask(record, format), &PerfDataVisitor::OnExit);
+    case PERF_RECORD_LOST:
+    case PERF_RECORD_LOST_SAMPLES:
+      return visit(ParseLost(record, format), &PerfDataVisitor::OnLost);
+    case PERF_RECORD_THROTTLE:
+    case PERF_RECORD_UNTHROTTLE:
+      return visit(ParseThrottle(record, format), &PerfDataVisitor::OnThrottle);
+    case PERF_RECORD_SWITCH:
+    case PERF_RECORD_SWITCH_CPU_WIDE:
+      return visit(ParseSwitch(record, format), &PerfDataVisitor::OnSwitch);
+    case PERF_RECORD_NAMESPACES:
+      return visit(ParseNamespaces(record, format), &PerfDataVisitor::OnNamespaces);
+    case PERF_RECORD_KSYMBOL:
+      return visit(ParseKsymbol(record, format), &PerfDataVisitor::OnKsymbol);
+    case PERF_RECORD_BPF_EVENT:
+      return visit(ParseBpfEvent(record, format), &PerfDataVisitor::OnBpfEvent);
+    case PERF_RECORD_CGROUP:
+      return visit(ParseCgroup(record, format), &PerfDataVisitor::OnCgroup);
+    case PERF_RECORD_TEXT_POKE:
+      return visit(ParseTextPoke(record, format), &PerfDataVisitor::OnTextPoke);
+    default:
+      ++summary_.skipped_records[type];
+      return true;
+  }
+}
+
+}  // namespace hbbp

@@ -1,0 +1,29 @@
+// CodeLines: which source lines a piece of generated code is of, as its JIT tells.
+#ifndef HBBP_LIB_SYMBOLS_CODE_LINES_H_
+#define HBBP_LIB_SYMBOLS_CODE_LINES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace hbbp {
+
+// Of the code from `offset` up to that of the next row.
+struct CodeLine {
+  uint32_t offset = 0;  // from the start of the piece
+  uint32_t file = 0;    // of CodeLines::files
+  uint32_t line = 0;    // 0: of no line
+
+  bool operator==(const CodeLine&) const = default;
+};
+
+struct CodeLines {
+  std::vector<std::string> files;
+  std::vector<CodeLine> rows;  // by rising offset
+
+  bool operator==(const CodeLines&) const = default;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SYMBOLS_CODE_LINES_H_

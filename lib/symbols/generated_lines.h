@@ -1,0 +1,36 @@
+// GeneratedLines: the source lines of generated code, by address.
+#ifndef HBBP_LIB_SYMBOLS_GENERATED_LINES_H_
+#define HBBP_LIB_SYMBOLS_GENERATED_LINES_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/address.h"
+#include "symbols/code_lines.h"
+#include "symbols/source_place.h"
+
+namespace hbbp {
+
+// Immutable once it is filled.
+class GeneratedLines {
+ public:
+  // Pieces of code do not overlap; the first that has an address is kept.
+  void Add(ModuleAddress start, uint64_t bytes, std::string function, CodeLines lines);
+  bool empty() const { return pieces_.empty(); }
+
+  // One frame: nothing is known of what was inlined. Views live as long as this object.
+  SourcePlace Find(ModuleAddress address) const;
+
+ private:
+  struct Piece {
+    ModuleAddress end;
+    std::string function;
+    CodeLines lines;
+  };
+  std::map<ModuleAddress, Piece> pieces_;  // by start
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SYMBOLS_GENERATED_LINES_H_

@@ -1,0 +1,350 @@
+#include "symbols/line_unit.h"
+
+#include <dwarf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "image/elf_file.h"
+
+namespace hbbp {
+namespace {
+
+// Deeper than compilers nest; what lies deeper is left out.
+constexpr size_t kMaxDepth = 512;
+constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
+// Of the names of a unit, or of its files: strings may overlap, so that the file bounds nothing.
+constexpr size_t kMaxStringBytes = 128u << 20;
+
+// A string of libdw, by its address: each file and each name comes many times.
+class StringTable {
+ public:
+  explicit StringTable(std::vector<std::string>* strings) : strings_(strings) {}
+
+  uint32_t IndexOf(const char* string) {
+    const auto [known, is_new] = indices_.emplace(string, static_cast<uint32_t>(strings_->size()));
+    if (is_new) strings_->push_back(Copy(string == nullptr ? "" : string));
+    return known->second;
+  }
+
+  // What is no absolute path is one below `folder`.
+  void SetFolder(const char* folder) { folder_ = Cut(folder) + "/"; }
+
+ private:
+  static std::string Cut(const char* string) {
+    return std::string(string, ::strnlen(string, kMaxNameSize));
+  }
+
+  // Empty when there is no room any more.
+  std::string Copy(const char* string) {
+    if (bytes_left_ == 0) return {};
+    std::string text = string[0] == '/' ? Cut(string) : folder_ + Cut(string);
+    bytes_left_ -= std::min(bytes_left_, text.size());
+    return text;
+  }
+
+  std::vector<std::string>* strings_;
+  std::string folder_;
+  size_t bytes_left_ = kMaxStringBytes;
+  std::unordered_map<const char*, uint32_t> indices_;
+};
+
+struct ScopeRange {
+  AddressRange range;
+  uint32_t depth;
+  uint32_t scope;
+};
+
+class Reader {
+ public:
+  Reader(const Libdw& libdw, LineUnit* unit, const CancelFlag* cancel)
+      : libdw_(libdw), unit_(unit), files_(&unit->files), names_(&unit->names), check_(cancel) {}
+
+  // DWARF 5 has folders that are relative to where the compiler ran.
+  void ReadFolder(Dwarf_Die* unit) {
+    Dwarf_Attribute attribute;
+    if (libdw_.attr_(unit, DW_AT_comp_dir, &attribute) == nullptr) return;
+    const char* const folder = libdw_.formstring_(&attribute);
+    if (folder != nullptr && folder[0] == '/') files_.SetFolder(folder);
+  }
+
+  void ReadRows(Dwarf_Die* unit) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (libdw_.getsrclines_(unit, &lines, &count) != 0) {
+      Dwarf_Attribute attribute;
+      if (libdw_.attr_(unit, DW_AT_stmt_list, &attribute) == nullptr) return;
+      unit_->problem = std::string("its line table is damaged (libdw: ") + libdw_.Error() + ")";
+      return;
+    }
+    unit_->rows_read = count;
+    unit_->rows.reserve(count);
+    for (size_t i = 0; i < count; ++i) {
+      check_.Step();
+      Dwarf_Line* const line = libdw_.onesrcline_(lines, i);
+      Dwarf_Addr address = 0;
+      if (line == nullptr || libdw_.lineaddr_(line, &address) != 0) continue;
+      LineRow row;
+      row.address = address;
+      libdw_.lineendsequence_(line, &row.is_end);
+      if (!row.is_end) {
+        int number = 0, column = 0;
+        if (libdw_.lineno_(line, &number) == 0 && number > 0)
+          row.line = static_cast<uint32_t>(number);
+        if (libdw_.linecol_(line, &column) == 0 && column > 0) {
+          row.column = static_cast<uint32_t>(column);
+        }
+        const char* const file = libdw_.linesrc_(line, nullptr, nullptr);
+        if (file != nullptr) row.file = files_.IndexOf(file);
+      }
+      // The last of several rows at one address is the one that holds.
+      if (!unit_->rows.empty() && unit_->rows.back().address == row.address) {
+        unit_->rows.back() = row;
+      } else {
+        unit_->rows.push_back(row);
+      }
+    }
+    unit_->rows.shrink_to_fit();
+    std::stable_sort(unit_->rows.begin(), unit_->rows.end(),
+                     [](const LineRow& a, const LineRow& b) { return a.address < b.address; });
+  }
+
+  void ReadScopes(Dwarf_Die* unit, Dwarf_Die* files) {
+    if (libdw_.getsrcfiles_(files, &source_files_, &source_file_count_) != 0) {
+      source_files_ = nullptr;
+    }
+    struct Level {
+      Dwarf_Die die;
+      uint32_t scope;  // around the DIEs of this level
+      uint32_t depth;  // of that scope
+    };
+    std::vector<Level> path;
+    Level first{{}, kNoScope, 0};
+    if (libdw_.child_(unit, &first.die) != 0) return;
+    path.push_back(first);
+    // Every step must go forward, or damaged references would make it a circle.
+    const void* last = nullptr;
+    while (!path.empty()) {
+      check_.Step();
+      Level& level = path.back();
+      if (std::less_equal<const void*>()(level.die.addr, last)) return;
+      last = level.die.addr;
+      Level inner{{}, level.scope, level.depth};
+      const bool may_have_code = Enter(&level.die, &inner.scope, &inner.depth);
+      if (may_have_code && path.size() < kMaxDepth && libdw_.child_(&level.die, &inner.die) == 0) {
+        path.push_back(inner);
+        continue;
+      }
+      while (!path.empty()) {
+        Dwarf_Die next;
+        if (libdw_.siblingof_(&path.back().die, &next) == 0) {
+          path.back().die = next;
+          break;
+        }
+        path.pop_back();
+      }
+    }
+  }
+
+  // Cuts the nested ranges into stretches that have one innermost scope each.
+  void Finish() {
+    struct Edge {
+      uint64_t address;
+      bool is_start;
+      const ScopeRange* range;
+    };
+    std::vector<Edge> edges;
+    edges.reserve(ranges_.size() * 2);
+    for (const ScopeRange& range : ranges_) {
+      edges.push_back({range.range.start.value, true, &range});
+      edges.push_back({range.range.end.value, false, &range});
+    }
+    std::sort(edges.begin(), edges.end(),
+              [](const Edge& a, const Edge& b) { return a.address < b.address; });
+    std::multiset<std::pair<uint32_t, uint32_t>> open;  // depth, scope
+    for (size_t i = 0; i < edges.size();) {
+      check_.Step();
+      const uint64_t address = edges[i].address;
+      for (; i < edges.size() && edges[i].address == address; ++i) {
+        const std::pair key(edges[i].range->depth, edges[i].range->scope);
+        if (edges[i].is_start) {
+          open.insert(key);
+        } else {
+          open.erase(open.find(key));
+        }
+      }
+      const uint32_t scope = open.empty() ? kNoScope : open.rbegin()->second;
+      const uint32_t before = unit_->changes.empty() ? kNoScope : unit_->changes.back().scope;
+      if (scope != before) unit_->changes.push_back({address, scope});
+    }
+    unit_->changes.shrink_to_fit();
+    unit_->scopes.shrink_to_fit();
+  }
+
+ private:
+  // Takes note of a DIE. False if nothing in it can have code.
+  bool Enter(Dwarf_Die* die, uint32_t* scope, uint32_t* depth) {
+    switch (libdw_.tag_(die)) {
+      case DW_TAG_subprogram: {
+        Dwarf_Attribute attribute;
+        bool is_declaration = false;
+        if (libdw_.attr_(die, DW_AT_declaration, &attribute) != nullptr &&
+            libdw_.formflag_(&attribute, &is_declaration) == 0 && is_declaration) {
+          return false;
+        }
+        AddScope(die, kNoScope, scope, depth);
+        return true;
+      }
+      case DW_TAG_inlined_subroutine:
+        AddScope(die, *scope, scope, depth);
+        return true;
+      case DW_TAG_namespace:
+      case DW_TAG_module:
+      case DW_TAG_class_type:
+      case DW_TAG_structure_type:
+      case DW_TAG_union_type:
+      case DW_TAG_interface_type:
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_catch_block:
+      case DW_TAG_with_stmt:
+      case DW_TAG_common_block:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void AddScope(Dwarf_Die* die, uint32_t parent, uint32_t* scope, uint32_t* depth) {
+    const std::vector<AddressRange> ranges = RangesOf(libdw_, die, &ranges_left_);
+    if (ranges.empty()) return;
+    LineScope added;
+    added.parent = parent;
+    added.name = names_.IndexOf(NameOf(die));
+    if (parent != kNoScope) {
+      const auto file = static_cast<size_t>(Number(die, DW_AT_call_file));
+      if (source_files_ != nullptr && file < source_file_count_) {
+        const char* const name = libdw_.filesrc_(source_files_, file, nullptr, nullptr);
+        if (name != nullptr) added.call_file = files_.IndexOf(name);
+      }
+      added.call_line = static_cast<uint32_t>(Number(die, DW_AT_call_line));
+      added.call_column = static_cast<uint32_t>(Number(die, DW_AT_call_column));
+    }
+    *scope = static_cast<uint32_t>(unit_->scopes.size());
+    ++*depth;
+    unit_->scopes.push_back(added);
+    for (const AddressRange& range : ranges) ranges_.push_back({range, *depth, *scope});
+  }
+
+  Dwarf_Word Number(Dwarf_Die* die, unsigned int name) const {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if (libdw_.attr_(die, name, &attribute) == nullptr ||
+        libdw_.formudata_(&attribute, &value) != 0) {
+      return 0;
+    }
+    return value;
+  }
+
+  // As the linker knows the function, following references to where it was declared.
+  const char* NameOf(Dwarf_Die* die) const {
+    for (const unsigned int name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
+      Dwarf_Attribute attribute;
+      if (libdw_.attr_integrate_(die, name, &attribute) == nullptr) continue;
+      const char* const text = libdw_.formstring_(&attribute);
+      if (text != nullptr) return text;
+    }
+    return nullptr;
+  }
+
+  const Libdw& libdw_;
+  LineUnit* unit_;
+  StringTable files_;
+  StringTable names_;
+  CancelCheck check_;
+  Dwarf_Files* source_files_ = nullptr;
+  size_t source_file_count_ = 0;
+  std::vector<ScopeRange> ranges_;
+  RangeBudget ranges_left_ = kRangesOfUnit;
+};
+
+// The last element whose address is not above `address`; null if there is none.
+template <typename Element>
+const Element* LastUpTo(const std::vector<Element>& elements, ModuleAddress address,
+                        AddressRange* range) {
+  const auto next = std::upper_bound(
+      elements.begin(), elements.end(), address.value,
+      [](uint64_t value, const Element& element) { return value < element.address; });
+  if (next != elements.end()) range->end.value = std::min(range->end.value, next->address);
+  if (next == elements.begin()) return nullptr;
+  const Element& found = *std::prev(next);
+  range->start.value = std::max(range->start.value, found.address);
+  return &found;
+}
+
+template <typename Element>
+size_t BytesOf(const std::vector<Element>& elements) {
+  return elements.capacity() * sizeof(Element);
+}
+
+}  // namespace
+
+const LineRow* LineUnit::FindRow(ModuleAddress address, AddressRange* range) const {
+  const LineRow* row = LastUpTo(rows, address, range);
+  return row == nullptr || row->is_end ? nullptr : row;
+}
+
+uint32_t LineUnit::FindScope(ModuleAddress address, AddressRange* range) const {
+  const ScopeChange* change = LastUpTo(changes, address, range);
+  return change == nullptr ? kNoScope : change->scope;
+}
+
+size_t LineUnit::MemoryBytes() const {
+  size_t bytes = sizeof(*this) + BytesOf(rows) + BytesOf(scopes) + BytesOf(changes) +
+                 BytesOf(files) + BytesOf(names);
+  for (const auto* strings : {&files, &names}) {
+    for (const std::string& string : *strings) bytes += string.capacity();
+  }
+  return bytes;
+}
+
+std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget) {
+  std::vector<AddressRange> ranges;
+  Dwarf_Addr base = 0, start = 0, end = 0;
+  ptrdiff_t position = 0;
+  while (budget->kept != 0 && budget->read != 0 &&
+         (position = libdw.ranges_(die, position, &base, &start, &end)) > 0) {
+    --budget->read;
+    // Linkers give dropped functions the address 0, 1 or the highest ones.
+    constexpr uint64_t kHighestStart = UINT64_MAX - 2;
+    if (start <= 1 || start >= end || start >= kHighestStart) continue;
+    ranges.push_back({{start}, {end}});
+    --budget->kept;
+  }
+  return ranges;
+}
+
+LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit) {
+  LineUnit lines;
+  Reader reader(libdw, &lines, nullptr);
+  reader.ReadFolder(unit);
+  reader.ReadRows(unit);
+  return lines;
+}
+
+LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions, Dwarf_Die* files,
+                      const CancelFlag* cancel) {
+  LineUnit lines;
+  Reader reader(libdw, &lines, cancel);
+  reader.ReadFolder(unit);
+  reader.ReadRows(unit);
+  reader.ReadScopes(functions, files);
+  reader.Finish();
+  return lines;
+}
+
+}  // namespace hbbp

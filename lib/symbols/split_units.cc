@@ -1,0 +1,227 @@
+#include "symbols/split_units.h"
+
+#include <dwarf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "image/file_bytes.h"
+#include "symbols/unpacked_debug.h"
+
+namespace hbbp {
+namespace {
+
+// Of the addresses or ranges of a unit, where the file does not tell how many there are.
+constexpr uint64_t kMostBytes = 1 << 20;
+
+// What a unit in a package needs of the program.
+constexpr const char* kAddresses = ".debug_addr";
+constexpr const char* kRanges = ".debug_ranges";
+
+bool Exists(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+bool IsRegularFile(const std::string& path) {
+  struct stat status;
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// What libdw takes for the path of what it reads; empty if that has no name any more.
+std::string PathOf(int fd) {
+  const std::string link = absl::StrCat("/proc/self/fd/", fd);
+  const std::unique_ptr<char, decltype(&std::free)> path(::realpath(link.c_str(), nullptr),
+                                                         &std::free);
+  return path == nullptr ? std::string() : std::string(path.get());
+}
+
+}  // namespace
+
+std::string SplitUnits::TextOf(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const {
+  Dwarf_Attribute attribute;
+  for (const unsigned int name : names) {
+    if (libdw_.attr_(unit, name, &attribute) == nullptr) continue;
+    const char* const text = libdw_.formstring_(&attribute);
+    if (text != nullptr) return text;
+  }
+  return {};
+}
+
+std::optional<uint64_t> SplitUnits::NumberOf(Dwarf_Die* unit,
+                                             std::initializer_list<unsigned int> names) const {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value;
+  for (const unsigned int name : names) {
+    if (libdw_.attr_(unit, name, &attribute) != nullptr &&
+        libdw_.formudata_(&attribute, &value) == 0) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::string& name,
+                                                const std::string& path) const {
+  if (name.front() == '/') return {name};
+  const std::string folder = path.substr(0, path.rfind('/') + 1);
+  const std::string compiled_in = TextOf(unit, {DW_AT_comp_dir});
+  std::vector<std::string> candidates;
+  if (!folder.empty()) candidates.push_back(absl::StrCat(folder, name));
+  if (compiled_in.starts_with('/')) {
+    candidates.push_back(absl::StrCat(compiled_in, "/", name));
+  } else if (!folder.empty() && !compiled_in.empty()) {
+    candidates.push_back(absl::StrCat(folder, compiled_in, "/", name));
+  }
+  return candidates;
+}
+
+std::optional<SplitUnit> SplitUnits::FindInFile(Dwarf_Die* unit,
+                                                const std::vector<std::string>& candidates,
+                                                const std::string& own_package,
+                                                std::string* problem) const {
+  std::vector<std::string> present;
+  for (const std::string& path : candidates) {
+    if (Exists(path)) present.push_back(path);
+  }
+  if (present.empty()) return std::nullopt;
+  std::vector<std::string> opened = present;
+  if (Exists(own_package)) opened.push_back(own_package);
+  // libdw would wait for a FIFO, whichever of them it is.
+  const auto odd = std::ranges::find_if_not(opened, IsRegularFile);
+  if (odd != opened.end()) {
+    *problem = *odd + ": not a regular file; remove it";
+    return std::nullopt;
+  }
+  SplitUnit split;
+  if (libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, &split.die, nullptr, nullptr, nullptr) ==
+          0 &&
+      split.die.addr != nullptr) {
+    return split;
+  }
+  *problem = absl::StrCat(absl::StrJoin(present, ", "), ": has no unit of ", file_.path,
+                          "; it is of another build, or damaged; build the program again");
+  return std::nullopt;
+}
+
+std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd, std::string* problem) {
+  const std::string name = TextOf(unit, {DW_AT_dwo_name, DW_AT_GNU_dwo_name});
+  if (name.empty()) return std::nullopt;
+  const std::string path = PathOf(libdw_fd);
+  const std::vector<std::string> candidates = Candidates(unit, name, path);
+  if (std::optional<SplitUnit> split = FindInFile(unit, candidates, path + ".dwp", problem)) {
+    return split;
+  }
+  OpenPackage();
+  if (package_ == nullptr && package_status_.ok()) {
+    if (!problem->empty()) {
+      absl::StrAppend(problem, "; there is no ", module_, ".dwp either");
+      return std::nullopt;
+    }
+    *problem = absl::StrCat(
+        file_.path,
+        ": the split debug information of a unit is missing, so that its functions and inlining "
+        "are not known; there is no ",
+        candidates.empty() ? name : candidates.back(), " and no ", module_,
+        ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)");
+    return std::nullopt;
+  }
+  Status status = package_status_;
+  uint64_t id = 0;
+  if (status.ok() &&
+      libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) == 0) {
+    StatusOr<SplitUnit> found = FindInPackage(unit, id);
+    if (found.ok()) {
+      problem->clear();
+      return *std::move(found);
+    }
+    status = found.status();
+  }
+  *problem = problem->empty() ? status.message() : absl::StrCat(*problem, "; ", status.message());
+  return std::nullopt;
+}
+
+void SplitUnits::OpenPackage() {
+  if (was_opened_) return;
+  for (const std::string& path : {file_.path + ".dwp", module_ + ".dwp"}) {
+    if (!IsRegularFile(path)) continue;
+    StatusOr<std::unique_ptr<DwoPackage>> opened = DwoPackage::Open(path);
+    package_status_ = opened.status();
+    if (opened.ok()) package_status_ = ReadSections();
+    if (package_status_.ok()) package_ = *std::move(opened);
+    break;
+  }
+  was_opened_ = true;
+}
+
+Status SplitUnits::ReadSections() {
+  UniqueFd fd(::fcntl(file_.fd.get(), F_DUPFD_CLOEXEC, 0));
+  for (;;) {
+    HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
+                          FileBytes::FromFd(std::move(fd), file_.path));
+    HBBP_ASSIGN_OR_RETURN(sections_, ElfFile::Create(std::move(bytes), file_.path, ElfKind::kAny));
+    // Linkers compress each section that becomes smaller by it.
+    const bool is_packed = std::ranges::any_of(
+        std::initializer_list<const char*>{kAddresses, kRanges}, [&](const char* name) {
+          const ElfSection* const section = sections_->FindSection(name);
+          return section != nullptr && (section->header.sh_flags & SHF_COMPRESSED) != 0;
+        });
+    if (!is_packed) return OkStatus();
+    HBBP_ASSIGN_OR_RETURN(
+        fd, UnpackDebugSections(file_.fd.get(), file_.path,
+                                [this](uint64_t, uint64_t) { CancelCheck(cancel_).Look(); }));
+  }
+}
+
+std::vector<uint8_t> SplitUnits::Slice(const char* section, uint64_t offset,
+                                       bool has_length) const {
+  const ElfSection* const found = sections_->FindSection(section);
+  if (found == nullptr || offset >= found->header.sh_size) return {};
+  uint64_t size = std::min(kMostBytes, found->header.sh_size - offset);
+  // A length, which counts a version and two sizes, too.
+  constexpr uint64_t kHeader = 8, kCounted = 4;
+  uint32_t length;
+  if (has_length && offset >= kHeader) {
+    const std::span<const uint8_t> header =
+        sections_->bytes().Span({found->header.sh_offset + offset - kHeader}, sizeof(length));
+    if (header.size() < sizeof(length)) return {};
+    std::memcpy(&length, header.data(), sizeof(length));
+    size = std::min<uint64_t>(found->header.sh_size - offset,
+                              length - std::min<uint64_t>(length, kCounted));
+  }
+  const std::span<const uint8_t> bytes =
+      sections_->bytes().Span({found->header.sh_offset + offset}, size);
+  return {bytes.begin(), bytes.end()};
+}
+
+StatusOr<SplitUnit> SplitUnits::FindInPackage(Dwarf_Die* unit, uint64_t id) {
+  SkeletonUnit skeleton;
+  skeleton.id = id;
+  Dwarf_Addr low_pc;
+  if (libdw_.lowpc_(unit, &low_pc) == 0) skeleton.low_pc = low_pc;
+  const std::optional<uint64_t> base = NumberOf(unit, {DW_AT_addr_base});
+  const std::optional<uint64_t> base4 = NumberOf(unit, {DW_AT_GNU_addr_base});
+  skeleton.addresses = Slice(kAddresses, base.value_or(base4.value_or(0)), base.has_value());
+  if (!base) {
+    skeleton.ranges = Slice(kRanges, NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
+  }
+  SplitUnit split;
+  HBBP_ASSIGN_OR_RETURN(split.fd, package_->CutOut(skeleton));
+  split.dwarf = {libdw_.begin_(split.fd.get(), DWARF_C_READ), libdw_.end_};
+  Dwarf_CU* first = nullptr;
+  uint8_t type;
+  if (split.dwarf == nullptr || libdw_.get_units_(split.dwarf.get(), nullptr, &first, nullptr,
+                                                  &type, &split.die, nullptr) != 0) {
+    return MakeStatus(StatusCode::kBadFormat, "%s.dwp: unit 0x%016llx is damaged (libdw: %s)",
+                      module_.c_str(), static_cast<unsigned long long>(id), libdw_.Error());
+  }
+  return split;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,189 @@
+// Contract: see the header. Blocks are published by the release of their bucket and found by its
+// acquire; successors (micro_op.h) are read and written relaxed, because a thread finds a block
+// through one only after the block was verified by this thread, which acquires.
+#include "trace/interpreter/code_cache.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+
+#include <new>
+
+#include "trace/interpreter/large_memory.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint32_t kFlushing = 1u << 31;
+constexpr unsigned kMaxProbes = 32;
+constexpr unsigned kBytesPerBucket = 128;
+constexpr size_t kBytesAhead = 512 << 10;
+
+constexpr uint64_t RoundUp(uint64_t value, uint64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+uint32_t HashOf(uint64_t ip) { return static_cast<uint32_t>((ip * 0x9e3779b97f4a7c15u) >> 32); }
+
+uint64_t Entry(uint64_t ip, BlockRef block) { return (uint64_t{block} << 32) | (ip & 0xffffffff); }
+
+}  // namespace
+
+CodeCache* CodeCache::Create(size_t bytes, NativeRegion* region) {
+  uint32_t buckets = 64;
+  while (uint64_t{buckets} * kBytesPerBucket < bytes) buckets *= 2;
+  const size_t head = RoundUp(sizeof(CodeCache) + buckets * sizeof(uint64_t), 64);
+  const size_t body = RoundUp(bytes, 64);
+  if (body / kBlockUnit > UINT32_MAX / 2) return nullptr;
+  GrowingMemory memory;
+  if (!memory.Reserve(head + body)) return nullptr;
+  if (!memory.Use(head)) {
+    memory.Release();
+    return nullptr;
+  }
+  uint8_t* start = memory.start();
+  auto* cache = new (start) CodeCache(static_cast<GrowingMemory&&>(memory));
+  cache->region_ = region;
+  cache->buckets_ = reinterpret_cast<std::atomic<uint64_t>*>(start + sizeof(CodeCache));
+  cache->bucket_mask_ = buckets - 1;
+  cache->blocks_ = start + head;
+  cache->units_ = static_cast<uint32_t>(body / kBlockUnit);
+  cache->used_units_.store(1, std::memory_order_relaxed);
+  cache->GrowAhead();
+  cache->FindVdso();
+  cache->xsave_layout_.Find();
+  return cache;
+}
+
+void CodeCache::Destroy(CodeCache* cache) {
+  if (cache == nullptr) return;
+  GrowingMemory memory(static_cast<GrowingMemory&&>(cache->memory_));
+  memory.Release();
+}
+
+void CodeCache::FindVdso() {
+  const uint64_t start = getauxval(AT_SYSINFO_EHDR);
+  if (start == 0) return;
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(start);
+  const auto* segments = reinterpret_cast<const Elf64_Phdr*>(start + header->e_phoff);
+  uint64_t end = 0;
+  for (int i = 0; i < header->e_phnum; ++i) {
+    if (segments[i].p_type != PT_LOAD) continue;
+    const uint64_t segment_end = segments[i].p_vaddr + segments[i].p_memsz;
+    if (segment_end > end) end = segment_end;
+  }
+  vdso_start_ = start;
+  vdso_bytes_ = RoundUp(end, 4096);
+}
+
+void CodeCache::SetForbiddenRanges(const ForbiddenRange* ranges, size_t count) {
+  if (count > kMaxForbidden) count = kMaxForbidden;
+  forbidden_version_.fetch_add(1, std::memory_order_acq_rel);
+  std::atomic_thread_fence(std::memory_order_release);
+  for (size_t i = 0; i < count; ++i) {
+    forbidden_.start[i].store(ranges[i].start, std::memory_order_relaxed);
+    forbidden_.end[i].store(ranges[i].end, std::memory_order_relaxed);
+  }
+  forbidden_.count.store(static_cast<uint32_t>(count), std::memory_order_relaxed);
+  forbidden_version_.fetch_add(1, std::memory_order_release);
+}
+
+bool CodeCache::IsForbidden(uint64_t page_address) const {
+  const uint32_t version = forbidden_version_.load(std::memory_order_acquire);
+  const uint32_t count = forbidden_.count.load(std::memory_order_relaxed);
+  bool found = false;
+  for (uint32_t i = 0; i < count && !found; ++i) {
+    found = page_address + 4095 >= forbidden_.start[i].load(std::memory_order_relaxed) &&
+            page_address < forbidden_.end[i].load(std::memory_order_relaxed);
+  }
+  std::atomic_thread_fence(std::memory_order_acquire);
+  // Not worth waiting for the worker, whom this signal may even have interrupted.
+  const bool changed =
+      (version & 1) != 0 || forbidden_version_.load(std::memory_order_relaxed) != version;
+  return found || changed;
+}
+
+bool CodeCache::StartRun() {
+  if ((runs_.fetch_add(1, std::memory_order_acq_rel) & kFlushing) == 0) return true;
+  runs_.fetch_sub(1, std::memory_order_relaxed);
+  return false;
+}
+
+void CodeCache::EndRun() { runs_.fetch_sub(1, std::memory_order_release); }
+
+bool CodeCache::FlushIfFull() {
+  const uint32_t used = used_units_.load(std::memory_order_relaxed);
+  if (!add_failed_.load(std::memory_order_relaxed) && used < units_ - units_ / 8) return false;
+  uint32_t none = 0;
+  if (!runs_.compare_exchange_strong(none, kFlushing, std::memory_order_acq_rel)) return false;
+  for (uint32_t i = 0; i <= bucket_mask_; ++i) buckets_[i].store(0, std::memory_order_relaxed);
+  used_units_.store(1, std::memory_order_relaxed);
+  add_failed_.store(false, std::memory_order_relaxed);
+  runs_.fetch_and(~kFlushing, std::memory_order_release);
+  return true;
+}
+
+// Without the memory there is a system call, or a burst that ends, later.
+void CodeCache::GrowAhead() {
+  const size_t wanted = HeadBytes() + used_bytes() + kBytesAhead;
+  (void)memory_.Use(wanted < memory_.reserved() ? wanted : memory_.reserved());
+}
+
+void CodeCache::MakeFaster() {
+  constexpr size_t kUsualBytes = 4 << 20;
+  const size_t bytes = kUsualBytes < memory_.reserved() ? kUsualBytes : memory_.reserved();
+  if (memory_.Use(bytes)) UseHugePages(this, bytes);
+}
+
+bool CodeCache::IsHalfFull() const {
+  return used_units_.load(std::memory_order_relaxed) > units_ / 2;
+}
+
+size_t CodeCache::used_bytes() const {
+  return used_units_.load(std::memory_order_relaxed) * kBlockUnit;
+}
+
+BlockRef CodeCache::Find(uint64_t ip) const {
+  uint32_t bucket = HashOf(ip);
+  for (unsigned probe = 0; probe < kMaxProbes; ++probe, ++bucket) {
+    const uint64_t entry = buckets_[bucket & bucket_mask_].load(std::memory_order_acquire);
+    if (entry == 0) return kNoBlock;
+    const auto block = static_cast<BlockRef>(entry >> 32);
+    if ((entry & 0xffffffff) == (ip & 0xffffffff) && At(block)->ip == ip) return block;
+  }
+  return kNoBlock;
+}
+
+BlockRef CodeCache::Allocate(size_t bytes) {
+  const auto units = static_cast<uint32_t>(RoundUp(bytes, kBlockUnit) / kBlockUnit);
+  uint32_t used = used_units_.load(std::memory_order_relaxed);
+  do {
+    if (units > units_ || used > units_ - units ||
+        !memory_.Use(HeadBytes() + size_t{used + units} * kBlockUnit)) {
+      add_failed_.store(true, std::memory_order_relaxed);
+      return kNoBlock;
+    }
+  } while (!used_units_.compare_exchange_weak(used, used + units, std::memory_order_relaxed));
+  return used;
+}
+
+BlockRef CodeCache::Add(const Block& block, size_t bytes) {
+  const BlockRef added = Allocate(bytes);
+  if (added == kNoBlock) return kNoBlock;
+  __builtin_memcpy(blocks_ + added * kBlockUnit, &block, bytes);
+  uint32_t bucket = HashOf(block.ip);
+  for (unsigned probe = 0; probe < kMaxProbes; ++probe, ++bucket) {
+    std::atomic<uint64_t>& slot = buckets_[bucket & bucket_mask_];
+    uint64_t entry = slot.load(std::memory_order_acquire);
+    // A slot never changes from one ip to another.
+    while (entry == 0 || At(static_cast<BlockRef>(entry >> 32))->ip == block.ip) {
+      if (slot.compare_exchange_weak(entry, Entry(block.ip, added), std::memory_order_acq_rel,
+                                     std::memory_order_acquire)) {
+        return added;
+      }
+    }
+  }
+  add_failed_.store(true, std::memory_order_relaxed);
+  return kNoBlock;
+}
+
+}  // namespace hbbp::trace

@@ -1,0 +1,72 @@
+#include "trace/interpreter/large_memory.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "base/raw_syscall.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr size_t kHugePageBytes = 2 << 20;
+constexpr size_t kGrowthBytes = 256 << 10;
+
+constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) & ~(unit - 1); }
+
+}  // namespace
+
+void UseHugePages(void* memory, size_t bytes) {
+  constexpr int kCollapseNow = 25;  // MADV_COLLAPSE, since Linux 6.1
+  // Without them it works as well, only slower.
+  (void)madvise(memory, RoundUp(bytes, kHugePageBytes), MADV_HUGEPAGE);
+  (void)madvise(memory, RoundUp(bytes, kHugePageBytes), kCollapseNow);
+}
+
+GrowingMemory::GrowingMemory(GrowingMemory&& other) noexcept
+    : start_(other.start_), reserved_(other.reserved_), usable_(other.usable()) {
+  other.start_ = nullptr;
+  other.reserved_ = 0;
+  other.usable_ = 0;
+}
+
+bool GrowingMemory::Reserve(size_t bytes) {
+  const size_t wanted = RoundUp(bytes, kHugePageBytes);
+  const size_t mapped = wanted + kHugePageBytes;
+  void* memory =
+      mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  auto* begin = static_cast<uint8_t*>(memory);
+  const auto address = reinterpret_cast<uintptr_t>(begin);
+  const size_t skipped = RoundUp(address, kHugePageBytes) - address;
+  if (skipped != 0) munmap(begin, skipped);
+  munmap(begin + skipped + wanted, mapped - skipped - wanted);
+  start_ = begin + skipped;
+  reserved_ = wanted;
+  usable_.store(0, std::memory_order_release);
+  return true;
+}
+
+void GrowingMemory::Release() {
+  if (start_ != nullptr) munmap(start_, reserved_);
+  start_ = nullptr;
+  reserved_ = 0;
+  usable_.store(0, std::memory_order_relaxed);
+}
+
+// Two threads may do so at the same time, each from the end that it knows, at which all before is
+// usable.
+bool GrowingMemory::Grow(size_t bytes) {
+  if (bytes > reserved_) return false;
+  const size_t wanted = RoundUp(bytes, kGrowthBytes);
+  size_t usable = usable_.load(std::memory_order_acquire);
+  if (wanted > usable &&
+      RawSyscall(SYS_mprotect, start_ + usable, wanted - usable, PROT_READ | PROT_WRITE) != 0) {
+    return false;
+  }
+  while (usable < wanted &&
+         !usable_.compare_exchange_weak(usable, wanted, std::memory_order_acq_rel)) {
+  }
+  return true;
+}
+
+}  // namespace hbbp::trace

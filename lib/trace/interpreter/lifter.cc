@@ -1,0 +1,343 @@
+// Contract: see lift.h.
+#include "trace/interpreter/lifter.h"
+
+namespace hbbp::trace {
+
+LiftResult LiftBlock(Interpreter* m, uint64_t ip, unsigned max_instructions) {
+  Lifter lifter(m, ip);
+  return lifter.Lift(max_instructions);
+}
+
+LiftResult Lifter::Lift(unsigned max_instructions) {
+  Outcome outcome = Outcome::kNext;
+  while (instruction_count_ < max_instructions && op_count_ + kMaxOpsOfInstruction < kMaxBlockOps) {
+    const unsigned first_op = op_count_;
+    outcome = LiftInstruction();
+    if (outcome == Outcome::kRefuse) {
+      op_count_ = first_op;
+      cursor_ = start_;
+      break;
+    }
+    InstructionInfo& done = info();
+    done.op_count = static_cast<uint8_t>(op_count_ - first_op);
+    done.length = static_cast<uint8_t>(cursor_ - start_);
+    ++instruction_count_;
+    if (outcome == Outcome::kEnd) break;
+  }
+  if (instruction_count_ == 0) return {nullptr, 0, reason_};
+  if (outcome != Outcome::kEnd) Emit(kContinue);
+  DropDeadFlags();
+  return Pack();
+}
+
+// Makes at least 15 bytes available, if there are as many. False: there are none.
+bool Lifter::Fetch() {
+  const auto used = static_cast<size_t>(cursor_ - code_);
+  while (available_ < used + 15 && !is_at_end_) {
+    const uint64_t address = ip_ + available_;
+    const size_t part = kLineBytes - address % kLineBytes;
+    if (m_->memory.EnterPage(address) == nullptr ||
+        !GuardedCopy(code_ + available_, reinterpret_cast<const void*>(address), part)) {
+      is_at_end_ = true;
+      for (size_t i = 0; i < 16; ++i) code_[available_ + i] = 0;
+    } else {
+      available_ += part;
+    }
+  }
+  return available_ > used;
+}
+
+Lifter::Outcome Lifter::LiftInstruction() {
+  start_ = cursor_;
+  if (!Fetch()) return Refuse(StopReason::kUnreadableCode);
+  const unsigned number = instruction_count_;
+  InstructionInfo& current = infos_[number];
+  current = InstructionInfo{};
+  current.offset = static_cast<uint16_t>(cursor_ - code_);
+  current.first_op = static_cast<uint8_t>(op_count_);
+  touched_flags_[number] = 0;
+  flagless_[number] = nullptr;
+  fused_[number] = nullptr;
+  encoding_ = Encoding{};
+  encoding_.size = 2;
+
+  Outcome outcome = Outcome::kOther;
+  for (bool is_prefix = true; is_prefix;) {
+    const uint8_t byte = Byte();
+    switch (byte) {
+      case 0x26:
+      case 0x2e:
+      case 0x36:
+      case 0x3e:
+        break;
+      case 0x64:
+        encoding_.segment_word = kFsBaseWord;
+        break;
+      case 0x65:
+        encoding_.segment_word = kGsBaseWord;
+        break;
+      case 0x66:
+        encoding_.has_66 = true;
+        encoding_.size = 1;
+        break;
+      case 0x67:
+        encoding_.has_67 = true;
+        break;
+      case 0xf0:
+        encoding_.is_locked = true;
+        break;
+      case 0xf2:
+      case 0xf3:
+        encoding_.repeat = byte;
+        break;
+      default: {
+        is_prefix = false;
+        uint8_t opcode = byte;
+        if ((byte & 0xf0) == 0x40) {
+          encoding_.has_rex = true;
+          encoding_.rex = byte;
+          if (byte & 8) encoding_.size = 3;
+          opcode = Byte();
+        }
+        if (opcode == 0x0f) {
+          outcome = LiftTwoByte(Byte());
+        } else if (opcode == 0xc4 || opcode == 0xc5) {
+          --cursor_;
+          outcome = LiftVex();
+        } else {
+          outcome = LiftOneByte(opcode);
+        }
+      }
+    }
+    if (cursor_ - start_ > 14) break;
+  }
+  // Lock is only valid on instructions that store to memory; the full decoder knows which.
+  const bool is_doubtful = encoding_.is_locked && current.store_bytes == 0;
+  if (outcome == Outcome::kOther || is_doubtful || cursor_ - start_ > 15) {
+    const uint8_t first_op = current.first_op;
+    const uint16_t offset = current.offset;
+    current = InstructionInfo{};
+    current.first_op = first_op;
+    current.offset = offset;
+    op_count_ = first_op;
+    cursor_ = start_;
+    touched_flags_[number] = 0;
+    flagless_[number] = nullptr;
+    fused_[number] = nullptr;
+    outcome = LiftOther();
+  }
+  if (static_cast<size_t>(cursor_ - code_) > available_ && outcome != Outcome::kRefuse) {
+    return Refuse(StopReason::kUnreadableCode);
+  }
+  return outcome;
+}
+
+void Lifter::DropDeadFlags() {
+  RegisterSet live = kFlagBits;
+  for (unsigned i = instruction_count_; i-- > 0;) {
+    InstructionInfo& current = infos_[i];
+    const RegisterSet touched = touched_flags_[i];
+    current.touched_flags = static_cast<uint8_t>(touched >> kFlagBitsShift);
+    if (flagless_[i] != nullptr && (touched & live) == 0 && current.exact_handler != nullptr) {
+      MicroOp& op = ops_[current.first_op + current.flags_op];
+      if (op.handler == current.exact_handler && flagless_[i] != op.handler) {
+        op.handler = flagless_[i];
+        current.skips_flags = true;
+      }
+    }
+    live = (live & ~current.writes) | (current.reads & kFlagBits);
+  }
+}
+
+LiftResult Lifter::Pack() {
+  auto* block = reinterpret_cast<Block*>(m_->private_block);
+  block->ip = ip_;
+  block->verified_by.store(0, std::memory_order_relaxed);
+  block->successor[0].store(kNoBlock, std::memory_order_relaxed);
+  block->successor[1].store(kNoBlock, std::memory_order_relaxed);
+  block->code_bytes = static_cast<uint16_t>(cursor_ - code_);
+  block->op_count = static_cast<uint8_t>(op_count_);
+  block->instruction_count = static_cast<uint8_t>(instruction_count_);
+  block->uses_vector_state = uses_vector_state_;
+  __builtin_memcpy(const_cast<MicroOp*>(block->ops()), ops_, op_count_ * sizeof(MicroOp));
+  __builtin_memcpy(const_cast<uint8_t*>(block->code()), code_, block->code_bytes);
+  __builtin_memcpy(const_cast<InstructionInfo*>(block->infos()), infos_,
+                   instruction_count_ * sizeof(InstructionInfo));
+  RegisterSet all = 0;
+  for (unsigned i = 0; i < instruction_count_; ++i) all |= infos_[i].reads | infos_[i].writes;
+  auto* end = const_cast<RegisterSet*>(block->all_registers());
+  *end = all;
+  const auto bytes = static_cast<size_t>(reinterpret_cast<uint8_t*>(end + 1) - m_->private_block);
+  return {block, bytes, StopReason::kFull};
+}
+
+void Lifter::ParseModrm() {
+  const uint8_t modrm = Byte();
+  const unsigned rex = encoding_.rex;
+  encoding_.mod = modrm >> 6;
+  encoding_.reg = static_cast<uint8_t>(((modrm >> 3) & 7) | ((rex & 4) << 1));
+  const unsigned rm = modrm & 7;
+  encoding_.rm = static_cast<uint8_t>(rm | ((rex & 1) << 3));
+  if (encoding_.mod == 3) return;
+  unsigned base = encoding_.rm;
+  encoding_.index = kNoGpr;
+  if (rm == 4) {
+    const uint8_t sib = Byte();
+    const unsigned index = ((sib >> 3) & 7u) | ((rex & 2) << 2);
+    if (index != kRsp) encoding_.index = static_cast<uint8_t>(index);
+    encoding_.scale = sib >> 6;
+    base = (sib & 7u) | ((rex & 1) << 3);
+    if ((sib & 7) == 5 && encoding_.mod == 0) {
+      base = kNoGpr;
+      encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
+    }
+  } else if (rm == 5 && encoding_.mod == 0) {
+    base = kNoGpr;
+    encoding_.is_rip_relative = true;
+    encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
+  }
+  encoding_.base = static_cast<uint8_t>(base);
+  if (encoding_.mod == 1) encoding_.displacement = static_cast<int32_t>(SignedByte());
+  if (encoding_.mod == 2) encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
+}
+
+int64_t Lifter::SignedImmediate(unsigned size) {
+  if (size == 1) return SignedByte();
+  if (size == 2) {
+    int16_t value;
+    __builtin_memcpy(&value, cursor_, 2);
+    cursor_ += 2;
+    return value;
+  }
+  int32_t value;
+  __builtin_memcpy(&value, cursor_, 4);
+  cursor_ += 4;
+  return value;
+}
+
+MicroOp& Lifter::Emit(Handler handler) {
+  MicroOp& op = ops_[op_count_++];
+  op = MicroOp{handler, 0, 0, kNoGpr, kNoGpr, 0, 0, 0, 0};
+  return op;
+}
+
+MicroOp& Lifter::EmitMemory(Handler handler) {
+  const Encoding& e = encoding_;
+  RegisterSet registers = 0;
+  if (e.base != kNoGpr) registers |= GprBit(e.base);
+  if (e.index != kNoGpr) registers |= GprBit(e.index);
+  info().reads |= registers;
+  info().address |= registers;
+  int64_t displacement = e.displacement;
+  if (e.is_rip_relative) displacement += static_cast<int64_t>(NextIp());
+  uint8_t base = e.base;
+  uint8_t index = e.index;
+  uint8_t scale = e.scale;
+  if (e.has_67 || (e.segment_word != 0 && base != kNoGpr && index != kNoGpr)) [[unlikely]] {
+    MicroOp& address = Emit(kLea[e.has_67 ? 2 : 3]);
+    address.a = kAddressTemp * 8;
+    address.base = base;
+    address.index = index;
+    address.scale = scale;
+    address.displacement = displacement;
+    ++info().address_ops;
+    base = kAddressTemp;
+    index = kNoGpr;
+    scale = 0;
+    displacement = 0;
+  }
+  if (e.segment_word != 0) {
+    if (base == kNoGpr) {
+      base = e.segment_word;
+    } else {
+      index = e.segment_word;
+      scale = 0;
+    }
+  }
+  info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
+  MicroOp& op = Emit(handler);
+  op.base = base;
+  op.index = index;
+  op.scale = scale;
+  op.displacement = displacement;
+  return op;
+}
+
+MicroOp& Lifter::EmitStack(Handler handler, int displacement) {
+  info().reads |= GprBit(kRsp);
+  info().writes |= GprBit(kRsp);
+  info().address |= GprBit(kRsp);
+  info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
+  MicroOp& op = Emit(handler);
+  op.base = kRsp;
+  op.displacement = displacement;
+  return op;
+}
+
+void Lifter::EmitFlagged(MicroOp& op, const Handler (&handlers)[kFlagsUses]) {
+  op.handler = handlers[kFlags];
+  info().exact_handler = handlers[kFlags];
+  info().flags_op = static_cast<uint8_t>(&op - ops_ - info().first_op);
+  flagless_[instruction_count_] = handlers[kFlagless];
+  fused_[instruction_count_] = handlers[kThenBranch];
+}
+
+void Lifter::EmitFlagged(MicroOp& op, const Handler (&handlers)[2]) {
+  op.handler = handlers[kFlags];
+  info().exact_handler = handlers[kFlags];
+  info().flags_op = static_cast<uint8_t>(&op - ops_ - info().first_op);
+  flagless_[instruction_count_] = handlers[kFlagless];
+}
+
+unsigned Lifter::NumberOf(unsigned size, unsigned number) const {
+  return size == 0 && !encoding_.has_rex && number >= 4 && number < 8 ? number - 4 : number;
+}
+
+unsigned Lifter::OffsetOf(unsigned size, unsigned number) const {
+  const unsigned real = NumberOf(size, number);
+  return WordOffset(real) + (real != number ? 1 : 0);
+}
+
+uint16_t Lifter::Read(unsigned size, unsigned number) {
+  info().reads |= GprBit(NumberOf(size, number));
+  return static_cast<uint16_t>(OffsetOf(size, number));
+}
+
+uint16_t Lifter::Write(unsigned size, unsigned number) {
+  const RegisterSet bit = GprBit(NumberOf(size, number));
+  info().writes |= bit;
+  if (size < 2) info().reads |= bit;
+  return static_cast<uint16_t>(OffsetOf(size, number));
+}
+
+uint16_t Lifter::Update(unsigned size, unsigned number) {
+  Read(size, number);
+  return Write(size, number);
+}
+
+uint16_t Lifter::LoadOperand(unsigned size) {
+  if (!HasMemory()) return Read(size, encoding_.rm);
+  EmitMemory(kLoad[size]).a = kValueTemp * 8;
+  return kValueTemp * 8;
+}
+
+uint16_t Lifter::LoadForUpdate(unsigned size) {
+  if (!HasMemory()) return Update(size, encoding_.rm);
+  info().store_bytes = static_cast<uint8_t>(1u << size);
+  EmitMemory(kLoadForUpdate[size]).a = kValueTemp * 8;
+  return kValueTemp * 8;
+}
+
+void Lifter::FinishUpdate(unsigned size) {
+  if (!HasMemory()) return;
+  MicroOp& store = Emit(kStore[size]);
+  store.base = kAddressTemp;  // the registers of the address may have changed
+  store.b = kValueTemp * 8;
+}
+
+void Lifter::Flags(RegisterSet written, RegisterSet undefined) {
+  info().writes |= written;
+  touched_flags_[instruction_count_] = written | undefined;
+}
+
+}  // namespace hbbp::trace

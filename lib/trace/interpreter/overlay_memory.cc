@@ -1,0 +1,287 @@
+// Contract: see the header. Loops over table slots are bounded by the size of the tables.
+#include "trace/interpreter/overlay_memory.h"
+
+#include "trace/interpreter/code_cache.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint64_t kUserEnd = uint64_t{1} << 56;
+
+constexpr uint64_t PageOf(uint64_t address) { return address & ~(kPageBytes - 1); }
+constexpr uint64_t LineOf(uint64_t address) { return (address / kLineBytes) % 64; }
+
+constexpr unsigned SlotOf(uint64_t page_address) {
+  const uint64_t page = page_address / kPageBytes;
+  return static_cast<unsigned>((page ^ (page >> 10) ^ (page >> 20)) % OverlayMemory::kDirtySlots);
+}
+
+constexpr unsigned CodeBitOf(uint64_t address) {
+  const uint64_t page = address / kPageBytes;
+  return static_cast<unsigned>((page ^ (page >> 9)) % 512);
+}
+
+constexpr uint64_t LowBits(size_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+constexpr size_t BytesInLine(uint64_t address, size_t size) {
+  const size_t rest = kLineBytes - address % kLineBytes;
+  return size < rest ? size : rest;
+}
+
+// Within a line.
+void CopyBytes(void* to, const void* from, size_t size) { __builtin_memcpy(to, from, size); }
+
+}  // namespace
+
+void OverlayMemory::Reset(bool catches_faults) {
+  faults_are_caught = catches_faults;
+  reads_may_block = code_cache->reads_may_block();
+  stops_at_code = true;
+  stored_to_code = false;
+  line_count = 0;
+  dirty_page_count = 0;
+  read_count = 0;
+  for (uint64_t& word : code_pages) word = 0;
+  if (++epoch == kEpochs) {
+    for (PageEntry& entry : pages) entry.tag = 0;
+    for (DirtySlot& slot : dirty_slots) slot.tag = 0;
+    epoch = 1;
+  }
+}
+
+OverlayMemory::DirtyPage* OverlayMemory::FindDirtyPage(uint64_t page_address) {
+  if (dirty_page_count == 0) return nullptr;
+  const uint64_t tag = page_address | epoch;
+  for (unsigned slot = SlotOf(page_address);; slot = (slot + 1) % kDirtySlots) {
+    const DirtySlot& candidate = dirty_slots[slot];
+    if (candidate.tag == tag) return &dirty_pages[candidate.page];
+    if (candidate.tag % kPageBytes != epoch) return nullptr;
+  }
+}
+
+OverlayMemory::DirtyPage* OverlayMemory::AddDirtyPage(uint64_t page_address) {
+  if (dirty_page_count == kDirtyPages) return nullptr;
+  unsigned slot = SlotOf(page_address);
+  while (dirty_slots[slot].tag % kPageBytes == epoch) slot = (slot + 1) % kDirtySlots;
+  dirty_slots[slot] = {page_address | epoch, dirty_page_count};
+  DirtyPage* page = &dirty_pages[dirty_page_count++];
+  page->dirty = 0;
+  return page;
+}
+
+OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
+  const uint64_t page_address = PageOf(address);
+  PageEntry* entry = &pages[(address / kPageBytes) % kPageEntries];
+  if (entry->tag == (page_address | epoch)) return entry;
+  if (page_address == 0 || page_address >= kUserEnd || code_cache->IsForbidden(page_address)) {
+    return nullptr;
+  }
+  if (reads_may_block && !IsResident(address)) {
+    ++missing_pages;
+    return nullptr;
+  }
+  if (!faults_are_caught) {
+    ++probed_pages;
+    if (!IsReadable(address)) return nullptr;
+  }
+  entry->tag = logs_reads ? 0 : page_address | epoch;
+  entry->page = FindDirtyPage(page_address);
+  entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
+  return entry;
+}
+
+Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes) {
+  auto* to = static_cast<uint8_t*>(value);
+  uint64_t all_unknown = 0;
+  for (size_t done = 0; done < size;) {
+    const size_t part = BytesInLine(address, size - done);
+    const PageEntry* entry = EnterPage(address);
+    if (entry == nullptr) return Access::kUnreadable;
+    if ((entry->dirty >> LineOf(address)) & 1) {
+      const unsigned copy = entry->page->lines[LineOf(address)];
+      const uint64_t offset = address % kLineBytes;
+      CopyBytes(to + done, lines[copy] + offset, part);
+      all_unknown |= ((unknown[copy] >> offset) & LowBits(part)) << done;
+    } else if (!GuardedCopy(to + done, reinterpret_cast<const void*>(address), part)) {
+      return Access::kUnreadable;
+    } else if (logs_reads) {
+      LogRead(address, to + done, part, false);
+    }
+    done += part;
+    address += part;
+  }
+  *unknown_bytes = all_unknown;
+  return Access::kOk;
+}
+
+Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const size_t part = BytesInLine(address, size - done);
+    PageEntry* entry = EnterPage(address);
+    if (entry == nullptr) return Access::kUnreadable;
+    const uint64_t line = LineOf(address);
+    if (((entry->dirty >> line) & 1) == 0) {
+      if (HasCode(address)) {
+        if (stops_at_code) return Access::kToCode;
+        stored_to_code = true;
+      }
+      if (line_count == kLines) return Access::kOverlayFull;
+      const uint64_t line_address = address - address % kLineBytes;
+      if (!GuardedCopy(lines[line_count], reinterpret_cast<const void*>(line_address),
+                       kLineBytes)) {
+        return Access::kUnreadable;
+      }
+      if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
+      if (entry->page == nullptr) {
+        entry->page = AddDirtyPage(PageOf(address));
+        if (entry->page == nullptr) return Access::kOverlayFull;
+      }
+      entry->page->lines[line] = line_count;
+      unknown[line_count] = 0;
+      ++line_count;
+      entry->dirty |= uint64_t{1} << line;
+      entry->page->dirty = entry->dirty;
+    }
+    done += part;
+    address += part;
+  }
+  return Access::kOk;
+}
+
+Access OverlayMemory::Write(uint64_t address, size_t size, const void* value,
+                            uint64_t unknown_bytes) {
+  const Access prepared = PrepareWrite(address, size);
+  if (prepared != Access::kOk) return prepared;
+  auto* from = static_cast<const uint8_t*>(value);
+  for (size_t done = 0; done < size;) {
+    const size_t part = BytesInLine(address, size - done);
+    const PageEntry* entry = EnterPage(address);
+    const unsigned copy = entry->page->lines[LineOf(address)];
+    const uint64_t offset = address % kLineBytes;
+    CopyBytes(lines[copy] + offset, from + done, part);
+    const uint64_t bits = LowBits(part);
+    unknown[copy] =
+        (unknown[copy] & ~(bits << offset)) | (((unknown_bytes >> done) & bits) << offset);
+    done += part;
+    address += part;
+  }
+  return Access::kOk;
+}
+
+Access OverlayMemory::WriteUnknown(uint64_t address, size_t size) {
+  constexpr uint8_t kZeros[kLineBytes] = {};
+  while (size > 0) {
+    const size_t part = BytesInLine(address, size);
+    const Access access = Write(address, part, kZeros, ~uint64_t{0});
+    if (access != Access::kOk) return access;
+    address += part;
+    size -= part;
+  }
+  return Access::kOk;
+}
+
+bool OverlayMemory::IsUnknown(uint64_t address, size_t size) {
+  while (size > 0) {
+    const size_t part = BytesInLine(address, size);
+    const PageEntry* entry = EnterPage(address);
+    if (entry == nullptr || ((entry->dirty >> LineOf(address)) & 1) == 0) return false;
+    const uint64_t bits = LowBits(part) << (address % kLineBytes);
+    if ((unknown[entry->page->lines[LineOf(address)]] & bits) != bits) return false;
+    address += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool OverlayMemory::IsStoredTo(uint64_t address, size_t size) {
+  if (dirty_page_count == 0) return false;
+  const uint64_t last_line = (address + size - 1) / kLineBytes;
+  for (uint64_t line = address / kLineBytes; line <= last_line; ++line) {
+    const DirtyPage* page = FindDirtyPage(PageOf(line * kLineBytes));
+    if (page != nullptr && ((page->dirty >> (line % 64)) & 1)) return true;
+  }
+  return false;
+}
+
+void OverlayMemory::LogRead(uint64_t address, const void* bytes, size_t size, bool is_code) {
+  const auto* from = static_cast<const uint8_t*>(bytes);
+  for (size_t done = 0; done < size; done += sizeof(uint64_t)) {
+    const size_t rest = size - done;
+    const size_t part = rest < sizeof(uint64_t) ? rest : sizeof(uint64_t);
+    LoggedRead& read = reads[read_count++ % kReads];
+    read = {address + done, 0, static_cast<uint32_t>(part), is_code};
+    CopyBytes(&read.value, from + done, part);
+  }
+}
+
+ReadChange OverlayMemory::FindChangeOf(const LoggedRead& read) {
+  const ReadChange of_bytes_read = read.is_code ? ReadChange::kCode : ReadChange::kMemory;
+  uint64_t now = 0;
+  if (!GuardedCopy(&now, reinterpret_cast<const void*>(read.address), read.size)) {
+    return of_bytes_read;
+  }
+  if (now == read.value) return ReadChange::kNone;
+  ReadChange change = ReadChange::kNone;
+  for (uint32_t i = 0; i < read.size; ++i) {
+    const auto now_byte = static_cast<uint8_t>(now >> (8 * i));
+    const auto then_byte = static_cast<uint8_t>(read.value >> (8 * i));
+    const uint64_t address = read.address + i;
+    const DirtyPage* page = FindDirtyPage(PageOf(address));
+    const bool has_copy = page != nullptr && ((page->dirty >> LineOf(address)) & 1) != 0;
+    const uint64_t offset = address % kLineBytes;
+    const unsigned copy = has_copy ? page->lines[LineOf(address)] : 0;
+    const uint8_t expected = has_copy ? lines[copy][offset] : then_byte;
+    const bool is_unknown = has_copy && ((unknown[copy] >> offset) & 1) != 0;
+    if (now_byte == expected || is_unknown) continue;
+    if (expected == then_byte) return of_bytes_read;
+    change = ReadChange::kStored;
+  }
+  return change;
+}
+
+// Has memory something else where the burst stored? What was there before counts as well: others
+// may have put it there again.
+bool OverlayMemory::HasOtherStores() {
+  for (const DirtySlot& slot : dirty_slots) {
+    if (slot.tag % kPageBytes != epoch) continue;
+    const DirtyPage& page = dirty_pages[slot.page];
+    for (uint64_t dirty = page.dirty; dirty != 0; dirty &= dirty - 1) {
+      const auto line = static_cast<unsigned>(__builtin_ctzll(dirty));
+      const unsigned copy = page.lines[line];
+      const uint64_t address = PageOf(slot.tag) + line * kLineBytes;
+      uint8_t now[kLineBytes];
+      if (!GuardedCopy(now, reinterpret_cast<const void*>(address), kLineBytes)) return true;
+      for (unsigned i = 0; i < kLineBytes; ++i) {
+        if (now[i] != lines[copy][i] && ((unknown[copy] >> i) & 1) == 0) return true;
+      }
+    }
+  }
+  return false;
+}
+
+ReadChange OverlayMemory::FindChange() {
+  ReadChange change = ReadChange::kNone;
+  const uint64_t count = read_count < kReads ? read_count : kReads;
+  for (uint64_t i = 0; i < count && change != ReadChange::kCode; ++i) {
+    const ReadChange found = FindChangeOf(reads[i]);
+    if (found > change) change = found;
+  }
+  if (change == ReadChange::kNone && HasOtherStores()) change = ReadChange::kStored;
+  return change;
+}
+
+bool OverlayMemory::HasCode(uint64_t address) const {
+  const unsigned bit = CodeBitOf(address);
+  return (code_pages[bit / 64] >> (bit % 64)) & 1;
+}
+
+void OverlayMemory::NoteCode(uint64_t address, size_t size) {
+  for (const uint64_t byte : {address, address + size - 1}) {
+    const unsigned bit = CodeBitOf(byte);
+    code_pages[bit / 64] |= uint64_t{1} << (bit % 64);
+  }
+}
+
+}  // namespace hbbp::trace

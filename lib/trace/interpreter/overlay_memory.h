@@ -1,0 +1,191 @@
+// The program's memory as a burst sees it: what the burst stored, and beneath it the real thing.
+//
+// Stores go to copies of lines of 64 bytes; which bytes of a copy are unknown is kept beside it. A
+// page that a burst touches is checked once and entered in a small cache, with a bit for each of
+// its lines that has a copy, so that the usual load costs one look-up.
+//
+// Contract: async-signal-safe; one thread at a time; lies in zeroed memory. Full: kOverlayFull.
+#ifndef HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
+#define HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/interpreter/guarded_memory.h"
+
+namespace hbbp::trace {
+
+class CodeCache;
+
+enum class Access : uint8_t {
+  kOk,
+  kUnreadable,
+  kOverlayFull,
+  kToCode,  // a store to a page with code that the burst ran; only if `stops_at_code`
+};
+
+inline constexpr uint64_t kPageBytes = 4096;
+inline constexpr uint64_t kLineBytes = 64;
+
+// What a burst that is verified read: why it may have gone another way than the program.
+enum class ReadChange : uint8_t {
+  kNone,
+  kStored,  // where the burst stored, memory is otherwise: somebody else stored there, or it is
+            // wrong
+  kMemory,  // what it only read was changed
+  kCode
+};
+
+struct OverlayMemory {
+  static constexpr unsigned kPageEntries = 256;
+  static constexpr unsigned kLines = 1024;
+  static constexpr unsigned kDirtyPages = 512;
+  static constexpr unsigned kDirtySlots = 1024;
+  static constexpr unsigned kReads = 2048;
+  static constexpr uint64_t kEpochs = kPageBytes;  // of tags, the part below the page's address
+
+  // Of a page with stores: which lines have copies, and where.
+  struct DirtyPage {
+    uint64_t dirty;
+    uint16_t lines[64];
+  };
+  struct alignas(32) PageEntry {
+    uint64_t tag;     // address of the page | epoch
+    uint64_t dirty;   // as in `page`
+    DirtyPage* page;  // nullptr if there are no stores
+  };
+  struct DirtySlot {
+    uint64_t tag;
+    uint64_t page;  // index in dirty_pages
+  };
+  struct LoggedRead {
+    uint64_t address;
+    uint64_t value;
+    uint32_t size;  // at most 8
+    bool is_code;
+  };
+
+  uint64_t epoch;  // 1 ... kEpochs - 1
+  const CodeCache* code_cache;
+  bool faults_are_caught;
+  bool reads_may_block;  // of pages that are not in memory
+  bool stops_at_code;
+  bool stored_to_code;
+  // Of the program's memory and of code, for FindChange. Then no load is fast.
+  bool logs_reads;
+  uint16_t line_count;
+  uint16_t dirty_page_count;
+  uint64_t probed_pages;
+  uint64_t missing_pages;
+  uint64_t read_count;     // since Reset; `reads` has the newest
+  uint64_t code_pages[8];  // a bit for each, by a hash
+
+  alignas(64) PageEntry pages[kPageEntries];
+  uint64_t unknown[kLines];  // a bit for each byte of the copies
+  DirtySlot dirty_slots[kDirtySlots];
+  DirtyPage dirty_pages[kDirtyPages];
+  alignas(64) uint8_t lines[kLines][kLineBytes];
+  LoggedRead reads[kReads];
+
+  // Forgets stores and pages.
+  void Reset(bool catches_faults);
+
+  // All of it within one line, all known, its page cached: the usual case. Otherwise false, and
+  // Read decides.
+  template <typename T>
+  [[gnu::always_inline]] bool FastLoad(uint64_t address, T* value) const {
+    const void* source = FastSource<sizeof(T)>(address);
+    return source != nullptr && GuardedLoad(source, value);
+  }
+
+  // Where to load from, guarded.
+  template <size_t kBytes>
+  [[gnu::always_inline]] const void* FastSource(uint64_t address) const {
+    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    if (entry.tag != ((address & ~(kPageBytes - 1)) | epoch)) [[unlikely]]
+      return nullptr;
+    const uint64_t offset = address % kLineBytes;
+    if (kBytes > 1 && offset > kLineBytes - kBytes) [[unlikely]]
+      return nullptr;
+    const void* source = reinterpret_cast<const void*>(address);
+    const uint64_t line = (address / kLineBytes) % 64;
+    if ((entry.dirty >> line) & 1) {
+      const unsigned copy = entry.page->lines[line];
+      if (unknown[copy] != 0) [[unlikely]]
+        return nullptr;
+      source = lines[copy] + offset;
+    }
+    return source;
+  }
+
+  // Where to store to; nullptr if PrepareWrite has to be called first, or Write.
+  template <typename T>
+  [[gnu::always_inline]] T* FastStore(uint64_t address) {
+    const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
+    if (entry.tag != ((address & ~(kPageBytes - 1)) | epoch)) [[unlikely]]
+      return nullptr;
+    const uint64_t offset = address % kLineBytes;
+    if (sizeof(T) > 1 && offset > kLineBytes - sizeof(T)) [[unlikely]]
+      return nullptr;
+    const uint64_t line = (address / kLineBytes) % 64;
+    if (((entry.dirty >> line) & 1) == 0) [[unlikely]]
+      return nullptr;
+    const unsigned copy = entry.page->lines[line];
+    if (unknown[copy] != 0) [[unlikely]]
+      return nullptr;
+    return reinterpret_cast<T*>(lines[copy] + offset);
+  }
+
+  // At most 64 bytes, anywhere. Bit n of `unknown_bytes`: byte n is unknown.
+  Access Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes);
+  // Makes room, so that a Write of this cannot fail.
+  Access PrepareWrite(uint64_t address, size_t size);
+  Access Write(uint64_t address, size_t size, const void* value, uint64_t unknown_bytes);
+  // Any size.
+  Access WriteUnknown(uint64_t address, size_t size);
+
+  // Are all of these bytes unknown?
+  bool IsUnknown(uint64_t address, size_t size);
+  // Is there a copy of any of these bytes?
+  bool IsStoredTo(uint64_t address, size_t size);
+  // Readable, and no copies; less than a page.
+  bool IsPlainCode(uint64_t address, size_t size) {
+    const uint64_t last = address + size - 1;
+    const PageEntry* entry = EnterPage(address);
+    if (entry == nullptr) return false;
+    const uint64_t line = (address / kLineBytes) % 64;
+    if (address / kPageBytes == last / kPageBytes) [[likely]] {
+      return entry->dirty == 0 || !AnyDirty(entry->dirty, line, (last / kLineBytes) % 64);
+    }
+    if (AnyDirty(entry->dirty, line, 63)) return false;
+    entry = EnterPage(last);
+    return entry != nullptr && !AnyDirty(entry->dirty, 0, (last / kLineBytes) % 64);
+  }
+  // Code that the burst runs is there.
+  void NoteCode(uint64_t address, size_t size);
+
+  // `bytes` are what the program's memory has there.
+  void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
+  // Was everything kept that was read?
+  bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
+  // Has somebody else changed what was read or stored? Right while the program is where the burst
+  // is: what the burst stored is in memory then.
+  ReadChange FindChange();
+
+  // Checks the page. nullptr: it must not be read.
+  PageEntry* EnterPage(uint64_t address);
+
+ private:
+  ReadChange FindChangeOf(const LoggedRead& read);
+  bool HasOtherStores();
+  static bool AnyDirty(uint64_t dirty, uint64_t first, uint64_t last) {
+    return ((dirty >> first) << (63 - (last - first))) != 0;
+  }
+  DirtyPage* FindDirtyPage(uint64_t page_address);
+  DirtyPage* AddDirtyPage(uint64_t page_address);
+  bool HasCode(uint64_t address) const;
+};
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_

@@ -1,0 +1,59 @@
+// What a burst consists of, and why it ended.
+#ifndef HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
+#define HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
+
+#include <cstdint>
+
+namespace hbbp::trace {
+
+struct TakenBranch {
+  uint64_t from;  // address of the branch instruction
+  uint64_t to;
+};
+
+// Why interpretation stopped at RunResult::ip, which has not been executed.
+enum class StopReason : uint8_t {
+  kFull,              // as many taken branches as asked for
+  kUnknownBranch,     // the branch at ip depends on something unknown
+  kDynamicBranch,     // Run was to stop before branches that the code alone does not resolve
+  kSystemCall,        // syscall, int n
+  kFarTransfer,       // iret, far jumps, transactions, and other transfers out of the ordinary
+  kTrap,              // int3, ud2, hlt: the program ends or is being debugged
+  kUnreadableCode,    // no code is mapped there
+  kUndecodable,       // no instruction
+  kUnreadableMemory,  // a load that faults, or from memory that must not be touched
+  kUnknownStore,      // a store to an address that is unknown
+  kCodeWasWritten,    // the code there is changed by what the burst stored
+  kInVdso,            // the kernel changes the data of that code underneath
+  kInstructionLimit,  // the burst is too long; also a loop that waits for another thread
+  kOverlayFull,       // more different stores than there is room for
+  kCodeCacheFull,     // no room for more decoded code; the worker will make some
+  kStackOverflow,     // of the interpreter's own stack: a bug; none of the branches can be trusted
+  kCount
+};
+
+// "unknown-branch"; stable, used in profiles and JSON.
+constexpr const char* NameOf(StopReason reason) {
+  constexpr const char* kNames[] = {"full",
+                                    "unknown-branch",
+                                    "dynamic-branch",
+                                    "system-call",
+                                    "far-transfer",
+                                    "trap",
+                                    "unreadable-code",
+                                    "undecodable",
+                                    "unreadable-memory",
+                                    "unknown-store",
+                                    "code-was-written",
+                                    "in-vdso",
+                                    "instruction-limit",
+                                    "overlay-full",
+                                    "code-cache-full",
+                                    "interpreter-stack-overflow"};
+  static_assert(sizeof(kNames) / sizeof(*kNames) == static_cast<unsigned>(StopReason::kCount));
+  return reason < StopReason::kCount ? kNames[static_cast<unsigned>(reason)] : "?";
+}
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_

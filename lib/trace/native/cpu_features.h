@@ -1,0 +1,31 @@
+// CpuFeatures: which instruction sets the processor and the kernel let a stub use.
+//
+// Contract: DetectCpuFeatures executes CPUID, which is slow in a virtual machine: once, outside
+// signal handlers. The rest is async-signal-safe.
+#ifndef HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_
+#define HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_
+
+#include <cstdint>
+
+namespace hbbp::trace {
+
+struct CpuFeatures {
+  uint64_t runnable_sets[4];  // one bit for each ZydisISASet
+  bool avx512vl;
+  bool avx512bw;
+  bool lahf;
+
+  bool CanRun(unsigned isa_set) const {
+    return isa_set < 256 && (runnable_sets[isa_set / 64] >> (isa_set % 64) & 1) != 0;
+  }
+};
+
+CpuFeatures DetectCpuFeatures();
+
+// Sets of ordinary instructions, which compute with registers and at most one memory operand: the
+// only ones that stubs are made for, if the processor has them.
+bool IsOrdinarySet(unsigned isa_set);
+
+}  // namespace hbbp::trace
+
+#endif  // HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_

@@ -1,0 +1,439 @@
+#include "collect/importer.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp {
+namespace {
+
+constexpr uint32_t kPid = 100;
+
+MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, uint64_t offset = 0,
+                       uint64_t time_ns = 0) {
+  MappingEvent mapping;
+  mapping.start = {start};
+  mapping.end = {end};
+  mapping.offset = {offset};
+  mapping.path = path;
+  mapping.time_ns = time_ns;
+  return mapping;
+}
+
+IpSample SampleAt(uint64_t ip, uint32_t pid = kPid, uint64_t time_ns = 10) {
+  IpSample sample;
+  sample.ip = {ip};
+  sample.pid = pid;
+  sample.tid = pid;
+  sample.time_ns = time_ns;
+  sample.period = 1000;
+  return sample;
+}
+
+BurstSample BurstOf(const std::vector<TakenBranchSample>& branches, uint32_t pid = kPid) {
+  BurstSample burst;
+  burst.pid = pid;
+  burst.tid = pid;
+  burst.time_ns = 10;
+  burst.branches = branches;
+  return burst;
+}
+
+uint32_t AddEbs(Importer* importer) {
+  SourceRecord source;
+  source.kind = SourceKind::kEbs;
+  return importer->AddSource(source);
+}
+
+std::string PathOf(const ProfileData& data, const IpCount& count) {
+  return data.modules[count.module].path;
+}
+
+TEST_CASE("samples are counted by their place in the file") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000));
+  importer.AddSample(source, SampleAt(0x400010));
+  importer.AddSample(source, SampleAt(0x400010));
+  importer.AddSample(source, SampleAt(0x999999));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(PathOf(data, data.counts[0]) == "/bin/a");
+  CHECK(data.counts[0].offset == 0x1010);
+  CHECK(data.counts[0].samples == 2);
+  CHECK(data.counts[0].period_sum == 2000);
+  CHECK(data.sources[source].unmapped == 1);
+}
+
+TEST_CASE("of the kernel is known where it was and what perf told of its functions") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  constexpr uint64_t kText = 0xffffffff92000000;
+  MappingEvent kernel = MappingOf("[kernel.kallsyms]_text", kText, kText + 0x1000000, kText);
+  kernel.build_id = {1, 2, 3};
+  importer.AddMapping(Importer::kKernelPid, kernel);
+  const NamedRange function = {{{0xffffffffc0100000}, {0xffffffffc0100040}}, "bpf_prog_1"};
+  importer.AddKernelFunction(function);
+  importer.SetKernelRelease("6.1.0");
+  importer.AddSample(source, SampleAt(kText + 16));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.counts[0].offset == kText + 16);
+  const ModuleRecord& module = data.modules[data.counts[0].module];
+  CHECK(module.kind == ModuleKind::kKernel);
+  CHECK(module.build_id == kernel.build_id);
+  CHECK(module.kernel.release == "6.1.0");
+  CHECK(module.kernel.reference_symbol == "_text");
+  CHECK(module.kernel.reference_address == kText);
+  CHECK(module.kernel.functions == std::vector{function});
+}
+
+TEST_CASE("a sample of the instruction before its address is counted apart from one at it") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000));
+  IpSample sample = SampleAt(0x400010);
+  const auto place = importer.AddSample(source, sample);
+  REQUIRE(place.has_value());
+  CHECK(place->offset == 0x1010);
+  CHECK_FALSE(importer.AddSample(source, SampleAt(0x999999)).has_value());
+  sample.position = IpPosition::kAfter;
+  importer.AddSample(source, sample);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(data.counts[0].position == IpPosition::kAt);
+  CHECK(data.counts[1].position == IpPosition::kAfter);
+  CHECK(data.counts[1].offset == 0x1010);
+  CHECK(data.modules[place->module].path == "/bin/a");
+}
+
+TEST_CASE("one address is different files in different processes") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddMapping(2, MappingOf("/bin/b", 0x400000, 0x401000));
+  importer.AddSample(source, SampleAt(0x400020, 1));
+  importer.AddSample(source, SampleAt(0x400020, 2));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(PathOf(data, data.counts[0]) == "/bin/a");
+  CHECK(PathOf(data, data.counts[1]) == "/bin/b");
+  CHECK(data.threads.size() == 2);
+}
+
+TEST_CASE("a child has what its parent had, and each maps for itself from then on") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddFork(1, 2);
+  importer.AddMapping(2, MappingOf("/lib/b", 0x500000, 0x501000));
+  importer.AddSample(source, SampleAt(0x400000, 2));
+  importer.AddSample(source, SampleAt(0x500000, 2));
+  importer.AddSample(source, SampleAt(0x500000, 1));
+  const ProfileData data = importer.Finish();
+  CHECK(data.counts.size() == 2);
+  CHECK(data.sources[source].unmapped == 1);
+}
+
+TEST_CASE("after exec nothing of before is mapped") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddSample(source, SampleAt(0x400000));
+  importer.AddExec(kPid);
+  importer.AddSample(source, SampleAt(0x400000));
+  const ProfileData data = importer.Finish();
+  CHECK(data.counts.size() == 1);
+  CHECK(data.sources[source].unmapped == 1);
+}
+
+TEST_CASE(
+    "a file that replaces another is found from its time on, also for samples that come late") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/lib/old", 0x400000, 0x401000, 0, 5));
+  importer.AddSample(source, SampleAt(0x400000, kPid, 10));
+  importer.AddMapping(kPid, MappingOf("/lib/new", 0x400000, 0x401000, 0, 20));
+  importer.AddSample(source, SampleAt(0x400000, kPid, 15));
+  importer.AddSample(source, SampleAt(0x400000, kPid, 25));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(PathOf(data, data.counts[0]) == "/lib/old");
+  CHECK(data.counts[0].samples == 2);
+  CHECK(PathOf(data, data.counts[1]) == "/lib/new");
+  CHECK(data.counts[1].samples == 1);
+}
+
+TEST_CASE("branches and their streams are counted over processes by their places") {
+  Importer importer;
+  SourceRecord lbr;
+  lbr.kind = SourceKind::kLbr;
+  const uint32_t source = importer.AddSource(lbr);
+  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddMapping(2, MappingOf("/bin/a", 0x7f0000000000, 0x7f0000001000));
+  const auto loop = [](uint64_t base) {
+    return std::vector<TakenBranchSample>{{{base + 0x50}, {base + 0x20}},
+                                          {{base + 0x50}, {base + 0x20}},
+                                          {{base + 0x60}, {0xffffffff81000000}}};
+  };
+  importer.AddBurst(source, BurstOf(loop(0x400000), 1), 500);
+  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 2), 500);
+  const ProfileData data = importer.Finish();
+  uint64_t streams = 0, ends = 0;
+  double weights = 0;
+  for (const BranchCount& branch : data.branches) {
+    CHECK(data.modules[branch.from_module].path == "/bin/a");
+    if (!branch.HasStream()) {
+      CHECK(data.modules[branch.to_module].kind == ModuleKind::kKernel);
+      CHECK(branch.to == 0xffffffff81000000);
+      ends += branch.number;
+      continue;
+    }
+    CHECK(branch.from == 0x50);
+    CHECK(branch.to == 0x20);
+    CHECK((branch.stream_end == 0x50 || branch.stream_end == 0x60));
+    streams += branch.number;
+    weights += branch.weights;
+  }
+  CHECK(ends == 2);
+  CHECK(streams == 4);
+  CHECK(weights == 2000);
+}
+
+TEST_CASE("a stream that ends in another module leaves its own") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddMapping(kPid, MappingOf("/lib/b", 0x500000, 0x501000));
+  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}), 1000);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.branches.size() == 2);
+  const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
+  CHECK(first.stream_end == kStreamLeavesModule);
+}
+
+TEST_CASE("a branch at the very last address is no mark") {
+  for (const uint64_t last : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2}) {
+    Importer importer;
+    const uint32_t source = AddEbs(&importer);
+    const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
+    importer.AddBurst(source, BurstOf(branches), 1);
+    const ProfileData data = importer.Finish();
+    REQUIRE(data.branches.size() == 2);
+    const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };
+    CHECK(std::count_if(data.branches.begin(), data.branches.end(), has_stream) == 1);
+  }
+}
+
+TEST_CASE("generated code of two processes is not mixed up") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  for (uint32_t pid : {1u, 2u}) {
+    importer.AddMapping(pid, MappingOf("//anon", 0x600000, 0x601000));
+    importer.AddSample(source, SampleAt(0x600010, pid));
+  }
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(data.counts[0].module != data.counts[1].module);
+  CHECK(data.counts[0].offset == 0x600010);
+  CHECK(data.modules[data.counts[0].module].kind == ModuleKind::kAnonymous);
+}
+
+TEST_CASE("files of another machine are looked for where the options say") {
+  ImportOptions options;
+  options.root = "/images/host";
+  options.files["server"] = "/tmp/server.bin";
+  Importer importer(options);
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/opt/server", 0x400000, 0x401000));
+  importer.AddMapping(kPid, MappingOf("/lib/libc.so.6 (deleted)", 0x500000, 0x501000));
+  importer.SetBuildId("/lib/libc.so.6", {1, 2, 3});
+  importer.AddSample(source, SampleAt(0x400000));
+  importer.AddSample(source, SampleAt(0x500000));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 2);
+  CHECK(PathOf(data, data.counts[0]) == "/tmp/server.bin");
+  CHECK(PathOf(data, data.counts[1]) == "/images/host/lib/libc.so.6");
+  CHECK(data.modules[data.counts[1].module].build_id == std::vector<uint8_t>{1, 2, 3});
+}
+
+TEST_CASE("paths of a recording do not lead out of the root") {
+  ImportOptions options;
+  options.root = "/images/host";
+  const Importer importer(options);
+  CHECK(importer.LocalPath("/lib/../../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.LocalPath("../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.LocalPath("/lib/x86/../libc.so.6") == "/images/host/lib/libc.so.6");
+  CHECK(Importer().LocalPath("/lib/../libc.so.6") == "/lib/../libc.so.6");
+}
+
+TEST_CASE("build IDs of headers lose their padding") {
+  Importer importer;
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  std::vector<uint8_t> padded = {1, 2, 3, 4, 5, 6, 7, 8};
+  const std::vector<uint8_t> build_id = padded;
+  padded.resize(20);
+  importer.SetBuildId("/bin/a", padded);
+  const uint32_t source = AddEbs(&importer);
+  importer.AddSample(source, SampleAt(0x400000));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.modules[data.counts[0].module].build_id == build_id);
+}
+
+TEST_CASE("a thread has the name of the one that made it until it gets its own") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.NameThread(kPid, kPid, "server");
+  importer.AddThread(kPid, kPid, kPid, 101);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  IpSample sample = SampleAt(0x400000);
+  sample.tid = 101;
+  importer.AddSample(source, sample);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.threads.size() == 1);
+  CHECK(data.threads[0].name == "server");
+}
+
+TEST_CASE("a storm of forks and mappings is bounded") {
+  Importer importer;
+  for (uint64_t i = 0; i < 30'000; ++i) {
+    importer.AddMapping(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+  }
+  for (uint32_t child = 2; child < 400; ++child) {
+    importer.AddFork(1, child);
+    importer.AddMapping(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1));
+  }
+  CHECK(importer.dropped_mappings() > 200);
+}
+
+TEST_CASE("processes that ended leave room for others") {
+  Importer importer;
+  for (uint32_t pid = 1; pid < 3000; ++pid) {
+    importer.AddFork(0, pid);
+    for (uint64_t i = 0; i < 2000; ++i) {
+      importer.AddMapping(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+    }
+    importer.AddExec(pid);
+  }
+  CHECK(importer.dropped_mappings() == 0);
+}
+
+TEST_CASE("a snapshot has what was told so far, and ends nothing") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddSample(source, SampleAt(0x400000));
+  for (int i = 0; i < 2; ++i) {
+    const ProfileData early = importer.Snapshot();
+    REQUIRE(early.counts.size() == 1);
+    CHECK(early.counts[0].samples == 1);
+  }
+  importer.AddSample(source, SampleAt(0x400000));
+  const ProfileData late = importer.Finish();
+  REQUIRE(late.counts.size() == 1);
+  CHECK(late.counts[0].samples == 2);
+}
+
+using Bytes = std::vector<uint8_t>;
+
+TEST_CASE("code that took the place of other code is not mixed up with it") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xc3};
+  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 10);
+  importer.AddCode(kPid, {0x8000}, old_code.size(), old_code, "elsewhere", 10);
+  importer.AddCode(kPid, {0x7001}, new_code.size(), new_code, "new", 20);
+  importer.AddSample(source, SampleAt(0x7001, kPid, 15));
+  importer.AddSample(source, SampleAt(0x7001, kPid, 25));
+  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
+  importer.AddSample(source, SampleAt(0x8000, kPid, 25));
+  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 30);
+  importer.AddSample(source, SampleAt(0x7001, kPid, 35));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 4);
+  const ModuleRecord& first = data.modules[data.counts[0].module];
+  const ModuleRecord& second = data.modules[data.counts[3].module];
+  CHECK(first.path == "[generated code of 100]");
+  CHECK(second.path == "[generated code of 100, layer 2]");
+  REQUIRE(first.chunks.size() == 2);
+  CHECK(first.chunks[0].bytes == old_code);
+  CHECK(first.chunks[0].name == "old");
+  CHECK(first.chunks[1].name == "elsewhere");
+  REQUIRE(second.chunks.size() == 1);
+  CHECK(second.chunks[0].bytes == new_code);
+  CHECK(second.chunks[0].name == "new");
+  CHECK(data.counts[0].offset == 0x7000);
+  CHECK(data.counts[1].offset == 0x7001);
+  CHECK(data.counts[1].samples == 2);  // before the new code, and after the old came back
+  CHECK(data.counts[2].offset == 0x8000);
+  CHECK(data.counts[3].offset == 0x7001);
+  CHECK(data.counts[3].samples == 1);
+}
+
+TEST_CASE("the memory that code was generated into does not hide it when it is made executable") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes code = {0x90, 0xc3};
+  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 5));
+  importer.AddCode(kPid, {0x7100}, code.size(), code, "", 10);
+  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 20));
+  importer.AddSample(source, SampleAt(0x7100, kPid, 30));
+  importer.AddSample(source, SampleAt(0x7200, kPid, 30));
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40));
+  importer.AddSample(source, SampleAt(0x7100, kPid, 50));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 3);
+  CHECK(PathOf(data, data.counts[0]) == "//anon");
+  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[2]) == "/bin/a");
+}
+
+TEST_CASE("code of which there is too much is counted by address") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  for (uint64_t i = 0; i < GeneratedCode::kMostLayers + 3; ++i) {
+    importer.AddCode(kPid, {0x7000}, 2,
+                     Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "", 10 + i);
+  }
+  importer.AddSample(source, SampleAt(0x7000, kPid, 10'000));
+  CHECK(importer.dropped_code() == 3);
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 1);
+  CHECK(data.modules[data.counts[0].module].chunks.empty());
+}
+
+TEST_CASE("a child runs its parent's generated code, and generates its own") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  const Bytes code = {0x90, 0xc3}, code_of_child = {0xcc, 0xc3};
+  importer.AddCode(kPid, {0x7000}, code.size(), code, "", 10);
+  importer.AddFork(kPid, 200);
+  importer.AddCode(200, {0x7000}, code_of_child.size(), code_of_child, "", 20);
+  importer.AddSample(source, SampleAt(0x7000, 200, 15));
+  importer.AddSample(source, SampleAt(0x7000, 200, 25));
+  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.counts.size() == 3);
+  CHECK(PathOf(data, data.counts[0]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(PathOf(data, data.counts[2]) == "[generated code of 200]");
+}
+
+TEST_CASE("threads have the names that they had last") {
+  Importer importer;
+  const uint32_t source = AddEbs(&importer);
+  importer.NameThread(kPid, kPid, "early");
+  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.AddSample(source, SampleAt(0x400000));
+  CHECK(importer.source(source).unmapped == 0);
+  importer.NameThread(kPid, kPid, "late");
+  const ProfileData data = importer.Finish();
+  REQUIRE(data.threads.size() == 1);
+  CHECK(data.threads[0].name == "late");
+}
+
+}  // namespace
+}  // namespace hbbp
