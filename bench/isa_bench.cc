@@ -66,18 +66,13 @@ void BM_DecodeControlFlow(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodeControlFlow)->Unit(benchmark::kMillisecond);
 
-void BM_Decoder(benchmark::State& state) {
-  auto decoder = Decoder::Create();
-  if (!decoder.ok()) {
-    state.SkipWithError(decoder.status().message().c_str());
-    return;
-  }
-  Sweep(state, [&decoder](std::span<const uint8_t> code, uint64_t address) {
+void BM_DecodeInstruction(benchmark::State& state) {
+  Sweep(state, [](std::span<const uint8_t> code, uint64_t address) {
     Instruction instruction;
-    return decoder.value()->Decode(code, address, &instruction) ? int{instruction.length} : 0;
+    return DecodeInstruction(code, address, &instruction) ? int{instruction.length} : 0;
   });
 }
-BENCHMARK(BM_Decoder)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DecodeInstruction)->Unit(benchmark::kMillisecond);
 
 void BM_DescribeInstruction(benchmark::State& state) {
   Sweep(state, [](std::span<const uint8_t> code, uint64_t) {
@@ -120,20 +115,6 @@ void BM_ParseDefaultTaxonomy(benchmark::State& state) {
   }
 }
 BENCHMARK(BM_ParseDefaultTaxonomy)->Unit(benchmark::kMicrosecond);
-
-// Start-up, with the first look-up of a few names.
-void BM_CreateDecoder(benchmark::State& state) {
-  const uint8_t code[] = {0x48, 0x89, 0xe5, 0x74, 0x10, 0xc3};
-  for (auto _ : state) {
-    auto decoder = Decoder::Create();
-    Instruction instruction;
-    for (size_t offset = 0; offset < sizeof(code); offset += instruction.length) {
-      decoder.value()->Decode(std::span(code).subspan(offset), offset, &instruction);
-    }
-    benchmark::DoNotOptimize(instruction);
-  }
-}
-BENCHMARK(BM_CreateDecoder);
 
 }  // namespace
 }  // namespace hbbp

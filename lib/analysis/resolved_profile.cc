@@ -407,13 +407,8 @@ uint32_t ResolvedProfile::FunctionAround(uint32_t module, ModuleAddress address)
 bool ResolvedProfile::DecodeAt(const ModuleState& state, ModuleAddress address,
                                Instruction* instruction) const {
   if (state.resolved.code == nullptr) return false;
-  if (decoder_ == nullptr) {
-    StatusOr<std::unique_ptr<Decoder>> decoder = Decoder::Create();
-    if (!decoder.ok()) return false;
-    decoder_ = *std::move(decoder);
-  }
-  return decoder_->Decode(state.resolved.code->CodeAt(address, kMaxInstructionLength),
-                          address.value, instruction);
+  return DecodeInstruction(state.resolved.code->CodeAt(address, kMaxInstructionLength),
+                           address.value, instruction);
 }
 
 std::vector<Block> ResolvedProfile::FunctionBlocks(uint32_t module, ModuleAddress address) const {

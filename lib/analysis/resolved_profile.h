@@ -280,9 +280,8 @@ class ResolvedProfile {
   mutable std::vector<IbsSumRecord> ibs_sums_;
   mutable ProfileLoops loops_;
 
-  mutable std::mutex mutex_;  // modules_ and decoder_, which read lazily
+  mutable std::mutex mutex_;  // modules_, which read lazily
   mutable std::vector<std::unique_ptr<ModuleState>> modules_;
-  mutable std::unique_ptr<Decoder> decoder_;
 
   mutable std::mutex code_mutex_;  // code_; taken before mutex_
   mutable std::shared_ptr<const DescribedCode> code_;

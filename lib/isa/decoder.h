@@ -1,16 +1,11 @@
-// Decoder: one x86-64 instruction, with its mnemonic.
-//
-// Capstone decodes; what it rejects goes to Zydis. Both are mapped to one vocabulary of
-// mnemonics: those of the Intel manual in lower case, without prefixes and without
-// pseudo-operations (`cmpsd`, not `cmpltsd`), so that a mix does not depend on who decoded.
+// One x86-64 instruction, with its mnemonic: that of the Intel manual in lower case, without
+// prefixes and without pseudo-operations (`cmpsd`, not `cmpltsd`).
 #ifndef HBBP_LIB_ISA_DECODER_H_
 #define HBBP_LIB_ISA_DECODER_H_
 
 #include <cstdint>
-#include <memory>
 #include <span>
 
-#include "base/status.h"
 #include "isa/branch_kind.h"
 #include "isa/mnemonic.h"
 
@@ -23,21 +18,8 @@ struct Instruction {
   Mnemonic mnemonic = Mnemonic::kInvalid;
 };
 
-// Not thread-safe: one Decoder a thread.
-class Decoder {
- public:
-  static StatusOr<std::unique_ptr<Decoder>> Create();
-  ~Decoder();
-
-  // False if the bytes are no instruction or end inside one.
-  bool Decode(std::span<const uint8_t> code, uint64_t address, Instruction* instruction);
-
- private:
-  Decoder();
-
-  struct State;
-  std::unique_ptr<State> state_;
-};
+// False if the bytes are no instruction or end inside one. Any thread.
+bool DecodeInstruction(std::span<const uint8_t> code, uint64_t address, Instruction* instruction);
 
 }  // namespace hbbp
 

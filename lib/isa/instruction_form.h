@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "isa/zydis_setup.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "isa/zydis_setup.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 

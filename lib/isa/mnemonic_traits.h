@@ -7,7 +7,7 @@
 
 #include "isa/element_type.h"
 #include "isa/instruction_category.h"
-#include "isa/zydis_setup.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp {
 

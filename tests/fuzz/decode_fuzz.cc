@@ -1,11 +1,9 @@
-// Arbitrary bytes through both halves of the decoder, and what describes instructions.
+// Arbitrary bytes through what finds blocks, what names instructions and what describes them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "isa/control_flow.h"
@@ -20,12 +18,11 @@ void Require(bool invariant) {
 
 constexpr uint64_t kAddress = 0x7fffffff0000;
 
-void CheckOne(hbbp::Decoder* decoder, std::span<const uint8_t> code, uint64_t address,
-              size_t* length) {
+void CheckOne(std::span<const uint8_t> code, uint64_t address, size_t* length) {
   hbbp::ControlFlow flow;
   hbbp::Instruction instruction;
   const bool decoded = hbbp::DecodeControlFlow(code, address, &flow);
-  Require(decoder->Decode(code, address, &instruction) == decoded);
+  Require(hbbp::DecodeInstruction(code, address, &instruction) == decoded);
   hbbp::InstructionProperties properties;
   Require(hbbp::DescribeInstruction(code, &properties) == decoded);
   *length = 1;
@@ -62,17 +59,12 @@ void CheckOne(hbbp::Decoder* decoder, std::span<const uint8_t> code, uint64_t ad
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  static hbbp::Decoder* const decoder = [] {
-    auto created = hbbp::Decoder::Create();
-    Require(created.ok());
-    return std::move(created).value().release();
-  }();
   for (size_t offset = 0; offset < size;) {
     // Of exact size, so that the sanitizer sees a read past the end.
     const size_t window = std::min<size_t>(size - offset, 24);
     const std::vector<uint8_t> code(data + offset, data + offset + window);
     size_t length;
-    CheckOne(decoder, code, kAddress + offset, &length);
+    CheckOne(code, kAddress + offset, &length);
     offset += length;
   }
   return 0;

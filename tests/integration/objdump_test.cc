@@ -126,12 +126,7 @@ struct Disagreement {
 
 class Comparison {
  public:
-  explicit Comparison(std::span<const uint8_t> file) : file_(file) {
-    auto decoder = Decoder::Create();
-    REQUIRE(decoder.ok());
-    decoder_ = std::move(decoder).value();
-    ReadSections();
-  }
+  explicit Comparison(std::span<const uint8_t> file) : file_(file) { ReadSections(); }
 
   void Check(const Listed& listed) {
     if (listed.text.find("(bad)") != listed.text.npos || listed.name.starts_with(".")) {
@@ -145,7 +140,7 @@ class Comparison {
     ++instructions_;
     const std::span<const uint8_t> code = CodeAt(listed.address);
     Instruction found;
-    if (!decoder_->Decode(code, listed.address, &found)) {
+    if (!DecodeInstruction(code, listed.address, &found)) {
       ExplainOr(WhyRefused(listed), listed, "rejected");
       return;
     }
@@ -206,7 +201,7 @@ class Comparison {
     const std::string_view ours = MnemonicName(found.mnemonic);
     if (ours == "fwait" && listed.name.starts_with("f")) {
       Instruction second;
-      if (decoder_->Decode(code.subspan(found.length), listed.address + found.length, &second) &&
+      if (DecodeInstruction(code.subspan(found.length), listed.address + found.length, &second) &&
           static_cast<size_t>(found.length + second.length) == listed.code.size()) {
         const std::string_view name = MnemonicName(second.mnemonic);
         const bool waits = name.starts_with("fn") && name.substr(2) == listed.name.substr(1);
@@ -262,7 +257,6 @@ class Comparison {
   }
 
   std::span<const uint8_t> file_;
-  std::unique_ptr<Decoder> decoder_;
   std::vector<Section> sections_;
   int64_t instructions_ = 0;
   int64_t bad_ = 0;

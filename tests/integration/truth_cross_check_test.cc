@@ -35,8 +35,8 @@ class FileCode : public Code {
 
   std::optional<Instruction> Decode(uint64_t address) const override {
     hbbp::Instruction instruction;
-    if (!decoder_->Decode(image_->CodeAt({address}, kMaxInstructionLength), address,
-                          &instruction)) {
+    if (!DecodeInstruction(image_->CodeAt({address}, kMaxInstructionLength), address,
+                           &instruction)) {
       return std::nullopt;
     }
     return Instruction{instruction.length, std::string(MnemonicName(instruction.mnemonic))};
@@ -45,7 +45,6 @@ class FileCode : public Code {
  private:
   std::unique_ptr<ElfImage> image_;
   mutable BlockMap map_;
-  std::unique_ptr<Decoder> decoder_ = *Decoder::Create();
 };
 
 using Modules = std::map<std::string, ReferenceModule>;

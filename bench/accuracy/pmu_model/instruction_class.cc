@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "isa/zydis_setup.h"
+#include "isa/zydis_decode.h"
 
 namespace hbbp::simulation {
 namespace {

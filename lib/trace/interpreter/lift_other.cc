@@ -3,7 +3,7 @@
 //
 // Contract: see lift.h.
 #include "isa/control_flow.h"
-#include "isa/zydis_setup.h"
+#include "isa/zydis_decode.h"
 #include "trace/interpreter/lifter.h"
 
 namespace hbbp::trace {

@@ -570,6 +570,7 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
         // Not to itself, which would be in the kernel then.
         const pid_t tid = ::gettid();
         std::atomic<bool> done{false};
+        std::atomic<int> rounds{0};
         std::thread timer([&] {
           for (const int overrun : {0, 3, -1}) {
             siginfo_t info = {};
@@ -578,12 +579,17 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
             info.si_overrun = overrun;
             trace::SetSignalData(&info, sample_data);
             ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), tid, SIGTRAP, &info);
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            // Until the burst has ended, however little time this thread gets.
+            constexpr int kEnough = 100;
+            for (const int before = rounds; rounds < before + kEnough;) {
+              std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
           }
           done = true;
         });
         while (!done) {
           for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
+          ++rounds;
         }
         timer.join();
       },

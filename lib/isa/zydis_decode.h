@@ -1,11 +1,15 @@
 // The Zydis decoder as every part of isa/ sets it up, so that all agree on what is valid.
-#ifndef HBBP_LIB_ISA_ZYDIS_SETUP_H_
-#define HBBP_LIB_ISA_ZYDIS_SETUP_H_
+//
+// No allocation, no lock, no state: any thread, and signal handlers.
+#ifndef HBBP_LIB_ISA_ZYDIS_DECODE_H_
+#define HBBP_LIB_ISA_ZYDIS_DECODE_H_
 
 #include <Zydis/Zydis.h>
 
 #include <cstdint>
 #include <span>
+
+#include "isa/branch_kind.h"
 
 namespace hbbp {
 
@@ -20,6 +24,9 @@ inline bool DecodeWithZydis(std::span<const uint8_t> code, ZydisDecodedInstructi
       ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), instruction));
 }
 
+// Of an instruction that lies at `address`.
+ControlFlow ControlFlowOf(const ZydisDecodedInstruction& instruction, uint64_t address);
+
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_ISA_ZYDIS_SETUP_H_
+#endif  // HBBP_LIB_ISA_ZYDIS_DECODE_H_
