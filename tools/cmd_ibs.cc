@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/linux_constants.h"
 #include "command.h"
 #include "format.h"
 #include "options.h"
@@ -18,7 +19,6 @@ namespace {
 
 constexpr char kName[] = "ibs";
 constexpr uint64_t kTableRows = 20;
-constexpr uint64_t kPageBytes = 4096;
 // What a listing shows of these unless told otherwise, if it occurred.
 constexpr const char* kCommonEvents[] = {
     "op-samples",        "op-tag-to-retire-cycles",  "op-loads",       "op-dc-misses",

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/linux_constants.h"
 #include "symbols/demangle.h"
 
 namespace hbbp::tools {
@@ -74,8 +75,7 @@ std::string FormatExact(double number) {
 std::string Demangle(const char* symbol) { return hbbp::Demangle(symbol); }
 
 std::string_view BaseName(std::string_view path) {
-  static constexpr std::string_view kDeleted = " (deleted)";
-  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  path = WithoutDeletedSuffix(path);
   const size_t slash = path.rfind('/');
   return slash == std::string_view::npos ? path : path.substr(slash + 1);
 }

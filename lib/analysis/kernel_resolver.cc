@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/linux_constants.h"
 #include "image/build_id.h"
 #include "image/kernel_code.h"
 #include "profile/kernel_record.h"
@@ -13,7 +14,6 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 // Of the addresses that a kernel may be loaded at.
 constexpr uint64_t kKernelAlignment = uint64_t{2} << 20;
 // Functions have some kilobytes; more is what a kernel that tells nothing has.

@@ -13,7 +13,7 @@ constexpr size_t kLongestInstruction = 15;
 
 // Does an instruction that begins at a set bit have a byte that differs?
 bool HasChangedInstruction(const std::vector<uint8_t>& before, const std::vector<uint8_t>& after,
-                           const std::bitset<CopiedPages::kPageBytes>& starts) {
+                           const std::bitset<kPageBytes>& starts) {
   for (size_t i = 0; i < before.size(); ++i) {
     if (before[i] == after[i]) continue;
     const size_t first = i - std::min(i, kLongestInstruction - 1);

@@ -18,12 +18,12 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/linux_constants.h"
 
 namespace hbbp {
 
 class CopiedPages {
  public:
-  static constexpr uint64_t kPageBytes = 4096;
   // Beyond, the newest code has the counts of older code as well.
   static constexpr uint32_t kMostGenerations = 256;
   // Beyond, pages are not copied.

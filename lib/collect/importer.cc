@@ -6,19 +6,18 @@
 #include <optional>
 #include <span>
 
+#include "base/linux_constants.h"
 #include "collect/branch_count_of.h"
 #include "image/build_id.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr size_t kFoundLately = 4096;  // a power of two
 // More than the processes of any machine have; some hundred megabytes.
 constexpr uint64_t kMostIntervals = 4'000'000;
 // Sorting waits until so many branches, or half of what is sorted, came behind those.
 constexpr size_t kFewBranches = 65536;
-constexpr std::string_view kDeleted = " (deleted)";
 
 // A place is a module and an offset in one word, so that branches of all processes are counted in
 // one table: 16 bits for the module, 0 for none, and 48 for the offset, or for the run-time address
@@ -298,8 +297,7 @@ void Importer::SetBuildId(const std::string& path, std::vector<uint8_t> build_id
 
 uint32_t Importer::ModuleFor(uint32_t pid, const MappingEvent& mapping) {
   ModuleRecord record;
-  record.path = mapping.path;
-  if (record.path.ends_with(kDeleted)) record.path.resize(record.path.size() - kDeleted.size());
+  record.path = WithoutDeletedSuffix(mapping.path);
   record.kind = KindOf(pid, record.path);
   record.build_id = mapping.build_id;
   record.device = mapping.device;

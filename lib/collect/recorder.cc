@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/files.h"
+#include "base/linux_constants.h"
 #include "collect/module_capture.h"
 #include "image/process_maps.h"
 #include "image/process_memory.h"
@@ -22,7 +23,6 @@ namespace {
 constexpr uint64_t kPagesAhead = 3;
 constexpr size_t kMaxNamesAhead = 1024;
 constexpr size_t kMaxIgnoredThreads = 64;
-constexpr std::string_view kDeleted = " (deleted)";
 
 bool IsFilePath(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("//");
@@ -156,9 +156,7 @@ void Recorder::OnMapping(MappingEvent mapping) {
 }
 
 void Recorder::AddMapping(MappingEvent mapping) {
-  if (mapping.path.ends_with(kDeleted)) {
-    mapping.path.resize(mapping.path.size() - kDeleted.size());
-  }
+  mapping.path.resize(WithoutDeletedSuffix(mapping.path).size());
   const uint32_t module = ModuleFor(mapping);
   FileOffset offset = mapping.offset;
   switch (data_.modules[module].kind) {
@@ -397,7 +395,7 @@ bool Recorder::CaptureCode(uint32_t module, RuntimeAddress address, uint64_t tim
   }
   if (module_states_[module].has_given_code) return false;
   has_generated_code_ = true;
-  page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * CopiedPages::kPageBytes);
+  page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * kPageBytes);
   // A generation that was begun is not told of again: there must be room for where it is.
   ChargeNextInterval();
   const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/linux_constants.h"
 #include "collect/recorder.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kKernelHalf = uint64_t{1} << 63;
 constexpr size_t kCapturedLately = 1024;  // a power of two
 // Sorting waits until so many branches, or half of what is sorted, came behind those.

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/byte_cursor.h"
+#include "base/linux_constants.h"
 #include "image/process_memory.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageSize = 4096;
 constexpr size_t kSha1Bytes = 20;
 // A real PT_NOTE has some hundred bytes; a larger one is cut.
 constexpr uint64_t kMaxNoteBytes = 64 * 1024;
@@ -58,7 +58,7 @@ std::span<const uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t al
 // p_vaddr of the ELF header, if any segment holds it.
 std::optional<uint64_t> HeaderAddress(std::span<const Elf64_Phdr> segments) {
   for (const Elf64_Phdr& segment : segments) {
-    if (segment.p_type == PT_LOAD && segment.p_offset < kPageSize) {
+    if (segment.p_type == PT_LOAD && segment.p_offset < kPageBytes) {
       return segment.p_vaddr - segment.p_offset;
     }
   }

@@ -6,10 +6,11 @@
 #include <bitset>
 #include <cstring>
 
+#include "base/linux_constants.h"
+
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 // Windows overlap by half, so that from any address on one of them has at least that half.
 constexpr uint64_t kWindowStep = uint64_t{2} << 20;
 constexpr uint64_t kWindowBytes = 2 * kWindowStep;

@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/linux_constants.h"
 #include "image/symbol_choice.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageSize = 4096;
 constexpr uint64_t kMaxKallsymsBytes = 1ull << 30;
 
 // "ffffffff81000000 T name" and, for modules, "\t[module]".
@@ -109,9 +109,9 @@ ModuleAddress KernelSymbols::EndOf(const Function& function) const {
   const Function* next = &function + 1;
   bool is_last = next == functions_.data() + functions_.size();
   if (!is_last && next->module == function.module) return next->start;
-  uint64_t page_end = function.start.value | (kPageSize - 1);
-  if (page_end > UINT64_MAX - kPageSize - 1) return {UINT64_MAX};
-  ModuleAddress guess{page_end + 1 + kPageSize};
+  uint64_t page_end = function.start.value | (kPageBytes - 1);
+  if (page_end > UINT64_MAX - kPageBytes - 1) return {UINT64_MAX};
+  ModuleAddress guess{page_end + 1 + kPageBytes};
   return is_last ? guess : std::min(guess, next->start);
 }
 

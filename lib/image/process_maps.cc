@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "base/files.h"
+#include "base/linux_constants.h"
 
 namespace hbbp {
 namespace {
@@ -69,7 +70,6 @@ std::string Unescape(std::string_view path) {
 }
 
 bool ParseLine(std::string_view line, Mapping* mapping) {
-  constexpr std::string_view kDeleted = " (deleted)";
   LineParser parser(line);
   if (!parser.Number(16, &mapping->start.value) || !parser.Character('-') ||
       !parser.Number(16, &mapping->end.value) || !parser.Character(' ') ||
@@ -85,9 +85,9 @@ bool ParseLine(std::string_view line, Mapping* mapping) {
     return false;
   }
   std::string_view path = parser.Path();
-  if (path.starts_with('/') && path.ends_with(kDeleted)) {
+  if (path.starts_with('/') && path.ends_with(kDeletedSuffix)) {
     mapping->deleted = true;
-    path.remove_suffix(kDeleted.size());
+    path.remove_suffix(kDeletedSuffix.size());
   }
   mapping->path = Unescape(path);
   return true;

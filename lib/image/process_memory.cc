@@ -9,12 +9,12 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/linux_constants.h"
 #include "base/unique_fd.h"
 
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kPageSize = 4096;
 constexpr size_t kPagesPerCall = 64;
 
 // The kernel promises partial transfers between elements, not inside one: so one page each.
@@ -24,7 +24,7 @@ ssize_t ReadPages(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) 
   size_t wanted = 0;
   while (wanted < buffer.size() && pages < remote.size()) {
     uint64_t at = address.value + wanted;
-    size_t size = std::min<size_t>(kPageSize - at % kPageSize, buffer.size() - wanted);
+    size_t size = std::min<size_t>(kPageBytes - at % kPageBytes, buffer.size() - wanted);
     remote[pages++] = {reinterpret_cast<void*>(at), size};
     wanted += size;
   }

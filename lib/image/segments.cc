@@ -2,12 +2,10 @@
 
 #include <algorithm>
 
+#include "base/linux_constants.h"
+
 namespace hbbp {
-namespace {
-
-constexpr uint64_t kPageSize = 4096;
-
-}  // namespace
+namespace {}  // namespace
 
 Segments::Segments(const FileBytes* file, std::span<const Elf64_Phdr> headers) : file_(file) {
   for (const Elf64_Phdr& header : headers) {
@@ -67,7 +65,7 @@ std::optional<ModuleAddress> Segments::AddressOfOffset(FileOffset offset) const 
     if (segment.offset <= offset && offset - segment.offset < size) {
       return segment.range.start + (offset - segment.offset);
     }
-    if (offset < segment.offset && segment.offset.value / kPageSize == offset.value / kPageSize &&
+    if (offset < segment.offset && segment.offset.value / kPageBytes == offset.value / kPageBytes &&
         segment.offset - offset <= segment.range.start.value &&
         (same_page == nullptr || segment.executable)) {
       same_page = &segment;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "base/linux_constants.h"
 #include "mix/number_pairs.h"
 #include "symbols/demangle.h"
 #include "symbols/source_lines.h"
@@ -97,10 +98,7 @@ class ModuleKey : public ProfileKey {
     return TextLabel(data().modules[value].path, value);
   }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    std::string_view path = data().modules[value].path;
-    constexpr std::string_view kDeleted = " (deleted)";
-    if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
-    return LastPart(path);
+    return LastPart(WithoutDeletedSuffix(data().modules[value].path));
   }
 };
 

@@ -2,12 +2,12 @@
 
 #include <sys/syscall.h>
 
+#include "base/linux_constants.h"
 #include "trace/program_memory.h"
 
 namespace hbbp::trace {
 namespace {
 
-constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kMaxInstructions = 4096;
 
 // A window of the program's code, copied.

@@ -6,13 +6,12 @@
 
 #include <cerrno>
 
+#include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 #include "trace/interpreter/guarded_memory.h"
 
 namespace hbbp::trace {
 namespace {
-
-constexpr uint64_t kPageBytes = 4096;
 
 bool MayBeRead(uint64_t address) { return address >= kPageBytes && IsReadable(address); }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "base/linux_constants.h"
 #include "format.h"
 #include "isa/control_flow.h"
 #include "truth/instruction_kind.h"
@@ -13,7 +14,6 @@ namespace hbbp::tools {
 namespace {
 
 constexpr char kUnknownModule[] = "???";
-constexpr uint64_t kPageSize = 4096;
 // Below it, a file is linked to run anywhere.
 constexpr uint64_t kLeastFixedAddress = 0x10000;
 // Of valgrind 3.16 to 3.22: in a superblock, and in one with instructions that become long.
@@ -205,7 +205,7 @@ std::optional<Placement> PlaceBySymbols(const ElfImage& image,
     const std::optional<ModuleAddress> symbol = image.AddressOfSymbol(block.function);
     if (!symbol || symbol->value == 0) continue;
     const auto load_address = static_cast<uint32_t>(block.address - symbol->value);
-    if (load_address % kPageSize == 0) ++votes[load_address];
+    if (load_address % kPageBytes == 0) ++votes[load_address];
   }
   std::optional<Placement> best;
   size_t most = 0;

@@ -8,6 +8,7 @@
 
 #include <new>
 
+#include "base/linux_constants.h"
 #include "trace/interpreter/large_memory.h"
 
 namespace hbbp::trace {
@@ -72,7 +73,7 @@ void CodeCache::FindVdso() {
     if (segment_end > end) end = segment_end;
   }
   vdso_start_ = start;
-  vdso_bytes_ = RoundUp(end, 4096);
+  vdso_bytes_ = RoundUp(end, kPageBytes);
 }
 
 void CodeCache::SetForbiddenRanges(const ForbiddenRange* ranges, size_t count) {

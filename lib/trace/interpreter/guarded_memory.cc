@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 
 // The linker's names for the ends of the section.
@@ -57,9 +58,8 @@ namespace {
 
 // 1 or 0, or -errno: ENOMEM where nothing is mapped, anything else if a seccomp profile refuses it.
 long Residency(uint64_t address) {
-  constexpr uint64_t kPage = 4096;
   uint8_t residency = 0;
-  const long result = RawSyscall(SYS_mincore, address & ~(kPage - 1), kPage, &residency);
+  const long result = RawSyscall(SYS_mincore, address & ~(kPageBytes - 1), kPageBytes, &residency);
   return result == 0 ? residency & 1 : result;
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/linux_constants.h"
 #include "trace/interpreter/guarded_memory.h"
 
 namespace hbbp::trace {
@@ -24,7 +25,6 @@ enum class Access : uint8_t {
   kToCode,  // a store to a page with code that the burst ran; only if `stops_at_code`
 };
 
-inline constexpr uint64_t kPageBytes = 4096;
 inline constexpr uint64_t kLineBytes = 64;
 
 // What a burst that is verified read: why it may have gone another way than the program.

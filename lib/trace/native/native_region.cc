@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "base/linux_constants.h"
 #include "trace/native/native_stub.h"
 #include "trace/native/operand_rewrite.h"
 
@@ -14,7 +15,6 @@ namespace hbbp::trace {
 namespace {
 
 constexpr size_t kUnit = 64;  // a cache line: what runs is never next to what is being written
-constexpr size_t kPage = 4096;
 constexpr unsigned kMaxProbes = 32;
 constexpr uint8_t kBreakpoint = 0xcc;
 
@@ -80,7 +80,7 @@ struct NativeRegion::Entry {
 };
 
 NativeRegion* NativeRegion::Create(size_t bytes) {
-  bytes = (bytes + kPage - 1) / kPage * kPage;
+  bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   if (bytes == 0 || bytes > size_t{1} << 30) return nullptr;
   const CpuFeatures features = DetectCpuFeatures();
   if (!features.lahf || !MayHaveFileOf(bytes)) return nullptr;
@@ -92,13 +92,13 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   if (ftruncate(file, static_cast<off_t>(bytes)) == 0) {
     writable = Map(bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file);
     executable = Map(bytes, PROT_READ | PROT_EXEC, MAP_SHARED, file);
-    own = Map(kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    own = Map(kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
   }
   close(file);
   if (writable == nullptr || executable == nullptr || own == nullptr) {
     if (writable != nullptr) munmap(writable, bytes);
     if (executable != nullptr) munmap(executable, bytes);
-    if (own != nullptr) munmap(own, kPage);
+    if (own != nullptr) munmap(own, kPageBytes);
     return nullptr;
   }
 
@@ -109,7 +109,7 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   const size_t header = sizeof(Shared) + shared->slot_count * sizeof(shared->slots[0]);
   shared->used_units.store(static_cast<uint32_t>(UnitsFor(header)), std::memory_order_relaxed);
 
-  static_assert(sizeof(NativeRegion) <= kPage);
+  static_assert(sizeof(NativeRegion) <= kPageBytes);
   auto* region = new (own) NativeRegion;
   region->writable_ = writable;
   region->executable_ = executable;
@@ -122,7 +122,7 @@ void NativeRegion::Destroy(NativeRegion* region) {
   if (region == nullptr) return;
   munmap(region->writable_, region->bytes_);
   munmap(region->executable_, region->bytes_);
-  munmap(region, kPage);
+  munmap(region, kPageBytes);
 }
 
 size_t NativeRegion::used_bytes() const {

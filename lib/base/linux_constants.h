@@ -1,0 +1,22 @@
+// What Linux on x86-64 says in one way everywhere.
+#ifndef HBBP_LIB_BASE_LINUX_CONSTANTS_H_
+#define HBBP_LIB_BASE_LINUX_CONSTANTS_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace hbbp {
+
+inline constexpr uint64_t kPageBytes = 4096;
+
+// Behind the path of a mapped file that is no longer there. A file may be called so, too.
+inline constexpr std::string_view kDeletedSuffix = " (deleted)";
+
+constexpr std::string_view WithoutDeletedSuffix(std::string_view path) {
+  if (path.ends_with(kDeletedSuffix)) path.remove_suffix(kDeletedSuffix.size());
+  return path;
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_BASE_LINUX_CONSTANTS_H_
