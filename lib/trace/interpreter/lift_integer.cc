@@ -24,285 +24,213 @@ bool MayRepeat(uint8_t opcode) {
 
 }  // namespace
 
+// By the rows of the manuals' table of opcodes.
 Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
   if (encoding_.repeat != 0 && !MayRepeat(opcode)) return Outcome::kOther;
-  const unsigned size = encoding_.size;
-  if (opcode < 0x40) return LiftAlu(opcode);
-  switch (opcode) {
-    case 0x50:
-    case 0x51:
-    case 0x52:
-    case 0x53:
-    case 0x54:
-    case 0x55:
-    case 0x56:
-    case 0x57:
-      return LiftPush((opcode & 7u) | ((encoding_.rex & 1u) << 3));
-    case 0x58:
-    case 0x59:
-    case 0x5a:
-    case 0x5b:
-    case 0x5c:
-    case 0x5d:
-    case 0x5e:
-    case 0x5f:
-      return LiftPop((opcode & 7u) | ((encoding_.rex & 1u) << 3));
-    case 0x63:
-      ParseModrm();
-      if (size == 1) return Outcome::kOther;
-      if (size == 2) {
-        if (HasMemory()) {
-          EmitMemory(kLoad[2]).a = Write(2, encoding_.reg);
-        } else {
-          MicroOp& op = Emit(kMoveReg[2]);
-          op.b = Read(2, encoding_.rm);
-          op.a = Write(2, encoding_.reg);
-        }
-        return Outcome::kNext;
-      }
-      return LiftExtend(true, 2);
-    case 0x68:
-      if (size == 1) return Outcome::kOther;
-      return LiftPushImmediate(static_cast<uint64_t>(SignedImmediate(4)));
-    case 0x69: {
-      ParseModrm();
-      const auto immediate = static_cast<uint64_t>(SignedImmediate(size == 1 ? 2 : 4));
-      return LiftImulImmediate(immediate);
-    }
-    case 0x6a:
-      if (size == 1) return Outcome::kOther;
-      return LiftPushImmediate(static_cast<uint64_t>(SignedByte()));
-    case 0x6b: {
-      ParseModrm();
-      const auto immediate = static_cast<uint64_t>(SignedByte());
-      return LiftImulImmediate(immediate);
-    }
-    case 0x70:
-    case 0x71:
-    case 0x72:
-    case 0x73:
-    case 0x74:
-    case 0x75:
-    case 0x76:
-    case 0x77:
-    case 0x78:
-    case 0x79:
-    case 0x7a:
-    case 0x7b:
-    case 0x7c:
-    case 0x7d:
-    case 0x7e:
-    case 0x7f: {
-      const auto displacement = static_cast<uint64_t>(SignedByte());
+  switch (opcode >> 4) {
+    case 0x0:
+    case 0x1:
+    case 0x2:
+    case 0x3:
+      return LiftAlu(opcode);
+    case 0x5:
+      return opcode < 0x58 ? LiftPush(RegisterIn(opcode)) : LiftPop(RegisterIn(opcode));
+    case 0x6:
+      return LiftPushOrMultiply(opcode);
+    case 0x7: {
+      const uint64_t displacement = Immediate(0);
       return LiftConditionalJump(opcode, NextIp() + displacement);
     }
-    case 0x80:
-    case 0x81:
-    case 0x83: {
+    case 0x8:
+      return LiftAluOrMove(opcode);
+    case 0x9:
+      return LiftRaxOrFlags(opcode);
+    case 0xa:
+      return LiftStringOrTest(opcode);
+    case 0xb:
+      return LiftMoveImmediate(opcode);
+    case 0xc:
+      return LiftShiftOrReturn(opcode);
+    case 0xd:
+      return LiftShiftOrTranslate(opcode);
+    case 0xe:
+      return LiftLoopOrJump(opcode);
+    case 0xf:
+      return LiftGroupOrFlag(opcode);
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftPushOrMultiply(uint8_t opcode) {
+  const unsigned size = encoding_.size;
+  switch (Opcode{opcode}) {
+    case Opcode::kMovsxd:
       ParseModrm();
-      const unsigned of = opcode == 0x80 ? 0 : size;
-      const auto immediate =
-          static_cast<uint64_t>(opcode == 0x81 ? SignedImmediate(size == 1 ? 2 : 4) : SignedByte());
-      return LiftAluImmediate(static_cast<AluOperation>(encoding_.reg & 7), of, immediate);
-    }
-    case 0x84:
-    case 0x85:
+      if (size == 1) return Outcome::kOther;
+      return size == 2 ? LiftLoad(2) : LiftExtend(true, 2);
+    case Opcode::kPushImmediate:
+      if (size == 1) return Outcome::kOther;
+      return LiftPushImmediate(Immediate(size));
+    case Opcode::kPushByte:
+      if (size == 1) return Outcome::kOther;
+      return LiftPushImmediate(Immediate(0));
+    case Opcode::kImulImmediate:
       ParseModrm();
-      return LiftTest(opcode == 0x84 ? 0 : size);
-    case 0x86:
-    case 0x87:
+      return LiftImulImmediate(Immediate(size));
+    case Opcode::kImulByte:
       ParseModrm();
-      return LiftExchange(opcode == 0x86 ? 0 : size);
-    case 0x88:
-    case 0x89: {
-      ParseModrm();
-      const unsigned of = opcode == 0x88 ? 0 : size;
-      if (HasMemory()) {
-        info().store_bytes = static_cast<uint8_t>(1u << of);
-        EmitMemory(kStore[of]).b = Read(of, encoding_.reg);
-      } else {
-        MicroOp& op = Emit(kMoveReg[of]);
-        op.b = Read(of, encoding_.reg);
-        op.a = Write(of, encoding_.rm);
-      }
-      return Outcome::kNext;
-    }
-    case 0x8a:
-    case 0x8b: {
-      ParseModrm();
-      const unsigned of = opcode == 0x8a ? 0 : size;
-      if (HasMemory()) {
-        EmitMemory(kLoad[of]).a = Write(of, encoding_.reg);
-      } else {
-        MicroOp& op = Emit(kMoveReg[of]);
-        op.b = Read(of, encoding_.rm);
-        op.a = Write(of, encoding_.reg);
-      }
-      return Outcome::kNext;
-    }
-    case 0x8d: {
-      ParseModrm();
+      return LiftImulImmediate(Immediate(0));
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftAluOrMove(uint8_t opcode) {
+  ParseModrm();
+  const unsigned size = SizeOf(opcode);
+  switch (Opcode{opcode}) {
+    case Opcode::kAluByteImmediate:
+    case Opcode::kAluImmediate:
+      return LiftAluImmediate(static_cast<AluOperation>(encoding_.reg & 7), size, Immediate(size));
+    case Opcode::kAluSignedByte:
+      return LiftAluImmediate(static_cast<AluOperation>(encoding_.reg & 7), size, Immediate(0));
+    case Opcode::kTestByte:
+    case Opcode::kTest:
+      return LiftTest(size);
+    case Opcode::kXchgByte:
+    case Opcode::kXchg:
+      return LiftExchange(size);
+    case Opcode::kMovByteToOperand:
+    case Opcode::kMovToOperand:
+      return LiftStore(size);
+    case Opcode::kMovByteToRegister:
+    case Opcode::kMovToRegister:
+      return LiftLoad(size);
+    case Opcode::kLoadAddress:
       if (!HasMemory() || encoding_.has_67) return Outcome::kOther;
       encoding_.segment_word = 0;
       EmitMemory(kLea[size]).a = Write(size, encoding_.reg);
       return Outcome::kNext;
-    }
-    case 0x8f: {
-      ParseModrm();
+    case Opcode::kPopOperand:
       if ((encoding_.reg & 7) != 0 || HasMemory() || size == 1) return Outcome::kOther;
       return LiftPop(encoding_.rm);
-    }
-    case 0x90:
-      if ((encoding_.rex & 1) == 0 || encoding_.repeat != 0) {  // nop, pause
-        Emit(kNop);
-        return Outcome::kNext;
-      }
-      [[fallthrough]];
-    case 0x91:
-    case 0x92:
-    case 0x93:
-    case 0x94:
-    case 0x95:
-    case 0x96:
-    case 0x97: {
-      MicroOp& op = Emit(kExchange[size]);
-      op.a = Update(size, kRax);
-      op.b = Update(size, (opcode & 7u) | ((encoding_.rex & 1u) << 3));
-      return Outcome::kNext;
-    }
-    case 0x98: {  // cbw, cwde, cdqe
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftRaxOrFlags(uint8_t opcode) {
+  const unsigned size = encoding_.size;
+  if (opcode < 0x98) return LiftExchangeRax(opcode);
+  switch (Opcode{opcode}) {
+    case Opcode::kCbw: {  // cwde, cdqe
       MicroOp& op = Emit(kExtendReg[1][size - 1][size]);
       op.b = Read(size - 1, kRax);
       op.a = Write(size, kRax);
       return Outcome::kNext;
     }
-    case 0x99:
+    case Opcode::kCwd:  // cdq, cqo
       Emit(kSignToRdx[size]);
       Read(size, kRax);
       Write(size, kRdx);
       return Outcome::kNext;
-    case 0x9c:
+    case Opcode::kPushf:
       if (size == 1) return Outcome::kOther;
       info().reads |= kFlagBits;
       info().store_bytes = 8;
       info().effect = Effect::kPush;
       EmitStack(kPushFlags, -8);
       return Outcome::kNext;
-    case 0x9d:
+    case Opcode::kPopf:
       if (size == 1) return Outcome::kOther;
       info().effect = Effect::kPop;
       EmitStack(kPopFlags, 0);
       Flags(kFlagBits);
       return Outcome::kNext;
-    case 0x9e:
+    case Opcode::kSahf:
       info().reads |= GprBit(kRax);
       Emit(kStoreAh);
       Flags(kFlagBits & ~kOfBit);
       return Outcome::kNext;
-    case 0x9f:
+    case Opcode::kLahf:
       info().reads |= kFlagBits & ~kOfBit;
       Update(0, kRax);
       Emit(kLoadAh);
       return Outcome::kNext;
-    case 0xa4:
-    case 0xa5:
-      return LiftString(kMovs, opcode & 1 ? size : 0);
-    case 0xa6:
-    case 0xa7:
-      return LiftString(kCmps, opcode & 1 ? size : 0);
-    case 0xa8:
-    case 0xa9: {
-      const unsigned of = opcode == 0xa8 ? 0 : size;
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftStringOrTest(uint8_t opcode) {
+  const unsigned size = SizeOf(opcode);
+  switch (Opcode{opcode}) {
+    case Opcode::kMovsByte:
+    case Opcode::kMovs:
+      return LiftString(kMovs, size);
+    case Opcode::kCmpsByte:
+    case Opcode::kCmps:
+      return LiftString(kCmps, size);
+    case Opcode::kStosByte:
+    case Opcode::kStos:
+      return LiftString(kStos, size);
+    case Opcode::kLodsByte:
+    case Opcode::kLods:
+      return LiftString(kLods, size);
+    case Opcode::kScasByte:
+    case Opcode::kScas:
+      return LiftString(kScas, size);
+    case Opcode::kTestRaxByte:
+    case Opcode::kTestRax: {
       MicroOp& op = Emit(nullptr);
-      EmitFlagged(op, kAlu[kTest][of].reg_imm);
-      op.a = Read(of, kRax);
-      op.immediate = static_cast<uint64_t>(SignedImmediate(of == 0 ? 1 : of == 1 ? 2 : 4));
+      EmitFlagged(op, kAlu[kTest][size].reg_imm);
+      op.a = Read(size, kRax);
+      op.immediate = Immediate(size);
       Flags(kFlagBits);
       return Outcome::kNext;
     }
-    case 0xaa:
-    case 0xab:
-      return LiftString(kStos, opcode & 1 ? size : 0);
-    case 0xac:
-    case 0xad:
-      return LiftString(kLods, opcode & 1 ? size : 0);
-    case 0xae:
-    case 0xaf:
-      return LiftString(kScas, opcode & 1 ? size : 0);
-    case 0xb0:
-    case 0xb1:
-    case 0xb2:
-    case 0xb3:
-    case 0xb4:
-    case 0xb5:
-    case 0xb6:
-    case 0xb7: {
-      MicroOp& op = Emit(kMoveImm[0]);
-      op.a = Write(0, (opcode & 7u) | ((encoding_.rex & 1u) << 3));
-      op.immediate = Byte();
-      return Outcome::kNext;
-    }
-    case 0xb8:
-    case 0xb9:
-    case 0xba:
-    case 0xbb:
-    case 0xbc:
-    case 0xbd:
-    case 0xbe:
-    case 0xbf: {
-      MicroOp& op = Emit(kMoveImm[size]);
-      op.a = Write(size, (opcode & 7u) | ((encoding_.rex & 1u) << 3));
-      if (size == 3) {
-        __builtin_memcpy(&op.immediate, cursor_, 8);
-        cursor_ += 8;
-      } else {
-        op.immediate = static_cast<uint64_t>(SignedImmediate(size == 1 ? 2 : 4));
-      }
-      return Outcome::kNext;
-    }
-    case 0xc0:
-    case 0xc1: {
+    default:
+      return Outcome::kOther;
+  }
+}
+
+// Of 8 bits below 0xb8, else of the operand size, which here alone may be 8 bytes.
+Lifter::Outcome Lifter::LiftMoveImmediate(uint8_t opcode) {
+  const unsigned size = opcode < 0xb8 ? 0 : encoding_.size;
+  MicroOp& op = Emit(kMoveImm[size]);
+  op.a = Write(size, RegisterIn(opcode));
+  if (size == 3) {
+    __builtin_memcpy(&op.immediate, cursor_, 8);
+    cursor_ += 8;
+  } else {
+    op.immediate = size == 0 ? Byte() : Immediate(size);
+  }
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftShiftOrReturn(uint8_t opcode) {
+  const unsigned size = encoding_.size;
+  switch (Opcode{opcode}) {
+    case Opcode::kShiftByteByImmediate:
+    case Opcode::kShiftByImmediate: {
       ParseModrm();
       const uint8_t count = Byte();
-      return LiftShift(opcode == 0xc0 ? 0 : size, false, count);
+      return LiftShift(SizeOf(opcode), false, count);
     }
-    case 0xc2: {
+    case Opcode::kRetAndRelease:
       if (size == 1) return Outcome::kOther;
-      const auto release = static_cast<uint16_t>(SignedImmediate(2));
-      return LiftReturn(release);
-    }
-    case 0xc3:
+      return LiftReturn(static_cast<uint16_t>(Immediate(1)));
+    case Opcode::kRet:
       if (size == 1) return Outcome::kOther;
       return LiftReturn(0);
-    case 0xc6:
-    case 0xc7: {
+    case Opcode::kMovByteImmediate:
+    case Opcode::kMovImmediate:
       ParseModrm();
-      if ((encoding_.reg & 7) != 0) return Outcome::kOther;
-      const unsigned of = opcode == 0xc6 ? 0 : size;
-      const auto immediate = static_cast<uint64_t>(SignedImmediate(of == 0 ? 1 : of == 1 ? 2 : 4));
-      if (HasMemory()) {
-        info().store_bytes = static_cast<uint8_t>(1u << of);
-        EmitMemory(kStoreImm[of]).immediate = immediate;
-      } else {
-        MicroOp& op = Emit(kMoveImm[of]);
-        op.a = Write(of, encoding_.rm);
-        op.immediate = immediate;
-      }
-      return Outcome::kNext;
-    }
-    case 0xc8: {
-      const auto bytes = static_cast<uint16_t>(SignedImmediate(2));
-      const uint8_t level = Byte();
-      if (size == 1 || level != 0) return Outcome::kOther;
-      info().store_bytes = 8;
-      EmitStack(kPush, -8).b = ReadWord(kRbp);
-      MicroOp& frame = Emit(kMoveReg[3]);
-      frame.a = Write(3, kRbp);
-      frame.b = ReadWord(kRsp);
-      Emit(kAddToRsp).immediate = -uint64_t{bytes};
-      return Outcome::kNext;
-    }
-    case 0xc9: {
+      return LiftStoreImmediate(SizeOf(opcode));
+    case Opcode::kEnter:
+      return LiftEnter();
+    case Opcode::kLeaveFrame:
       if (size == 1) return Outcome::kOther;
       info().reads |= GprBit(kRbp);
       info().writes |= GprBit(kRbp) | GprBit(kRsp);
@@ -310,57 +238,43 @@ Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
       info().effect = Effect::kLeave;
       Emit(kLeave).base = kRbp;
       return Outcome::kNext;
-    }
-    case 0xcc:
-    case 0xf1:
-    case 0xf4:
+    case Opcode::kInt3:
       return Refuse(StopReason::kTrap);
-    case 0xcd:
+    case Opcode::kInt:
       return Refuse(StopReason::kSystemCall);
-    case 0xd0:
-    case 0xd1:
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftShiftOrTranslate(uint8_t opcode) {
+  switch (Opcode{opcode}) {
+    case Opcode::kShiftByteByOne:
+    case Opcode::kShiftByOne:
       ParseModrm();
-      return LiftShift(opcode == 0xd0 ? 0 : size, false, 1);
-    case 0xd2:
-    case 0xd3:
+      return LiftShift(SizeOf(opcode), false, 1);
+    case Opcode::kShiftByteByCl:
+    case Opcode::kShiftByCl:
       ParseModrm();
-      return LiftShift(opcode == 0xd2 ? 0 : size, true, 0);
-    case 0xd7: {  // xlat: al = [rbx + al]
-      if (encoding_.has_67) return Outcome::kOther;
-      MicroOp& index = Emit(kExtendReg[0][0][3]);
-      index.a = kAddressTemp * 8;
-      index.b = Read(0, kRax);
-      info().reads |= GprBit(kRbx);
-      info().address |= GprBit(kRbx) | GprBit(kRax);
-      if (encoding_.segment_word != 0) return Outcome::kOther;
-      info().memory_op = 1;
-      info().address_ops = 1;
-      MicroOp& op = Emit(kLoad[0]);
-      op.base = kRbx;
-      op.index = kAddressTemp;
-      op.a = Write(0, kRax);
-      return Outcome::kNext;
-    }
-    case 0xe0:
-    case 0xe1:
-    case 0xe2:
-    case 0xe3: {
-      if (encoding_.has_67 || encoding_.has_66) return Outcome::kOther;
-      const auto displacement = static_cast<uint64_t>(SignedByte());
-      const uint64_t target = NextIp() + displacement;
-      info().reads |= GprBit(kRcx);
-      info().effect = Effect::kBranch;
-      MicroOp& op = Emit(opcode == 0xe3 ? kJumpIfRcxZero : kLoop);
-      if (opcode != 0xe3) info().writes |= GprBit(kRcx);
-      if (opcode < 0xe2) info().reads |= kZfBit;
-      op.a = opcode == 0xe3 ? 8 : opcode == 0xe2 ? 0 : opcode == 0xe1 ? 1 : 2;
-      op.displacement = static_cast<int64_t>(ip_ + info().offset);
-      op.immediate = target;
-      return Outcome::kEnd;
-    }
-    case 0xe8: {
-      const auto displacement = static_cast<uint64_t>(SignedImmediate(4));
-      if (size == 1) return Outcome::kOther;
+      return LiftShift(SizeOf(opcode), true, 0);
+    case Opcode::kXlat:
+      return LiftTranslate();
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftLoopOrJump(uint8_t opcode) {
+  const bool is_short_operand = encoding_.size == 1;
+  switch (Opcode{opcode}) {
+    case Opcode::kLoopne:
+    case Opcode::kLoope:
+    case Opcode::kLoopAlways:
+    case Opcode::kJrcxz:
+      return LiftLoop(Opcode{opcode});
+    case Opcode::kCallNear: {
+      const uint64_t displacement = Immediate(2);
+      if (is_short_operand) return Outcome::kOther;
       const uint64_t target = NextIp() + displacement;
       info().store_bytes = 8;
       MicroOp& op = EmitStack(kCall, -8);
@@ -368,41 +282,157 @@ Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
       op.immediate = target;
       return Outcome::kEnd;
     }
-    case 0xe9:
-    case 0xeb: {
-      const auto displacement =
-          static_cast<uint64_t>(opcode == 0xe9 ? SignedImmediate(4) : SignedByte());
-      if (size == 1) return Outcome::kOther;
+    case Opcode::kJmp:
+    case Opcode::kJmpShort: {
+      const uint64_t displacement = Immediate(Opcode{opcode} == Opcode::kJmp ? 2 : 0);
+      if (is_short_operand) return Outcome::kOther;
       return LiftDirect(kJump, NextIp() + displacement);
     }
-    case 0xf5:
-    case 0xf8:
-    case 0xf9: {
-      MicroOp& op = Emit(kSetFlags);
-      if (opcode == 0xf5) {
-        op.b = kPackedCf;
-        info().reads |= kCfBit;
-      }
-      if (opcode == 0xf8) op.a = kPackedCf;
-      if (opcode == 0xf9) op.immediate = kPackedCf;
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftGroupOrFlag(uint8_t opcode) {
+  switch (Opcode{opcode}) {
+    case Opcode::kInt1:
+    case Opcode::kHlt:
+      return Refuse(StopReason::kTrap);
+    case Opcode::kCmc:
+      info().reads |= kCfBit;
+      Emit(kSetFlags).b = kPackedCf;
       Flags(kCfBit);
       return Outcome::kNext;
-    }
-    case 0xf6:
-    case 0xf7:
-      ParseModrm();
-      return LiftGroup3(opcode == 0xf6 ? 0 : size);
-    case 0xfc:
-    case 0xfd:
-      Emit(kSetDirection).immediate = opcode == 0xfd ? kFlagDf : 0;
+    case Opcode::kClc:
+      Emit(kSetFlags).a = kPackedCf;
+      Flags(kCfBit);
       return Outcome::kNext;
-    case 0xfe:
-    case 0xff:
+    case Opcode::kStc:
+      Emit(kSetFlags).immediate = kPackedCf;
+      Flags(kCfBit);
+      return Outcome::kNext;
+    case Opcode::kCld:
+      Emit(kSetDirection).immediate = 0;
+      return Outcome::kNext;
+    case Opcode::kStd:
+      Emit(kSetDirection).immediate = kFlagDf;
+      return Outcome::kNext;
+    case Opcode::kGroup3Byte:
+    case Opcode::kGroup3:
+      ParseModrm();
+      return LiftGroup3(SizeOf(opcode));
+    case Opcode::kGroup4:
+    case Opcode::kGroup5:
       ParseModrm();
       return LiftGroup5(opcode);
     default:
       return Outcome::kOther;
   }
+}
+
+Lifter::Outcome Lifter::LiftLoad(unsigned size) {
+  if (HasMemory()) {
+    EmitMemory(kLoad[size]).a = Write(size, encoding_.reg);
+  } else {
+    MicroOp& op = Emit(kMoveReg[size]);
+    op.b = Read(size, encoding_.rm);
+    op.a = Write(size, encoding_.reg);
+  }
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftStore(unsigned size) {
+  if (HasMemory()) {
+    info().store_bytes = static_cast<uint8_t>(1u << size);
+    EmitMemory(kStore[size]).b = Read(size, encoding_.reg);
+  } else {
+    MicroOp& op = Emit(kMoveReg[size]);
+    op.b = Read(size, encoding_.reg);
+    op.a = Write(size, encoding_.rm);
+  }
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftStoreImmediate(unsigned size) {
+  if ((encoding_.reg & 7) != 0) return Outcome::kOther;
+  const uint64_t immediate = Immediate(size);
+  if (HasMemory()) {
+    info().store_bytes = static_cast<uint8_t>(1u << size);
+    EmitMemory(kStoreImm[size]).immediate = immediate;
+  } else {
+    MicroOp& op = Emit(kMoveImm[size]);
+    op.a = Write(size, encoding_.rm);
+    op.immediate = immediate;
+  }
+  return Outcome::kNext;
+}
+
+// xchg with rax; without a REX prefix, the one with itself is nop, and pause behind f3.
+Lifter::Outcome Lifter::LiftExchangeRax(uint8_t opcode) {
+  const unsigned size = encoding_.size;
+  if (opcode == 0x90 && ((encoding_.rex & 1) == 0 || encoding_.repeat != 0)) {
+    Emit(kNop);
+    return Outcome::kNext;
+  }
+  MicroOp& op = Emit(kExchange[size]);
+  op.a = Update(size, kRax);
+  op.b = Update(size, RegisterIn(opcode));
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftEnter() {
+  const auto bytes = static_cast<uint16_t>(Immediate(1));
+  const uint8_t level = Byte();
+  if (encoding_.size == 1 || level != 0) return Outcome::kOther;
+  info().store_bytes = 8;
+  EmitStack(kPush, -8).b = ReadWord(kRbp);
+  MicroOp& frame = Emit(kMoveReg[3]);
+  frame.a = Write(3, kRbp);
+  frame.b = ReadWord(kRsp);
+  Emit(kAddToRsp).immediate = -uint64_t{bytes};
+  return Outcome::kNext;
+}
+
+// xlat: al = [rbx + al]
+Lifter::Outcome Lifter::LiftTranslate() {
+  if (encoding_.has_67 || encoding_.segment_word != 0) return Outcome::kOther;
+  MicroOp& index = Emit(kExtendReg[0][0][3]);
+  index.a = kAddressTemp * 8;
+  index.b = Read(0, kRax);
+  info().reads |= GprBit(kRbx);
+  info().address |= GprBit(kRbx) | GprBit(kRax);
+  info().memory_op = 1;
+  info().address_ops = 1;
+  MicroOp& op = Emit(kLoad[0]);
+  op.base = kRbx;
+  op.index = kAddressTemp;
+  op.a = Write(0, kRax);
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftLoop(Opcode opcode) {
+  if (encoding_.has_67 || encoding_.has_66) return Outcome::kOther;
+  const uint64_t displacement = Immediate(0);
+  const uint64_t target = NextIp() + displacement;
+  info().reads |= GprBit(kRcx);
+  info().effect = Effect::kBranch;
+  MicroOp& op = Emit(opcode == Opcode::kJrcxz ? kJumpIfRcxZero : kLoop);
+  if (opcode != Opcode::kJrcxz) info().writes |= GprBit(kRcx);
+  switch (opcode) {
+    case Opcode::kLoopne:
+      info().reads |= kZfBit;
+      op.a = 2;
+      break;
+    case Opcode::kLoope:
+      info().reads |= kZfBit;
+      op.a = 1;
+      break;
+    default:
+      op.a = opcode == Opcode::kJrcxz ? 8 : 0;
+  }
+  op.displacement = static_cast<int64_t>(ip_ + info().offset);
+  op.immediate = target;
+  return Outcome::kEnd;
 }
 
 Lifter::Outcome Lifter::LiftAlu(uint8_t opcode) {
@@ -416,7 +446,7 @@ Lifter::Outcome Lifter::LiftAlu(uint8_t opcode) {
     MicroOp& op = Emit(nullptr);
     EmitFlagged(op, kAlu[operation][size].reg_imm);
     op.a = operation == kCmp ? Read(size, kRax) : Update(size, kRax);
-    op.immediate = static_cast<uint64_t>(SignedImmediate(form == 4 ? 1 : size == 1 ? 2 : 4));
+    op.immediate = Immediate(size);
     return Outcome::kNext;
   }
   ParseModrm();
@@ -524,9 +554,7 @@ Lifter::Outcome Lifter::LiftGroup3(unsigned size) {
   switch (encoding_.reg & 7) {
     case 0:
     case 1: {
-      const auto immediate = static_cast<uint64_t>(SignedImmediate(size == 0   ? 1
-                                                                   : size == 1 ? 2
-                                                                               : 4));
+      const uint64_t immediate = Immediate(size);
       return LiftAluImmediate(kTest, size, immediate);
     }
     case 2:
@@ -883,188 +911,178 @@ Lifter::Outcome Lifter::LiftTwoByte(uint8_t opcode) {
       (opcode & 0xf0) != 0x80 && opcode != 0x1e) {
     return LiftVectorMove(opcode);
   }
-  const unsigned size = encoding_.size;
-  switch (opcode) {
-    case 0x05:
-      return Refuse(StopReason::kSystemCall);
-    case 0x0b:
-      return Refuse(StopReason::kTrap);
-    case 0x0d:
-    case 0x18:
-    case 0x19:
-    case 0x1a:
-    case 0x1b:
-    case 0x1c:
-    case 0x1d:
-    case 0x1e:
-    case 0x1f:
+  switch (opcode >> 4) {
+    case 0x0:
+    case 0x1:
+      return LiftSystemOrHint(opcode);
+    case 0x4:
       ParseModrm();
-      if (opcode == 0x1a || opcode == 0x1b) return Outcome::kOther;  // MPX
-      if (opcode == 0x1e && !HasMemory() && encoding_.repeat == 0xf3 && (encoding_.reg & 7) == 1) {
-        Emit(kShadowStack).a = Update(size, encoding_.rm);
+      return LiftCmov(opcode);
+    case 0x8: {
+      const uint64_t displacement = Immediate(2);
+      return LiftConditionalJump(opcode, NextIp() + displacement);
+    }
+    case 0x9:
+      ParseModrm();
+      return LiftSetcc(opcode);
+    case 0xa:
+    case 0xb:
+      return LiftBitsOrExtend(opcode);
+    case 0xc:
+      return LiftAtomicOrSwap(opcode);
+    default:
+      return LiftVectorMove(opcode);
+  }
+}
+
+Lifter::Outcome Lifter::LiftSystemOrHint(uint8_t opcode) {
+  switch (Opcode0f{opcode}) {
+    case Opcode0f::kSyscall:
+      return Refuse(StopReason::kSystemCall);
+    case Opcode0f::kUd2:
+      return Refuse(StopReason::kTrap);
+    case Opcode0f::kEndbr:
+      ParseModrm();
+      if (!HasMemory() && encoding_.repeat == 0xf3 && (encoding_.reg & 7) == 1) {  // rdssp
+        Emit(kShadowStack).a = Update(encoding_.size, encoding_.rm);
         return Outcome::kNext;
       }
       Emit(kNop);
       return Outcome::kNext;
-    case 0x40:
-    case 0x41:
-    case 0x42:
-    case 0x43:
-    case 0x44:
-    case 0x45:
-    case 0x46:
-    case 0x47:
-    case 0x48:
-    case 0x49:
-    case 0x4a:
-    case 0x4b:
-    case 0x4c:
-    case 0x4d:
-    case 0x4e:
-    case 0x4f:
+    case Opcode0f::kPrefetchw:
+    case Opcode0f::kPrefetch:
+    case Opcode0f::kHint19:
+    case Opcode0f::kCldemote:
+    case Opcode0f::kHint1d:
+    case Opcode0f::kNopOperand:
       ParseModrm();
-      return LiftCmov(opcode);
-    case 0x80:
-    case 0x81:
-    case 0x82:
-    case 0x83:
-    case 0x84:
-    case 0x85:
-    case 0x86:
-    case 0x87:
-    case 0x88:
-    case 0x89:
-    case 0x8a:
-    case 0x8b:
-    case 0x8c:
-    case 0x8d:
-    case 0x8e:
-    case 0x8f: {
-      const auto displacement = static_cast<uint64_t>(SignedImmediate(4));
-      return LiftConditionalJump(opcode, NextIp() + displacement);
-    }
-    case 0x90:
-    case 0x91:
-    case 0x92:
-    case 0x93:
-    case 0x94:
-    case 0x95:
-    case 0x96:
-    case 0x97:
-    case 0x98:
-    case 0x99:
-    case 0x9a:
-    case 0x9b:
-    case 0x9c:
-    case 0x9d:
-    case 0x9e:
-    case 0x9f:
-      ParseModrm();
-      return LiftSetcc(opcode);
-    case 0xa3:
-      ParseModrm();
-      return LiftBitTest(0, true);
-    case 0xab:
-      ParseModrm();
-      return LiftBitTest(1, true);
-    case 0xb3:
-      ParseModrm();
-      return LiftBitTest(2, true);
-    case 0xbb:
-      ParseModrm();
-      return LiftBitTest(3, true);
-    case 0xba:
-      ParseModrm();
-      if ((encoding_.reg & 7) < 4) return Outcome::kOther;
-      return LiftBitTest(encoding_.reg & 3, false);
-    case 0xa4:
-    case 0xac:
-      ParseModrm();
-      return LiftDoubleShift(opcode == 0xac ? 1 : 0, false);
-    case 0xa5:
-    case 0xad:
-      ParseModrm();
-      return LiftDoubleShift(opcode == 0xad ? 1 : 0, true);
-    case 0xae:
-      ParseModrm();
-      // lfence, mfence, sfence; prefetches and write-backs of lines with memory are left to others
-      if (!HasMemory() && (encoding_.reg & 7) >= 5 && !encoding_.has_66) {
-        Emit(kNop);
-        return Outcome::kNext;
-      }
-      if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
-      switch (encoding_.reg & 7) {
-        case 4:
-        case 6:  // xsave, xsaveopt
-          return LiftSave(false);
-        case 5:
-          return LiftRestore();
-        default:
-          return Outcome::kOther;
-      }
-    case 0xaf:
-      ParseModrm();
-      return LiftImul();
-    case 0xb0:
-    case 0xb1:
-      ParseModrm();
-      return LiftCmpxchg(opcode == 0xb0 ? 0 : size);
-    case 0xb6:
-    case 0xb7:
-      ParseModrm();
-      return LiftExtend(false, opcode & 1);
-    case 0xb8:
-      if (encoding_.repeat != 0xf3) return Outcome::kOther;
-      ParseModrm();
-      return LiftBitScan(kPopcnt);
-    case 0xbc:
-    case 0xbd:
-      if (encoding_.repeat == 0xf2) return Outcome::kOther;
-      ParseModrm();
-      if (encoding_.repeat == 0xf3) return LiftBitScan(opcode == 0xbc ? kTzcnt : kLzcnt);
-      return LiftBitScan(opcode == 0xbc ? kBsf : kBsr);
-    case 0xbe:
-    case 0xbf:
-      ParseModrm();
-      return LiftExtend(true, opcode & 1);
-    case 0xc0:
-    case 0xc1:
-      ParseModrm();
-      return LiftXadd(opcode == 0xc0 ? 0 : size);
-    case 0xc3:  // movnti
-      ParseModrm();
-      if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
-      info().store_bytes = static_cast<uint8_t>(1u << size);
-      EmitMemory(kStore[size]).b = Read(size, encoding_.reg);
+      Emit(kNop);
       return Outcome::kNext;
-    case 0xc7: {
-      ParseModrm();
-      if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
-      if ((encoding_.reg & 7) == 4) return LiftSave(true);  // xsavec
-      if ((encoding_.reg & 7) != 1) return Outcome::kOther;
-      info().store_bytes = size == 3 ? 16 : 8;
-      info().reads |= GprBit(kRax) | GprBit(kRdx) | GprBit(kRbx) | GprBit(kRcx);
-      info().writes |= GprBit(kRax) | GprBit(kRdx);
-      EmitMemory(kCompareExchangeWide[size == 3 ? 1 : 0]);
-      Flags(kZfBit);
-      return Outcome::kNext;
-    }
-    case 0xc8:
-    case 0xc9:
-    case 0xca:
-    case 0xcb:
-    case 0xcc:
-    case 0xcd:
-    case 0xce:
-    case 0xcf: {
-      if (size == 1) return Outcome::kOther;
-      MicroOp& op = Emit(kByteSwap[size]);
-      op.a = Update(size, (opcode & 7u) | ((encoding_.rex & 1u) << 3));
-      return Outcome::kNext;
-    }
+    case Opcode0f::kBoundsLoad:
+    case Opcode0f::kBoundsStore:
+      return Outcome::kOther;
     default:
       return LiftVectorMove(opcode);
   }
+}
+
+Lifter::Outcome Lifter::LiftBitsOrExtend(uint8_t opcode) {
+  switch (Opcode0f{opcode}) {
+    case Opcode0f::kBt:
+      ParseModrm();
+      return LiftBitTest(0, true);
+    case Opcode0f::kBts:
+      ParseModrm();
+      return LiftBitTest(1, true);
+    case Opcode0f::kBtr:
+      ParseModrm();
+      return LiftBitTest(2, true);
+    case Opcode0f::kBtc:
+      ParseModrm();
+      return LiftBitTest(3, true);
+    case Opcode0f::kBitTestImmediate:
+      ParseModrm();
+      if ((encoding_.reg & 7) < 4) return Outcome::kOther;
+      return LiftBitTest(encoding_.reg & 3, false);
+    case Opcode0f::kShldImmediate:
+    case Opcode0f::kShrdImmediate:
+      ParseModrm();
+      return LiftDoubleShift(Opcode0f{opcode} == Opcode0f::kShrdImmediate, false);
+    case Opcode0f::kShldByCl:
+    case Opcode0f::kShrdByCl:
+      ParseModrm();
+      return LiftDoubleShift(Opcode0f{opcode} == Opcode0f::kShrdByCl, true);
+    case Opcode0f::kGroup15:
+      return LiftGroup15();
+    case Opcode0f::kImul:
+      ParseModrm();
+      return LiftImul();
+    case Opcode0f::kCmpxchgByte:
+    case Opcode0f::kCompareAndExchange:
+      ParseModrm();
+      return LiftCmpxchg(SizeOf(opcode));
+    case Opcode0f::kMovzxByte:
+    case Opcode0f::kMovzxWord:
+      ParseModrm();
+      return LiftExtend(false, opcode & 1);
+    case Opcode0f::kMovsxByte:
+    case Opcode0f::kMovsxWord:
+      ParseModrm();
+      return LiftExtend(true, opcode & 1);
+    case Opcode0f::kPopulationCount:
+      if (encoding_.repeat != 0xf3) return Outcome::kOther;
+      ParseModrm();
+      return LiftBitScan(kPopcnt);
+    case Opcode0f::kScanForward:
+      if (encoding_.repeat == 0xf2) return Outcome::kOther;
+      ParseModrm();
+      return LiftBitScan(encoding_.repeat == 0xf3 ? kTzcnt : kBsf);
+    case Opcode0f::kScanReverse:
+      if (encoding_.repeat == 0xf2) return Outcome::kOther;
+      ParseModrm();
+      return LiftBitScan(encoding_.repeat == 0xf3 ? kLzcnt : kBsr);
+    default:
+      return LiftVectorMove(opcode);
+  }
+}
+
+// Fences and vector state; prefetches and write-backs of lines are left to others.
+Lifter::Outcome Lifter::LiftGroup15() {
+  ParseModrm();
+  if (encoding_.has_66) return Outcome::kOther;
+  const unsigned kind = encoding_.reg & 7;
+  if (!HasMemory()) {
+    if (kind < 5) return Outcome::kOther;
+    Emit(kNop);  // lfence, mfence, sfence
+    return Outcome::kNext;
+  }
+  switch (kind) {
+    case 4:
+    case 6:  // xsave, xsaveopt
+      return LiftSave(false);
+    case 5:
+      return LiftRestore();
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftAtomicOrSwap(uint8_t opcode) {
+  const unsigned size = encoding_.size;
+  if (opcode >= 0xc8) {  // bswap
+    if (size == 1) return Outcome::kOther;
+    Emit(kByteSwap[size]).a = Update(size, RegisterIn(opcode));
+    return Outcome::kNext;
+  }
+  switch (Opcode0f{opcode}) {
+    case Opcode0f::kXaddByte:
+    case Opcode0f::kExchangeAndAdd:
+      ParseModrm();
+      return LiftXadd(SizeOf(opcode));
+    case Opcode0f::kMovnti:
+      ParseModrm();
+      if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
+      return LiftStore(size);
+    case Opcode0f::kGroup9:
+      return LiftGroup9();
+    default:
+      return LiftVectorMove(opcode);
+  }
+}
+
+// xsavec, and cmpxchg8b and cmpxchg16b.
+Lifter::Outcome Lifter::LiftGroup9() {
+  ParseModrm();
+  if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
+  if ((encoding_.reg & 7) == 4) return LiftSave(true);
+  if ((encoding_.reg & 7) != 1) return Outcome::kOther;
+  const bool is_of_quadwords = encoding_.size == 3;
+  info().store_bytes = is_of_quadwords ? 16 : 8;
+  info().reads |= GprBit(kRax) | GprBit(kRdx) | GprBit(kRbx) | GprBit(kRcx);
+  info().writes |= GprBit(kRax) | GprBit(kRdx);
+  EmitMemory(kCompareExchangeWide[is_of_quadwords]);
+  Flags(kZfBit);
+  return Outcome::kNext;
 }
 
 }  // namespace hbbp::trace

@@ -201,9 +201,9 @@ void Lifter::ParseModrm() {
   if (encoding_.mod == 2) encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
 }
 
-int64_t Lifter::SignedImmediate(unsigned size) {
-  if (size == 1) return SignedByte();
-  if (size == 2) {
+int64_t Lifter::SignedImmediate(unsigned bytes) {
+  if (bytes == 1) return SignedByte();
+  if (bytes == 2) {
     int16_t value;
     __builtin_memcpy(&value, cursor_, 2);
     cursor_ += 2;
