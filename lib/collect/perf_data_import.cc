@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/joined_text.h"
 #include "collect/generated_names.h"
 #include "collect/import_messages.h"
 #include "collect/importer.h"
@@ -20,12 +21,6 @@
 
 namespace hbbp {
 namespace {
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
 
 // A pipe cannot be looked into; text is in files.
 StatusOr<bool> IsPerfData(const std::string& path) {
@@ -116,7 +111,7 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   messages.Tell(summary, *import, importer);
   log.Flush();
   HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
-  data.command = Join(header.command_line);
+  data.command = JoinedText(header.command_line, " ");
   data.host = header.os_release.empty() ? header.hostname
                                         : "Linux " + header.os_release + " " + header.hostname;
   return data;

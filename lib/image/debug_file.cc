@@ -7,9 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "image/build_id.h"
 #include "image/file_bytes.h"
 
@@ -33,9 +30,8 @@ std::unique_ptr<ElfFile> OpenIfSame(const std::string& path, std::span<const uin
 
 std::string BuildIdFile(std::span<const uint8_t> build_id, const std::string& debug_root) {
   if (build_id.size() < 2) return {};
-  const std::string id = absl::BytesToHexString(
-      absl::string_view(reinterpret_cast<const char*>(build_id.data()), build_id.size()));
-  return absl::StrCat(debug_root, "/.build-id/", id.substr(0, 2), "/", id.substr(2), ".debug");
+  const std::string id = BuildIdText(build_id);
+  return debug_root + "/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug";
 }
 
 std::vector<std::string> DebugFileCandidates(const ElfFile* file, std::span<const uint8_t> build_id,
@@ -49,9 +45,9 @@ std::vector<std::string> DebugFileCandidates(const ElfFile* file, std::span<cons
   const std::string name(StringAt(file->SectionBytes(*link), 0));
   if (name.empty() || name.find('/') != std::string::npos) return candidates;
   const std::string directory = path.substr(0, directory_end + 1);
-  candidates.push_back(absl::StrCat(directory, name));
-  candidates.push_back(absl::StrCat(directory, ".debug/", name));
-  if (directory.front() == '/') candidates.push_back(absl::StrCat(debug_root, directory, name));
+  candidates.push_back(directory + name);
+  candidates.push_back(directory + ".debug/" + name);
+  if (directory.front() == '/') candidates.push_back(debug_root + directory + name);
   return candidates;
 }
 

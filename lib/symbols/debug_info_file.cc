@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/joined_text.h"
 #include "image/build_id.h"
 #include "image/debug_file.h"
 #include "image/elf_file.h"
@@ -125,9 +124,8 @@ class Search {
     UniqueFd fd = OpenForReading(path);
     if (!fd.valid()) {
       (errno == ENOENT || errno == ENOTDIR ? absent_ : refusals_)
-          .push_back(errno == ENOENT || errno == ENOTDIR
-                         ? path
-                         : absl::StrCat(path, ": ", std::strerror(errno)));
+          .push_back(errno == ENOENT || errno == ENOTDIR ? path
+                                                         : path + ": " + std::strerror(errno));
       return std::nullopt;
     }
     const std::unique_ptr<ElfFile> file = ReadHeaders(fd.get(), path);
@@ -145,8 +143,8 @@ class Search {
     const std::vector<uint8_t> build_id = ReadBuildIdOfFd(fd);
     if (!target_.build_id.empty() || !build_id.empty()) {
       if (SameBuildId(build_id, target_.build_id)) return true;
-      refusals_.push_back(absl::StrCat(path, ": of build ID ", BuildIdText(build_id), ", not ",
-                                       BuildIdText(target_.build_id)));
+      refusals_.push_back(path + ": of build ID " + BuildIdText(build_id) + ", not " +
+                          BuildIdText(target_.build_id));
     } else {
       const std::optional<uint32_t> wanted =
           module == nullptr ? std::nullopt : ChecksumOfLink(*module);
@@ -203,22 +201,19 @@ class Search {
       return;
     }
     found->problem =
-        absl::StrCat(found->path,
-                     ": what dwz moved out of it is missing, so that functions may lack names; "
-                     "looked for build ID ",
-                     BuildIdText(build_id), " in ", absl::StrJoin(candidates, ", "));
+        found->path +
+        ": what dwz moved out of it is missing, so that functions may lack names; looked for "
+        "build ID " +
+        BuildIdText(build_id) + " in " + JoinedText(candidates, ", ");
   }
 
   Status NotFound() const {
     std::string message = target_.path + ": no debug information";
-    if (!refusals_.empty()) absl::StrAppend(&message, "; ", absl::StrJoin(refusals_, "; "));
-    if (!absent_.empty()) {
-      absl::StrAppend(&message, "; there is no ", absl::StrJoin(absent_, ", "));
-    }
-    absl::StrAppend(
-        &message, "; ",
-        is_mismatch_ ? "install the debug package of this very version" : target_.advice);
-    if (!options_.use_debuginfod) absl::StrAppend(&message, ", or allow debuginfod");
+    if (!refusals_.empty()) message += "; " + JoinedText(refusals_, "; ");
+    if (!absent_.empty()) message += "; there is no " + JoinedText(absent_, ", ");
+    message += "; ";
+    message += is_mismatch_ ? "install the debug package of this very version" : target_.advice;
+    if (!options_.use_debuginfod) message += ", or allow debuginfod";
     return Status(is_mismatch_ ? StatusCode::kMismatch : StatusCode::kNotFound, std::move(message));
   }
 

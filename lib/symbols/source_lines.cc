@@ -4,12 +4,13 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cinttypes>
+#include <cstdio>
 #include <mutex>
 #include <optional>
 #include <unordered_set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "symbols/libdw.h"
 #include "symbols/line_unit.h"
 #include "symbols/split_units.h"
@@ -18,6 +19,12 @@
 
 namespace hbbp {
 namespace {
+
+std::string HexText(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof(text), "0x%" PRIx64, value);
+  return text;
+}
 
 // What a file was when it was opened. libdw reads it through a mapping, and a page that a
 // truncated file does not have any more raises SIGBUS.
@@ -208,16 +215,15 @@ Status SourceLines::State::Index() {
     if (number % kUnitsPerReport == 0) Progress(offset);
   }
   if (result < 0) {
-    Complain(absl::StrCat(file.path, ": damaged DWARF in .debug_info after 0x", absl::Hex(last),
-                          " (libdw: ", libdw.Error(),
-                          "); what follows has no lines; build or install it again"));
+    Complain(file.path + ": damaged DWARF in .debug_info after " + HexText(last) + " (libdw: " +
+             libdw.Error() + "); what follows has no lines; build or install it again");
   }
   Progress(file.info_bytes);
   if (budget.kept == 0 || budget.read == 0) {
-    Complain(absl::StrCat(file.path,
-                          ": has more ranges of code in .debug_info than its size and the "
-                          "limit of memory allow; what comes after ",
-                          ranges.size(), " has no lines; build or install it again"));
+    Complain(file.path +
+             ": has more ranges of code in .debug_info than its size and the limit of memory "
+             "allow; what comes after " +
+             std::to_string(ranges.size()) + " has no lines; build or install it again");
   }
   if (ranges.empty() && result < 0) {
     return Status(StatusCode::kBadFormat, problem);
@@ -264,8 +270,8 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
   Dwarf_Die* const files = split && split->IsOfPackage() ? &die : functions;
   LineUnit decoded = ReadLineUnit(libdw, &die, functions, files, options.search.cancel);
   if (!decoded.problem.empty()) {
-    Complain(absl::StrCat(file.path, ": of the unit at 0x", absl::Hex(unit_dies[number]), " ",
-                          decoded.problem, "; its code has no lines; build or install it again"));
+    Complain(file.path + ": of the unit at " + HexText(unit_dies[number]) + " " + decoded.problem +
+             "; its code has no lines; build or install it again");
   }
   opened->cost.bytes +=
       decoded.rows_read * kLibdwBytesPerRow + decoded.scopes.size() * kLibdwBytesPerScope;

@@ -9,8 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "base/joined_text.h"
 #include "image/file_bytes.h"
 #include "symbols/unpacked_debug.h"
 
@@ -36,7 +35,7 @@ bool IsRegularFile(const std::string& path) {
 
 // What libdw takes for the path of what it reads; empty if that has no name any more.
 std::string PathOf(int fd) {
-  const std::string link = absl::StrCat("/proc/self/fd/", fd);
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const std::unique_ptr<char, decltype(&std::free)> path(::realpath(link.c_str(), nullptr),
                                                          &std::free);
   return path == nullptr ? std::string() : std::string(path.get());
@@ -73,11 +72,11 @@ std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::stri
   const std::string folder = path.substr(0, path.rfind('/') + 1);
   const std::string compiled_in = TextOf(unit, {DW_AT_comp_dir});
   std::vector<std::string> candidates;
-  if (!folder.empty()) candidates.push_back(absl::StrCat(folder, name));
+  if (!folder.empty()) candidates.push_back(folder + name);
   if (compiled_in.starts_with('/')) {
-    candidates.push_back(absl::StrCat(compiled_in, "/", name));
+    candidates.push_back(compiled_in + "/" + name);
   } else if (!folder.empty() && !compiled_in.empty()) {
-    candidates.push_back(absl::StrCat(folder, compiled_in, "/", name));
+    candidates.push_back(folder + compiled_in + "/" + name);
   }
   return candidates;
 }
@@ -105,8 +104,8 @@ std::optional<SplitUnit> SplitUnits::FindInFile(Dwarf_Die* unit,
       split.die.addr != nullptr) {
     return split;
   }
-  *problem = absl::StrCat(absl::StrJoin(present, ", "), ": has no unit of ", file_.path,
-                          "; it is of another build, or damaged; build the program again");
+  *problem = JoinedText(present, ", ") + ": has no unit of " + file_.path +
+             "; it is of another build, or damaged; build the program again";
   return std::nullopt;
 }
 
@@ -121,15 +120,15 @@ std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd, std::st
   OpenPackage();
   if (package_ == nullptr && package_status_.ok()) {
     if (!problem->empty()) {
-      absl::StrAppend(problem, "; there is no ", module_, ".dwp either");
+      *problem += "; there is no " + module_ + ".dwp either";
       return std::nullopt;
     }
-    *problem = absl::StrCat(
-        file_.path,
+    *problem =
+        file_.path +
         ": the split debug information of a unit is missing, so that its functions and inlining "
-        "are not known; there is no ",
-        candidates.empty() ? name : candidates.back(), " and no ", module_,
-        ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)");
+        "are not known; there is no " +
+        (candidates.empty() ? name : candidates.back()) + " and no " + module_ +
+        ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)";
     return std::nullopt;
   }
   Status status = package_status_;
@@ -143,7 +142,7 @@ std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd, std::st
     }
     status = found.status();
   }
-  *problem = problem->empty() ? status.message() : absl::StrCat(*problem, "; ", status.message());
+  *problem = problem->empty() ? status.message() : *problem + "; " + status.message();
   return std::nullopt;
 }
 
