@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "base/clock.h"
-#include "base/seccomp_filters.h"
+#include "base/own_status.h"
 #include "command.h"
 #include "install_paths.h"
 #include "preload/options.h"

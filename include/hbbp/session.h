@@ -24,7 +24,8 @@ typedef struct hbbp_session_options {
   hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
                            HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
                            has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
-                           handlers, else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once.
+                           handlers, and no debugger (ptrace) at the call of hbbp_session_create,
+                           else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once.
                            The notes of the profile's sources say what was not to be had and why */
   hbbp_event event;
   hbbp_period_mode period_mode;

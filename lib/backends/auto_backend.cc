@@ -5,7 +5,7 @@
 namespace hbbp {
 
 Status AutoBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
-  std::string refusals;
+  std::string refusals = refusals_;
   Status status;
   for (const std::unique_ptr<Backend>& candidate : candidates_) {
     BackendChoice found;

@@ -3,6 +3,7 @@
 #define HBBP_LIB_BACKENDS_AUTO_BACKEND_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,9 +14,11 @@ namespace hbbp {
 // The note of what was taken says why nothing better was.
 class AutoBackend : public Backend {
  public:
-  // Best first; at least one.
-  explicit AutoBackend(std::vector<std::unique_ptr<Backend>> candidates)
-      : candidates_(std::move(candidates)), chosen_(candidates_.front().get()) {}
+  // Best first; at least one. `refusals` says what better one is no candidate, and why.
+  AutoBackend(std::vector<std::unique_ptr<Backend>> candidates, std::string refusals)
+      : candidates_(std::move(candidates)),
+        refusals_(std::move(refusals)),
+        chosen_(candidates_.front().get()) {}
 
   const char* name() const override { return chosen_->name(); }
   // The error is that of the last candidate.
@@ -35,6 +38,7 @@ class AutoBackend : public Backend {
 
  private:
   const std::vector<std::unique_ptr<Backend>> candidates_;
+  const std::string refusals_;
   Backend* chosen_;
 };
 

@@ -1,21 +1,45 @@
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "backends/auto_backend.h"
 #include "backends/backend.h"
 #include "backends/pair_backend.h"
 #include "backends/perf_backend.h"
 #include "backends/tracing_backend.h"
+#include "base/own_status.h"
 
 namespace hbbp {
 namespace {
 
-std::unique_ptr<Backend> BestOf(std::vector<std::unique_ptr<Backend>> candidates) {
-  std::erase(candidates, nullptr);
-  return std::make_unique<AutoBackend>(std::move(candidates));
+// What a process is sampled by whose user did not choose. A debugger would stop it at each sample
+// of branch tracing, which is a SIGTRAP; and gdb, which starts programs by a shell, counts the
+// SIGTRAPs of that to know when the program has begun.
+std::unique_ptr<Backend> MakeAutoBackend() {
+  std::vector<std::unique_ptr<Backend>> candidates;
+  std::string refusals;
+  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
+  if (const pid_t tracer = TracerPid()) {
+    refusals = "no SWBT: process " + std::to_string(tracer) +
+               " traces this one (ptrace), and would be told of each sample as a SIGTRAP; ask for "
+               "the source swbt to trace branches all the same";
+  } else if (auto tracing = MakeTracingBackend()) {
+    candidates.push_back(std::move(tracing));
+  }
+  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
+  return std::make_unique<AutoBackend>(std::move(candidates), std::move(refusals));
+}
+
+std::unique_ptr<Backend> MakePerfBackend() {
+  std::vector<std::unique_ptr<Backend>> candidates;
+  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
+  candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
+  return std::make_unique<AutoBackend>(std::move(candidates), "");
 }
 
 }  // namespace
 
 std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
-  std::vector<std::unique_ptr<Backend>> candidates;
   switch (kind) {
     case SourceKind::kEbs:
     case SourceKind::kLbr:
@@ -30,11 +54,9 @@ std::unique_ptr<Backend> MakeBackend(SourceKind kind) {
       }
       return nullptr;
     case SourceKind::kNone:
+      return MakePerfBackend();
     case SourceKind::kAuto:
-      candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
-      if (kind == SourceKind::kAuto) candidates.push_back(MakeTracingBackend());
-      candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kEbs));
-      return BestOf(std::move(candidates));
+      return MakeAutoBackend();
     default:
       return nullptr;
   }

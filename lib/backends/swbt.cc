@@ -17,7 +17,7 @@
 #include "backends/threads.h"
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
-#include "base/seccomp_filters.h"
+#include "base/own_status.h"
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"

@@ -44,6 +44,8 @@ class Batch(Host):
     outputs: list = dataclasses.field(default_factory=list)
     # Given stdout and stderr as one text, says what is wrong, or ''.
     check: typing.Callable = lambda text: ''
+    # Of the plain run: another one says that the host does not do here what it is for.
+    status: int = 0
     # Of stdout, before it is compared.
     normalize: typing.Callable = lambda text: text
 

@@ -33,7 +33,7 @@ import time
 
 import hosts
 import vector
-from host import Server
+from host import Batch, Server
 
 MODES = {
     'lookahead': ['--source', 'swbt', '--mode', 'lookahead'],
@@ -479,6 +479,9 @@ class Runner:
         self.plain = self.run('plain', None)
         if self.plain.found[0] == SKIPPED:
             raise Skipped('not possible here')
+        if isinstance(self.host, Batch) and self.plain.found[0] != self.host.status:
+            raise Skipped(f'ends with status {self.plain.found[0]} without a profiler, '
+                          f'not {self.host.status}{self.last_message()}')
 
 
 def cell(results):

@@ -477,6 +477,23 @@ class RecordSwbtTest(record_support.RecordTest):
         self.assertIn('debug registers', err, debugged.stdout)
         self.assertGreater(self.source()['counters']['no-debug-register'], 50)
 
+    def test_what_a_debugger_starts_is_sampled_without_signals(self):
+        gdb = self.tool('gdb')
+        command = [gdb, '-q', '-batch', '-nx', '-ex', 'set debuginfod enabled off', '-ex', 'break geteuid', '-ex', 'run',
+                   '-ex', 'delete', '-ex', 'continue', '--args', program('ends'), 'return', '300', '3']
+        plain = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, timeout=record_support.TIMEOUT_S)
+        if 'exited with code 03' not in plain.stdout:
+            self.skipTest('gdb may not debug here')
+        result = self.run_tool('record', '-c', 500_000, '-e', 'task-clock', '-o', self.file, '--', *command)
+        self.assertIn('exited with code 03', result.stdout)
+        self.assertNotIn('received signal', result.stdout)
+        self.assertNotIn('aborted', result.stdout + result.stderr)
+        sources = [source for part in self.folder.glob(self.file.name + '.*') if part.suffix[1:].isdigit()
+                   for source in self.info(part)['sources']]
+        self.assertIn('ebs', [source['kind'] for source in sources])
+        self.assertNotIn('swbt', [source['kind'] for source in sources])
+
     def without_perf(self, error_number, *options):
         result = subprocess.run(
             [program('refuse_perf'), str(error_number), TOOL, 'record', '--source', 'swbt', '-e', 'task-clock', '-c',

@@ -15,7 +15,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "base/seccomp_filters.h"
+#include "base/own_status.h"
 #include "preload/image_profile.h"
 #include "preload/options.h"
 

@@ -1,22 +1,31 @@
-#include "base/seccomp_filters.h"
+#include "base/own_status.h"
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string>
 
 #include "base/files.h"
 
 namespace hbbp {
+namespace {
 
-int CountSeccompFilters() {
+// Of the first of these fields that there is, else 0.
+int NumberOf(std::initializer_list<const char*> names) {
   constexpr size_t kMaxBytes = 1 << 16;
   const StatusOr<std::string> status = ReadTextFile("/proc/self/status", kMaxBytes);
   if (!status.ok()) return 0;
-  for (const char* const name : {"\nSeccomp_filters:", "\nSeccomp:"}) {
+  for (const char* const name : names) {
     const size_t line = status->find(name);
     if (line != std::string::npos) return std::atoi(status->c_str() + line + std::strlen(name));
   }
   return 0;
 }
+
+}  // namespace
+
+int CountSeccompFilters() { return NumberOf({"\nSeccomp_filters:", "\nSeccomp:"}); }
+
+pid_t TracerPid() { return NumberOf({"\nTracerPid:"}); }
 
 }  // namespace hbbp
