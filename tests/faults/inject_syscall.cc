@@ -269,9 +269,10 @@ std::vector<uint64_t> OurAddresses(pid_t tid, const Process& process, uint64_t s
   const ssize_t got = ::process_vm_readv(tid, &local, 1, remote.data(), remote.size(), 0);
   std::vector<uint64_t> found;
   for (size_t i = 0; got > 0 && i < static_cast<size_t>(got) / sizeof(uint64_t); ++i) {
-    if (words[i] != process.entry && FindRange(process, words[i]) != nullptr) {
-      found.push_back(words[i]);
-    }
+    // No call returns to where code begins, but the dynamic linker has that address in its frames.
+    const CodeRange* range = FindRange(process, words[i]);
+    if (range == nullptr || words[i] == range->start || words[i] == process.entry) continue;
+    found.push_back(words[i]);
   }
   return found;
 }
