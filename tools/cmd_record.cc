@@ -84,6 +84,7 @@ Environment EnvironmentFor(const RecordOptions& record, const std::string& prelo
   return {{"LD_PRELOAD", preload},
           {preload::kLibraryVariable, preload_library},
           {preload::kFolderVariable, folder},
+          {preload::kIgnoredVariable, preload::kNoneIgnored},
           {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
           {preload::kSessionVariable, session}};
 }

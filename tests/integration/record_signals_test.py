@@ -64,6 +64,9 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_children_of_the_c_library_inherit_what_is_blocked(self):
         self.same(program('signals'), 'spawn', 20_000_000)
 
+    def test_children_of_the_c_library_inherit_what_is_ignored(self):
+        self.same(program('signals'), 'ignoring', 20_000_000)
+
     def test_process_that_shares_handlers(self):
         self.same(program('signals'), 'clone', 20_000_000)
 

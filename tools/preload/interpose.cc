@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "preload/exec_target.h"
+#include "preload/ignored_signals.h"
 #include "preload/image_profile.h"
 #include "preload/preload_variable.h"
 #include "preload/seccomp_filter.h"
@@ -92,8 +93,8 @@ class Prepare {
 };
 
 // The same for functions that run a program in a child, by system calls of their own. What the
-// program ignores cannot be handed on then: for as long as it were ignored here, too, a sample of
-// another thread would end the process.
+// program ignores is told in the environment then: for as long as it were ignored here, too, a
+// sample of another thread would end the process.
 class PrepareSpawn {
  public:
   PrepareSpawn() {
@@ -182,6 +183,15 @@ size_t CountArguments(va_list list) {
   }                                                                                     \
   static_assert(true)
 
+#define HBBP_TELL_IGNORED(environment, attributes)                                                 \
+  if (hbbp::preload::MustTellIgnored(environment, attributes)) {                                   \
+    char** const copy =                                                                            \
+        static_cast<char**>(alloca(hbbp::preload::EnvironmentCount(environment) * sizeof(char*))); \
+    char* const text = static_cast<char*>(alloca(hbbp::preload::kIgnoredTextBytes));               \
+    environment = hbbp::preload::TellIgnored(environment, attributes, copy, text);                 \
+  }                                                                                                \
+  static_assert(true)
+
 extern "C" {
 
 HBBP_INTERPOSE void _exit(int status) { EndProcess(status); }
@@ -237,6 +247,7 @@ HBBP_INTERPOSE int posix_spawn(pid_t* pid, const char* path,
                                const posix_spawnattr_t* attributes, Arguments arguments,
                                Arguments environment) {
   HBBP_ADJUST_ENVIRONMENT(environment, hbbp::preload::ClassifyProgram(path));
+  HBBP_TELL_IGNORED(environment, attributes);
   return PrepareSpawn()->posix_spawn(pid, path, actions, attributes, arguments, environment);
 }
 
@@ -245,16 +256,19 @@ HBBP_INTERPOSE int posix_spawnp(pid_t* pid, const char* file,
                                 const posix_spawnattr_t* attributes, Arguments arguments,
                                 Arguments environment) {
   HBBP_ADJUST_ENVIRONMENT(environment, TargetInPath(file));
+  HBBP_TELL_IGNORED(environment, attributes);
   return PrepareSpawn()->posix_spawnp(pid, file, actions, attributes, arguments, environment);
 }
 
 HBBP_INTERPOSE int system(const char* command) {
   const hbbp::preload::ShowLibrary library;
+  const hbbp::preload::ShowIgnored ignored;
   return PrepareSpawn()->system(command);
 }
 
 HBBP_INTERPOSE FILE* popen(const char* command, const char* mode) {
   const hbbp::preload::ShowLibrary library;
+  const hbbp::preload::ShowIgnored ignored;
   return PrepareSpawn()->popen(command, mode);
 }
 

@@ -8,5 +8,7 @@ void PrepareSignalsForExec() {}
 void RestoreSignalsAfterExec() {}
 bool PrepareSignalsForSpawn() { return false; }
 void RestoreSignalsAfterSpawn() {}
+bool IsIgnoredHere(int) { return false; }
+void IgnoreInKernel(int) {}
 
 }  // namespace hbbp::preload

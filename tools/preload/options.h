@@ -12,6 +12,11 @@ inline constexpr char kFolderVariable[] = "HBBP_PRELOAD_FOLDER";
 // The library itself: LD_PRELOAD is put together from it for children (preload_variable.h).
 inline constexpr char kLibraryVariable[] = "HBBP_PRELOAD_LIBRARY";
 
+// Signals that the program has to ignore from its start on, which it could not inherit
+// (ignored_signals.h); as `hbbp record` sets it, kNoneIgnored.
+inline constexpr char kIgnoredVariable[] = "HBBP_PRELOAD_IGNORED";
+inline constexpr char kNoneIgnored[] = "000";
+
 // The process id of the program that was asked for. If that one cannot be profiled, it is not run.
 // It leaves PID.starting in the directory until it is about to run, and PID.started from then on.
 inline constexpr char kRootVariable[] = "HBBP_PRELOAD_ROOT";

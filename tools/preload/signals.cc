@@ -191,6 +191,12 @@ void hbbp::preload::RestoreSignalsAfterSpawn() {
   errno = saved_errno;
 }
 
+bool hbbp::preload::IsIgnoredHere(int signal) {
+  return IsKept(signal) && hbbp::trace::ProgramAction(signal).sa_handler == SIG_IGN;
+}
+
+void hbbp::preload::IgnoreInKernel(int signal) { Next().signal(signal, SIG_IGN); }
+
 void hbbp::preload::RestoreSignalsAfterExec() {
   if (HasFilter()) return;
   const int saved_errno = errno;

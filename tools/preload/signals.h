@@ -18,6 +18,11 @@ void RestoreSignalsAfterExec();
 bool PrepareSignalsForSpawn();
 void RestoreSignalsAfterSpawn();
 
+// Does the program ignore this signal, while the kernel has a handler of ours?
+bool IsIgnoredHere(int signal);
+// Sets it in the kernel.
+void IgnoreInKernel(int signal);
+
 }  // namespace hbbp::preload
 
 #endif  // HBBP_TOOLS_PRELOAD_SIGNALS_H_

@@ -219,6 +219,55 @@ static void Exec(int rounds) {
   execle("/bin/grep", "grep", "-E", "SigIgn|SigBlk", "/proc/self/status", NULL, none);
 }
 
+static const int shared[] = {SIGTRAP, SIGSEGV, SIGBUS};
+
+// What a child that is traced as well inherits, and passes on.
+static void ShowIgnored(int depth) {
+  for (int i = 0; i < 3; ++i) {
+    struct sigaction found;
+    if (sigaction(shared[i], NULL, &found) != 0) exit(93);
+    printf(" %s", found.sa_handler == SIG_IGN ? "ignored" : "other");
+  }
+  puts("");
+  fflush(stdout);
+  if (depth > 0 && execl("/proc/self/exe", "signals", "inherited", "0", NULL) != 0) exit(94);
+}
+
+static void SpawnSelf(const posix_spawnattr_t* attributes) {
+  char* const words[] = {"signals", "inherited", "1", NULL};
+  pid_t child;
+  if (posix_spawn(&child, "/proc/self/exe", NULL, attributes, words, environ) != 0) exit(90);
+  waitpid(child, NULL, 0);
+}
+
+static void SpawnIgnoring(int rounds, const char* self) {
+  signal(SIGTRAP, SIG_IGN);
+  signal(SIGBUS, SIG_IGN);
+  uint64_t x = 1;
+  for (int i = 0; i < rounds; ++i) x = Mix(x);
+  if (x == 0) exit(95);
+  SpawnSelf(NULL);
+  posix_spawnattr_t attributes;
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTRAP);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setsigdefault(&attributes, &set);
+  SpawnSelf(&attributes);
+  char command[4200];
+  snprintf(command, sizeof(command), "%s inherited 1; %s inherited 0", self, self);
+  if (system(command) != 0) exit(91);
+  FILE* const stream = popen(command, "r");
+  char line[256];
+  while (stream != NULL && fgets(line, sizeof(line), stream) != NULL) fputs(line, stdout);
+  if (stream == NULL || pclose(stream) != 0) exit(92);
+  signal(SIGBUS, SIG_DFL);
+  SpawnSelf(NULL);
+  signal(SIGTRAP, SIG_DFL);
+  SpawnSelf(NULL);
+}
+
 static uint64_t found_by_child;
 
 static int SetHandlersInChild(void* rounds) {
@@ -273,6 +322,10 @@ int main(int argc, char** argv) {
     WaitForDescriptor(rounds);
   } else if (strcmp(argv[1], "spawn") == 0) {
     Spawn(rounds);
+  } else if (strcmp(argv[1], "ignoring") == 0) {
+    SpawnIgnoring(rounds, argv[0]);
+  } else if (strcmp(argv[1], "inherited") == 0) {
+    ShowIgnored(rounds);
   } else if (strcmp(argv[1], "exec") == 0) {
     Exec(rounds);
   } else if (strcmp(argv[1], "clone") == 0) {
