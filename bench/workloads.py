@@ -1,4 +1,4 @@
-"""Real programs and inputs for the measurements of docs/results.md.
+"""Real programs and inputs for the measurements of docs/lab/results.md.
 
 Inputs are made afresh in a folder of the caller's, from fixed seeds, so that two runs do the same.
 """

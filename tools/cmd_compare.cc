@@ -136,9 +136,10 @@ int RunCompare(int argc, char** argv) {
   std::string format = "table";
   Options options(kName, "Tell how far a profile is from exact counts or from another profile");
   options.Positionals("FILE", &inputs.files, 1, 2, "the profile; and the one to compare it with");
-  options.Values("--truth", &inputs.truth.files, "FILE",
-                 "exact counts: of hbbp count, valgrind --tool=callgrind --dump-instr=yes or "
-                 "--tool=exp-bbv, sde64 -mix, gcov (docs/truth.md); as often as there are files");
+  options.Values(
+      "--truth", &inputs.truth.files, "FILE",
+      "exact counts: of hbbp count, valgrind --tool=callgrind --dump-instr=yes or "
+      "--tool=exp-bbv, sde64 -mix, gcov (docs/guide/truth.md); as often as there are files");
   options.Choice("--truth-format", &inputs.truth.format, TruthFormatNames(),
                  "what --truth is (by its content)");
   options.Values("--truth-map", &inputs.truth.load_addresses, "PATH=ADDRESS",

@@ -85,7 +85,7 @@ int RunCount(int argc, char** argv) {
       "The program runs one instruction at a time, some ten thousand a second: this is for small\n"
       "programs, where the counts of hbbp compare --truth must be beyond doubt. FILE has\n"
       "callgrind's format; processes that the program starts get files of their own, FILE.PID.\n"
-      "The exit status is the program's. docs/truth.md says what counts as an instruction.");
+      "The exit status is the program's. docs/guide/truth.md says what counts as an instruction.");
   if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
 
   const std::string command = CommandLine(request.command);

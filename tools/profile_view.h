@@ -71,7 +71,7 @@ StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
-// What shares are of (docs/mix.md): all that was counted, code that is missing included.
+// What shares are of (docs/guide/mix.md): all that was counted, code that is missing included.
 double TotalInstructions(const std::vector<hbbp_function>& functions);
 StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile);
 StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys);

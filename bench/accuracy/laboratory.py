@@ -6,7 +6,7 @@
 
 Every program runs under callgrind once, and is recorded by task-clock samples (EBS), by software branch tracing (SWBT) and by
 both at once, REPEATS times each. A hybrid is the recording by both, counted by an estimator. Tables give the median
-of the repeats and their range. docs/laboratory.md explains them.
+of the repeats and their range. docs/lab/laboratory.md explains them.
 """
 
 import argparse

@@ -1,4 +1,5 @@
-/* api.h: what every public header needs. Conventions of the whole C ABI (more: docs/abi.md):
+/* api.h: what every public header needs, and the conventions of the whole C ABI.
+ * docs/reference/abi.md says more.
  *
  * 1. Objects are opaque handles, made by _create, _probe or _load and freed by the _destroy of
  *    the same object. A handle written through a `T **` belongs to the caller; a function that

@@ -35,8 +35,9 @@ enum {
 typedef struct hbbp_estimator_options {
   uint32_t struct_size; /* set by the caller */
   hbbp_estimator estimator;
-  const char *tree; /* JSON of a tree, docs/estimators.md says how; NULL: the published one, which
-                       is streams for blocks of up to 18 instructions and EBS for longer ones */
+  /* JSON of a tree, as docs/internals/estimators.md describes it; NULL: the published one, which
+     is streams for blocks of up to 18 instructions and EBS for longer ones */
+  const char *tree;
 } hbbp_estimator_options;
 
 typedef struct hbbp_estimator_info {
@@ -63,8 +64,8 @@ HBBP_API hbbp_status hbbp_profile_get_estimator(const hbbp_profile *profile,
                                                 hbbp_estimator_info *info, hbbp_error *error);
 
 /* Features ---------------------------------------------------------------------------------
- * What a tree may ask about a block: numbers, by name ("length"); docs/estimators.md explains them.
- * Later versions may add some at the end. Any thread. Since 0.1. */
+ * What a tree may ask about a block: numbers, by name ("length"); docs/internals/estimators.md
+ * explains them. Later versions may add some at the end. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_feature_count(void);
 /* Static storage; NULL if there is no such feature. */
 HBBP_API const char *hbbp_feature_name(size_t index);

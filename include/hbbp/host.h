@@ -69,8 +69,8 @@ typedef struct hbbp_work_options {
 
 /* Where memory is from. Both functions may be called by several threads at once, inside functions
  * of the library and from the worker of a session, never from a signal handler; they must not
- * throw, nor call the library. fork waits for those calls, and makes none itself. docs/embedding.md
- * says what is allocated by them. */
+ * throw, nor call the library. fork waits for those calls, and makes none itself.
+ * docs/guide/embedding.md says what is allocated by them. */
 typedef struct hbbp_allocator {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */

@@ -1,9 +1,9 @@
 /* ibs.h: what instruction-based sampling (IBS) of AMD tells of single instructions.
  *
  * Each sample is one fetch or one op with all that happened to it. It is counted for every event
- * that it was, of those that AMD derives from IBS ("op-dc-misses"; docs/import.md): events whose
- * names end in "-cycles" add up cycles, all others count samples. To get occurrences, multiply
- * samples by the period of the source.
+ * that it was, of those that AMD derives from IBS ("op-dc-misses"; docs/guide/import.md): events
+ * whose names end in "-cycles" add up cycles, all others count samples. To get occurrences,
+ * multiply samples by the period of the source.
  *
  * Lists are read by their length and a function that copies a part of them, as
  * hbbp_profile_copy_blocks does: `size` is sizeof of the struct, *copied is how many there were,

@@ -6,8 +6,8 @@
  *   query.where = "module = libm.so.6 and memory != none";
  *   hbbp_pivot_create(profile, &query, &pivot, &error);
  *
- * Keys are those of hbbp_pivot_key_name_at and the names of taxonomies; docs/mix.md tells of each.
- * A pivot is a result: it does not change, and needs neither the profile nor the taxonomy
+ * Keys are those of hbbp_pivot_key_name_at and the names of taxonomies; docs/guide/mix.md tells of
+ * each. A pivot is a result: it does not change, and needs neither the profile nor the taxonomy
  * afterwards.
  */
 #ifndef HBBP_PIVOT_H_
@@ -19,8 +19,8 @@ HBBP_EXTERN_C_BEGIN
 
 /* Taxonomies ------------------------------------------------------------------------------ */
 
-/* Named groups of instructions (docs/properties.md). A text may have several taxonomies, each of
- * which is a key of pivots by its name; its groups are the values. What is in no group of a
+/* Named groups of instructions (docs/reference/properties.md). A text may have several taxonomies,
+ * each of which is a key of pivots by its name; its groups are the values. What is in no group of a
  * taxonomy is in "other". */
 typedef struct hbbp_taxonomy hbbp_taxonomy;
 
@@ -60,7 +60,7 @@ typedef struct hbbp_pivot_query {
   const char *rows;     /* keys, with commas between them; NULL: "mnemonic"; "": one row of all */
   const char *columns;  /* the same; NULL and "": none */
   const char *values;   /* the same of values; NULL: "instructions" */
-  const char *where;    /* which instructions count (docs/mix.md); NULL: all */
+  const char *where;    /* which instructions count (docs/guide/mix.md); NULL: all */
   const char *sort;     /* rows by one of `values`, largest first; by "error", that of the first
                            value; or by "key". NULL: the first of `values` */
   uint64_t top;         /* rows at most; 0: all */
@@ -160,14 +160,14 @@ typedef struct hbbp_ratio {
   const char *name;     /* "bytes-read", stable */
   double value;
   const char *unit;      /* "operations", "bytes", "share" (0 to 1), ... */
-  double standard_error; /* of the value itself, not of its parts (docs/mix.md) */
+  double standard_error; /* of the value itself, not of its parts (docs/guide/mix.md) */
 } hbbp_ratio;
 
 typedef struct hbbp_ratios hbbp_ratios;
 
-/* What follows from a whole mix, docs/mix.md lists it: operations on floating point by precision,
- * bytes loaded and stored, arithmetic intensity, branch density, instructions by taken branch,
- * shares of packed instructions and of each vector width. `where` and `taxonomy` as in
+/* What follows from a whole mix, docs/guide/mix.md lists it: operations on floating point by
+ * precision, bytes loaded and stored, arithmetic intensity, branch density, instructions by taken
+ * branch, shares of packed instructions and of each vector width. `where` and `taxonomy` as in
  * hbbp_pivot_query.
  * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a condition that cannot be read),
  * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */

@@ -23,7 +23,7 @@ enum {
 typedef int32_t hbbp_event;
 enum {
   HBBP_EVENT_AUTO = 0,         /* instructions where a counter of the PMU costs little at context
-                                  switches, else task-clock; docs/hardware.md */
+                                  switches, else task-clock; docs/reference/hardware.md */
   HBBP_EVENT_TASK_CLOCK = 1,   /* nanoseconds that a thread ran */
   HBBP_EVENT_CPU_CLOCK = 2,    /* the same, by the clock of the CPU */
   HBBP_EVENT_INSTRUCTIONS = 3, /* instructions retired, as precise as the PMU can */

@@ -73,7 +73,7 @@ typedef struct hbbp_session_options {
   const uint32_t *threads;
   /* Budgets, which the session keeps by making its periods longer; each sample counts by the period
      that it was taken with, so counts stay right. What was done is in the notes of the profile's
-     sources and in hbbp_session_info. docs/embedding.md says what is measured. */
+     sources and in hbbp_session_info. docs/guide/embedding.md says what is measured. */
   double max_overhead; /* of the CPU time of what is profiled: 0.01 is 1 %, at most 1; 0: what the
                           periods ask for. Context switches that counters of the PMU make longer are
                           in it, which periods do not save: if they take more than half of it, it is

@@ -1,4 +1,5 @@
-// Finds the code and the functions of a profile's kernel again. docs/kernel.md says in which order.
+// Finds the code and the functions of a profile's kernel again. docs/reference/kernel.md says in
+// which order.
 #ifndef HBBP_LIB_ANALYSIS_KERNEL_RESOLVER_H_
 #define HBBP_LIB_ANALYSIS_KERNEL_RESOLVER_H_
 

@@ -1,5 +1,6 @@
 // What a sample takes from the thread that it is of. CPU time has it in it, but nothing tells it
-// apart, so that it is assumed: bench/sample_cost measures it, docs/embedding.md has the figures.
+// apart, so that it is assumed: bench/sample_cost measures it, docs/guide/embedding.md has the
+// figures.
 #ifndef HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 #define HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 

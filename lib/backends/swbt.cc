@@ -62,7 +62,8 @@ std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings)
 
 constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
-// Of CPU time, what handlers may take at the default period (docs/results.md has the measurements).
+// Of CPU time, what handlers may take at the default period (docs/lab/results.md has the
+// measurements).
 constexpr uint64_t kHandlerShareDivisor = 800;
 // Of a signal that begins no burst, about, with what the kernel does for it.
 uint64_t SignalNs(Unit unit) {

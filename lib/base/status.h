@@ -2,7 +2,7 @@
 //
 // These stand in for absl::Status, which brings some twenty shared libraries with it. The
 // collecting half of the library is loaded into every profiled process, where that costs more
-// than a millisecond per exec (docs/architecture.md, "What the preloaded library may not need").
+// than a millisecond per exec (docs/reference/dependencies.md).
 #ifndef HBBP_LIB_BASE_STATUS_H_
 #define HBBP_LIB_BASE_STATUS_H_
 

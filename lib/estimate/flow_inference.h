@@ -23,7 +23,7 @@
 //   Ground -> a -> ground; a was counted 90 times with unit 1, its entry 110 with unit 1, its exit
 //   not at all: all three are 100, roughly (v is the same for both).
 //
-// docs/flow.md says how it is solved, how long that takes and what it is good for.
+// docs/internals/flow.md says how it is solved, how long that takes and what it is good for.
 #ifndef HBBP_LIB_ESTIMATE_FLOW_INFERENCE_H_
 #define HBBP_LIB_ESTIMATE_FLOW_INFERENCE_H_
 

@@ -1,4 +1,4 @@
-// What kind of work an instruction does. docs/properties.md has examples of each.
+// What kind of work an instruction does. docs/reference/properties.md has examples of each.
 #ifndef HBBP_LIB_ISA_INSTRUCTION_CATEGORY_H_
 #define HBBP_LIB_ISA_INSTRUCTION_CATEGORY_H_
 

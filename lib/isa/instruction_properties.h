@@ -1,7 +1,7 @@
 // Static properties of an instruction: what its encoding alone tells, whatever the data.
 //
-// docs/properties.md explains every property; property_names.h gives them names. Analysis only:
-// unlike control_flow.h, this decodes operands and builds a table when it is first used.
+// docs/reference/properties.md explains every property; property_names.h gives them names. Analysis
+// only: unlike control_flow.h, this decodes operands and builds a table when it is first used.
 #ifndef HBBP_LIB_ISA_INSTRUCTION_PROPERTIES_H_
 #define HBBP_LIB_ISA_INSTRUCTION_PROPERTIES_H_
 

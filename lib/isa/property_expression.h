@@ -7,7 +7,7 @@
 //              | KEY "in" "(" VALUE { "," VALUE } ")"
 //
 // Which keys there are is for ExpressionKeys to say; PropertyKeys() has the properties of
-// instructions. docs/properties.md is the manual.
+// instructions. docs/reference/properties.md is the manual.
 //
 // A parsed expression is a small tree in one array. Testing it allocates nothing; where a key has
 // a fixed list of words, it is one look-up in a bitmap, whatever the expression says of the key.

@@ -1,6 +1,6 @@
 /* Structs as hosts that were compiled with other headers have them: every function that reads or
- * writes one takes shorter ones and longer ones as docs/abi.md says, and touches nothing behind
- * them. check_sizes_tested.py sees to it that no function is missing here.
+ * writes one takes shorter ones and longer ones as docs/reference/abi.md says, and touches nothing
+ * behind them. check_sizes_tested.py sees to it that no function is missing here.
  * usage: struct_sizes_test PROFILE PERF_SCRIPT
  * PROFILE has sources of all kinds, threads, modules and slices. */
 #ifndef _GNU_SOURCE

@@ -1,4 +1,4 @@
-"""A profile file (docs/profile-format.md), as what it says rather than where it says it: sources,
+"""A profile file (docs/reference/profile-format.md), as what it says rather than where it says it: sources,
 threads and modules in counts are named, so that two profiles can be compared whose lists are in
 another order."""
 import struct

@@ -1,5 +1,5 @@
 // Three that count exactly must agree, block by block: our single-stepping, callgrind and exp-bbv.
-// What they may differ in is said in docs/truth.md, and asserted here.
+// What they may differ in is said in docs/guide/truth.md, and asserted here.
 #include <algorithm>
 #include <cstdint>
 #include <map>

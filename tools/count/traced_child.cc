@@ -42,8 +42,9 @@ Status Refused(int error_number) {
   } else {
     what += "a security module forbids it; its log says which rule";
   }
-  return Status(StatusCode::kPermission,
-                what + ". valgrind needs no ptrace: docs/truth.md tells how to use its counts");
+  return Status(
+      StatusCode::kPermission,
+      what + ". valgrind needs no ptrace: docs/guide/truth.md tells how to use its counts");
 }
 
 [[noreturn]] void RunChild(const std::vector<std::string>& command, int go, int failure) {

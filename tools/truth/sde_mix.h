@@ -1,8 +1,8 @@
 // Block counts of Intel SDE, as `sde64 -mix -omix FILE -top_blocks 1000000 -- CMD` writes them.
 //
 // The format is known from public material, not from SDE itself: Pin's tool mix-mt.cpp (whose
-// "# Mix output version 2" SDE's continues) and scripts that read SDE's files. docs/truth.md names
-// them. What is read:
+// "# Mix output version 2" SDE's continues) and scripts that read SDE's files. docs/guide/truth.md
+// names them. What is read:
 // - the table of images between "# EMIT_IMAGE_ADDRESSES" and "# END_IMAGE_ADDRESSES", a line of
 //   path, lowest and highest address each, hexadecimal;
 // - sections from "# EMIT_TOP_BLOCK_STATS FOR TID n" to "# END_TOP_BLOCK_STATS", with lines

@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 
 constexpr char kFormats[] =
     "known are files of hbbp count, of valgrind --tool=callgrind --dump-instr=yes, of valgrind "
-    "--tool=exp-bbv (both), of sde64 -mix, and of gcov --json-format --stdout (docs/truth.md)";
+    "--tool=exp-bbv (both), of sde64 -mix, and of gcov --json-format --stdout "
+    "(docs/guide/truth.md)";
 // Enough for the comments that some formats begin with.
 constexpr size_t kBytesToDetect = 1 << 16;
 // More of the counts in an interval that exp-bbv did not write are no truth of the program.

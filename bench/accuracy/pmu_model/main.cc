@@ -115,7 +115,8 @@ void AddOptions(CLI::App* app, Request* request) {
   AddParameters(app, &request->parameters);
   app->add_option("CMD", request->command, "the program to trace, and its arguments")
       ->excludes(saved);
-  app->footer("SIMULATION: no number from here says anything of a processor; docs/pmu-model.md.");
+  app->footer(
+      "SIMULATION: no number from here says anything of a processor; docs/lab/pmu-model.md.");
 }
 
 StatusOr<Trace> TraceOf(const Request& request) {

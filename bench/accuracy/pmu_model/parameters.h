@@ -1,7 +1,7 @@
 // SIMULATION: the parameters of a PMU that does not exist.
 //
 // The defaults are plausible for a wide out-of-order processor. They are not measured, and not
-// those of any processor. docs/pmu-model.md has the rule behind each.
+// those of any processor. docs/lab/pmu-model.md has the rule behind each.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_PARAMETERS_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_PARAMETERS_H_
 

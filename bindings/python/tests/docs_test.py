@@ -13,7 +13,7 @@ import hbbp
 
 import support
 
-GUIDE = support.ROOT / 'docs' / 'python.md'
+GUIDE = support.ROOT / 'docs' / 'guide' / 'python.md'
 README = support.PACKAGE / 'README.md'
 EXAMPLES = support.ROOT / 'examples' / 'python'
 

@@ -402,7 +402,7 @@ size_t UsedBytes(const uint8_t* stack) {
 }
 
 TEST_CASE("handlers use little stack") {
-  // docs/branch-tracing.md says how much.
+  // docs/internals/branch-tracing.md says how much.
   constexpr size_t kMostBytesBesidesFrame = 8 * 1024;
   const size_t frame_bytes = ::getauxval(AT_MINSIGSTKSZ);
   for (const TraceMode mode : ModesOfThisMachine()) {

@@ -6,7 +6,7 @@
         work()
     print(session.profile().mix())
 
-It is libhbbp's C ABI (include/hbbp/hbbp.h) with its names; docs/python.md shows what can be asked.
+It is libhbbp's C ABI (include/hbbp/hbbp.h) with its names; docs/guide/python.md shows what can be asked.
 What fails raises hbbp.Error.
 """
 from typing import Any

@@ -38,7 +38,7 @@ class FeedEvent(NamedTuple):
 
 
 class FedSession(AnySession):
-    """Counts what is fed, and starts no thread, no signal handler and no event (docs/feeding.md).
+    """Counts what is fed, and starts no thread, no signal handler and no event (docs/guide/feeding.md).
     Its functions may be called from any thread, also several at once."""
 
     def __init__(self, *, order: Union[FeedOrder, str] = FeedOrder.BY_TIME,
@@ -101,7 +101,7 @@ class FedSession(AnySession):
     def feed_samples(self, source: int,
                      samples: 'Union[Iterable[FeedSample], numpy.ndarray[Any, Any]]') -> None:
         """All are taken, or none. A structured array of numpy, whose fields are called as those of
-        FeedSample, is many times faster (docs/python.md)."""
+        FeedSample, is many times faster (docs/guide/python.md)."""
         packed = pack(samples)
         with self._handle as pointer:
             check('hbbp_session_feed_samples', pointer, source, packed.records, packed.count,

@@ -1,4 +1,4 @@
-"""Sums of what ran, by any keys: rows, columns and values of your choice (docs/mix.md)."""
+"""Sums of what ran, by any keys: rows, columns and values of your choice (docs/guide/mix.md)."""
 import ctypes
 import typing
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union
@@ -21,7 +21,7 @@ NOTHING = Measured(0.0, 0.0, 0.0, 0.0)
 
 
 class Taxonomy(Owner):
-    """Named groups of instructions (docs/properties.md), each taxonomy a key of pivots."""
+    """Named groups of instructions (docs/reference/properties.md), each taxonomy a key of pivots."""
 
     def __init__(self, text: Optional[str] = None) -> None:
         """Without a text, those of the library itself."""

@@ -65,7 +65,7 @@ class Profile(Owner):
                          cancel: Optional[Cancel] = None, log: Optional[Log] = None,
                          log_level: Union[LogLevel, str] = LogLevel.INFO,
                          max_memory: int = 0) -> 'Profile':
-        """A recording of perf, or text of perf script (docs/import.md). `moved_files`: where files
+        """A recording of perf, or text of perf script (docs/guide/import.md). `moved_files`: where files
         are here, by their path in the recording or the last part of that. `progress` is given the
         bytes that were read, and all of them, 0 if not known. The import is called off by
         `cancel`, by what `progress` raises, and from the keyboard, which both set `cancel`. `log`
@@ -141,7 +141,7 @@ class Profile(Owner):
 
     def set_estimator(self, estimator: Union[Estimator, str] = Estimator.AUTO,
                       tree: Optional[str] = None) -> None:
-        """Counts blocks by another estimator from now on (docs/estimators.md). `tree`: the JSON
+        """Counts blocks by another estimator from now on (docs/internals/estimators.md). `tree`: the JSON
         of a decision tree."""
         options = sized(_abi.hbbp_estimator_options, estimator=Estimator.of(estimator),
                         tree=to_c(tree))
@@ -311,7 +311,7 @@ class Profile(Owner):
               values: Optional[Names] = None, where: Optional[str] = None,
               sort: Optional[str] = None, top: int = 0, taxonomy: Optional[Taxonomy] = None,
               join_names: bool = False) -> Pivot:
-        """What ran, summed by any keys (docs/mix.md): rows 'function', columns 'extension', values
+        """What ran, summed by any keys (docs/guide/mix.md): rows 'function', columns 'extension', values
         'instructions,flops', where 'module = libm.so.6 and memory != none'. join_names: what has one
         name is one row, static functions for example."""
         of_rows, of_columns, of_values = joined(rows), joined(columns), joined(values)

@@ -117,7 +117,7 @@ pub const HBBP_SOURCE_COMBINED: hbbp_source = 8;
 pub type hbbp_event = i32;
 
 /// instructions where a counter of the PMU costs little at context
-/// switches, else task-clock; docs/hardware.md
+/// switches, else task-clock; docs/reference/hardware.md
 pub const HBBP_EVENT_AUTO: hbbp_event = 0;
 /// nanoseconds that a thread ran
 pub const HBBP_EVENT_TASK_CLOCK: hbbp_event = 1;
@@ -769,7 +769,7 @@ pub struct hbbp_estimator_options {
     pub struct_size: u32,
     /// `hbbp_estimator estimator` in C.
     pub estimator: hbbp_estimator,
-    /// JSON of a tree, docs/estimators.md says how; NULL: the published one, which
+    /// JSON of a tree, as docs/internals/estimators.md describes it; NULL: the published one, which
     /// is streams for blocks of up to 18 instructions and EBS for longer ones
     pub tree: *const c_char,
 }
@@ -809,8 +809,8 @@ extern "C" {
     pub fn hbbp_profile_get_estimator(profile: *const hbbp_profile, info: *mut hbbp_estimator_info, error: *mut hbbp_error) -> hbbp_status;
 
     /// Features ---------------------------------------------------------------------------------
-    /// What a tree may ask about a block: numbers, by name ("length"); docs/estimators.md explains them.
-    /// Later versions may add some at the end. Any thread. Since 0.1.
+    /// What a tree may ask about a block: numbers, by name ("length"); docs/internals/estimators.md
+    /// explains them. Later versions may add some at the end. Any thread. Since 0.1.
     pub fn hbbp_feature_count() -> usize;
 
     /// Static storage; NULL if there is no such feature.
@@ -1181,8 +1181,8 @@ pub const HBBP_LEAST_MEMORY: u32 = 1048576;
 
 /// Where memory is from. Both functions may be called by several threads at once, inside functions
 /// of the library and from the worker of a session, never from a signal handler; they must not
-/// throw, nor call the library. fork waits for those calls, and makes none itself. docs/embedding.md
-/// says what is allocated by them.
+/// throw, nor call the library. fork waits for those calls, and makes none itself.
+/// docs/guide/embedding.md says what is allocated by them.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_allocator {
@@ -1600,8 +1600,8 @@ extern "C" {
 
 // pivot.h -----------------------------------------------------------------------------------------
 
-/// Named groups of instructions (docs/properties.md). A text may have several taxonomies, each of
-/// which is a key of pivots by its name; its groups are the values. What is in no group of a
+/// Named groups of instructions (docs/reference/properties.md). A text may have several taxonomies,
+/// each of which is a key of pivots by its name; its groups are the values. What is in no group of a
 /// taxonomy is in "other".
 #[repr(C)]
 #[derive(Debug)]
@@ -1625,7 +1625,7 @@ pub struct hbbp_pivot_query {
     pub columns: *const c_char,
     /// the same of values; NULL: "instructions"
     pub values: *const c_char,
-    /// which instructions count (docs/mix.md); NULL: all
+    /// which instructions count (docs/guide/mix.md); NULL: all
     pub where_: *const c_char,
     /// rows by one of \`values\`, largest first; by "error", that of the first
     /// value; or by "key". NULL: the first of \`values\`
@@ -1731,7 +1731,7 @@ pub struct hbbp_ratio {
     pub value: f64,
     /// "operations", "bytes", "share" (0 to 1), ...
     pub unit: *const c_char,
-    /// of the value itself, not of its parts (docs/mix.md)
+    /// of the value itself, not of its parts (docs/guide/mix.md)
     pub standard_error: f64,
 }
 
@@ -1820,9 +1820,9 @@ extern "C" {
     /// Any thread. Since 0.1.
     pub fn hbbp_pivot_cell_at(pivot: *const hbbp_pivot, row: usize, column: usize, value: usize, cell: *mut hbbp_pivot_cell, error: *mut hbbp_error) -> hbbp_status;
 
-    /// What follows from a whole mix, docs/mix.md lists it: operations on floating point by precision,
-    /// bytes loaded and stored, arithmetic intensity, branch density, instructions by taken branch,
-    /// shares of packed instructions and of each vector width. \`where\` and \`taxonomy\` as in
+    /// What follows from a whole mix, docs/guide/mix.md lists it: operations on floating point by
+    /// precision, bytes loaded and stored, arithmetic intensity, branch density, instructions by taken
+    /// branch, shares of packed instructions and of each vector width. \`where\` and \`taxonomy\` as in
     /// hbbp_pivot_query.
     /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a condition that cannot be read),
     /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
@@ -1919,7 +1919,7 @@ pub struct hbbp_session_options {
     pub threads: *const u32,
     /// Budgets, which the session keeps by making its periods longer; each sample counts by the period
     /// that it was taken with, so counts stay right. What was done is in the notes of the profile's
-    /// sources and in hbbp_session_info. docs/embedding.md says what is measured.
+    /// sources and in hbbp_session_info. docs/guide/embedding.md says what is measured.
     /// of the CPU time of what is profiled: 0.01 is 1 %, at most 1; 0: what the
     /// periods ask for. Context switches that counters of the PMU make longer are
     /// in it, which periods do not save: if they take more than half of it, it is

@@ -4,7 +4,7 @@ use crate::sys;
 use crate::text::static_text;
 
 values! {
-    /// How observations of several sources become one count of a block; `docs/estimators.md`.
+    /// How observations of several sources become one count of a block; `docs/internals/estimators.md`.
     Estimator: i32 {
         /// `Flow` where EBS counted instructions and LBR taken branches, else `Streams`; `Ebs` if
         /// there are no streams at all.

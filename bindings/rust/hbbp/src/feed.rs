@@ -420,7 +420,7 @@ impl<'a> FeedEvent<'a> {
 }
 
 /// A session of what the host observes itself: raw records of perf, decoded samples, and events. The
-/// library then starts no thread, no signal handler and no event. `docs/feeding.md` explains rounds.
+/// library then starts no thread, no signal handler and no event. `docs/guide/feeding.md` explains rounds.
 ///
 /// All functions may be called by any thread, also several at once.
 ///

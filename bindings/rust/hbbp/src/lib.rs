@@ -120,11 +120,11 @@ const _: () = {
     is_send_and_sync::<Taxonomy>();
 };
 
-/// The snippets of the README and of `docs/rust.md`.
+/// The snippets of the README and of `docs/guide/rust.md`.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../README.md")]
     struct Readme;
-    #[doc = include_str!("../../../../docs/rust.md")]
+    #[doc = include_str!("../../../../docs/guide/rust.md")]
     struct Guide;
 }

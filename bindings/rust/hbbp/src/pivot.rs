@@ -10,7 +10,7 @@ use crate::text::{index, pointer, static_text, text};
 use std::borrow::Cow;
 
 /// Which sums are wanted. Keys and values are texts with commas between them; which there are, say
-/// [`PivotQuery::key_names`] and `docs/mix.md`.
+/// [`PivotQuery::key_names`] and `docs/guide/mix.md`.
 ///
 /// ```
 /// # fn print(profile: &hbbp::Profile) -> hbbp::Result<()> {
@@ -50,7 +50,7 @@ impl<'t> PivotQuery<'t> {
         columns(keys: impl Into<String>): columns = Some(keys.into());
         /// Which numbers a cell has; without, "instructions".
         values(values: impl Into<String>): values = Some(values.into());
-        /// Which instructions count: `where` of the C ABI and of `hbbp mix`, `docs/mix.md`.
+        /// Which instructions count: `where` of the C ABI and of `hbbp mix`, `docs/guide/mix.md`.
         filter(condition: impl Into<String>): filter = Some(condition.into());
         /// Rows by a value, largest first; by "error", that of the first value; or by "key". Without, by
         /// the first value.

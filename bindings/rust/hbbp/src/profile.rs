@@ -152,7 +152,7 @@ impl Profile {
         })
     }
 
-    /// Counts the blocks by a decision tree of your own, JSON as `docs/estimators.md` has it.
+    /// Counts the blocks by a decision tree of your own, JSON as `docs/internals/estimators.md` has it.
     pub fn set_estimator_tree(&mut self, tree: &str) -> Result<()> {
         let tree = CString::new(tree)?;
         self.set_estimator_options(sys::hbbp_estimator_options {

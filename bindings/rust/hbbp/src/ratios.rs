@@ -27,7 +27,7 @@ records! {
 }
 
 /// Operations on floating point by precision, bytes loaded and stored, arithmetic intensity and more
-/// (`docs/mix.md`), made by [`Profile::ratios`].
+/// (`docs/guide/mix.md`), made by [`Profile::ratios`].
 #[derive(Debug)]
 pub struct Ratios(Table<sys::hbbp_ratios, sys::hbbp_ratio>);
 
