@@ -2,6 +2,8 @@
 #include <benchmark/benchmark.h>
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "backends/perf_backend.h"
 #include "collect/recorder.h"
@@ -32,7 +34,7 @@ class SyntheticRun {
     for (uint64_t i = 0; i < samples; ++i) {
       state_ = state_ * 6364136223846793005ull + 1442695040888963407ull;
       const uint64_t offset = (state_ >> 33) % addresses_ * (kTextBytes / addresses_);
-      recorder_.OnSample({RuntimeAddress{kTextStart + offset}, 1, 1, ++time_, 4999999, false});
+      recorder_.OnSample({RuntimeAddress{kTextStart + offset}, 1, 1, ++time_, 4999999});
     }
     recorder_.Settle(time_);
   }
@@ -53,6 +55,36 @@ void BM_CountSample(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));
 }
 BENCHMARK(BM_CountSample)->Arg(100)->Arg(10'000)->Arg(1'000'000);
+
+// Bursts of 64 branches between random addresses.
+void BM_CountBurst(benchmark::State& state) {
+  SyntheticRun run(1);
+  const auto addresses = static_cast<uint64_t>(state.range(0));
+  constexpr size_t kBranches = 64;
+  constexpr uint64_t kBatch = 256;
+  std::vector<TakenBranchSample> branches;
+  uint64_t random = 1;
+  const auto next_address = [&] {
+    random = random * 6364136223846793005ull + 1442695040888963407ull;
+    return RuntimeAddress{kTextStart + (random >> 33) % addresses * (kTextBytes / addresses)};
+  };
+  for (size_t i = 0; i < kBranches * kBatch; ++i) branches.push_back({next_address(), {}});
+  for (size_t i = 0; i + 1 < branches.size(); ++i) branches[i].to = branches[i + 1].from;
+  uint64_t time_ns = 0;
+  for (auto _ : state) {
+    for (size_t i = 0; i < branches.size(); i += kBranches) {
+      BurstSample burst;
+      burst.pid = burst.tid = 1;
+      burst.time_ns = ++time_ns;
+      burst.period = 100;
+      burst.branches = std::span<const TakenBranchSample>(branches).subspan(i, kBranches);
+      run.recorder().OnBurst(burst);
+    }
+    run.recorder().Settle(time_ns);
+  }
+  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(branches.size()));
+}
+BENCHMARK(BM_CountBurst)->Arg(100)->Arg(10'000)->Arg(1'000'000);
 
 void BM_Snapshot(benchmark::State& state) {
   SyntheticRun run(static_cast<uint64_t>(state.range(0)));

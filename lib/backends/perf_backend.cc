@@ -261,7 +261,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
     return;
   }
   const PlannedEvent& event = plan_.events[planned];
-  bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  const bool in_kernel = (head->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   if (in_kernel && event.drops_kernel) return;
   IpOrigin origin = {head->ip};
   bool is_exact = (head->misc & PERF_RECORD_MISC_EXACT_IP) != 0;
@@ -270,12 +270,12 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
       ParseSample(record, event.SampleFormat(), &sample_)) {
     if (in_kernel && !sample_.user_registers.values.empty()) {
       origin.ip = sample_.user_registers.values[0];
-      in_kernel = is_exact = false;
+      is_exact = false;
     }
     if (is_corrected) origin = correction_.Correct(origin.ip, is_exact, sample_.branches);
   }
   sink->OnSample({RuntimeAddress{origin.ip}, head->pid, head->tid, head->time, head->period,
-                  in_kernel, static_cast<uint32_t>(planned), origin.position});
+                  static_cast<uint32_t>(planned), origin.position});
 }
 
 void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,

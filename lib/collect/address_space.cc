@@ -44,6 +44,7 @@ bool AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
 size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns,
                          Placement placement, const std::function<bool(const Placement&)>& stays) {
   if (end <= start) return 0;
+  newest_ns_ = std::max(newest_ns_, time_ns);
   size_t added = 0;
   for (const RuntimeAddress bound : {start, end}) added += SplitAt(bound) ? 1 : 0;
   RuntimeAddress position = start;
@@ -61,21 +62,6 @@ size_t AddressSpace::Add(RuntimeAddress start, RuntimeAddress end, uint64_t time
     ++next;
   }
   return added;
-}
-
-bool AddressSpace::IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end,
-                                     const Placement& placement,
-                                     const std::function<bool(const Placement&)>& stays) const {
-  auto interval = intervals_.upper_bound(start);
-  if (interval != intervals_.begin()) --interval;
-  for (; interval != intervals_.end() && interval->first < end; ++interval) {
-    if (interval->second.end <= start) continue;
-    for (const Layer& layer : interval->second.layers) {
-      if (layer.placement.AgreesWith(placement)) continue;
-      if (!stays || !stays(layer.placement)) return true;
-    }
-  }
-  return false;
 }
 
 std::optional<AddressSpace::PlacedRange> AddressSpace::FindRange(RuntimeAddress address,

@@ -22,10 +22,6 @@ class AddressSpace {
     FileOffset offset;     // of `start`
 
     FileOffset OffsetOf(RuntimeAddress address) const { return offset + (address - start); }
-    // Do both give an address the same module and offset?
-    bool AgreesWith(const Placement& other) const {
-      return module == other.module && OffsetOf(other.start) == other.offset;
-    }
     bool operator==(const Placement&) const = default;
   };
 
@@ -34,10 +30,8 @@ class AddressSpace {
   size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
              const std::function<bool(const Placement&)>& stays = {});
   size_t intervals() const { return intervals_.size(); }
-
-  // Does a part of [start, end) hold something else that does not stay, or did it ever?
-  bool IsOtherwiseMapped(RuntimeAddress start, RuntimeAddress end, const Placement& placement,
-                         const std::function<bool(const Placement&)>& stays = {}) const;
+  // The latest time of a mapping that was added.
+  uint64_t newest_ns() const { return newest_ns_; }
 
   // What was mapped at `address` at that time.
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
@@ -69,6 +63,7 @@ class AddressSpace {
   bool SplitAt(RuntimeAddress address);
 
   std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps
+  uint64_t newest_ns_ = 0;
 };
 
 }  // namespace hbbp

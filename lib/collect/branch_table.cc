@@ -75,9 +75,10 @@ BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t f
   }
 }
 
-void BranchTable::Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                        size_t replicate, StackPart stack, uint32_t repeats) {
+void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches,
+                             double weight, size_t replicate, StackPart stack, uint32_t repeats) {
   Reserve(branches.size());
+  weight *= repeats;
   const double expected = stack.entries == 0 ? 0 : static_cast<double>(repeats) / stack.entries;
   const auto replicate_weight = static_cast<float>(weight);
   const uint64_t last_end = stack.is_continued ? kCutEnd : kNoEnd;

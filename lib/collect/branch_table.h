@@ -1,7 +1,8 @@
-// BranchTable: counts taken branches, and the streams between them, by run-time address.
+// BranchTable: counts taken branches, and the streams between them, by address or by any other word
+// that says where they are.
 //
-// A burst is counted at memory speed: no module is looked up, nothing is allocated for a branch
-// that is known. The entries are dense, the hash table holds only their indices.
+// A burst is counted at memory speed: nothing is allocated for a branch that is known. The entries
+// are dense, the hash table holds only their indices.
 #ifndef HBBP_LIB_COLLECT_BRANCH_TABLE_H_
 #define HBBP_LIB_COLLECT_BRANCH_TABLE_H_
 
@@ -39,15 +40,9 @@ class BranchTable {
       : entries_(memory), slots_(memory) {}
 
   // `weight` is that of each stream, `stack` where they are from, `repeats` how often the same
-  // burst was seen. Calls on_new(entry) for every entry that was not there. Without memory nothing
-  // is counted.
-  template <typename OnNew>
+  // burst was seen. Without memory nothing is counted.
   void CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-                  size_t replicate, OnNew&& on_new, StackPart stack = {}, uint32_t repeats = 1) {
-    const size_t known = entries_.size();
-    Count(thread, branches, weight * repeats, replicate, stack, repeats);
-    for (size_t i = known; i < entries_.size(); ++i) on_new(entries_[i]);
-  }
+                  size_t replicate, StackPart stack = {}, uint32_t repeats = 1);
 
   const std::pmr::vector<Entry>& entries() const { return entries_; }
   void Clear();
@@ -58,8 +53,6 @@ class BranchTable {
   // The upper half of a hash, and 1 + the index of the entry; 0 for a free one.
   using Slot = uint64_t;
 
-  void Count(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
-             size_t replicate, StackPart stack, uint32_t repeats);
   Entry& Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to, uint64_t end);
   void Reserve(size_t more);
 

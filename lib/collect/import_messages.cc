@@ -55,9 +55,9 @@ void ImportMessages::Tell(const PerfDataSummary& summary, const PerfRecordImport
              &told_lost_);
   TellGrowth(totals.throttled, "times sampling was held back: periods are too short for the kernel",
              &told_throttled_);
-  TellGrowth(importer.dropped_mappings(), "mappings left out, more than any machine has",
+  TellGrowth(importer.mappings_beyond_limit(), "mappings left out, more than any machine has",
              &told_mappings_);
-  TellGrowth(importer.dropped_code(),
+  TellGrowth(importer.code_beyond_limit(),
              "pieces of code are more than can be kept; samples in them are counted by address",
              &told_code_);
   TellMemory(importer);

@@ -98,7 +98,7 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   }
   importer.SetKernelRelease(header.os_release);
   for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
-  ProfileData data = importer.Finish();
+  ProfileData data = importer.Snapshot();
   import->Complete(summary, &data);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);

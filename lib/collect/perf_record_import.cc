@@ -74,7 +74,6 @@ class PerfImport : public PerfRecordImport {
       ip.tid = sample.tid;
       ip.time_ns = sample.time;
       ip.period = period;
-      ip.in_kernel = mode == PERF_RECORD_MISC_KERNEL;
       const auto place = importer_.AddSample(*sources.ebs, ip);
       if (sources.ibs != IbsKind::kNone && !sample.raw.empty()) {
         AddIbs(event, sources, place, sample.raw);
@@ -299,12 +298,12 @@ class PerfImport : public PerfRecordImport {
       add(std::to_string(summary.problem_count - kToldProblems) + " more problems");
     }
     for (const std::string& problem : jit_.problems()) add(problem);
-    if (importer_.dropped_mappings() != 0) {
-      add(std::to_string(importer_.dropped_mappings()) +
+    if (importer_.mappings_beyond_limit() != 0) {
+      add(std::to_string(importer_.mappings_beyond_limit()) +
           " mappings left out, more than any machine has");
     }
-    if (importer_.dropped_code() != 0) {
-      add("there is code of " + std::to_string(importer_.dropped_code()) +
+    if (importer_.code_beyond_limit() != 0) {
+      add("there is code of " + std::to_string(importer_.code_beyond_limit()) +
           " pieces more than can be kept; samples in them are counted by address");
     }
     if (summary.late_records != 0) {

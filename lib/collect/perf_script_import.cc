@@ -78,7 +78,7 @@ class PerfScriptImport {
     messages.TellSource(source);
     log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
     messages.TellMemory(importer_);
-    ProfileData data = importer_.Finish();
+    ProfileData data = importer_.Snapshot();
     files_.Find(&data, &log_, &check_);
     log_.Flush();
     HBBP_RETURN_IF_ERROR(CheckAnyFound(importer_.dropped(), data));

@@ -80,7 +80,6 @@ struct IpSample {
   uint32_t tid = 0;
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   uint64_t period = 0;   // occurrences of the event that it stands for
-  bool in_kernel = false;
   uint32_t source = 0;  // which of its backend's
   IpPosition position = IpPosition::kAt;
 };

@@ -149,7 +149,10 @@ void ComputeFor(uint64_t milliseconds) {
 }
 
 TEST_CASE("this test would notice an allocation in a handler") {
-  for (void (*forbidden)() : {+[] { std::free(std::malloc(result + 1)); },
+  for (void (*forbidden)() : {+[] {
+                                void* volatile kept = std::malloc(result + 1);
+                                std::free(kept);
+                              },
                               +[] {
                                 std::mutex mutex;
                                 mutex.lock();

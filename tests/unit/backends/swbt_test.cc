@@ -535,14 +535,12 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 16384);
   config.period = 0;
   const Sink sink = Trace(config, [] {
-    std::atomic<bool> stop{false};
-    std::thread worker([&stop] {
-      while (!stop) {
+    std::thread worker([] {
+      const uint64_t end = CpuNs() + 2'500'000'000;
+      while (CpuNs() < end) {
         for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
       }
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(2500));
-    stop = true;
     worker.join();
   });
   CAPTURE(sink.Describe());

@@ -118,8 +118,6 @@ TEST_CASE("what is known already adds nothing, whatever it was told as") {
   CHECK(space.Add({0x1000}, {0x4000}, 20, At(1, 0x1000)) == 0);
   const auto stays = [](const Placement& known) { return known.module == 1; };
   CHECK(space.Add({0x1000}, {0x4000}, 30, At(2, 0x1000), stays) == 0);
-  CHECK_FALSE(space.IsOtherwiseMapped({0x1000}, {0x4000}, At(2, 0x1000), stays));
-  CHECK(space.IsOtherwiseMapped({0x1000}, {0x4000}, At(2, 0x1000)));
   // Bounds are kept, even if nothing is between them; then they are known.
   CHECK(space.Add({0x2000}, {0x3000}, 40, At(2, 0x2000), stays) == 2);
   CHECK(space.Add({0x2000}, {0x3000}, 50, At(2, 0x2000), stays) == 0);

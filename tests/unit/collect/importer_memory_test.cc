@@ -86,7 +86,7 @@ TEST_CASE("what is imported is counted or dropped, each once, whichever allocati
         Importer importer(Sliced(slice_ns), &memory);
         Prepare(SourceKind::kLbr, &importer);
         AddBursts(5'000, 3000, &importer);
-        const ProfileData data = importer.Finish();
+        const ProfileData data = importer.Snapshot();
         CHECK(BurstsIn(data) + importer.dropped().samples == 5'000);
         if (every == 0) CHECK(importer.dropped().all() == 0);
         if (every == 1) CHECK(importer.dropped().samples == 5'000);
@@ -149,8 +149,8 @@ TEST_CASE("mappings, code and names are of that memory, and what ends gives it b
   for (uint32_t i = 0; i < 40; ++i) {
     importer.AddCode(8, {kBase + i * code.size()}, code.size(), code, "function", 0);
   }
-  CHECK(importer.dropped_code() > 10);
-  CHECK(importer.dropped_code() < 40);
+  CHECK(importer.code_beyond_limit() > 10);
+  CHECK(importer.code_beyond_limit() < 40);
   // The code that there is no room for has samples all the same.
   IpSample sample;
   sample.pid = sample.tid = 8;

@@ -58,7 +58,7 @@ TEST_CASE("samples are counted by their place in the file") {
   importer.AddSample(source, SampleAt(0x400010));
   importer.AddSample(source, SampleAt(0x400010));
   importer.AddSample(source, SampleAt(0x999999));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(PathOf(data, data.counts[0]) == "/bin/a");
   CHECK(data.counts[0].offset == 0x1010);
@@ -78,7 +78,7 @@ TEST_CASE("of the kernel is known where it was and what perf told of its functio
   importer.AddKernelFunction(function);
   importer.SetKernelRelease("6.1.0");
   importer.AddSample(source, SampleAt(kText + 16));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.counts[0].offset == kText + 16);
   const ModuleRecord& module = data.modules[data.counts[0].module];
@@ -101,7 +101,7 @@ TEST_CASE("a sample of the instruction before its address is counted apart from 
   CHECK_FALSE(importer.AddSample(source, SampleAt(0x999999)).has_value());
   sample.position = IpPosition::kAfter;
   importer.AddSample(source, sample);
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(data.counts[0].position == IpPosition::kAt);
   CHECK(data.counts[1].position == IpPosition::kAfter);
@@ -116,7 +116,7 @@ TEST_CASE("one address is different files in different processes") {
   importer.AddMapping(2, MappingOf("/bin/b", 0x400000, 0x401000));
   importer.AddSample(source, SampleAt(0x400020, 1));
   importer.AddSample(source, SampleAt(0x400020, 2));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/bin/a");
   CHECK(PathOf(data, data.counts[1]) == "/bin/b");
@@ -132,7 +132,7 @@ TEST_CASE("a child has what its parent had, and each maps for itself from then o
   importer.AddSample(source, SampleAt(0x400000, 2));
   importer.AddSample(source, SampleAt(0x500000, 2));
   importer.AddSample(source, SampleAt(0x500000, 1));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   CHECK(data.counts.size() == 2);
   CHECK(data.sources[source].unmapped == 1);
 }
@@ -144,7 +144,7 @@ TEST_CASE("after exec nothing of before is mapped") {
   importer.AddSample(source, SampleAt(0x400000));
   importer.AddExec(kPid);
   importer.AddSample(source, SampleAt(0x400000));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   CHECK(data.counts.size() == 1);
   CHECK(data.sources[source].unmapped == 1);
 }
@@ -158,7 +158,7 @@ TEST_CASE(
   importer.AddMapping(kPid, MappingOf("/lib/new", 0x400000, 0x401000, 0, 20));
   importer.AddSample(source, SampleAt(0x400000, kPid, 15));
   importer.AddSample(source, SampleAt(0x400000, kPid, 25));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/lib/old");
   CHECK(data.counts[0].samples == 2);
@@ -180,7 +180,7 @@ TEST_CASE("branches and their streams are counted over processes by their places
   };
   importer.AddBurst(source, BurstOf(loop(0x400000), 1), 500);
   importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 2), 500);
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   uint64_t streams = 0, ends = 0;
   double weights = 0;
   for (const BranchCount& branch : data.branches) {
@@ -208,7 +208,7 @@ TEST_CASE("a stream that ends in another module leaves its own") {
   importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
   importer.AddMapping(kPid, MappingOf("/lib/b", 0x500000, 0x501000));
   importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}), 1000);
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.branches.size() == 2);
   const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
   CHECK(first.stream_end == kStreamLeavesModule);
@@ -220,7 +220,7 @@ TEST_CASE("a branch at the very last address is no mark") {
     const uint32_t source = AddEbs(&importer);
     const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
     importer.AddBurst(source, BurstOf(branches), 1);
-    const ProfileData data = importer.Finish();
+    const ProfileData data = importer.Snapshot();
     REQUIRE(data.branches.size() == 2);
     const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };
     CHECK(std::count_if(data.branches.begin(), data.branches.end(), has_stream) == 1);
@@ -234,7 +234,7 @@ TEST_CASE("generated code of two processes is not mixed up") {
     importer.AddMapping(pid, MappingOf("//anon", 0x600000, 0x601000));
     importer.AddSample(source, SampleAt(0x600010, pid));
   }
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(data.counts[0].module != data.counts[1].module);
   CHECK(data.counts[0].offset == 0x600010);
@@ -252,7 +252,7 @@ TEST_CASE("files of another machine are looked for where the options say") {
   importer.SetBuildId("/lib/libc.so.6", {1, 2, 3});
   importer.AddSample(source, SampleAt(0x400000));
   importer.AddSample(source, SampleAt(0x500000));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/tmp/server.bin");
   CHECK(PathOf(data, data.counts[1]) == "/images/host/lib/libc.so.6");
@@ -278,7 +278,7 @@ TEST_CASE("build IDs of headers lose their padding") {
   importer.SetBuildId("/bin/a", padded);
   const uint32_t source = AddEbs(&importer);
   importer.AddSample(source, SampleAt(0x400000));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.modules[data.counts[0].module].build_id == build_id);
 }
@@ -292,7 +292,7 @@ TEST_CASE("a thread has the name of the one that made it until it gets its own")
   IpSample sample = SampleAt(0x400000);
   sample.tid = 101;
   importer.AddSample(source, sample);
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.threads.size() == 1);
   CHECK(data.threads[0].name == "server");
 }
@@ -306,7 +306,7 @@ TEST_CASE("a storm of forks and mappings is bounded") {
     importer.AddFork(1, child);
     importer.AddMapping(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1));
   }
-  CHECK(importer.dropped_mappings() > 200);
+  CHECK(importer.mappings_beyond_limit() > 200);
 }
 
 TEST_CASE("processes that ended leave room for others") {
@@ -318,7 +318,7 @@ TEST_CASE("processes that ended leave room for others") {
     }
     importer.AddExec(pid);
   }
-  CHECK(importer.dropped_mappings() == 0);
+  CHECK(importer.mappings_beyond_limit() == 0);
 }
 
 TEST_CASE("a snapshot has what was told so far, and ends nothing") {
@@ -332,7 +332,7 @@ TEST_CASE("a snapshot has what was told so far, and ends nothing") {
     CHECK(early.counts[0].samples == 1);
   }
   importer.AddSample(source, SampleAt(0x400000));
-  const ProfileData late = importer.Finish();
+  const ProfileData late = importer.Snapshot();
   REQUIRE(late.counts.size() == 1);
   CHECK(late.counts[0].samples == 2);
 }
@@ -352,7 +352,7 @@ TEST_CASE("code that took the place of other code is not mixed up with it") {
   importer.AddSample(source, SampleAt(0x8000, kPid, 25));
   importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 30);
   importer.AddSample(source, SampleAt(0x7001, kPid, 35));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 4);
   const ModuleRecord& first = data.modules[data.counts[0].module];
   const ModuleRecord& second = data.modules[data.counts[3].module];
@@ -384,7 +384,7 @@ TEST_CASE("the memory that code was generated into does not hide it when it is m
   importer.AddSample(source, SampleAt(0x7200, kPid, 30));
   importer.AddMapping(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40));
   importer.AddSample(source, SampleAt(0x7100, kPid, 50));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
   CHECK(PathOf(data, data.counts[0]) == "//anon");
   CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
@@ -399,8 +399,8 @@ TEST_CASE("code of which there is too much is counted by address") {
                      Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "", 10 + i);
   }
   importer.AddSample(source, SampleAt(0x7000, kPid, 10'000));
-  CHECK(importer.dropped_code() == 3);
-  const ProfileData data = importer.Finish();
+  CHECK(importer.code_beyond_limit() == 3);
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.modules[data.counts[0].module].chunks.empty());
 }
@@ -415,7 +415,7 @@ TEST_CASE("a child runs its parent's generated code, and generates its own") {
   importer.AddSample(source, SampleAt(0x7000, 200, 15));
   importer.AddSample(source, SampleAt(0x7000, 200, 25));
   importer.AddSample(source, SampleAt(0x7000, kPid, 25));
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
   CHECK(PathOf(data, data.counts[0]) == "[generated code of 100]");
   CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
@@ -430,7 +430,7 @@ TEST_CASE("threads have the names that they had last") {
   importer.AddSample(source, SampleAt(0x400000));
   CHECK(importer.source(source).unmapped == 0);
   importer.NameThread(kPid, kPid, "late");
-  const ProfileData data = importer.Finish();
+  const ProfileData data = importer.Snapshot();
   REQUIRE(data.threads.size() == 1);
   CHECK(data.threads[0].name == "late");
 }

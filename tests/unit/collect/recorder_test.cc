@@ -168,7 +168,6 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
   Recorder recorder;
   recorder.AddSource(Source(100));
   IpSample sample = SampleAt(0xffffffff81000010, 5);
-  sample.in_kernel = true;
   recorder.OnSample(sample);
   recorder.Settle(100);
   const ProfileData data = recorder.Snapshot();

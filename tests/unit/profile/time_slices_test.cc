@@ -191,7 +191,7 @@ TEST_CASE("a recorder that is cleared begins its slices anew") {
   recorder.recorder().AddSource(SourceOf(SourceKind::kEbs));
   recorder.recorder().BeginSlices(kBegin + 100 * kSlice);
   IpSample in_kernel;
-  in_kernel.in_kernel = true;
+  in_kernel.ip = {0xffffffff81000010};
   in_kernel.time_ns = kBegin + 101 * kSlice;
   recorder.recorder().OnSample(in_kernel);
   const ProfileData data = recorder.Finish();

@@ -1,0 +1,226 @@
+#include "collect/aggregator.h"
+
+#include <algorithm>
+
+#include "collect/code_place.h"
+#include "collect/memory_use.h"
+
+namespace hbbp {
+namespace {
+
+// Sorting waits until so many branches, or half of what is sorted, came behind those.
+constexpr size_t kFewBranches = 65536;
+
+BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_module) {
+  const CodeLocation from = LocationOf(entry.from, kernel_module);
+  const CodeLocation to = LocationOf(entry.to, kernel_module);
+  BranchCount branch;
+  branch.thread = entry.thread;
+  branch.from_module = from.module;
+  branch.from = from.offset;
+  branch.to_module = to.module;
+  branch.to = to.offset;
+  if (entry.end == BranchTable::kCutEnd) {
+    branch.stream_end = kStreamCut;
+  } else if (entry.end != BranchTable::kNoEnd) {
+    const CodeLocation end = LocationOf(entry.end, kernel_module);
+    // No branch is in the last bytes of the address space, which are marks here.
+    const bool has_end = end.module == to.module && end.offset < kStreamCut;
+    branch.stream_end = has_end ? end.offset : kStreamLeavesModule;
+  }
+  branch.number = entry.number;
+  branch.weights = entry.weights;
+  branch.replicates = entry.replicates;
+  branch.oldest = entry.oldest;
+  branch.oldest_expected = entry.oldest_expected;
+  return branch;
+}
+
+}  // namespace
+
+Aggregator::Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory)
+    : locator_(*locator),
+      memory_(memory),
+      charge_(memory),
+      slice_clock_(slice_ns),
+      ip_table_(memory),
+      branches_(memory) {}
+
+uint32_t Aggregator::AddSource(SourceRecord source) {
+  branch_tables_.reserve(sources_.size() + 1);  // both lists or none
+  sources_.push_back(std::move(source));
+  branch_tables_.emplace_back(memory_);
+  return static_cast<uint32_t>(sources_.size() - 1);
+}
+
+bool Aggregator::RenameThread(uint32_t pid, uint32_t tid, const std::string& name) {
+  const auto known = threads_by_id_.find({pid, tid});
+  if (known == threads_by_id_.end()) return false;
+  threads_[known->second].name = name;
+  return true;
+}
+
+uint32_t Aggregator::ThreadFor(uint32_t pid, uint32_t tid) {
+  const auto known = threads_by_id_.find({pid, tid});
+  if (known != threads_by_id_.end()) return known->second;
+  charge_.Add(kThreadBytes);
+  const auto index = static_cast<uint32_t>(threads_.size());
+  threads_.push_back({pid, tid, locator_.NameOfThread(pid, tid)});
+  threads_by_id_.emplace(std::pair(pid, tid), index);
+  return index;
+}
+
+// Compacting may make room, but takes time: it is tried again after many more that had none.
+template <typename Body>
+void Aggregator::CountOrDrop(uint32_t source, uint64_t samples, Body&& count) {
+  if (HasMemoryFor(count)) return;
+  if (dropped_samples_ >= compact_again_at_) {
+    compact_again_at_ = dropped_samples_ + kFewBranches + branches_.size();
+    Compact();
+    (void)WidenSlices();
+    if (HasMemoryFor(count)) return;
+  }
+  Drop(source, samples);
+}
+
+void Aggregator::Drop(uint32_t source, uint64_t samples) {
+  dropped_samples_ += samples;
+  branch_tables_[source].dropped += samples;
+}
+
+std::optional<Aggregator::SamplePlace> Aggregator::AddSample(uint32_t source,
+                                                             const IpSample& sample) {
+  std::optional<SamplePlace> counted;
+  CountOrDrop(source, 1, [&] {
+    const uint64_t place = locator_.PlaceOf(sample.pid, sample.ip, sample.time_ns);
+    const CodeLocation location = LocationOf(place, locator_.kernel_module());
+    if (location.module == kNoModule) {
+      ++sources_[source].unmapped;
+      return;
+    }
+    const uint32_t thread = ThreadFor(sample.pid, sample.tid);
+    ip_table_.Count({source, thread, location.module, SliceAt(sample.time_ns), location.offset,
+                     sample.position},
+                    sample.period);
+    counted = SamplePlace{thread, location.module, location.offset};
+  });
+  BoundSlices();
+  return counted;
+}
+
+void Aggregator::AddBurst(uint32_t source, const BurstSample& burst, double weight,
+                          uint32_t repeats) {
+  if (burst.branches.empty() || repeats == 0) return;
+  CountOrDrop(source, repeats, [&] {
+    locator_.PlaceBranches(burst, &places_);
+    const uint32_t slice = SliceAt(burst.time_ns);
+    if (slice != branch_tables_[source].slice) {
+      FoldBranches(source);
+      branch_tables_[source].slice = slice;
+    }
+    branch_tables_[source].table.CountBurst(ThreadFor(burst.pid, burst.tid), places_, weight,
+                                            ReplicateOf(burst_number_), burst.stack, repeats);
+    ++burst_number_;
+  });
+  BoundSlices();
+}
+
+void Aggregator::Compact() {
+  for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
+    // Without memory to fold into, the table stays as it is.
+    if (HasMemoryFor([&] { FoldBranches(source); })) branch_tables_[source].table.Release();
+  }
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
+  HasMemoryFor([this] { branches_.shrink_to_fit(); });
+  ++compactions_;
+}
+
+bool Aggregator::WidenSlices() {
+  const bool widens = slice_clock_.Widen([this] { JoinSlices(); });
+  has_widened_slices_ |= widens;
+  return widens;
+}
+
+uint32_t Aggregator::SliceAt(uint64_t time_ns) {
+  return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
+}
+
+// Branches behind those that are sorted may be the same ones again.
+void Aggregator::BoundSlices() {
+  slice_clock_.Bound(
+      ip_table_.bytes() + sorted_branches_ * sizeof(BranchCount),
+      [this] {
+        const auto sorted = std::span<const BranchCount>(branches_).first(sorted_branches_);
+        return ip_table_.BytesWithoutSlices() + CountWithoutSlices(sorted) * sizeof(BranchCount);
+      },
+      [this] { JoinSlices(); });
+}
+
+void Aggregator::JoinSlices() {
+  for (SourceTable& counted : branch_tables_) counted.slice = HalfOf(counted.slice);
+  for (BranchCount& branch : branches_) branch.slice = HalfOf(branch.slice);
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
+  ip_table_.JoinSlices();
+}
+
+// Either all of the table is folded or nothing.
+void Aggregator::FoldTable(uint32_t source, CancelCheck* check) {
+  BranchTable& table = branch_tables_[source].table;
+  if (table.entries().empty()) return;
+  MakeRoomFor(table.entries().size(), &branches_);
+  const size_t known = branches_.size();
+  try {
+    AppendTable(source, check, &branches_);
+  } catch (...) {
+    branches_.resize(known);
+    throw;
+  }
+  table.Clear();
+}
+
+void Aggregator::FoldBranches(uint32_t source) {
+  FoldTable(source, nullptr);
+  if (branches_.size() - sorted_branches_ <= kFewBranches + sorted_branches_ / 2) return;
+  Normalize(&branches_);
+  sorted_branches_ = branches_.size();
+}
+
+template <typename Branches>
+void Aggregator::AppendTable(uint32_t source, CancelCheck* check, Branches* branches) const {
+  const SourceTable& counted = branch_tables_[source];
+  for (const BranchTable::Entry& entry : counted.table.entries()) {
+    if (check != nullptr) check->Step();
+    branches->push_back(BranchCountOf(entry, locator_.kernel_module()));
+    branches->back().source = source;
+    branches->back().slice = counted.slice;
+  }
+}
+
+// What comes behind the sorted branches is sorted once: they are kept as the snapshot has them.
+ProfileData Aggregator::Snapshot(CancelCheck* check) {
+  ProfileData data;
+  data.sources = sources_;
+  data.threads = threads_;
+  data.modules = locator_.Modules();
+  data.slices = slice_clock_.slices();
+  ip_table_.AppendTo(&data.counts, check);
+  Normalize(&data.counts, check);
+  std::vector<uint32_t> not_folded;  // for want of memory
+  for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
+    if (!HasMemoryFor([&] { FoldTable(source, check); })) not_folded.push_back(source);
+    AddCounter("no-memory", branch_tables_[source].dropped, &data.sources[source].trace.counters);
+  }
+  CopyInSteps(branches_, check, &data.branches);
+  Normalize(&data.branches, check);
+  if (sorted_branches_ != branches_.size()) {
+    branches_.assign(data.branches.begin(), data.branches.end());
+    sorted_branches_ = branches_.size();
+  }
+  for (const uint32_t source : not_folded) AppendTable(source, check, &data.branches);
+  if (!not_folded.empty()) Normalize(&data.branches, check);
+  return data;
+}
+
+}  // namespace hbbp

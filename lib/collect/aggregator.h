@@ -1,0 +1,120 @@
+// Aggregator: counts samples and bursts, wherever they come from, into ProfileData.
+//
+// Each is counted by source, thread, place of code and slice of time; a Locator says what place and
+// what thread. Bursts are counted in a table for each source, at memory speed. With slices the
+// table is that of one slice; when another begins it is folded into a list of branches, the first
+// part of which is sorted.
+//
+// Counts are in the memory that is given. As that fills up, tables are folded and slices become
+// wider; where it is used up, samples are dropped, and counted.
+#ifndef HBBP_LIB_COLLECT_AGGREGATOR_H_
+#define HBBP_LIB_COLLECT_AGGREGATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/counted_memory.h"
+#include "base/work.h"
+#include "collect/branch_table.h"
+#include "collect/ip_table.h"
+#include "collect/locator.h"
+#include "events/samples.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+// One thread at a time.
+class Aggregator {
+ public:
+  // Slices 0: none are kept. Both must outlive it.
+  Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory);
+
+  // Returns its index.
+  uint32_t AddSource(SourceRecord source);
+  SourceRecord& source(uint32_t index) { return sources_[index]; }
+  std::span<const SourceRecord> sources() const { return sources_; }
+
+  // The first slice begins, if this is the first call and nothing was counted yet.
+  void BeginSlices(uint64_t time_ns) { slice_clock_.Begin(time_ns); }
+
+  bool HasThread(uint32_t pid, uint32_t tid) const { return threads_by_id_.contains({pid, tid}); }
+  // False if nothing was counted of that thread yet.
+  bool RenameThread(uint32_t pid, uint32_t tid, const std::string& name);
+
+  // Where the sample is; nothing if it is unmapped, or was dropped.
+  struct SamplePlace {
+    uint32_t thread, module;
+    uint64_t offset;  // as IpCount::offset
+  };
+  std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
+  // Consecutive taken branches; one without a stream counts its branches only. `weight` is that of
+  // each of its streams (StreamWeight; burst.period is not looked at), `repeats` how often the same
+  // was seen.
+  void AddBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats = 1);
+  // Samples that there was no memory for before they came here.
+  void Drop(uint32_t source, uint64_t samples);
+  // Repeats of a burst are as many. The counter "no-memory" has those of a source.
+  uint64_t dropped_samples() const { return dropped_samples_; }
+
+  // Gives back the memory that it can do without.
+  void Compact();
+  // How often that was done.
+  uint64_t compactions() const { return compactions_; }
+  // Makes slices twice as wide; false if there are no two.
+  bool WidenSlices();
+  bool has_widened_slices() const { return has_widened_slices_; }
+  uint64_t slice_width_ns() const { return slice_clock_.slices().width_ns; }
+
+  // The counts so far, sorted. With `check`, throws WorkCancelled if it is called off.
+  ProfileData Snapshot(CancelCheck* check = nullptr);
+
+ private:
+  // What is known of a source beyond its record.
+  struct SourceTable {
+    explicit SourceTable(CountedMemory* memory) : table(memory) {}
+
+    BranchTable table;  // of places
+    uint32_t slice = kNoSlice;
+    uint64_t dropped = 0;
+  };
+
+  template <typename Body>
+  void CountOrDrop(uint32_t source, uint64_t samples, Body&& count);
+  uint32_t ThreadFor(uint32_t pid, uint32_t tid);
+  uint32_t SliceAt(uint64_t time_ns);
+  void BoundSlices();
+  void JoinSlices();
+  void FoldTable(uint32_t source, CancelCheck* check);
+  void FoldBranches(uint32_t source);
+  template <typename Branches>
+  void AppendTable(uint32_t source, CancelCheck* check, Branches* branches) const;
+
+  Locator& locator_;
+  CountedMemory* const memory_;
+  MemoryCharge charge_;  // of threads
+  std::vector<SourceRecord> sources_;
+  std::vector<ThreadRecord> threads_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_by_id_;
+  SliceClock slice_clock_;
+  IpTable ip_table_;
+  std::vector<SourceTable> branch_tables_;  // by source
+  std::pmr::vector<BranchCount> branches_;  // the first part is sorted
+  size_t sorted_branches_ = 0;
+  std::vector<TakenBranchSample> places_;  // of the burst that is being counted
+  uint64_t burst_number_ = 0;
+  uint64_t dropped_samples_ = 0;
+  uint64_t compact_again_at_ = 0;  // of dropped_samples_
+  uint64_t compactions_ = 0;
+  bool has_widened_slices_ = false;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_AGGREGATOR_H_

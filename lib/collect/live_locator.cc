@@ -1,0 +1,313 @@
+// Addresses of a live process go through RecentPlaces first, which knows almost all of them. What
+// is not there is looked up in the address space; if that is generated code, it is copied, and if
+// it is a file that nothing was counted in so far, its build ID is read and it is held open.
+#include "collect/live_locator.h"
+
+#include <elf.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/files.h"
+#include "base/linux_constants.h"
+#include "collect/memory_use.h"
+#include "collect/module_capture.h"
+#include "image/process_maps.h"
+#include "image/process_memory.h"
+#include "perf_data/jit_dump.h"
+
+namespace hbbp {
+namespace {
+
+// That a look at copied pages may add.
+constexpr uint64_t kPagesAhead = 3;
+constexpr size_t kMostThreadNames = 1024;
+
+bool IsFilePath(const std::string& path) {
+  return path.starts_with('/') && !path.starts_with("//");
+}
+
+// JITs map shared memory twice, to write and to run, which the kernel tells of as of files. A
+// library may be in such memory, too.
+bool IsSharedMemory(pid_t pid, const MappingEvent& mapping) {
+  if (mapping.path == "/dev/zero" || mapping.path.starts_with("/anon_hugepage")) return true;
+  if (!mapping.path.starts_with("/memfd:")) return false;
+  std::array<uint8_t, SELFMAG> magic = {};
+  const RuntimeAddress header = mapping.start - mapping.offset.value;
+  return ReadProcessMemory(pid, header, magic) != SELFMAG ||
+         std::memcmp(magic.data(), ELFMAG, SELFMAG) != 0;
+}
+
+std::string ThreadNameNow(pid_t pid, uint32_t tid) {
+  const std::string process = pid == 0 ? "self" : std::to_string(pid);
+  StatusOr<std::string> name =
+      ReadTextFile("/proc/" + process + "/task/" + std::to_string(tid) + "/comm", 4096);
+  if (!name.ok()) return "";
+  if (name->ends_with('\n')) name->pop_back();
+  return *std::move(name);
+}
+
+std::string NameOfGeneration(uint32_t generation) {
+  return generation == 0 ? "[anonymous]"
+                         : "[anonymous, generation " + std::to_string(generation + 1) + "]";
+}
+
+std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>> KeyOf(const std::string& path) {
+  return {path, 0, 0, {}};
+}
+
+}  // namespace
+
+LiveLocator::LiveLocator(pid_t pid, CountedMemory* memory)
+    : pid_(pid), charge_(memory), page_charge_(memory), copied_pages_(pid), thread_names_(memory) {}
+
+// Ahead of its use, and kept until then: what is known already takes none.
+void LiveLocator::ChargeNextInterval() {
+  if (next_interval_is_charged_) return;
+  charge_.Add(kIntervalBytes);
+  next_interval_is_charged_ = true;
+}
+
+Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
+  HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(pid_));
+  const Mapping* header = nullptr;
+  for (const Mapping& mapping : mappings) {
+    if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
+    if (!mapping.executable) continue;
+    MappingEvent event;
+    event.start = mapping.start;
+    event.end = mapping.end;
+    event.offset = mapping.offset;
+    event.device = makedev(mapping.device_major, mapping.device_minor);
+    event.inode = mapping.inode;
+    event.path = mapping.path;
+    event.time_ns = time_ns;
+    AddMapping(event);
+    // Elsewhere than Map takes them to be.
+    const bool is_unusual = header != nullptr &&
+                            header->start != event.start - event.offset.value &&
+                            header->inode == mapping.inode && header->path == mapping.path;
+    if (is_unusual) module_states_[ModuleFor(event)].header = header->start;
+  }
+  return OkStatus();
+}
+
+void LiveLocator::AddMapping(MappingEvent mapping) {
+  if (!HasMemoryFor([&] { Map(std::move(mapping)); })) ++dropped_mappings_;
+}
+
+void LiveLocator::Map(MappingEvent mapping) {
+  mapping.path.resize(WithoutDeletedSuffix(mapping.path).size());
+  const uint32_t module = ModuleFor(mapping);
+  FileOffset offset = mapping.offset;
+  switch (modules_[module].kind) {
+    case ModuleKind::kFile:
+      // The headers are mapped below the code, at the distance that they have in the file, in
+      // every usual layout; identification checks that they are there.
+      if (mapping.start.value >= offset.value) {
+        module_states_[module].header = mapping.start - offset.value;
+      }
+      break;
+    case ModuleKind::kVdso:
+      module_states_[module].header = mapping.start;
+      offset = FileOffset{0};
+      break;
+    default:
+      offset = FileOffset{mapping.start.value};
+      break;
+  }
+  if (IsJitDumpPath(mapping.path) &&
+      std::find(jit_dumps_.begin(), jit_dumps_.end(), mapping.path) == jit_dumps_.end()) {
+    jit_dumps_.push_back(mapping.path);
+  }
+  std::function<bool(const AddressSpace::Placement&)> stays;
+  if (modules_[module].kind == ModuleKind::kAnonymous) {
+    // The kernel tells of memory whose protection changes, which is still the code that it was.
+    stays = [this](const AddressSpace::Placement& known) {
+      return modules_[known.module].kind == ModuleKind::kAnonymous;
+    };
+  }
+  Place(mapping, {module, mapping.start, offset}, stays);
+}
+
+void LiveLocator::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
+                        const std::function<bool(const AddressSpace::Placement&)>& stays) {
+  recent_places_.Forget();
+  ChargeNextInterval();
+  const size_t added =
+      address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
+  if (added != 0) next_interval_is_charged_ = false;
+}
+
+bool LiveLocator::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
+                          const std::string& name, uint64_t time_ns) {
+  const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
+  ChargeNextInterval();                        // so that what is kept has its place as well
+  module_states_.resize(modules_.size() + 1);  // one for each module, whatever is thrown
+  uint64_t charged = 0;
+  std::optional<uint32_t> module;
+  try {
+    module = generated_code_.Add(pid, address.value, bytes, name, {}, &modules_, [&] {
+      charge_.Add(kModuleBytes + bytes.size());
+      charged = kModuleBytes + bytes.size();
+    });
+  } catch (...) {
+    charge_.Subtract(charged);
+    throw;
+  }
+  if (module) module_states_[*module].has_given_code = true;
+  MappingEvent mapping;
+  mapping.start = address;
+  mapping.end = address + bytes.size();
+  mapping.time_ns = time_ns;
+  // What was there before must not have the samples of code that is not kept.
+  const uint32_t placed = module ? *module : GeneratedModule(0);
+  Place(mapping, {placed, address, FileOffset{address.value}}, {});
+  return module.has_value();
+}
+
+void LiveLocator::NoteThread(uint32_t tid) {
+  if (!thread_names_.contains(tid)) NameThread(tid, ThreadNameNow(pid_, tid));
+}
+
+// Low numbers are of old threads. One without a name here has the name that it has at its first
+// sample, if it still runs then.
+void LiveLocator::NameThread(uint32_t tid, const std::string& name) {
+  HasMemoryFor([&] {
+    const auto known = thread_names_.find(tid);
+    if (known == thread_names_.end() && thread_names_.size() == kMostThreadNames) {
+      thread_names_.erase(thread_names_.begin());
+    }
+    thread_names_[tid] = name;
+  });
+}
+
+std::string LiveLocator::NameOfThread(uint32_t, uint32_t tid) {
+  const auto known = thread_names_.find(tid);
+  if (known == thread_names_.end()) return ThreadNameNow(pid_, tid);
+  std::string name(known->second);
+  thread_names_.erase(known);
+  return name;
+}
+
+uint64_t LiveLocator::PlaceOf(uint32_t, RuntimeAddress address, uint64_t time_ns) {
+  if (IsKernelAddress(address)) {
+    if (kernel_module_ == kNoModule) {
+      kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
+    }
+    return PlaceInKernel(address.value);
+  }
+  const auto known = recent_places_.Find(address_space_, address.value, time_ns);
+  return known ? *known : PlaceOfUser(address.value, time_ns);
+}
+
+void LiveLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) {
+  recent_places_.PlaceBranches(
+      address_space_, burst,
+      [&](RuntimeAddress address) { return PlaceOf(burst.pid, address, burst.time_ns); }, places);
+}
+
+uint64_t LiveLocator::PlaceOfUser(uint64_t address, uint64_t time_ns) {
+  const auto placement = address_space_.Find({address}, time_ns);
+  if (!placement) return PlaceInNoModule(address);
+  const bool is_copied = IsCopied(placement->module);
+  if (is_copied) {
+    CopyCode({address}, time_ns);
+  } else if (!module_states_[placement->module].is_identified) {
+    Identify(placement->module);
+  }
+  return recent_places_.Look(address_space_, address, time_ns, !is_copied);
+}
+
+bool LiveLocator::IsCopied(uint32_t module) const {
+  return modules_[module].kind == ModuleKind::kAnonymous && !module_states_[module].has_given_code;
+}
+
+// Other code than was known may be there from that time on.
+void LiveLocator::CopyCode(RuntimeAddress address, uint64_t time_ns) {
+  page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * kPageBytes);
+  // A generation that was begun is not told of again: there must be room for where it is.
+  ChargeNextInterval();
+  const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
+  if (!begun) return;
+  MappingEvent mapping;
+  mapping.start = begun->start;
+  mapping.end = begun->end;
+  mapping.time_ns = time_ns;
+  const uint32_t newer = GeneratedModule(begun->number);
+  Place(mapping, {newer, begun->start, FileOffset{begun->start.value}},
+        [this](const AddressSpace::Placement& known) { return !IsCopied(known.module); });
+}
+
+void LiveLocator::Identify(uint32_t module) {
+  module_states_[module].is_identified = true;
+  ModuleRecord& record = modules_[module];
+  if (record.kind == ModuleKind::kVdso) {
+    CopyMapping(pid_, module_states_[module].header, &record);
+  } else if (record.kind == ModuleKind::kFile) {
+    PinOrCopyModule(pid_, module_states_[module].header, &record);
+  }
+}
+
+uint32_t LiveLocator::AddModule(ModuleRecord record) {
+  module_states_.resize(modules_.size() + 1);
+  modules_.push_back(std::move(record));
+  return static_cast<uint32_t>(modules_.size() - 1);
+}
+
+uint32_t LiveLocator::ModuleFor(const MappingEvent& mapping) {
+  if (mapping.path == "[vdso]") return SpecialModule(ModuleKind::kVdso, "[vdso]");
+  if (!IsFilePath(mapping.path) || IsSharedMemory(pid_, mapping)) return GeneratedModule(0);
+  const auto key = std::tuple(mapping.path, mapping.device, mapping.inode, mapping.build_id);
+  const auto known = modules_by_file_.find(key);
+  if (known != modules_by_file_.end()) return known->second;
+  charge_.Add(kModuleBytes + 3 * mapping.path.size());
+  ModuleRecord record;
+  record.kind = ModuleKind::kFile;
+  record.path = mapping.path;
+  record.build_id = mapping.build_id;
+  record.device = mapping.device;
+  record.inode = mapping.inode;
+  const uint32_t index = AddModule(std::move(record));
+  modules_by_file_.emplace(key, index);
+  return index;
+}
+
+uint32_t LiveLocator::SpecialModule(ModuleKind kind, const std::string& path) {
+  const auto known = modules_by_file_.find(KeyOf(path));
+  if (known != modules_by_file_.end()) return known->second;
+  ModuleRecord record;
+  record.kind = kind;
+  record.path = path;
+  if (kind == ModuleKind::kKernel) {
+    record.kernel = DescribeRunningKernel();
+    record.build_id = RunningKernelBuildId();
+  }
+  const uint32_t index = AddModule(std::move(record));
+  modules_by_file_.emplace(KeyOf(path), index);
+  return index;
+}
+
+uint32_t LiveLocator::GeneratedModule(uint32_t generation) {
+  return SpecialModule(ModuleKind::kAnonymous, NameOfGeneration(generation));
+}
+
+std::vector<ModuleRecord> LiveLocator::Modules() const {
+  std::vector<ModuleRecord> modules = modules_;
+  for (const CopiedPages::Copy& copy : copied_pages_.Copies()) {
+    const auto module = modules_by_file_.find(KeyOf(NameOfGeneration(copy.generation)));
+    // A generation whose module there was no memory for has no counts.
+    if (module == modules_by_file_.end()) continue;
+    modules[module->second].chunks.push_back({copy.address, *copy.bytes});
+  }
+  for (ModuleRecord& module : modules) {
+    std::sort(module.chunks.begin(), module.chunks.end(),
+              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  }
+  return modules;
+}
+
+}  // namespace hbbp

@@ -1,0 +1,108 @@
+// LiveLocator: the code of a process while it runs.
+//
+// Files are known by the maps of the process and by what the kernel tells of them, and are held
+// open from their first sample on. Code that is generated in memory is copied when something is
+// counted there.
+#ifndef HBBP_LIB_COLLECT_LIVE_LOCATOR_H_
+#define HBBP_LIB_COLLECT_LIVE_LOCATOR_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/counted_memory.h"
+#include "base/status.h"
+#include "collect/address_space.h"
+#include "collect/copied_pages.h"
+#include "collect/generated_code.h"
+#include "collect/locator.h"
+#include "collect/recent_places.h"
+
+namespace hbbp {
+
+// One thread at a time. Whatever throws std::bad_alloc has changed nothing.
+class LiveLocator : public Locator {
+ public:
+  // Process 0: the calling one.
+  LiveLocator(pid_t pid, CountedMemory* memory);
+
+  // Adds what is mapped now, as mapped at `time_ns`.
+  Status AddCurrentMappings(uint64_t time_ns);
+  // Dropped, and counted, if there is no memory for it.
+  void AddMapping(MappingEvent mapping);
+  uint64_t dropped_mappings() const { return dropped_mappings_; }
+
+  // Code that the process has generated, from this time on; `name` of a function, or empty. What
+  // was there before keeps its samples. False if it is too much to keep: its samples are counted
+  // with those of other generated code.
+  bool AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
+               uint64_t time_ns);
+
+  // Generated code may have changed since it was looked at.
+  void BeginRound() { copied_pages_.BeginRound(); }
+
+  // Files of the process that look like what a JIT tells perf, by rising time of their mapping.
+  const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
+
+  // Of a thread that nothing was counted of so far. Such names are kept for a limited number.
+  void NameThread(uint32_t tid, const std::string& name);
+  // The name that it has now, unless another one is known.
+  void NoteThread(uint32_t tid);
+  void ForgetThread(uint32_t tid) { thread_names_.erase(tid); }
+
+  uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
+  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) override;
+  uint32_t kernel_module() const override { return kernel_module_; }
+  std::string NameOfThread(uint32_t pid, uint32_t tid) override;
+  std::vector<ModuleRecord> Modules() const override;
+
+ private:
+  // What is known of a module beyond its record.
+  struct ModuleState {
+    RuntimeAddress header;        // of file offset 0, when it was last seen mapped
+    bool is_identified = false;   // its first sample was seen
+    bool has_given_code = false;  // the host has told what code it has
+  };
+
+  void ChargeNextInterval();
+  void Map(MappingEvent mapping);
+  void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
+             const std::function<bool(const AddressSpace::Placement&)>& stays);
+  uint64_t PlaceOfUser(uint64_t address, uint64_t time_ns);
+  bool IsCopied(uint32_t module) const;
+  void CopyCode(RuntimeAddress address, uint64_t time_ns);
+  void Identify(uint32_t module);
+  uint32_t AddModule(ModuleRecord record);
+  uint32_t ModuleFor(const MappingEvent& mapping);
+  uint32_t SpecialModule(ModuleKind kind, const std::string& path);
+  uint32_t GeneratedModule(uint32_t generation);
+
+  const pid_t pid_;
+  MemoryCharge charge_;
+  MemoryCharge page_charge_;
+  bool next_interval_is_charged_ = false;
+  uint64_t dropped_mappings_ = 0;
+  AddressSpace address_space_;
+  RecentPlaces recent_places_;
+  GeneratedCode generated_code_;
+  CopiedPages copied_pages_;
+  std::vector<std::string> jit_dumps_;
+  std::vector<ModuleRecord> modules_;
+  std::vector<ModuleState> module_states_;  // one for each module, or one more
+  std::map<std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>>, uint32_t>
+      modules_by_file_;
+  uint32_t kernel_module_ = kNoModule;
+  std::pmr::map<uint32_t, std::pmr::string> thread_names_;
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_COLLECT_LIVE_LOCATOR_H_

@@ -1,0 +1,279 @@
+// Processes of a recording share what is mapped with the one that made them until one of the two
+// maps something, as the kernel does it with memory.
+#include "collect/recorded_locator.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+#include "base/linux_constants.h"
+#include "collect/memory_use.h"
+#include "image/build_id.h"
+
+namespace hbbp {
+namespace {
+
+// More than the processes of any machine have; some hundred megabytes.
+constexpr uint64_t kMostIntervals = 4'000'000;
+constexpr uint32_t kKernelModule = 0;
+
+// What the kernel calls memory that is not of a file; doublemapper is where .NET generates code.
+bool IsNoFile(std::string_view path) {
+  return path.starts_with("//") || path == "/anon_hugepage" || path == "/dev/zero" ||
+         path == "/memfd:doublemapper";
+}
+
+ModuleKind KindOf(uint32_t pid, const std::string& path) {
+  if (pid == RecordedLocator::kKernelPid) return ModuleKind::kKernel;
+  if (path == "[vdso]") return ModuleKind::kVdso;
+  const bool is_file = path.starts_with('/') && !IsNoFile(path);
+  return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
+}
+
+std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+RecordedLocator::RecordedLocator(ImportOptions options, CountedMemory* memory)
+    : options_(std::move(options)), memory_(memory), charge_(memory) {
+  ModuleRecord kernel;
+  kernel.kind = ModuleKind::kKernel;
+  kernel.path = options_.is_this_machine ? kRunningKernel : kRecordedKernel;
+  modules_.push_back(std::move(kernel));
+  recorded_paths_.push_back(modules_.back().path);
+}
+
+template <typename Body>
+void RecordedLocator::MapOrDrop(Body&& map) {
+  if (!HasMemoryFor(map)) ++dropped_mappings_;
+}
+
+RecordedLocator::Process& RecordedLocator::ProcessFor(uint32_t pid) {
+  Process& process = processes_[pid];
+  if (process.space == nullptr) process.space = std::make_shared<CountedSpace>(memory_);
+  return process;
+}
+
+RecordedLocator::Process* RecordedLocator::ProcessToMapInto(uint32_t pid) {
+  Process& process = ProcessFor(pid);
+  const bool is_shared = process.space.use_count() > 1;
+  const uint64_t copied = is_shared ? process.space->addresses.intervals() : 0;
+  if (intervals_ + copied >= kMostIntervals) {
+    ++mappings_beyond_limit_;
+    return nullptr;
+  }
+  if (is_shared) {
+    process.space = std::make_shared<CountedSpace>(*process.space, memory_);
+    intervals_ += copied;
+  }
+  return &process;
+}
+
+void RecordedLocator::Map(const MappingEvent& mapping, uint32_t module, bool is_code_replaced,
+                          Process* process) {
+  const bool has_offsets = modules_[module].kind != ModuleKind::kAnonymous;
+  const FileOffset offset = has_offsets ? mapping.offset : FileOffset{mapping.start.value};
+  std::function<bool(const AddressSpace::Placement&)> stays;
+  if (!is_code_replaced) {
+    stays = [this](const AddressSpace::Placement& placement) {
+      const ModuleRecord& record = modules_[placement.module];
+      return record.kind == ModuleKind::kAnonymous && !record.chunks.empty();
+    };
+  }
+  process->space->charge.Add(kIntervalBytes);
+  const uint64_t added = process->space->addresses.Add(mapping.start, mapping.end, mapping.time_ns,
+                                                       {module, mapping.start, offset}, stays);
+  if (added == 0) process->space->charge.Subtract(kIntervalBytes);
+  process->space->counted += added;
+  intervals_ += added;
+  recent_places_.Forget();
+}
+
+void RecordedLocator::AddMapping(uint32_t pid, const MappingEvent& mapping) {
+  // Code of the kernel is one module, by its addresses.
+  if (pid == kKernelPid) {
+    return MapOrDrop([&] {
+      charge_.Add(kIntervalBytes + mapping.path.size());
+      ModuleRecord& kernel = modules_[kKernelModule];
+      NoteKernelMapping(mapping, &kernel.kernel);
+      if (mapping.path.starts_with(kRecordedKernel) && kernel.build_id.empty()) {
+        kernel.build_id = mapping.build_id;
+      }
+    });
+  }
+  MapOrDrop([&] {
+    Process* const process = ProcessToMapInto(pid);
+    if (process == nullptr) return;
+    const uint32_t module = ModuleFor(pid, mapping);
+    // The kernel tells of generated code as of any memory, again whenever its protection changes,
+    // and does not know what it is.
+    const bool is_file = modules_[module].kind != ModuleKind::kAnonymous;
+    Map(mapping, module, is_file, process);
+  });
+}
+
+void RecordedLocator::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
+                              std::span<const uint8_t> bytes, const std::string& name,
+                              uint64_t time_ns, CodeLines lines) {
+  MappingEvent mapping;
+  mapping.start = address;
+  mapping.end = address + size;
+  mapping.time_ns = time_ns;
+  MapOrDrop([&] { MapCode(pid, mapping, bytes, name, std::move(lines)); });
+}
+
+void RecordedLocator::MapCode(uint32_t pid, const MappingEvent& mapping,
+                              std::span<const uint8_t> bytes, const std::string& name,
+                              CodeLines lines) {
+  Process* const process = ProcessToMapInto(pid);
+  if (process == nullptr) return;
+  std::optional<uint32_t> module;
+  if (!bytes.empty()) {
+    uint64_t charged = 0;
+    const bool has_memory = HasMemoryFor([&] {
+      module = generated_code_.Add(pid, mapping.start.value, bytes, name, std::move(lines),
+                                   &modules_, [&] {
+                                     charge_.Add(kModuleBytes + bytes.size() + name.size());
+                                     charged = kModuleBytes + bytes.size() + name.size();
+                                   });
+    });
+    if (!has_memory) charge_.Subtract(charged);
+    recorded_paths_.resize(modules_.size());
+    if (!module) ++code_beyond_limit_;
+  }
+  Map(mapping, module ? *module : ModuleFor(pid, mapping), true, process);
+}
+
+void RecordedLocator::Forget(Process* process) {
+  if (process->space != nullptr && process->space.use_count() == 1) {
+    intervals_ -= process->space->counted;
+  }
+  process->space = nullptr;
+}
+
+void RecordedLocator::AddFork(uint32_t parent, uint32_t child) {
+  if (parent == child) return;
+  MapOrDrop([&] {
+    const Process copy = ProcessFor(parent);
+    Process& process = processes_[child];
+    Forget(&process);
+    process = copy;
+    recent_places_.Forget();
+  });
+}
+
+void RecordedLocator::AddExec(uint32_t pid) {
+  const auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  Forget(&process->second);
+  processes_.erase(process);
+  recent_places_.Forget();
+}
+
+void RecordedLocator::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
+  // A thread without a name does less harm than one that is not counted.
+  const bool is_new = !thread_names_.contains({pid, tid});
+  if (is_new && !HasMemoryFor([&] { charge_.Add(kThreadBytes); })) return;
+  thread_names_[{pid, tid}] = name;
+}
+
+void RecordedLocator::AddKernelFunction(NamedRange function) {
+  MapOrDrop([&] {
+    charge_.Add(kIntervalBytes + function.name.size());
+    AddRange(std::move(function), &modules_[kKernelModule].kernel.functions);
+  });
+}
+
+void RecordedLocator::SetKernelRelease(const std::string& release) {
+  modules_[kKernelModule].kernel.release = release;
+}
+
+void RecordedLocator::SetBuildId(const std::string& path, std::vector<uint8_t> build_id) {
+  MapOrDrop([&] {
+    if (!build_ids_.contains(path)) charge_.Add(kModuleBytes + path.size());
+    build_id.resize(WithoutPadding(build_id).size());
+    build_ids_[path] = std::move(build_id);
+  });
+}
+
+uint32_t RecordedLocator::ModuleFor(uint32_t pid, const MappingEvent& mapping) {
+  ModuleRecord record;
+  record.path = WithoutDeletedSuffix(mapping.path);
+  record.kind = KindOf(pid, record.path);
+  record.build_id = mapping.build_id;
+  record.device = mapping.device;
+  record.inode = mapping.inode;
+  // Generated code of two processes has nothing in common.
+  if (record.kind == ModuleKind::kAnonymous) record.device = pid;
+  const auto key =
+      std::tuple(record.kind, record.path, record.device, record.inode, record.build_id);
+  const auto known = modules_by_file_.find(key);
+  if (known != modules_by_file_.end()) return known->second;
+  charge_.Add(kModuleBytes + 4 * record.path.size());
+  const auto index = static_cast<uint32_t>(modules_.size());
+  modules_by_file_.emplace(key, index);
+  recorded_paths_.push_back(record.path);
+  if (record.kind == ModuleKind::kFile) record.path = LocalPath(record.path);
+  if (record.kind == ModuleKind::kAnonymous) record.device = 0;
+  modules_.push_back(std::move(record));
+  return index;
+}
+
+std::string RecordedLocator::LocalPath(const std::string& path) const {
+  for (const std::string& name : {path, LastPartOf(path)}) {
+    const auto file = options_.files.find(name);
+    if (file != options_.files.end()) return file->second;
+  }
+  if (options_.root.empty()) return path;
+  // A recording may come from anywhere: its "/../" does not lead out of the directory.
+  return options_.root + std::filesystem::path("/" + path).lexically_normal().string();
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> RecordedLocator::memory_modules() const {
+  std::vector<std::pair<uint32_t, uint32_t>> modules;
+  for (const auto& [key, module] : modules_by_file_) {
+    const auto& [kind, path, pid, inode, build_id] = key;
+    if (kind == ModuleKind::kAnonymous) modules.emplace_back(module, static_cast<uint32_t>(pid));
+  }
+  return modules;
+}
+
+std::string RecordedLocator::NameOfThread(uint32_t pid, uint32_t tid) {
+  const auto name = thread_names_.find({pid, tid});
+  return name != thread_names_.end() ? name->second : "";
+}
+
+uint64_t RecordedLocator::PlaceIn(const AddressSpace& space, RuntimeAddress address,
+                                  uint64_t time_ns) {
+  if (IsKernelAddress(address)) return PlaceInKernel(address.value);
+  const auto known = recent_places_.Find(space, address.value, time_ns);
+  return known ? *known : recent_places_.Look(space, address.value, time_ns);
+}
+
+uint64_t RecordedLocator::PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) {
+  return PlaceIn(ProcessFor(pid).space->addresses, address, time_ns);
+}
+
+void RecordedLocator::PlaceBranches(const BurstSample& burst,
+                                    std::vector<TakenBranchSample>* places) {
+  const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
+  recent_places_.PlaceBranches(
+      space, burst,
+      [&](RuntimeAddress address) { return PlaceIn(space, address, burst.time_ns); }, places);
+}
+
+std::vector<ModuleRecord> RecordedLocator::Modules() const {
+  std::vector<ModuleRecord> modules = modules_;
+  for (size_t i = 0; i < modules.size(); ++i) {
+    ModuleRecord& module = modules[i];
+    const auto build_id = build_ids_.find(recorded_paths_[i]);
+    if (module.build_id.empty() && build_id != build_ids_.end()) module.build_id = build_id->second;
+    std::sort(module.chunks.begin(), module.chunks.end(),
+              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  }
+  return modules;
+}
+
+}  // namespace hbbp
