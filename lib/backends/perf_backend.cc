@@ -286,11 +286,10 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   burst.tid = head.tid;
   burst.time_ns = head.time;
   burst.source = static_cast<uint32_t>(planned);
-  bursts_.Visit(sample_.branches, head.period, [&](auto branches, double weight, StackPart part) {
+  burst.period = head.period;
+  bursts_.Visit(sample_.branches, [&](auto branches, uint64_t extent, StackPart part) {
     burst.stack = part;
-    // The parts of a stack that is cut share its period. No lround: it would need libm.
-    const double share = weight * static_cast<double>(branches.size() - 1);
-    burst.period = static_cast<uint64_t>(share + 0.5);  // NOLINT(bugprone-incorrect-roundings)
+    burst.extent = extent;
     burst.branches = branches;
     sink->OnBurst(burst);
   });

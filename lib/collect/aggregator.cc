@@ -4,6 +4,7 @@
 
 #include "collect/code_place.h"
 #include "collect/memory_use.h"
+#include "profile/stream_sums.h"
 
 namespace hbbp {
 namespace {
@@ -108,10 +109,10 @@ std::optional<Aggregator::SamplePlace> Aggregator::AddSample(uint32_t source,
   return counted;
 }
 
-void Aggregator::AddBurst(uint32_t source, const BurstSample& burst, double weight,
-                          uint32_t repeats) {
-  if (burst.branches.empty() || repeats == 0) return;
-  CountOrDrop(source, repeats, [&] {
+void Aggregator::AddBurst(uint32_t source, const BurstSample& burst) {
+  if (burst.branches.empty() || burst.repeats == 0) return;
+  const double weight = StreamWeight(burst.period, burst.branches.size(), burst.extent);
+  CountOrDrop(source, burst.repeats, [&] {
     locator_.PlaceBranches(burst, &places_);
     const uint32_t slice = SliceAt(burst.time_ns);
     if (slice != branch_tables_[source].slice) {
@@ -119,7 +120,7 @@ void Aggregator::AddBurst(uint32_t source, const BurstSample& burst, double weig
       branch_tables_[source].slice = slice;
     }
     branch_tables_[source].table.CountBurst(ThreadFor(burst.pid, burst.tid), places_, weight,
-                                            ReplicateOf(burst_number_), burst.stack, repeats);
+                                            ReplicateOf(burst_number_), burst.stack, burst.repeats);
     ++burst_number_;
   });
   BoundSlices();

@@ -54,10 +54,8 @@ class Aggregator {
     uint64_t offset;  // as IpCount::offset
   };
   std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
-  // Consecutive taken branches; one without a stream counts its branches only. `weight` is that of
-  // each of its streams (StreamWeight; burst.period is not looked at), `repeats` how often the same
-  // was seen.
-  void AddBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats = 1);
+  // Consecutive taken branches; one without a stream counts its branches only.
+  void AddBurst(uint32_t source, const BurstSample& burst);
   // Samples that there was no memory for before they came here.
   void Drop(uint32_t source, uint64_t samples);
   // Repeats of a burst are as many. The counter "no-memory" has those of a source.

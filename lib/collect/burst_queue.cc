@@ -10,7 +10,7 @@ void BurstQueue::Add(const BurstSample& burst) {
   branches_.insert(branches_.end(), burst.branches.begin(), burst.branches.end());
   try {
     waiting_.push_back({burst.time_ns, burst.period, burst.pid, burst.tid, burst.source, first,
-                        burst.branches.size(), burst.stack, burst.extent});
+                        burst.branches.size(), burst.stack, burst.extent, burst.repeats});
   } catch (...) {
     branches_.resize(first);
     throw;
@@ -27,6 +27,7 @@ BurstSample BurstQueue::BurstAt(size_t index) const {
   burst.source = waiting.source;
   burst.stack = waiting.stack;
   burst.extent = waiting.extent;
+  burst.repeats = waiting.repeats;
   burst.branches = std::span(branches_).subspan(waiting.first, waiting.count);
   return burst;
 }

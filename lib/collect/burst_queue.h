@@ -46,6 +46,7 @@ class BurstQueue {
     size_t count;
     StackPart stack;
     uint64_t extent;
+    uint32_t repeats;
   };
 
   BurstSample BurstAt(size_t index) const;

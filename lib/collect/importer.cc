@@ -57,9 +57,8 @@ std::optional<Importer::SamplePlace> Importer::AddSample(uint32_t source, const 
   return place;
 }
 
-void Importer::AddBurst(uint32_t source, const BurstSample& burst, double weight,
-                        uint32_t repeats) {
-  aggregator_.AddBurst(source, burst, weight, repeats);
+void Importer::AddBurst(uint32_t source, const BurstSample& burst) {
+  aggregator_.AddBurst(source, burst);
   KeepMemory();
 }
 

@@ -61,7 +61,7 @@ class Importer {
 
   // Aggregator's of the same names.
   std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
-  void AddBurst(uint32_t source, const BurstSample& burst, double weight, uint32_t repeats = 1);
+  void AddBurst(uint32_t source, const BurstSample& burst);
   uint64_t compactions() const { return aggregator_.compactions(); }
   bool has_widened_slices() const { return aggregator_.has_widened_slices(); }
   uint64_t slice_width_ns() const { return aggregator_.slice_width_ns(); }

@@ -87,19 +87,18 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   SessionLog log(options.log);
   ImportMessages messages(&log);
   const PerfDataHeader& header = reader->header();
-  const auto import =
-      PerfRecordImport::Create(&reader->event_table(), &header, &importer, options.ebs_method);
+  PerfRecordImport import(&reader->event_table(), &header, &importer, options.ebs_method);
   PerfDataOptions how;
   how.work = options.work;
   LimitWaiting(&memory, &how);
-  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(import.get(), how));
+  HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(&import, how));
   for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
     importer.SetBuildId(file.path, file.build_id);
   }
   importer.SetKernelRelease(header.os_release);
-  for (const PerfEvent& event : reader->events()) import->AddSourcesOf(event);
+  for (const PerfEvent& event : reader->events()) import.AddSourcesOf(event);
   ProfileData data = importer.Snapshot();
-  import->Complete(summary, &data);
+  import.Complete(summary, &data);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {
@@ -108,7 +107,7 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   }
   RecordedFiles(options.files).Find(&data, &log, &check);
   for (const SourceRecord& source : data.sources) messages.TellSource(source);
-  messages.Tell(summary, *import, importer);
+  messages.Tell(summary, import, importer);
   log.Flush();
   HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
   data.command = JoinedText(header.command_line, " ");

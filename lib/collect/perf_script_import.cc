@@ -129,14 +129,16 @@ class PerfScriptImport {
   void AddBranches(const SampleLine& sample) {
     if (!has_branches_ && pids_.empty() && !binary_.empty()) status_ = MapBinary(binary_);
     has_branches_ = true;
-    const uint32_t repeats = std::exchange(repeats_, 1);
     BurstSample burst;
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
-    bursts_.Visit(sample.branches, 1, [&](auto branches, double weight, StackPart part) {
+    burst.period = 1;
+    burst.repeats = std::exchange(repeats_, 1);
+    bursts_.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
       burst.stack = part;
+      burst.extent = extent;
       burst.branches = branches;
-      importer_.AddBurst(source_, burst, weight, repeats);
+      importer_.AddBurst(source_, burst);
     });
   }
 

@@ -260,8 +260,8 @@ void RecordedLocator::PlaceBranches(const BurstSample& burst,
                                     std::vector<TakenBranchSample>* places) {
   const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
   recent_places_.PlaceBranches(
-      space, burst,
-      [&](RuntimeAddress address) { return PlaceIn(space, address, burst.time_ns); }, places);
+      space, burst, [&](RuntimeAddress address) { return PlaceIn(space, address, burst.time_ns); },
+      places);
 }
 
 std::vector<ModuleRecord> RecordedLocator::Modules() const {

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "profile/stream_sums.h"
-
 namespace hbbp {
 namespace {
 
@@ -113,8 +111,7 @@ void Recorder::CountBurst(const BurstSample& burst) {
     return;
   }
   if (burst.branches.size() < 2) ++source_states_[source].short_bursts;
-  aggregator_.AddBurst(source, burst,
-                       StreamWeight(burst.period, burst.branches.size(), burst.extent));
+  aggregator_.AddBurst(source, burst);
 }
 
 void Recorder::Compact() {

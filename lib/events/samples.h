@@ -80,7 +80,7 @@ struct IpSample {
   uint32_t tid = 0;
   uint64_t time_ns = 0;  // CLOCK_MONOTONIC
   uint64_t period = 0;   // occurrences of the event that it stands for
-  uint32_t source = 0;  // which of its backend's
+  uint32_t source = 0;   // which of its backend's
   IpPosition position = IpPosition::kAt;
 };
 
@@ -107,7 +107,10 @@ struct BurstSample {
   std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
   uint32_t source = 0;                          // which of its backend's
   StackPart stack;
-  uint64_t extent = 0;  // occurrences of the event in its streams; 0: by BurstExtent::kStreams
+  // By what its period is divided to weigh each of its streams: occurrences of the event in them,
+  // or the streams of the whole stack that it is part of. 0: its own streams.
+  uint64_t extent = 0;
+  uint32_t repeats = 1;  // how often the same was seen
 };
 
 // "a; b"

@@ -38,12 +38,12 @@ inline bool IsAbort(const BranchEntry& entry) { return entry.aborted; }
 // the one before it.
 class BranchStackBursts {
  public:
-  // Calls visit(std::span<const TakenBranchSample> branches, double weight, StackPart part) for
-  // each part of `stack`, oldest branch first. All streams of all parts have the weight period /
-  // streams. A Stack has size() and entries, newest first, with `from`, `to` and functions
-  // IsSpeculative and IsAbort.
+  // Calls visit(std::span<const TakenBranchSample> branches, uint64_t extent, StackPart part) for
+  // each part of `stack`, oldest branch first. All parts have the extent of the stack: the streams
+  // of all of them, or 0 if there are none. A Stack has size() and entries, newest first, with
+  // `from`, `to` and functions IsSpeculative and IsAbort.
   template <typename Stack, typename Visitor>
-  void Visit(const Stack& stack, uint64_t period, Visitor&& visit) {
+  void Visit(const Stack& stack, Visitor&& visit) {
     branches_.clear();
     parts_.clear();
     entries_ = 0;
@@ -55,15 +55,13 @@ class BranchStackBursts {
     EndPart();
     // A stack whose oldest entry was left out says nothing of which are the oldest.
     const uint32_t entries = oldest_is_kept_ ? entries_ : 0;
-    size_t streams = 0;
+    uint64_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
-    const double weight =
-        streams == 0 ? 0 : static_cast<double>(period) / static_cast<double>(streams);
     for (const Part& part : parts_) {
       const StackPart place = {.entries = entries,
                                .has_oldest = entries != 0 && part.first == 0,
                                .is_continued = part.end != branches_.size()};
-      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), weight,
+      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), streams,
             place);
     }
   }

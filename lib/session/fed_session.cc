@@ -50,8 +50,8 @@ FedSession::FedSession(const FeedOptions& options)
       events_(ByteOrder::kNative),
       importer_(FilesOf(options), &memory_),
       files_(FilesOf(options)),
-      import_(PerfRecordImport::Create(&events_, &header_, &importer_, EbsMethod::kAuto)),
-      delivery_(&events_, import_.get(), &summary_, DeliveryOf(options, &memory_)) {
+      import_(&events_, &header_, &importer_, EbsMethod::kAuto),
+      delivery_(&events_, &import_, &summary_, DeliveryOf(options, &memory_)) {
   header_.cpu_id = is_this_machine() ? IdOfThisCpu() : options.cpu_id;
   delivery_.on_other = [this](std::span<const uint8_t> bytes) {
     VisitPacked(bytes, [this](const auto& item) { Deliver(item); });
@@ -84,7 +84,7 @@ StatusOr<uint32_t> FedSession::AddRecordSource(std::span<const uint8_t> attr,
                         event.name + " has no sample id, so its samples are taken for those of " +
                             events_.events().front().name);
   }
-  import_->AddSourcesOf(event);
+  import_.AddSourcesOf(event);
   return EndAdding(std::move(lock), {&event, SourceKind::kNone});
 }
 
@@ -106,7 +106,7 @@ uint32_t FedSession::AddSampleSource(const SourceRecord& source, IbsKind ibs) {
   event.name = source.event_name;
   event.attr.sample_type = PERF_SAMPLE_PERIOD;
   event.attr.sample_period = source.period;
-  import_->AddSource(event, source, ibs);
+  import_.AddSource(event, source, ibs);
   return EndAdding(std::move(lock), {&event, source.kind});
 }
 
@@ -121,7 +121,7 @@ uint32_t FedSession::EndAdding(std::unique_lock<std::mutex> lock, const Source& 
 }
 
 Status FedSession::EndCall(std::unique_lock<std::mutex> lock) {
-  if (options_.log.log) messages_.Tell(summary_, *import_, importer_);
+  if (options_.log.log) messages_.Tell(summary_, import_, importer_);
   lock.unlock();
   log_.Flush();
   return OkStatus();
@@ -207,7 +207,7 @@ void FedSession::Deliver(const FedSample& sample) {
   record.raw = sample.ibs;
   record.branches =
       BranchStack(sample.branches, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
-  import_->OnSample(event, record);
+  import_.OnSample(event, record);
 }
 
 void FedSession::Deliver(const FedEvent& event) {
@@ -227,7 +227,7 @@ void FedSession::Deliver(const FedEvent& event) {
       mmap.build_id.assign(event.build_id.begin(), event.build_id.end());
       mmap.path = event.name;
       mmap.sample_id = sample_id;
-      return import_->OnMmap(mmap);
+      return import_.OnMmap(mmap);
     }
     case FedEventKind::kCode:
       return importer_.AddCode(event.pid, {event.address}, event.size, event.code,
@@ -246,15 +246,15 @@ void FedSession::Deliver(const FedEvent& event) {
       task.parent_pid = event.parent_pid;
       task.parent_tid = event.parent_tid;
       task.sample_id = sample_id;
-      return import_->OnFork(task);
+      return import_.OnFork(task);
     }
     case FedEventKind::kBuildId:
       return importer_.SetBuildId(std::string(event.name),
                                   {event.build_id.begin(), event.build_id.end()});
     case FedEventKind::kLost:
-      return import_->AddLost(*sources_[event.source].event, event.count);
+      return import_.AddLost(*sources_[event.source].event, event.count);
     case FedEventKind::kThrottled:
-      return import_->AddThrottled(*sources_[event.source].event);
+      return import_.AddThrottled(*sources_[event.source].event);
     case FedEventKind::kNone:
       return;
   }
@@ -281,7 +281,7 @@ ProfileData FedSession::Snapshot(const Work& work) {
   TellOrThrow(work, 0, kAll);
   ProfileData data = importer_.Snapshot(asked);
   TellOrThrow(work, kCounted, kAll);
-  import_->Complete(summary_, &data, asked);
+  import_.Complete(summary_, &data, asked);
   files_.Find(&data, nullptr, asked);
   if (delivery_.waiting() != 0 && !data.sources.empty()) {
     AppendNote(std::to_string(delivery_.waiting()) +
@@ -297,7 +297,7 @@ ProfileData FedSession::Snapshot(const Work& work) {
 
 SessionInfo FedSession::Info() {
   std::lock_guard lock(mutex_);
-  const PerfRecordImport::Totals totals = import_->totals();
+  const PerfRecordImport::Totals totals = import_.totals();
   SessionInfo info;
   info.samples = samples_;
   info.lost = totals.lost;

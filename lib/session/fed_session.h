@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -134,7 +133,7 @@ class FedSession : private ForkParticipant {
   std::vector<Source> sources_;
   Importer importer_;
   RecordedFiles files_;
-  std::unique_ptr<PerfRecordImport> import_;
+  PerfRecordImport import_;
   PerfDataSummary summary_;
   RecordDelivery delivery_;
   std::vector<uint8_t> packed_;

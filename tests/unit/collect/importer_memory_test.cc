@@ -46,7 +46,7 @@ void AddSamples(uint64_t count, uint64_t addresses, Importer* importer) {
 
 void AddBursts(uint64_t count, uint64_t addresses, Importer* importer) {
   MakeBursts(count, addresses,
-             [importer](const BurstSample& burst, uint64_t) { importer->AddBurst(0, burst, 1); });
+             [importer](const BurstSample& burst, uint64_t) { importer->AddBurst(0, burst); });
 }
 
 uint64_t SamplesIn(const ProfileData& data) {

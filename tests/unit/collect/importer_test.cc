@@ -32,8 +32,12 @@ IpSample SampleAt(uint64_t ip, uint32_t pid = kPid, uint64_t time_ns = 10) {
   return sample;
 }
 
-BurstSample BurstOf(const std::vector<TakenBranchSample>& branches, uint32_t pid = kPid) {
+// Each of its streams weighs `weight`.
+BurstSample BurstOf(const std::vector<TakenBranchSample>& branches, uint64_t weight,
+                    uint32_t pid = kPid) {
   BurstSample burst;
+  burst.period = weight;
+  burst.extent = 1;
   burst.pid = pid;
   burst.tid = pid;
   burst.time_ns = 10;
@@ -178,8 +182,8 @@ TEST_CASE("branches and their streams are counted over processes by their places
                                           {{base + 0x50}, {base + 0x20}},
                                           {{base + 0x60}, {0xffffffff81000000}}};
   };
-  importer.AddBurst(source, BurstOf(loop(0x400000), 1), 500);
-  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 2), 500);
+  importer.AddBurst(source, BurstOf(loop(0x400000), 500, 1));
+  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 500, 2));
   const ProfileData data = importer.Snapshot();
   uint64_t streams = 0, ends = 0;
   double weights = 0;
@@ -207,7 +211,7 @@ TEST_CASE("a stream that ends in another module leaves its own") {
   const uint32_t source = AddEbs(&importer);
   importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
   importer.AddMapping(kPid, MappingOf("/lib/b", 0x500000, 0x501000));
-  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}), 1000);
+  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}, 1000));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.branches.size() == 2);
   const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
@@ -219,7 +223,7 @@ TEST_CASE("a branch at the very last address is no mark") {
     Importer importer;
     const uint32_t source = AddEbs(&importer);
     const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
-    importer.AddBurst(source, BurstOf(branches), 1);
+    importer.AddBurst(source, BurstOf(branches, 1));
     const ProfileData data = importer.Snapshot();
     REQUIRE(data.branches.size() == 2);
     const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };

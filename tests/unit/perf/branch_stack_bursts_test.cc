@@ -16,21 +16,20 @@ struct Entry {
 
 struct Part {
   std::vector<uint64_t> sources;
-  double weight;
+  uint64_t extent;
   bool operator==(const Part&) const = default;
 };
 
 // `entries` newest first, as the kernel has them.
-std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
-                          BranchStackLosses* losses = nullptr,
+std::vector<Part> PartsOf(const std::vector<Entry>& entries, BranchStackLosses* losses = nullptr,
                           std::vector<StackPart>* stacks = nullptr) {
   std::vector<uint8_t> bytes(entries.size() * sizeof(Entry));
   if (!entries.empty()) std::memcpy(bytes.data(), entries.data(), bytes.size());
   const BranchStack stack(bytes, BranchStack::kNoHardwareIndex, {}, ByteOrder::kNative);
   BranchStackBursts bursts;
   std::vector<Part> parts;
-  bursts.Visit(stack, period, [&](auto branches, double weight, StackPart place) {
-    Part part = {{}, weight};
+  bursts.Visit(stack, [&](auto branches, uint64_t extent, StackPart place) {
+    Part part = {{}, extent};
     if (stacks != nullptr) stacks->push_back(place);
     for (const TakenBranchSample& branch : branches) part.sources.push_back(branch.from.value);
     parts.push_back(part);
@@ -40,23 +39,22 @@ std::vector<Part> PartsOf(const std::vector<Entry>& entries, uint64_t period,
 }
 
 TEST_CASE("a stack is one burst, its oldest branch first") {
-  CHECK(PartsOf({{3, 30, 0}, {2, 20, 0}, {1, 10, 0}}, 100) == std::vector<Part>{{{1, 2, 3}, 50}});
-  CHECK(PartsOf({}, 100).empty());
+  CHECK(PartsOf({{3, 30, 0}, {2, 20, 0}, {1, 10, 0}}) == std::vector<Part>{{{1, 2, 3}, 2}});
+  CHECK(PartsOf({}).empty());
 }
 
 TEST_CASE("empty slots at its end make it shorter") {
   BranchStackLosses losses;
-  const auto parts = PartsOf({{2, 20, 0}, {1, 10, 0}, {0, 0, 0}, {0, 0, 0}}, 100, &losses);
-  CHECK(parts == std::vector<Part>{{{1, 2}, 100}});
+  const auto parts = PartsOf({{2, 20, 0}, {1, 10, 0}, {0, 0, 0}, {0, 0, 0}}, &losses);
+  CHECK(parts == std::vector<Part>{{{1, 2}, 1}});
   CHECK(losses.empty == 2);
 }
 
 TEST_CASE("what lies on both sides of a branch that did not happen is not one stream") {
   BranchStackLosses losses;
-  const auto parts =
-      PartsOf({{5, 50, 0}, {4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {2, 20, 0}, {1, 10, 0}},
-              300, &losses);
-  CHECK(parts == std::vector<Part>{{{1, 2}, 100}, {{3, 4, 5}, 100}});
+  const auto parts = PartsOf(
+      {{5, 50, 0}, {4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {2, 20, 0}, {1, 10, 0}}, &losses);
+  CHECK(parts == std::vector<Part>{{{1, 2}, 3}, {{3, 4, 5}, 3}});
   CHECK(losses.speculative == 1);
 }
 
@@ -71,8 +69,8 @@ TEST_CASE("no stream begins in the kernel and ends in user code") {
                               {3, kKernel, 0},  // a system call, whose return is not there
                               {2, 20, 0},
                               {1, 10, 0}},
-                             300, &losses, &stacks);
-  CHECK(parts == std::vector<Part>{{{1, 2, 3}, 100}, {{4, 5}, 100}});
+                             &losses, &stacks);
+  CHECK(parts == std::vector<Part>{{{1, 2, 3}, 3}, {{4, 5}, 3}});
   CHECK(losses.crossing_streams == 1);
   CHECK(stacks[0].is_continued);
   CHECK_FALSE(stacks[1].is_continued);
@@ -82,7 +80,7 @@ TEST_CASE("a way into the kernel and back that is all there cuts nothing") {
   BranchStackLosses losses;
   const auto parts = PartsOf(
       {{5, 50, 0}, {kKernel + 9, 4, 0}, {kKernel + 2, kKernel + 8, 0}, {3, kKernel, 0}, {1, 10, 0}},
-      100, &losses);
+      &losses);
   CHECK(parts.size() == 1);
   CHECK(losses.crossing_streams == 0);
 }
@@ -90,16 +88,15 @@ TEST_CASE("a way into the kernel and back that is all there cuts nothing") {
 TEST_CASE("entries without source or target and aborts of transactions are no branches") {
   BranchStackLosses losses;
   const auto parts = PartsOf(
-      {{5, 50, 0}, {4, 40, 0}, {9, 90, kAborted}, {0, 30, 0}, {2, 0, 0}, {1, 10, 0}}, 100, &losses);
-  CHECK(parts == std::vector<Part>{{{1}, 100}, {{4, 5}, 100}});
+      {{5, 50, 0}, {4, 40, 0}, {9, 90, kAborted}, {0, 30, 0}, {2, 0, 0}, {1, 10, 0}}, &losses);
+  CHECK(parts == std::vector<Part>{{{1}, 1}, {{4, 5}, 1}});
   CHECK(losses.half_empty == 2);
   CHECK(losses.aborts == 1);
 }
 
 TEST_CASE("the oldest entry of a stack is told") {
   std::vector<StackPart> stacks;
-  PartsOf({{4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {1, 10, 0}, {0, 0, 0}}, 1, nullptr,
-          &stacks);
+  PartsOf({{4, 40, 0}, {3, 30, 0}, {9, 90, kWrongPath}, {1, 10, 0}, {0, 0, 0}}, nullptr, &stacks);
   REQUIRE(stacks.size() == 2);
   CHECK(stacks[0].entries == 4);
   CHECK(stacks[0].has_oldest);
@@ -109,19 +106,19 @@ TEST_CASE("the oldest entry of a stack is told") {
 
 TEST_CASE("a stack whose oldest entry was left out tells nothing of the oldest") {
   std::vector<StackPart> stacks;
-  PartsOf({{2, 20, 0}, {1, 10, 0}, {9, 90, kWrongPath}}, 1, nullptr, &stacks);
+  PartsOf({{2, 20, 0}, {1, 10, 0}, {9, 90, kWrongPath}}, nullptr, &stacks);
   REQUIRE(stacks.size() == 1);
   CHECK(stacks[0].entries == 0);
   CHECK_FALSE(stacks[0].has_oldest);
 }
 
-TEST_CASE("a period of one event is shared as well") {
-  const auto parts = PartsOf({{4, 40, 0}, {3, 30, 0}, {0, 0, 0}, {2, 20, 0}, {1, 10, 0}}, 1);
-  CHECK(parts == std::vector<Part>{{{1, 2}, 0.5}, {{3, 4}, 0.5}});
+TEST_CASE("the streams of all parts are the extent of each") {
+  const auto parts = PartsOf({{4, 40, 0}, {3, 30, 0}, {0, 0, 0}, {2, 20, 0}, {1, 10, 0}});
+  CHECK(parts == std::vector<Part>{{{1, 2}, 2}, {{3, 4}, 2}});
 }
 
-TEST_CASE("branches without any stream have no weight") {
-  const auto parts = PartsOf({{2, 20, 0}, {9, 90, kWrongPath}, {1, 10, 0}}, 100);
+TEST_CASE("branches without any stream have no extent") {
+  const auto parts = PartsOf({{2, 20, 0}, {9, 90, kWrongPath}, {1, 10, 0}});
   CHECK(parts == std::vector<Part>{{{1}, 0}, {{2}, 0}});
 }
 
