@@ -95,6 +95,13 @@ long DuplicateOutOfTheWay(long descriptor) {
   return Duplicate(descriptor, limit.rlim_cur - limit.rlim_cur / 8);
 }
 
+void CloseDescriptor(int descriptor) {
+  // A descriptor that is no longer a perf event refuses the first.
+  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) == 0) {
+    RawSyscall(SYS_close, descriptor);
+  }
+}
+
 }  // namespace
 
 int Breakpoint::Arm(uint64_t address, uint64_t signal_data, int signal) {
@@ -138,11 +145,26 @@ void Breakpoint::ForgetInChild() {
   limit_is_raised = false;
 }
 
-void Breakpoint::CloseDescriptor(int descriptor) {
-  // A descriptor that is no longer a perf event refuses the first.
-  if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) == 0) {
-    RawSyscall(SYS_close, descriptor);
+void DeferredDescriptors::Add(int descriptor) {
+  for (std::atomic<int>& plus_one : plus_one_) {
+    int none = 0;
+    if (!plus_one.compare_exchange_strong(none, descriptor + 1)) continue;
+    has_any_ = true;
+    return;
   }
+}
+
+void DeferredDescriptors::CloseAll() {
+  has_any_ = false;
+  for (std::atomic<int>& plus_one : plus_one_) {
+    const int descriptor_plus_one = plus_one.exchange(0);
+    if (descriptor_plus_one != 0) CloseDescriptor(descriptor_plus_one - 1);
+  }
+}
+
+void DeferredDescriptors::ResetInChild() {
+  for (std::atomic<int>& plus_one : plus_one_) plus_one = 0;
+  has_any_ = false;
 }
 
 }  // namespace hbbp::trace

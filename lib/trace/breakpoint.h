@@ -14,6 +14,7 @@
 #ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
 #define HBBP_LIB_TRACE_BREAKPOINT_H_
 
+#include <atomic>
 #include <cstdint>
 
 namespace hbbp::trace {
@@ -28,10 +29,8 @@ class Breakpoint {
 
   void Disarm();
 
-  // For a thread that ended: what it left, or -1. Only where the table of the program's descriptors
-  // is may it be given to CloseDescriptor.
+  // For a thread that ended: its descriptor, or -1. See DeferredDescriptors.
   int TakeDescriptor();
-  static void CloseDescriptor(int descriptor);
 
   // After fork, in the child: another thread may have been moving a descriptor.
   static void ForgetInChild();
@@ -44,6 +43,26 @@ class Breakpoint {
 
   int descriptor_plus_one_;
   uint64_t address_;
+};
+
+// Descriptors of breakpoints whose threads have ended. Handlers close them, since only these are
+// sure to have the table of descriptors that is the program's.
+//
+// Contract: Add is the worker's, CloseAll async-signal-safe; any time.
+class DeferredDescriptors {
+ public:
+  // One for which there is no room stays open until the process ends.
+  void Add(int descriptor);
+  bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
+  void CloseAll();
+  // After fork, in the child: they are the parent's.
+  void ResetInChild();
+
+ private:
+  static constexpr int kMaxDescriptors = 16;
+
+  std::atomic<int> plus_one_[kMaxDescriptors] = {};
+  std::atomic<bool> has_any_{false};
 };
 
 }  // namespace hbbp::trace

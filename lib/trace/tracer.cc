@@ -1,4 +1,10 @@
-// What the worker does; tracer_signals.cc has what happens in signal handlers.
+// First what the worker does, from Open to Close; then what happens in signal handlers. A handler
+// finds out whose signal it is and the slot of its thread (Filter to ClaimSlot), is timed (Handle),
+// and begins or continues the walk of the session's mode (OnSample, OnBreakpoint). What the walk
+// says of its end decides about the burst (OnWalkEnd).
+//
+// A handler of ours is not interrupted by another signal of its thread, except a fault of the
+// interpreter, which RecoverFromFault ends.
 #include "trace/tracer.h"
 
 #include <fcntl.h>
@@ -8,17 +14,16 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <new>
 
 #include "base/clock.h"
 #include "base/raw_syscall.h"
 #include "trace/interpreter/code_cache.h"
-#include "trace/interpreter/large_memory.h"
 #include "trace/native/native_stub.h"
 #include "trace/native/signal_context.h"
+#include "trace/program_memory.h"
+#include "trace/raw_clock.h"
 #include "trace/signal_chain.h"
 #include "trace/signal_edge.h"
-#include "trace/tracer_layout.h"
 
 namespace hbbp::trace {
 namespace {
@@ -26,16 +31,22 @@ namespace {
 constexpr size_t kCodeCacheBytes = 32 << 20;
 constexpr size_t kCodeCacheBytesWhenShort = 4 << 20;
 constexpr size_t kNativeRegionBytes = 2 << 20;
-constexpr uint32_t kMaxLookAheads = 64;
-constexpr uint32_t kBuffersBeyondThreads = 1 + Tracer::kBufferedBursts *
-                                                   (Tracer::kMaxBurstBranches + kHeaderEntries) /
-                                                   BurstBuffer::kCapacity;
-
 constexpr uint32_t kThreadsWhenShort = 64;
-constexpr uint32_t kBuffersWhenShort = 128;
-// What may come between two calls of Drain without a system call in a handler.
-constexpr uint32_t kThreadsAhead = 8;
-constexpr uint32_t kBuffersAhead = 16;
+
+constexpr int kTrapPerf = 6;                // TRAP_PERF
+constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
+constexpr int kTrapHardwareBreakpoint = 4;  // TRAP_HWBKPT
+// A signal handler that runs the same loop as the program would stop at each round; and a handler
+// of ours that comes by the breakpoint would be interrupted by the hit as soon as it returns, and
+// come by again.
+constexpr uint32_t kMaxForeignHits = 8;
+// Look-ahead has a stack of its own.
+constexpr uint64_t kMinStackBytesForLookAhead = 2 * 1024;
+constexpr uint64_t kMinStackBytes = 12 * 1024;
+// Of another sampler, before a thread takes that for its own.
+constexpr uint32_t kForeignSamples = 3;
+// A thread that saves may not spend it all at once.
+constexpr int64_t kMaxSavedSamples = 4;
 
 // A program that may not have much address space must not lose it to us.
 bool AddressSpaceIsShort() {
@@ -76,76 +87,66 @@ void Pause() {
   ::nanosleep(&interval, nullptr);
 }
 
-}  // namespace
-
-const char* NameOf(Counter counter) {
-  switch (counter) {
-    case Counter::kSamples:
-      return "samples";
-    case Counter::kRegistersDisagree:
-      return "registers-disagree";
-    case Counter::kDisagreementReadsNotKept:
-      return "disagreement-reads-not-kept";
-    case Counter::kDisagreementMemoryChanged:
-      return "disagreement-memory-changed";
-    case Counter::kDisagreementCodeChanged:
-      return "disagreement-code-changed";
-    case Counter::kDisagreementSignal:
-      return "disagreement-signal";
-    case Counter::kDisagreementAtomic:
-      return "disagreement-atomic";
-    case Counter::kOverBudget:
-      return "over-budget";
-    case Counter::kSignalWasBlocked:
-      return "signal-was-blocked";
-    case Counter::kInKernel:
-      return "in-kernel";
-    case Counter::kSampleDuringBurst:
-      return "sample-during-burst";
-    case Counter::kNoFreeSlot:
-      return "no-free-slot";
-    case Counter::kNoFreeBuffer:
-      return "no-free-buffer";
-    case Counter::kNoFreeInterpreter:
-      return "no-free-interpreter";
-    case Counter::kStackTooSmall:
-      return "stack-too-small";
-    case Counter::kBreakpointLost:
-      return "breakpoint-lost";
-    case Counter::kHitInOtherFrame:
-      return "hit-in-other-frame";
-    case Counter::kInOwnCode:
-      return "in-own-code";
-    case Counter::kHitElsewhere:
-      return "hit-elsewhere";
-    case Counter::kStrayTraps:
-      return "stray-traps";
-    case Counter::kNoDebugRegister:
-      return "no-debug-register";
-    case Counter::kNoDescriptor:
-      return "no-descriptor";
-    case Counter::kBreakpointRefused:
-      return "breakpoint-refused";
-    case Counter::kTooManyBreakpoints:
-      return "too-many-breakpoints";
-    case Counter::kMissingPage:
-      return "missing-page";
-    case Counter::kInterruptedRead:
-      return "interrupted-read";
-    case Counter::kRestartableSequence:
-      return "restartable-sequence";
-    case Counter::kUnknownTarget:
-      return "unknown-target";
-    default:
-      break;
+// Counts the time from its making to its end, in CPU time: a handler that waits for its turn costs
+// nothing.
+class HandlerClock {
+ public:
+  explicit HandlerClock(ThreadSlot* slot)
+      : slot_(slot), is_charged_(slot->is_warm), begin_ns_(RawClockNs(CLOCK_THREAD_CPUTIME_ID)) {}
+  ~HandlerClock() {
+    const uint64_t spent_ns = RawClockNs(CLOCK_THREAD_CPUTIME_ID) - begin_ns_;
+    slot_->Add(Counter::kHandlerNs, spent_ns);
+    if (is_charged_) slot_->budget_ns -= static_cast<int64_t>(spent_ns);
   }
-  if (counter < Counter::kFirstStopReason || counter >= Counter::kCount) return nullptr;
-  const auto reason = static_cast<StopReason>(static_cast<int>(counter) -
-                                              static_cast<int>(Counter::kFirstStopReason));
-  const bool is_the_normal_end =
-      reason == StopReason::kFull || reason == StopReason::kDynamicBranch;
-  return is_the_normal_end ? nullptr : NameOf(reason);
+  HandlerClock(const HandlerClock&) = delete;
+  HandlerClock& operator=(const HandlerClock&) = delete;
+
+ private:
+  ThreadSlot* slot_;
+  bool is_charged_;
+  uint64_t begin_ns_;
+};
+
+// On an alternate stack of the program's, which may be tiny.
+bool StackIsTooSmall(const ucontext_t& context, uint64_t min_bytes) {
+  if (context.uc_stack.ss_flags & SS_DISABLE) return false;
+  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  const auto lowest = reinterpret_cast<uint64_t>(context.uc_stack.ss_sp);
+  const bool is_on_it = here - lowest < context.uc_stack.ss_size;
+  return is_on_it && here - lowest < min_bytes;
 }
+
+bool WasDelayed(const siginfo_t& info) {
+  uint32_t flags;
+  __builtin_memcpy(&flags, reinterpret_cast<const char*>(&info) + kPerfFlagsOffset, sizeof(flags));
+  return (flags & kPerfSignalAsync) != 0;
+}
+
+// Perf events leave the kernel out; a timer that expires there sends its signal at the end of the
+// system call, which has left the address behind it in rcx.
+bool WasInKernel(const siginfo_t& info, const ucontext_t& context) {
+  return info.si_code == SI_TIMER &&
+         context.uc_mcontext.gregs[REG_RCX] == context.uc_mcontext.gregs[REG_RIP];
+}
+
+// A timer that expires again while its signal waits sends no second one. Timers of CPU time expire
+// at ticks of the kernel, for all periods that have passed since the last one.
+uint32_t ElapsedPeriods(const siginfo_t& info) {
+  return info.si_code == SI_TIMER && info.si_overrun > 0
+             ? static_cast<uint32_t>(info.si_overrun) + 1
+             : 1;
+}
+
+// A thread that was born while others were attached to may have inherited a sampler and been given
+// another one.
+HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
+  if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) slot->sampler = sampler;
+  if (slot->sampler != sampler) return false;
+  slot->foreign_samples = 0;
+  return true;
+}
+
+}  // namespace
 
 Tracer& Tracer::Get() {
   // Constant-initialised and trivially destructible: handlers may come at any time.
@@ -153,65 +154,30 @@ Tracer& Tracer::Get() {
   return tracer;
 }
 
-bool Tracer::ReserveTables() {
+bool Tracer::MapMemory() {
+  if (slots_.are_reserved()) return true;
   const bool is_short = AddressSpaceIsShort();
-  max_threads_ = is_short ? kThreadsWhenShort : kMaxThreads;
-  const uint32_t buffer_count =
-      max_threads_ * kBuffersPerThread + (is_short ? kBuffersWhenShort : kBuffersBeyondThreads);
-  const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
-  const uint32_t wanted = cpus < 1 ? 4 : static_cast<uint32_t>(cpus) * 2 + 2;
-  look_ahead_count_ = wanted > kMaxLookAheads ? kMaxLookAheads : wanted;
+  const uint32_t max_threads = is_short ? kThreadsWhenShort : kMaxThreads;
   NativeRegion* region = NativeRegion::Create(kNativeRegionBytes);
   has_native_region_ = region != nullptr;
   code_cache_ = CodeCache::Create(is_short ? kCodeCacheBytesWhenShort : kCodeCacheBytes, region);
-  const bool has_all = code_cache_ != nullptr &&
-                       slot_memory_.Reserve(max_threads_ * sizeof(ThreadSlot)) && UseSlot(0) &&
-                       buffer_memory_.Reserve(buffer_count * sizeof(BurstBuffer)) &&
-                       look_aheads_.Reserve(look_ahead_count_ * LookAheadStride());
-  if (!has_all) {
-    CodeCache::Destroy(code_cache_);
-    code_cache_ = nullptr;
-    NativeRegion::Destroy(region);
-    return false;
-  }
-  buffers_.Init(&buffer_memory_, buffer_count);
-  // Without them handlers run on the stack of the program.
-  (void)alternate_stacks_.Reserve(max_threads_ * kAlternateStackBytes);
-  return true;
+  const bool has_slots = slots_.Reserve(max_threads);
+  const bool has_buffers = recorder_.Reserve(max_threads, is_short);
+  const bool has_look_aheads = look_aheads_.Reserve(code_cache_);
+  if (code_cache_ != nullptr && has_slots && has_buffers && has_look_aheads) return true;
+  slots_.Release();
+  recorder_.Release();
+  look_aheads_.Unmap();
+  CodeCache::Destroy(code_cache_);
+  code_cache_ = nullptr;
+  NativeRegion::Destroy(region);
+  return false;
 }
 
-bool Tracer::MapMemory() {
-  if (slots_ != nullptr) return true;
-  GrowingMemory* const tables[] = {&slot_memory_, &buffer_memory_, &look_aheads_,
-                                   &alternate_stacks_};
-  for (GrowingMemory* table : tables) new (table) GrowingMemory();
-  if (!ReserveTables()) {
-    for (GrowingMemory* table : tables) table->Release();
-    return false;
-  }
-  made_look_aheads_ = 0;
-  free_look_aheads_ =
-      look_ahead_count_ == 64 ? ~uint64_t{0} : (uint64_t{1} << look_ahead_count_) - 1;
-  slots_ = reinterpret_cast<ThreadSlot*>(slot_memory_.start());
-  return true;
-}
-
-// May the slot be used, and what goes with it?
-bool Tracer::UseSlot(uint32_t index) {
-  const size_t count = size_t{index} + 1;
-  return slot_memory_.Use(count * sizeof(ThreadSlot)) &&
-         (handler_times_ == nullptr || handler_times_memory_.Use(count * sizeof(HandlerTimes)));
-}
-
-// What cannot be had now is asked for again by the handler that needs it.
+// What is unavailable now is asked for again by the handler that needs it.
 void Tracer::GrowAhead() {
-  const uint32_t threads = used_slots_ + kThreadsAhead;
-  if (threads <= max_threads_) {
-    (void)UseSlot(threads - 1);
-    (void)alternate_stacks_.Use(threads * kAlternateStackBytes);
-  }
-  const uint32_t buffers = buffers_.begun() + kBuffersAhead;
-  (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
+  slots_.GrowAhead();
+  recorder_.GrowAhead();
   code_cache_->GrowAhead();
 }
 
@@ -226,136 +192,58 @@ int Tracer::Open(const TracerConfig& config) {
   }
   config_ = config;
   SetSampleBudget(config.sample_budget_ns);
-  if (config_.burst_instructions == 0) {
-    constexpr uint64_t kInstructionsPerBranch = 40;
-    constexpr uint64_t kLeastInstructions = 2048;
-    config_.burst_instructions =
-        kLeastInstructions + config.burst_branches * kInstructionsPerBranch;
-  }
-  const uint32_t entries = kBufferedBursts * (kHeaderEntries + config_.burst_branches);
-  const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
-  if (free_buffers > free_buffers_) {
-    buffers_.Allow(free_buffers - free_buffers_);
-    free_buffers_ = free_buffers;
-  }
-  if (config_.keeps_handler_times && handler_times_ == nullptr) {
-    const bool has_times = handler_times_memory_.Reserve(max_threads_ * sizeof(HandlerTimes)) &&
-                           handler_times_memory_.Use((used_slots_ + 1) * sizeof(HandlerTimes));
-    if (has_times) handler_times_ = reinterpret_cast<HandlerTimes*>(handler_times_memory_.start());
-    config_.keeps_handler_times = has_times;
-  }
+  recorder_.SetLimits(config.burst_branches, config.burst_instructions);
+  config_.keeps_handler_times = config.keeps_handler_times && slots_.ReserveHandlerTimes();
   GrowAhead();
   ++session_;
+  breakpoints_.Configure(session_, config.may_use_breakpoints, config.uses_real_time_signals);
   failure_ = TracerFailure::kNone;
   FreeSlotsOfEnded();
-  const auto forget = [](const BurstView&, void*) {};
-  DrainInto(false, forget, nullptr);
-  for (uint64_t& sum : ended_counters_) sum = 0;
-  disagreement_log_.Reset();
-  samples_without_slot_ = 0;
-  for (uint32_t i = 0; i < used_slots_; ++i) {
-    ThreadSlot& slot = slots_[i];
-    slot.sampler = 0;
-    slot.budget_ns = 0;
-    slot.skipped = 0;
-    for (auto& counter : slot.counters) counter.store(0, std::memory_order_relaxed);
-  }
+  const auto drop = [](const BurstView&, void*) {};
+  DrainInto(false, drop, nullptr);
+  slots_.StartSession();
+  verify_walk_.ResetLog();
   return 0;
 }
 
 void Tracer::Close() { is_open_ = false; }
 
-bool Tracer::HasEnded(uint32_t slot) const {
-  return RawSyscall(SYS_tgkill, RawSyscall(SYS_getpid), owners_[slot].load(), 0) == -ESRCH;
-}
-
 void Tracer::FreeSlotsOfEnded() {
-  const uint32_t used = used_slots_;
+  const uint32_t used = slots_.used();
   for (uint32_t i = 0; i < used; ++i) {
-    const uint32_t owner = owners_[i];
-    const bool may_have_ended = owner != 0 && (owner & kEndedBit) == 0;
-    if (may_have_ended && HasEnded(i)) RemoveThread(i);
+    if (slots_.IsInUse(i) && slots_.HasEnded(i)) RemoveThread(i);
   }
 }
 
 void Tracer::RemoveThread(uint32_t index) {
-  ThreadSlot& slot = slots_[index];
-  const uint32_t buffer = slot.buffer;
-  if (slot.breakpoint.armed()) LeaveDescriptor(slot.breakpoint.TakeDescriptor());
-  if (buffer != 0) {
-    if (slot.is_waiting) {
-      slot.Add(Counter::kBreakpointLost);
-      FinishBurst(&slot);
-    }
-    buffers_.PushFull(buffer - 1);
+  ThreadSlot* slot = slots_.at(index);
+  if (slot->breakpoint.armed()) deferred_descriptors_.Add(slot->breakpoint.TakeDescriptor());
+  if (slot->is_waiting) {
+    slot->Add(Counter::kBreakpointLost);
+    FinishBurst(slot);
   }
-  if (slot.look_ahead != nullptr) ReleaseLookAhead(slot.look_ahead);
-  for (int i = 0; i < kCounters; ++i) {
-    ended_counters_[i] += slot.counters[i].load(std::memory_order_relaxed);
-    slot.counters[i].store(0, std::memory_order_relaxed);
-  }
-  slot.buffer = 0;
-  slot.in_handler = 0;
-  slot.has_breakpoint = 0;
-  slot.is_waiting = false;
-  slot.look_ahead = nullptr;
-  slot.sampler = 0;
-  slot.foreign_samples = 0;
-  slot.is_warm = false;
-  slot.budget_ns = 0;
-  slot.skipped = 0;
-  // The buffer still names this slot, so its thread must stay known until the next Drain.
-  if (buffer != 0) {
-    owners_[index].fetch_or(kEndedBit);
-  } else {
-    owners_[index] = 0;
-  }
-}
-
-// More than there is room for, between two samples of the process, stay open until it ends.
-void Tracer::LeaveDescriptor(int descriptor) {
-  for (std::atomic<int>& left : left_descriptors_) {
-    int none = 0;
-    if (!left.compare_exchange_strong(none, descriptor + 1)) continue;
-    has_left_descriptors_ = true;
-    return;
-  }
-}
-
-uint64_t Tracer::SignalData(SignalKind kind, uint32_t number) const {
-  return kSignalCookie | uint64_t{session_ & kSessionMask} << kSessionShift |
-         uint64_t{kind} << kKindShift | number;
+  verify_walk_.Release(slot);
+  slots_.Free(index, recorder_.HandOverBuffer(slot));
 }
 
 bool Tracer::WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const {
   if (!config_.keeps_handler_times) return false;
-  if (IsAtSignalEdge(ip)) return true;
-  const uint32_t used = used_slots_;
-  for (uint32_t i = 0; i < used; ++i) {
-    if ((owners_[i].load(std::memory_order_relaxed) & ~kEndedBit) == tid) {
-      return handler_times_[i].Contain(time_ns);
-    }
-  }
-  return false;
+  return IsAtSignalEdge(ip) || slots_.WasInHandler(tid, time_ns);
 }
 
-uint64_t Tracer::SampleData(uint32_t sampler) const { return SignalData(kSample, sampler); }
+uint64_t Tracer::SampleData(uint32_t sampler) const {
+  return MakeSignalData(session_, SignalKind::kSample, sampler);
+}
 
 bool Tracer::Owns(uint64_t address) const {
-  const GrowingMemory* const tables[] = {&slot_memory_, &buffer_memory_, &look_aheads_,
-                                         &alternate_stacks_, &handler_times_memory_};
-  for (const GrowingMemory* table : tables) {
-    if (table->Contains(address)) return true;
-  }
-  return code_cache_ != nullptr && code_cache_->Owns(address);
+  return slots_.Owns(address) || recorder_.Owns(address) || look_aheads_.Owns(address) ||
+         (code_cache_ != nullptr && code_cache_->Owns(address));
 }
 
 void Tracer::MakeFaster() {
   if (is_faster_) return;
   is_faster_ = true;
-  const size_t look_ahead_bytes = look_ahead_count_ * LookAheadStride();
-  if (look_aheads_.Use(look_aheads_.reserved()))
-    UseHugePages(look_aheads_.start(), look_ahead_bytes);
+  look_aheads_.Prewarm();
   code_cache_->MakeFaster();
 }
 
@@ -366,8 +254,8 @@ bool Tracer::Send(int signal, SignalKind kind, uint32_t slot) {
   siginfo_t info = {};
   info.si_signo = signal;
   info.si_code = SI_QUEUE;
-  SetSignalData(&info, SignalData(kind, slot));
-  return RawSyscall(SYS_rt_tgsigqueueinfo, RawSyscall(SYS_getpid), owners_[slot].load(), signal,
+  SetSignalData(&info, MakeSignalData(session_, kind, slot));
+  return RawSyscall(SYS_rt_tgsigqueueinfo, RawSyscall(SYS_getpid), slots_.Thread(slot), signal,
                     reinterpret_cast<long>(&info)) == 0;
 }
 
@@ -375,18 +263,13 @@ bool Tracer::Send(int signal, SignalKind kind, uint32_t slot) {
 bool Tracer::InterruptBlockedReads() {
   // Other pages come late as well, and by themselves.
   constexpr uint32_t kMaxInterruptedReads = 3;
-  const size_t look_ahead_bytes = look_ahead_count_ * LookAheadStride();
-  const uint32_t used = used_slots_;
+  const uint32_t used = slots_.used();
   const uint32_t interrupted_before = interrupted_reads_;
   for (uint32_t i = 0; i < used; ++i) {
-    const uint32_t owner = owners_[i];
-    if (slots_[i].in_handler.load() == 0 || owner == 0 || (owner & kEndedBit) != 0) continue;
-    const uint64_t stack_pointer = StackPointerInFault(owner);
-    if (stack_pointer - reinterpret_cast<uint64_t>(look_aheads_.start()) >= look_ahead_bytes) {
-      continue;
-    }
-    if (!Send(SIGSEGV, kInterrupt, i)) continue;
-    ++ended_counters_[static_cast<int>(Counter::kInterruptedRead)];
+    if (!slots_.IsInUse(i) || slots_.at(i)->in_handler.load() == 0) continue;
+    if (!look_aheads_.IsInLookAhead(StackPointerInFault(slots_.Thread(i)))) continue;
+    if (!Send(SIGSEGV, SignalKind::kInterrupt, i)) continue;
+    slots_.AddOfWorker(Counter::kInterruptedRead);
     if (++interrupted_reads_ == kMaxInterruptedReads) code_cache_->SetReadsMayBlock();
   }
   return interrupted_reads_ != interrupted_before;
@@ -399,19 +282,17 @@ bool Tracer::Disable(int timeout_ms) {
   FreeSlotsOfEnded();
   const uint64_t deadline_ns =
       ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(timeout_ms) * 1'000'000;
-  const uint32_t used = used_slots_;
-  const auto is_alive = [this](uint32_t i) {
-    return owners_[i] != 0 && (owners_[i] & kEndedBit) == 0;
-  };
-  bool must_close_left = has_left_descriptors_;
+  const uint32_t used = slots_.used();
+  bool must_close_deferred = deferred_descriptors_.has_any();
   for (uint32_t i = 0; i < used; ++i) {
-    if (!is_alive(i) || (slots_[i].has_breakpoint.load() == 0 && !must_close_left)) continue;
-    if (Send(SIGTRAP, kCleanUp, i)) must_close_left = false;
+    const bool has_breakpoint = slots_.at(i)->has_breakpoint.load() != 0;
+    if (!slots_.IsInUse(i) || (!has_breakpoint && !must_close_deferred)) continue;
+    if (Send(SIGTRAP, SignalKind::kCleanUp, i)) must_close_deferred = false;
   }
   for (uint32_t i = 0; i < used; ++i) {
-    ThreadSlot& slot = slots_[i];
-    while (is_alive(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
-      if (HasEnded(i)) break;
+    const ThreadSlot& slot = *slots_.at(i);
+    while (slots_.IsInUse(i) && (slot.in_handler.load() != 0 || slot.has_breakpoint.load() != 0)) {
+      if (slots_.HasEnded(i)) break;
       if (ClockNs(CLOCK_MONOTONIC) >= deadline_ns) return false;
       (void)InterruptBlockedReads();
       Pause();
@@ -420,53 +301,14 @@ bool Tracer::Disable(int timeout_ms) {
   return true;
 }
 
-void Tracer::DrainBuffer(BurstBuffer* buffer, BurstVisitor visit, void* visitor) {
-  const uint32_t committed = buffer->committed.load(std::memory_order_acquire);
-  const uint32_t tid = owners_[buffer->slot].load(std::memory_order_relaxed) & ~kEndedBit;
-  while (buffer->consumed < committed) {
-    const BurstHeader& header = *buffer->HeaderAt(buffer->consumed);
-    const BurstView view = {tid,
-                            header.time_ns,
-                            header.periods,
-                            header.instructions,
-                            buffer->entries + buffer->consumed + kHeaderEntries,
-                            header.branches,
-                            header.end};
-    visit(view, visitor);
-    buffer->consumed += kHeaderEntries + header.branches;
-  }
-}
-
-void Tracer::DrainInto(bool take_unfinished, BurstVisitor visit, void* visitor) {
+void Tracer::DrainInto(bool take_unfinished, BurstRecorder::Visitor visit, void* visitor) {
   GrowAhead();
-  const uint32_t used = used_slots_;
-  // A buffer that its thread swaps meanwhile must not be overtaken by the one that follows it, so
-  // only the buffers that were current before the full ones are looked at.
-  for (uint32_t i = 0; i < used; ++i) slots_[i].seen_buffer = slots_[i].buffer;
-  buffers_.TakeFull([&](uint32_t index) {
-    DrainBuffer(buffers_.at(index), visit, visitor);
-    buffers_.GiveBack(index);
-  });
+  const uint32_t used = take_unfinished ? slots_.used() : 0;
   for (uint32_t i = 0; i < used; ++i) {
-    ThreadSlot& slot = slots_[i];
-    if (take_unfinished && slot.is_waiting) FinishBurst(&slot);
-    const uint32_t current = slot.buffer;
-    if (current != 0 && current == slot.seen_buffer) {
-      DrainBuffer(buffers_.at(current - 1), visit, visitor);
-    }
-    if (owners_[i] & kEndedBit) owners_[i] = 0;
+    if (slots_.at(i)->is_waiting) FinishBurst(slots_.at(i));
   }
-}
-
-void Tracer::ReadCounters(uint64_t (&sums)[kCounters]) const {
-  for (int i = 0; i < kCounters; ++i) sums[i] = ended_counters_[i];
-  sums[static_cast<int>(Counter::kNoFreeSlot)] = samples_without_slot_;
-  const uint32_t used = used_slots_;
-  for (uint32_t slot = 0; slot < used; ++slot) {
-    for (int i = 0; i < kCounters; ++i) {
-      sums[i] += slots_[slot].counters[i].load(std::memory_order_relaxed);
-    }
-  }
+  recorder_.Drain(visit, visitor);
+  slots_.FreeDelivered();
 }
 
 // The memory stays mapped: the alternate stack of the thread that forked is in it. The child gets
@@ -474,18 +316,257 @@ void Tracer::ReadCounters(uint64_t (&sums)[kCounters]) const {
 void Tracer::ForgetInChild() {
   enabled_ = false;
   is_open_ = false;
-  slots_ = nullptr;
-  handler_times_ = nullptr;
+  slots_.ResetInChild();
   config_.keeps_handler_times = false;
-  for (uint32_t i = 0; i < used_slots_; ++i) owners_[i] = 0;
-  used_slots_ = 0;
-  for (std::atomic<int>& left : left_descriptors_) left = 0;
-  has_left_descriptors_ = false;
-  free_buffers_ = 0;
+  deferred_descriptors_.ResetInChild();
   is_faster_ = false;
-  others_store_ = false;
+  verify_walk_.SetOthersStore(false);
   Breakpoint::ForgetInChild();
   ++session_;
+}
+
+// In handlers ------------------------------------------------------------------------------------
+
+HBBP_SIGNAL_EDGE bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
+  if (signal == SIGSEGV || signal == SIGBUS) {
+    return LookAhead::RecoverFromFault(context) || IsInterrupt(*info);
+  }
+  if (signal != SIGTRAP) return Get().OnRealTimeSignal(signal, *info, context);
+  return Get().OnTrap(info, context);
+}
+
+// One that came when the read had ended.
+HBBP_SIGNAL_EDGE bool Tracer::IsInterrupt(const siginfo_t& info) {
+  const uint64_t data = SignalDataOf(info);
+  return info.si_code == SI_QUEUE && (data & kCookieMask) == kSignalCookie &&
+         KindOf(data) == SignalKind::kInterrupt;
+}
+
+HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
+  const bool may_be_ours =
+      info->si_code == kTrapPerf || info->si_code == SI_TIMER || info->si_code == SI_QUEUE;
+  const uint64_t data = SignalDataOf(*info);
+  const bool is_ours = may_be_ours && (data & kCookieMask) == kSignalCookie;
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return is_ours;
+  if (!is_ours) return OnStrayTrap(*info, context);
+  const uint32_t session = static_cast<uint32_t>(data >> kSessionShift) & kSessionMask;
+  const uint32_t number = static_cast<uint32_t>(data) & kNumberMask;
+  if (session != (session_ & kSessionMask) || !slots_.are_reserved()) return true;
+  const SignalKind kind = KindOf(data);
+  const bool was_delayed = info->si_code == kTrapPerf && WasDelayed(*info);
+  if (kind != SignalKind::kSample) {
+    if (number < slots_.used()) Handle(slots_.at(number), {kind, was_delayed}, context);
+    return true;
+  }
+  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : nullptr;
+  if (slot != nullptr && IsOwnSample(slot, number)) {
+    Handle(slot, {kind, was_delayed, WasInKernel(*info, *context), ElapsedPeriods(*info)}, context);
+  }
+  return true;
+}
+
+// Hypervisors now and then deliver a debug exception without the bits that say what it was. The
+// kernel takes it for the instruction int1, which it is not, and does not set the flag that lets
+// the program go on over the breakpoint.
+bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
+  constexpr uint8_t kInt1 = 0xf1;
+  constexpr greg_t kTrapFlag = 1 << 8;
+  if (info.si_code != TRAP_BRKPT && info.si_code != kTrapHardwareBreakpoint) return false;
+  // The program steps through itself, and waits for it.
+  if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
+  const uint64_t ip = Ip(*context);
+  ThreadSlot* slot = FindSlot();
+  if (slot == nullptr) return false;
+  const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
+  // Many other instructions end with that byte: `xor %esi, %ecx`.
+  uint8_t before = 0;
+  const bool may_be_int1 = ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
+  if (!is_the_awaited_one && may_be_int1) return false;
+  slot->Add(Counter::kStrayTraps);
+  PassBreakpointOnce(context);
+  if (is_the_awaited_one) Handle(slot, {SignalKind::kBreakpointHit}, context);
+  return true;
+}
+
+// The descriptor in the signal is a number in a table that may not be this thread's, so the
+// signal's own number says what it is.
+HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info,
+                                               ucontext_t* context) {
+  const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
+  if (!is_of_descriptor) return false;
+  if (failure_.load() == TracerFailure::kSystemCallRefused) return true;
+  ThreadSlot* slot = enabled_.load() ? ClaimSlot() : FindSlot();
+  if (slot == nullptr) return true;
+  // Nothing says whether a hit was delayed, so one that comes too late ends the burst.
+  const bool is_sample = signal == kSampleSignal;
+  Handle(slot, {is_sample ? SignalKind::kSample : SignalKind::kBreakpointHit}, context);
+  return true;
+}
+
+// 0: refused. Without a filter the kernel always answers.
+HBBP_SIGNAL_EDGE uint32_t Tracer::ThisThread() {
+  const long tid = RawSyscall(SYS_gettid);
+  if (tid > 0) return static_cast<uint32_t>(tid);
+  EndForFilter();
+  return 0;
+}
+
+HBBP_SIGNAL_EDGE ThreadSlot* Tracer::FindSlot() {
+  const uint32_t tid = ThisThread();
+  return tid == 0 ? nullptr : slots_.Find(tid);
+}
+
+HBBP_SIGNAL_EDGE ThreadSlot* Tracer::ClaimSlot() {
+  const uint32_t tid = ThisThread();
+  if (tid == 0) return nullptr;
+  bool is_new;
+  ThreadSlot* slot = slots_.Claim(tid, &is_new);
+  if (is_new) recorder_.AllowThread();
+  return slot;
+}
+
+HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context) {
+  slot->in_handler.store(1);
+  HandlerTimes* const times = config_.keeps_handler_times ? slots_.handler_times(slot) : nullptr;
+  if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
+  {
+    HandlerClock clock(slot);
+    switch (arrival.kind) {
+      case SignalKind::kSample:
+        if (!enabled_.load()) break;
+        slot->Add(Counter::kSamples);
+        if (arrival.was_delayed) {
+          slot->Add(Counter::kSignalWasBlocked);
+        } else if (arrival.was_in_kernel) {
+          slot->Add(Counter::kInKernel);
+        } else {
+          OnSample(slot, arrival.periods, context);
+        }
+        break;
+      case SignalKind::kBreakpointHit:
+        if (enabled_.load()) {
+          OnBreakpoint(slot, context, arrival.was_delayed);
+          break;
+        }
+        [[fallthrough]];
+      default:
+        if (slot->is_waiting) EndBurst(slot);
+        ResumeBreakpoints::Disarm(slot);
+        if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
+        break;
+    }
+  }
+  if (times != nullptr) times->End(RawClockNs(CLOCK_MONOTONIC));
+  slot->in_handler.store(0);
+}
+
+void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
+  slots_.InstallAlternateStack(slot, context);
+  if (deferred_descriptors_.has_any()) deferred_descriptors_.CloseAll();
+  if (slot->is_waiting) {
+    if (slot->makes_progress) {
+      slot->makes_progress = false;
+      slot->Add(Counter::kSampleDuringBurst);
+      return;
+    }
+    slot->Add(Counter::kBreakpointLost);
+    EndBurst(slot);
+  }
+  const bool is_look_ahead = config_.mode == Mode::kLookAhead;
+  if (StackIsTooSmall(*context, is_look_ahead ? kMinStackBytesForLookAhead : kMinStackBytes)) {
+    slot->Add(Counter::kStackTooSmall);
+    return;
+  }
+  if (IsOverBudget(slot, periods) || !recorder_.Begin(slot, periods)) return;
+  OnWalkEnd(slot, BeginWalk(slot, context));
+}
+
+// Each sample pays a part of what bursts cost.
+bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
+  const auto income = static_cast<int64_t>(sample_budget_ns_.load(std::memory_order_relaxed));
+  if (income == 0) return false;
+  slot->budget_ns += income * periods;
+  if (slot->budget_ns > kMaxSavedSamples * income) slot->budget_ns = kMaxSavedSamples * income;
+  if (slot->budget_ns >= 0) return false;
+  slot->Add(Counter::kOverBudget);
+  slot->skipped += periods;
+  return true;
+}
+
+WalkEnd Tracer::BeginWalk(ThreadSlot* slot, ucontext_t* context) {
+  switch (config_.mode) {
+    case Mode::kLookAhead:
+      return look_ahead_walk_.Walk(slot, context);
+    case Mode::kBreakpoint:
+      return walk_by_breakpoints_.Walk(slot, context);
+    case Mode::kVerify:
+      return verify_walk_.Begin(slot, context);
+  }
+  return WalkEnd::kBurstEnds;
+}
+
+void Tracer::OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delayed) {
+  if (!slot->is_waiting) {
+    ResumeBreakpoints::Disarm(slot);
+    return;
+  }
+  // A handler came by: ours, in a function of libc, or one of the program that blocks SIGTRAP.
+  if (was_delayed) {
+    CountForeignHit(slot);
+    return;
+  }
+  if (Ip(*context) != slot->breakpoint.address()) {
+    slot->Add(Counter::kHitElsewhere);
+    EndBurst(slot);
+    return;
+  }
+  if (slot->expects_stack && StackPointer(*context) != slot->stack_pointer) {
+    CountForeignHit(slot);
+    return;
+  }
+  slot->Add(Counter::kBreakpoints);
+  slot->makes_progress = true;
+  slot->is_waiting = false;
+  ++slot->hits;
+  OnWalkEnd(slot, ContinueWalk(slot, context));
+}
+
+WalkEnd Tracer::ContinueWalk(ThreadSlot* slot, ucontext_t* context) {
+  return config_.mode == Mode::kVerify ? verify_walk_.Continue(slot, context)
+                                       : BeginWalk(slot, context);
+}
+
+// The one that the burst waits for is still to come, unless there are too many of them.
+void Tracer::CountForeignHit(ThreadSlot* slot) {
+  slot->Add(Counter::kHitInOtherFrame);
+  if (++slot->foreign_hits < kMaxForeignHits) return;
+  slot->Add(Counter::kBreakpointLost);
+  EndBurst(slot);
+}
+
+void Tracer::OnWalkEnd(ThreadSlot* slot, WalkEnd end) {
+  if (end == WalkEnd::kWaits) return;
+  if (end == WalkEnd::kStackOverflowed) {
+    // What the look-ahead said of this burst cannot be trusted, nor what it would say of the next.
+    slot->Add(CounterOf(StopReason::kStackOverflow));
+    slot->branches = 0;
+    failure_.store(TracerFailure::kStackOverflow);
+    enabled_.store(false);
+  }
+  EndBurst(slot);
+}
+
+void Tracer::EndBurst(ThreadSlot* slot) {
+  ResumeBreakpoints::Disarm(slot);
+  FinishBurst(slot);
+}
+
+// The rest of it, which the worker may do for a thread that has ended.
+void Tracer::FinishBurst(ThreadSlot* slot) {
+  slot->is_waiting = false;
+  slot->is_warm = true;
+  verify_walk_.Release(slot);
+  recorder_.Finish(slot);
 }
 
 }  // namespace hbbp::trace

@@ -23,7 +23,7 @@
 #include "preload/own_process.h"
 #include "preload/seccomp_filter.h"
 #include "trace/signal_chain.h"
-#include "trace/tracer_layout.h"
+#include "trace/signal_data.h"
 
 #define HBBP_INTERPOSE __attribute__((visibility("default")))
 

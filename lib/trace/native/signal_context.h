@@ -6,9 +6,19 @@
 
 #include <ucontext.h>
 
+#include <cstdint>
+
 #include "trace/native/machine_state.h"
 
 namespace hbbp::trace {
+
+inline uint64_t Ip(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+}
+
+inline uint64_t StackPointer(const ucontext_t& context) {
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
+}
 
 // gpr, rip, flags; fs_base and gs_base of the calling thread. Clears poison and has_vector_state.
 void LoadGeneralRegisters(const ucontext_t& context, MachineState* state);

@@ -13,7 +13,7 @@
 #include "support/catch.h"
 #include "support/perf_stand_in.h"
 #include "support/single_step.h"
-#include "trace/tracer_layout.h"
+#include "trace/signal_data.h"
 
 namespace hbbp {
 namespace {

@@ -15,7 +15,7 @@
 #include "support/branch_tracing.h"
 #include "support/catch.h"
 #include "support/single_step.h"
-#include "trace/tracer_layout.h"
+#include "trace/signal_data.h"
 
 namespace hbbp {
 namespace {

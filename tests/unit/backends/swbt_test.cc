@@ -32,7 +32,7 @@
 #include "support/heap_use.h"
 #include "support/own_process.h"
 #include "support/seccomp_filter.h"
-#include "trace/tracer_layout.h"
+#include "trace/signal_data.h"
 
 namespace hbbp {
 namespace {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "support/catch.h"
-#include "trace/tracer_layout.h"
+#include "trace/signal_data.h"
 
 namespace hbbp::trace {
 namespace {

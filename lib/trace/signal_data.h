@@ -1,19 +1,17 @@
-// What both halves of the tracer must agree on: the layout of signal data and of its memory.
+// What signals of ours carry in si_perf_data and si_value: cookie, session, kind of the signal,
+// number of the slot or sampler.
 //
 // Contract: plain functions without state.
-#ifndef HBBP_LIB_TRACE_TRACER_LAYOUT_H_
-#define HBBP_LIB_TRACE_TRACER_LAYOUT_H_
+#ifndef HBBP_LIB_TRACE_SIGNAL_DATA_H_
+#define HBBP_LIB_TRACE_SIGNAL_DATA_H_
 
 #include <signal.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/interpreter/look_ahead.h"
-
 namespace hbbp::trace {
 
-// si_perf_data and si_value: cookie, session, kind of the signal, number of the slot or sampler.
 inline constexpr uint64_t kSignalCookie = uint64_t{0x4bb9'71a5} << 32;
 inline constexpr uint64_t kCookieMask = uint64_t{0xffff'ffff} << 32;
 inline constexpr int kSessionShift = 24;
@@ -22,8 +20,16 @@ inline constexpr int kKindShift = 20;
 inline constexpr uint32_t kKindMask = 0xf;
 inline constexpr uint32_t kNumberMask = (1u << kKindShift) - 1;
 
-inline constexpr size_t kAlternateStackBytes = 32 * 1024;
-inline constexpr uint32_t kBuffersPerThread = 2;
+enum class SignalKind : uint32_t { kSample = 1, kBreakpointHit = 2, kCleanUp = 3, kInterrupt = 4 };
+
+constexpr uint64_t MakeSignalData(uint32_t session, SignalKind kind, uint32_t number) {
+  return kSignalCookie | uint64_t{session & kSessionMask} << kSessionShift |
+         uint64_t{static_cast<uint32_t>(kind)} << kKindShift | number;
+}
+
+constexpr SignalKind KindOf(uint64_t signal_data) {
+  return static_cast<SignalKind>(static_cast<uint32_t>(signal_data >> kKindShift) & kKindMask);
+}
 
 // In siginfo_t, si_perf_data and si_value lie at the same place.
 inline constexpr size_t kSignalDataOffset = 24;
@@ -39,10 +45,6 @@ inline void SetSignalData(siginfo_t* info, uint64_t data) {
   __builtin_memcpy(reinterpret_cast<char*>(info) + kSignalDataOffset, &data, sizeof(data));
 }
 
-inline size_t LookAheadStride() {
-  return (LookAhead::Size() + LookAhead::Alignment() - 1) & ~(LookAhead::Alignment() - 1);
-}
-
 }  // namespace hbbp::trace
 
-#endif  // HBBP_LIB_TRACE_TRACER_LAYOUT_H_
+#endif  // HBBP_LIB_TRACE_SIGNAL_DATA_H_

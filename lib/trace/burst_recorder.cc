@@ -1,0 +1,221 @@
+#include "trace/burst_recorder.h"
+
+#include <time.h>
+
+#include <new>
+
+#include "trace/raw_clock.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint32_t kBuffersBeyondThreads =
+    1 + BurstRecorder::kBufferedBursts * (BurstRecorder::kMaxBurstBranches + kHeaderEntries) /
+            BurstBuffer::kCapacity;
+constexpr uint32_t kBuffersWhenShort = 128;
+// What may come between two calls of GrowAhead without a system call in a handler.
+constexpr uint32_t kBuffersAhead = 16;
+
+// Branches were recorded, up to that many instructions from where the burst began. What is in front
+// of the first one of a burst, or behind a gap, is in no stream.
+void CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch) {
+  if (slot->last_branch == ThreadSlot::kNoBranch) slot->last_branch = first_branch;
+  slot->in_streams += last_branch - slot->last_branch;
+  slot->last_branch = last_branch;
+}
+
+}  // namespace
+
+bool BurstRecorder::Reserve(uint32_t max_threads, bool is_short) {
+  new (&buffer_memory_) GrowingMemory();
+  const uint32_t count =
+      max_threads * kBuffersPerThread + (is_short ? kBuffersWhenShort : kBuffersBeyondThreads);
+  if (!buffer_memory_.Reserve(count * sizeof(BurstBuffer))) return false;
+  buffers_.Init(&buffer_memory_, count);
+  free_buffers_ = 0;
+  return true;
+}
+
+void BurstRecorder::Release() { buffer_memory_.Release(); }
+
+void BurstRecorder::GrowAhead() {
+  const uint32_t buffers = buffers_.begun() + kBuffersAhead;
+  (void)buffer_memory_.Use(buffers * sizeof(BurstBuffer));
+}
+
+void BurstRecorder::SetLimits(uint32_t branches, uint64_t instructions) {
+  constexpr uint64_t kInstructionsPerBranch = 40;
+  constexpr uint64_t kMinInstructions = 2048;
+  max_branches_ = branches;
+  max_instructions_ =
+      instructions != 0 ? instructions : kMinInstructions + branches * kInstructionsPerBranch;
+  const uint32_t entries = kBufferedBursts * (kHeaderEntries + branches);
+  const uint32_t free_buffers = 1 + entries / BurstBuffer::kCapacity;
+  if (free_buffers > free_buffers_) {
+    buffers_.Allow(free_buffers - free_buffers_);
+    free_buffers_ = free_buffers;
+  }
+}
+
+void BurstRecorder::DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visitor) {
+  const uint32_t committed = buffer->committed.load(std::memory_order_acquire);
+  const uint32_t tid = slots_->Thread(buffer->slot);
+  while (buffer->consumed < committed) {
+    const BurstHeader& header = *buffer->HeaderAt(buffer->consumed);
+    const BurstView view = {tid,
+                            header.time_ns,
+                            header.periods,
+                            header.instructions,
+                            buffer->entries + buffer->consumed + kHeaderEntries,
+                            header.branches,
+                            header.end};
+    visit(view, visitor);
+    buffer->consumed += kHeaderEntries + header.branches;
+  }
+}
+
+void BurstRecorder::Drain(Visitor visit, void* visitor) {
+  const uint32_t used = slots_->used();
+  // A buffer that its thread swaps meanwhile must not be overtaken by the one that follows it, so
+  // only the buffers that were current before the full ones are looked at.
+  for (uint32_t i = 0; i < used; ++i) slots_->at(i)->seen_buffer = slots_->at(i)->buffer;
+  buffers_.TakeFull([&](uint32_t index) {
+    DrainBuffer(buffers_.at(index), visit, visitor);
+    buffers_.GiveBack(index);
+  });
+  for (uint32_t i = 0; i < used; ++i) {
+    const uint32_t current = slots_->at(i)->buffer;
+    if (current != 0 && current == slots_->at(i)->seen_buffer) {
+      DrainBuffer(buffers_.at(current - 1), visit, visitor);
+    }
+  }
+}
+
+bool BurstRecorder::HandOverBuffer(ThreadSlot* slot) {
+  const uint32_t buffer = slot->buffer;
+  if (buffer == 0) return false;
+  buffers_.PushFull(buffer - 1);
+  return true;
+}
+
+bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
+  slot->earlier_branches = 0;
+  slot->has_parts = false;
+  slot->branches = 0;
+  slot->hits = 0;
+  slot->instructions = 0;
+  slot->last_branch = ThreadSlot::kNoBranch;
+  slot->makes_progress = false;
+  slot->restarts = false;
+  slot->periods = slot->skipped + periods;
+  slot->skipped = 0;
+  const uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  const uint32_t used =
+      buffer == 0 ? 0 : buffers_.at(buffer - 1)->committed.load(std::memory_order_relaxed);
+  uint32_t fresh;
+  if (!TakeBufferBehind(slot, used, &fresh)) return false;
+  StartPart(slot, fresh);
+  return true;
+}
+
+// Takes a buffer, if so many entries of the current one leave no room for a header and the rest of
+// the burst, or as much as a buffer holds. False if there is none.
+bool BurstRecorder::TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
+  uint32_t entries = BranchesLeft(*slot) + kHeaderEntries;
+  if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
+  *fresh = BurstBufferPool::kNone;
+  const bool has_buffer = slot->buffer.load(std::memory_order_relaxed) != 0;
+  if (has_buffer && BurstBuffer::kCapacity - used >= entries) return true;
+  *fresh = buffers_.Take();
+  if (*fresh == BurstBufferPool::kNone) {
+    slot->Add(Counter::kNoFreeBuffer);
+    return false;
+  }
+  return true;
+}
+
+// In the buffer `fresh`, or in the current one if that is kNone.
+void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
+  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  if (fresh != BurstBufferPool::kNone) {
+    buffers_.at(fresh)->slot = slots_->IndexOf(slot);
+    if (buffer != 0) buffers_.PushFull(buffer - 1);
+    buffer = fresh + 1;
+    slot->buffer.store(buffer, std::memory_order_release);
+  }
+  BurstBuffer* current = buffers_.at(buffer - 1);
+  slot->header = current->committed.load(std::memory_order_relaxed);
+  slot->branches = 0;
+  slot->in_streams = 0;
+  BurstHeader* header = current->HeaderAt(slot->header);
+  *header = BurstHeader();
+  header->time_ns = RawClockNs(CLOCK_MONOTONIC);
+  header->periods = static_cast<uint16_t>(slot->periods < UINT16_MAX ? slot->periods : UINT16_MAX);
+}
+
+// Makes the part visible to the worker.
+void BurstRecorder::CommitPart(ThreadSlot* slot, PartEnd end) {
+  BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
+  BurstHeader* header = buffer->HeaderAt(slot->header);
+  header->branches = slot->branches;
+  header->instructions = slot->in_streams;
+  header->end = end;
+  buffer->committed.store(slot->header + kHeaderEntries + slot->branches,
+                          std::memory_order_release);
+  slot->Add(Counter::kTakenBranches, slot->branches);
+}
+
+bool BurstRecorder::StartNextPart(ThreadSlot* slot, PartEnd end) {
+  uint32_t fresh;
+  if (!TakeBufferBehind(slot, slot->header + kHeaderEntries + slot->branches, &fresh)) return false;
+  CommitPart(slot, end);
+  slot->has_parts = true;
+  slot->earlier_branches += slot->branches;
+  slot->branches = 0;
+  if (end == PartEnd::kAfterGap) slot->last_branch = ThreadSlot::kNoBranch;
+  StartPart(slot, fresh);
+  return true;
+}
+
+TakenBranch* BurstRecorder::Room(ThreadSlot* slot, uint32_t* capacity) {
+  uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
+  uint32_t first = slot->header + kHeaderEntries + slot->branches;
+  if (first == BurstBuffer::kCapacity) {
+    if (!StartNextPart(slot, PartEnd::kGoesOn)) return nullptr;
+    buffer = slot->buffer.load(std::memory_order_relaxed);
+    first = slot->header + kHeaderEntries;
+  }
+  const uint32_t room = BurstBuffer::kCapacity - first;
+  *capacity = room < BranchesLeft(*slot) ? room : BranchesLeft(*slot);
+  return &buffers_.at(buffer - 1)->entries[first];
+}
+
+void BurstRecorder::CountRun(ThreadSlot* slot, const RunResult& result) {
+  if (result.branches != 0) {
+    CoverStreams(slot, slot->instructions + result.first_branch,
+                 slot->instructions + result.last_branch);
+  }
+  slot->branches += result.branches;
+  slot->instructions += result.instructions;
+}
+
+bool BurstRecorder::Record(ThreadSlot* slot, const TakenBranch& branch) {
+  uint32_t capacity;
+  TakenBranch* room = Room(slot, &capacity);
+  if (room == nullptr) return false;
+  *room = branch;
+  ++slot->branches;
+  CoverStreams(slot, slot->instructions, slot->instructions);
+  return true;
+}
+
+void BurstRecorder::Finish(ThreadSlot* slot) {
+  const bool makes_a_stream = slot->branches >= 2;
+  if (!slot->has_parts && !makes_a_stream) return;
+  CommitPart(slot, PartEnd::kLast);
+  slot->branches = 0;
+  slot->has_parts = false;
+  slot->Add(Counter::kBursts);
+}
+
+}  // namespace hbbp::trace
