@@ -71,14 +71,14 @@ class BurstRecorder {
   bool StartNextPart(ThreadSlot* slot, PartEnd end);
   void Finish(ThreadSlot* slot);
 
-  // Branches and instructions until the burst is full.
+  // Branches and instructions until the burst is full. It may have more instructions than it
+  // should: a system call that it waits for counts as one, even behind the last.
   uint32_t BranchesLeft(const ThreadSlot& slot) const {
     return max_branches_ - slot.earlier_branches - slot.branches;
   }
   uint64_t InstructionsLeft(const ThreadSlot& slot) const {
-    return max_instructions_ - slot.instructions;
+    return slot.instructions < max_instructions_ ? max_instructions_ - slot.instructions : 0;
   }
-  bool IsTooLong(const ThreadSlot& slot) const { return slot.instructions >= max_instructions_; }
 
  private:
   static constexpr uint32_t kBuffersPerThread = 2;

@@ -21,7 +21,7 @@ WalkEnd WalkByBreakpoints::Walk(ThreadSlot* slot, ucontext_t* context) {
       slot->Add(CounterOf(walk.reason));
       break;
     }
-    if (recorder_->IsTooLong(*slot)) {
+    if (recorder_->InstructionsLeft(*slot) == 0) {
       slot->Add(CounterOf(StopReason::kInstructionLimit));
       break;
     }

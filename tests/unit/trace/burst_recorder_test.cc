@@ -1,0 +1,123 @@
+#include "trace/burst_recorder.h"
+
+#include <unistd.h>
+
+#include <vector>
+
+#include "support/catch.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr uint32_t kBranches = 8;
+constexpr uint64_t kInstructions = 100;
+
+struct Part {
+  uint32_t tid;
+  uint32_t periods;
+  uint64_t instructions;
+  std::vector<uint64_t> sources;
+  PartEnd end;
+};
+
+// A recorder with the slot of this thread.
+class Recording {
+ public:
+  Recording() {
+    REQUIRE(slots_.Reserve(4));
+    REQUIRE(recorder_.Reserve(4, true));
+    recorder_.SetLimits(kBranches, kInstructions);
+    bool is_new = false;
+    slot_ = slots_.Claim(static_cast<uint32_t>(::getpid()), &is_new);
+    REQUIRE(is_new);
+    recorder_.AllowThread();
+  }
+  ~Recording() {
+    recorder_.Release();
+    slots_.Release();
+  }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  BurstRecorder* operator->() { return &recorder_; }
+  ThreadSlot* slot() { return slot_; }
+
+  // Three instructions to each branch.
+  void Record(uint64_t source) {
+    slot_->instructions += 3;
+    REQUIRE(recorder_.Record(slot_, {source, source + 1}));
+  }
+
+  std::vector<Part> Drain() {
+    std::vector<Part> parts;
+    recorder_.Drain(
+        [](const BurstView& view, void* all) {
+          Part part{view.tid, view.periods, view.instructions, {}, view.end};
+          for (uint32_t i = 0; i < view.count; ++i) part.sources.push_back(view.branches[i].from);
+          static_cast<std::vector<Part>*>(all)->push_back(part);
+        },
+        &parts);
+    return parts;
+  }
+
+ private:
+  ThreadSlots slots_;
+  BurstRecorder recorder_{&slots_};
+  ThreadSlot* slot_ = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a burst is drained when it is finished, once") {
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 2));
+  for (uint64_t i = 1; i <= 3; ++i) recording.Record(10 * i);
+  CHECK(recording->BranchesLeft(*recording.slot()) == kBranches - 3);
+  CHECK(recording.Drain().empty());
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].tid == static_cast<uint32_t>(::getpid()));
+  CHECK(parts[0].periods == 2);
+  // What is in front of the first branch is in no stream.
+  CHECK(parts[0].instructions == 6);
+  CHECK(parts[0].sources == std::vector<uint64_t>{10, 20, 30});
+  CHECK(parts[0].end == PartEnd::kLast);
+  CHECK(recording.Drain().empty());
+}
+
+TEST_CASE("no stream crosses a gap") {
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  for (uint64_t i = 1; i <= 2; ++i) recording.Record(10 * i);
+  REQUIRE(recording->StartNextPart(recording.slot(), PartEnd::kAfterGap));
+  for (uint64_t i = 3; i <= 5; ++i) recording.Record(10 * i);
+  recording->Finish(recording.slot());
+  const std::vector<Part> parts = recording.Drain();
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[0].end == PartEnd::kAfterGap);
+  CHECK(parts[0].instructions == 3);
+  CHECK(parts[1].end == PartEnd::kLast);
+  CHECK(parts[1].instructions == 6);
+}
+
+TEST_CASE("a burst of one branch makes no stream, and its entries are used again") {
+  Recording recording;
+  for (int i = 0; i < 1000; ++i) {
+    REQUIRE(recording->Begin(recording.slot(), 1));
+    recording.Record(10);
+    recording->Finish(recording.slot());
+  }
+  CHECK(recording.Drain().empty());
+}
+
+TEST_CASE("a burst that is longer than it should be has no instructions left") {
+  Recording recording;
+  REQUIRE(recording->Begin(recording.slot(), 1));
+  recording.slot()->instructions = kInstructions - 1;
+  CHECK(recording->InstructionsLeft(*recording.slot()) == 1);
+  recording.slot()->instructions = kInstructions + 1;
+  CHECK(recording->InstructionsLeft(*recording.slot()) == 0);
+}
+
+}  // namespace hbbp::trace
