@@ -9,7 +9,6 @@
 #include "trace/interpreter/lift.h"
 #include "trace/interpreter/packed_flags.h"
 #include "trace/interpreter/string_effects.h"
-#include "trace/native/signal_context.h"
 
 namespace hbbp::trace {
 namespace {
@@ -71,6 +70,8 @@ bool SameAsCode(Interpreter* m, const Block& block) {
   const uint8_t* bytes = block.code();
   const size_t size = block.code_bytes;
   if (!m->memory.IsPlainCode(block.ip, size)) return false;
+  if (!m->memory.is_read_in_place) [[unlikely]]
+    return m->memory.HasBytes(block.ip, bytes, size);
   size_t i = 0;
   for (; i + 8 <= size; i += 8) {
     uint64_t now, then;
@@ -88,8 +89,8 @@ bool SameAsCode(Interpreter* m, const Block& block) {
 
 void NeedVectorState(Interpreter* m) {
   if (m->state.has_vector_state) return;
-  if (m->context != nullptr) {
-    LoadVectorState(*m->context, &m->state);
+  if (m->registers.load_vector != nullptr) {
+    m->registers.load_vector(m->registers.thread, &m->state);
     return;
   }
   m->state.has_vector_state = 1;

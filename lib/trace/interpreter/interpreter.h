@@ -5,8 +5,6 @@
 #ifndef HBBP_LIB_TRACE_INTERPRETER_INTERPRETER_H_
 #define HBBP_LIB_TRACE_INTERPRETER_INTERPRETER_H_
 
-#include <ucontext.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "trace/interpreter/code_cache.h"
 #include "trace/interpreter/micro_op.h"
 #include "trace/interpreter/overlay_memory.h"
+#include "trace/interpreter/program_reader.h"
 #include "trace/interpreter/taken_branch.h"
 #include "trace/native/machine_state.h"
 
@@ -48,7 +47,6 @@ struct Interpreter {
   OverlayMemory memory;
 
   CodeCache* code_cache;
-  const ucontext_t* context;  // where the vector state is loaded from; or nullptr
   uint64_t burst;
   uint64_t decoded_instructions;
   // Instructions are executed one at a time, and counted so.
@@ -74,6 +72,7 @@ struct Interpreter {
   uint64_t stub_flags;
   uint64_t stub_address;
   SavedVectorState saved;
+  RegisterReader registers;  // where the vector state is loaded from
   alignas(64) uint8_t private_block[kMaxBlockBytes];
 
   template <typename T>

@@ -37,7 +37,7 @@ bool Lifter::Fetch() {
     const uint64_t address = ip_ + available_;
     const size_t part = kLineBytes - address % kLineBytes;
     if (m_->memory.EnterPage(address) == nullptr ||
-        !GuardedCopy(code_ + available_, reinterpret_cast<const void*>(address), part)) {
+        !m_->memory.Copy(code_ + available_, address, part)) {
       is_at_end_ = true;
       for (size_t i = 0; i < 16; ++i) code_[available_ + i] = 0;
     } else {

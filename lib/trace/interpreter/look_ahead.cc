@@ -90,12 +90,21 @@ bool IsIntact(const uint64_t (&canary)[kCanaryWords]) {
   return changed == 0;
 }
 
-void BeginBurst(Machine* machine, bool faults_are_caught) {
+RegisterReader SignalFrame(const ucontext_t& context) {
+  return {&context,
+          [](const void* frame, MachineState* state) {
+            LoadGeneralRegisters(*static_cast<const ucontext_t*>(frame), state);
+          },
+          [](const void* frame, MachineState* state) {
+            LoadVectorState(*static_cast<const ucontext_t*>(frame), state);
+          }};
+}
+
+void BeginBurst(Machine* machine, const MemoryReader& memory, bool faults_are_caught) {
   machine->stats = LookAheadStats();
   Interpreter& m = machine->interpreter;
   m.burst = m.code_cache->NewBurst();
-  m.memory.logs_reads = false;
-  m.memory.Reset(faults_are_caught);
+  m.memory.Reset(memory, faults_are_caught);
   m.saved.is_valid = false;
 }
 
@@ -187,18 +196,18 @@ void LookAhead::Begin(const ucontext_t& context, bool faults_are_caught) {
   Machine* machine = Of(this);
   LoadGeneralRegisters(context, &machine->interpreter.state);
   Continue(context);
-  BeginBurst(machine, faults_are_caught);
+  BeginBurst(machine, {}, faults_are_caught);
 }
 
 void LookAhead::BeginVerified(const ucontext_t& context, bool faults_are_caught, bool keeps_reads) {
   Begin(context, faults_are_caught);
-  Of(this)->interpreter.memory.logs_reads = keeps_reads;
+  if (keeps_reads) Of(this)->interpreter.memory.LogReads();
 }
 
 // Vector registers that are not loaded yet have not been used since Begin either.
 void LookAhead::Continue(const ucontext_t& context) {
   Machine* machine = Of(this);
-  machine->interpreter.context = &context;
+  machine->interpreter.registers = SignalFrame(context);
   machine->interpreter.written = 0;
   machine->leaves_alternate_stack = (context.uc_stack.ss_flags & SS_DISABLE) == 0;
 }
@@ -221,9 +230,18 @@ Divergence LookAhead::FindDivergence(const MachineState& found) {
 void LookAhead::Begin(const MachineState& state, bool faults_are_caught) {
   Machine* machine = Of(this);
   __builtin_memcpy(&machine->interpreter.state, &state, sizeof(state));
-  machine->interpreter.context = nullptr;
+  machine->interpreter.registers = {};
   machine->leaves_alternate_stack = false;
-  BeginBurst(machine, faults_are_caught);
+  BeginBurst(machine, {}, faults_are_caught);
+}
+
+void LookAhead::Begin(const RegisterReader& registers, const MemoryReader& memory) {
+  Machine* machine = Of(this);
+  registers.load_general(registers.thread, &machine->interpreter.state);
+  machine->interpreter.registers = registers;
+  machine->interpreter.written = 0;
+  machine->leaves_alternate_stack = false;
+  BeginBurst(machine, memory, false);
 }
 
 RunResult LookAhead::Run(TakenBranch* branches, uint32_t capacity, uint64_t instruction_limit) {

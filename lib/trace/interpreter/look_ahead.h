@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "trace/interpreter/program_reader.h"
 #include "trace/interpreter/taken_branch.h"
 #include "trace/native/machine_state.h"
 
@@ -69,6 +70,8 @@ class LookAhead {
   void Begin(const ucontext_t& context, bool faults_are_caught);
   // Likewise, from a state that is no signal's; for tests and tools.
   void Begin(const MachineState& state, bool faults_are_caught);
+  // Likewise, of a thread of another process. It has a code cache of its own.
+  void Begin(const RegisterReader& registers, const MemoryReader& memory);
   // As Begin, and if `keeps_reads` what is read is kept, for FindDivergence. No load is fast then.
   void BeginVerified(const ucontext_t& context, bool faults_are_caught, bool keeps_reads);
 

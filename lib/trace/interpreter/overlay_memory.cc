@@ -35,9 +35,14 @@ void CopyBytes(void* to, const void* from, size_t size) { __builtin_memcpy(to, f
 
 }  // namespace
 
-void OverlayMemory::Reset(bool catches_faults) {
-  faults_are_caught = catches_faults;
-  reads_may_block = code_cache->reads_may_block();
+void OverlayMemory::Reset(const MemoryReader& memory_reader, bool catches_faults) {
+  reader = memory_reader;
+  is_read_in_place = reader.copy == nullptr;
+  keeps_pages = is_read_in_place;
+  logs_reads = false;
+  // A reader neither faults nor blocks.
+  faults_are_caught = catches_faults || !is_read_in_place;
+  reads_may_block = is_read_in_place && code_cache->reads_may_block();
   stops_at_code = true;
   stored_to_code = false;
   line_count = 0;
@@ -49,6 +54,11 @@ void OverlayMemory::Reset(bool catches_faults) {
     for (DirtySlot& slot : dirty_slots) slot.tag = 0;
     epoch = 1;
   }
+}
+
+void OverlayMemory::LogReads() {
+  logs_reads = true;
+  keeps_pages = false;
 }
 
 OverlayMemory::DirtyPage* OverlayMemory::FindDirtyPage(uint64_t page_address) {
@@ -86,7 +96,7 @@ OverlayMemory::PageEntry* OverlayMemory::EnterPage(uint64_t address) {
     ++probed_pages;
     if (!IsReadable(address)) return nullptr;
   }
-  entry->tag = logs_reads ? 0 : page_address | epoch;
+  entry->tag = keeps_pages ? page_address | epoch : 0;
   entry->page = FindDirtyPage(page_address);
   entry->dirty = entry->page == nullptr ? 0 : entry->page->dirty;
   return entry;
@@ -104,7 +114,7 @@ Access OverlayMemory::Read(uint64_t address, size_t size, void* value, uint64_t*
       const uint64_t offset = address % kLineBytes;
       CopyBytes(to + done, lines[copy] + offset, part);
       all_unknown |= ((unknown[copy] >> offset) & LowBits(part)) << done;
-    } else if (!GuardedCopy(to + done, reinterpret_cast<const void*>(address), part)) {
+    } else if (!Copy(to + done, address, part)) {
       return Access::kUnreadable;
     } else if (logs_reads) {
       LogRead(address, to + done, part, false);
@@ -129,10 +139,7 @@ Access OverlayMemory::PrepareWrite(uint64_t address, size_t size) {
       }
       if (line_count == kLines) return Access::kOverlayFull;
       const uint64_t line_address = address - address % kLineBytes;
-      if (!GuardedCopy(lines[line_count], reinterpret_cast<const void*>(line_address),
-                       kLineBytes)) {
-        return Access::kUnreadable;
-      }
+      if (!Copy(lines[line_count], line_address, kLineBytes)) return Access::kUnreadable;
       if (logs_reads) LogRead(line_address, lines[line_count], kLineBytes, false);
       if (entry->page == nullptr) {
         entry->page = AddDirtyPage(PageOf(address));
@@ -219,9 +226,7 @@ void OverlayMemory::LogRead(uint64_t address, const void* bytes, size_t size, bo
 ReadChange OverlayMemory::FindChangeOf(const LoggedRead& read) {
   const ReadChange of_bytes_read = read.is_code ? ReadChange::kCode : ReadChange::kMemory;
   uint64_t now = 0;
-  if (!GuardedCopy(&now, reinterpret_cast<const void*>(read.address), read.size)) {
-    return of_bytes_read;
-  }
+  if (!Copy(&now, read.address, read.size)) return of_bytes_read;
   if (now == read.value) return ReadChange::kNone;
   ReadChange change = ReadChange::kNone;
   for (uint32_t i = 0; i < read.size; ++i) {
@@ -252,7 +257,7 @@ bool OverlayMemory::HasOtherStores() {
       const unsigned copy = page.lines[line];
       const uint64_t address = PageOf(slot.tag) + line * kLineBytes;
       uint8_t now[kLineBytes];
-      if (!GuardedCopy(now, reinterpret_cast<const void*>(address), kLineBytes)) return true;
+      if (!Copy(now, address, kLineBytes)) return true;
       for (unsigned i = 0; i < kLineBytes; ++i) {
         if (now[i] != lines[copy][i] && ((unknown[copy] >> i) & 1) == 0) return true;
       }
@@ -270,6 +275,30 @@ ReadChange OverlayMemory::FindChange() {
   }
   if (change == ReadChange::kNone && HasOtherStores()) change = ReadChange::kStored;
   return change;
+}
+
+bool OverlayMemory::CopyByReader(void* to, uint64_t address, size_t size) const {
+  auto* bytes = static_cast<uint8_t*>(to);
+  while (size > 0) {
+    const size_t part = BytesInLine(address, size);
+    if (!reader.copy(reader.program, address, bytes, part)) return false;
+    address += part;
+    bytes += part;
+    size -= part;
+  }
+  return true;
+}
+
+bool OverlayMemory::HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const {
+  while (size > 0) {
+    const size_t part = BytesInLine(address, size);
+    uint8_t now[kLineBytes];
+    if (!Copy(now, address, part) || __builtin_memcmp(now, bytes, part) != 0) return false;
+    address += part;
+    bytes += part;
+    size -= part;
+  }
+  return true;
 }
 
 bool OverlayMemory::HasCode(uint64_t address) const {

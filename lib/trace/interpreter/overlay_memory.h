@@ -2,7 +2,8 @@
 //
 // Stores go to copies of lines of 64 bytes; which bytes of a copy are unknown is kept beside it. A
 // page that a burst touches is checked once and entered in a small cache, with a bit for each of
-// its lines that has a copy, so that the usual load costs one look-up.
+// its lines that has a copy, so that the usual load costs one look-up. The memory of another
+// process has no such entries: a reader is asked for each of its bytes.
 //
 // Contract: async-signal-safe; one thread at a time; lies in zeroed memory. Full: kOverlayFull.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
@@ -13,6 +14,7 @@
 
 #include "base/linux_constants.h"
 #include "trace/interpreter/guarded_memory.h"
+#include "trace/interpreter/program_reader.h"
 
 namespace hbbp::trace {
 
@@ -71,10 +73,11 @@ struct OverlayMemory {
   bool reads_may_block;  // of pages that are not in memory
   bool stops_at_code;
   bool stored_to_code;
-  // Of the program's memory and of code, for FindChange. Then no load is fast.
-  bool logs_reads;
+  bool logs_reads;        // of the program's memory and of code, for FindChange
+  bool is_read_in_place;  // as the memory of this process is; otherwise by `reader`
   uint16_t line_count;
   uint16_t dirty_page_count;
+  bool keeps_pages;  // as entries; otherwise no load is fast: each is logged, or read by `reader`
   uint64_t probed_pages;
   uint64_t missing_pages;
   uint64_t read_count;     // since Reset; `reads` has the newest
@@ -86,9 +89,10 @@ struct OverlayMemory {
   DirtyPage dirty_pages[kDirtyPages];
   alignas(64) uint8_t lines[kLines][kLineBytes];
   LoggedRead reads[kReads];
+  MemoryReader reader;
 
   // Forgets stores and pages.
-  void Reset(bool catches_faults);
+  void Reset(const MemoryReader& memory_reader, bool catches_faults);
 
   // All of it within one line, all known, its page cached: the usual case. Otherwise false, and
   // Read decides.
@@ -161,10 +165,20 @@ struct OverlayMemory {
     entry = EnterPage(last);
     return entry != nullptr && !AnyDirty(entry->dirty, 0, (last / kLineBytes) % 64);
   }
+  // The program's memory, without what the burst stored, of pages that were entered. False if it
+  // cannot be read.
+  bool Copy(void* to, uint64_t address, size_t size) const {
+    if (!is_read_in_place) [[unlikely]]
+      return CopyByReader(to, address, size);
+    return GuardedCopy(to, reinterpret_cast<const void*>(address), size);
+  }
+  // Are these bytes there?
+  [[gnu::cold]] bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
   // Code that the burst runs is there.
   void NoteCode(uint64_t address, size_t size);
 
-  // `bytes` are what the program's memory has there.
+  // From now on. `bytes` are what the program's memory has there.
+  void LogReads();
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
   // Was everything kept that was read?
   bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
@@ -176,6 +190,7 @@ struct OverlayMemory {
   PageEntry* EnterPage(uint64_t address);
 
  private:
+  [[gnu::cold]] bool CopyByReader(void* to, uint64_t address, size_t size) const;
   ReadChange FindChangeOf(const LoggedRead& read);
   bool HasOtherStores();
   static bool AnyDirty(uint64_t dirty, uint64_t first, uint64_t last) {

@@ -1,0 +1,213 @@
+// Look-ahead of another process: a child with other data than ours, stopped by ptrace.
+#include "trace/interpreter/program_reader.h"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <vector>
+
+#include "isa/control_flow.h"
+#include "support/catch.h"
+#include "unit/trace/look_ahead_fixture.h"
+
+namespace hbbp::trace {
+namespace {
+
+constexpr size_t kNumbers = 200;
+constexpr uint32_t kBranches = 250;
+constexpr size_t kPage = 4096;
+
+// The child fills them; ours stay 0.
+uint64_t g_numbers[kNumbers];
+double g_fractions[kNumbers];
+const volatile uint64_t* g_page;
+volatile uint64_t g_sink;
+
+// Goes a way that depends on memory, and stores what it reads again.
+[[gnu::noinline]] void Mix() {
+  double fraction = 0;
+  for (size_t i = 0; i < kNumbers; ++i) {
+    if (g_numbers[i] % 3 == 0) g_sink = g_sink + g_numbers[i];
+    fraction += g_fractions[i];
+    if (fraction > 1) {
+      fraction -= 1;
+      g_sink = g_sink ^ i;
+    }
+    g_numbers[(i + 7) % kNumbers] += g_sink;
+  }
+}
+
+[[gnu::noinline]] void ReadPage() { g_sink = *g_page; }
+
+void FillNumbers() {
+  uint64_t value = 88172645463325252;
+  for (size_t i = 0; i < kNumbers; ++i) {
+    value ^= value << 13;
+    value ^= value >> 7;
+    value ^= value << 17;
+    g_numbers[i] = value;
+    g_fractions[i] = static_cast<double>(value % 1000) / 1000;
+  }
+}
+
+// A child that is stopped at the start of `function`.
+class StoppedChild {
+ public:
+  StoppedChild(void (*prepare)(), void (*function)()) : pid_(::fork()) {
+    if (pid_ == 0) {
+      prepare();
+      if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
+      ::raise(SIGSTOP);
+      function();
+      ::_exit(0);
+    }
+    REQUIRE(pid_ > 0);
+    is_stopped_ = WaitForStop();
+    for (int steps = 0; is_stopped_ && Registers().rip != reinterpret_cast<uint64_t>(function);) {
+      REQUIRE(++steps < 100'000);
+      is_stopped_ = Step();
+    }
+  }
+  ~StoppedChild() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  StoppedChild(const StoppedChild&) = delete;
+  StoppedChild& operator=(const StoppedChild&) = delete;
+
+  // False where ptrace is refused.
+  bool is_stopped() const { return is_stopped_; }
+
+  user_regs_struct Registers() const {
+    user_regs_struct registers;
+    REQUIRE(::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers) == 0);
+    return registers;
+  }
+
+  bool Step() {
+    REQUIRE(::ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) == 0);
+    return WaitForStop();
+  }
+
+  MemoryReader memory() const { return {this, &Copy}; }
+  RegisterReader registers() const { return {this, &LoadGeneral, &LoadVector}; }
+
+ private:
+  static const StoppedChild& At(const void* child) {
+    return *static_cast<const StoppedChild*>(child);
+  }
+
+  static bool Copy(const void* child, uint64_t address, void* to, size_t size) {
+    const iovec local = {to, size};
+    const iovec remote = {reinterpret_cast<void*>(address), size};
+    return ::process_vm_readv(At(child).pid_, &local, 1, &remote, 1, 0) ==
+           static_cast<ssize_t>(size);
+  }
+
+  static void LoadGeneral(const void* child, MachineState* state) {
+    const user_regs_struct from = At(child).Registers();
+    const uint64_t gpr[16] = {from.rax, from.rcx, from.rdx, from.rbx, from.rsp, from.rbp,
+                              from.rsi, from.rdi, from.r8,  from.r9,  from.r10, from.r11,
+                              from.r12, from.r13, from.r14, from.r15};
+    std::memcpy(state->gpr, gpr, sizeof(gpr));
+    state->gpr[kNoGpr] = 0;
+    state->rip = from.rip;
+    state->flags = from.eflags & (kArithmeticFlags | kFlagDf);
+    state->fs_base = from.fs_base;
+    state->gs_base = from.gs_base;
+    state->poison = 0;
+    state->has_vector_state = 0;
+  }
+
+  static void LoadVector(const void* child, MachineState* state) {
+    user_fpregs_struct from;
+    std::memset(state->zmm, 0, sizeof(state->zmm));
+    std::memset(state->k, 0, sizeof(state->k));
+    if (::ptrace(PTRACE_GETFPREGS, At(child).pid_, nullptr, &from) != 0) return;
+    static_assert(sizeof(from) == sizeof(state->fxsave));
+    std::memcpy(state->fxsave, &from, sizeof(from));
+    for (unsigned i = 0; i < 16; ++i) std::memcpy(state->zmm[i], from.xmm_space + 4 * i, 16);
+    state->mxcsr = from.mxcsr;
+    state->has_vector_state = 1;
+  }
+
+  bool WaitForStop() const {
+    int status = 0;
+    return ::waitpid(pid_, &status, 0) == pid_ && WIFSTOPPED(status);
+  }
+
+  pid_t pid_;
+  bool is_stopped_ = false;
+};
+
+// Of the child, which has our code, as it goes.
+std::vector<TakenBranch> StepThrough(StoppedChild* child, size_t branches) {
+  std::vector<TakenBranch> taken;
+  while (taken.size() < branches) {
+    const uint64_t ip = child->Registers().rip;
+    ControlFlow flow;
+    REQUIRE(DecodeControlFlow({reinterpret_cast<const uint8_t*>(ip), 15}, ip, &flow));
+    REQUIRE(child->Step());
+    const uint64_t next = child->Registers().rip;
+    if (flow.kind != BranchKind::kNone && next != ip + flow.length) taken.push_back({ip, next});
+  }
+  return taken;
+}
+
+bool AreSame(const std::vector<TakenBranch>& found, const std::vector<TakenBranch>& predicted) {
+  if (found.size() != predicted.size()) return false;
+  return found.empty() ||
+         std::memcmp(found.data(), predicted.data(), found.size() * sizeof(TakenBranch)) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("look-ahead follows another process by its memory and registers") {
+  StoppedChild child(&FillNumbers, &Mix);
+  if (!child.is_stopped()) HBBP_SKIP("ptrace is refused");
+  LookAheadFixture fixture;
+  LookAhead* look_ahead = fixture.look_ahead();
+  std::vector<TakenBranch> predicted(kBranches);
+  // The second time from blocks that the code cache has.
+  for (int i = 0; i < 2; ++i) {
+    look_ahead->Begin(child.registers(), child.memory());
+    const RunResult result = look_ahead->Run(predicted.data(), kBranches, 1'000'000);
+    CHECK(result.reason == StopReason::kFull);
+    REQUIRE(result.branches == kBranches);
+  }
+  CHECK(AreSame(StepThrough(&child, kBranches), predicted));
+  const user_regs_struct found = child.Registers();
+  const MachineState& state = look_ahead->state();
+  CHECK(state.poison == 0);
+  CHECK(state.rip == found.rip);
+  CHECK(state.gpr[kRax] == found.rax);
+  CHECK(state.gpr[kRcx] == found.rcx);
+  CHECK(state.gpr[kRdx] == found.rdx);
+  CHECK(state.gpr[kRsp] == found.rsp);
+}
+
+TEST_CASE("what only this process has is not taken for memory of another one") {
+  void* page = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(page != MAP_FAILED);
+  g_page = static_cast<const volatile uint64_t*>(page);
+  const auto unmap = [] { ::munmap(const_cast<uint64_t*>(g_page), kPage); };
+  {
+    StoppedChild child(unmap, &ReadPage);
+    if (!child.is_stopped()) HBBP_SKIP("ptrace is refused");
+    LookAheadFixture fixture;
+    fixture.look_ahead()->Begin(child.registers(), child.memory());
+    TakenBranch branch;
+    const RunResult result = fixture.look_ahead()->Run(&branch, 1, 1000);
+    CHECK(result.reason == StopReason::kUnreadableMemory);
+    CHECK(result.branches == 0);
+  }
+  unmap();
+}
+
+}  // namespace hbbp::trace
