@@ -9,7 +9,6 @@
 #include "trace/restartable_sequence.h"
 #include "trace/signal_chain.h"
 #include "trace/signal_data.h"
-#include "trace/signal_edge.h"
 
 namespace hbbp::trace {
 namespace {

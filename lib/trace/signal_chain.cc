@@ -6,7 +6,6 @@
 #include <cstdint>
 
 #include "base/raw_syscall.h"
-#include "trace/signal_edge.h"
 
 namespace hbbp::trace {
 

@@ -18,6 +18,13 @@
 #include <signal.h>
 #include <ucontext.h>
 
+#include <cstdint>
+
+// The edge of signal handlers: what runs in them before and after the times that HandlerTimes has.
+// A sample that the kernel held back until it has returned to user mode is at the first
+// instruction. Of functions; their code is in one piece.
+#define HBBP_SIGNAL_EDGE [[gnu::section("hbbp_signal_edge")]]
+
 namespace hbbp::trace {
 
 // True if the signal was ours.
@@ -48,6 +55,8 @@ void SetTrapBlockedQuery(TrapBlockedQuery query);
 // an exec that failed our handlers are back. Also for a child with handlers of its own.
 void IgnoreForExec();
 void TakeBackAfterExec();
+
+bool IsAtSignalEdge(uint64_t ip);
 
 // Do faults of a thread with this signal mask come to our filter?
 bool FaultsAreCaught(const sigset_t& blocked);

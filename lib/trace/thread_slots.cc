@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/raw_syscall.h"
-#include "trace/signal_edge.h"
+#include "trace/signal_chain.h"
 
 namespace hbbp::trace {
 namespace {

@@ -23,7 +23,6 @@
 #include "trace/program_memory.h"
 #include "trace/raw_clock.h"
 #include "trace/signal_chain.h"
-#include "trace/signal_edge.h"
 
 namespace hbbp::trace {
 namespace {
