@@ -1,12 +1,12 @@
 #include "analysis/described_code.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <span>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/resolved_profile.h"
+#include "base/hash.h"
 #include "isa/control_flow.h"
 
 namespace hbbp {
@@ -24,9 +24,17 @@ struct HashedProperties {
                     p.is_locked, p.is_repeated, p.has_immediate, p.needs_avx512vl);
   }
   bool operator==(const HashedProperties& other) const { return Fields() == other.Fields(); }
-  template <typename Hash>
-  friend Hash AbslHashValue(Hash hash, const HashedProperties& hashed) {
-    return Hash::combine(std::move(hash), hashed.Fields());
+};
+
+// Takes what instructions of one mnemonic most often differ in.
+struct PropertiesHash {
+  size_t operator()(const HashedProperties& hashed) const {
+    const InstructionProperties& p = hashed.properties;
+    const auto bits =
+        uint64_t{p.operand_bits[0]} << 32 | p.operand_bits[1] << 16 | p.immediate_bits;
+    return HashNumbers({static_cast<uint64_t>(p.mnemonic), p.length, bits,
+                        static_cast<uint64_t>(p.memory), static_cast<uint64_t>(p.addressing),
+                        static_cast<uint64_t>(p.operand_kinds[1])});
   }
 };
 
@@ -63,7 +71,7 @@ class Describer {
 
   const ResolvedProfile& profile_;
   DescribedCode described_;
-  absl::flat_hash_map<HashedProperties, uint32_t> kinds_;
+  std::unordered_map<HashedProperties, uint32_t, PropertiesHash> kinds_;
 };
 
 }  // namespace
