@@ -1,11 +1,10 @@
 #include "blocks/block_map.h"
 
-#include <absl/container/btree_map.h>
-#include <absl/container/btree_set.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "blocks/bitmap.h"
@@ -67,8 +66,8 @@ struct Part {
   JumpTableStatistics tables;
   std::vector<Part*> related;
   BlockMapStatistics counted;  // its share of the statistics
-  absl::btree_set<uint32_t> known_starts;
-  absl::btree_set<uint32_t> known_leaders;
+  std::set<uint32_t> known_starts;
+  std::set<uint32_t> known_leaders;
 
   uint64_t start() const { return range.start.value; }
   uint32_t size() const { return static_cast<uint32_t>(range.end - range.start); }
@@ -85,7 +84,7 @@ TableForm FormOf(const JumpTable& table) {
   return {table.displacement, table.relative, table.entry_size, table.sign_extended};
 }
 
-using GuessedBases = absl::btree_map<std::pair<TableForm, int>, std::vector<uint64_t>>;
+using GuessedBases = std::map<std::pair<TableForm, int>, std::vector<uint64_t>>;
 
 // Could a direct jump in `code` go into `range`? Looks at bytes only, as most stubs are none.
 bool MayJumpInto(std::span<const uint8_t> code, uint64_t address, const AddressRange& range) {
@@ -143,7 +142,7 @@ struct BlockMap::State {
   std::optional<Block> BlockAt(const Part& part, uint32_t offset) const;
 
   const ModuleCode* code;
-  absl::btree_map<uint64_t, std::unique_ptr<Part>> parts;
+  std::map<uint64_t, std::unique_ptr<Part>> parts;
   Part* last = nullptr;
   // Advances when evidence changes the instructions of a part that others may have been told of.
   uint64_t epoch = 0;
@@ -293,7 +292,7 @@ std::vector<uint64_t> BlockMap::State::GuessBases(Part* part, JumpTable form) {
 std::vector<LoadedAddress> BlockMap::State::LoadedAddresses(const Part& part) const {
   const Bitmap& starts = part.scan.starts;
   const auto bytes = code->CodeAt(part.range.start, part.size());
-  absl::btree_set<LoadedAddress> loads;
+  std::set<LoadedAddress> loads;
   for (uint32_t offset = starts.FindAtOrAfter(0);
        offset < bytes.size() && loads.size() < kMaxLoadedAddresses;
        offset = starts.FindAtOrAfter(offset + 1)) {
@@ -358,8 +357,7 @@ void BlockMap::State::ReadTables(Part* part) {
   std::sort(table_starts.begin(), table_starts.end());
 
   // Many jumps may share a table; each is read once.
-  absl::btree_map<std::pair<TableForm, std::pair<uint64_t, uint32_t>>, std::optional<size_t>>
-      tables_read;
+  std::map<std::pair<TableForm, std::pair<uint64_t, uint32_t>>, std::optional<size_t>> tables_read;
   for (const auto& [jump, tables] : tables_of_jumps) {
     bool resolved = false;
     for (const JumpTable& table : tables) {

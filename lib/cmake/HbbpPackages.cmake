@@ -72,7 +72,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${same_version})
 # Of libhbbp.a.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS
-  "libabsl-dev, libelf-dev, libzstd-dev, libzydis-dev")
+  "libelf-dev, libzstd-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "counts basic blocks and instructions (development files)
 libhbbp tells a program, or a profiler that links it, how many times each
 basic block ran, and hence which instructions ran, with or without hardware

@@ -115,13 +115,14 @@ void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
 uint64_t IbsAttribution::BytesWithOneMore() const {
   // That one sample may add.
   constexpr size_t kMostAdded = 32;
-  // Tables are at most 7/8 full and grow by doubling; each slot has a byte of its own besides.
-  const auto bytes = [](size_t entries, size_t slot) {
-    return std::bit_ceil((entries + kMostAdded) * 8 / 7) * (slot + 1);
+  // Each entry is an allocation of its own with a link, a hash value, and the two words of
+  // malloc's; the heads of lists are at least as many as entries and grow by doubling.
+  const auto bytes = [](const auto& table) {
+    const size_t entries = table.size() + kMostAdded;
+    return entries * (sizeof(*table.begin()) + 4 * sizeof(void*)) +
+           2 * std::bit_ceil(entries) * sizeof(void*);
   };
-  return bytes(sums_.size(), sizeof(*sums_.begin())) +
-         bytes(buckets_.size(), sizeof(*buckets_.begin())) +
-         bytes(lines_.size(), sizeof(*lines_.begin()));
+  return bytes(sums_) + bytes(buckets_) + bytes(lines_);
 }
 
 void IbsAttribution::Drop(uint32_t source) {

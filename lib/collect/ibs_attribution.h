@@ -6,16 +6,16 @@
 #ifndef HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
 #define HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/work.h"
 #include "collect/importer.h"
 #include "perf/ibs.h"
@@ -68,10 +68,10 @@ class IbsAttribution {
 
   const Limits limits_;
   std::vector<std::string> names_;
-  absl::flat_hash_map<const char*, uint32_t> name_indices_;  // of literals
-  absl::flat_hash_map<SumKey, uint64_t> sums_;
-  absl::flat_hash_map<BucketKey, uint64_t> buckets_;
-  absl::flat_hash_map<LineKey, IbsLine> lines_;
+  std::unordered_map<const char*, uint32_t> name_indices_;  // of literals
+  std::unordered_map<SumKey, uint64_t, TupleHash> sums_;
+  std::unordered_map<BucketKey, uint64_t, TupleHash> buckets_;
+  std::unordered_map<LineKey, IbsLine, TupleHash> lines_;
   std::map<uint32_t, Losses> losses_;  // by source
 };
 

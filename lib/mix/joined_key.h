@@ -7,9 +7,8 @@
 #ifndef HBBP_LIB_MIX_JOINED_KEY_H_
 #define HBBP_LIB_MIX_JOINED_KEY_H_
 
-#include <absl/container/flat_hash_map.h>
-
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "mix/pivot_key.h"
@@ -30,7 +29,7 @@ class JoinedKey : public PivotKey {
   PivotKey& key_;
   std::vector<uint32_t> values_;  // by value of the key; kNoIndex: not yet asked for
   std::vector<uint32_t> firsts_;  // values of the key
-  absl::flat_hash_map<std::string, uint32_t> value_of_name_;
+  std::unordered_map<std::string, uint32_t> value_of_name_;
 };
 
 }  // namespace hbbp

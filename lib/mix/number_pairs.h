@@ -8,9 +8,8 @@
 #ifndef HBBP_LIB_MIX_NUMBER_PAIRS_H_
 #define HBBP_LIB_MIX_NUMBER_PAIRS_H_
 
-#include <absl/container/flat_hash_map.h>
-
 #include <cstdint>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -87,7 +86,7 @@ class NumberPairs {
 
   std::vector<std::pair<uint32_t, uint32_t>> parts_;
   std::vector<Run> runs_;  // by first number
-  absl::flat_hash_map<uint64_t, uint32_t> numbers_;
+  std::unordered_map<uint64_t, uint32_t> numbers_;
   // Pairs with the first number at hand, by the second.
   static constexpr uint32_t kRemembered = 4096;
   struct Remembered {

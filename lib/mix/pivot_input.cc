@@ -1,13 +1,13 @@
 #include "mix/pivot_input.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "base/hash.h"
 #include "estimate/ebs_estimator.h"
 
 namespace hbbp {
@@ -72,9 +72,10 @@ class InputMaker {
     uint32_t slice = kNoSlice;
 
     auto operator<=>(const Part&) const = default;
-    template <typename Hash>
-    friend Hash AbslHashValue(Hash hash, const Part& part) {
-      return Hash::combine(std::move(hash), part.block, part.thread, part.slice);
+  };
+  struct PartHash {
+    size_t operator()(const Part& part) const {
+      return HashNumbers({part.block, part.thread, part.slice});
     }
   };
 
@@ -100,7 +101,7 @@ class InputMaker {
       double sum = 0;
       double squares = 0;
     };
-    absl::flat_hash_map<Part, Periods> samples;
+    std::unordered_map<Part, Periods, PartHash> samples;
     for (const Contribution& contribution : profile_.contributions()) {
       if (contribution.block == kNoIndex) continue;
       Periods& periods = samples[PartOf(contribution)];

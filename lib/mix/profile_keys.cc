@@ -1,8 +1,8 @@
 #include "mix/profile_keys.h"
 
-#include <absl/container/flat_hash_map.h>
-
+#include <map>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "base/linux_constants.h"
@@ -66,7 +66,7 @@ class ProcessKey : public ProfileKey {
   bool is_number() const override { return true; }
 
  private:
-  absl::flat_hash_map<uint32_t, uint32_t> numbers_;
+  std::map<uint32_t, uint32_t> numbers_;
   std::vector<uint32_t> pids_;
   std::vector<uint32_t> process_of_thread_;
 };
@@ -244,7 +244,7 @@ class SourcePlaceKey : public ProfileKey {
   const SourceLines* lines_ = nullptr;
   AddressRange range_;  // where value_ is the answer
   uint32_t value_ = 0;
-  absl::flat_hash_map<std::string, uint32_t> numbers_;
+  std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<std::string> texts_;
 };
 

@@ -2,15 +2,16 @@
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_EVENT_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_EVENT_H_
 
-#include <absl/container/flat_hash_map.h>
 #include <linux/perf_event.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -69,8 +70,8 @@ class EventTable {
 
   ByteOrder order_;
   std::deque<PerfEvent> events_;
-  absl::flat_hash_map<uint64_t, size_t> index_of_id_;
-  absl::flat_hash_map<uint32_t, std::string> pmu_names_;  // by type
+  std::unordered_map<uint64_t, size_t> index_of_id_;
+  std::map<uint32_t, std::string> pmu_names_;  // by type
   // The different offsets of ids among the events.
   std::vector<size_t> sample_id_offsets_;
   std::vector<size_t> trailing_id_offsets_;

@@ -141,9 +141,6 @@ struct Operation {
   bool is_exact = true;
   // Of a session that samples: how many allocations there are depends on its worker.
   bool has_worker = false;
-  // Tables of Abseil may be neither used nor destroyed after an allocation of theirs failed
-  // (docs/reference/security.md, "Open"): tried only by name.
-  bool uses_abseil = false;
 };
 
 void Spin(uint64_t for_ns) {
@@ -321,11 +318,6 @@ class Operations {
         name, [this](Subject* subject) { Load(subject); }, std::move(run));
   }
 
-  void AddOfAbseil(const std::string& name, Run run) {
-    AddOfProfile(name, std::move(run));
-    all_.back().uses_abseil = true;
-  }
-
   void Load(Subject* subject) const {
     HBBP_INIT(hbbp_error, error);
     Require(hbbp_profile_load(path_.c_str(), &subject->profile, &error), error);
@@ -373,13 +365,13 @@ class Operations {
   }
 
   void AddOfResults() {
-    AddOfAbseil("mix", [](Subject* subject, hbbp_error* error) {
+    AddOfProfile("mix", [](Subject* subject, hbbp_error* error) {
       const hbbp_status status = hbbp_mix_create(
           subject->profile, HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_FUNCTION, &subject->mix, error);
       if (status == HBBP_OK) subject->number = hbbp_mix_total(subject->mix);
       return status;
     });
-    AddOfAbseil("pivot", [](Subject* subject, hbbp_error* error) {
+    AddOfProfile("pivot", [](Subject* subject, hbbp_error* error) {
       HBBP_INIT(hbbp_pivot_query, query);
       query.rows = "function,mnemonic";
       query.columns = "extension";
@@ -392,7 +384,7 @@ class Operations {
       }
       return status;
     });
-    AddOfAbseil("ratios", [](Subject* subject, hbbp_error* error) {
+    AddOfProfile("ratios", [](Subject* subject, hbbp_error* error) {
       return hbbp_ratios_create(subject->profile, nullptr, nullptr, &subject->ratios, error);
     });
     Add(
@@ -485,9 +477,7 @@ int main(int argc, char** argv) {
     operations.AddOfSessions(HBBP_SOURCE_EBS);
     if (Record(HBBP_SOURCE_SWBT, saved)) operations.AddOfSessions(HBBP_SOURCE_SWBT);
     for (const Operation& operation : operations.all()) {
-      const bool is_chosen = operation.uses_abseil ? operation.name == only
-                                                   : operation.name.find(only) != std::string::npos;
-      if (is_chosen) Try(operation, all);
+      if (operation.name.find(only) != std::string::npos) Try(operation, all);
     }
     result = problems == 0 ? 0 : 1;
   }

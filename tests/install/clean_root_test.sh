@@ -56,7 +56,7 @@ echo 'APT::Sandbox::User "root";' >/etc/apt/apt.conf.d/91sandbox
 apt-get update -qq
 # The library alone brings nothing to develop with.
 apt-get install -qq -y --no-install-recommends /packages/libhbbp0_*.deb >/dev/null
-! dpkg-query -W gcc libc6-dev libabsl-dev 2>/dev/null || fail "libhbbp0 installs compilers"
+! dpkg-query -W gcc libc6-dev libelf-dev 2>/dev/null || fail "libhbbp0 installs compilers"
 ldconfig -p | grep -q libhbbp.so.0 || fail "the loader does not find libhbbp.so.0"
 apt-get install -qq -y --no-install-recommends /packages/hbbp-tools_*.deb >/dev/null
 hbbp doctor
