@@ -57,8 +57,9 @@ typedef struct hbbp_import_options {
  * recording is this machine's. Maps of other users are not believed, which is noted as well.
  * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
  * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
- * folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none
- * at all, or not for a single sample), HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
+ * folder of perf record --threads; compressed records, and no libzstd is installed),
+ * HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none at all, or not for a single sample),
+ * HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
                                          hbbp_profile **profile, hbbp_error *error);
 

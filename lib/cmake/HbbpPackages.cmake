@@ -55,7 +55,7 @@ set(same_version "${package_of_library} (= ${PROJECT_VERSION})")
 
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${package_of_library})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS libdw1)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_RECOMMENDS "libdw1, libzstd1")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "libdebuginfod1, libpfm4")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA
   ${package_folder}/shlibs ${package_folder}/triggers)
@@ -64,7 +64,8 @@ libhbbp tells a program, or a profiler that links it, how many times each
 basic block ran, and hence which instructions ran, with or without hardware
 performance counters.
 
-This package contains the shared library. Source lines need libdw1.")
+This package contains the shared library. Source lines need libdw1,
+recordings that perf compressed need libzstd1.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${package_of_development})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
@@ -72,7 +73,7 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${same_version})
 # Of libhbbp.a.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS
-  "libelf-dev, libzstd-dev, libzydis-dev")
+  "libelf-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "counts basic blocks and instructions (development files)
 libhbbp tells a program, or a profiler that links it, how many times each
 basic block ran, and hence which instructions ran, with or without hardware

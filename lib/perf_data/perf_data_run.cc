@@ -30,9 +30,10 @@ PerfDataRun::PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor,
 }
 
 Status PerfDataRun::ReadAll() {
-  while (ReadRecord()) {
+  while (zstd_status_.ok() && ReadRecord()) {
     if (window_.position() >= next_report_) HBBP_RETURN_IF_ERROR(ReportProgress());
   }
+  HBBP_RETURN_IF_ERROR(zstd_status_);
   if (!window_.status().ok()) {
     file_.summary.AddProblem(window_.position(),
                              all_bytes_ - std::min(all_bytes_, window_.position()),
@@ -245,7 +246,12 @@ void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) 
     return file_.summary.AddProblem(offset, block.size(),
                                     "compressed records within compressed ones");
   }
-  if (!zstd_.has_value()) zstd_.emplace();
+  if (!zstd_.has_value()) {
+    const StatusOr<const Libzstd*> libzstd = LoadLibzstd();
+    zstd_status_ = libzstd.status();
+    if (!libzstd.ok()) return;
+    zstd_.emplace(**libzstd);
+  }
   is_decompressing_ = true;
   is_stream_broken_ = false;
   const char* error = zstd_->Decompress(block, [this, offset](std::span<const uint8_t> bytes) {

@@ -21,7 +21,7 @@ class PerfDataRun {
  public:
   PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor, const PerfDataOptions& options);
 
-  // Fails only if it is called off.
+  // Fails if it is called off, and at compressed records if there is no libzstd.
   Status ReadAll();
 
  private:
@@ -61,6 +61,7 @@ class PerfDataRun {
   std::array<uint64_t, kCountedTypes> counts_ = {};
 
   std::optional<ZstdStream> zstd_;
+  Status zstd_status_;
   std::vector<uint8_t> decompressed_;  // whose last record is not complete
   uint64_t oversized_end_ = 0;         // in the recording; see oversized_block.h
   uint64_t oversized_searched_ = 0;    // up to here, in vain

@@ -1,4 +1,7 @@
 // ZstdStream: one zstd stream that arrives in parts.
+//
+// libzstd is loaded when the first stream is created: only recordings of `perf record -z` need it,
+// and hosts of libhbbp that read none need not have it.
 #ifndef HBBP_LIB_PERF_DATA_ZSTD_STREAM_H_
 #define HBBP_LIB_PERF_DATA_ZSTD_STREAM_H_
 
@@ -9,11 +12,34 @@
 #include <span>
 #include <vector>
 
+#include "base/status.h"
+
+// Every function that is used, without its prefix.
+#define HBBP_LIBZSTD_FUNCTIONS(X) \
+  X(createDCtx)                   \
+  X(freeDCtx)                     \
+  X(DCtx_reset)                   \
+  X(DStreamOutSize)               \
+  X(decompressStream)             \
+  X(isError)                      \
+  X(getErrorName)
+
 namespace hbbp {
+
+struct Libzstd {
+#define HBBP_LIBZSTD_MEMBER(name) decltype(&::ZSTD_##name) name##_ = nullptr;
+  HBBP_LIBZSTD_FUNCTIONS(HBBP_LIBZSTD_MEMBER)
+#undef HBBP_LIBZSTD_MEMBER
+};
+
+// kUnsupported if it is not installed or lacks a function. Any thread.
+StatusOr<const Libzstd*> LoadLibzstd();
+// The same of another file, for tests.
+StatusOr<Libzstd> LoadLibzstdFrom(const char* file);
 
 class ZstdStream {
  public:
-  ZstdStream();
+  explicit ZstdStream(const Libzstd& zstd);
 
   // Calls `visit(std::span<const uint8_t>)` with what `part` adds, a block at a time. What went
   // wrong, or nullptr; after an error the stream starts anew.
@@ -23,17 +49,18 @@ class ZstdStream {
     ZSTD_outBuffer output;
     do {
       output = {block_.data(), block_.size(), 0};
-      const size_t result = ZSTD_decompressStream(context_.get(), &output, &input);
+      const size_t result = zstd_.decompressStream_(context_.get(), &output, &input);
       if (output.pos != 0) visit(std::span<const uint8_t>(block_.data(), output.pos));
-      if (ZSTD_isError(result) != 0) {
-        ZSTD_DCtx_reset(context_.get(), ZSTD_reset_session_only);
-        return ZSTD_getErrorName(result);
+      if (zstd_.isError_(result) != 0) {
+        zstd_.DCtx_reset_(context_.get(), ZSTD_reset_session_only);
+        return zstd_.getErrorName_(result);
       }
     } while (input.pos < input.size || output.pos == output.size);
     return nullptr;
   }
 
  private:
+  const Libzstd& zstd_;
   std::unique_ptr<ZSTD_DCtx, size_t (*)(ZSTD_DCtx*)> context_;
   std::vector<uint8_t> block_;
 };

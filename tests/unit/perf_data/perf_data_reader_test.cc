@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "perf/perf_event.h"
+#include "perf_data/zstd_stream.h"
 #include "support/catch.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"
@@ -333,6 +334,14 @@ TEST_CASE("compressed records may be split anywhere") {
       }
     }
   }
+}
+
+TEST_CASE("a libzstd that is not there is an error that says what to install") {
+  const auto zstd = LoadLibzstdFrom("libno-such-zstd.so.1");
+  REQUIRE(!zstd.ok());
+  CHECK(zstd.status().code() == StatusCode::kUnsupported);
+  CHECK(zstd.status().message().find("libzstd1") != std::string::npos);
+  CHECK(!LoadLibzstdFrom("libm.so.6").ok());
 }
 
 TEST_CASE("a compressed block whose size does not fit its header is read") {
