@@ -1,8 +1,10 @@
 #include "collect/recorded_files.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -10,7 +12,6 @@
 #include "base/unique_fd.h"
 #include "collect/memory_note.h"
 #include "image/build_id.h"
-#include "image/elf_image.h"
 
 namespace hbbp {
 namespace {
@@ -22,17 +23,40 @@ std::string KeyOf(std::span<const uint8_t> build_id) {
   return BuildIdText(build_id.first(std::min(build_id.size(), kKeyBytes)));
 }
 
-std::vector<uint8_t> BuildIdAt(const std::string& path) {
+UniqueFd OpenRegularFile(const std::string& path) {
   // Devices and FIFOs may do something when they are opened.
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return UniqueFd();
+  return UniqueFd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+std::vector<uint8_t> BuildIdAt(const std::string& path) {
+  const UniqueFd fd = OpenRegularFile(path);
   return fd.valid() ? ReadBuildIdOfFd(fd.get()) : std::vector<uint8_t>();
 }
 
+template <typename Header>
+bool ReadHeader(int fd, uint64_t position, Header* header) {
+  return ::pread(fd, header, sizeof(*header), static_cast<off_t>(position)) == sizeof(*header);
+}
+
+// Of a file that has a build ID, which only images for x86-64 have here. A debug file has the
+// headers of sections of code, but not their bytes.
 bool HasCode(const std::string& path) {
-  const auto image = ElfImage::Open(path, {.debug_root = ""});
-  return image.ok() && (*image)->HasCode();
+  const UniqueFd fd = OpenRegularFile(path);
+  Elf64_Ehdr file;
+  if (!fd.valid() || !ReadHeader(fd.get(), 0, &file)) return false;
+  if (file.e_shoff == 0) return true;
+  if (file.e_shentsize != sizeof(Elf64_Shdr)) return false;
+  Elf64_Shdr section;
+  if (!ReadHeader(fd.get(), file.e_shoff, &section)) return false;
+  const uint64_t sections = file.e_shnum != 0 ? file.e_shnum : section.sh_size;
+  constexpr uint64_t kCode = SHF_ALLOC | SHF_EXECINSTR;
+  for (uint64_t i = 0; i < sections; ++i) {
+    if (!ReadHeader(fd.get(), file.e_shoff + i * sizeof(section), &section)) return false;
+    if ((section.sh_flags & kCode) == kCode && section.sh_type != SHT_NOBITS) return true;
+  }
+  return false;
 }
 
 // Where tools put files by build ID: perf buildid-cache (a directory with the file `elf`),

@@ -3,7 +3,6 @@
 #include "collect/recorded_locator.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -33,6 +32,21 @@ ModuleKind KindOf(uint32_t pid, const std::string& path) {
 }
 
 std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+// The absolute path that "." and ".." in this one lead to, with the root above the root.
+std::string WithoutDots(std::string_view path) {
+  std::string plain;
+  while (!path.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(part.size() + 1, path.size()));
+    if (part == "..") {
+      plain.erase(std::min(plain.rfind('/'), plain.size()));
+    } else if (!part.empty() && part != ".") {
+      plain.append("/").append(part);
+    }
+  }
+  return plain.empty() ? "/" : plain;
+}
 
 }  // namespace
 
@@ -228,7 +242,7 @@ std::string RecordedLocator::LocalPath(const std::string& path) const {
   }
   if (options_.root.empty()) return path;
   // A recording may come from anywhere: its "/../" does not lead out of the directory.
-  return options_.root + std::filesystem::path("/" + path).lexically_normal().string();
+  return options_.root + WithoutDots(path);
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> RecordedLocator::memory_modules() const {
