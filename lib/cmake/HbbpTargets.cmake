@@ -55,6 +55,24 @@ function(hbbp_component name)
   target_link_libraries(${name} PUBLIC ${ARG_LIBS} PRIVATE hbbp_flags)
 endfunction()
 
+# hbbp_link_by_map(LIBRARY MAP): it exports what MAP lists, stays loaded, and is bound when it is loaded: nothing
+# may be left to bind in a signal handler.
+function(hbbp_link_by_map library map)
+  target_link_options(${library} PRIVATE
+    -Wl,--version-script=${map}
+    -Wl,-z,nodelete
+    -Wl,-z,now)
+  if(NOT HBBP_SANITIZE) # whose symbols the program has
+    target_link_options(${library} PRIVATE -Wl,-z,defs)
+  endif()
+  set_target_properties(${library} PROPERTIES LINK_DEPENDS ${map})
+endfunction()
+
+# hbbp_link_self_contained(LIBRARY): with the C++ library inside, whose names it hides.
+function(hbbp_link_self_contained library)
+  target_link_options(${library} PRIVATE -static-libstdc++ -static-libgcc -Wl,--exclude-libs,ALL)
+endfunction()
+
 # hbbp_link_closure(COMPONENTS EXTERNALS LIB ...): the components that LIBs consist of, and the
 # libraries of others that these use.
 function(hbbp_link_closure components_variable externals_variable)
