@@ -5,7 +5,7 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
-#include "capi/profile_handle.h"
+#include "capi/profile_access.h"
 #include "capi/slice_option.h"
 #include "collect/perf_import.h"
 
@@ -59,7 +59,7 @@ HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_opt
       HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
     }
     HBBP_ASSIGN_OR_RETURN(hbbp::ProfileData data, hbbp::ImportRecording(path, chosen));
-    *profile = new hbbp_profile(std::move(data));
+    *profile = hbbp::capi::NewProfile(std::move(data));
     return OkStatus();
   });
 }

@@ -7,8 +7,6 @@
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
 #include "capi/profile_handle.h"
-#include "collect/module_capture.h"
-#include "profile/profile_file.h"
 #include "profile/profile_merge.h"
 
 using hbbp::BlockRecord;
@@ -121,17 +119,6 @@ hbbp_status SamplesOfSource(const char* function, const hbbp_profile* profile, s
 
 extern "C" {
 
-HBBP_API hbbp_status hbbp_profile_load(const char* path, hbbp_profile** profile,
-                                       hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (path == nullptr) return NullArgument("hbbp_profile_load", "path");
-    if (profile == nullptr) return NullArgument("hbbp_profile_load", "profile");
-    HBBP_ASSIGN_OR_RETURN(ProfileData data, hbbp::LoadProfile(path));
-    *profile = new hbbp_profile(std::move(data));
-    return OkStatus();
-  });
-}
-
 HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile* profile, const hbbp_kernel_files* files,
                                              hbbp_error* error) {
   return Guard(error, [&]() -> Status {
@@ -157,39 +144,6 @@ HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile* profile,
   });
 }
 
-HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
-                                       hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
-    if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
-    ProfileData data = profile->resolved.DataToStore();
-    for (size_t i = 0; i < data.modules.size(); ++i) {
-      if (profile->resolved.SamplesOfModule(static_cast<uint32_t>(i)) > 0) {
-        EmbedIfUnreachable(&data.modules[i]);
-      }
-    }
-    return hbbp::SaveProfile(data, path);
-  });
-}
-
-HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, size_t count,
-                                        hbbp_profile** merged, hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (profiles == nullptr) return NullArgument("hbbp_profile_merge", "profiles");
-    if (merged == nullptr) return NullArgument("hbbp_profile_merge", "merged");
-    if (count == 0) {
-      return MakeStatus(StatusCode::kInvalidArgument, "hbbp_profile_merge: count is 0");
-    }
-    std::vector<const ProfileData*> parts;
-    for (size_t i = 0; i < count; ++i) {
-      if (profiles[i] == nullptr) return NullArgument("hbbp_profile_merge", "one of the profiles");
-      parts.push_back(&profiles[i]->resolved.data());
-    }
-    *merged = new hbbp_profile(hbbp::MergeProfiles(parts));
-    return OkStatus();
-  });
-}
-
 HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile* profile, uint32_t tid,
                                                 hbbp_profile** selected, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
@@ -204,8 +158,6 @@ HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile* profile, uin
     return OkStatus();
   });
 }
-
-HBBP_API void hbbp_profile_destroy(hbbp_profile* profile) { delete profile; }
 
 HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_profile_info* info,
                                            hbbp_error* error) {

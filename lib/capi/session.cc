@@ -11,7 +11,7 @@
 #include "base/loaded_code.h"
 #include "capi/boundary.h"
 #include "capi/host_handle.h"
-#include "capi/profile_handle.h"
+#include "capi/profile_access.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
 #include "session/hidden_thread.h"
@@ -186,8 +186,8 @@ Status TakeSnapshot(const char* function, hbbp_session* session, const hbbp::Wor
                     hbbp_profile** profile) {
   if (session == nullptr) return NullArgument(function, "session");
   if (profile == nullptr) return NullArgument(function, "profile");
-  *profile = new hbbp_profile(session->live != nullptr ? session->live->Snapshot(work)
-                                                       : session->fed->Snapshot(work));
+  *profile = NewProfile(session->live != nullptr ? session->live->Snapshot(work)
+                                                 : session->fed->Snapshot(work));
   return OkStatus();
 }
 
@@ -215,8 +215,12 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
     hbbp::KeepThisCodeLoaded();
-    const hbbp::SourceKind kind{full.source};
-    *session = new hbbp_session(std::make_unique<hbbp::Session>(hbbp::MakeBackend(kind), settings));
+    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
+    if (backend == nullptr) {
+      return MakeStatus(StatusCode::kUnsupported,
+                        "software branch tracing is not in this library; link libhbbp instead");
+    }
+    *session = new hbbp_session(std::make_unique<hbbp::Session>(std::move(backend), settings));
     return OkStatus();
   });
 }

@@ -1,10 +1,11 @@
-# Debian packages, by `cpack`: libhbbp0, libhbbp-dev and hbbp-tools, each an install component.
+# Debian packages, by `cpack`: libhbbp0, libhbbp-collect0, libhbbp-dev and hbbp-tools, each an install component.
 set(HBBP_PACKAGE_MAINTAINER "libhbbp maintainers <maintainers@libhbbp.invalid>"
   CACHE STRING "Maintainer of the Debian packages")
 
 set(soversion ${PROJECT_VERSION_MAJOR})
 set(package_folder ${PROJECT_BINARY_DIR}/packages)
 set(package_of_library libhbbp${soversion})
+set(package_of_collect libhbbp-collect${soversion})
 set(package_of_development libhbbp-dev)
 set(package_of_tools hbbp-tools)
 
@@ -13,7 +14,7 @@ if(NOT HBBP_GZIP)
   return()
 endif()
 string(TIMESTAMP package_date "%a, %d %b %Y %H:%M:%S +0000" UTC)
-foreach(component library development tools)
+foreach(component library collect development tools)
   set(package ${package_of_${component}})
   set(folder ${package_folder}/${package})
   configure_file(${CMAKE_CURRENT_LIST_DIR}/debian_changelog.in ${folder}/changelog @ONLY)
@@ -26,6 +27,8 @@ endforeach()
 # What packages that link the library depend on.
 file(WRITE ${package_folder}/shlibs
   "libhbbp ${soversion} ${package_of_library} (>= ${PROJECT_VERSION})\n")
+file(WRITE ${package_folder}/collect/shlibs
+  "libhbbp-collect ${soversion} ${package_of_collect} (>= ${PROJECT_VERSION})\n")
 file(WRITE ${package_folder}/triggers "activate-noawait ldconfig\n")
 
 set(CPACK_GENERATOR DEB)
@@ -39,7 +42,7 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/HbbpBeforePackaging.cmake)
 set(CPACK_POST_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/HbbpAfterPackaging.cmake)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
   OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
-set(CPACK_COMPONENTS_ALL library development)
+set(CPACK_COMPONENTS_ALL library collect development)
 if(HBBP_BUILD_TOOLS)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
@@ -67,19 +70,32 @@ performance counters.
 This package contains the shared library. Source lines need libdw1,
 recordings that perf compressed need libzstd1.")
 
+set(CPACK_DEBIAN_COLLECT_PACKAGE_NAME ${package_of_collect})
+set(CPACK_DEBIAN_COLLECT_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_COLLECT_PACKAGE_SUGGESTS libpfm4)
+set(CPACK_DEBIAN_COLLECT_PACKAGE_CONTROL_EXTRA
+  ${package_folder}/collect/shlibs ${package_folder}/triggers)
+set(CPACK_DEBIAN_COLLECT_DESCRIPTION "collects profiles of basic blocks and instructions
+libhbbp tells a program, or a profiler that links it, how many times each
+basic block ran, and hence which instructions ran, with or without hardware
+performance counters.
+
+This package contains the half that observes a program and writes profiles,
+for agents that have them analysed elsewhere. It needs the C library alone.")
+
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME ${package_of_development})
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS ${same_version})
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+  "${same_version}, ${package_of_collect} (= ${PROJECT_VERSION})")
 # Of libhbbp.a.
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS
-  "libelf-dev, libzydis-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "libelf-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "counts basic blocks and instructions (development files)
 libhbbp tells a program, or a profiler that links it, how many times each
 basic block ran, and hence which instructions ran, with or without hardware
 performance counters.
 
-This package contains the headers (C11 and C++17), the static library, and
+This package contains the headers (C11 and C++17), the static libraries, and
 files for pkg-config and CMake.")
 
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME ${package_of_tools})
@@ -94,6 +110,7 @@ mnemonic, basic block, function, loop or source line.")
 # Of libraries that are where those of their architecture are.
 if(CMAKE_LIBRARY_ARCHITECTURE AND CMAKE_INSTALL_LIBDIR MATCHES "/${CMAKE_LIBRARY_ARCHITECTURE}$")
   set(CPACK_DEBIAN_LIBRARY_PACKAGE_MULTIARCH same)
+  set(CPACK_DEBIAN_COLLECT_PACKAGE_MULTIARCH same)
   set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_MULTIARCH same)
 endif()
 

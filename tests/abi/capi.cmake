@@ -1,14 +1,18 @@
 # Programs that use the library as an installed one: by its public headers and nothing else.
 set(corpus ${PROJECT_SOURCE_DIR}/tests/fuzz/corpus)
 
-# hbbp_abi_program(NAME SOURCES a.c ... [ARGUMENTS ...]); a profile, if none are given.
+# hbbp_abi_program(NAME SOURCES a.c ... [ARGUMENTS ...] [LIBRARY hbbp-collect]); a profile, if no arguments
+# are given.
 function(hbbp_abi_program name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;ARGUMENTS" ${ARGN})
+  cmake_parse_arguments(ARG "" "LIBRARY" "SOURCES;ARGUMENTS" ${ARGN})
+  if(NOT ARG_LIBRARY)
+    set(ARG_LIBRARY hbbp)
+  endif()
   if(NOT ARG_ARGUMENTS)
     set(ARG_ARGUMENTS ${corpus}/profile_file/file_of_streams)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE hbbp::hbbp Threads::Threads m hbbp_flags)
+  target_link_libraries(${name} PRIVATE hbbp::${ARG_LIBRARY} Threads::Threads m hbbp_flags)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${name} PRIVATE -Wpedantic)
   set_target_properties(${name} PROPERTIES CXX_STANDARD 17)
@@ -36,3 +40,9 @@ target_compile_options(host_feed_test PRIVATE -g) # whose source lines it asks f
 hbbp_abi_program(host_test SOURCES host_test.c)
 # Hundreds of sessions.
 set_tests_properties("abi: host_test" PROPERTIES TIMEOUT 300)
+
+set(collected ${CMAKE_CURRENT_BINARY_DIR}/collected.hbbp)
+hbbp_abi_program(agent_test SOURCES agent_test.c ARGUMENTS ${collected} LIBRARY hbbp-collect)
+hbbp_abi_program(agent_profile_test SOURCES agent_profile_test.c ARGUMENTS ${collected})
+set_tests_properties("abi: agent_test" PROPERTIES FIXTURES_SETUP agent_profile)
+set_tests_properties("abi: agent_profile_test" PROPERTIES FIXTURES_REQUIRED agent_profile)

@@ -63,7 +63,7 @@ hbbp doctor
 hbbp record -o /test/profile -- sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'
 hbbp mix --top 5 /test/profile | tee /test/mix
 grep -q mov /test/mix || fail "no mov in the mix of a shell"
-apt-get install -qq -y --no-install-recommends /packages/libhbbp-dev_*.deb gcc libc6-dev \
+apt-get install -qq -y --no-install-recommends /packages/libhbbp-collect0_*.deb /packages/libhbbp-dev_*.deb gcc libc6-dev \
   pkg-config >/dev/null
 cd /test/install/consumer
 cc -std=c11 -Wall -Wextra -Werror consumer.c $(pkg-config --cflags --libs hbbp) -o /test/consumer
@@ -75,7 +75,7 @@ cc -std=c11 $(pkg-config --cflags hbbp) consumer.c \
   $(pkg-config --static --libs hbbp | sed 's/-lhbbp /-l:libhbbp.a /') -o /test/static_consumer
 /test/static_consumer
 dpkg --audit
-apt-get purge -qq -y libhbbp0 libhbbp-dev hbbp-tools >/dev/null
+apt-get purge -qq -y libhbbp0 libhbbp-collect0 libhbbp-dev hbbp-tools >/dev/null
 left=$(find /usr /etc /var/lib -name '*hbbp*' -not -path '/var/lib/dpkg/*-old')
 [ -z "$left" ] || fail "left after removing: $left"
 END

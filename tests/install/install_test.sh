@@ -23,6 +23,7 @@ step_install() {
   fresh prefix
   "$CMAKE" --install "$BUILD" --prefix "$PREFIX" >"$WORK/install.log"
   for file in bin/hbbp "$LIBDIR/libhbbp.so" "$LIBDIR/libhbbp.a" "$LIBDIR/pkgconfig/hbbp.pc" \
+    "$LIBDIR/libhbbp-collect.so" "$LIBDIR/libhbbp-collect.a" "$LIBDIR/pkgconfig/hbbp-collect.pc" \
     "$LIBDIR/cmake/hbbp/hbbpConfig.cmake" "$LIBDIR/cmake/hbbp/hbbpConfigVersion.cmake" \
     "$LIBDIR/hbbp/libhbbp-preload.so" "$LIBDIR/hbbp/libhbbp-preload-swbt.so" \
     share/hbbp/groups.txt share/hbbp/train/train_tree.py share/doc/hbbp/LICENSE; do
@@ -81,6 +82,33 @@ step_pkg_config_shared() {
 step_pkg_config_static() {
   fresh pkg_config_static
   LINK_AS=-l:libhbbp.a pkg_config_consumer --static
+}
+
+# An agent that is static altogether, as its half of the library needs libc alone, and one that is not; the
+# command analyses what they saved.
+step_collect() {
+  fresh collect
+  export PKG_CONFIG_PATH="$PREFIX/$LIBDIR/pkgconfig"
+  cflags="$(pkg-config --cflags hbbp-collect) -std=c11 -Wall -Wextra -Werror"
+  "$CC" $cflags "$SOURCE/tests/abi/agent_test.c" $(pkg-config --libs hbbp-collect) \
+    -Wl,-rpath,"$PREFIX/$LIBDIR" -o agent
+  expect "libraries of an agent" "$(readelf -d agent | grep NEEDED | grep -cv 'libc\.\|ld-')" 1
+  "$CC" -static $cflags "$SOURCE/tests/abi/agent_test.c" $(pkg-config --static --libs hbbp-collect) \
+    -o static_agent 2>link.log || { cat link.log; fail "cannot link"; }
+  expect_static static_agent
+  for agent in agent static_agent; do
+    status=0
+    ./$agent $agent.profile || status=$?
+    [ $status -ne 77 ] || { echo "SKIPPED: perf_event_open does not work here"; exit 0; }
+    [ $status -eq 0 ] || fail "$agent: status $status"
+    "$PREFIX/bin/hbbp" blocks $agent.profile | tee $agent.txt
+    grep -q work $agent.txt || fail "no block of $agent"
+  done
+  "$CMAKE" -S "$TESTS/consumer" -B cmake -DUSE_COLLECT=ON -DAGENT="$SOURCE/tests/abi/agent_test.c" \
+    -DCMAKE_PREFIX_PATH="$PREFIX" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER="$CXX" \
+    >configure.log 2>&1 || { cat configure.log; fail "cannot configure"; }
+  "$CMAKE" --build cmake
+  cmake/agent agent.profile
 }
 
 # $1: what Meson calls the way to libhbbp.
@@ -237,7 +265,8 @@ step_packages() {
   rm -r _CPack_Packages
   soversion=${VERSION%%.*}
   library=libhbbp$soversion
-  for package in "$library" libhbbp-dev hbbp-tools; do
+  collect=libhbbp-collect$soversion
+  for package in "$library" "$collect" libhbbp-dev hbbp-tools; do
     expect "version of $package" "$(field $package Version)" "$VERSION"
     expect_in "maintainer of $package" "$(field $package Maintainer)" '^[^<>]* <[^ ]*@[^ ]*>$'
     expect_in "summary of $package" "$(field $package Description | head -n 1)" '^[a-z].\{20,70\}$'
@@ -257,16 +286,26 @@ usr/$LIBDIR/libhbbp.so.$VERSION"
 ./triggers"
   expect_in "shlibs of $library" "$(dpkg-deb --info ./"$library"_*.deb shlibs)" \
     "^libhbbp $soversion $library (>= $VERSION)\$"
+  expect "files of $collect" "$(files_of "$collect" | grep -v /doc/)" \
+    "usr/$LIBDIR/libhbbp-collect.so.$soversion
+usr/$LIBDIR/libhbbp-collect.so.$VERSION"
+  expect_in "dependencies of $collect" "$(field "$collect" Depends)" '^libc6 (>= [^,]*$'
+  expect_in "shlibs of $collect" "$(dpkg-deb --info ./"$collect"_*.deb shlibs)" \
+    "^libhbbp-collect $soversion $collect (>= $VERSION)\$"
   expect "files of libhbbp-dev" \
-    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/')" "usr/$LIBDIR/libhbbp.a
+    "$(files_of libhbbp-dev | grep -v '/doc/\|/cmake/\|include/hbbp/')" "usr/$LIBDIR/libhbbp-collect.a
+usr/$LIBDIR/libhbbp-collect.so
+usr/$LIBDIR/libhbbp.a
 usr/$LIBDIR/libhbbp.so
+usr/$LIBDIR/pkgconfig/hbbp-collect.pc
 usr/$LIBDIR/pkgconfig/hbbp.pc"
-  expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" "^$library (= $VERSION)\$"
+  expect_in "dependencies of libhbbp-dev" "$(field libhbbp-dev Depends)" \
+    "^$library (= $VERSION), $collect (= $VERSION)\$"
   expect_in "dependencies of hbbp-tools" "$(field hbbp-tools Depends)" "^$library (= $VERSION), "
   expect_in "files of hbbp-tools" "$(files_of hbbp-tools)" '^usr/share/man/man1/hbbp.1.gz$'
   if field hbbp-tools Depends | grep python; then fail "hbbp-tools depends on Python"; fi
   # Everything that is installed is in one of them, but for the project's own texts.
-  for package in "$library" libhbbp-dev hbbp-tools; do files_of $package; done |
+  for package in "$library" "$collect" libhbbp-dev hbbp-tools; do files_of $package; done |
     sed 's,^usr/,,;s,^\(share/man/.*\)\.gz$,\1,' | grep -v '^share/doc/' | sort >packaged
   (cd "$PREFIX" && find . -type f -o -type l) | sed 's,^\./,,' | grep -v '^share/doc/' | sort >installed
   diff installed packaged >&2 || fail "packages and cmake --install differ"

@@ -1,0 +1,80 @@
+#include "profile/profile_file.h"
+
+#include <utility>
+#include <vector>
+
+#include "capi/boundary.h"
+#include "capi/profile_access.h"
+#include "collect/module_capture.h"
+#include "profile/profile_merge.h"
+
+using hbbp::MakeStatus;
+using hbbp::OkStatus;
+using hbbp::ProfileData;
+using hbbp::Status;
+using hbbp::StatusCode;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
+
+namespace {
+
+std::vector<bool> ModulesWithSamples(const ProfileData& data) {
+  std::vector<bool> has_samples(data.modules.size());
+  for (const hbbp::IpCount& count : data.counts) {
+    if (count.samples > 0) has_samples[count.module] = true;
+  }
+  for (const hbbp::BranchCount& branch : data.branches) {
+    if (branch.to_module != hbbp::kNoModule && branch.number > 0) {
+      has_samples[branch.to_module] = true;
+    }
+  }
+  return has_samples;
+}
+
+}  // namespace
+
+extern "C" {
+
+HBBP_API hbbp_status hbbp_profile_load(const char* path, hbbp_profile** profile,
+                                       hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (path == nullptr) return NullArgument("hbbp_profile_load", "path");
+    if (profile == nullptr) return NullArgument("hbbp_profile_load", "profile");
+    HBBP_ASSIGN_OR_RETURN(ProfileData data, hbbp::LoadProfile(path));
+    *profile = NewProfile(std::move(data));
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
+                                       hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
+    if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
+    ProfileData data = DataToStore(*profile);
+    const std::vector<bool> has_samples = ModulesWithSamples(data);
+    for (size_t i = 0; i < data.modules.size(); ++i) {
+      if (has_samples[i]) EmbedIfUnreachable(&data.modules[i]);
+    }
+    return hbbp::SaveProfile(data, path);
+  });
+}
+
+HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, size_t count,
+                                        hbbp_profile** merged, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (profiles == nullptr) return NullArgument("hbbp_profile_merge", "profiles");
+    if (merged == nullptr) return NullArgument("hbbp_profile_merge", "merged");
+    if (count == 0) {
+      return MakeStatus(StatusCode::kInvalidArgument, "hbbp_profile_merge: count is 0");
+    }
+    std::vector<const ProfileData*> parts;
+    for (size_t i = 0; i < count; ++i) {
+      if (profiles[i] == nullptr) return NullArgument("hbbp_profile_merge", "one of the profiles");
+      parts.push_back(&DataOf(*profiles[i]));
+    }
+    *merged = NewProfile(hbbp::MergeProfiles(parts));
+    return OkStatus();
+  });
+}
+
+}  // extern "C"
