@@ -1,4 +1,4 @@
-// WalkByBreakpoints: Martin et al.'s algorithm 1, "Break Dancing". What the code alone resolves is
+// WalkByBreakpoints: algorithm 1 of Marin, Alexandrov and Moseley, "Break Dancing". What the code alone resolves is
 // recorded at once; for any other branch the program runs to a breakpoint in a debug register, and
 // direction and target are read from its registers there.
 //
