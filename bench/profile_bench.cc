@@ -94,7 +94,7 @@ void BM_FirstMixByMnemonic(benchmark::State& state) {
     profile.SetEstimator({});
     benchmark::DoNotOptimize(profile.blocks().size());
     state.ResumeTiming();
-    benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true}).total);
+    benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true})->total);
   }
 }
 BENCHMARK(BM_FirstMixByMnemonic)->Unit(benchmark::kMillisecond);
@@ -106,7 +106,7 @@ void BM_MixByMnemonic(benchmark::State& state) {
     instructions += block.block.instruction_count;
   }
   benchmark::DoNotOptimize(profile.code());
-  for (auto _ : state) benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true}).total);
+  for (auto _ : state) benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true})->total);
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(instructions));
 }
 BENCHMARK(BM_MixByMnemonic)->Unit(benchmark::kMillisecond);

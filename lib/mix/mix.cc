@@ -4,7 +4,7 @@
 
 namespace hbbp {
 
-Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
+StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   struct Part {
     bool is_asked;
     const char* key;
@@ -31,16 +31,15 @@ Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
     asked.push_back(&part);
     query.rows.push_back(part.key);
   }
-  const StatusOr<PivotTable> table = MakePivotTable(profile, query);
+  HBBP_ASSIGN_OR_RETURN(const PivotTable table, MakePivotTable(profile, query));
   Mix mix;
-  if (!table.ok()) return mix;
-  mix.rows.resize(table->row_count());
+  mix.rows.resize(table.row_count());
   for (size_t i = 0; i < mix.rows.size(); ++i) {
     MixRow& row = mix.rows[i];
     for (size_t key = 0; key < asked.size(); ++key) {
-      asked[key]->put(table->RowLabel(i, key), &row);
+      asked[key]->put(table.RowLabel(i, key), &row);
     }
-    const PivotSum& sum = table->At(i, PivotTable::kAll, 0);
+    const PivotSum& sum = table.At(i, PivotTable::kAll, 0);
     row.instructions = sum.value;
     row.standard_error = sum.StandardError();
     mix.total += row.instructions;

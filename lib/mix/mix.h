@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/resolved_profile.h"
+#include "base/status.h"
 #include "isa/decoder.h"
 
 namespace hbbp {
@@ -39,7 +40,8 @@ struct Mix {
 // standard error grows by the same factor. Blocks are independent where IP samples counted them;
 // where streams did, bursts are (estimate/stream_estimator.h). Without mnemonics as a key,
 // functions whose code is missing count as well: by their samples.
-Mix ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
+// Errors: those of MakePivotTable.
+StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
 
 }  // namespace hbbp
 

@@ -9,12 +9,12 @@
 
 #include "analysis/resolved_profile.h"
 #include "isa/taxonomy.h"
-#include "mix/mix.h"
 #include "mix/pivot_query.h"
 #include "mix/query_keys.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
 #include "support/catch.h"
+#include "support/mix_of.h"
 #include "support/tiny_kernel.h"
 #include "unit/profile/sample_profiles.h"
 
@@ -68,7 +68,7 @@ class TinyKernelFiles {
 
 std::map<std::string, double> Mnemonics(const ResolvedProfile& profile) {
   std::map<std::string, double> counts;
-  for (const MixRow& row : ComputeMix(profile, {.mnemonic = true}).rows) {
+  for (const MixRow& row : MixOf(profile, {.mnemonic = true}).rows) {
     counts[std::string(MnemonicName(row.mnemonic))] = row.instructions;
   }
   return counts;
@@ -146,8 +146,8 @@ TEST_CASE("functions with and without code stand in order") {
   CHECK(functions[0].samples == 7);
   CHECK(functions[3].instructions == Approx(4 * kPeriod));
   // They have no mnemonics, but they count in all else.
-  CHECK(ComputeMix(profile, {.mnemonic = true}).total == Approx(16 * kPeriod));
-  const Mix by_function = ComputeMix(profile, {.function = true, .thread = true});
+  CHECK(MixOf(profile, {.mnemonic = true}).total == Approx(16 * kPeriod));
+  const Mix by_function = MixOf(profile, {.function = true, .thread = true});
   CHECK(by_function.total == Approx(27 * kPeriod));
   CHECK(by_function.rows.size() == 4);
 }

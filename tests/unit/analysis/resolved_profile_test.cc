@@ -13,10 +13,10 @@
 
 #include "collect/module_capture.h"
 #include "collect/recorder.h"
-#include "mix/mix.h"
 #include "profile/profile_file.h"
 #include "support/catch.h"
 #include "support/loaded_library.h"
+#include "support/mix_of.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -772,7 +772,7 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
   }
   CHECK(by_thread == Approx(instructions));
   for (const bool thread : {false, true}) {
-    CHECK(ComputeMix(profile, {.mnemonic = true, .thread = thread}).total == Approx(instructions));
+    CHECK(MixOf(profile, {.mnemonic = true, .thread = thread}).total == Approx(instructions));
   }
 }
 

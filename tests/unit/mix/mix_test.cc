@@ -9,6 +9,7 @@
 
 #include "profile/profile_merge.h"
 #include "support/catch.h"
+#include "support/mix_of.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -40,7 +41,7 @@ TEST_CASE("a mnemonic ran as often as the blocks that it stands in, errors add u
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ResolvedProfile profile(TinyProfile(path));
-  const Mix mix = ComputeMix(profile, Keys(1));
+  const Mix mix = MixOf(profile, Keys(1));
   CHECK(mix.total == Approx(23'000));
   const double loop_error = 1000 * std::sqrt(18.0) / 3;
   const double twice_error = 1000 / 3.0;
@@ -64,7 +65,7 @@ TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ResolvedProfile profile(TinyProfile(path));
-  const Mix by_function = ComputeMix(profile, Keys(4));
+  const Mix by_function = MixOf(profile, Keys(4));
   REQUIRE(by_function.rows.size() == 2);
   CHECK(by_function.rows[0].function == 0);
   CHECK(by_function.rows[0].instructions == Approx(profile.functions()[0].instructions));
@@ -72,7 +73,7 @@ TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
   CHECK(by_function.rows[0].mnemonic == Mnemonic::kInvalid);
   CHECK(by_function.rows[0].thread == kNoIndex);
   CHECK(by_function.rows[0].module == kNoIndex);
-  const Mix by_thread = ComputeMix(profile, Keys(8));
+  const Mix by_thread = MixOf(profile, Keys(8));
   REQUIRE(by_thread.rows.size() == 2);
   CHECK(by_thread.rows[0].thread == 0);
   CHECK(by_thread.rows[0].instructions == Approx(16'000));
@@ -88,11 +89,11 @@ TEST_CASE("every combination of keys gives the same total, and finer rows add up
   data.modules.push_back(data.modules[0]);
   data.counts.push_back(MakeCount(1, 0, 1, TinyWorkOffset(path), 10, kTinyPeriod));
   const ResolvedProfile profile(data);
-  const Mix finest = ComputeMix(profile, Keys(15));
+  const Mix finest = MixOf(profile, Keys(15));
   for (unsigned bits = 0; bits < 16; ++bits) {
     CAPTURE(bits);
     const MixKeys keys = Keys(bits);
-    const Mix mix = ComputeMix(profile, keys);
+    const Mix mix = MixOf(profile, keys);
     CHECK(mix.total == Approx(33'000));
     std::map<std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t>, double> sums;
     for (const MixRow& row : finest.rows) {
@@ -117,8 +118,8 @@ TEST_CASE("the mix of one thread is that thread's part of the mix") {
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ProfileData data = TinyProfile(path);
-  const Mix whole = ComputeMix(ResolvedProfile(data), Keys(1 | 8));
-  const Mix second = ComputeMix(ResolvedProfile(*SelectThread(data, 11)), Keys(1));
+  const Mix whole = MixOf(ResolvedProfile(data), Keys(1 | 8));
+  const Mix second = MixOf(ResolvedProfile(*SelectThread(data, 11)), Keys(1));
   CHECK(second.total == Approx(7000));
   for (const MixRow& row : whole.rows) {
     if (row.thread != 1) continue;
@@ -135,7 +136,7 @@ TEST_CASE("the same profile gives the same rows in the same order") {
   HBBP_BUILD_OR_SKIP(path);
   const auto rows = [&path] {
     std::string text;
-    for (const MixRow& row : ComputeMix(ResolvedProfile(TinyProfile(path)), Keys(15)).rows) {
+    for (const MixRow& row : MixOf(ResolvedProfile(TinyProfile(path)), Keys(15)).rows) {
       text += std::string(MnemonicName(row.mnemonic)) + " " + std::to_string(row.function) + " " +
               std::to_string(row.thread) + " " + std::to_string(row.instructions) + "\n";
     }
@@ -146,7 +147,7 @@ TEST_CASE("the same profile gives the same rows in the same order") {
 }
 
 TEST_CASE("a profile without code has an empty mix") {
-  const Mix mix = ComputeMix(ResolvedProfile{ProfileData()}, Keys(1));
+  const Mix mix = MixOf(ResolvedProfile{ProfileData()}, Keys(1));
   CHECK(mix.total == 0);
   CHECK(mix.rows.empty());
 }
@@ -177,7 +178,7 @@ TEST_CASE("errors of streams add up by burst, not by block") {
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = LoopStreams(path);
   const double both_bursts = std::sqrt(16.0 / 15 * (2e6 - 4e6 / 16));
-  const Mix mix = ComputeMix(ResolvedProfile(data), Keys(1));
+  const Mix mix = MixOf(ResolvedProfile(data), Keys(1));
   CHECK(mix.total == 6000);
   const MixRow* add = RowOf(mix, "add");
   REQUIRE(add != nullptr);
@@ -191,7 +192,7 @@ TEST_CASE("errors of streams add up by burst, not by block") {
     data.branches.push_back(branch);
   }
   Normalize(&data.branches);
-  const Mix of_both = ComputeMix(ResolvedProfile(data), Keys(1));
+  const Mix of_both = MixOf(ResolvedProfile(data), Keys(1));
   add = RowOf(of_both, "add");
   REQUIRE(add != nullptr);
   CHECK(add->instructions == 4000);
@@ -202,7 +203,7 @@ TEST_CASE("streams by thread") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Mix mix = ComputeMix(ResolvedProfile(LoopStreams(path)), Keys(8));
+  const Mix mix = MixOf(ResolvedProfile(LoopStreams(path)), Keys(8));
   REQUIRE(mix.rows.size() == 2);
   CHECK(mix.total == 6000);
   for (const MixRow& row : mix.rows) {

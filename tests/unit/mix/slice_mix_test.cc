@@ -4,9 +4,9 @@
 #include <map>
 #include <string>
 
-#include "mix/mix.h"
 #include "profile/profile_merge.h"
 #include "support/catch.h"
+#include "support/mix_of.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -46,12 +46,12 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
   const ResolvedProfile profile(data);
   MixKeys keys;
   keys.slice = true;
-  const Mix mix = ComputeMix(profile, keys);
-  CHECK(mix.total == Approx(ComputeMix(profile, {}).total));
+  const Mix mix = MixOf(profile, keys);
+  CHECK(mix.total == Approx(MixOf(profile, {}).total));
   CHECK(mix.rows.size() >= 2);
   keys.mnemonic = keys.thread = true;
   std::map<uint32_t, double> by_finer_rows;
-  for (const MixRow& row : ComputeMix(profile, keys).rows) {
+  for (const MixRow& row : MixOf(profile, keys).rows) {
     by_finer_rows[row.slice] += row.instructions;
   }
   for (const MixRow& row : mix.rows) {
@@ -60,7 +60,7 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
     // Where both families count, one alone may see what the other does not.
     if (has_streams) continue;
     const ResolvedProfile alone(*SelectSlice(data, row.slice));
-    const Mix of_slice = ComputeMix(alone, {});
+    const Mix of_slice = MixOf(alone, {});
     CHECK(of_slice.total == Approx(row.instructions));
     CHECK(of_slice.rows.at(0).standard_error == Approx(row.standard_error));
   }
@@ -73,7 +73,7 @@ TEST_CASE("without slices there is one row, of no slice") {
   const ResolvedProfile profile(TinyProfile(path));
   MixKeys keys;
   keys.slice = true;
-  const Mix mix = ComputeMix(profile, keys);
+  const Mix mix = MixOf(profile, keys);
   REQUIRE(mix.rows.size() == 1);
   CHECK(mix.rows[0].slice == kNoIndex);
 }

@@ -1,0 +1,21 @@
+// A mix that can be computed, for tests.
+#ifndef HBBP_TESTS_SUPPORT_MIX_OF_H_
+#define HBBP_TESTS_SUPPORT_MIX_OF_H_
+
+#include <utility>
+
+#include "mix/mix.h"
+#include "support/catch.h"
+
+namespace hbbp {
+
+inline Mix MixOf(const ResolvedProfile& profile, const MixKeys& keys) {
+  StatusOr<Mix> mix = ComputeMix(profile, keys);
+  INFO(mix.status().message());
+  REQUIRE(mix.ok());
+  return *std::move(mix);
+}
+
+}  // namespace hbbp
+
+#endif  // HBBP_TESTS_SUPPORT_MIX_OF_H_
