@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/resolved_profile.h"
+#include "analysis/analyze.h"
 #include "image/elf_image.h"
 #include "mix/mix.h"
 
@@ -44,17 +44,16 @@ ProfileData MakeProfile(size_t count) {
   return data;
 }
 
-void BM_ResolveProfile(benchmark::State& state) {
+void BM_Analyze(benchmark::State& state) {
   const ProfileData data = MakeProfile(static_cast<size_t>(state.range(0)));
   size_t blocks = 0;
   for (auto _ : state) {
-    ResolvedProfile profile(data);
-    blocks = profile.blocks().size();
+    blocks = Analyze(data)->blocks().size();
   }
   state.counters["blocks"] = static_cast<double>(blocks);
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(blocks));
 }
-BENCHMARK(BM_ResolveProfile)->Arg(100)->Arg(2'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_Analyze)->Arg(100)->Arg(2'000)->Unit(benchmark::kMillisecond);
 
 // A tree of so many levels, each of which asks about the length.
 void BM_ChooseByTree(benchmark::State& state) {
@@ -76,38 +75,32 @@ void BM_ChooseByTree(benchmark::State& state) {
 BENCHMARK(BM_ChooseByTree)->Arg(1)->Arg(10);
 
 void BM_FeaturesOfBlock(benchmark::State& state) {
-  const ResolvedProfile profile(MakeProfile(2'000));
-  const std::vector<BlockRecord>& blocks = profile.blocks();
+  const StatusOr<Analysis> analysis = Analyze(MakeProfile(2'000));
+  const std::vector<BlockRecord>& blocks = analysis->blocks();
   size_t next = 0;
   for (auto _ : state) {
-    benchmark::DoNotOptimize(profile.FeaturesOf(blocks[next]));
+    benchmark::DoNotOptimize(analysis->FeaturesOf(blocks[next]));
     next = (next + 1) % blocks.size();
   }
 }
 BENCHMARK(BM_FeaturesOfBlock);
 
-// The first mix of a profile describes its instructions, the next ones find them described.
+// The first mix of an analysis describes its instructions, the next ones find them described.
 void BM_FirstMixByMnemonic(benchmark::State& state) {
-  ResolvedProfile profile(MakeProfile(2'000));
+  const StatusOr<Analysis> analysis = Analyze(MakeProfile(2'000));
   for (auto _ : state) {
-    state.PauseTiming();
-    profile.SetEstimator({});
-    benchmark::DoNotOptimize(profile.blocks().size());
-    state.ResumeTiming();
-    benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true})->total);
+    benchmark::DoNotOptimize(ComputeMix(*analysis, {.mnemonic = true})->total);
   }
 }
 BENCHMARK(BM_FirstMixByMnemonic)->Unit(benchmark::kMillisecond);
 
 void BM_MixByMnemonic(benchmark::State& state) {
-  ResolvedProfile profile(MakeProfile(2'000));
-  size_t instructions = 0;
-  for (const BlockRecord& block : profile.blocks()) {
-    instructions += block.block.instruction_count;
-  }
-  benchmark::DoNotOptimize(profile.code());
-  for (auto _ : state) benchmark::DoNotOptimize(ComputeMix(profile, {.mnemonic = true})->total);
-  state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(instructions));
+  const StatusOr<Analysis> analysis = Analyze(MakeProfile(2'000));
+  PivotSubject subject(*analysis);
+  AddMissing({.instructions = true}, &subject);
+  for (auto _ : state) benchmark::DoNotOptimize(ComputeMix(subject, {.mnemonic = true})->total);
+  state.SetItemsProcessed(state.iterations() *
+                          static_cast<int64_t>(subject.code->instructions.size()));
 }
 BENCHMARK(BM_MixByMnemonic)->Unit(benchmark::kMillisecond);
 

@@ -5,7 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "analysis/resolved_profile.h"
 #include "base/hash.h"
 #include "isa/control_flow.h"
 
@@ -40,10 +39,10 @@ struct PropertiesHash {
 
 class Describer {
  public:
-  explicit Describer(const ResolvedProfile& profile) : profile_(profile) {}
+  explicit Describer(const Analysis& analysis) : analysis_(analysis) {}
 
   DescribedCode Describe() {
-    for (const BlockRecord& record : profile_.blocks()) Add(record);
+    for (const BlockRecord& record : analysis_.blocks()) Add(record);
     return std::move(described_);
   }
 
@@ -57,9 +56,9 @@ class Describer {
 
   // A block may end within its last instruction: with a lock prefix that other code jumps over.
   void Add(const BlockRecord& record) {
-    const std::vector<uint8_t> code =
-        profile_.CodeAt(record.module, record.block.start,
-                        record.block.end - record.block.start + kMaxInstructionLength - 1);
+    const std::vector<uint8_t> code = analysis_.modules().CodeAt(
+        record.module, record.block.start,
+        record.block.end - record.block.start + kMaxInstructionLength - 1);
     size_t offset = 0;
     for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
       InstructionProperties properties;
@@ -69,13 +68,13 @@ class Describer {
     }
   }
 
-  const ResolvedProfile& profile_;
+  const Analysis& analysis_;
   DescribedCode described_;
   std::unordered_map<HashedProperties, uint32_t, PropertiesHash> kinds_;
 };
 
 }  // namespace
 
-DescribedCode DescribeCode(const ResolvedProfile& profile) { return Describer(profile).Describe(); }
+DescribedCode DescribeCode(const Analysis& analysis) { return Describer(analysis).Describe(); }
 
 }  // namespace hbbp

@@ -2,18 +2,17 @@
 //
 // Instructions of one kind have all properties in common, so that a query looks at each kind once
 // and not at each instruction. Describing them is most of the time that a query takes, and the
-// result is the same for all: ResolvedProfile::code() keeps it.
+// result is the same for all: who makes several queries keeps it.
 #ifndef HBBP_LIB_ANALYSIS_DESCRIBED_CODE_H_
 #define HBBP_LIB_ANALYSIS_DESCRIBED_CODE_H_
 
 #include <cstdint>
 #include <vector>
 
+#include "analysis/analysis.h"
 #include "isa/instruction_properties.h"
 
 namespace hbbp {
-
-class ResolvedProfile;
 
 struct DescribedInstruction {
   uint32_t kind = 0;
@@ -25,8 +24,8 @@ struct DescribedCode {
   std::vector<DescribedInstruction> instructions;  // of all blocks, in their order
 };
 
-// Of ResolvedProfile::blocks(). Instructions whose code is gone have no properties.
-DescribedCode DescribeCode(const ResolvedProfile& profile);
+// Of Analysis::blocks(). Instructions whose code is gone have no properties.
+DescribedCode DescribeCode(const Analysis& analysis);
 
 }  // namespace hbbp
 

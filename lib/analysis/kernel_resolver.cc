@@ -10,6 +10,7 @@
 #include "image/build_id.h"
 #include "image/kernel_code.h"
 #include "profile/kernel_record.h"
+#include "profile/sample_totals.h"
 
 namespace hbbp {
 namespace {
@@ -335,6 +336,19 @@ Status CheckKernelFiles(const KernelFiles& files, const ModuleRecord& record) {
   }
   if (files.symbols == nullptr) return OkStatus();
   return SlideOf(*files.symbols, files.paths.symbols, record).status();
+}
+
+StatusOr<KernelFiles> OpenKernelFilesFor(const ProfileData& data, const KernelFilePaths& paths) {
+  HBBP_ASSIGN_OR_RETURN(KernelFiles files, OpenKernelFiles(paths));
+  const SampleTotals totals = CountSamples(data);
+  Status status = OkStatus();
+  for (size_t i = 0; i < data.modules.size(); ++i) {
+    if (data.modules[i].kind != ModuleKind::kKernel || totals.of_module[i] == 0) continue;
+    status = CheckKernelFiles(files, data.modules[i]);
+    if (status.ok()) break;
+  }
+  HBBP_RETURN_IF_ERROR(status);
+  return files;
 }
 
 ResolvedModule ResolveKernel(const ModuleRecord& record, const KernelFiles& files) {

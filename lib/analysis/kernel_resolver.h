@@ -38,6 +38,10 @@ StatusOr<KernelFiles> OpenKernelFiles(const KernelFilePaths& paths);
 // kMismatch, with the reason, if a named file is of another kernel than `record`.
 Status CheckKernelFiles(const KernelFiles& files, const ModuleRecord& record);
 
+// Files that are named for a profile. kMismatch if none of the kernels that have samples is the one
+// that a file is of; a profile without kernel samples takes any. And the errors of OpenKernelFiles.
+StatusOr<KernelFiles> OpenKernelFilesFor(const ProfileData& data, const KernelFilePaths& paths);
+
 // Named files that are of another kernel are left out.
 ResolvedModule ResolveKernel(const ModuleRecord& record, const KernelFiles& files);
 

@@ -8,7 +8,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/resolved_profile.h"
 #include "blocks/function_graph.h"
 #include "blocks/loop_nest.h"
 #include "estimate/ebs_replicates.h"
@@ -37,37 +36,35 @@ double StreamsByBurst(const ProfileData& data) {
   return static_cast<double>(streams) / static_cast<double>(bursts);
 }
 
-// Of the whole profile.
+// Of the whole analysis.
 struct Evidence {
-  explicit Evidence(const ResolvedProfile& resolved);
+  explicit Evidence(const Analysis& of);
   // Indices of branches to that address.
   std::span<const uint32_t> ArrivalsAt(uint32_t module, ModuleAddress address) const;
   // Branches from there.
   std::span<const TakenBranchRecord> DeparturesFrom(uint32_t module, AddressRange range) const;
 
-  const ResolvedProfile& profile;
+  const Analysis& analysis;
   std::vector<ReplicatedCount> counts;  // by block
   std::vector<uint32_t> arrivals;       // of branches, by target
   double streams_by_burst;
 };
 
-Evidence::Evidence(const ResolvedProfile& resolved)
-    : profile(resolved),
-      counts(resolved.blocks().size()),
-      streams_by_burst(StreamsByBurst(resolved.data())) {
-  const std::vector<BlockRecord>& blocks = profile.blocks();
+Evidence::Evidence(const Analysis& of)
+    : analysis(of), counts(of.blocks().size()), streams_by_burst(StreamsByBurst(of.data())) {
+  const std::vector<BlockRecord>& blocks = analysis.blocks();
   for (size_t i = 0; i < blocks.size(); ++i) {
     counts[i] = {blocks[i].estimate.count, blocks[i].replicates};
   }
-  const std::vector<Contribution>& samples = profile.contributions();
+  const std::vector<Contribution>& samples = analysis.contributions();
   for (size_t i = 0; i < samples.size(); ++i) {
     if (samples[i].block == kNoIndex || HasReplicates(blocks[samples[i].block].source)) continue;
     const double length = std::max(blocks[samples[i].block].block.instruction_count, 1u);
-    counts[samples[i].block].replicates.Add(
-        DealSamples(samples[i].samples, samples[i].period_sum / length,
-                    samples[i].period_squares / length / length, SeedOf(profile.data().counts[i])));
+    counts[samples[i].block].replicates.Add(DealSamples(
+        samples[i].samples, samples[i].period_sum / length,
+        samples[i].period_squares / length / length, SeedOf(analysis.data().counts[i])));
   }
-  const std::vector<TakenBranchRecord>& branches = profile.branches();
+  const std::vector<TakenBranchRecord>& branches = analysis.branches();
   for (uint32_t i = 0; i < branches.size(); ++i) {
     if (branches[i].to_module != kNoIndex && branches[i].count > 0) arrivals.push_back(i);
   }
@@ -78,7 +75,7 @@ Evidence::Evidence(const ResolvedProfile& resolved)
 }
 
 std::span<const uint32_t> Evidence::ArrivalsAt(uint32_t module, ModuleAddress address) const {
-  const std::vector<TakenBranchRecord>& branches = profile.branches();
+  const std::vector<TakenBranchRecord>& branches = analysis.branches();
   const auto is_before = [&](uint32_t branch, const std::pair<uint32_t, ModuleAddress>& target) {
     return std::tie(branches[branch].to_module, branches[branch].to) <
            std::tie(target.first, target.second);
@@ -92,7 +89,7 @@ std::span<const uint32_t> Evidence::ArrivalsAt(uint32_t module, ModuleAddress ad
 
 std::span<const TakenBranchRecord> Evidence::DeparturesFrom(uint32_t module,
                                                             AddressRange range) const {
-  const std::vector<TakenBranchRecord>& branches = profile.branches();
+  const std::vector<TakenBranchRecord>& branches = analysis.branches();
   const auto is_before = [](const TakenBranchRecord& branch,
                             const std::pair<uint32_t, ModuleAddress>& source) {
     return std::tie(branch.from_module, branch.from) < std::tie(source.first, source.second);
@@ -108,10 +105,10 @@ class FunctionLoops {
  public:
   FunctionLoops(const Evidence& evidence, size_t block)
       : evidence_(evidence),
-        module_(evidence.profile.blocks()[block].module),
-        function_(evidence.profile.blocks()[block].function) {
-    const ModuleAddress address = evidence.profile.blocks()[block].block.start;
-    blocks_ = evidence.profile.FunctionBlocks(module_, address);
+        module_(evidence.analysis.blocks()[block].module),
+        function_(evidence.analysis.blocks()[block].function) {
+    const ModuleAddress address = evidence.analysis.blocks()[block].block.start;
+    blocks_ = evidence.analysis.FunctionBlocks(module_, address);
     if (!FindBlockAt(blocks_, address)) {
       // Such as the end of the last instruction of the window before.
       blocks_.clear();
@@ -119,7 +116,7 @@ class FunctionLoops {
       return;
     }
     FindRecords(block);
-    graph_ = MakeFunctionGraph(blocks_, evidence.profile.JumpTables(module_, address));
+    graph_ = MakeFunctionGraph(blocks_, evidence.analysis.JumpTables(module_, address));
     AddObservedJumps();
   }
 
@@ -151,7 +148,7 @@ class FunctionLoops {
 
  private:
   void FindRecords(size_t block) {
-    const std::vector<BlockRecord>& counted = evidence_.profile.blocks();
+    const std::vector<BlockRecord>& counted = evidence_.analysis.blocks();
     records_.assign(blocks_.size(), kNoIndex);
     for (; block > 0; --block) {
       const BlockRecord& before = counted[block - 1];
@@ -194,7 +191,7 @@ class FunctionLoops {
     for (uint32_t to = 0; to < blocks_.size(); ++to) {
       std::vector<uint32_t> sources;
       for (const uint32_t i : evidence_.ArrivalsAt(module_, blocks_[to].start)) {
-        const auto from = SourceOf(evidence_.profile.branches()[i], to);
+        const auto from = SourceOf(evidence_.analysis.branches()[i], to);
         if (!from) {
           is_entered_[to] = true;
         } else if (blocks_[*from].terminator == BranchKind::kIndirectJump && !has_table[*from]) {
@@ -281,10 +278,10 @@ class FunctionLoops {
       if (nest_.innermost[i] == kNoLoop) continue;
       SeenOfLoop& seen = seen_[nest_.innermost[i]];
       for (const uint32_t arrival : evidence_.ArrivalsAt(module_, blocks_[i].start)) {
-        seen.streams += evidence_.profile.branches()[arrival].count;
+        seen.streams += evidence_.analysis.branches()[arrival].count;
       }
       if (records_[i] == kNoIndex) continue;
-      const BlockRecord& record = evidence_.profile.blocks()[records_[i]];
+      const BlockRecord& record = evidence_.analysis.blocks()[records_[i]];
       const BranchKind last = blocks_[i].terminator;
       seen.has_calls |= record.estimate.count > 0 &&
                         (last == BranchKind::kCall || last == BranchKind::kIndirectCall);
@@ -381,12 +378,12 @@ class FunctionLoops {
       if (!is_back) flow.entries.Add(count);
     };
     for (const uint32_t i : evidence_.ArrivalsAt(module_, blocks_[header].start)) {
-      const TakenBranchRecord& branch = evidence_.profile.branches()[i];
+      const TakenBranchRecord& branch = evidence_.analysis.branches()[i];
       add(SourceOf(branch, header), {branch.count, branch.replicates});
     }
     if (header > 0 && FallThroughOf(blocks_[header - 1]) == blocks_[header].start &&
         records_[header - 1] != kNoIndex) {
-      const BlockRecord& before = evidence_.profile.blocks()[records_[header - 1]];
+      const BlockRecord& before = evidence_.analysis.blocks()[records_[header - 1]];
       add(header - 1, {before.fell_through.weights, before.fell_through.replicates});
     }
     const SeenOfLoop& seen = seen_[loop];
@@ -471,11 +468,11 @@ class FunctionLoops {
 
 }  // namespace
 
-ProfileLoops FindProfileLoops(const ResolvedProfile& profile) {
-  const Evidence evidence(profile);
+ProfileLoops FindProfileLoops(const Analysis& analysis) {
+  const Evidence evidence(analysis);
   ProfileLoops all;
-  all.innermost.assign(profile.blocks().size(), kNoIndex);
-  for (size_t next = 0; next < profile.blocks().size();) {
+  all.innermost.assign(analysis.blocks().size(), kNoIndex);
+  for (size_t next = 0; next < analysis.blocks().size();) {
     FunctionLoops function(evidence, next);
     function.AppendTo(&all);
     next = std::max(next + 1, function.next());

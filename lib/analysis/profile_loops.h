@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analysis/analysis.h"
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/edge_counts.h"
@@ -21,11 +22,9 @@
 
 namespace hbbp {
 
-class ResolvedProfile;
-
 struct LoopRecord {
   uint32_t module = 0;
-  uint32_t function = UINT32_MAX;  // of ResolvedProfile::functions()
+  uint32_t function = UINT32_MAX;  // of Analysis::functions()
   ModuleAddress header;
   uint32_t parent = UINT32_MAX;  // the loop around it; before it in the list
   uint32_t depth = 1;
@@ -48,11 +47,10 @@ struct LoopRecord {
 struct ProfileLoops {
   // Loops in which a block has a count, by module, function and nesting.
   std::vector<LoopRecord> loops;
-  std::vector<uint32_t> innermost;  // by block of ResolvedProfile::blocks(); UINT32_MAX: in none
+  std::vector<uint32_t> innermost;  // by block of Analysis::blocks(); UINT32_MAX: in none
 };
 
-// Resolves. ResolvedProfile::loops() keeps it.
-ProfileLoops FindProfileLoops(const ResolvedProfile& profile);
+ProfileLoops FindProfileLoops(const Analysis& analysis);
 
 }  // namespace hbbp
 

@@ -45,7 +45,7 @@ HBBP_API hbbp_status hbbp_profile_set_estimator(hbbp_profile* profile,
     if (full.tree != nullptr) {
       HBBP_ASSIGN_OR_RETURN(chosen.tree, DecisionTree::FromJson(full.tree));
     }
-    profile->resolved.SetEstimator(std::move(chosen));
+    profile->SetEstimator(std::move(chosen));
     return OkStatus();
   });
 }
@@ -56,10 +56,11 @@ HBBP_API hbbp_status hbbp_profile_get_estimator(const hbbp_profile* profile,
     if (profile == nullptr) return NullArgument("hbbp_profile_get_estimator", "profile");
     if (info == nullptr) return NullArgument("hbbp_profile_get_estimator", "info");
     HBBP_INIT(hbbp_estimator_info, full);
-    full.estimator = static_cast<hbbp_estimator>(profile->resolved.estimator());
-    full.ebs_scale = profile->resolved.family_scales().ebs;
-    full.streams_scale = profile->resolved.family_scales().streams;
-    full.is_one_scale = profile->resolved.family_scales().are_common ? 1 : 0;
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    full.estimator = static_cast<hbbp_estimator>(analysis->estimator());
+    full.ebs_scale = analysis->family_scales().ebs;
+    full.streams_scale = analysis->family_scales().streams;
+    full.is_one_scale = analysis->family_scales().are_common ? 1 : 0;
     return WriteOutput(full, "hbbp_estimator_info", info);
   });
 }
@@ -78,11 +79,12 @@ HBBP_API hbbp_status hbbp_profile_copy_features(const hbbp_profile* profile, siz
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (values == nullptr) return NullArgument(kFunction, "values");
     if (copied == nullptr) return NullArgument(kFunction, "copied");
-    const std::vector<hbbp::BlockRecord>& blocks = profile->resolved.blocks();
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    const std::vector<hbbp::BlockRecord>& blocks = analysis->blocks();
     first = std::min(first, blocks.size());
     *copied = std::min(count, blocks.size() - first);
     for (size_t i = 0; i < *copied; ++i) {
-      const hbbp::BlockFeatures features = profile->resolved.FeaturesOf(blocks[first + i]);
+      const hbbp::BlockFeatures features = analysis->FeaturesOf(blocks[first + i]);
       values = std::copy(features.values.begin(), features.values.end(), values);
     }
     return OkStatus();

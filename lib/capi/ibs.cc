@@ -13,6 +13,7 @@ using hbbp::IbsSumRecord;
 using hbbp::ProfileData;
 using hbbp::Status;
 using hbbp::capi::CopyList;
+using hbbp::capi::CountInAnalysis;
 using hbbp::capi::Guard;
 using hbbp::capi::GuardCount;
 using hbbp::capi::NullArgument;
@@ -64,8 +65,8 @@ hbbp_ibs_line LineOf(const ProfileData& data, const IbsLine& record) {
 extern "C" {
 
 HBBP_API size_t hbbp_profile_ibs_sum_count(const hbbp_profile* profile) {
-  if (profile == nullptr) return 0;
-  return GuardCount([&] { return profile->resolved.ibs_sums().size(); });
+  return CountInAnalysis(profile,
+                         [](const hbbp::Analysis& analysis) { return analysis.ibs_sums().size(); });
 }
 
 HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile* profile, size_t first,
@@ -74,16 +75,16 @@ HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile* profile, siz
   constexpr char kFunction[] = "hbbp_profile_copy_ibs_sums";
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
-    const std::vector<IbsSumRecord>& all = profile->resolved.ibs_sums();
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    const std::vector<IbsSumRecord>& all = analysis->ibs_sums();
     return CopyList({kFunction, "hbbp_ibs_sum", "sums", "size"}, all.size(), first, count, size,
-                    sums, copied,
-                    [&](size_t index) { return SumOf(profile->resolved.data(), all[index]); });
+                    sums, copied, [&](size_t index) { return SumOf(profile->data(), all[index]); });
   });
 }
 
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile* profile) {
   if (profile == nullptr) return 0;
-  return GuardCount([&] { return BucketsOf(profile->resolved.data()).size(); });
+  return GuardCount([&] { return BucketsOf(profile->data()).size(); });
 }
 
 HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile* profile, size_t first,
@@ -93,14 +94,14 @@ HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile* profile, 
   constexpr char kFunction[] = "hbbp_profile_copy_ibs_buckets";
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
-    const std::vector<hbbp_ibs_bucket> all = BucketsOf(profile->resolved.data());
+    const std::vector<hbbp_ibs_bucket> all = BucketsOf(profile->data());
     return CopyList({kFunction, "hbbp_ibs_bucket", "buckets", "size"}, all.size(), first, count,
                     size, buckets, copied, [&](size_t index) { return all[index]; });
   });
 }
 
 HBBP_API size_t hbbp_profile_ibs_line_count(const hbbp_profile* profile) {
-  return profile == nullptr ? 0 : profile->resolved.data().ibs_lines.size();
+  return profile == nullptr ? 0 : profile->data().ibs_lines.size();
 }
 
 HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile* profile, size_t first,
@@ -109,10 +110,10 @@ HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile* profile, si
   constexpr char kFunction[] = "hbbp_profile_copy_ibs_lines";
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
-    const std::vector<IbsLine>& all = profile->resolved.data().ibs_lines;
+    const std::vector<IbsLine>& all = profile->data().ibs_lines;
     return CopyList({kFunction, "hbbp_ibs_line", "lines", "size"}, all.size(), first, count, size,
                     lines, copied,
-                    [&](size_t index) { return LineOf(profile->resolved.data(), all[index]); });
+                    [&](size_t index) { return LineOf(profile->data(), all[index]); });
   });
 }
 

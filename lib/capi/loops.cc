@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "analysis/profile_loops.h"
 #include "capi/boundary.h"
 #include "capi/profile_handle.h"
 
@@ -57,7 +56,10 @@ extern "C" {
 
 HBBP_API size_t hbbp_profile_loop_count(const hbbp_profile* profile) {
   if (profile == nullptr) return 0;
-  return GuardCount([&] { return profile->resolved.loops().loops.size(); });
+  return GuardCount([&]() -> size_t {
+    const auto found = profile->FindLoops();
+    return found.ok() ? (*found)->loops.size() : 0;
+  });
 }
 
 HBBP_API hbbp_status hbbp_profile_copy_loops(const hbbp_profile* profile, size_t first,
@@ -66,7 +68,8 @@ HBBP_API hbbp_status hbbp_profile_copy_loops(const hbbp_profile* profile, size_t
   constexpr char kFunction[] = "hbbp_profile_copy_loops";
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
-    const std::vector<LoopRecord>& all = profile->resolved.loops().loops;
+    HBBP_ASSIGN_OR_RETURN(const auto found, profile->FindLoops());
+    const std::vector<LoopRecord>& all = found->loops;
     return CopyList({kFunction, "hbbp_loop", "loops", "size"}, all.size(), first, count, size,
                     loops, copied, [&](size_t index) { return LoopOf(all[index]); });
   });
@@ -80,7 +83,8 @@ HBBP_API hbbp_status hbbp_profile_copy_loops_of_blocks(const hbbp_profile* profi
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (loops == nullptr && count > 0) return NullArgument(kFunction, "loops");
     if (copied == nullptr) return NullArgument(kFunction, "copied");
-    const std::vector<uint32_t>& all = profile->resolved.loops().innermost;
+    HBBP_ASSIGN_OR_RETURN(const auto found, profile->FindLoops());
+    const std::vector<uint32_t>& all = found->innermost;
     *copied = std::min(count, first < all.size() ? all.size() - first : 0);
     if (*copied != 0) std::copy_n(all.begin() + static_cast<ptrdiff_t>(first), *copied, loops);
     return OkStatus();

@@ -40,7 +40,8 @@ HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile* profile, hbbp_mix_keys 
     asked.function = (keys & HBBP_MIX_BY_FUNCTION) != 0;
     asked.thread = (keys & HBBP_MIX_BY_THREAD) != 0;
     asked.slice = (keys & HBBP_MIX_BY_SLICE) != 0;
-    HBBP_ASSIGN_OR_RETURN(hbbp::Mix computed, ComputeMix(profile->resolved, asked));
+    HBBP_ASSIGN_OR_RETURN(const auto subject, profile->SubjectFor(NeedsOf(asked)));
+    HBBP_ASSIGN_OR_RETURN(hbbp::Mix computed, ComputeMix(subject, asked));
     *mix = new hbbp_mix{std::move(computed)};
     return OkStatus();
   });

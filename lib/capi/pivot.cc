@@ -154,7 +154,10 @@ HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile* profile, const hbbp_p
     HBBP_RETURN_IF_ERROR(ReadInput(query, "hbbp_pivot_query", &given));
     PivotQuery read;
     HBBP_RETURN_IF_ERROR(ReadQuery(given, &read));
-    HBBP_ASSIGN_OR_RETURN(PivotTable table, MakePivotTable(profile->resolved, read));
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    HBBP_ASSIGN_OR_RETURN(const auto needs, FindNeeds(*analysis, read));
+    HBBP_ASSIGN_OR_RETURN(auto subject, profile->SubjectFor(needs));
+    HBBP_ASSIGN_OR_RETURN(PivotTable table, MakePivotTable(std::move(subject), read));
     *pivot = new hbbp_pivot{std::move(table), read.rows.size(), read.columns.size(),
                             read.measures.size()};
     return OkStatus();
@@ -238,9 +241,12 @@ HBBP_API hbbp_status hbbp_ratios_create(const hbbp_profile* profile, const char*
     if (profile == nullptr) return NullArgument("hbbp_ratios_create", "profile");
     if (ratios == nullptr) return NullArgument("hbbp_ratios_create", "ratios");
     HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp::Taxonomy> taxonomies, TaxonomiesOf(taxonomy));
-    HBBP_ASSIGN_OR_RETURN(
-        std::vector<MixRatio> computed,
-        ComputeMixRatios(profile->resolved, where == nullptr ? "" : where, taxonomies));
+    const std::string condition = where == nullptr ? "" : where;
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    HBBP_ASSIGN_OR_RETURN(const auto needs, FindNeedsOfRatios(*analysis, condition, taxonomies));
+    HBBP_ASSIGN_OR_RETURN(auto subject, profile->SubjectFor(needs));
+    HBBP_ASSIGN_OR_RETURN(std::vector<MixRatio> computed,
+                          ComputeMixRatios(std::move(subject), condition, taxonomies));
     *ratios = new hbbp_ratios{std::move(computed)};
     return OkStatus();
   });

@@ -9,6 +9,7 @@
 #include "capi/profile_handle.h"
 #include "profile/profile_merge.h"
 
+using hbbp::Analysis;
 using hbbp::BlockRecord;
 using hbbp::CodeState;
 using hbbp::MakeStatus;
@@ -76,10 +77,27 @@ hbbp_status At(const char* function, const char* struct_name, const hbbp_profile
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(function, "profile");
     if (output == nullptr) return NullArgument(function, struct_name);
-    const size_t size = count(profile->resolved);
+    const size_t size = count(*profile);
     if (index >= size) return BadIndex(function, index, size);
     HBBP_INIT(Struct, full);
-    fill(profile->resolved, &full);
+    HBBP_RETURN_IF_ERROR(fill(*profile, &full));
+    return WriteOutput(full, struct_name, output);
+  });
+}
+
+// The same for a list of the analysis.
+template <typename Struct, typename List, typename Fill>
+hbbp_status AtOfAnalysis(const char* function, const char* struct_name, const hbbp_profile* profile,
+                         size_t index, Struct* output, hbbp_error* error, List&& list,
+                         Fill&& fill) {
+  return Guard(error, [&]() -> Status {
+    if (profile == nullptr) return NullArgument(function, "profile");
+    if (output == nullptr) return NullArgument(function, struct_name);
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    const auto& records = list(*analysis);
+    if (index >= records.size()) return BadIndex(function, index, records.size());
+    HBBP_INIT(Struct, full);
+    fill(records[index], &full);
     return WriteOutput(full, struct_name, output);
   });
 }
@@ -92,25 +110,26 @@ hbbp_status AtOfSource(const char* function, const hbbp_profile* profile, size_t
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(function, "profile");
     if (output == nullptr) return NullArgument(function, "counter");
-    const size_t sources = profile->resolved.data().sources.size();
+    const size_t sources = profile->data().sources.size();
     if (source >= sources) return BadIndex(function, source, sources);
     const size_t size = count();
     if (index >= size) return BadIndex(function, index, size);
     HBBP_INIT(Struct, full);
-    fill(profile->resolved, &full);
+    HBBP_RETURN_IF_ERROR(fill(*profile, &full));
     return WriteOutput(full, "hbbp_counter", output);
   });
 }
 
 hbbp_status SamplesOfSource(const char* function, const hbbp_profile* profile, size_t index,
-                            uint64_t (hbbp::ResolvedProfile::*samples_of)(uint32_t) const,
-                            uint64_t* samples, hbbp_error* error) {
+                            uint64_t (Analysis::*samples_of)(uint32_t) const, uint64_t* samples,
+                            hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(function, "profile");
     if (samples == nullptr) return NullArgument(function, "samples");
-    const size_t count = profile->resolved.data().sources.size();
+    const size_t count = profile->data().sources.size();
     if (index >= count) return BadIndex(function, index, count);
-    *samples = (profile->resolved.*samples_of)(static_cast<uint32_t>(index));
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    *samples = ((*analysis).*samples_of)(static_cast<uint32_t>(index));
     return OkStatus();
   });
 }
@@ -130,7 +149,7 @@ HBBP_API hbbp_status hbbp_profile_set_kernel(hbbp_profile* profile, const hbbp_k
     if (full.vmlinux != nullptr) paths.vmlinux = full.vmlinux;
     if (full.kcore != nullptr) paths.core = full.kcore;
     if (full.kallsyms != nullptr) paths.symbols = full.kallsyms;
-    return profile->resolved.SetKernelFiles(paths);
+    return profile->SetKernelFiles(paths);
   });
 }
 
@@ -140,7 +159,7 @@ HBBP_API hbbp_status hbbp_profile_resolve(const hbbp_profile* profile,
     if (profile == nullptr) return NullArgument("hbbp_profile_resolve", "profile");
     hbbp::Work chosen;
     HBBP_RETURN_IF_ERROR(ReadWork(work, &chosen));
-    return profile->resolved.Resolve(chosen);
+    return profile->Analyze(chosen).status();
   });
 }
 
@@ -149,12 +168,12 @@ HBBP_API hbbp_status hbbp_profile_select_thread(const hbbp_profile* profile, uin
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_select_thread", "profile");
     if (selected == nullptr) return NullArgument("hbbp_profile_select_thread", "selected");
-    std::optional<ProfileData> data = hbbp::SelectThread(profile->resolved.data(), tid);
+    std::optional<ProfileData> data = hbbp::SelectThread(profile->data(), tid);
     if (!data) {
       return MakeStatus(StatusCode::kNotFound,
                         "hbbp_profile_select_thread: no sample of a thread %u", tid);
     }
-    *selected = new hbbp_profile(*std::move(data), profile->resolved);
+    *selected = new hbbp_profile(*std::move(data), *profile);
     return OkStatus();
   });
 }
@@ -164,7 +183,7 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_pro
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_get_info", "profile");
     if (info == nullptr) return NullArgument("hbbp_profile_get_info", "info");
-    const ProfileData& data = profile->resolved.data();
+    const ProfileData& data = profile->data();
     HBBP_INIT(hbbp_profile_info, full);
     full.pid = data.pid;
     full.start_time_ns = data.start_time_ns;
@@ -172,26 +191,26 @@ HBBP_API hbbp_status hbbp_profile_get_info(const hbbp_profile* profile, hbbp_pro
     full.command = data.command.c_str();
     full.host = data.host.c_str();
     for (size_t i = 0; i < data.sources.size(); ++i) {
-      full.samples += profile->resolved.SamplesOfSource(static_cast<uint32_t>(i));
+      full.samples += profile->totals().of_source[i];
       full.lost += data.sources[i].lost;
       full.throttled += data.sources[i].throttled;
-      full.unmapped += profile->resolved.UnmappedOfSource(static_cast<uint32_t>(i));
+      full.unmapped += profile->totals().unmapped_of_source[i];
     }
     return WriteOutput(full, "hbbp_profile_info", info);
   });
 }
 
 HBBP_API size_t hbbp_profile_source_count(const hbbp_profile* profile) {
-  return profile == nullptr ? 0 : profile->resolved.data().sources.size();
+  return profile == nullptr ? 0 : profile->data().sources.size();
 }
 
 HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t index,
                                             hbbp_source_info* source, hbbp_error* error) {
   return At(
       "hbbp_profile_source_at", "hbbp_source_info", profile, index, source, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().sources.size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_source_info* full) {
-        const hbbp::SourceRecord& record = resolved.data().sources[index];
+      [](const hbbp_profile& given) { return given.data().sources.size(); },
+      [index](const hbbp_profile& given, hbbp_source_info* full) -> Status {
+        const hbbp::SourceRecord& record = given.data().sources[index];
         full->source = static_cast<hbbp_source>(record.kind);
         full->event = static_cast<hbbp_event>(record.event);
         full->period_mode = static_cast<hbbp_period_mode>(record.period_mode);
@@ -199,10 +218,10 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->include_kernel = record.include_kernel ? 1 : 0;
         full->period = record.period;
         full->frequency_hz = record.frequency_hz;
-        full->samples = resolved.SamplesOfSource(static_cast<uint32_t>(index));
+        full->samples = given.totals().of_source[index];
         full->lost = record.lost;
         full->throttled = record.throttled;
-        full->unmapped = resolved.UnmappedOfSource(static_cast<uint32_t>(index));
+        full->unmapped = given.totals().unmapped_of_source[index];
         full->note = record.note.c_str();
         full->bursts = record.trace.bursts;
         full->taken_branches = record.trace.taken_branches;
@@ -219,23 +238,24 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->ebs_method = static_cast<hbbp_ebs_method>(record.ebs_method);
         full->smallest_period = record.smallest_period;
         full->largest_period = record.largest_period;
+        return OkStatus();
       });
 }
 
 HBBP_API hbbp_status hbbp_profile_unexplained_at(const hbbp_profile* profile, size_t index,
                                                  uint64_t* samples, hbbp_error* error) {
   return SamplesOfSource("hbbp_profile_unexplained_at", profile, index,
-                         &hbbp::ResolvedProfile::UnexplainedOfSource, samples, error);
+                         &Analysis::UnexplainedOfSource, samples, error);
 }
 
 HBBP_API hbbp_status hbbp_profile_superseded_at(const hbbp_profile* profile, size_t index,
                                                 uint64_t* samples, hbbp_error* error) {
   return SamplesOfSource("hbbp_profile_superseded_at", profile, index,
-                         &hbbp::ResolvedProfile::SupersededOfSource, samples, error);
+                         &Analysis::SupersededOfSource, samples, error);
 }
 
 HBBP_API size_t hbbp_profile_unexplained_reason_count(const hbbp_profile* profile, size_t source) {
-  const bool has_source = profile != nullptr && source < profile->resolved.data().sources.size();
+  const bool has_source = profile != nullptr && source < profile->data().sources.size();
   return has_source ? static_cast<size_t>(hbbp::UnexplainedReason::kCount) : 0;
 }
 
@@ -245,15 +265,17 @@ HBBP_API hbbp_status hbbp_profile_unexplained_reason_at(const hbbp_profile* prof
   return AtOfSource(
       "hbbp_profile_unexplained_reason_at", profile, source, index, counter, error,
       [&] { return hbbp_profile_unexplained_reason_count(profile, source); },
-      [source, index](const hbbp::ResolvedProfile& resolved, hbbp_counter* full) {
+      [source, index](const hbbp_profile& given, hbbp_counter* full) -> Status {
         full->name = NameOf(static_cast<hbbp::UnexplainedReason>(index));
-        full->value = resolved.UnexplainedByReason(static_cast<uint32_t>(source))[index];
+        HBBP_ASSIGN_OR_RETURN(const auto analysis, given.Analyze());
+        full->value = analysis->UnexplainedByReason(static_cast<uint32_t>(source))[index];
+        return OkStatus();
       });
 }
 
 HBBP_API size_t hbbp_profile_counter_count(const hbbp_profile* profile, size_t source) {
-  const bool has_source = profile != nullptr && source < profile->resolved.data().sources.size();
-  return has_source ? profile->resolved.data().sources[source].trace.counters.size() : 0;
+  const bool has_source = profile != nullptr && source < profile->data().sources.size();
+  return has_source ? profile->data().sources[source].trace.counters.size() : 0;
 }
 
 HBBP_API hbbp_status hbbp_profile_counter_at(const hbbp_profile* profile, size_t source,
@@ -262,87 +284,88 @@ HBBP_API hbbp_status hbbp_profile_counter_at(const hbbp_profile* profile, size_t
   return AtOfSource(
       "hbbp_profile_counter_at", profile, source, index, counter, error,
       [&] { return hbbp_profile_counter_count(profile, source); },
-      [source, index](const hbbp::ResolvedProfile& resolved, hbbp_counter* full) {
-        const auto& [name, value] = resolved.data().sources[source].trace.counters[index];
+      [source, index](const hbbp_profile& given, hbbp_counter* full) -> Status {
+        const auto& [name, value] = given.data().sources[source].trace.counters[index];
         full->name = name.c_str();
         full->value = value;
+        return OkStatus();
       });
 }
 
 HBBP_API size_t hbbp_profile_thread_count(const hbbp_profile* profile) {
-  return profile == nullptr ? 0 : profile->resolved.data().threads.size();
+  return profile == nullptr ? 0 : profile->data().threads.size();
 }
 
 HBBP_API hbbp_status hbbp_profile_thread_at(const hbbp_profile* profile, size_t index,
                                             hbbp_thread* thread, hbbp_error* error) {
   return At(
       "hbbp_profile_thread_at", "hbbp_thread", profile, index, thread, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().threads.size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_thread* full) {
-        const hbbp::ThreadRecord& record = resolved.data().threads[index];
+      [](const hbbp_profile& given) { return given.data().threads.size(); },
+      [index](const hbbp_profile& given, hbbp_thread* full) -> Status {
+        const hbbp::ThreadRecord& record = given.data().threads[index];
         full->pid = record.pid;
         full->tid = record.tid;
         full->name = record.name.c_str();
-        full->samples = resolved.SamplesOfThread(static_cast<uint32_t>(index));
+        full->samples = given.totals().of_thread[index];
+        return OkStatus();
       });
 }
 
 HBBP_API size_t hbbp_profile_module_count(const hbbp_profile* profile) {
-  return profile == nullptr ? 0 : profile->resolved.data().modules.size();
+  return profile == nullptr ? 0 : profile->data().modules.size();
 }
 
 HBBP_API hbbp_status hbbp_profile_module_at(const hbbp_profile* profile, size_t index,
                                             hbbp_module* module, hbbp_error* error) {
   return At(
       "hbbp_profile_module_at", "hbbp_module", profile, index, module, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.data().modules.size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_module* full) {
+      [](const hbbp_profile& given) { return given.data().modules.size(); },
+      [index](const hbbp_profile& given, hbbp_module* full) -> Status {
         const auto number = static_cast<uint32_t>(index);
-        const hbbp::ModuleRecord& record = resolved.data().modules[index];
+        const hbbp::ModuleRecord& record = given.data().modules[index];
         full->kind = static_cast<hbbp_module_kind>(record.kind);
-        full->samples = resolved.SamplesOfModule(number);
+        full->samples = given.totals().of_module[index];
         full->code = HBBP_MODULE_CODE_NOT_SOUGHT;
         full->problem = "";
         if (full->samples > 0 && record.kind == ModuleKind::kKernel) {
-          full->patched_bytes = resolved.PatchedBytesOf(number);
+          HBBP_ASSIGN_OR_RETURN(const auto analysis, given.Analyze());
+          full->patched_bytes = analysis->PatchedBytesOf(number);
         }
         if (full->samples > 0) {
-          full->code = static_cast<hbbp_module_code>(resolved.CodeStateOf(number));
-          full->problem = resolved.ProblemOf(number).c_str();
+          full->code = static_cast<hbbp_module_code>(given.modules().CodeStateOf(number));
+          full->problem = given.modules().ProblemOf(number).c_str();
         }
         full->build_id_size = static_cast<uint32_t>(record.build_id.size());
         full->build_id = record.build_id.data();
         full->path = record.path.c_str();
+        return OkStatus();
       });
 }
 
 HBBP_API size_t hbbp_profile_block_count(const hbbp_profile* profile) {
-  if (profile == nullptr) return 0;
-  return GuardCount([&] { return profile->resolved.blocks().size(); });
+  return CountInAnalysis(profile,
+                         [](const Analysis& analysis) { return analysis.blocks().size(); });
 }
 
 HBBP_API hbbp_status hbbp_profile_block_at(const hbbp_profile* profile, size_t index,
                                            hbbp_block* block, hbbp_error* error) {
-  return At(
+  return AtOfAnalysis(
       "hbbp_profile_block_at", "hbbp_block", profile, index, block, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.blocks().size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_block* full) {
-        *full = BlockOf(resolved.blocks()[index]);
-      });
+      [](const Analysis& analysis) -> const auto& { return analysis.blocks(); },
+      [](const hbbp::BlockRecord& record, hbbp_block* full) { *full = BlockOf(record); });
 }
 
 HBBP_API size_t hbbp_profile_function_count(const hbbp_profile* profile) {
-  if (profile == nullptr) return 0;
-  return GuardCount([&] { return profile->resolved.functions().size(); });
+  return CountInAnalysis(profile,
+                         [](const Analysis& analysis) { return analysis.functions().size(); });
 }
 
 HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile* profile, size_t index,
                                               hbbp_function* function, hbbp_error* error) {
-  return At(
+  return AtOfAnalysis(
       "hbbp_profile_function_at", "hbbp_function", profile, index, function, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.functions().size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_function* full) {
-        const hbbp::FunctionRecord& record = resolved.functions()[index];
+      [](const Analysis& analysis) -> const auto& { return analysis.functions(); },
+      [](const hbbp::FunctionRecord& record, hbbp_function* full) {
         full->module = record.module;
         full->start = record.range.start.value;
         full->end = record.range.end.value;
@@ -354,17 +377,16 @@ HBBP_API hbbp_status hbbp_profile_function_at(const hbbp_profile* profile, size_
 }
 
 HBBP_API size_t hbbp_profile_branch_count(const hbbp_profile* profile) {
-  if (profile == nullptr) return 0;
-  return GuardCount([&] { return profile->resolved.branches().size(); });
+  return CountInAnalysis(profile,
+                         [](const Analysis& analysis) { return analysis.branches().size(); });
 }
 
 HBBP_API hbbp_status hbbp_profile_branch_at(const hbbp_profile* profile, size_t index,
                                             hbbp_branch* branch, hbbp_error* error) {
-  return At(
+  return AtOfAnalysis(
       "hbbp_profile_branch_at", "hbbp_branch", profile, index, branch, error,
-      [](const hbbp::ResolvedProfile& resolved) { return resolved.branches().size(); },
-      [index](const hbbp::ResolvedProfile& resolved, hbbp_branch* full) {
-        const hbbp::TakenBranchRecord& record = resolved.branches()[index];
+      [](const Analysis& analysis) -> const auto& { return analysis.branches(); },
+      [](const hbbp::TakenBranchRecord& record, hbbp_branch* full) {
         full->from_module = record.from_module;
         full->from = record.from.value;
         full->to = record.to.value;
@@ -381,7 +403,8 @@ HBBP_API hbbp_status hbbp_profile_copy_blocks(const hbbp_profile* profile, size_
                                               size_t* copied, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_copy_blocks", "profile");
-    const std::vector<BlockRecord>& all = profile->resolved.blocks();
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    const std::vector<BlockRecord>& all = analysis->blocks();
     return CopyList({"hbbp_profile_copy_blocks", "hbbp_block", "blocks", "block_size"}, all.size(),
                     first, count, block_size, blocks, copied,
                     [&](size_t index) { return BlockOf(all[index]); });
@@ -394,8 +417,8 @@ HBBP_API hbbp_status hbbp_profile_find_block(const hbbp_profile* profile, uint32
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_find_block", "profile");
     if (block == nullptr) return NullArgument("hbbp_profile_find_block", "block");
-    HBBP_ASSIGN_OR_RETURN(BlockRecord record,
-                          profile->resolved.FindBlock(module, ModuleAddress{address}));
+    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
+    HBBP_ASSIGN_OR_RETURN(BlockRecord record, analysis->FindBlock(module, ModuleAddress{address}));
     return WriteOutput(BlockOf(record), "hbbp_block", block);
   });
 }
@@ -407,7 +430,7 @@ HBBP_API hbbp_status hbbp_profile_decode(const hbbp_profile* profile, uint32_t m
     if (profile == nullptr) return NullArgument("hbbp_profile_decode", "profile");
     if (instruction == nullptr) return NullArgument("hbbp_profile_decode", "instruction");
     HBBP_ASSIGN_OR_RETURN(hbbp::Instruction decoded,
-                          profile->resolved.Decode(module, ModuleAddress{address}));
+                          profile->modules().Decode(module, ModuleAddress{address}));
     HBBP_INIT(hbbp_instruction, full);
     full.length = decoded.length;
     full.address = decoded.address;

@@ -20,7 +20,7 @@ static_assert(HBBP_MOST_SLICES == hbbp::SliceClock::kMostSlices);
 extern "C" {
 
 HBBP_API size_t hbbp_profile_slice_count(const hbbp_profile* profile) {
-  return profile == nullptr ? 0 : profile->resolved.data().slices.count;
+  return profile == nullptr ? 0 : profile->data().slices.count;
 }
 
 HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile* profile, size_t index,
@@ -29,13 +29,13 @@ HBBP_API hbbp_status hbbp_profile_slice_at(const hbbp_profile* profile, size_t i
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (slice == nullptr) return NullArgument(kFunction, "slice");
-    const ProfileData& data = profile->resolved.data();
+    const ProfileData& data = profile->data();
     if (index >= data.slices.count) return BadIndex(kFunction, index, data.slices.count);
     HBBP_INIT(hbbp_slice, full);
     const auto slice_index = static_cast<uint32_t>(index);
     full.start_ns = data.slices.StartOf(slice_index);
     full.end_ns = data.slices.EndOf(slice_index);
-    full.samples = profile->resolved.SamplesOfSlice(slice_index);
+    full.samples = profile->totals().of_slice[slice_index];
     return WriteOutput(full, "hbbp_slice", slice);
   });
 }
@@ -46,10 +46,10 @@ HBBP_API hbbp_status hbbp_profile_select_slice(const hbbp_profile* profile, size
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (selected == nullptr) return NullArgument(kFunction, "selected");
-    const ProfileData& data = profile->resolved.data();
+    const ProfileData& data = profile->data();
     if (index >= data.slices.count) return BadIndex(kFunction, index, data.slices.count);
     std::optional<ProfileData> part = SelectSlice(data, static_cast<uint32_t>(index));
-    *selected = new hbbp_profile(*std::move(part), profile->resolved);
+    *selected = new hbbp_profile(*std::move(part), *profile);
     return OkStatus();
   });
 }

@@ -83,7 +83,7 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile* profile,
       };
     }
     if (full.cancel != nullptr) chosen.search.cancel = &full.cancel->flag;
-    profile->resolved.SetSourceOptions(std::move(chosen));
+    profile->SetSourceOptions(std::move(chosen));
     return OkStatus();
   });
 }
@@ -96,7 +96,7 @@ HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile* profile, uint3
     constexpr const char* kFunction = "hbbp_profile_find_source";
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (place == nullptr) return NullArgument(kFunction, "place");
-    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->resolved.LinesOf(module));
+    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->lines().LinesOf(module));
     const SourcePlace found = lines->Find({address});
     size_t copied = 0;
     HBBP_RETURN_IF_ERROR(CopyList<hbbp_source_frame>(
@@ -118,7 +118,7 @@ HBBP_API hbbp_status hbbp_profile_source_problem(const hbbp_profile* profile, ui
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (buffer == nullptr || buffer_size == 0) return NullArgument(kFunction, "buffer");
     buffer[0] = '\0';
-    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->resolved.LinesOf(module));
+    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->lines().LinesOf(module));
     CopyText(lines->Problem(), buffer, buffer_size);
     return OkStatus();
   });
@@ -142,7 +142,7 @@ HBBP_API hbbp_status hbbp_profile_disassemble(const hbbp_profile* profile, uint3
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (disassembly == nullptr) return NullArgument(kFunction, "disassembly");
     const std::vector<uint8_t> code =
-        profile->resolved.CodeAt(module, {address}, hbbp::kMaxInstructionLength);
+        profile->modules().CodeAt(module, {address}, hbbp::kMaxInstructionLength);
     hbbp::ControlFlow flow;
     if (!hbbp::DecodeControlFlow(code, address, &flow)) {
       return MakeStatus(StatusCode::kNotFound, "module %u: no instruction at 0x%llx", module,

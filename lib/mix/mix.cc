@@ -4,7 +4,7 @@
 
 namespace hbbp {
 
-StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
+StatusOr<Mix> ComputeMix(const PivotSubject& subject, const MixKeys& keys) {
   struct Part {
     bool is_asked;
     const char* key;
@@ -31,7 +31,7 @@ StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
     asked.push_back(&part);
     query.rows.push_back(part.key);
   }
-  HBBP_ASSIGN_OR_RETURN(const PivotTable table, MakePivotTable(profile, query));
+  HBBP_ASSIGN_OR_RETURN(const PivotTable table, MakePivotTable(subject, query));
   Mix mix;
   mix.rows.resize(table.row_count());
   for (size_t i = 0; i < mix.rows.size(); ++i) {
@@ -46,5 +46,7 @@ StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys) {
   }
   return mix;
 }
+
+QueryNeeds NeedsOf(const MixKeys& keys) { return {.instructions = keys.mnemonic}; }
 
 }  // namespace hbbp

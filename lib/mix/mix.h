@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "base/status.h"
+#include "estimate/block_record.h"
 #include "isa/decoder.h"
+#include "mix/pivot_subject.h"
 
 namespace hbbp {
 
@@ -41,7 +42,9 @@ struct Mix {
 // where streams did, bursts are (estimate/stream_estimator.h). Without mnemonics as a key,
 // functions whose code is missing count as well: by their samples.
 // Errors: those of MakePivotTable.
-StatusOr<Mix> ComputeMix(const ResolvedProfile& profile, const MixKeys& keys);
+StatusOr<Mix> ComputeMix(const PivotSubject& subject, const MixKeys& keys);
+
+QueryNeeds NeedsOf(const MixKeys& keys);
 
 }  // namespace hbbp
 

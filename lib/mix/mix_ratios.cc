@@ -168,12 +168,12 @@ Amounts AmountsOf(const InstructionProperties& kind) {
 }
 
 // Streams see the branches of what they count, and of nothing else.
-bool OnlyStreamsCount(const ResolvedProfile& profile) {
-  const std::vector<SourceRecord>& sources = profile.data().sources;
+bool OnlyStreamsCount(const Analysis& analysis) {
+  const std::vector<SourceRecord>& sources = analysis.data().sources;
   for (uint32_t i = 0; i < sources.size(); ++i) {
-    if (!HasStreams(sources[i].kind) && profile.SamplesOfSource(i) > 0) return false;
+    if (!HasStreams(sources[i].kind) && analysis.totals().of_source[i] > 0) return false;
   }
-  return std::ranges::all_of(profile.blocks(), [](const BlockRecord& block) {
+  return std::ranges::all_of(analysis.blocks(), [](const BlockRecord& block) {
     return HasStreams(block.source) || block.estimate.count == 0;
   });
 }
@@ -247,22 +247,34 @@ std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
   return ratios;
 }
 
-StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
-                                                 const std::string& where,
+StatusOr<QueryNeeds> FindNeedsOfRatios(const Analysis& analysis, const std::string& where,
+                                       const std::vector<Taxonomy>& taxonomies) {
+  const PivotSubject subject(analysis);
+  QueryKeys keys(subject, taxonomies);
+  if (!where.empty()) HBBP_RETURN_IF_ERROR(ParseWhere(where, &keys).status());
+  QueryNeeds needs = keys.Needs();
+  needs.instructions = true;
+  return needs;
+}
+
+StatusOr<std::vector<MixRatio>> ComputeMixRatios(PivotSubject subject, const std::string& where,
                                                  const std::vector<Taxonomy>& taxonomies) {
-  QueryKeys keys(profile, taxonomies);
+  QueryKeys keys(subject, taxonomies);
   std::unique_ptr<PivotFilter> filter;
   if (!where.empty()) {
     HBBP_ASSIGN_OR_RETURN(filter, ParseWhere(where, &keys));
   }
+  QueryNeeds needs = keys.Needs();
+  needs.instructions = true;
+  AddMissing(needs, &subject);
   PivotDetail detail;
-  detail.instructions = true;
   detail.threads = keys.Use("thread") || keys.Use("process");
   detail.slices = keys.Use("slice");
-  const PivotInput input = MakePivotInput(profile, detail);
-  const bool knows_taken = where.empty() && OnlyStreamsCount(profile);
+  const Analysis& analysis = subject.analysis;
+  const PivotInput input = MakePivotInput(analysis, subject.code, detail);
+  const bool knows_taken = where.empty() && OnlyStreamsCount(analysis);
   return RatiosOf(input, filter.get(),
-                  knows_taken ? profile.branches() : std::vector<TakenBranchRecord>());
+                  knows_taken ? analysis.branches() : std::vector<TakenBranchRecord>());
 }
 
 }  // namespace hbbp

@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "estimate/count_estimate.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot.h"
 #include "mix/pivot_input.h"
+#include "mix/pivot_subject.h"
 
 namespace hbbp {
 
@@ -25,10 +25,14 @@ struct MixRatio {
 };
 
 // Of the instructions that `where` keeps; empty: of all. How many branches were taken is known of
-// all only, and only where streams were observed. Errors are those of `where`.
-StatusOr<std::vector<MixRatio>> ComputeMixRatios(const ResolvedProfile& profile,
-                                                 const std::string& where,
+// all only, and only where streams were observed. What is needed and the subject does not have is
+// made for this call (pivot_subject.h). Errors are those of `where`.
+StatusOr<std::vector<MixRatio>> ComputeMixRatios(PivotSubject subject, const std::string& where,
                                                  const std::vector<Taxonomy>& taxonomies);
+
+// Errors are those of `where`.
+StatusOr<QueryNeeds> FindNeedsOfRatios(const Analysis& analysis, const std::string& where,
+                                       const std::vector<Taxonomy>& taxonomies);
 
 // The same of `input`, which has instructions. `filter` may be null; without taken branches it is
 // not known how many there were.

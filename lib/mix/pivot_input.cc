@@ -15,8 +15,11 @@ namespace {
 
 class InputMaker {
  public:
-  InputMaker(const ResolvedProfile& profile, const PivotDetail& detail)
-      : profile_(profile), detail_(detail) {}
+  InputMaker(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+             const PivotDetail& detail)
+      : analysis_(analysis), detail_(detail) {
+    input_.code = std::move(code);
+  }
 
   PivotInput Make() {
     AddBlocks();
@@ -31,8 +34,7 @@ class InputMaker {
 
  private:
   void AddBlocks() {
-    const std::vector<BlockRecord>& records = profile_.blocks();
-    if (detail_.instructions) input_.code = profile_.code();
+    const std::vector<BlockRecord>& records = analysis_.blocks();
     size_t instructions = 0;
     input_.blocks.reserve(records.size());
     for (uint32_t i = 0; i < records.size(); ++i) {
@@ -57,8 +59,8 @@ class InputMaker {
   }
 
   void ObserveBlocks() {
-    for (uint32_t i = 0; i < profile_.blocks().size(); ++i) {
-      const BlockRecord& block = profile_.blocks()[i];
+    for (uint32_t i = 0; i < analysis_.blocks().size(); ++i) {
+      const BlockRecord& block = analysis_.blocks()[i];
       const uint32_t replicates =
           HasReplicates(block.source) ? AddReplicates(block.replicates) : kNoIndex;
       Observe({i}, block.estimate, replicates);
@@ -91,7 +93,7 @@ class InputMaker {
 
   void ObserveParts() {
     std::map<Part, StreamSums> streams;
-    for (const StreamContribution& contribution : profile_.stream_contributions()) {
+    for (const StreamContribution& contribution : analysis_.stream_contributions()) {
       streams[PartOf(contribution)].Add(contribution.sums);
     }
     for (const auto& [part, sums] : streams) {
@@ -102,14 +104,14 @@ class InputMaker {
       double squares = 0;
     };
     std::unordered_map<Part, Periods, PartHash> samples;
-    for (const Contribution& contribution : profile_.contributions()) {
+    for (const Contribution& contribution : analysis_.contributions()) {
       if (contribution.block == kNoIndex) continue;
       Periods& periods = samples[PartOf(contribution)];
       periods.sum += contribution.period_sum;
       periods.squares += contribution.period_squares;
     }
     for (const auto& [part, periods] : samples) {
-      const uint32_t length = profile_.blocks()[part.block].block.instruction_count;
+      const uint32_t length = analysis_.blocks()[part.block].block.instruction_count;
       Observe(part, EstimateEbs(periods.sum, periods.squares, length), kNoIndex);
     }
     std::sort(input_.observations.begin(), input_.observations.end(),
@@ -120,12 +122,12 @@ class InputMaker {
 
   // A sample of a function without code stands for its period of instructions.
   void AddMissingCode() {
-    for (const Contribution& contribution : profile_.contributions()) {
+    for (const Contribution& contribution : analysis_.contributions()) {
       if (contribution.function == kNoIndex) continue;
       PivotBlock block;
-      block.module = profile_.functions()[contribution.function].module;
+      block.module = analysis_.functions()[contribution.function].module;
       block.function = contribution.function;
-      block.source = profile_.data().sources[contribution.source].kind;
+      block.source = analysis_.data().sources[contribution.source].kind;
       block.instruction_count = 1;
       Part part = PartOf(contribution);
       part.block = static_cast<uint32_t>(input_.blocks.size());
@@ -134,15 +136,16 @@ class InputMaker {
     }
   }
 
-  const ResolvedProfile& profile_;
+  const Analysis& analysis_;
   const PivotDetail detail_;
   PivotInput input_;
 };
 
 }  // namespace
 
-PivotInput MakePivotInput(const ResolvedProfile& profile, const PivotDetail& detail) {
-  return InputMaker(profile, detail).Make();
+PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+                          const PivotDetail& detail) {
+  return InputMaker(analysis, std::move(code), detail).Make();
 }
 
 }  // namespace hbbp

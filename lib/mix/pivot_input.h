@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "analysis/analysis.h"
 #include "analysis/described_code.h"
-#include "analysis/resolved_profile.h"
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/stream_estimator.h"
@@ -21,12 +21,12 @@ namespace hbbp {
 struct PivotBlock {
   uint32_t module = kNoIndex;
   uint32_t function = kNoIndex;
-  uint32_t block = kNoIndex;  // of ResolvedProfile::blocks(); kNoIndex: the code is missing
+  uint32_t block = kNoIndex;  // of Analysis::blocks(); kNoIndex: the code is missing
   SourceKind source = SourceKind::kNone;
   ModuleAddress start;
   uint32_t bytes = 0;
   uint32_t instruction_count = 0;
-  // Of PivotInput::code, if instructions were asked for.
+  // Of PivotInput::code, if it is there.
   size_t first_instruction = 0;
 };
 
@@ -41,20 +41,21 @@ struct PivotObservation {
 };
 
 struct PivotInput {
-  std::shared_ptr<const DescribedCode> code;  // null: instructions were not asked for
+  std::shared_ptr<const DescribedCode> code;  // null: instructions are numbered only
   std::vector<PivotBlock> blocks;
   std::vector<PivotObservation> observations;  // by block
   std::vector<ReplicateSums> replicates;
 };
 
 struct PivotDetail {
-  bool instructions = false;  // else those of blocks are numbered only
   bool threads = false;       // else observations are of all threads
   bool slices = false;        // else they are of all times
   bool missing_code = false;  // a function without code, by its samples
 };
 
-PivotInput MakePivotInput(const ResolvedProfile& profile, const PivotDetail& detail);
+// `code` is of the analysis, or null.
+PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+                          const PivotDetail& detail);
 
 }  // namespace hbbp
 

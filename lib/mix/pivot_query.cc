@@ -51,6 +51,34 @@ Status CheckKeys(const PivotQuery& query) {
   return OkStatus();
 }
 
+// Keys belong to QueryKeys, or to the joined keys here.
+struct ParsedQuery {
+  std::vector<PivotKey*> row_keys;
+  std::vector<PivotKey*> column_keys;
+  std::vector<std::unique_ptr<JoinedKey>> joined_rows;
+  std::vector<std::unique_ptr<JoinedKey>> joined_columns;
+  std::unique_ptr<PivotFilter> filter;  // null: all
+  QueryNeeds needs;
+};
+
+StatusOr<ParsedQuery> Parse(const PivotQuery& query, QueryKeys* keys) {
+  HBBP_RETURN_IF_ERROR(CheckKeys(query));
+  ParsedQuery parsed;
+  HBBP_ASSIGN_OR_RETURN(parsed.row_keys, FindKeys(query.rows, keys));
+  HBBP_ASSIGN_OR_RETURN(parsed.column_keys, FindKeys(query.columns, keys));
+  if (query.join_names) {
+    parsed.joined_rows = JoinNames(&parsed.row_keys);
+    parsed.joined_columns = JoinNames(&parsed.column_keys);
+  }
+  if (!query.where.empty()) {
+    HBBP_ASSIGN_OR_RETURN(parsed.filter, ParseWhere(query.where, keys));
+  }
+  parsed.needs = keys->Needs();
+  parsed.needs.instructions |=
+      std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
+  return parsed;
+}
+
 }  // namespace
 
 const std::vector<PivotMeasure>& AllPivotMeasures() {
@@ -88,31 +116,27 @@ StatusOr<PivotMeasure> FindPivotMeasure(std::string_view name) {
                     std::string(name).c_str(), DidYouMeanOneOf(name, names).c_str());
 }
 
-StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQuery& query) {
-  HBBP_RETURN_IF_ERROR(CheckKeys(query));
-  QueryKeys keys(profile, query.taxonomies);
-  HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> row_keys, FindKeys(query.rows, &keys));
-  HBBP_ASSIGN_OR_RETURN(std::vector<PivotKey*> column_keys, FindKeys(query.columns, &keys));
-  std::vector<std::unique_ptr<JoinedKey>> joined_rows, joined_columns;
-  if (query.join_names) {
-    joined_rows = JoinNames(&row_keys);
-    joined_columns = JoinNames(&column_keys);
-  }
-  std::unique_ptr<PivotFilter> filter;
-  if (!query.where.empty()) {
-    HBBP_ASSIGN_OR_RETURN(filter, ParseWhere(query.where, &keys));
-  }
+StatusOr<QueryNeeds> FindNeeds(const Analysis& analysis, const PivotQuery& query) {
+  const PivotSubject subject(analysis);
+  QueryKeys keys(subject, query.taxonomies);
+  HBBP_ASSIGN_OR_RETURN(const ParsedQuery parsed, Parse(query, &keys));
+  return parsed.needs;
+}
+
+StatusOr<PivotTable> MakePivotTable(PivotSubject subject, const PivotQuery& query) {
+  QueryKeys keys(subject, query.taxonomies);
+  HBBP_ASSIGN_OR_RETURN(ParsedQuery parsed, Parse(query, &keys));
+  AddMissing(parsed.needs, &subject);
   PivotDetail detail;
-  detail.instructions =
-      keys.Use(KeyLevel::kKind) || keys.Use(KeyLevel::kInstruction) ||
-      std::any_of(query.measures.begin(), query.measures.end(), NeedsInstructions);
   detail.threads = keys.Use("thread") || keys.Use("process");
   detail.slices = keys.Use("slice");
-  detail.missing_code = !query.only_code && (filter == nullptr || filter->DoesWithoutCode());
-  const PivotInput input = MakePivotInput(profile, detail);
-  PivotAxis rows(std::move(row_keys));
-  PivotAxis columns(std::move(column_keys));
-  Pivot pivot = MakePivot(input, query.measures, filter.get(), &rows, &columns);
+  detail.missing_code =
+      !query.only_code && (parsed.filter == nullptr || parsed.filter->DoesWithoutCode());
+  const PivotInput input =
+      MakePivotInput(subject.analysis, parsed.needs.instructions ? subject.code : nullptr, detail);
+  PivotAxis rows(std::move(parsed.row_keys));
+  PivotAxis columns(std::move(parsed.column_keys));
+  Pivot pivot = MakePivot(input, query.measures, parsed.filter.get(), &rows, &columns);
   return PivotTable(std::move(pivot), rows, columns, query.order, query.top);
 }
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot.h"
+#include "mix/pivot_subject.h"
 #include "mix/pivot_table.h"
 
 namespace hbbp {
@@ -33,8 +33,12 @@ const std::vector<PivotMeasure>& AllPivotMeasures();
 // kInvalidArgument for an unknown name, with the nearest one.
 StatusOr<PivotMeasure> FindPivotMeasure(std::string_view name);
 
+// Errors: those of MakePivotTable.
+StatusOr<QueryNeeds> FindNeeds(const Analysis& analysis, const PivotQuery& query);
+
+// What the query needs and the subject does not have is made for this query (pivot_subject.h).
 // kInvalidArgument: an unknown key, a key twice, a filter that cannot be read.
-StatusOr<PivotTable> MakePivotTable(const ResolvedProfile& profile, const PivotQuery& query);
+StatusOr<PivotTable> MakePivotTable(PivotSubject subject, const PivotQuery& query);
 
 }  // namespace hbbp
 

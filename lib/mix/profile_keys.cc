@@ -37,21 +37,22 @@ const char* SourceName(SourceKind source) {
 
 class ProfileKey : public PivotKey {
  public:
-  ProfileKey(std::string_view name, KeyLevel level, const ResolvedProfile& profile)
-      : PivotKey(std::string(name), level), profile_(profile) {}
+  ProfileKey(std::string_view name, KeyLevel level, const PivotSubject& subject)
+      : PivotKey(std::string(name), level), subject_(subject) {}
 
  protected:
-  const ResolvedProfile& profile() const { return profile_; }
-  const ProfileData& data() const { return profile_.data(); }
+  const PivotSubject& subject() const { return subject_; }
+  const Analysis& analysis() const { return subject_.analysis; }
+  const ProfileData& data() const { return analysis().data(); }
 
  private:
-  const ResolvedProfile& profile_;
+  const PivotSubject& subject_;
 };
 
 class ProcessKey : public ProfileKey {
  public:
-  explicit ProcessKey(const ResolvedProfile& profile)
-      : ProfileKey("process", KeyLevel::kObservation, profile) {
+  explicit ProcessKey(const PivotSubject& subject)
+      : ProfileKey("process", KeyLevel::kObservation, subject) {
     for (const ThreadRecord& thread : data().threads) {
       const auto [number, is_new] =
           numbers_.try_emplace(thread.pid, static_cast<uint32_t>(pids_.size()));
@@ -73,8 +74,8 @@ class ProcessKey : public ProfileKey {
 
 class ThreadKey : public ProfileKey {
  public:
-  explicit ThreadKey(const ResolvedProfile& profile)
-      : ProfileKey("thread", KeyLevel::kObservation, profile) {}
+  explicit ThreadKey(const PivotSubject& subject)
+      : ProfileKey("thread", KeyLevel::kObservation, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override { return place.observation->thread; }
   PivotLabel LabelOf(uint32_t value) const override {
     return NumberLabel(data().threads[value].tid, value);
@@ -90,8 +91,8 @@ std::vector<std::string> LastPart(std::string_view path) {
 
 class ModuleKey : public ProfileKey {
  public:
-  explicit ModuleKey(const ResolvedProfile& profile)
-      : ProfileKey("module", KeyLevel::kBlock, profile) {}
+  explicit ModuleKey(const PivotSubject& subject)
+      : ProfileKey("module", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
   uint32_t ValueOf(const PivotPlace& place) override { return place.block->module; }
   PivotLabel LabelOf(uint32_t value) const override {
@@ -110,15 +111,15 @@ std::vector<std::string> NamesInConditions(std::string demangled) {
 
 class FunctionKey : public ProfileKey {
  public:
-  explicit FunctionKey(const ResolvedProfile& profile)
-      : ProfileKey("function", KeyLevel::kBlock, profile) {}
+  explicit FunctionKey(const PivotSubject& subject)
+      : ProfileKey("function", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
   uint32_t ValueOf(const PivotPlace& place) override { return place.block->function; }
   PivotLabel LabelOf(uint32_t value) const override {
-    return TextLabel(profile().functions()[value].name, value);
+    return TextLabel(analysis().functions()[value].name, value);
   }
   std::string NameForPeople(uint32_t value) const override {
-    return Demangle(profile().functions()[value].name);
+    return Demangle(analysis().functions()[value].name);
   }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return NamesInConditions(NameForPeople(value));
@@ -127,25 +128,24 @@ class FunctionKey : public ProfileKey {
 
 class BlockKey : public ProfileKey {
  public:
-  explicit BlockKey(const ResolvedProfile& profile)
-      : ProfileKey("block", KeyLevel::kBlock, profile) {}
+  explicit BlockKey(const PivotSubject& subject) : ProfileKey("block", KeyLevel::kBlock, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override { return place.block->block; }
   PivotLabel LabelOf(uint32_t value) const override {
-    return AddressLabel(profile().blocks()[value].block.start.value, value);
+    return AddressLabel(analysis().blocks()[value].block.start.value, value);
   }
   bool is_number() const override { return true; }
 };
 
 class AddressKey : public ProfileKey {
  public:
-  explicit AddressKey(const ResolvedProfile& profile)
-      : ProfileKey("address", KeyLevel::kInstruction, profile) {}
+  explicit AddressKey(const PivotSubject& subject)
+      : ProfileKey("address", KeyLevel::kInstruction, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override {
     return places_.Combine(place.block->block, place.instruction->offset);
   }
   PivotLabel LabelOf(uint32_t value) const override {
     const auto [block, offset] = places_.Parts(value);
-    const BlockRecord& record = profile().blocks()[block];
+    const BlockRecord& record = analysis().blocks()[block];
     return AddressLabel((record.block.start + offset).value, record.module);
   }
   bool is_number() const override { return true; }
@@ -156,8 +156,8 @@ class AddressKey : public ProfileKey {
 
 class SourceKey : public ProfileKey {
  public:
-  explicit SourceKey(const ResolvedProfile& profile)
-      : ProfileKey("source", KeyLevel::kBlock, profile) {}
+  explicit SourceKey(const PivotSubject& subject)
+      : ProfileKey("source", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
   uint32_t ValueOf(const PivotPlace& place) override {
     return static_cast<uint32_t>(place.block->source);
@@ -178,8 +178,8 @@ class SourceKey : public ProfileKey {
 
 class SliceKey : public ProfileKey {
  public:
-  explicit SliceKey(const ResolvedProfile& profile)
-      : ProfileKey("slice", KeyLevel::kObservation, profile) {}
+  explicit SliceKey(const PivotSubject& subject)
+      : ProfileKey("slice", KeyLevel::kObservation, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override {
     return place.observation->slice == kNoSlice ? 0 : place.observation->slice + 1;
   }
@@ -191,23 +191,22 @@ class SliceKey : public ProfileKey {
 // The innermost loop around a block, by the address of its header.
 class LoopKey : public ProfileKey {
  public:
-  explicit LoopKey(const ResolvedProfile& profile)
-      : ProfileKey("loop", KeyLevel::kBlock, profile) {}
+  explicit LoopKey(const PivotSubject& subject) : ProfileKey("loop", KeyLevel::kBlock, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override {
-    const uint32_t loop = profile().loops().innermost[place.block->block];
+    const uint32_t loop = subject().loops->innermost[place.block->block];
     return loop == kNoIndex ? 0 : loop + 1;
   }
   PivotLabel LabelOf(uint32_t value) const override {
     if (value == 0) return TextLabel("none");
-    return AddressLabel(profile().loops().loops[value - 1].header.value, value - 1);
+    return AddressLabel(subject().loops->loops[value - 1].header.value, value - 1);
   }
 };
 
 // What debug information says of an instruction. What it does not know is "unknown".
 class SourcePlaceKey : public ProfileKey {
  public:
-  SourcePlaceKey(std::string_view name, const ResolvedProfile& profile)
-      : ProfileKey(name, KeyLevel::kInstruction, profile) {}
+  SourcePlaceKey(std::string_view name, const PivotSubject& subject)
+      : ProfileKey(name, KeyLevel::kInstruction, subject) {}
   uint32_t ValueOf(const PivotPlace& place) override {
     const ModuleAddress address = place.block->start + place.instruction->offset;
     if (place.block->module != module_ || !range_.Contains(address)) {
@@ -221,10 +220,16 @@ class SourcePlaceKey : public ProfileKey {
   virtual std::string TextOf(const SourceFrame& innermost, uint32_t function) const = 0;
 
  private:
+  // Null where there are none.
+  const SourceLines* FindLines(uint32_t module) const {
+    if (subject().lines == nullptr) return nullptr;
+    const auto lines = subject().lines->LinesOf(module);
+    return lines.ok() ? *lines : nullptr;
+  }
+
   void Look(uint32_t module, ModuleAddress address, uint32_t function) {
     if (module != module_) {
-      const auto lines = profile().LinesOf(module);
-      lines_ = lines.ok() ? *lines : nullptr;
+      lines_ = FindLines(module);
       module_ = module;
     }
     SourcePlace found;
@@ -250,7 +255,7 @@ class SourcePlaceKey : public ProfileKey {
 
 class FileKey : public SourcePlaceKey {
  public:
-  explicit FileKey(const ResolvedProfile& profile) : SourcePlaceKey("file", profile) {}
+  explicit FileKey(const PivotSubject& subject) : SourcePlaceKey("file", subject) {}
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return LastPart(LabelOf(value).text);
   }
@@ -263,7 +268,7 @@ class FileKey : public SourcePlaceKey {
 
 class LineKey : public SourcePlaceKey {
  public:
-  explicit LineKey(const ResolvedProfile& profile) : SourcePlaceKey("line", profile) {}
+  explicit LineKey(const PivotSubject& subject) : SourcePlaceKey("line", subject) {}
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return LastPart(LabelOf(value).text);
   }
@@ -278,7 +283,7 @@ class LineKey : public SourcePlaceKey {
 // The innermost function, inlined or not.
 class InlinedKey : public SourcePlaceKey {
  public:
-  explicit InlinedKey(const ResolvedProfile& profile) : SourcePlaceKey("inlined", profile) {}
+  explicit InlinedKey(const PivotSubject& subject) : SourcePlaceKey("inlined", subject) {}
   std::string NameForPeople(uint32_t value) const override { return Demangle(LabelOf(value).text); }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return NamesInConditions(NameForPeople(value));
@@ -287,18 +292,18 @@ class InlinedKey : public SourcePlaceKey {
  private:
   std::string TextOf(const SourceFrame& innermost, uint32_t function) const override {
     if (!innermost.function.empty()) return std::string(innermost.function);
-    return profile().functions()[function].name;
+    return analysis().functions()[function].name;
   }
 };
 
 template <typename Key>
-std::unique_ptr<PivotKey> Make(const ResolvedProfile& profile) {
-  return std::make_unique<Key>(profile);
+std::unique_ptr<PivotKey> Make(const PivotSubject& subject) {
+  return std::make_unique<Key>(subject);
 }
 
 struct Known {
   std::string_view name;
-  std::unique_ptr<PivotKey> (*make)(const ResolvedProfile&);
+  std::unique_ptr<PivotKey> (*make)(const PivotSubject&);
 };
 
 constexpr Known kKnown[] = {
@@ -319,9 +324,9 @@ const std::vector<std::string_view>& ProfileKeyNames() {
   return names;
 }
 
-std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const ResolvedProfile& profile) {
+std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const PivotSubject& subject) {
   for (const Known& known : kKnown) {
-    if (known.name == name) return known.make(profile);
+    if (known.name == name) return known.make(subject);
   }
   return nullptr;
 }

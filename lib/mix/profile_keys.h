@@ -6,16 +6,17 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "mix/pivot_key.h"
+#include "mix/pivot_subject.h"
 
 namespace hbbp {
 
 // process, thread, module, function, block, address, source, slice, loop, file, line, inlined.
 const std::vector<std::string_view>& ProfileKeyNames();
 
-// nullptr: no such key. The profile must outlive the key.
-std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const ResolvedProfile& profile);
+// nullptr: no such key. The subject must outlive the key, and have what the key needs when values
+// are asked for.
+std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const PivotSubject& subject);
 
 }  // namespace hbbp
 

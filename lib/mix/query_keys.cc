@@ -32,14 +32,14 @@ Status CheckTaxonomyNames(const std::vector<Taxonomy>& taxonomies) {
   return OkStatus();
 }
 
-QueryKeys::QueryKeys(const ResolvedProfile& profile, const std::vector<Taxonomy>& taxonomies)
-    : profile_(profile), taxonomies_(taxonomies) {}
+QueryKeys::QueryKeys(const PivotSubject& subject, const std::vector<Taxonomy>& taxonomies)
+    : subject_(subject), taxonomies_(taxonomies) {}
 
 PivotKey* QueryKeys::Find(std::string_view name) {
   for (const auto& key : keys_) {
     if (key->name() == name) return key.get();
   }
-  std::unique_ptr<PivotKey> key = MakeProfileKey(name, profile_);
+  std::unique_ptr<PivotKey> key = MakeProfileKey(name, subject_);
   if (const std::optional<Property> property = FindProperty(name)) key = MakePropertyKey(*property);
   for (const Taxonomy& taxonomy : taxonomies_) {
     if (key == nullptr && taxonomy.name() == name) key = MakeTaxonomyKey(taxonomy);
@@ -63,6 +63,12 @@ bool QueryKeys::Use(KeyLevel level) const {
 bool QueryKeys::Use(std::string_view name) const {
   return std::any_of(keys_.begin(), keys_.end(),
                      [name](const auto& key) { return key->name() == name; });
+}
+
+QueryNeeds QueryKeys::Needs() const {
+  return {.instructions = Use(KeyLevel::kKind) || Use(KeyLevel::kInstruction),
+          .loops = Use("loop"),
+          .lines = Use("file") || Use("line") || Use("inlined")};
 }
 
 }  // namespace hbbp

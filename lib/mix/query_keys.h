@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "base/status.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot_key.h"
+#include "mix/pivot_subject.h"
 
 namespace hbbp {
 
@@ -23,7 +23,7 @@ Status CheckTaxonomyNames(const std::vector<Taxonomy>& taxonomies);
 class QueryKeys {
  public:
   // What it is given must outlive it.
-  QueryKeys(const ResolvedProfile& profile, const std::vector<Taxonomy>& taxonomies);
+  QueryKeys(const PivotSubject& subject, const std::vector<Taxonomy>& taxonomies);
 
   // nullptr: no such key. It belongs to this object, and is made when it is first asked for.
   PivotKey* Find(std::string_view name);
@@ -33,9 +33,10 @@ class QueryKeys {
   // Of the keys that were found.
   bool Use(KeyLevel level) const;
   bool Use(std::string_view name) const;
+  QueryNeeds Needs() const;
 
  private:
-  const ResolvedProfile& profile_;
+  const PivotSubject& subject_;
   const std::vector<Taxonomy>& taxonomies_;
   std::vector<std::unique_ptr<PivotKey>> keys_;
 };

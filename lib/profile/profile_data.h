@@ -1,7 +1,7 @@
 // ProfileData: what a session observed, before any estimation.
 //
 // Addresses are counted, not blocks: finding blocks needs the code of the modules and a decoder,
-// which the profiled process should not pay for. resolved_profile.h does that when asked.
+// which the profiled process should not pay for. Analyze() does that (analysis/analyze.h).
 #ifndef HBBP_LIB_PROFILE_PROFILE_DATA_H_
 #define HBBP_LIB_PROFILE_PROFILE_DATA_H_
 

@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
+#include "analysis/analyze.h"
+#include "analysis/profile_loops.h"
 #include "profile/profile_file.h"
 #include "support/profile_bytes.h"
 
@@ -34,14 +35,16 @@ void CheckProfile(ProfileData data) {
     module.kernel.boot_id.clear();
     module.build_id.clear();
   }
-  const hbbp::ResolvedProfile profile(std::move(data));
+  const StatusOr<hbbp::Analysis> analysis = hbbp::Analyze(std::move(data));
+  Require(analysis.ok());
+  const hbbp::Analysis& profile = *analysis;
   uint64_t samples = 0;
   for (const hbbp::BlockRecord& block : profile.blocks()) {
     Require(block.module < profile.data().modules.size());
     Require(block.function < profile.functions().size());
     Require(block.block.start < block.block.end);
     Require(block.block.instruction_count > 0);
-    (void)profile.InstructionsOf(block);
+    (void)profile.modules().InstructionsOf(block.module, block.block);
     if (block.source == SourceKind::kEbs) samples += block.samples;
     Require(block.estimate.count >= 0);
     Require(block.estimate.standard_error >= 0);
@@ -58,7 +61,7 @@ void CheckProfile(ProfileData data) {
   }
   if (streams == 0) Require(samples == 0);
   const StatusOr<ProfileData> to_store =
-      hbbp::ParseProfile(hbbp::SerializeProfile(profile.DataToStore()));
+      hbbp::ParseProfile(hbbp::SerializeProfile(profile.modules().DataToStore()));
   Require(to_store.ok());
   uint64_t ibs = 0;
   for (const hbbp::IbsSumRecord& sum : profile.ibs_sums()) {
@@ -67,7 +70,7 @@ void CheckProfile(ProfileData data) {
   }
   for (const hbbp::IbsCount& count : profile.data().ibs_counts) ibs -= count.sum;
   Require(ibs == 0);
-  const hbbp::ProfileLoops& loops = profile.loops();
+  const hbbp::ProfileLoops loops = FindProfileLoops(profile);
   Require(loops.innermost.size() == profile.blocks().size());
   for (const uint32_t loop : loops.innermost) {
     Require(loop == hbbp::kNoIndex || loop < loops.loops.size());
@@ -76,7 +79,8 @@ void CheckProfile(ProfileData data) {
     Require(loops.loops[i].parent == hbbp::kNoIndex || loops.loops[i].parent < i);
   }
   uint64_t in_slices = 0;
-  for (uint32_t i = 0; i < profile.data().slices.count; ++i) in_slices += profile.SamplesOfSlice(i);
+  for (uint32_t i = 0; i < profile.data().slices.count; ++i)
+    in_slices += profile.totals().of_slice[i];
   for (const hbbp::IpCount& count : profile.data().counts) {
     if (count.slice != hbbp::kNoSlice) in_slices -= count.samples;
   }

@@ -14,6 +14,7 @@
 
 #include "image/elf_image.h"
 #include "mix/pivot_query.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "truth/truth_file.h"
@@ -186,7 +187,7 @@ void AddTo(const Listing& listing, const ReferenceModule& module, Tallies* talli
   }
 }
 
-std::map<std::string, double> RowsOf(const ResolvedProfile& profile, const std::string& key,
+std::map<std::string, double> RowsOf(const Analysis& profile, const std::string& key,
                                      const std::string& where,
                                      const std::vector<Taxonomy>& taxonomies = {}) {
   PivotQuery query;
@@ -243,7 +244,7 @@ void CheckRun(const std::string& command) {
     CountTurnsOnce(listing, &module);
     AddTo(listing, module, &tallies);
   }
-  const ResolvedProfile profile(ProfileOf(modules));
+  const Analysis profile = AnalysisOf(ProfileOf(modules));
   std::printf("%s: %.0f instructions\n", command.c_str(), tallies.total);
   // A block has one count: where callgrind's differ within one, as where a signal or the end of the
   // program comes in between, instructions are a little off.

@@ -9,8 +9,8 @@
 
 namespace hbbp {
 
-inline Mix MixOf(const ResolvedProfile& profile, const MixKeys& keys) {
-  StatusOr<Mix> mix = ComputeMix(profile, keys);
+inline Mix MixOf(const PivotSubject& subject, const MixKeys& keys) {
+  StatusOr<Mix> mix = ComputeMix(subject, keys);
   INFO(mix.status().message());
   REQUIRE(mix.ok());
   return *std::move(mix);

@@ -1,4 +1,4 @@
-#include "analysis/flow_graph.h"
+#include "estimate/flow_graph.h"
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,7 @@ class FlowTest {
     }
     return CombineByFlow({.data = data_,
                           .observations = observations,
-                          .module = module,
+                          .address_of = [&](uint64_t offset) { return module.AddressOf(offset); },
                           .module_index = 0,
                           .contributions = contributions,
                           .streams_scale = streams_scale},

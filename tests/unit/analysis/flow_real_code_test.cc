@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "analysis/block_observations.h"
-#include "analysis/flow_graph.h"
+#include "estimate/flow_graph.h"
+#include "estimate/stream_estimator.h"
 #include "image/elf_image.h"
 #include "support/catch.h"
 
@@ -230,13 +231,14 @@ Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t
   }
   FlowErrors errors;
   errors.ebs = errors.ebs_skid = errors.streams = 0;  // here nothing is wrong but by chance
-  const auto combined = CombineByFlow({.data = data,
-                                       .observations = observations,
-                                       .module = module,
-                                       .module_index = 0,
-                                       .contributions = contributions,
-                                       .streams_scale = 1},
-                                      &map, errors);
+  const auto combined =
+      CombineByFlow({.data = data,
+                     .observations = observations,
+                     .address_of = [&](uint64_t offset) { return module.AddressOf(offset); },
+                     .module_index = 0,
+                     .contributions = contributions,
+                     .streams_scale = 1},
+                    &map, errors);
   std::map<uint64_t, double> ebs, streams, flow;
   for (const auto& [start, observed] : observations.blocks) {
     for (const size_t i : observed.counts) {

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "isa/taxonomy.h"
 #include "mix/pivot_query.h"
 #include "mix/query_keys.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/mix_of.h"
 #include "support/tiny_kernel.h"
@@ -66,7 +66,14 @@ class TinyKernelFiles {
   TemporaryFolder folder_;
 };
 
-std::map<std::string, double> Mnemonics(const ResolvedProfile& profile) {
+Analysis AnalysisWith(const ProfileData& data, const KernelFilePaths& paths) {
+  StatusOr<KernelFiles> files = OpenKernelFilesFor(data, paths);
+  INFO(files.status().message());
+  REQUIRE(files.ok());
+  return AnalysisOf(data, {.kernel_files = *std::move(files)});
+}
+
+std::map<std::string, double> Mnemonics(const Analysis& profile) {
   std::map<std::string, double> counts;
   for (const MixRow& row : MixOf(profile, {.mnemonic = true}).rows) {
     counts[std::string(MnemonicName(row.mnemonic))] = row.instructions;
@@ -74,7 +81,7 @@ std::map<std::string, double> Mnemonics(const ResolvedProfile& profile) {
   return counts;
 }
 
-std::map<std::string, uint64_t> SamplesByFunction(const ResolvedProfile& profile) {
+std::map<std::string, uint64_t> SamplesByFunction(const Analysis& profile) {
   std::map<std::string, uint64_t> samples;
   for (const FunctionRecord& function : profile.functions()) {
     samples[function.name] += function.samples;
@@ -85,8 +92,8 @@ std::map<std::string, uint64_t> SamplesByFunction(const ResolvedProfile& profile
 TEST_CASE("kernel code from memory over the static file") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
-  ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), files.kallsyms(), ""}).ok());
+  const Analysis profile =
+      AnalysisWith(TinyKernelProfile(), {files.vmlinux(), files.core(), files.kallsyms(), ""});
   // The trace point is a call, which ends the first block after two instructions.
   const auto& blocks = profile.blocks();
   REQUIRE(blocks.size() == 5);
@@ -100,8 +107,8 @@ TEST_CASE("kernel code from memory over the static file") {
   CHECK(blocks[3].estimate.count == Approx(3 * kPeriod / 2));
   CHECK(blocks[4].block.start.value == kTinyKernelModule);
   CHECK(profile.UnexplainedOfSource(0) == 0);
-  CHECK(profile.CodeStateOf(0) == CodeState::kCore);
-  CHECK(profile.ProblemOf(0).empty());
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kCore);
+  CHECK(profile.modules().ProblemOf(0).empty());
   CHECK(profile.PatchedBytesOf(0) == 3);
   std::string mix;
   for (const auto& [mnemonic, count] : Mnemonics(profile)) {
@@ -115,10 +122,9 @@ TEST_CASE("kernel code from memory over the static file") {
 TEST_CASE("kernel code from the static file alone is what was linked, without modules") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
-  ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
-  CHECK(profile.CodeStateOf(0) == CodeState::kFile);
-  CHECK(profile.ProblemOf(0).find("rewrote") != std::string::npos);
+  const Analysis profile = AnalysisWith(TinyKernelProfile(), {files.vmlinux(), "", "", ""});
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kFile);
+  CHECK(profile.modules().ProblemOf(0).find("rewrote") != std::string::npos);
   CHECK(profile.PatchedBytesOf(0) == 0);
   const auto mnemonics = Mnemonics(profile);
   CHECK(mnemonics.count("call") == 0);
@@ -133,8 +139,7 @@ TEST_CASE("functions with and without code stand in order") {
   data.modules[0].kernel.modules = {{{{kStart - 4096}, {kStart}}, "[before]"},
                                     {{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
   data.counts.push_back(MakeCount(0, 0, 0, kStart - 10, 7, kPeriod));
-  ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
+  const Analysis profile = AnalysisWith(data, {files.vmlinux(), "", "", ""});
   const auto& functions = profile.functions();
   REQUIRE(functions.size() == 4);
   std::string names;
@@ -157,8 +162,7 @@ TEST_CASE("every key adds up to the same whole where some code is missing") {
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   ProfileData data = TinyKernelProfile();
   data.modules[0].kernel.modules = {{{{kTinyKernelModule}, {kTinyKernelModule + 4096}}, "[tiny]"}};
-  ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
+  const Analysis profile = AnalysisWith(data, {files.vmlinux(), "", "", ""});
   PivotQuery query;
   query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
   std::vector<std::string_view> keys = {"groups"};
@@ -194,38 +198,38 @@ TEST_CASE("every key adds up to the same whole where some code is missing") {
 TEST_CASE("functions of a kernel whose code is not there, by its symbols") {
   TinyKernelFiles files;
   (void)files.Build();
-  ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({"", "", files.kallsyms(), ""}).ok());
+  const Analysis profile = AnalysisWith(TinyKernelProfile(), {"", "", files.kallsyms(), ""});
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
-  CHECK(profile.CodeStateOf(0) == CodeState::kMissing);
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kMissing);
   CHECK(SamplesByFunction(profile) ==
         std::map<std::string, uint64_t>{{"sys_work", 13}, {"traced", 3}, {"tiny_irq [tiny]", 4}});
-  CHECK(profile.ProblemOf(0).find("functions of the kernel are known") != std::string::npos);
+  CHECK(profile.modules().ProblemOf(0).find("functions of the kernel are known") !=
+        std::string::npos);
 }
 
 TEST_CASE("symbols of the kernel as it was linked serve where it was loaded") {
   const TemporaryFolder folder;
   folder.Write("System.map", TinyKallsyms(kTinyKernelLinked, false));
-  ResolvedProfile profile(TinyKernelProfile());
-  REQUIRE(profile.SetKernelFiles({"", "", folder.File("System.map"), ""}).ok());
+  const Analysis profile =
+      AnalysisWith(TinyKernelProfile(), {"", "", folder.File("System.map"), ""});
   CHECK(SamplesByFunction(profile) ==
         std::map<std::string, uint64_t>{{"sys_work", 13}, {"traced", 3}});
 }
 
 TEST_CASE("the kernel of another machine has nothing of the one that runs here") {
-  ResolvedProfile profile(TinyKernelProfile());
+  const Analysis profile = AnalysisOf(TinyKernelProfile());
   CHECK(profile.functions().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
-  CHECK(profile.CodeStateOf(0) == CodeState::kMissing);
-  CHECK(profile.ProblemOf(0).find("kallsyms") != std::string::npos);
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kMissing);
+  CHECK(profile.modules().ProblemOf(0).find("kallsyms") != std::string::npos);
   // Nor has a kernel of an earlier boot of this one, or one that is not known at all.
   for (const char* boot_id : {"another", ""}) {
     ProfileData data = TinyKernelProfile();
     data.modules[0].path = kRunningKernel;
     data.modules[0].kernel = {};
     data.modules[0].kernel.boot_id = boot_id;
-    CHECK(ResolvedProfile(data).functions().empty());
+    CHECK(AnalysisOf(data).functions().empty());
   }
 }
 
@@ -245,15 +249,13 @@ TEST_CASE("a static file in one of the usual places is found by its build ID") {
     const std::filesystem::path path = paths.root + place;
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::copy_file(built, path);
-    ResolvedProfile profile(data);
-    REQUIRE(profile.SetKernelFiles(paths).ok());
-    CHECK(profile.CodeStateOf(0) == CodeState::kFile);
+    const Analysis profile = AnalysisWith(data, paths);
+    CHECK(profile.modules().CodeStateOf(0) == CodeState::kFile);
     std::filesystem::remove(path);
     // Of another kernel of that release.
     REQUIRE(BuildTinyVmlinux(path, "cdcdcdcd"));
-    ResolvedProfile other(data);
-    REQUIRE(other.SetKernelFiles(paths).ok());
-    CHECK(other.CodeStateOf(0) == CodeState::kMissing);
+    const Analysis other = AnalysisWith(data, paths);
+    CHECK(other.modules().CodeStateOf(0) == CodeState::kMissing);
     std::filesystem::remove(path);
   }
 }
@@ -268,19 +270,17 @@ TEST_CASE("memory of the kernel that runs is read now and stored for later") {
   if (data.modules[0].kernel.boot_id.empty()) HBBP_SKIP("no /proc here");
   KernelFilePaths paths;
   paths.root = folder.File("");
-  ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles(paths).ok());
-  CHECK(profile.CodeStateOf(0) == CodeState::kCore);
+  const Analysis profile = AnalysisWith(data, paths);
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kCore);
   CHECK(profile.UnexplainedOfSource(0) == 0);
-  const ProfileData stored = profile.DataToStore();
+  const ProfileData stored = profile.modules().DataToStore();
   CHECK(stored.modules[0].chunks.size() == 2);
-  const ResolvedProfile later(stored);
-  CHECK(later.CodeStateOf(0) == CodeState::kProfile);
+  const Analysis later = AnalysisOf(stored);
+  CHECK(later.modules().CodeStateOf(0) == CodeState::kProfile);
   CHECK(Mnemonics(later) == Mnemonics(profile));
   // After a boot, or on another machine, it is another kernel.
   data.modules[0].kernel.boot_id = "another";
-  ResolvedProfile other(data);
-  REQUIRE(other.SetKernelFiles(paths).ok());
+  const Analysis other = AnalysisWith(data, paths);
   CHECK(other.UnexplainedOfSource(0) == 20);
 }
 
@@ -288,8 +288,7 @@ TEST_CASE("files of other kernels and boots are refused") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   const auto refused = [](const ProfileData& data, const KernelFilePaths& paths) {
-    ResolvedProfile profile(data);
-    const Status status = profile.SetKernelFiles(paths);
+    const Status status = OpenKernelFilesFor(data, paths).status();
     CHECK(status.code() == StatusCode::kMismatch);
     return status.message();
   };
@@ -308,26 +307,27 @@ TEST_CASE("files of other kernels and boots are refused") {
   CHECK_THAT(refused(data, {"", other, "", ""}), Contains("another boot"));
   core.SetVmcoreInfo("SYMBOL(_stext)=ffffffff83c00190\n").Write(other);
   CHECK_THAT(refused(by_stext, {"", other, "", ""}), Contains("another boot"));
-  CHECK(ResolvedProfile(data).SetKernelFiles({"", other, "", ""}).ok());
+  CHECK(OpenKernelFilesFor(data, {"", other, "", ""}).ok());
   files.folder().Write("other", TinyKallsyms(kStart + 16));
   CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
   files.folder().Write("other", "ffffffff81000000 T none\n");
   CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
-  ResolvedProfile profile(data);
-  CHECK(profile.SetKernelFiles({"/nonexistent", "", "", ""}).code() == StatusCode::kNotFound);
+  CHECK(OpenKernelFilesFor(data, {"/nonexistent", "", "", ""}).status().code() ==
+        StatusCode::kNotFound);
   files.folder().Write("other", "compressed");
-  const Status compressed = profile.SetKernelFiles({other, "", "", ""});
+  const Status compressed = OpenKernelFilesFor(data, {other, "", "", ""}).status();
   CHECK(compressed.code() == StatusCode::kBadFormat);
   CHECK_THAT(compressed.message(), Contains("vmlinuz"));
   if (RunCommand("objcopy --only-keep-debug " + files.vmlinux() + " " + other)) {
-    CHECK_THAT(profile.SetKernelFiles({other, "", "", ""}).message(), Contains("without its code"));
+    CHECK_THAT(OpenKernelFilesFor(data, {other, "", "", ""}).status().message(),
+               Contains("without its code"));
   }
-  CHECK(profile.SetKernelFiles({"", files.vmlinux(), "", ""}).code() == StatusCode::kBadFormat);
-  CHECK(profile.SetKernelFiles({"", "", files.vmlinux(), ""}).code() == StatusCode::kBadFormat);
-  (void)profile.blocks();
-  CHECK(profile.SetKernelFiles({}).code() == StatusCode::kInvalidState);
+  CHECK(OpenKernelFilesFor(data, {"", files.vmlinux(), "", ""}).status().code() ==
+        StatusCode::kBadFormat);
+  CHECK(OpenKernelFilesFor(data, {"", "", files.vmlinux(), ""}).status().code() ==
+        StatusCode::kBadFormat);
   // A profile without kernel samples has no use for them.
-  CHECK(ResolvedProfile(ProfileData()).SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
+  CHECK(OpenKernelFilesFor(ProfileData(), {files.vmlinux(), "", "", ""}).ok());
 }
 
 TEST_CASE("a core file says where the kernel was if the recording does not") {
@@ -337,37 +337,35 @@ TEST_CASE("a core file says where the kernel was if the recording does not") {
   ProfileData data = TinyKernelProfile();
   data.modules[0].kernel = {};
   data.modules[0].build_id.clear();
-  ResolvedProfile profile(data);
-  REQUIRE(profile.SetKernelFiles({files.vmlinux(), files.core(), "", ""}).ok());
+  const Analysis profile = AnalysisWith(data, {files.vmlinux(), files.core(), "", ""});
   CHECK(profile.PatchedBytesOf(0) == 3);
   CHECK(SamplesByFunction(profile).at("sys_work") == 13);
   // A vmlinux alone does not.
-  ResolvedProfile unknown(data);
-  REQUIRE(unknown.SetKernelFiles({files.vmlinux(), "", "", ""}).ok());
+  const Analysis unknown = AnalysisWith(data, {files.vmlinux(), "", "", ""});
   CHECK(unknown.blocks().empty());
-  CHECK(unknown.ProblemOf(0).find("where the kernel was loaded") != std::string::npos);
+  CHECK(unknown.modules().ProblemOf(0).find("where the kernel was loaded") != std::string::npos);
 }
 
 TEST_CASE("what is stored of a kernel serves without its files") {
   TinyKernelFiles files;
   if (!files.Build()) HBBP_SKIP("there is no compiler");
   const auto stored_with = [&](const KernelFilePaths& paths) {
-    ResolvedProfile profile(TinyKernelProfile());
-    REQUIRE(profile.SetKernelFiles(paths).ok());
-    const StatusOr<ProfileData> data = ParseProfile(SerializeProfile(profile.DataToStore()));
+    const Analysis profile = AnalysisWith(TinyKernelProfile(), paths);
+    const StatusOr<ProfileData> data =
+        ParseProfile(SerializeProfile(profile.modules().DataToStore()));
     REQUIRE(data.ok());
     return *data;
   };
   SECTION("memory and symbols") {
     const ProfileData data = stored_with({"", files.core(), files.kallsyms(), ""});
-    const ResolvedProfile profile(data);
-    CHECK(profile.CodeStateOf(0) == CodeState::kProfile);
+    const Analysis profile = AnalysisOf(data);
+    CHECK(profile.modules().CodeStateOf(0) == CodeState::kProfile);
     CHECK(profile.UnexplainedOfSource(0) == 0);
     CHECK(profile.blocks().size() == 5);
     CHECK(Mnemonics(profile).at("call") == Approx(1000));
     CHECK(SamplesByFunction(profile).at("tiny_irq [tiny]") == 4);
     // Storing it again changes nothing, as does adding it to itself.
-    CHECK(SerializeProfile(profile.DataToStore()) == SerializeProfile(data));
+    CHECK(SerializeProfile(profile.modules().DataToStore()) == SerializeProfile(data));
     const ProfileData* const twice[] = {&data, &data};
     CHECK(MergeProfiles(twice).modules[0].kernel == data.modules[0].kernel);
     CHECK(MergeProfiles(twice).modules[0].chunks.size() == data.modules[0].chunks.size());
@@ -375,14 +373,14 @@ TEST_CASE("what is stored of a kernel serves without its files") {
   SECTION("symbols alone") {
     const ProfileData data = stored_with({"", "", files.kallsyms(), ""});
     CHECK(data.modules[0].chunks.empty());
-    CHECK(SamplesByFunction(ResolvedProfile(data)).at("traced") == 3);
+    CHECK(SamplesByFunction(AnalysisOf(data)).at("traced") == 3);
   }
   SECTION("a static file is not stored, as it is not what ran") {
     CHECK(stored_with({files.vmlinux(), "", "", ""}).modules[0].chunks.empty());
   }
   SECTION("memory without symbols") {
     const ProfileData data = stored_with({"", files.core(), "", ""});
-    CHECK(ResolvedProfile(data).UnexplainedOfSource(0) == 0);
+    CHECK(AnalysisOf(data).UnexplainedOfSource(0) == 0);
     CHECK(data.modules[0].kernel.functions.empty());
   }
 }
@@ -395,11 +393,11 @@ TEST_CASE("a hostile profile makes no kernel unsafe") {
   kernel.reference_address = UINT64_MAX;
   kernel.release = "../../etc";
   data.modules[0].chunks = {{UINT64_MAX - 1, {1, 2, 3}}, {kStart, {0xff}}, {kStart, {0xeb, 0xfe}}};
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   uint64_t in_blocks = 0;
   for (const BlockRecord& block : profile.blocks()) in_blocks += block.samples;
   CHECK(in_blocks + profile.UnexplainedOfSource(0) == 20);
-  (void)profile.DataToStore();
+  (void)profile.modules().DataToStore();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "unit/profile/sample_profiles.h"
 
@@ -55,10 +55,10 @@ class LoopTest {
     data_.branches.push_back(branch);
   }
 
-  ResolvedProfile Resolve() {
+  Analysis Analyze(const EstimatorOptions& estimator = {}) {
     Normalize(&data_.counts);
     Normalize(&data_.branches);
-    return ResolvedProfile(data_);
+    return AnalysisOf(data_, {.estimator = estimator});
   }
 
  private:
@@ -102,8 +102,7 @@ TEST_CASE("counts of blocks tell how often loops go round") {
   test.Sample(kInner, 2, 700);
   test.Sample(0x100b, 2, 100);
   test.Sample(0x100f, 1, 10);
-  const ResolvedProfile profile = test.Resolve();
-  const ProfileLoops& loops = profile.loops();
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
   REQUIRE(loops.loops.size() == 2);
 
   const LoopRecord& outer = loops.loops[0];
@@ -133,9 +132,9 @@ TEST_CASE("taken branches and streams tell how often loops go round") {
   LoopTest test;
   AddNest(&test);
   AddStreamsOfNest(&test);
-  const ResolvedProfile profile = test.Resolve();
-  const LoopRecord* outer = LoopAt(profile.loops(), kOuter);
-  const LoopRecord* inner = LoopAt(profile.loops(), kInner);
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
+  const LoopRecord* outer = LoopAt(loops, kOuter);
+  const LoopRecord* inner = LoopAt(loops, kInner);
   REQUIRE(outer != nullptr);
   REQUIRE(inner != nullptr);
   CHECK(outer->trips_by_branches.value == Approx(10));
@@ -161,8 +160,8 @@ TEST_CASE("a loop that seems to be left more rarely than entered has an uncertai
       test.Stream(0x2002, 0x2000, 0x2002, 10'240 + i);
       test.Stream(0x2002, 0x2000, 0x2004, leaves + i);
     }
-    const ResolvedProfile profile = test.Resolve();
-    const LoopRecord* const loop = LoopAt(profile.loops(), 0x2000);
+    const ProfileLoops loops = FindProfileLoops(test.Analyze());
+    const LoopRecord* const loop = LoopAt(loops, 0x2000);
     REQUIRE(loop != nullptr);
     return loop->trips_by_branches;
   };
@@ -173,20 +172,20 @@ TEST_CASE("a loop that seems to be left more rarely than entered has an uncertai
   CHECK(unbalanced.standard_error > 0.8 * unbalanced.value);
 }
 
-TEST_CASE("every estimator has loops, and another one finds them anew") {
+TEST_CASE("every estimator has loops") {
   LoopTest test;
   AddNest(&test);
   AddStreamsOfNest(&test);
-  ResolvedProfile profile = test.Resolve();
   for (const EstimatorKind kind :
        {EstimatorKind::kStreams, EstimatorKind::kFlow, EstimatorKind::kTree}) {
     EstimatorOptions options;
     options.kind = kind;
-    profile.SetEstimator(options);
-    const LoopRecord* inner = LoopAt(profile.loops(), kInner);
+    const Analysis profile = test.Analyze(options);
+    const ProfileLoops loops = FindProfileLoops(profile);
+    const LoopRecord* inner = LoopAt(loops, kInner);
     REQUIRE(inner != nullptr);
     CHECK(inner->trips().value == Approx(7).epsilon(0.01));
-    CHECK(profile.loops().innermost.size() == profile.blocks().size());
+    CHECK(loops.innermost.size() == profile.blocks().size());
   }
 }
 
@@ -199,12 +198,12 @@ TEST_CASE("a jump through a pointer makes a loop where it was seen to") {
                             0xc3});      // 2008: ret
   test.Stream(0xdead, 0x2000, 0x2004, 5, kNoModule);
   test.Stream(0x2004, 0x2006, 0x2008, 5);
-  CHECK(test.Resolve().loops().loops.empty());
+  CHECK(FindProfileLoops(test.Analyze()).loops.empty());
   test.Stream(0x2004, 0x2002, 0x2004, 15);
-  const ResolvedProfile profile = test.Resolve();
-  REQUIRE(profile.loops().loops.size() == 1);
-  CHECK(profile.loops().loops[0].header.value == 0x2002);
-  CHECK(profile.loops().loops[0].trips_by_branches.value == Approx(4));
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
+  REQUIRE(loops.loops.size() == 1);
+  CHECK(loops.loops[0].header.value == 0x2002);
+  CHECK(loops.loops[0].trips_by_branches.value == Approx(4));
 }
 
 TEST_CASE("what returns from a call before a loop enters it, what returns within does not") {
@@ -222,9 +221,9 @@ TEST_CASE("what returns from a call before a loop enters it, what returns within
   test.Stream(0x400c, 0x4005, 0x4005, 20);
   test.Stream(0x4020, 0x400a, 0x400c, 20);
   test.Stream(0x4020, 0x400a, 0x400e, 10);
-  const ResolvedProfile profile = test.Resolve();
-  REQUIRE(profile.loops().loops.size() == 1);
-  const LoopRecord& loop = profile.loops().loops[0];
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
+  REQUIRE(loops.loops.size() == 1);
+  const LoopRecord& loop = loops.loops[0];
   CHECK(loop.header.value == 0x4005);
   CHECK(loop.blocks == 2);
   CHECK(loop.trips_by_branches.value == Approx(3));
@@ -243,9 +242,9 @@ TEST_CASE("an irreducible region has instructions and no trip count") {
   test.Sample(0x5000, 2, 10);
   test.Sample(0x5004, 1, 100);
   test.Sample(0x5006, 2, 105);
-  const ResolvedProfile profile = test.Resolve();
-  REQUIRE(profile.loops().loops.size() == 1);
-  const LoopRecord& region = profile.loops().loops[0];
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
+  REQUIRE(loops.loops.size() == 1);
+  const LoopRecord& region = loops.loops[0];
   CHECK(region.is_irreducible);
   CHECK(region.trips().value == 0);
   CHECK(region.entries.count == 0);
@@ -256,8 +255,8 @@ TEST_CASE("a loop that was never seen to be entered has no trip count") {
   LoopTest test;
   AddNest(&test);
   test.Stream(0x1009, kInner, 0x1009, 500);
-  const ResolvedProfile profile = test.Resolve();
-  const LoopRecord* inner = LoopAt(profile.loops(), kInner);
+  const ProfileLoops loops = FindProfileLoops(test.Analyze());
+  const LoopRecord* inner = LoopAt(loops, kInner);
   REQUIRE(inner != nullptr);
   CHECK(inner->iterations.count == Approx(500));
   CHECK(inner->trips().value == 0);

@@ -9,6 +9,7 @@
 
 #include "mix/mix_ratios.h"
 #include "mix/query_keys.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
@@ -26,14 +27,14 @@ PivotQuery Query(std::vector<std::string> rows, std::string where = "") {
   return query;
 }
 
-double TotalOf(const ResolvedProfile& profile, const std::string& where) {
+double TotalOf(const PivotSubject& profile, const std::string& where) {
   const auto table = MakePivotTable(profile, Query({"mnemonic"}, where));
   INFO(where << ": " << table.status().message());
   REQUIRE(table.ok());
   return table->Whole(0).value;
 }
 
-std::string ErrorOf(const ResolvedProfile& profile, const PivotQuery& query) {
+std::string ErrorOf(const PivotSubject& profile, const PivotQuery& query) {
   const auto table = MakePivotTable(profile, query);
   REQUIRE_FALSE(table.ok());
   CHECK(table.status().code() == StatusCode::kInvalidArgument);
@@ -44,7 +45,7 @@ TEST_CASE("every key alone adds up to the whole, and the whole is surely that") 
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query;
   query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
   std::vector<std::string> keys = {"groups", "traffic"};
@@ -75,18 +76,22 @@ TEST_CASE("many threads may ask for pivots, loops and lines at once") {
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-Wa,-g -Wl,--build-id");
   const std::vector<std::string> keys = {"loop", "line", "inlined", "function"};
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const ProfileLines lines_of(profile.shared_modules());
+  PivotSubject subject(profile);
+  AddMissing({.instructions = true, .loops = true}, &subject);
+  subject.lines = &lines_of;
   std::vector<double> wholes(2 * keys.size());
   std::vector<size_t> loops(wholes.size());
   std::vector<std::string> problems(wholes.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < wholes.size(); ++i) {
     threads.emplace_back([&, i] {
-      if (i % 2 == 1) loops[i] = profile.loops().loops.size();
-      const auto lines = profile.LinesOf(0);
-      const auto table = MakePivotTable(profile, Query({keys[i % keys.size()]}));
+      if (i % 2 == 1) loops[i] = FindProfileLoops(profile).loops.size();
+      const auto lines = lines_of.LinesOf(0);
+      const auto table = MakePivotTable(subject, Query({keys[i % keys.size()]}));
       if (table.ok()) wholes[i] = table->Whole(0).value;
-      loops[i] = profile.loops().loops.size();
+      loops[i] = subject.loops->loops.size();
       for (const BlockRecord& block : profile.blocks()) {
         if (lines.ok()) (*lines)->Find(block.block.start);
       }
@@ -105,7 +110,7 @@ TEST_CASE("conditions on threads, places and properties") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   CHECK(TotalOf(profile, "thread = 10") == Approx(16'000));
   CHECK(TotalOf(profile, "thread = second") == Approx(7'000));
   CHECK(TotalOf(profile, "thread != second") == Approx(16'000));
@@ -137,7 +142,7 @@ TEST_CASE("loops, lines and slices are keys") {
   data.slices = {1'000'000, 2};
   data.counts[0].slice = 0;
   data.counts[1].slice = 1;
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   const auto loops = MakePivotTable(profile, Query({"loop"}));
   REQUIRE(loops.ok());
   REQUIRE(loops->row_count() == 2);
@@ -169,9 +174,12 @@ TEST_CASE("lines of source code are keys") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-g -Wl,--build-id");
-  const ResolvedProfile profile(TinyProfile(path));
-  if (!profile.LinesOf(0).ok()) HBBP_SKIP(profile.LinesOf(0).status().message());
-  const auto table = MakePivotTable(profile, Query({"line"}));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const ProfileLines lines(profile.shared_modules());
+  if (!lines.LinesOf(0).ok()) HBBP_SKIP(lines.LinesOf(0).status().message());
+  PivotSubject subject(profile);
+  subject.lines = &lines;
+  const auto table = MakePivotTable(subject, Query({"line"}));
   REQUIRE(table.ok());
   REQUIRE(table->row_count() == 8);
   std::vector<std::string> loop;
@@ -180,15 +188,15 @@ TEST_CASE("lines of source code are keys") {
     loop.push_back(table->RowLabel(row, 0).text);
   }
   CHECK(loop == std::vector<std::string>{path + ".s:10", path + ".s:11", path + ".s:9"});
-  CHECK(TotalOf(profile, "file = lib.so.s") == Approx(23'000));
-  CHECK(TotalOf(profile, "line ~ *:10") == Approx(6000));
+  CHECK(TotalOf(subject, "file = lib.so.s") == Approx(23'000));
+  CHECK(TotalOf(subject, "line ~ *:10") == Approx(6000));
 }
 
 TEST_CASE("addresses and blocks are numbers") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto blocks = MakePivotTable(profile, Query({"block"}));
   REQUIRE(blocks.ok());
   REQUIRE(blocks->row_count() == 3);
@@ -203,7 +211,7 @@ TEST_CASE("values follow from properties") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query = Query({"mnemonic"});
   query.measures = AllPivotMeasures();
   const auto table = MakePivotTable(profile, query);
@@ -225,7 +233,7 @@ TEST_CASE("groups of a user are keys and can be asked for") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query = Query({"mine"}, "mine = down, other");
   query.taxonomies = *ParseTaxonomies("[mine]\nup: mnemonic = add\ndown: mnemonic = dec, sub\n");
   const auto table = MakePivotTable(profile, query);
@@ -251,7 +259,7 @@ TEST_CASE("no taxonomy is called as a key") {
 }
 
 TEST_CASE("what is asked for wrongly is told, with what is near") {
-  const ResolvedProfile profile{ProfileData()};
+  const Analysis profile = AnalysisOf(ProfileData());
   CHECK(ErrorOf(profile, Query({"mnemnic"})) ==
         "no key is called 'mnemnic'; did you mean 'mnemonic'?");
   CHECK(ErrorOf(profile, Query({"module", "module"})) == "the key 'module' is there twice");
@@ -295,7 +303,7 @@ double ErrorOfRatio(const std::vector<MixRatio>& ratios, const std::string& name
 }
 
 // The same question, asked of a pivot.
-CountEstimate ShareOfPivot(const ResolvedProfile& profile, const std::string& groups) {
+CountEstimate ShareOfPivot(const Analysis& profile, const std::string& groups) {
   PivotQuery query;
   query.rows = {"asked"};
   query.taxonomies = *ParseTaxonomies("[asked]\n" + groups + "\n");
@@ -313,7 +321,7 @@ TEST_CASE("labels of lists have the index of their entry, all others have none")
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query;
   query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
   std::vector<std::string> keys = {"groups"};
@@ -336,7 +344,7 @@ TEST_CASE("labels of lists have the index of their entry, all others have none")
       } else if (key == "address") {
         CHECK(label.index == 0);
       } else if (key == "loop" && label.kind == LabelKind::kAddress) {
-        CHECK(profile.loops().loops.at(label.index).header.value == label.number);
+        CHECK(FindProfileLoops(profile).loops.at(label.index).header.value == label.number);
       } else {
         CHECK(label.index == kNoIndex);
       }
@@ -344,32 +352,36 @@ TEST_CASE("labels of lists have the index of their entry, all others have none")
   }
 }
 
-TEST_CASE("instructions are described once for all queries, until blocks are counted anew") {
+TEST_CASE("what queries need is made once for all of them, or for each") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  ResolvedProfile profile(TinyProfile(path));
-  const std::shared_ptr<const DescribedCode> code = profile.code();
+  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const PivotQuery query = Query({"loop"}, "mnemonic = dec");
+  const StatusOr<QueryNeeds> needs = FindNeeds(profile, query);
+  REQUIRE(needs.ok());
+  CHECK(needs->instructions);
+  CHECK(needs->loops);
+  CHECK_FALSE(needs->lines);
+  CHECK_FALSE(FindNeeds(profile, Query({"functoin"})).ok());
+  PivotSubject subject(profile);
+  AddMissing(*needs, &subject);
+  const std::shared_ptr<const DescribedCode> code = subject.code;
   size_t instructions = 0;
   for (const BlockRecord& block : profile.blocks()) instructions += block.block.instruction_count;
   CHECK(code->instructions.size() == instructions);
   CHECK(code->kinds.size() <= instructions);
-  CHECK(profile.code() == code);
-  PivotDetail detail;
-  detail.instructions = true;
-  CHECK(MakePivotInput(profile, detail).code == code);
-  CHECK(MakePivotInput(profile, {}).code == nullptr);
-  const double total = TotalOf(profile, "mnemonic = dec");
-  profile.SetEstimator({});
-  CHECK(TotalOf(profile, "mnemonic = dec") == total);
-  CHECK(profile.code() != code);
+  AddMissing(*needs, &subject);
+  CHECK(subject.code == code);
+  CHECK(MakePivotInput(profile, code, {}).code == code);
+  CHECK(MakePivotInput(profile, nullptr, {}).code == nullptr);
+  const double total = MakePivotTable(profile, query)->Whole(0).value;
   // Queries of several threads at once.
-  profile.SetEstimator({});
   std::vector<std::thread> threads;
   std::vector<double> found(4);
   for (double& one : found) {
-    threads.emplace_back([&profile, &one] {
-      const auto table = MakePivotTable(profile, Query({"mnemonic"}, "mnemonic = dec"));
+    threads.emplace_back([&] {
+      const auto table = MakePivotTable(subject, query);
       one = table.ok() ? table->Whole(0).value : -1;
     });
   }
@@ -381,7 +393,7 @@ TEST_CASE("errors of ratios are those of pivots") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
   const CountEstimate conditional = ShareOfPivot(profile, "it: category = conditional-branch");
@@ -411,7 +423,7 @@ TEST_CASE("ratios of a mix") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
   CHECK(RatioOf(*ratios, "instructions") == Approx(23'000));
@@ -440,7 +452,7 @@ TEST_CASE("instructions by taken branch are known if streams count all of them")
   const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
   data.branches = {MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1)};
   const auto by_taken = [](const ProfileData& of) {
-    const auto ratios = ComputeMixRatios(ResolvedProfile(of), "", {});
+    const auto ratios = ComputeMixRatios(AnalysisOf(of), "", {});
     REQUIRE(ratios.ok());
     return RatioOf(*ratios, "instructions-by-taken-branch");
   };

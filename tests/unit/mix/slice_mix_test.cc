@@ -5,6 +5,7 @@
 #include <string>
 
 #include "profile/profile_merge.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/mix_of.h"
 #include "support/temporary_folder.h"
@@ -43,7 +44,7 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
   HBBP_BUILD_OR_SKIP(path);
   const bool has_streams = GENERATE(false, true);
   const ProfileData data = SlicedProfile(path, has_streams);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   MixKeys keys;
   keys.slice = true;
   const Mix mix = MixOf(profile, keys);
@@ -59,7 +60,7 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
     CHECK(by_finer_rows[row.slice] == Approx(row.instructions));
     // Where both families count, one alone may see what the other does not.
     if (has_streams) continue;
-    const ResolvedProfile alone(*SelectSlice(data, row.slice));
+    const Analysis alone = AnalysisOf(*SelectSlice(data, row.slice));
     const Mix of_slice = MixOf(alone, {});
     CHECK(of_slice.total == Approx(row.instructions));
     CHECK(of_slice.rows.at(0).standard_error == Approx(row.standard_error));
@@ -70,7 +71,7 @@ TEST_CASE("without slices there is one row, of no slice") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   MixKeys keys;
   keys.slice = true;
   const Mix mix = MixOf(profile, keys);

@@ -13,12 +13,12 @@
 #include <thread>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "backends/perf_backend.h"
 #include "base/clock.h"
 #include "collect/module_capture.h"
 #include "profile/profile_file.h"
 #include "session/session.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
 #include "support/heap_use.h"
@@ -107,14 +107,14 @@ TEST_CASE("a program's own loop is found as its hottest block") {
   HBBP_START_OR_SKIP(*session);
   Spin(100 * kMs);
   REQUIRE(session->Stop().ok());
-  const ResolvedProfile profile(session->Snapshot());
+  const Analysis profile = AnalysisOf(session->Snapshot());
   const BlockRecord* hottest = nullptr;
   for (const BlockRecord& block : profile.blocks()) {
     if (hottest == nullptr || block.samples > hottest->samples) hottest = &block;
   }
   REQUIRE(hottest != nullptr);
   CHECK(profile.functions()[hottest->function].name.find("SpinABit") != std::string::npos);
-  CHECK(profile.CodeStateOf(hottest->module) == CodeState::kFile);
+  CHECK(profile.modules().CodeStateOf(hottest->module) == CodeState::kFile);
 }
 
 TEST_CASE("a snapshot can be taken from another thread while the session runs") {
@@ -257,7 +257,7 @@ void SpinInLibrary(const LoadedLibrary& library, uint64_t cpu_ns) {
 }
 
 void CheckTinySpin(const ProfileData& data, const std::string& path) {
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   uint64_t in_loop = 0;
   for (const BlockRecord& block : profile.blocks()) {
     if (data.modules[block.module].path != path) continue;
@@ -265,7 +265,7 @@ void CheckTinySpin(const ProfileData& data, const std::string& path) {
     if (block.block.instruction_count == 2) in_loop += block.samples;
   }
   CHECK(in_loop > 20);
-  CHECK(profile.UnexplainedOfSource(0) <= profile.SamplesOfSource(0) / 20);
+  CHECK(profile.UnexplainedOfSource(0) <= profile.totals().of_source[0] / 20);
 }
 
 TEST_CASE("a library that was loaded and unloaded during the session keeps its blocks") {

@@ -1,4 +1,4 @@
-#include "analysis/flow_graph.h"
+#include "estimate/flow_graph.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,7 @@
 #include "estimate/ebs_replicates.h"
 #include "estimate/family_choice.h"
 #include "estimate/flow_inference.h"
+#include "estimate/stream_estimator.h"
 
 namespace hbbp {
 namespace {
@@ -147,11 +148,11 @@ void ModuleFlow::FindArrivals() {
   for (const IndexRange& branches : evidence_.observations.explained_branches) {
     for (size_t i = branches.first; i < branches.end; ++i) {
       const BranchCount& branch = evidence_.data.branches[i];
-      const auto to = evidence_.module.AddressOf(branch.to);
+      const auto to = evidence_.address_of(branch.to);
       if (!to) continue;
       Arrival arrival;
       if (branch.from_module == evidence_.module_index) {
-        const auto from = evidence_.module.AddressOf(branch.from);
+        const auto from = evidence_.address_of(branch.from);
         arrival.is_from_module = from.has_value();
         arrival.from = from.value_or(ModuleAddress{});
       }

@@ -1,7 +1,7 @@
 // The flow of control through the functions of a module, from what was observed in their blocks.
 //
 // A function (or part of one, or window: what BlockMap decodes as one) becomes a graph for
-// estimate/flow_inference.h: each block is an edge, so is each way to go on, and the ground is all
+// flow_inference.h: each block is an edge, so is each way to go on, and the ground is all
 // that is not the function.
 //
 //   falls through, jumps, branches     to the block there; to the ground if that is elsewhere
@@ -15,19 +15,21 @@
 // IP samples measure blocks. Streams measure edges: falling through where they cross two blocks,
 // branches where they begin. That they do not measure blocks too is because they would by what
 // they measure of the edges into them.
-#ifndef HBBP_LIB_ANALYSIS_FLOW_GRAPH_H_
-#define HBBP_LIB_ANALYSIS_FLOW_GRAPH_H_
+#ifndef HBBP_LIB_ESTIMATE_FLOW_GRAPH_H_
+#define HBBP_LIB_ESTIMATE_FLOW_GRAPH_H_
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "analysis/block_observations.h"
-#include "analysis/module_resolver.h"
-#include "analysis/resolved_profile.h"
+#include "base/address.h"
 #include "blocks/block_map.h"
-#include "estimate/stream_estimator.h"
+#include "estimate/block_evidence.h"
+#include "estimate/block_record.h"
 #include "profile/profile_data.h"
+#include "profile/stream_sums.h"
 
 namespace hbbp {
 
@@ -49,7 +51,8 @@ FlowErrors FlowErrorsOf(const ProfileData& data);
 struct FlowEvidence {
   const ProfileData& data;
   const BlockObservations& observations;  // of the module
-  const ResolvedModule& module;
+  // The address that an offset of data.branches stands for.
+  std::function<std::optional<ModuleAddress>(uint64_t offset)> address_of;
   uint32_t module_index = 0;
   // Of data.counts, with period sums on the scale of the result.
   std::span<const Contribution> contributions;
@@ -69,4 +72,4 @@ std::vector<CombinedBlock> CombineByFlow(const FlowEvidence& evidence, BlockMap*
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_ANALYSIS_FLOW_GRAPH_H_
+#endif  // HBBP_LIB_ESTIMATE_FLOW_GRAPH_H_

@@ -1,31 +1,38 @@
-// The part of ResolvedProfile that finds source lines.
+#include "analysis/profile_lines.h"
+
 #include <fcntl.h>
 
+#include <map>
+#include <mutex>
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "analysis/resolved_profile.h"
+#include "base/unique_fd.h"
 #include "image/build_id.h"
 #include "image/elf_image.h"
 #include "image/kernel_code.h"
 
 namespace hbbp {
+namespace {
 
-void ResolvedProfile::SetSourceOptions(SourceOptions options) {
-  lines_.clear();
-  line_memory_ = std::make_shared<LineMemory>(options.memory_limit);
-  source_options_ = std::move(options);
-}
+// What has the lines of a module, with what it refers to.
+struct LineTarget {
+  DebugTarget target;
+  UniqueFd fd;
+  std::vector<uint8_t> build_id;
+  uint64_t slide = 0;
+};
 
-Status ResolvedProfile::FindLineTarget(uint32_t module, LineTarget* target) const {
-  const ModuleRecord& record = data_.modules[module];
+Status FindLineTarget(const ResolvedModules& modules, uint32_t module, LineTarget* target) {
+  const ModuleRecord& record = modules.data().modules[module];
   target->target.path = record.path;
   target->build_id = record.build_id;
   const std::string kernel_package =
       "install the debug package of the kernel (Debian: linux-image-" +
       (record.kernel.release.empty() ? "RELEASE" : record.kernel.release) + "-dbg)";
-  std::lock_guard lock(mutex_);
-  const ResolvedModule& resolved = OpenModule(module)->resolved;
+  const ResolvedModules::Use use = modules.Open(module);
+  const ResolvedModule& resolved = *use;
   if (resolved.code == nullptr && record.kind == ModuleKind::kFile) {
     target->target.advice =
         "put the file back that was profiled, or install the debug package of it (Debian: "
@@ -73,45 +80,66 @@ Status ResolvedProfile::FindLineTarget(uint32_t module, LineTarget* target) cons
   return OkStatus();
 }
 
-StatusOr<std::unique_ptr<SourceLines>> ResolvedProfile::OpenLines(uint32_t module) const {
+StatusOr<std::unique_ptr<SourceLines>> OpenLines(const ResolvedModules& modules, uint32_t module,
+                                                 const SourceOptions& options,
+                                                 const std::shared_ptr<LineMemory>& memory) {
   GeneratedLines generated;
-  for (const CodeChunk& chunk : data_.modules[module].chunks) {
+  for (const CodeChunk& chunk : modules.data().modules[module].chunks) {
     if (chunk.lines.rows.empty()) continue;
     generated.Add({chunk.offset}, chunk.bytes.size(), chunk.name, chunk.lines);
   }
   if (!generated.empty()) return std::make_unique<SourceLines>(std::move(generated));
   LineTarget found;
-  HBBP_RETURN_IF_ERROR(FindLineTarget(module, &found));
+  HBBP_RETURN_IF_ERROR(FindLineTarget(modules, module, &found));
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<SourceLines> lines,
-                        SourceLines::Open(found.target, source_options_, line_memory_));
+                        SourceLines::Open(found.target, options, memory));
   lines->SetSlide(found.slide);
   return lines;
 }
 
-StatusOr<const SourceLines*> ResolvedProfile::LinesOf(uint32_t module) const {
-  if (module >= data_.modules.size()) {
-    return MakeStatus(StatusCode::kNotFound, "module %u of %zu", module, data_.modules.size());
+}  // namespace
+
+SourceOptions WithoutHost(SourceOptions options) {
+  options.progress = nullptr;
+  options.search.cancel = nullptr;
+  return options;
+}
+
+struct ProfileLines::Opened {
+  // Opened once, without a lock that other modules need.
+  struct Module {
+    std::mutex mutex;
+    bool was_opened = false;  // not if it was cancelled
+    StatusOr<std::unique_ptr<SourceLines>> lines{std::unique_ptr<SourceLines>()};
+  };
+
+  std::mutex mutex;  // which modules there are
+  std::map<uint32_t, Module> modules;
+};
+
+ProfileLines::ProfileLines(std::shared_ptr<const ResolvedModules> modules, SourceOptions options)
+    : modules_(std::move(modules)),
+      options_(std::move(options)),
+      memory_(std::make_shared<LineMemory>(options_.memory_limit)),
+      opened_(std::make_unique<Opened>()) {}
+
+ProfileLines::~ProfileLines() = default;
+
+StatusOr<const SourceLines*> ProfileLines::LinesOf(uint32_t module) const {
+  const size_t modules = modules_->data().modules.size();
+  if (module >= modules) {
+    return MakeStatus(StatusCode::kNotFound, "module %u of %zu", module, modules);
   }
-  ModuleLines* opened;
+  Opened::Module* opened;
   {
-    std::lock_guard lock(lines_mutex_);
-    opened = &lines_[module];
+    std::lock_guard lock(opened_->mutex);
+    opened = &opened_->modules[module];
   }
   std::lock_guard lock(opened->mutex);
-  if (!opened->was_opened) opened->lines = OpenLines(module);
+  if (!opened->was_opened) opened->lines = OpenLines(*modules_, module, options_, memory_);
   opened->was_opened = true;
   if (!opened->lines.ok()) return opened->lines.status();
   return opened->lines->get();
-}
-
-std::vector<uint8_t> ResolvedProfile::CodeAt(uint32_t module, ModuleAddress address,
-                                             size_t size) const {
-  if (module >= data_.modules.size()) return {};
-  std::lock_guard lock(mutex_);
-  const ModuleState& state = *OpenModule(module);
-  if (state.resolved.code == nullptr) return {};
-  const std::span<const uint8_t> code = state.resolved.code->CodeAt(address, size);
-  return {code.begin(), code.end()};
 }
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-#include "analysis/resolved_profile.h"
+#include "analysis/analyze.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "collect/module_capture.h"
 #include "collect/recorder.h"
 #include "profile/profile_file.h"
+#include "support/analysis_of.h"
 #include "support/catch.h"
 #include "support/loaded_library.h"
 #include "support/mix_of.h"
@@ -30,7 +32,7 @@ TEST_CASE("samples become block counts with standard errors") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 3);
 
@@ -55,7 +57,7 @@ TEST_CASE("samples become block counts with standard errors") {
   CHECK(twice.estimate.count == Approx(1000 / 3.0));
 }
 
-TEST_CASE("resolving that is called off leaves nothing behind, wherever it was") {
+TEST_CASE("an analysis that is cancelled leaves nothing behind, wherever it was") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
@@ -70,8 +72,9 @@ TEST_CASE("resolving that is called off leaves nothing behind, wherever it was")
     }
   }
   Normalize(&data.counts);
-  const ResolvedProfile whole(data);
-  const ResolvedProfile profile(data);
+  const Analysis whole = AnalysisOf(data);
+  const auto modules =
+      std::make_shared<const ResolvedModules>(std::make_shared<const ProfileData>(data));
   int last_call = 0;
   for (int cancelled_call = 1; last_call < 100; ++cancelled_call) {
     CAPTURE(cancelled_call);
@@ -85,14 +88,15 @@ TEST_CASE("resolving that is called off leaves nothing behind, wherever it was")
                          if (++calls == cancelled_call) flag.Set(true);
                        },
                        &flag};
-    const Status status = profile.Resolve(work);
+    const StatusOr<Analysis> analysis = Analyze(modules, {}, work);
     last_call = calls;
-    if (status.ok()) break;
-    CHECK(status.code() == StatusCode::kCancelled);
+    if (analysis.ok()) break;
+    CHECK(analysis.status().code() == StatusCode::kCancelled);
     CHECK(calls == cancelled_call);
   }
   CHECK(last_call > 5);
   CHECK(last_call < 100);
+  const Analysis profile = *Analyze(modules);
   REQUIRE(profile.blocks().size() == whole.blocks().size());
   for (size_t i = 0; i < whole.blocks().size(); ++i) {
     CHECK(profile.blocks()[i].samples == whole.blocks()[i].samples);
@@ -119,7 +123,7 @@ TEST_CASE("a sample of the instruction before its address is in the block of tha
   };
   const auto samples_by_block = [&] {
     std::vector<uint64_t> samples;
-    const ResolvedProfile profile(data);
+    const Analysis profile = AnalysisOf(data);
     for (const BlockRecord& block : profile.blocks()) {
       samples.push_back(block.samples);
     }
@@ -150,9 +154,9 @@ TEST_CASE("samples of uops count blocks by their uops") {
       std::search(file.begin(), file.end(), std::begin(code), std::end(code)) - file.begin());
   ProfileData data = TinyProfile(path);
   data.counts = {MakeCount(0, 0, 0, offset, 9, kTinyPeriod)};
-  CHECK(ResolvedProfile(data).blocks().at(0).estimate.count == Approx(9000 / 2.0));
+  CHECK(AnalysisOf(data).blocks().at(0).estimate.count == Approx(9000 / 2.0));
   data.sources[0].event = EventKind::kUops;
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.blocks().at(0).estimate.count == Approx(9000 / 3.0));
   CHECK(profile.blocks().at(0).estimate.standard_error == Approx(3000 / 3.0));
   CHECK(profile.functions().at(0).instructions == Approx(2 * 9000 / 3.0));
@@ -171,7 +175,7 @@ TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
   data.ibs_counts = {{0, 0, 0, 0, work, 1}, {0, 1, 0, 0, work, 2},  {1, 0, 0, 0, work, 4},
                      {0, 0, 0, 1, work, 8}, {0, 0, 1, 0, 0xff, 16}, {0, 0, 2, 0, 0x10, 32},
                      {0, 0, 2, 0, 0x20, 64}};
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   const std::vector<IbsSumRecord>& sums = profile.ibs_sums();
   REQUIRE(sums.size() == 4);
   CHECK(sums[0].address == profile.functions()[0].range.start);
@@ -201,7 +205,7 @@ TEST_CASE("a block is biased as the branches in it are") {
   data.branches[0].oldest_expected = 0.5;
   data.branches[1].oldest = 30, data.branches[1].oldest_expected = 6;
   data.branches[2].oldest = 10, data.branches[2].oldest_expected = 3;
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].bias.oldest == 40);
   CHECK(profile.blocks()[0].bias.expected == 9);
@@ -212,7 +216,7 @@ TEST_CASE("functions have names, bounds and the instructions of their blocks") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const std::vector<FunctionRecord>& functions = profile.functions();
   REQUIRE(functions.size() == 2);
   CHECK(functions[0].name == "tiny_work");
@@ -233,7 +237,7 @@ TEST_CASE("a function without a symbol is named after its address") {
   const std::string path = folder.File("lib.so");
   const std::string script = folder.Write("hide.map", "{ local: *; };");
   HBBP_BUILD_OR_SKIP(path, "", "-s -Wl,--build-id -Wl,--version-script=" + script);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   REQUIRE(profile.functions().size() == 1);
   char name[32];
   std::snprintf(name, sizeof(name), "0x%llx",
@@ -245,7 +249,7 @@ TEST_CASE("what threads contribute adds up to the counts of blocks") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   std::vector<double> sums(profile.blocks().size());
   std::vector<uint64_t> samples(profile.blocks().size());
   REQUIRE(profile.contributions().size() == 6);
@@ -264,16 +268,16 @@ TEST_CASE("what threads contribute adds up to the counts of blocks") {
 TEST_CASE("samples are counted by source, thread and module without any code") {
   ProfileData data = FullProfile();
   data.modules[0].path = "/no/lib.so";
-  const ResolvedProfile profile(data);
-  CHECK(profile.SamplesOfSource(0) == 3 + 1 + 1 + 7 + 5);
-  CHECK(profile.SamplesOfSource(1) == 2 + 1 + 15);
-  CHECK(profile.SamplesOfSource(2) == 2);
-  CHECK(profile.UnmappedOfSource(0) == 5);
-  CHECK(profile.UnmappedOfSource(2) == 1);
-  CHECK(profile.SamplesOfThread(0) == 3 + 2 + 1 + 2);
-  CHECK(profile.SamplesOfThread(1) == 1 + 7 + 1);
-  CHECK(profile.SamplesOfModule(0) == 6 + 9);
-  CHECK(profile.SamplesOfModule(2) == 7 + 22);
+  const Analysis profile = AnalysisOf(data);
+  CHECK(profile.totals().of_source[0] == 3 + 1 + 1 + 7 + 5);
+  CHECK(profile.totals().of_source[1] == 2 + 1 + 15);
+  CHECK(profile.totals().of_source[2] == 2);
+  CHECK(profile.totals().unmapped_of_source[0] == 5);
+  CHECK(profile.totals().unmapped_of_source[2] == 1);
+  CHECK(profile.totals().of_thread[0] == 3 + 2 + 1 + 2);
+  CHECK(profile.totals().of_thread[1] == 1 + 7 + 1);
+  CHECK(profile.totals().of_module[0] == 6 + 9);
+  CHECK(profile.totals().of_module[2] == 7 + 22);
 }
 
 TEST_CASE("samples where there is no code are unexplained, by source") {
@@ -284,26 +288,26 @@ TEST_CASE("samples where there is no code are unexplained, by source") {
   data.counts.push_back(MakeCount(0, 0, 0, 0, 5, 1000));  // the ELF header
   data.counts.push_back(MakeCount(0, 1, 0, uint64_t{1} << 40, 7, 1000));
   Normalize(&data.counts);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.UnexplainedOfSource(0) == 5);
   CHECK(profile.UnexplainedOfSource(1) == 7);
   CHECK(profile.blocks().size() == 3);
   uint64_t explained = 0;
   for (const BlockRecord& block : profile.blocks()) explained += block.samples;
-  CHECK(explained + 12 == profile.SamplesOfModule(0));
+  CHECK(explained + 12 == profile.totals().of_module[0]);
 }
 
 TEST_CASE("a module whose file is gone explains nothing and says why") {
   ProfileData data = TinyProfile("/proc/self/exe");
   data.modules[0].path = "/nonexistent/lib.so";
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
   CHECK(profile.UnexplainedOfSource(1) == 3);
-  CHECK(profile.CodeStateOf(0) == CodeState::kMissing);
-  CHECK(profile.ProblemOf(0).starts_with("/nonexistent/lib.so: "));
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kMissing);
+  CHECK(profile.modules().ProblemOf(0).starts_with("/nonexistent/lib.so: "));
   CHECK(profile.FindBlock(0, {0x1000}).status().code() == StatusCode::kNotFound);
-  CHECK(profile.Decode(0, {0x1000}).status().code() == StatusCode::kNotFound);
+  CHECK(profile.modules().Decode(0, {0x1000}).status().code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("a module whose file was replaced explains nothing and names both build IDs") {
@@ -312,9 +316,9 @@ TEST_CASE("a module whose file was replaced explains nothing and names both buil
   HBBP_BUILD_OR_SKIP(path, "old");
   const ProfileData data = TinyProfile(path);
   HBBP_BUILD_OR_SKIP(path, "new");
-  const ResolvedProfile profile(data);
-  CHECK(profile.CodeStateOf(0) == CodeState::kMismatch);
-  CHECK(profile.ProblemOf(0).find("was profiled") != std::string::npos);
+  const Analysis profile = AnalysisOf(data);
+  CHECK(profile.modules().CodeStateOf(0) == CodeState::kMismatch);
+  CHECK(profile.modules().ProblemOf(0).find("was profiled") != std::string::npos);
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
 }
@@ -323,7 +327,7 @@ TEST_CASE("a block is found whether it has samples or not") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   const ModuleAddress work = profile.blocks()[0].block.start;
   const StatusOr<BlockRecord> loop = profile.FindBlock(0, work + kTinyLoop + 1);
   REQUIRE(loop.ok());
@@ -346,31 +350,32 @@ TEST_CASE("the instructions of a block, and one at a time") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   std::string mnemonics;
-  for (const Instruction& instruction : profile.InstructionsOf(profile.blocks()[1])) {
+  for (const Instruction& instruction :
+       profile.modules().InstructionsOf(0, profile.blocks()[1].block)) {
     mnemonics += std::string(MnemonicName(instruction.mnemonic)) + " ";
   }
   CHECK((mnemonics == "add dec jnz " || mnemonics == "add dec jne "));
   const ModuleAddress work = profile.blocks()[0].block.start;
-  const StatusOr<Instruction> move = profile.Decode(0, work + 2);
+  const StatusOr<Instruction> move = profile.modules().Decode(0, work + 2);
   REQUIRE(move.ok());
   CHECK(MnemonicName(move->mnemonic) == "mov");
   CHECK(move->length == 5);
   CHECK(move->address == (work + 2).value);
-  CHECK(profile.Decode(1, work).status().code() == StatusCode::kNotFound);
+  CHECK(profile.modules().Decode(1, work).status().code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("generated code that was stored explains its samples") {
   ProfileData data = FullProfile();
   data.modules[2].chunks = {{0x7000, {0x90, 0x90, 0xc3}}};
   data.counts = {MakeCount(2, 0, 0, 0x7001, 6, 1000), MakeCount(2, 0, 0, 0x9000, 2, 1000)};
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].block.start == ModuleAddress{0x7000});
   CHECK(profile.blocks()[0].block.instruction_count == 3);
   CHECK(profile.blocks()[0].estimate.count == Approx(2000));
-  CHECK(profile.CodeStateOf(2) == CodeState::kProfile);
+  CHECK(profile.modules().CodeStateOf(2) == CodeState::kProfile);
   CHECK(profile.UnexplainedOfSource(0) == 2);
   REQUIRE(profile.functions().size() == 1);
   CHECK(profile.functions()[0].name == "0x7000");
@@ -384,7 +389,7 @@ TEST_CASE("generated functions with names are told apart though they touch") {
                             {0x7005, {0x90, 0xc3}}};
   data.counts = {MakeCount(2, 0, 0, 0x7000, 3, 1000), MakeCount(2, 0, 0, 0x7004, 2, 1000),
                  MakeCount(2, 0, 0, 0x7005, 1, 1000)};
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   REQUIRE(profile.functions().size() == 3);
   CHECK(profile.functions()[0].name == "first");
   CHECK(profile.functions()[0].range.end == ModuleAddress{0x7003});
@@ -396,7 +401,7 @@ TEST_CASE("generated functions with names are told apart though they touch") {
 }
 
 TEST_CASE("an empty profile has nothing") {
-  const ResolvedProfile profile{ProfileData()};
+  const Analysis profile = AnalysisOf(ProfileData());
   CHECK(profile.blocks().empty());
   CHECK(profile.functions().empty());
   CHECK(profile.FindBlock(0, {0}).status().code() == StatusCode::kNotFound);
@@ -406,17 +411,17 @@ TEST_CASE("many threads may ask at once and get the same") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyProfile(path));
+  const Analysis profile = AnalysisOf(TinyProfile(path));
   std::vector<size_t> found(4);
   std::vector<std::thread> threads;
   for (size_t& mine : found) {
     threads.emplace_back([&profile, &mine] {
       for (const BlockRecord& block : profile.blocks()) {
-        mine += profile.InstructionsOf(block).size();
+        mine += profile.modules().InstructionsOf(block.module, block.block).size();
         mine += profile.FindBlock(0, block.block.start).ok();
       }
       mine += profile.functions().size();
-      mine += profile.CodeStateOf(0) == CodeState::kFile;
+      mine += profile.modules().CodeStateOf(0) == CodeState::kFile;
       mine += profile.UnexplainedOfSource(0);
     });
   }
@@ -449,7 +454,7 @@ TEST_CASE("streams count every block that they cross") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyStreams(path));
+  const Analysis profile = AnalysisOf(TinyStreams(path));
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
 
@@ -474,18 +479,18 @@ TEST_CASE("streams count every block that they cross") {
   CHECK(blocks[3].block.start - blocks[0].block.start == kTinyTwice);
   CHECK(blocks[3].estimate.count == 250);
   CHECK(profile.UnexplainedOfSource(0) == 0);
-  CHECK(profile.UnmappedOfSource(0) == 4);
-  CHECK(profile.SamplesOfSource(0) == 5);
-  CHECK(profile.SamplesOfThread(0) == 0);
-  CHECK(profile.SamplesOfThread(1) == 5);
-  CHECK(profile.SamplesOfModule(0) == 15);
+  CHECK(profile.totals().unmapped_of_source[0] == 4);
+  CHECK(profile.totals().of_source[0] == 5);
+  CHECK(profile.totals().of_thread[0] == 0);
+  CHECK(profile.totals().of_thread[1] == 5);
+  CHECK(profile.totals().of_module[0] == 15);
 }
 
 TEST_CASE("a function has the instructions of its blocks, and errors of whole bursts") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyStreams(path));
+  const Analysis profile = AnalysisOf(TinyStreams(path));
   REQUIRE(profile.functions().size() == 2);
   const FunctionRecord& work = profile.functions()[0];
   CHECK(work.name == "tiny_work");
@@ -509,7 +514,7 @@ TEST_CASE("what threads contribute to streams adds up to the counts of blocks") 
     data.branches.push_back(branch);
   }
   Normalize(&data.branches);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   std::vector<StreamSums> sums(profile.blocks().size());
   CHECK(profile.stream_contributions().size() == 7);
   for (const StreamContribution& contribution : profile.stream_contributions()) {
@@ -532,7 +537,7 @@ TEST_CASE("a stream that starts inside a block splits it") {
   const uint64_t work = TinyWorkOffset(path);
   data.branches.push_back(MakeBranch(0, 0, 0, work + 19, 0, work + 9, work + 11, 4, kTinyPeriod));
   Normalize(&data.branches);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   REQUIRE(profile.blocks().size() == 5);
   const BlockRecord& first = profile.blocks()[1];
   const BlockRecord& second = profile.blocks()[2];
@@ -544,7 +549,7 @@ TEST_CASE("a stream that starts inside a block splits it") {
   CHECK(second.estimate.count == 4250);
 }
 
-uint64_t UnexplainedBecause(const ResolvedProfile& profile, UnexplainedReason reason) {
+uint64_t UnexplainedBecause(const Analysis& profile, UnexplainedReason reason) {
   return profile.UnexplainedByReason(0)[static_cast<size_t>(reason)];
 }
 
@@ -564,7 +569,7 @@ TEST_CASE("streams that no path explains are counted, each with its reason") {
   add(work + kTinyLoop, kStreamLeavesModule, 5);  // into another module
   add(work, uint64_t{1} << 40, 6);                // behind the end of the module
   Normalize(&data.branches);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 1);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kBackwards) == 2);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kPassesBranch) == 3);
@@ -582,7 +587,7 @@ TEST_CASE("streams that no path explains are counted, each with its reason") {
 TEST_CASE("streams in a module without code are unexplained") {
   ProfileData data = TinyStreams("/proc/self/exe");
   data.modules[0].path = "/nonexistent/lib.so";
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.blocks().empty());
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 14);
   CHECK(profile.UnexplainedOfSource(0) == 14);
@@ -596,7 +601,7 @@ TEST_CASE("taken branches are listed once, with their addresses and counts") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyStreams(path));
+  const Analysis profile = AnalysisOf(TinyStreams(path));
   const ModuleAddress work = profile.blocks()[0].block.start;
   const std::vector<TakenBranchRecord>& branches = profile.branches();
   REQUIRE(branches.size() == 4);
@@ -635,7 +640,7 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
     branch.source = 2;
     if (branch.to < work + kTinyTwice) data.branches.push_back(branch);
   }
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
   CHECK(blocks[0].estimate.count == 750);
@@ -657,7 +662,7 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
 
   // Streams that explain nothing silence nothing.
   data.branches = {MakeBranch(2, 0, 0, work, 0, work + 11, work, 9, kTinyPeriod)};
-  const ResolvedProfile unexplained(data);
+  const Analysis unexplained = AnalysisOf(data);
   REQUIRE(unexplained.blocks().size() >= 4);
   CHECK(unexplained.blocks()[0].source == SourceKind::kEbs);
   CHECK(unexplained.SupersededOfSource(0) == 0);
@@ -689,7 +694,10 @@ TEST_CASE("the estimator says which family counts a block") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  ResolvedProfile profile(TinyOfBothFamilies(path));
+  Analysis profile = AnalysisOf(TinyOfBothFamilies(path));
+  const auto set_estimator = [&profile](const EstimatorOptions& estimator) {
+    profile = *Analyze(profile.shared_modules(), estimator);
+  };
   const auto sources = [&profile] {
     std::vector<SourceKind> kinds;
     for (const BlockRecord& block : profile.blocks()) kinds.push_back(block.source);
@@ -704,12 +712,12 @@ TEST_CASE("the estimator says which family counts a block") {
 
   EstimatorOptions options;
   options.kind = EstimatorKind::kEbs;
-  profile.SetEstimator(options);
+  set_estimator(options);
   CHECK(profile.SupersededOfSource(0) == 0);
   for (const BlockRecord& block : profile.blocks()) CHECK(block.source == kEbs);
   const std::vector<BlockRecord> by_samples = profile.blocks();
   ProfileData samples_only = TinyProfile(path);
-  const ResolvedProfile unscaled(samples_only);
+  const Analysis unscaled = AnalysisOf(samples_only);
   REQUIRE(by_samples.size() == unscaled.blocks().size());
   for (size_t i = 0; i < by_samples.size(); ++i) {
     CHECK(by_samples[i].estimate.count == Approx(scale * unscaled.blocks()[i].estimate.count));
@@ -717,7 +725,7 @@ TEST_CASE("the estimator says which family counts a block") {
           Approx(scale * unscaled.blocks()[i].estimate.standard_error));
   }
 
-  profile.SetEstimator(TreeOf(R"({"format": "hbbp-tree", "version": 1, "nodes": [
+  set_estimator(TreeOf(R"({"format": "hbbp-tree", "version": 1, "nodes": [
       {"feature": "length", "threshold": 2, "yes": 1, "no": 2},
       {"class": "streams"},
       {"feature": "taken_ratio", "threshold": 0, "yes": 3, "no": 4},
@@ -737,7 +745,7 @@ TEST_CASE("the estimator says which family counts a block") {
   for (const FunctionRecord& function : profile.functions()) by_function += function.instructions;
   CHECK(by_function == Approx(instructions));
 
-  profile.SetEstimator({});
+  set_estimator({});
   CHECK(sources() == std::vector<SourceKind>{kSwbt, kSwbt, kSwbt});
   CHECK(profile.SupersededOfSource(0) == 20);
   CHECK(profile.UnexplainedOfSource(0) == 0);
@@ -747,10 +755,9 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  ResolvedProfile profile(TinyOfBothFamilies(path));
-  EstimatorOptions options;
-  options.kind = EstimatorKind::kFlow;
-  profile.SetEstimator(options);
+  EstimatorOptions flow;
+  flow.kind = EstimatorKind::kFlow;
+  const Analysis profile = AnalysisOf(TinyOfBothFamilies(path), {.estimator = flow});
   CHECK(profile.estimator() == EstimatorKind::kFlow);
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
@@ -785,7 +792,7 @@ TEST_CASE("where EBS counts instructions beside LBR, both count together") {
   data.sources[1].event = EventKind::kInstructions;
   data.sources[2].event = EventKind::kTakenBranches;
   data.sources[2].kind = SourceKind::kLbr;
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.estimator() == EstimatorKind::kFlow);
   CHECK(profile.family_scales().ebs == 1);
   CHECK(profile.family_scales().streams == 1);
@@ -796,7 +803,7 @@ TEST_CASE("features of a block are those of its code and of both families") {
   const TemporaryFolder folder;
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const ResolvedProfile profile(TinyOfBothFamilies(path));
+  const Analysis profile = AnalysisOf(TinyOfBothFamilies(path));
   REQUIRE(profile.blocks().size() == 3);
   const BlockRecord& loop = profile.blocks()[1];
   const BlockFeatures features = profile.FeaturesOf(loop);
@@ -831,7 +838,7 @@ TEST_CASE("sources of streams that were merged add up") {
   data.branches.push_back(
       MakeBranch(1, 1, 0, work + 11, 0, work + kTinyLoop, work + 11, 2, 2 * kTinyPeriod));
   Normalize(&data.branches);
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   CHECK(profile.blocks()[1].estimate.count == 3250 + 2 * 500);
   CHECK(profile.blocks()[1].samples == 15);
 }
@@ -863,7 +870,7 @@ ProfileData SaveAndLoad(ProfileData data, const std::string& path) {
 }
 
 void CheckTinyLoop(const ProfileData& data) {
-  const ResolvedProfile profile(data);
+  const Analysis profile = AnalysisOf(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].block.instruction_count == 3);
   CHECK(profile.blocks()[0].block.end - profile.blocks()[0].block.start == kTinyReturn - kTinyLoop);

@@ -1,15 +1,18 @@
 // Source lines of several modules of one profile.
+#include "analysis/profile_lines.h"
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "analysis/resolved_profile.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "support/tiny_kernel.h"
@@ -37,11 +40,19 @@ ProfileData ProfileOf(const std::vector<std::string>& programs) {
   return data;
 }
 
-TEST_CASE("A module that is slow to open keeps no other waiting", "[resolved_source]") {
+ProfileLines LinesOf(ProfileData data, const SourceOptions& options = {},
+                     const KernelFilePaths& paths = {}) {
+  StatusOr<KernelFiles> files = OpenKernelFilesFor(data, paths);
+  REQUIRE(files.ok());
+  return ProfileLines(std::make_shared<const ResolvedModules>(
+                          std::make_shared<const ProfileData>(std::move(data)), *std::move(files)),
+                      options);
+}
+
+TEST_CASE("A module that is slow to open keeps no other waiting", "[profile_lines]") {
   const TemporaryFolder folder;
   const std::vector<std::string> programs = BuildPrograms(folder, 2);
   if (programs.empty()) HBBP_SKIP("no g++");
-  ResolvedProfile profile(ProfileOf(programs));
   std::mutex mutex;
   std::condition_variable changed;
   bool is_slow_one_opening = false, is_fast_one_open = false, was_in_time = false;
@@ -55,7 +66,7 @@ TEST_CASE("A module that is slow to open keeps no other waiting", "[resolved_sou
     was_in_time =
         changed.wait_for(lock, std::chrono::seconds(60), [&] { return is_fast_one_open; });
   };
-  profile.SetSourceOptions(options);
+  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
   bool is_slow_one_ok = false;
   std::thread slow([&] { is_slow_one_ok = profile.LinesOf(0).ok(); });
   {
@@ -73,12 +84,11 @@ TEST_CASE("A module that is slow to open keeps no other waiting", "[resolved_sou
   CHECK(is_slow_one_ok);
 }
 
-TEST_CASE("Threads that ask for the same modules open each once", "[resolved_source]") {
+TEST_CASE("Threads that ask for the same modules open each once", "[profile_lines]") {
   constexpr int kModules = 4;
   const TemporaryFolder folder;
   const std::vector<std::string> programs = BuildPrograms(folder, kModules);
   if (programs.empty()) HBBP_SKIP("no g++");
-  ResolvedProfile profile(ProfileOf(programs));
   std::mutex mutex;
   std::vector<std::string> opened;
   SourceOptions options;
@@ -87,7 +97,7 @@ TEST_CASE("Threads that ask for the same modules open each once", "[resolved_sou
     std::lock_guard lock(mutex);
     if (done == total) opened.push_back(module);
   };
-  profile.SetSourceOptions(options);
+  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
   std::vector<std::vector<const SourceLines*>> found(4, std::vector<const SourceLines*>(kModules));
   std::vector<std::thread> threads;
   for (size_t first = 0; first < found.size(); ++first) {
@@ -106,17 +116,16 @@ TEST_CASE("Threads that ask for the same modules open each once", "[resolved_sou
   CHECK(opened == programs);
 }
 
-TEST_CASE("What was called off is read the next time", "[resolved_source]") {
+TEST_CASE("What was called off is read the next time", "[profile_lines]") {
   const TemporaryFolder folder;
   const std::vector<std::string> programs = BuildPrograms(folder, 1);
   if (programs.empty()) HBBP_SKIP("no g++");
-  ResolvedProfile profile(ProfileOf(programs));
   CancelFlag flag;
   SourceOptions options;
   int told = 0;
   options.progress = [&](const std::string&, uint64_t, uint64_t) { ++told; };
   options.search.cancel = &flag;
-  profile.SetSourceOptions(options);
+  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
   flag.Set(true);
   for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(profile.LinesOf(0), WorkCancelled);
   flag.Set(false);
@@ -126,27 +135,24 @@ TEST_CASE("What was called off is read the next time", "[resolved_source]") {
 }
 
 TEST_CASE("A part has the source options of the whole, but calls nothing of its host",
-          "[resolved_source]") {
+          "[profile_lines]") {
   const TemporaryFolder folder;
   const std::vector<std::string> programs = BuildPrograms(folder, 1);
   if (programs.empty()) HBBP_SKIP("no g++");
-  ResolvedProfile part(ProfileOf(programs));
-  {
-    CancelFlag flag;
-    flag.Set(true);
-    ResolvedProfile whole(ProfileOf(programs));
-    SourceOptions options;
-    options.progress = [](const std::string&, uint64_t, uint64_t) { FAIL("called"); };
-    options.search.cancel = &flag;
-    whole.SetSourceOptions(options);
-    part.SetOptionsOf(whole);
-  }
+  CancelFlag flag;
+  flag.Set(true);
+  SourceOptions options;
+  options.progress = [](const std::string&, uint64_t, uint64_t) { FAIL("called"); };
+  options.search.cancel = &flag;
+  options.memory_limit = 1;
+  CHECK(WithoutHost(options).memory_limit == 1);
+  const ProfileLines part = LinesOf(ProfileOf(programs), WithoutHost(options));
   CHECK(part.LinesOf(0).ok());
 }
 
-TEST_CASE("What has no lines is told each time", "[resolved_source]") {
+TEST_CASE("What has no lines is told each time", "[profile_lines]") {
   const TemporaryFolder folder;
-  ResolvedProfile profile(ProfileOf({folder.File("none")}));
+  const ProfileLines profile = LinesOf(ProfileOf({folder.File("none")}));
   for (int i = 0; i < 2; ++i) {
     const auto lines = profile.LinesOf(0);
     REQUIRE(!lines.ok());
@@ -168,7 +174,7 @@ ProfileData KernelProfile(uint64_t start) {
   return data;
 }
 
-TEST_CASE("Lines of a kernel are those of its vmlinux, where it was loaded", "[resolved_source]") {
+TEST_CASE("Lines of a kernel are those of its vmlinux, where it was loaded", "[profile_lines]") {
   const TemporaryFolder folder;
   KernelFilePaths paths;
   paths.root = folder.File("root");
@@ -176,8 +182,7 @@ TEST_CASE("Lines of a kernel are those of its vmlinux, where it was loaded", "[r
   std::filesystem::create_directories(std::filesystem::path(vmlinux).parent_path());
   const uint64_t start = kTinyKernelStart + GENERATE(0, 0x1c00000);
   if (!BuildTinyVmlinux(vmlinux, "abababab", "-g")) HBBP_SKIP("there is no compiler");
-  ResolvedProfile profile(KernelProfile(start));
-  REQUIRE(profile.SetKernelFiles(paths).ok());
+  const ProfileLines profile = LinesOf(KernelProfile(start), {}, paths);
   const auto lines = profile.LinesOf(0);
   INFO(lines.status().message());
   REQUIRE(lines.ok());
@@ -200,13 +205,12 @@ TEST_CASE("Lines of a kernel are those of its vmlinux, where it was loaded", "[r
   CHECK((*lines)->Find({start - 64}).frames.empty());
 }
 
-TEST_CASE("A kernel without lines says why", "[resolved_source]") {
+TEST_CASE("A kernel without lines says why", "[profile_lines]") {
   const TemporaryFolder folder;
   KernelFilePaths paths;
   paths.root = folder.File("root");
   SECTION("no vmlinux") {
-    ResolvedProfile profile(KernelProfile(kTinyKernelStart));
-    REQUIRE(profile.SetKernelFiles(paths).ok());
+    const ProfileLines profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
     const Status status = profile.LinesOf(0).status();
     CHECK(status.code() == StatusCode::kNotFound);
     CHECK_THAT(status.message(), Catch::Matchers::Contains("abababab") &&
@@ -216,8 +220,7 @@ TEST_CASE("A kernel without lines says why", "[resolved_source]") {
   SECTION("a vmlinux that was built without") {
     paths.vmlinux = folder.File("vmlinux");
     if (!BuildTinyVmlinux(paths.vmlinux)) HBBP_SKIP("there is no compiler");
-    ResolvedProfile profile(KernelProfile(kTinyKernelStart));
-    REQUIRE(profile.SetKernelFiles(paths).ok());
+    const ProfileLines profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
     const Status status = profile.LinesOf(0).status();
     CHECK(status.code() == StatusCode::kNotFound);
     CHECK_THAT(status.message(), Catch::Matchers::StartsWith(paths.vmlinux) &&
@@ -225,7 +228,7 @@ TEST_CASE("A kernel without lines says why", "[resolved_source]") {
   }
 }
 
-TEST_CASE("The vdso and generated code say why they have no lines", "[resolved_source]") {
+TEST_CASE("The vdso and generated code say why they have no lines", "[profile_lines]") {
   ProfileData data;
   data.modules.resize(2);
   data.modules[0].kind = ModuleKind::kVdso;
@@ -233,7 +236,7 @@ TEST_CASE("The vdso and generated code say why they have no lines", "[resolved_s
   data.modules[0].build_id = {0xab, 0xcd, 0xef, 0x01};
   data.modules[1].kind = ModuleKind::kAnonymous;
   data.modules[1].path = "[anonymous]";
-  const ResolvedProfile profile(data);
+  const ProfileLines profile = LinesOf(data);
   const Status vdso = profile.LinesOf(0).status();
   CHECK(vdso.code() == StatusCode::kNotFound);
   CHECK_THAT(vdso.message(), Catch::Matchers::StartsWith("[vdso]") &&
@@ -244,7 +247,7 @@ TEST_CASE("The vdso and generated code say why they have no lines", "[resolved_s
   CHECK_THAT(generated.message(), Catch::Matchers::Contains("generated at run time"));
 }
 
-TEST_CASE("Generated code has the lines that its JIT has told", "[resolved_source]") {
+TEST_CASE("Generated code has the lines that its JIT has told", "[profile_lines]") {
   ProfileData data;
   data.modules.resize(1);
   data.modules[0].kind = ModuleKind::kAnonymous;
@@ -253,7 +256,7 @@ TEST_CASE("Generated code has the lines that its JIT has told", "[resolved_sourc
       {0x1000, std::vector<uint8_t>(16, 0x90), "first", {{"a.js", "b.js"}, {{2, 0, 7}, {8, 1, 0}}}},
       {0x1010, std::vector<uint8_t>(16, 0x90), "without lines"},
       {0x1020, std::vector<uint8_t>(16, 0x90), "last", {{"b.js"}, {{0, 0, 3}}}}};
-  const ResolvedProfile profile(data);
+  const ProfileLines profile = LinesOf(data);
   const auto lines = profile.LinesOf(0);
   REQUIRE(lines.ok());
   const auto at = [&](uint64_t address) { return (*lines)->Find({address}); };
@@ -274,10 +277,10 @@ TEST_CASE("Generated code has the lines that its JIT has told", "[resolved_sourc
   CHECK((*lines)->debug_file().empty());
 }
 
-TEST_CASE("Of a file that is gone nobody says how it was compiled", "[resolved_source]") {
+TEST_CASE("Of a file that is gone nobody says how it was compiled", "[profile_lines]") {
   const TemporaryFolder folder;
   const std::string gone = folder.File("gone");
-  ResolvedProfile profile(ProfileOf({gone}));
+  const ProfileLines profile = LinesOf(ProfileOf({gone}));
   const auto lines = profile.LinesOf(0);
   REQUIRE_FALSE(lines.ok());
   CHECK(lines.status().message().starts_with(gone + ": no debug information"));

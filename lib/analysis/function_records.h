@@ -1,0 +1,41 @@
+// The functions that have counts, with what their blocks add up to.
+#ifndef HBBP_LIB_ANALYSIS_FUNCTION_RECORDS_H_
+#define HBBP_LIB_ANALYSIS_FUNCTION_RECORDS_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/resolved_module.h"
+#include "base/address.h"
+#include "blocks/block_map.h"
+#include "estimate/block_counts.h"
+#include "estimate/block_evidence.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+struct FunctionRecord {
+  uint32_t module = 0;
+  AddressRange range;
+  std::string name;
+  double instructions = 0;
+  double standard_error = 0;
+  uint64_t samples = 0;  // IP samples in it, streams that came into it
+};
+
+// Appends the functions of a module, whose blocks are the last of `counts` from `first_block` on,
+// and names them there. Samples where there is no code count for functions, too, if the module has
+// their names. `map` is the one that the module was observed with.
+void AddFunctions(const ProfileData& data, const ObservedModule& observed,
+                  const ResolvedModule& module, BlockMap* map, size_t first_block,
+                  BlockCounts* counts, std::vector<FunctionRecord>* functions);
+
+// The index of the function around an address, or kNoIndex. `functions` are by module and address.
+uint32_t FindFunction(std::span<const FunctionRecord> functions, uint32_t module,
+                      ModuleAddress address);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ANALYSIS_FUNCTION_RECORDS_H_

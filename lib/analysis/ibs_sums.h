@@ -1,0 +1,31 @@
+// What IBS samples of a profile were, by instruction.
+#ifndef HBBP_LIB_ANALYSIS_IBS_SUMS_H_
+#define HBBP_LIB_ANALYSIS_IBS_SUMS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analysis/function_records.h"
+#include "analysis/resolved_modules.h"
+#include "analysis/taken_branches.h"
+#include "base/address.h"
+
+namespace hbbp {
+
+// What IBS samples of one instruction were by one event, by all threads and sources.
+struct IbsSumRecord {
+  uint32_t module = 0;
+  uint32_t function = kNoIndex;
+  ModuleAddress address = kNoAddress;  // run-time address in the kernel and in generated code
+  uint32_t event = 0;                  // of ProfileData::ibs_names
+  uint64_t sum = 0;
+};
+
+// By module, address and event.
+std::vector<IbsSumRecord> ListIbsSums(const ResolvedModules& modules,
+                                      std::span<const FunctionRecord> functions);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ANALYSIS_IBS_SUMS_H_

@@ -1,0 +1,53 @@
+// The counts of the blocks of a profile, a module at a time: each block is counted by one family of
+// sources (family_choice.h), or all are by both, under conservation of flow (flow_graph.h).
+#ifndef HBBP_LIB_ESTIMATE_BLOCK_COUNTS_H_
+#define HBBP_LIB_ESTIMATE_BLOCK_COUNTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/address.h"
+#include "base/work.h"
+#include "blocks/block_map.h"
+#include "estimate/block_evidence.h"
+#include "estimate/block_record.h"
+#include "estimate/decision_tree.h"
+#include "estimate/family_counts.h"
+#include "image/module_code.h"
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+struct BlockCounts {
+  std::vector<BlockRecord> blocks;          // by module and address; their functions are not known
+  std::vector<Contribution> contributions;  // of ProfileData::counts, on the scale of the counts
+  std::vector<StreamContribution> stream_contributions;
+  std::vector<uint64_t> superseded;  // by source: IP samples in code that another source counts
+};
+
+// How the blocks of all modules of a profile are counted.
+struct CountingMethod {
+  ChosenEstimator estimator;
+  const DecisionTree& tree;  // of EstimatorKind::kTree
+  double mean_count = 0;     // see MeanCount
+};
+
+struct ModuleEvidence {
+  const ProfileData& data;
+  const ObservedModule& observed;
+  const ModuleCode* code = nullptr;  // null where there is none; then no block was observed
+  BlockMap* map = nullptr;           // that the observations were made with; null as `code` is
+  // The address that an offset of `data` stands for.
+  std::function<std::optional<ModuleAddress>(uint64_t offset)> address_of;
+};
+
+// Appends the blocks of a module, and what contributes to them. `meter` advances by a step for each
+// block; if it ends the work, `counts` is of no use.
+void CountBlocks(const ModuleEvidence& evidence, const CountingMethod& method, WorkMeter* meter,
+                 BlockCounts* counts);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_ESTIMATE_BLOCK_COUNTS_H_

@@ -1,0 +1,27 @@
+// How many samples a profile has of each source, thread, slice and module.
+#ifndef HBBP_LIB_PROFILE_SAMPLE_TOTALS_H_
+#define HBBP_LIB_PROFILE_SAMPLE_TOTALS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/profile_data.h"
+
+namespace hbbp {
+
+struct SampleTotals {
+  // IP samples and bursts.
+  std::vector<uint64_t> of_source;
+  std::vector<uint64_t> of_thread;
+  std::vector<uint64_t> of_slice;
+  // IP samples in it, taken branches into it.
+  std::vector<uint64_t> of_module;
+  // IP samples and targets of taken branches that were in no known mapping.
+  std::vector<uint64_t> unmapped_of_source;
+};
+
+SampleTotals CountSamples(const ProfileData& data);
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_PROFILE_SAMPLE_TOTALS_H_
