@@ -1,6 +1,6 @@
-// WalkByBreakpoints: algorithm 1 of Marin, Alexandrov and Moseley, "Break Dancing". What the code alone resolves is
-// recorded at once; for any other branch the program runs to a breakpoint in a debug register, and
-// direction and target are read from its registers there.
+// WalkByBreakpoints: algorithm 1 of Marin, Alexandrov and Moseley, "Break Dancing". What the code
+// alone resolves is recorded at once; for any other branch the program runs to a breakpoint in a
+// debug register, and direction and target are read from its registers there.
 //
 // Contract: async-signal-safe, called by the thread of the slot.
 #ifndef HBBP_LIB_TRACE_WALK_BY_BREAKPOINTS_H_
