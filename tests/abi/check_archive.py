@@ -14,7 +14,7 @@ import sys
 import elf
 
 # Functions, variables and what the compiler makes of classes, in the namespace hbbp.
-IN_NAMESPACE = re.compile(r'_Z(T[VTIS]|GV|GR|Z|Th?n?\d*_)*N[KVR]*4hbbp')
+IN_NAMESPACE = re.compile(r'_Z(T[VTIS]|GV|GR|Z|Th?n?\d*_)*N[KVR]*(4hbbp|\d+hbbp_)')
 
 
 def symbols(archive):

@@ -447,7 +447,7 @@ static void test_hbbp_error(void) {
     unsigned char *bytes = at_the_edge(rounded);
     memset(bytes, UNTOUCHED, rounded);
     set_size(bytes, size);
-    hbbp_session_start(NULL, (hbbp_error *)bytes);
+    hbbp_session_start(NULL, (hbbp_error *)(void *)bytes);
     const char *text = (const char *)bytes + message;
     const size_t length = strnlen(text, size - message);
     check(length < size - message, "hbbp_error", size, "the message has no end");
@@ -458,7 +458,7 @@ static void test_hbbp_error(void) {
     unsigned char *bytes = at_the_edge(8);
     memset(bytes, UNTOUCHED, 8);
     set_size(bytes, size);
-    hbbp_session_start(NULL, (hbbp_error *)bytes);
+    hbbp_session_start(NULL, (hbbp_error *)(void *)bytes);
     check(all_are(bytes + 4, 4, UNTOUCHED), "hbbp_error", size, "written to");
   }
 }

@@ -5,7 +5,11 @@
 
 enum { kChains = 1250 };
 
+#ifdef __clang__
+#define NEVER_INLINED __attribute__((noinline))
+#else
 #define NEVER_INLINED __attribute__((noinline, noclone))
+#endif
 
 NEVER_INLINED static unsigned Link10(unsigned n) { return n * 2654435761U; }
 

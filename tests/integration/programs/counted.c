@@ -14,7 +14,13 @@
 static volatile int handled, trapped, faulted;
 static sigjmp_buf after_fault;
 
-__attribute__((noinline, noclone)) static void Loop(long n) {
+#ifdef __clang__
+#define ONE_COPY __attribute__((noinline))
+#else
+#define ONE_COPY __attribute__((noinline, noclone))
+#endif
+
+ONE_COPY static void Loop(long n) {
   __asm__ volatile(
       "mov %0, %%rcx\n"
       ".globl loop\n"

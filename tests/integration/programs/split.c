@@ -1,8 +1,14 @@
 // split ROUNDS: two functions of the same instructions, one of which runs three times as often.
 #include <stdlib.h>
 
+#ifdef __clang__
+#define AS_WRITTEN __attribute__((noinline))
+#else
+#define AS_WRITTEN __attribute__((noipa))
+#endif
+
 #define FUNCTION(name)                                                    \
-  __attribute__((noipa)) void name(unsigned rounds);                      \
+  AS_WRITTEN void name(unsigned rounds);                                  \
   void name(unsigned rounds) {                                            \
     for (unsigned i = 0; i < rounds; ++i) __asm__ volatile("" : "+r"(i)); \
   }
