@@ -375,7 +375,7 @@ void CaptureKernel(const ResolvedModule& module, const std::vector<uint64_t>& of
     const bool is_one_function = done.end - done.start <= kMaxCapturedFunction;
     // A kernel module as a whole, "[nvme]", is known already.
     const bool is_named = !name.empty() && !name.starts_with('[');
-    if (is_one_function && is_named) AddRange({done, name}, &record->kernel.functions);
+    if (is_named) AddRange({done, name}, &record->kernel.functions);
     if (!is_one_function) {
       // Some pages of it.
       const ModuleAddress page{offset & ~(kPageBytes - 1)};

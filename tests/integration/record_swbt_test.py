@@ -132,7 +132,8 @@ class RecordSwbtTest(record_support.RecordTest):
                              source)
         if mode == 'lookahead':
             self.assertGreater(source['lookahead_instructions'], source['taken_branches'])
-        if mode == 'breakpoint':
+        # Of some dozens, as where most bursts are given up, many may be resolved by the code alone.
+        if mode == 'breakpoint' and source['taken_branches'] >= 1000:
             self.assertGreaterEqual(source['breakpoints'], source['taken_branches'] / 2)
         if mode == 'verify':
             self.assertGreater(source['verified_branches'], 0, source)
@@ -489,10 +490,11 @@ class RecordSwbtTest(record_support.RecordTest):
         self.assertIn('exited with code 03', result.stdout)
         self.assertNotIn('received signal', result.stdout)
         self.assertNotIn('aborted', result.stdout + result.stderr)
-        sources = [source for part in self.folder.glob(self.file.name + '.*') if part.suffix[1:].isdigit()
-                   for source in self.info(part)['sources']]
-        self.assertIn('ebs', [source['kind'] for source in sources])
-        self.assertNotIn('swbt', [source['kind'] for source in sources])
+        # The process was gdb itself before, which nothing traced.
+        parts = [part for part in self.folder.glob(self.file.name + '.*') if part.suffix[1:].isdigit()]
+        ended = [row for part in parts for row in self.rows('mix', '--by', 'source,module', part)
+                 if row['module'].endswith('/ends')]
+        self.assertEqual({row['source'] for row in ended}, {'ebs'}, parts)
 
     def without_perf(self, error_number, *options):
         result = subprocess.run(

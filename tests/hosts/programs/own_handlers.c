@@ -49,7 +49,7 @@ static void OnFault(int signal, siginfo_t* info, void* context) {
 static void Install(int signal, void (*handler)(int), void (*action)(int, siginfo_t*, void*)) {
   struct sigaction new_action;
   memset(&new_action, 0, sizeof(new_action));
-  // Frames of both would not fit into the alternate stack.
+  // A jump out of a handler lets both in before it has left the alternate stack.
   sigaddset(&new_action.sa_mask, SIGALRM);
   sigaddset(&new_action.sa_mask, SIGPROF);
   new_action.sa_flags = action != NULL ? SA_SIGINFO | SA_ONSTACK : SA_RESTART;
@@ -82,7 +82,7 @@ static void WorkUntilJump(uint64_t* state) {
 
 int main(int argc, char** argv) {
   const volatile long rounds = Argument(argc, argv, 1, 1000);
-  const stack_t alternate = {.ss_sp = stack, .ss_size = 8 * 1024};
+  const stack_t alternate = {.ss_sp = stack, .ss_size = sizeof(stack)};
   sigaltstack(&alternate, NULL);
   Install(SIGALRM, OnAlarm, NULL);
   Install(SIGPROF, OnProfile, NULL);

@@ -1390,8 +1390,9 @@ extern "C" {
     /// recording is this machine's. Maps of other users are not believed, which is noted as well.
     /// Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
     /// recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
-    /// folder of perf record --threads), HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none
-    /// at all, or not for a single sample), HBBP_ERROR_CANCELLED. Any thread. Since 0.1.
+    /// folder of perf record --threads; compressed records, and no libzstd is installed),
+    /// HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none at all, or not for a single sample),
+    /// HBBP_ERROR_CANCELLED. Any thread. Since 0.1.
     pub fn hbbp_profile_import(path: *const c_char, options: *const hbbp_import_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 }
 
