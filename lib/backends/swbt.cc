@@ -2,7 +2,6 @@
 
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "backends/userfaultfd.h"
 #include "base/clock.h"
 #include "base/own_status.h"
+#include "events/current_mapping.h"
 #include "events/period.h"
 #include "image/process_maps.h"
 #include "perf/perf_event.h"
@@ -732,15 +732,7 @@ void SwbtBackend::CompareMappings(SampleSink* sink) {
     const auto known = known_code_.find(mapping.start.value);
     const bool is_known = known != known_code_.end() && known->second == mapping.end.value;
     if (is_known || known_code_.empty()) continue;
-    MappingEvent event;
-    event.start = mapping.start;
-    event.end = mapping.end;
-    event.offset = mapping.offset;
-    event.device = makedev(mapping.device_major, mapping.device_minor);
-    event.inode = mapping.inode;
-    event.path = mapping.path;
-    event.time_ns = now;
-    sink->OnMapping(std::move(event));
+    sink->OnMapping(MappingOf(mapping, now));
   }
   known_code_ = std::move(code);
 }

@@ -7,6 +7,7 @@
 #include "capi/profile_access.h"
 #include "collect/module_capture.h"
 #include "profile/profile_merge.h"
+#include "profile/sample_totals.h"
 
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
@@ -14,23 +15,6 @@ using hbbp::ProfileData;
 using hbbp::Status;
 using hbbp::StatusCode;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
-
-namespace {
-
-std::vector<bool> ModulesWithSamples(const ProfileData& data) {
-  std::vector<bool> has_samples(data.modules.size());
-  for (const hbbp::IpCount& count : data.counts) {
-    if (count.samples > 0) has_samples[count.module] = true;
-  }
-  for (const hbbp::BranchCount& branch : data.branches) {
-    if (branch.to_module != hbbp::kNoModule && branch.number > 0) {
-      has_samples[branch.to_module] = true;
-    }
-  }
-  return has_samples;
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -51,9 +35,9 @@ HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* 
     if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
     if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
     ProfileData data = DataToStore(*profile);
-    const std::vector<bool> has_samples = ModulesWithSamples(data);
+    const std::vector<uint64_t> samples = hbbp::CountSamples(data).of_module;
     for (size_t i = 0; i < data.modules.size(); ++i) {
-      if (has_samples[i]) EmbedIfUnreachable(&data.modules[i]);
+      if (samples[i] > 0) EmbedIfUnreachable(&data.modules[i]);
     }
     return hbbp::SaveProfile(data, path);
   });

@@ -4,7 +4,6 @@
 #include "collect/live_locator.h"
 
 #include <elf.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/linux_constants.h"
 #include "collect/memory_use.h"
 #include "collect/module_capture.h"
+#include "events/current_mapping.h"
 #include "image/process_maps.h"
 #include "image/process_memory.h"
 #include "perf_data/jit_dump.h"
@@ -77,14 +77,7 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
   for (const Mapping& mapping : mappings) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
-    MappingEvent event;
-    event.start = mapping.start;
-    event.end = mapping.end;
-    event.offset = mapping.offset;
-    event.device = makedev(mapping.device_major, mapping.device_minor);
-    event.inode = mapping.inode;
-    event.path = mapping.path;
-    event.time_ns = time_ns;
+    const MappingEvent event = MappingOf(mapping, time_ns);
     AddMapping(event);
     // Elsewhere than Map takes them to be.
     const bool is_unusual = header != nullptr &&
