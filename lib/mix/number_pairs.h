@@ -8,6 +8,7 @@
 #ifndef HBBP_LIB_MIX_NUMBER_PAIRS_H_
 #define HBBP_LIB_MIX_NUMBER_PAIRS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <utility>
