@@ -248,6 +248,18 @@ HBBP_SIGNAL_EDGE void CallProgramHandler(int signal, const struct sigaction& act
   action.sa_sigaction(signal, info, context);
 }
 
+// Where a fault happened. If a SIGTRAP of perf is pending then, Linux delivers both, the SIGTRAP
+// first, even if it is blocked (dequeue_synchronous_signal in kernel/signal.c). The frame of the
+// fault thus says that it happened at the first instruction of the handler of the SIGTRAP, whose
+// third argument is what the fault has really interrupted.
+HBBP_SIGNAL_EDGE ucontext_t* InterruptedByFault(ucontext_t* context) {
+  const auto& registers = context->uc_mcontext.gregs;
+  if (static_cast<uint64_t>(registers[REG_RIP]) != reinterpret_cast<uint64_t>(&HandleSignal)) {
+    return context;
+  }
+  return reinterpret_cast<ucontext_t*>(registers[REG_RDX]);
+}
+
 // The kernel keeps it for who waits for it or unblocks it. It picks a thread that does not block
 // it; so in the end all have blocked it that the program wants to.
 HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
@@ -261,7 +273,7 @@ HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
 }
 
 void HandleSignal(int signal, siginfo_t* info, void* raw_context) {
-  auto* context = static_cast<ucontext_t*>(raw_context);
+  ucontext_t* context = InterruptedByFault(static_cast<ucontext_t*>(raw_context));
   const SignalFilter filter = filter_of_signals.load(std::memory_order_acquire);
   if (filter(signal, info, context)) return;
   const TrapBlockedQuery is_blocked = trap_is_blocked.load(std::memory_order_relaxed);

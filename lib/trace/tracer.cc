@@ -425,6 +425,13 @@ HBBP_SIGNAL_EDGE ThreadSlot* Tracer::ClaimSlot() {
 }
 
 HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext_t* context) {
+  // A fault in this very handler let in a signal that was blocked; see signal_chain.cc.
+  if (slot->in_handler.load() != 0) {
+    if (arrival.kind != SignalKind::kSample) return;
+    slot->Add(Counter::kSamples);
+    slot->Add(Counter::kSignalWasBlocked);
+    return;
+  }
   slot->in_handler.store(1);
   HandlerTimes* const times = config_.keeps_handler_times ? slots_.handler_times(slot) : nullptr;
   if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));

@@ -37,6 +37,9 @@ class RecordSignalsTest(record_support.RecordTest):
     def test_handlers_that_return_to_the_fault(self):
         self.same(program('signals'), 'lazy', 25)
 
+    def test_handlers_that_see_where_the_fault_was(self):
+        self.same(program('signals'), 'blocked', 20)
+
     def test_exceptions_out_of_handlers(self):
         self.same(program('throws'), 15000)
 

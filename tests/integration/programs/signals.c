@@ -12,8 +12,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 
 #include "work.h"
 
@@ -52,6 +54,49 @@ static void MapLazily(int rounds) {
       for (int i = 0; i < 20; ++i) x = Mix(x) + (uint64_t)heap[page * kPage];
     }
     mprotect(heap, (size_t)kPages * kPage, PROT_NONE);
+  }
+  printf("%lx after %lu faults\n", (unsigned long)x, (unsigned long)faults);
+}
+
+extern const char HbbpTestLoad[];
+static char* unreadable;
+
+static void ReadHere(int number, siginfo_t* info, void* raw_context) {
+  (void)number, (void)info;
+  const ucontext_t* context = raw_context;
+  if ((const char*)context->uc_mcontext.gregs[REG_RIP] != HbbpTestLoad) _exit(91);
+  mprotect(unreadable, kPage, PROT_READ);
+  ++faults;
+}
+
+// Blocks signals by an instruction of its own, as runtimes do that have no libc, and looks at where
+// a fault happened.
+static void FaultWithBlockedSignals(int rounds) {
+  unreadable = mmap(NULL, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  struct sigaction action = {.sa_sigaction = &ReadHere, .sa_flags = SA_SIGINFO};
+  if (unreadable == MAP_FAILED || sigaction(SIGSEGV, &action, NULL) != 0) exit(90);
+  volatile uint64_t x = 1;
+  for (int i = 0; i < 20000000; ++i) x = Mix(x);
+  sigset_t blocked;
+  sigfillset(&blocked);
+  sigdelset(&blocked, SIGSEGV);
+  register long set_bytes __asm__("r10") = 8;
+  long result;
+  __asm__ volatile("syscall"
+                   : "=a"(result)
+                   : "a"(SYS_rt_sigprocmask), "D"(SIG_BLOCK), "S"(&blocked), "d"(NULL),
+                     "r"(set_bytes)
+                   : "rcx", "r11", "memory");
+  if (result != 0) exit(90);
+  for (int round = 0; round < rounds; ++round) {
+    for (int i = 0; i < 5000000; ++i) x = Mix(x);
+    mprotect(unreadable, kPage, PROT_NONE);
+    __asm__ volatile(
+        ".globl HbbpTestLoad\n"
+        "HbbpTestLoad: movb (%0), %%al"
+        :
+        : "r"(unreadable)
+        : "rax", "memory");
   }
   printf("%lx after %lu faults\n", (unsigned long)x, (unsigned long)faults);
 }
@@ -314,6 +359,8 @@ int main(int argc, char** argv) {
   const int rounds = atoi(argv[2]);
   if (strcmp(argv[1], "lazy") == 0) {
     MapLazily(rounds);
+  } else if (strcmp(argv[1], "blocked") == 0) {
+    FaultWithBlockedSignals(rounds);
   } else if (strcmp(argv[1], "storm") == 0) {
     Storm(rounds);
   } else if (strcmp(argv[1], "wait") == 0) {
