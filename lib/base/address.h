@@ -17,14 +17,14 @@ struct Address {
   constexpr uint64_t operator-(Address other) const { return value - other.value; }
 };
 
-// Where something is in the memory of a running process.
+// An address in the memory of a running process.
 using RuntimeAddress = Address<struct RuntimeAddressKind>;
-// The upper half is the kernel's.
+// The kernel owns the upper half of the address space.
 constexpr bool IsKernelAddress(uint64_t address) { return address >> 63 != 0; }
 constexpr bool IsKernelAddress(RuntimeAddress address) { return IsKernelAddress(address.value); }
 // A position in a file.
 using FileOffset = Address<struct FileOffsetKind>;
-// An address as the ELF file gives it (p_vaddr, st_value), which is what objdump prints.
+// An address as the ELF file gives it (p_vaddr, st_value); objdump prints it.
 using ModuleAddress = Address<struct ModuleAddressKind>;
 
 }  // namespace hbbp

@@ -1,4 +1,5 @@
-// ByteBuffer: bytes that grow in a memory resource. A std::pmr::vector would copy them one by one.
+// ByteBuffer holds bytes that grow in a memory resource. A std::pmr::vector would copy them one by
+// one.
 #ifndef HBBP_LIB_BASE_BYTE_BUFFER_H_
 #define HBBP_LIB_BASE_BYTE_BUFFER_H_
 
@@ -12,7 +13,8 @@
 
 namespace hbbp {
 
-// What grows throws std::bad_alloc where there is no memory, and changes nothing then.
+// Functions that grow the buffer throw std::bad_alloc if there is no memory; the buffer is then
+// unchanged.
 class ByteBuffer {
  public:
   explicit ByteBuffer(std::pmr::memory_resource* memory) : memory_(*memory) {}
@@ -26,7 +28,7 @@ class ByteBuffer {
   void Append(std::span<const uint8_t> bytes) {
     if (bytes.size() > capacity_ - size_) Reserve(std::max(size_ + bytes.size(), 2 * capacity_));
     if (bytes.empty()) return;
-    // There is room by now. NOLINTNEXTLINE(*-core.NonNullParamChecker)
+    // Reserve has allocated data_. NOLINTNEXTLINE(*-core.NonNullParamChecker)
     std::memcpy(data_ + size_, bytes.data(), bytes.size());
     size_ += bytes.size();
   }
@@ -40,14 +42,14 @@ class ByteBuffer {
     size_ = size;
     capacity_ = capacity;
   }
-  // To what it had before.
+  // `size` is at most size().
   void Truncate(size_t size) { size_ = size; }
   void Release() {
     if (data_ != nullptr) memory_.deallocate(data_, capacity_, 1);
     data_ = nullptr;
     size_ = capacity_ = 0;
   }
-  // Both are of the same memory.
+  // Both buffers must use the same memory resource.
   void Swap(ByteBuffer* other) {
     std::swap(data_, other->data_);
     std::swap(size_, other->size_);

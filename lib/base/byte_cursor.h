@@ -1,4 +1,4 @@
-// ByteCursor: reads fields from untrusted bytes and cannot overrun them.
+// ByteCursor reads fields from untrusted bytes and cannot overrun them.
 //
 //   ByteCursor cursor(bytes);
 //   uint32_t count;
@@ -22,7 +22,8 @@ class ByteCursor {
   size_t position() const { return position_; }
   size_t remaining() const { return bytes_.size() - position_; }
 
-  // False, and nothing moves, if fewer bytes remain. The same holds for every function below.
+  // Returns false, and does not move, if fewer bytes remain. The same holds for every function
+  // below.
   bool Skip(size_t size) {
     if (size > remaining()) return false;
     position_ += size;
@@ -51,7 +52,7 @@ class ByteCursor {
     return true;
   }
 
-  // A string that ends in NUL.
+  // Reads a string that ends in NUL.
   bool ReadCString(std::string* text) {
     const void* end = std::memchr(bytes_.data() + position_, 0, remaining());
     if (end == nullptr) return false;

@@ -1,5 +1,5 @@
-// Clocks of the system, in nanoseconds: those that the kernel stamps its records with. A library in
-// front of clock_gettime (libfaketime) shows the program others.
+// ClockNs reads the clocks that the kernel stamps its records with, in nanoseconds. It does not
+// call clock_gettime, because a preloaded library (libfaketime) may replace that.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_BASE_CLOCK_H_
@@ -12,7 +12,7 @@
 
 namespace hbbp {
 
-// 0 if there is no such clock.
+// Returns 0 if there is no such clock.
 inline uint64_t ClockNs(clockid_t clock) {
   timespec now = {};
   long result = SYS_clock_gettime;

@@ -6,16 +6,16 @@ namespace hbbp {
 
 void CountedMemory::AddOthers(uint64_t bytes) {
   const uint64_t others = others_.fetch_add(bytes) + bytes;
-  if (most_ != 0 && own_ + others > most_) {
+  if (limit_ != 0 && own_ + others > limit_) {
     others_ -= bytes;
     throw std::bad_alloc();
   }
-  NotePeak();
+  UpdatePeak();
 }
 
 void* CountedMemory::do_allocate(size_t size, size_t alignment) {
   const uint64_t own = own_.fetch_add(size) + size;
-  const bool is_too_much = most_ != 0 && own + others_ > most_;
+  const bool is_too_much = limit_ != 0 && own + others_ > limit_;
   void* memory = nullptr;
   if (!is_too_much) {
     memory = allocator_.allocate != nullptr
@@ -26,7 +26,7 @@ void* CountedMemory::do_allocate(size_t size, size_t alignment) {
     own_ -= size;
     throw std::bad_alloc();
   }
-  NotePeak();
+  UpdatePeak();
   return memory;
 }
 
@@ -39,7 +39,7 @@ void CountedMemory::do_deallocate(void* memory, size_t size, size_t alignment) {
   }
 }
 
-void CountedMemory::NotePeak() {
+void CountedMemory::UpdatePeak() {
   const uint64_t now = used();
   uint64_t peak = peak_;
   while (now > peak && !peak_.compare_exchange_weak(peak, now)) {

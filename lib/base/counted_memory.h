@@ -1,4 +1,5 @@
-// CountedMemory: memory of a host's allocator, counted, and no more of it than is allowed.
+// CountedMemory counts the memory that it takes from a host's allocator and refuses more than a
+// limit.
 #ifndef HBBP_LIB_BASE_COUNTED_MEMORY_H_
 #define HBBP_LIB_BASE_COUNTED_MEMORY_H_
 
@@ -11,25 +12,25 @@
 namespace hbbp {
 
 struct Allocator {
-  // Return NULL if there is none. Both NULL: operator new.
+  // Returns NULL if there is no memory. If both functions are NULL, operator new is used.
   void* (*allocate)(size_t size, size_t alignment, void* user_data) = nullptr;
   void (*deallocate)(void* memory, size_t size, size_t alignment, void* user_data) = nullptr;
   void* user_data = nullptr;
 };
 
-// Throws std::bad_alloc where there is none. Any thread.
+// Throws std::bad_alloc if there is no memory. Any thread may use it.
 class CountedMemory : public std::pmr::memory_resource {
  public:
-  // `most` bytes; 0: as much as there is.
-  explicit CountedMemory(const Allocator& allocator = {}, uint64_t most = 0)
-      : allocator_(allocator), most_(most) {}
+  // A `limit` of 0 means none.
+  explicit CountedMemory(const Allocator& allocator = {}, uint64_t limit = 0)
+      : allocator_(allocator), limit_(limit) {}
 
-  // Memory that is in use elsewhere counts as well. AddOthers throws if it is too much.
+  // Count memory that is in use elsewhere. AddOthers throws if it exceeds the limit.
   void AddOthers(uint64_t bytes);
   void SubtractOthers(uint64_t bytes) { others_ -= bytes; }
 
-  uint64_t most() const { return most_; }
-  // With those elsewhere.
+  uint64_t limit() const { return limit_; }
+  // Includes what AddOthers counted.
   uint64_t used() const { return own_ + others_; }
   uint64_t peak() const { return peak_; }
 
@@ -39,16 +40,16 @@ class CountedMemory : public std::pmr::memory_resource {
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override {
     return this == &other;
   }
-  void NotePeak();
+  void UpdatePeak();
 
   const Allocator allocator_;
-  const uint64_t most_;
+  const uint64_t limit_;
   std::atomic<uint64_t> own_{0};
   std::atomic<uint64_t> others_{0};
   std::atomic<uint64_t> peak_{0};
 };
 
-// False if there was no memory for it.
+// Returns false if `body` threw std::bad_alloc.
 template <typename Body>
 bool HasMemoryFor(Body&& body) {
   try {
@@ -59,7 +60,8 @@ bool HasMemoryFor(Body&& body) {
   }
 }
 
-// What something takes of a CountedMemory elsewhere, for as long as it lives.
+// A MemoryCharge counts memory that is in use elsewhere against a CountedMemory, as long as it
+// lives.
 class MemoryCharge {
  public:
   explicit MemoryCharge(CountedMemory* memory) : memory_(*memory) {}
@@ -67,17 +69,17 @@ class MemoryCharge {
   MemoryCharge(const MemoryCharge&) = delete;
   MemoryCharge& operator=(const MemoryCharge&) = delete;
 
-  // Throws std::bad_alloc if it is too much.
+  // Throws std::bad_alloc if it exceeds the limit.
   void Add(uint64_t bytes) {
     memory_.AddOthers(bytes);
     bytes_ += bytes;
   }
-  // Of what was added.
+  // `bytes` is at most what was added.
   void Subtract(uint64_t bytes) {
     memory_.SubtractOthers(bytes);
     bytes_ -= bytes;
   }
-  // It takes so much now, or still what it took before. Throws as Add.
+  // Raises the charge to `bytes`, and never lowers it. Throws as Add does.
   void GrowTo(uint64_t bytes) {
     if (bytes > bytes_) Add(bytes - bytes_);
   }

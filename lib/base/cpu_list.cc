@@ -13,8 +13,7 @@ StatusOr<std::vector<int>> ListOnlineCpus() {
   const StatusOr<std::string> text = ReadTextFile(kPath);
   if (text.status().code() == StatusCode::kNotFound) {
     return MakeStatus(StatusCode::kUnsupported,
-                      "%s: /sys is not mounted here, which tells what CPUs there are: mount it, in "
-                      "a chroot too",
+                      "%s: /sys, which lists the CPUs, is not mounted: mount it, in a chroot too",
                       kPath);
   }
   if (!text.ok()) return text.status();
@@ -25,7 +24,7 @@ StatusOr<std::vector<int>> ListOnlineCpus() {
 
 StatusOr<std::vector<int>> ParseCpuList(std::string_view text) {
   constexpr int kMaxCpus = 1 << 16;
-  const Status bad = MakeStatus(StatusCode::kBadFormat, "\"%.*s\" is no list of CPUs",
+  const Status bad = MakeStatus(StatusCode::kBadFormat, "\"%.*s\" is not a list of CPUs",
                                 static_cast<int>(std::min<size_t>(text.size(), 100)), text.data());
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
   std::vector<int> cpus;

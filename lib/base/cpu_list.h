@@ -1,4 +1,4 @@
-// Lists of CPUs as the kernel writes them.
+// Parses lists of CPUs as the kernel writes them.
 #ifndef HBBP_LIB_BASE_CPU_LIST_H_
 #define HBBP_LIB_BASE_CPU_LIST_H_
 
@@ -9,10 +9,10 @@
 
 namespace hbbp {
 
-// Numbers of the CPUs that are online, sorted.
+// Returns the numbers of the CPUs that are online, sorted.
 StatusOr<std::vector<int>> ListOnlineCpus();
 
-// "0-3,8" -> 0 1 2 3 8. kBadFormat for anything else.
+// "0-3,8" becomes 0 1 2 3 8. Any other text is kBadFormat.
 StatusOr<std::vector<int>> ParseCpuList(std::string_view text);
 
 }  // namespace hbbp

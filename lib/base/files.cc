@@ -23,7 +23,7 @@ StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint6
   size_t used = 0;
   struct stat status;
   const size_t expected = ::fstat(fd.get(), &status) == 0 ? static_cast<size_t>(status.st_size) : 0;
-  // With room for the read that finds the end.
+  // One more byte lets the last read find the end of the file.
   content.resize(expected == 0 ? 4096 : std::min<uint64_t>(expected, limit) + 1);
   for (;;) {
     if (used == content.size()) content.resize(content.size() * 2);
@@ -38,7 +38,7 @@ StatusOr<Container> ReadWhole(const UniqueFd& fd, const std::string& path, uint6
     }
   }
   content.resize(used);
-  // The caller may keep it, and files of /proc say nothing of their size.
+  // The caller may keep the content, and files of /proc do not report their size.
   if (content.capacity() - used > used / 8) content.shrink_to_fit();
   return content;
 }
@@ -50,8 +50,8 @@ StatusOr<Container> ReadWhole(const std::string& path, uint64_t limit) {
   return ReadWhole<Container>(fd, path, limit);
 }
 
-// Where the file really is, so that a symbolic link to it stays one.
-std::string WithoutLinks(const std::string& path) {
+// Writing to the resolved path keeps a symbolic link a link.
+std::string ResolveLinks(const std::string& path) {
   const std::unique_ptr<char, decltype(&::free)> real(::realpath(path.c_str(), nullptr), &::free);
   if (real == nullptr && errno == ENOMEM) throw std::bad_alloc();
   return real == nullptr ? path : real.get();
@@ -93,7 +93,7 @@ StatusOr<UniqueFd> OpenOwnFile(const std::string& path) {
   }
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return MakeStatus(StatusCode::kPermission,
-                      "%s: of user %u, and neither of this one nor of root: not believed",
+                      "%s: owned by user %u, neither this user nor root: not believed",
                       path.c_str(), status.st_uid);
   }
   return fd;
@@ -114,8 +114,8 @@ Status CheckNotPlanted(const std::string& path) {
   }
   return MakeStatus(
       StatusCode::kPermission,
-      "%s: a link or a pipe of user %u in a directory that everybody may write to: not "
-      "written through; remove it, or name another file",
+      "%s: a link or a pipe of user %u in a directory that everybody may write to: not written "
+      "through; remove it, or name another file",
       path.c_str(), found.st_uid);
 }
 
@@ -129,12 +129,12 @@ Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> byt
     return WriteAll(device.get(), path, bytes);
   }
   static std::atomic<unsigned> serial{0};
-  // What becomes a link after it was looked at is replaced, and not followed.
-  const std::string target = is_link ? WithoutLinks(path) : path;
+  // A path that becomes a link after the lstat is replaced and not followed.
+  const std::string target = is_link ? ResolveLinks(path) : path;
   const std::string temporary = target + "." + std::to_string(::getpid()) + "-" +
                                 std::to_string(serial.fetch_add(1)) + ".tmp";
   UniqueFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-  if (!fd.valid()) return ErrnoStatus(errno, path + ": cannot create a file beside it");
+  if (!fd.valid()) return ErrnoStatus(errno, path + ": cannot create a file next to it");
   Status status = WriteAll(fd.get(), path, bytes);
   if (status.ok() && ::rename(temporary.c_str(), target.c_str()) != 0) {
     status = ErrnoStatus(errno, path + ": cannot put the new file in place");

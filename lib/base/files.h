@@ -1,4 +1,4 @@
-// Whole files: read them, replace them atomically, map them.
+// Reads, atomically replaces and maps whole files.
 #ifndef HBBP_LIB_BASE_FILES_H_
 #define HBBP_LIB_BASE_FILES_H_
 
@@ -14,24 +14,25 @@
 
 namespace hbbp {
 
-// Reads to end of file, whatever size the file claims to have (files of /proc claim 0).
-// kBadFormat if there is more than `limit`.
+// Read to the end of the file, whatever size the file claims to have (files of /proc claim 0).
+// A file of more than `limit` bytes is kBadFormat.
 StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t limit = 1ull << 32);
 StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
-// A regular file of this user or of root, for reading: what others write into /tmp is not to be
-// believed. kPermission if it is not one.
+// Opens a regular file of this user or of root for reading; any other file, such as one that
+// another user wrote to /tmp, is kPermission.
 StatusOr<UniqueFd> OpenOwnFile(const std::string& path);
 StatusOr<std::string> ReadOwnTextFile(const std::string& path, uint64_t limit = 1ull << 32);
 
-// The rule of the kernel's fs.protected_symlinks and protected_fifos: kPermission if `path` is a
-// link or a pipe of another user in a directory like /tmp, where it may lead to files of this user.
+// Applies the rule of the kernel's fs.protected_symlinks and protected_fifos: `path` is kPermission
+// if it is a link or a pipe of another user in a directory like /tmp, where it may lead to files of
+// this user.
 Status CheckNotPlanted(const std::string& path);
 
-// Replaces `path` by rename from a temporary file beside it, so that a reader sees the old
-// content or the new one, never a part. No fsync: a power loss may lose both. What is no regular
-// file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed, unless
-// CheckNotPlanted refuses it. The umask takes its share of `mode`.
+// Replaces `path` by rename from a temporary file next to it, so that a reader sees the old content
+// or the new one, never a part. It does not fsync: a power loss may lose both. A path that is not a
+// regular file (/dev/stdout, a pipe) is written to instead, and a symbolic link is followed, unless
+// CheckNotPlanted refuses it. The umask applies to `mode`.
 Status WriteFileAtomically(const std::string& path, std::span<const uint8_t> bytes,
                            mode_t mode = 0666);
 

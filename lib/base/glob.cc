@@ -5,7 +5,7 @@
 namespace hbbp {
 namespace {
 
-// Characters of the pattern that stand for one character of the text.
+// Returns how many characters of the pattern stand for one character of the text.
 size_t UnitSize(std::string_view pattern) {
   if (pattern.front() != '[') return 1;
   const size_t end = pattern.find(']');
@@ -22,8 +22,8 @@ bool UnitMatches(std::string_view unit, char c) {
 bool MatchesGlob(std::string_view pattern, std::string_view text) {
   size_t at = 0;
   size_t in_text = 0;
-  // Behind the last *, and where the text goes on that it does not cover yet. Going back to an
-  // earlier * never helps.
+  // `star` is the position after the last *, and `star_end` the end of the text that this * covers.
+  // Going back to an earlier * never helps.
   size_t star = pattern.npos;
   size_t star_end = 0;
   while (in_text < text.size()) {

@@ -1,4 +1,4 @@
-// Shell patterns: * for any text, ? for any character, [abc] for one of some.
+// Matches shell patterns: * is any text, ? any character, [abc] one of these.
 #ifndef HBBP_LIB_BASE_GLOB_H_
 #define HBBP_LIB_BASE_GLOB_H_
 
@@ -6,8 +6,8 @@
 
 namespace hbbp {
 
-// Does the pattern fit all of the text? A [ without ] stands for itself. Takes at most
-// pattern.size() * text.size() steps and no memory.
+// Returns whether the pattern matches the whole text. A [ without ] stands for itself. Takes at
+// most pattern.size() * text.size() steps and does not allocate.
 bool MatchesGlob(std::string_view pattern, std::string_view text);
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// Hash values of keys that consist of several numbers, for std::unordered_map.
+// Hashes keys that consist of several numbers, for std::unordered_map.
 #ifndef HBBP_LIB_BASE_HASH_H_
 #define HBBP_LIB_BASE_HASH_H_
 
@@ -10,7 +10,7 @@
 namespace hbbp {
 
 inline size_t HashNumbers(std::initializer_list<uint64_t> numbers) {
-  // 2^64 divided by the golden ratio.
+  // The multiplier is 2^64 divided by the golden ratio.
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   uint64_t hash = 0;
   for (const uint64_t number : numbers) {
@@ -20,7 +20,7 @@ inline size_t HashNumbers(std::initializer_list<uint64_t> numbers) {
   return hash;
 }
 
-// Of a std::tuple of numbers.
+// Hashes a std::tuple of numbers.
 struct TupleHash {
   template <typename... Numbers>
   size_t operator()(const std::tuple<Numbers...>& tuple) const {

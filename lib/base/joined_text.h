@@ -1,4 +1,4 @@
-// Texts in a row.
+// JoinedText concatenates texts with a separator.
 #ifndef HBBP_LIB_BASE_JOINED_TEXT_H_
 #define HBBP_LIB_BASE_JOINED_TEXT_H_
 

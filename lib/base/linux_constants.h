@@ -1,4 +1,4 @@
-// What Linux on x86-64 says in one way everywhere.
+// Constants of Linux on x86-64.
 #ifndef HBBP_LIB_BASE_LINUX_CONSTANTS_H_
 #define HBBP_LIB_BASE_LINUX_CONSTANTS_H_
 
@@ -9,7 +9,8 @@ namespace hbbp {
 
 inline constexpr uint64_t kPageBytes = 4096;
 
-// Behind the path of a mapped file that is no longer there. A file may be called so, too.
+// The kernel appends this to the path of a mapped file that was deleted. The name of a file may end
+// so, too.
 inline constexpr std::string_view kDeletedSuffix = " (deleted)";
 
 constexpr std::string_view WithoutDeletedSuffix(std::string_view path) {

@@ -1,13 +1,12 @@
-// Code that must not be unmapped.
+// Keeps the code of this library mapped.
 #ifndef HBBP_LIB_BASE_LOADED_CODE_H_
 #define HBBP_LIB_BASE_LOADED_CODE_H_
 
 namespace hbbp {
 
-// From now on dlclose leaves the library or plugin that this code is linked into where it is:
-// signal handlers and what is kept for the whole process would otherwise be gone, or be left
-// behind, each time. libhbbp.so is linked so that it stays anyway; this is for libhbbp.a inside
-// something else. In a program there is nothing to do.
+// After this call dlclose does not unmap the library or plugin that this code is linked into,
+// because signal handlers and data of the whole process outlive any handle. libhbbp.so is linked
+// with -z nodelete; the call is for libhbbp.a inside another library. In a program it does nothing.
 void KeepThisCodeLoaded();
 
 }  // namespace hbbp

@@ -13,7 +13,7 @@ char Lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 int EditDistance(std::string_view a, std::string_view b) {
   a = a.substr(0, kMaxComparedName);
   b = b.substr(0, kMaxComparedName);
-  // Distances of prefixes: the row of a[0..i), and the two rows before it.
+  // The rows hold distances of prefixes: the row of a[0..i), and the two rows before it.
   std::array<int, kMaxComparedName + 1> rows[3];
   for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = static_cast<int>(j);
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -34,14 +34,14 @@ int EditDistance(std::string_view a, std::string_view b) {
 }
 
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& names) {
-  int least = std::max(2, static_cast<int>(std::min(name.size(), kMaxComparedName) / 3)) + 1;
+  int bound = std::max(2, static_cast<int>(std::min(name.size(), kMaxComparedName) / 3)) + 1;
   // A name of one or two characters is not a misspelling of everything that is as short.
-  least = std::min(least, std::max(2, static_cast<int>(name.size())));
+  bound = std::min(bound, std::max(2, static_cast<int>(name.size())));
   std::string_view nearest;
   for (const std::string_view candidate : names) {
     const int distance = EditDistance(name, candidate);
-    if (distance >= least) continue;
-    least = distance;
+    if (distance >= bound) continue;
+    bound = distance;
     nearest = candidate;
   }
   return nearest;
@@ -57,14 +57,14 @@ std::string DidYouMeanOneOf(std::string_view name, const std::vector<std::string
                             std::string_view listed_by) {
   std::string meant = DidYouMean(name, names);
   if (!meant.empty()) return meant;
-  // Of the 1023 characters of an error, some are for what was wrong.
-  constexpr size_t kMostPrinted = 700;
+  // An error has 1023 characters, and some of them must say what was wrong.
+  constexpr size_t kMaxPrinted = 700;
   std::string choices;
   for (const std::string_view choice : names) {
     if (choice.empty()) continue;
     choices += choices.empty() ? "; choose from " : ", ";
     choices += choice;
-    if (choices.size() > kMostPrinted) return std::string(listed_by);
+    if (choices.size() > kMaxPrinted) return std::string(listed_by);
   }
   return choices;
 }

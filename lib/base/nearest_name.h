@@ -1,4 +1,4 @@
-// What somebody meant who wrote a name that is not known.
+// Suggests names for one that is unknown, probably because it is misspelt.
 #ifndef HBBP_LIB_BASE_NEAREST_NAME_H_
 #define HBBP_LIB_BASE_NEAREST_NAME_H_
 
@@ -8,20 +8,20 @@
 
 namespace hbbp {
 
-// Insertions, deletions, substitutions and swaps of neighbours that make one of the other.
-// At most kMaxComparedName characters of each count.
+// Counts the insertions, deletions, substitutions and swaps of neighbours that turn one name into
+// the other. Only the first kMaxComparedName characters of each are compared.
 inline constexpr size_t kMaxComparedName = 64;
 int EditDistance(std::string_view a, std::string_view b);
 
-// The name that differs least, upper and lower case being the same; the first one of several.
-// Empty if all differ in more than a third of `name`, two at least being forgiven.
+// Returns the name that differs least, ignoring case; the first of several. Returns an empty name
+// if all differ in more than a third of `name` and in more than two characters.
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& names);
 
-// "; did you mean 'nearest'?", or nothing.
+// Returns "; did you mean 'nearest'?", or nothing.
 std::string DidYouMean(std::string_view name, const std::vector<std::string_view>& names);
 
-// The same, and where no name is near, "; choose from a, b, c". Too many to print: `listed_by`
-// instead, which says where they are listed ("; ..."). Names that are empty are no choice.
+// Returns the same, or "; choose from a, b, c" if no name is near. If there are too many to print,
+// it returns `listed_by`, which says where they are listed ("; ..."). Empty names are left out.
 std::string DidYouMeanOneOf(std::string_view name, const std::vector<std::string_view>& names,
                             std::string_view listed_by = "");
 

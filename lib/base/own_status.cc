@@ -10,8 +10,8 @@
 namespace hbbp {
 namespace {
 
-// Of the first of these fields that there is, else 0.
-int NumberOf(std::initializer_list<const char*> names) {
+// Returns the value of the first of these fields that exists, or 0.
+int ReadField(std::initializer_list<const char*> names) {
   constexpr size_t kMaxBytes = 1 << 16;
   const StatusOr<std::string> status = ReadTextFile("/proc/self/status", kMaxBytes);
   if (!status.ok()) return 0;
@@ -24,8 +24,8 @@ int NumberOf(std::initializer_list<const char*> names) {
 
 }  // namespace
 
-int CountSeccompFilters() { return NumberOf({"\nSeccomp_filters:", "\nSeccomp:"}); }
+int CountSeccompFilters() { return ReadField({"\nSeccomp_filters:", "\nSeccomp:"}); }
 
-pid_t TracerPid() { return NumberOf({"\nTracerPid:"}); }
+pid_t TracerPid() { return ReadField({"\nTracerPid:"}); }
 
 }  // namespace hbbp

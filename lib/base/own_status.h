@@ -1,4 +1,4 @@
-// What /proc/self/status says of the calling process.
+// Reads fields of /proc/self/status.
 #ifndef HBBP_LIB_BASE_OWN_STATUS_H_
 #define HBBP_LIB_BASE_OWN_STATUS_H_
 
@@ -6,11 +6,12 @@
 
 namespace hbbp {
 
-// Seccomp filters of the main thread, 0 if /proc does not show it. Before Linux 5.9 what changes
-// with the first one. Uses no system calls but those that the dynamic linker has used.
+// Counts the seccomp filters of the main thread; 0 if /proc does not show it. Before Linux 5.9 it
+// returns the seccomp mode, which changes with the first filter. It makes only system calls that
+// the dynamic linker has made before.
 int CountSeccompFilters();
 
-// The process that traces the main thread by ptrace: a debugger, strace. 0: none.
+// Returns the process that traces the main thread by ptrace (a debugger, strace), or 0.
 pid_t TracerPid();
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// Random numbers that are the same everywhere (splitmix64).
+// RandomBits generates the same random numbers on every machine (splitmix64).
 #ifndef HBBP_LIB_BASE_RANDOM_BITS_H_
 #define HBBP_LIB_BASE_RANDOM_BITS_H_
 
@@ -8,7 +8,7 @@ namespace hbbp {
 
 class RandomBits {
  public:
-  // Seeds that are so far apart give numbers of one sequence.
+  // Seeds that differ by this step give the same sequence, shifted by one.
   static constexpr uint64_t kStep = 0x9E3779B97F4A7C15ull;
 
   explicit RandomBits(uint64_t seed) : state_(seed) {}
@@ -21,7 +21,7 @@ class RandomBits {
     return mixed ^ (mixed >> 31);
   }
 
-  // In [0, 1).
+  // The result is in [0, 1).
   double NextFraction() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
 
  private:

@@ -1,4 +1,5 @@
-// System calls without libc: no errno, no cancellation points, nothing that could be interposed.
+// RawSyscall makes system calls without libc: it does not touch errno, is not a cancellation point
+// and cannot be interposed.
 //
 // Contract: async-signal-safe, from any thread.
 #ifndef HBBP_LIB_BASE_RAW_SYSCALL_H_
@@ -19,7 +20,7 @@ long SyscallArgument(T value) {
   }
 }
 
-// What the kernel returns: -errno if it failed.
+// Returns what the kernel returns: -errno if the call failed.
 template <typename A = long, typename B = long, typename C = long, typename D = long,
           typename E = long, typename F = long>
 long RawSyscall(long number, A a = 0, B b = 0, C c = 0, D d = 0, E e = 0, F f = 0) {

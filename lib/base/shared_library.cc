@@ -7,13 +7,13 @@ namespace hbbp {
 namespace {
 
 bool IsStaticProgram() {
-  const auto look_for_loader = [](dl_phdr_info* program, size_t, void*) {
+  const auto find_loader = [](dl_phdr_info* program, size_t, void*) {
     for (int i = 0; i < program->dlpi_phnum; ++i) {
       if (program->dlpi_phdr[i].p_type == PT_INTERP) return 1;
     }
-    return 2;  // the program comes first, and it is all that is asked about
+    return 2;  // the program comes first, and libraries do not matter
   };
-  return ::dl_iterate_phdr(look_for_loader, nullptr) == 2;
+  return ::dl_iterate_phdr(find_loader, nullptr) == 2;
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace hbbp {
 namespace {
 
-StatusCode CodeOfErrno(int error_number) {
+StatusCode ErrnoCode(int error_number) {
   switch (error_number) {
     case EACCES:
     case EPERM:
@@ -59,7 +59,7 @@ Status ErrnoStatus(int error_number, std::string_view what) {
   std::string message(what);
   message += ": ";
   message += strerror_r(error_number, buffer, sizeof(buffer));
-  return Status(CodeOfErrno(error_number), std::move(message));
+  return Status(ErrnoCode(error_number), std::move(message));
 }
 
 }  // namespace hbbp

@@ -1,4 +1,5 @@
-// Status, StatusOr: how everything inside the library reports failure.
+// Status and StatusOr report failures everywhere inside the library but in trace/, where nothing
+// may allocate.
 //
 // These stand in for absl::Status, which brings some twenty shared libraries with it. The
 // collecting half of the library is loaded into every profiled process, where that costs more
@@ -41,7 +42,7 @@ class [[nodiscard]] Status {
   StatusCode code() const { return code_; }
   const std::string& message() const { return message_; }
 
-  // The same failure, said in the words of the caller: "context: message".
+  // Returns the same failure with the message "context: message".
   Status Annotate(std::string_view context) const;
 
  private:
@@ -51,10 +52,10 @@ class [[nodiscard]] Status {
 
 inline Status OkStatus() { return Status(); }
 
-// printf-style message.
+// Formats the message as printf does.
 Status MakeStatus(StatusCode code, const char* format, ...) __attribute__((format(printf, 2, 3)));
 
-// "what: strerror(error_number)", with the code that fits the errno value.
+// Makes the message "what: strerror(error_number)" and the code that fits the errno value.
 Status ErrnoStatus(int error_number, std::string_view what);
 
 template <typename T>

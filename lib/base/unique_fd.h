@@ -1,4 +1,4 @@
-// UniqueFd: owns a file descriptor.
+// UniqueFd owns a file descriptor.
 #ifndef HBBP_LIB_BASE_UNIQUE_FD_H_
 #define HBBP_LIB_BASE_UNIQUE_FD_H_
 
@@ -34,17 +34,17 @@ class UniqueFd {
     fd_ = -1;
   }
 
-  // For a descriptor that stays open in a program that does not know of it: gives it a number
-  // above those that programs choose themselves (a shell's `exec 5>log`) or take for free (after
-  // close(0)). False if there is none: it stays where it is. Keeps errno.
+  // Moves a descriptor that stays open in a program that does not know of it to a number above
+  // those that programs choose themselves (a shell's `exec 5>log`) or assume to be free (after
+  // close(0)). Returns false, and keeps the number, if none is free. Preserves errno.
   bool MoveUp() {
-    constexpr rlim_t kHighest = 1000;
+    constexpr rlim_t kMaxFirstNumber = 1000;
     rlimit limit;
     if (fd_ < 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
-    const auto least = static_cast<int>(std::min(limit.rlim_cur / 2, kHighest));
-    if (fd_ >= least) return true;
+    const auto min_number = static_cast<int>(std::min(limit.rlim_cur / 2, kMaxFirstNumber));
+    if (fd_ >= min_number) return true;
     const int saved_errno = errno;
-    UniqueFd moved(::fcntl(fd_, F_DUPFD_CLOEXEC, least));
+    UniqueFd moved(::fcntl(fd_, F_DUPFD_CLOEXEC, min_number));
     errno = saved_errno;
     if (!moved.valid()) return false;
     *this = std::move(moved);

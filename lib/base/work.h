@@ -1,4 +1,4 @@
-// Work: what long work tells of its progress, and what calls it off.
+// Work lets long operations report their progress and be cancelled.
 #ifndef HBBP_LIB_BASE_WORK_H_
 #define HBBP_LIB_BASE_WORK_H_
 
@@ -22,67 +22,68 @@ class CancelFlag {
 };
 
 inline Status CancelledStatus() {
-  return Status(StatusCode::kCancelled, "called off by its hbbp_cancel");
+  return Status(StatusCode::kCancelled, "cancelled by its hbbp_cancel");
 }
 
 struct Work {
-  std::function<void(uint64_t done, uint64_t all)> progress;  // `all` 0: not known
+  std::function<void(uint64_t done, uint64_t all)> progress;  // `all` is 0 if it is unknown
   const CancelFlag* cancel = nullptr;
 
-  // kCancelled if it is to end here.
-  Status Tell(uint64_t done, uint64_t all) const {
+  // Returns kCancelled if the work was cancelled.
+  Status Report(uint64_t done, uint64_t all) const {
     if (progress) progress(done, all);
     if (cancel == nullptr || !cancel->is_set()) return OkStatus();
     return CancelledStatus();
   }
 };
 
-// Ends what has no other way out, a sort for instance; capi/ makes a status of it.
+// Thrown out of code that cannot return a status, such as a sort; capi/ turns it into a status.
 struct WorkCancelled {};
 
-// Work::Tell where there is no status to return.
-inline void TellOrThrow(const Work& work, uint64_t done, uint64_t all) {
-  if (!work.Tell(done, all).ok()) throw WorkCancelled();
+// Calls Work::Report where no status can be returned.
+inline void ReportOrThrow(const Work& work, uint64_t done, uint64_t all) {
+  if (!work.Report(done, all).ok()) throw WorkCancelled();
 }
 
-// For loops of steps that take well below a microsecond each, and of which nobody is told.
+// Checks for cancellation in loops whose steps take well below a microsecond and are not reported.
 class CancelCheck {
  public:
   explicit CancelCheck(const CancelFlag* flag) : flag_(flag) {}
 
   // Throws WorkCancelled soon after the flag was set.
   void Step() {
-    if (++steps_ % kLookEvery == 0) Look();
+    if (++steps_ % kCheckEvery == 0) CheckNow();
   }
-  void Look() const {
+  void CheckNow() const {
     if (flag_ != nullptr && flag_->is_set()) throw WorkCancelled();
   }
 
  private:
-  static constexpr uint32_t kLookEvery = 4096;
+  static constexpr uint32_t kCheckEvery = 4096;
 
   const CancelFlag* const flag_;
   uint32_t steps_ = 0;
 };
 
-// The same for work in many small steps, of which the host is told now and then.
+// Reports work of many small steps to the host once every kReportEvery steps, and checks for
+// cancellation then.
 class WorkMeter {
  public:
   WorkMeter(const Work& work, uint64_t all) : work_(work), all_(all) {}
 
-  // False if it is to end here, from then on.
+  // Returns false from the moment that the work was cancelled.
   bool Advance(uint64_t steps = 1) {
     done_ += steps;
     if (done_ >= next_ && status_.ok()) {
-      next_ = done_ + kTellEvery;
-      status_ = work_.Tell(done_ < all_ ? done_ : all_, all_);
+      next_ = done_ + kReportEvery;
+      status_ = work_.Report(done_ < all_ ? done_ : all_, all_);
     }
     return status_.ok();
   }
   const Status& status() const { return status_; }
 
  private:
-  static constexpr uint64_t kTellEvery = 256;
+  static constexpr uint64_t kReportEvery = 256;
 
   const Work& work_;
   const uint64_t all_;

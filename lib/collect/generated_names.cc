@@ -108,7 +108,7 @@ void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unname
     return;
   }
   while (const std::optional<JitCode> code = reader->Next()) {
-    check->Look();
+    check->CheckNow();
     for (Unnamed& module : *unnamed) {
       if (HasAnyOf(module.addresses, code->address, code->bytes.size()) &&
           AgreesWithCopies(*module.copies, code->address, code->bytes)) {

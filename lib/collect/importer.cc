@@ -6,7 +6,7 @@ namespace hbbp {
 namespace {
 
 uint64_t ShareOf(const CountedMemory& memory, double share) {
-  return static_cast<uint64_t>(share * static_cast<double>(memory.most()));
+  return static_cast<uint64_t>(share * static_cast<double>(memory.limit()));
 }
 
 }  // namespace
@@ -14,7 +14,7 @@ uint64_t ShareOf(const CountedMemory& memory, double share) {
 Importer::Importer(ImportOptions options, CountedMemory* memory)
     : own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       memory_(memory != nullptr ? memory : own_memory_.get()),
-      keep_above_(memory_->most() == 0 ? UINT64_MAX : ShareOf(*memory_, kCompactAbove)),
+      keep_above_(memory_->limit() == 0 ? UINT64_MAX : ShareOf(*memory_, kCompactAbove)),
       locator_(options, memory_),
       aggregator_(&locator_, options.slice_ns, memory_) {}
 

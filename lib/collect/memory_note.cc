@@ -26,13 +26,13 @@ void TellDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint6
   log->Say(LogLevel::kError,
            "%" PRIu64 " samples and %" PRIu64 " mappings were dropped: no memory (%" PRIu64
            " bytes used, max_memory %" PRIu64 ")",
-           dropped.samples, dropped.mappings, memory.used(), memory.most());
+           dropped.samples, dropped.mappings, memory.used(), memory.limit());
   *told = dropped.all();
 }
 
 void TellCompacted(const CountedMemory& memory, SessionLog* log) {
   log->Say(LogLevel::kDebug, "compacted: %" PRIu64 " of %" PRIu64 " bytes are used", memory.used(),
-           memory.most());
+           memory.limit());
 }
 
 void TellWidened(uint64_t width_ns, SessionLog* log) {

@@ -172,7 +172,7 @@ StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImport
     start = end + 1;
     if (start - told >= kProgressBytes) {
       told = start;
-      HBBP_RETURN_IF_ERROR(options.work.Tell(told, text.size()));
+      HBBP_RETURN_IF_ERROR(options.work.Report(told, text.size()));
     }
   }
   HBBP_RETURN_IF_ERROR(import.status());

@@ -51,12 +51,12 @@ Status PerfDataRun::ReadAll() {
   }
   summary.rounds = summary.RecordsOf(kPerfFinishedRound);
   summary.bytes = window_.position();
-  return options_.work.Tell(window_.position(), all_bytes_);
+  return options_.work.Report(window_.position(), all_bytes_);
 }
 
 Status PerfDataRun::ReportProgress() {
   next_report_ = window_.position() + kReportEvery;
-  return options_.work.Tell(window_.position(), all_bytes_);
+  return options_.work.Report(window_.position(), all_bytes_);
 }
 
 void PerfDataRun::DropRest(uint64_t offset, std::string what) {

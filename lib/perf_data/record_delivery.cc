@@ -8,8 +8,8 @@ namespace hbbp {
 
 void LimitWaiting(CountedMemory* memory, DeliveryOptions* options) {
   options->memory = memory;
-  if (memory->most() == 0) return;
-  options->max_waiting_bytes = std::min(options->max_waiting_bytes, memory->most() / 4);
+  if (memory->limit() == 0) return;
+  options->max_waiting_bytes = std::min(options->max_waiting_bytes, memory->limit() / 4);
 }
 
 void RecordDelivery::Take(std::span<const uint8_t> record, uint64_t offset) {

@@ -165,7 +165,7 @@ void CopyInSteps(std::span<const BranchCount> from, CancelCheck* check,
   constexpr size_t kStep = 16384;
   to->reserve(to->size() + from.size());
   for (size_t done = 0; done < from.size(); done += kStep) {
-    if (check != nullptr) check->Look();
+    if (check != nullptr) check->CheckNow();
     const auto part = from.subspan(done, std::min(kStep, from.size() - done));
     to->insert(to->end(), part.begin(), part.end());
   }

@@ -15,7 +15,7 @@ inline void LockUnlessCancelled(const CancelFlag* cancel, std::unique_lock<std::
   if (cancel == nullptr) return lock->lock();
   constexpr timespec kPause = {0, 1'000'000};
   while (!lock->try_lock()) {
-    CancelCheck(cancel).Look();
+    CancelCheck(cancel).CheckNow();
     ::nanosleep(&kPause, nullptr);
   }
 }

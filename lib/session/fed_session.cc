@@ -278,9 +278,9 @@ ProfileData FedSession::Snapshot(const Work& work) {
   CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
   std::unique_lock lock(mutex_, std::defer_lock);
   LockUnlessCancelled(work.cancel, &lock);
-  TellOrThrow(work, 0, kAll);
+  ReportOrThrow(work, 0, kAll);
   ProfileData data = importer_.Snapshot(asked);
-  TellOrThrow(work, kCounted, kAll);
+  ReportOrThrow(work, kCounted, kAll);
   import_.Complete(summary_, &data, asked);
   files_.Find(&data, nullptr, asked);
   if (delivery_.waiting() != 0 && !data.sources.empty()) {
@@ -291,7 +291,7 @@ ProfileData FedSession::Snapshot(const Work& work) {
   data.start_time_ns = start_time_ns_;
   data.command = options_.command;
   data.host = is_this_machine() ? KernelName() : options_.host;
-  TellOrThrow(work, kAll, kAll);
+  ReportOrThrow(work, kAll, kAll);
   return data;
 }
 

@@ -172,9 +172,9 @@ ProfileData Session::SnapshotLocked(const Work& work) {
   CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
   ClearAfterFork();
   if (running_) DrainLocked();
-  TellOrThrow(work, kDrained, kAll);
+  ReportOrThrow(work, kDrained, kAll);
   ProfileData snapshot = recorder_.Snapshot(asked);
-  TellOrThrow(work, kCounted, kAll);
+  ReportOrThrow(work, kCounted, kAll);
   AppendBudgetNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
   const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.jit_dumps()};
@@ -189,7 +189,7 @@ ProfileData Session::SnapshotLocked(const Work& work) {
       finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   snapshot.command = pid != 0 ? command_of_other_ : CommandLine(0);
   snapshot.host = KernelName();
-  TellOrThrow(work, kAll, kAll);
+  ReportOrThrow(work, kAll, kAll);
   return snapshot;
 }
 

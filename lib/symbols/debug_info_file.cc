@@ -61,7 +61,7 @@ uint32_t Crc32OfFile(const FileBytes& bytes, const CancelFlag* cancel) {
   }();
   uint32_t crc = 0xffffffffu;
   for (uint64_t offset = 0; offset < bytes.size(); offset += kChunk) {
-    CancelCheck(cancel).Look();
+    CancelCheck(cancel).CheckNow();
     for (const uint8_t byte : bytes.Span({offset}, kChunk)) {
       crc = kTable[(crc ^ byte) & 0xff] ^ (crc >> 8);
     }

@@ -51,7 +51,7 @@ int IsCalledOff(void*, long, long) {
 }  // namespace
 
 StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id, const CancelFlag* cancel) {
-  CancelCheck(cancel).Look();
+  CancelCheck(cancel).CheckNow();
   const char* const servers = std::getenv("DEBUGINFOD_URLS");
   if (servers == nullptr || *servers == '\0') {
     return MakeStatus(StatusCode::kUnsupported,
@@ -68,7 +68,7 @@ StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id, const Ca
   const std::unique_ptr<char, void (*)(void*)> owned_path(path, &std::free);
   cancel_of_request = nullptr;
   UniqueFd fd(found < 0 ? -1 : found);
-  CancelCheck(cancel).Look();
+  CancelCheck(cancel).CheckNow();
   if (!fd.valid()) {
     return MakeStatus(StatusCode::kNotFound, "debuginfod (%s): %s", servers, std::strerror(-found));
   }

@@ -136,7 +136,7 @@ struct SourceLines::State {
     return known;
   }
 
-  void LookForCancel() const { CancelCheck(options.search.cancel).Look(); }
+  void LookForCancel() const { CancelCheck(options.search.cancel).CheckNow(); }
   int LibdwFd() const { return unpacked.valid() ? unpacked.get() : file.fd.get(); }
 
   void Progress(uint64_t done) const {

@@ -174,7 +174,7 @@ Status SplitUnits::ReadSections() {
     if (!is_packed) return OkStatus();
     HBBP_ASSIGN_OR_RETURN(
         fd, UnpackDebugSections(file_.fd.get(), file_.path,
-                                [this](uint64_t, uint64_t) { CancelCheck(cancel_).Look(); }));
+                                [this](uint64_t, uint64_t) { CancelCheck(cancel_).CheckNow(); }));
   }
 }
 

@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// In a heap block of exactly that size, so that a sanitizer sees every overrun.
+// Copies the bytes to a heap block of exactly that size, so that a sanitizer sees every overrun.
 class Bytes {
  public:
   explicit Bytes(const std::vector<uint8_t>& bytes)
@@ -61,7 +61,7 @@ TEST_CASE("whatever fails leaves the position and the output alone") {
     CHECK_FALSE(cursor.Read(&number));
     CHECK_FALSE(cursor.Skip(left + 1));
     CHECK_FALSE(cursor.Skip(kHuge));
-    // This one wraps round to the start.
+    // This size wraps around to the start.
     if (position > 0) CHECK_FALSE(cursor.Skip(0 - position));
     CHECK_FALSE(cursor.Seek(6));
     CHECK_FALSE(cursor.Seek(kHuge));

@@ -25,11 +25,11 @@ TEST_CASE("memory is counted, also what is used elsewhere") {
 
 TEST_CASE("no more memory is used than is allowed") {
   CountedMemory memory({}, 1000);
-  void* most = memory.allocate(1000, 16);
+  void* all = memory.allocate(1000, 16);
   CHECK_THROWS_AS(memory.allocate(1, 1), std::bad_alloc);
   CHECK_THROWS_AS(memory.AddOthers(1), std::bad_alloc);
   CHECK(memory.used() == 1000);
-  memory.deallocate(most, 1000, 16);
+  memory.deallocate(all, 1000, 16);
   memory.AddOthers(400);
   CHECK_THROWS_AS(memory.allocate(601, 8), std::bad_alloc);
   void* rest = memory.allocate(600, 8);

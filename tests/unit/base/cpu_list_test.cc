@@ -28,7 +28,7 @@ TEST_CASE("everything else is refused") {
     const StatusOr<Cpus> cpus = ParseCpuList(text);
     CHECK(cpus.status().code() == StatusCode::kBadFormat);
   }
-  CHECK(ParseCpuList("3-1").status().message() == "\"3-1\" is no list of CPUs");
+  CHECK(ParseCpuList("3-1").status().message() == "\"3-1\" is not a list of CPUs");
   CHECK(ParseCpuList(std::string(100'000, 'x')).status().message().size() < 200);
 }
 

@@ -31,8 +31,8 @@ std::string Content(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-size_t FilesIn(const TemporaryFolder& folder) {
-  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder.File("")),
+size_t FilesIn(const TemporaryFolder& directory) {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(directory.File("")),
                                            std::filesystem::directory_iterator()));
 }
 
@@ -46,8 +46,8 @@ TEST_CASE("what was read takes no more memory than it needs") {
   StatusOr<std::string> name = ReadTextFile("/proc/self/comm", 4096);
   REQUIRE(name.ok());
   CHECK(name->capacity() < 64);
-  const TemporaryFolder folder;
-  const std::string path = folder.File("file");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("file");
   std::ofstream(path) << std::string(100'000, 'x');
   StatusOr<std::vector<uint8_t>> content = ReadFile(path);
   REQUIRE(content.ok());
@@ -66,12 +66,12 @@ TEST_CASE("a file of /proc, which claims to be empty, is read whole") {
 }
 
 TEST_CASE("files of every size around the sizes of buffers are read whole") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   for (size_t size : {0, 1, 4095, 4096, 4097, 8192, 100000}) {
     CAPTURE(size);
     std::string text(size, '\0');
     for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 7);
-    const std::string path = folder.Write("file", text);
+    const std::string path = directory.Write("file", text);
     const StatusOr<std::vector<uint8_t>> bytes = ReadFile(path);
     REQUIRE(bytes.ok());
     CHECK(*bytes == BytesOf(text));
@@ -82,8 +82,8 @@ TEST_CASE("files of every size around the sizes of buffers are read whole") {
 }
 
 TEST_CASE("the limit itself is allowed and one byte more is not") {
-  const TemporaryFolder folder;
-  const std::string path = folder.Write("file", std::string(10000, 'x'));
+  const TemporaryFolder directory;
+  const std::string path = directory.Write("file", std::string(10000, 'x'));
   CHECK(ReadFile(path, 10000).ok());
   const StatusOr<std::vector<uint8_t>> refused = ReadFile(path, 9999);
   CHECK(refused.status().code() == StatusCode::kBadFormat);
@@ -91,19 +91,19 @@ TEST_CASE("the limit itself is allowed and one byte more is not") {
   CHECK(ReadTextFile("/proc/self/maps", 10).status().code() == StatusCode::kBadFormat);
 }
 
-TEST_CASE("what cannot be read is told with its path") {
-  const TemporaryFolder folder;
-  const StatusOr<std::vector<uint8_t>> missing = ReadFile(folder.File("missing"));
+TEST_CASE("the error of a file that cannot be read names its path") {
+  const TemporaryFolder directory;
+  const StatusOr<std::vector<uint8_t>> missing = ReadFile(directory.File("missing"));
   CHECK(missing.status().code() == StatusCode::kNotFound);
-  CHECK(missing.status().message().starts_with(folder.File("missing")));
-  CHECK(ReadFile(folder.File("")).status().code() == StatusCode::kIo);
+  CHECK(missing.status().message().starts_with(directory.File("missing")));
+  CHECK(ReadFile(directory.File("")).status().code() == StatusCode::kIo);
 }
 
 TEST_CASE("a new file has the permissions that the umask leaves") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   for (mode_t mask : {mode_t{022}, mode_t{077}, mode_t{0}}) {
     CAPTURE(mask);
-    const std::string path = folder.File("file" + std::to_string(mask));
+    const std::string path = directory.File("file" + std::to_string(mask));
     const mode_t previous = ::umask(mask);
     const Status status = WriteFileAtomically(path, BytesOf("content"));
     ::umask(previous);
@@ -114,41 +114,41 @@ TEST_CASE("a new file has the permissions that the umask leaves") {
 }
 
 TEST_CASE("an existing file is replaced, not written into") {
-  const TemporaryFolder folder;
-  const std::string path = folder.Write("file", "old content that is longer");
+  const TemporaryFolder directory;
+  const std::string path = directory.Write("file", "old content that is longer");
   std::ifstream reader(path);
   REQUIRE(WriteFileAtomically(path, BytesOf("new")).ok());
   CHECK(Content(path) == "new");
   const std::string seen((std::istreambuf_iterator<char>(reader)), {});
   CHECK(seen == "old content that is longer");
-  CHECK(FilesIn(folder) == 1);
+  CHECK(FilesIn(directory) == 1);
 }
 
 TEST_CASE("an empty file can be written") {
-  const TemporaryFolder folder;
-  REQUIRE(WriteFileAtomically(folder.File("file"), {}).ok());
-  CHECK(std::filesystem::file_size(folder.File("file")) == 0);
+  const TemporaryFolder directory;
+  REQUIRE(WriteFileAtomically(directory.File("file"), {}).ok());
+  CHECK(std::filesystem::file_size(directory.File("file")) == 0);
 }
 
-TEST_CASE("a folder that is not there is told of") {
-  const TemporaryFolder folder;
-  const Status status = WriteFileAtomically(folder.File("none/file"), BytesOf("x"));
+TEST_CASE("the error of a missing directory names the file") {
+  const TemporaryFolder directory;
+  const Status status = WriteFileAtomically(directory.File("none/file"), BytesOf("x"));
   CHECK(status.code() == StatusCode::kNotFound);
-  CHECK(status.message().starts_with(folder.File("none/file")));
-  CHECK(FilesIn(folder) == 0);
+  CHECK(status.message().starts_with(directory.File("none/file")));
+  CHECK(FilesIn(directory) == 0);
 }
 
-TEST_CASE("a folder at the target stays, and no temporary file is left") {
-  const TemporaryFolder folder;
-  std::filesystem::create_directory(folder.File("target"));
-  CHECK_FALSE(WriteFileAtomically(folder.File("target"), BytesOf("x")).ok());
-  CHECK(std::filesystem::is_directory(folder.File("target")));
-  CHECK(FilesIn(folder) == 1);
+TEST_CASE("a directory at the target stays, and no temporary file is left") {
+  const TemporaryFolder directory;
+  std::filesystem::create_directory(directory.File("target"));
+  CHECK_FALSE(WriteFileAtomically(directory.File("target"), BytesOf("x")).ok());
+  CHECK(std::filesystem::is_directory(directory.File("target")));
+  CHECK(FilesIn(directory) == 1);
 }
 
 TEST_CASE("a device is written to, not replaced") {
-  const TemporaryFolder folder;
-  const std::string pipe = folder.File("pipe");
+  const TemporaryFolder directory;
+  const std::string pipe = directory.File("pipe");
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   const UniqueFd reader(::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   REQUIRE(reader.valid());
@@ -157,27 +157,27 @@ TEST_CASE("a device is written to, not replaced") {
   char buffer[16] = {};
   CHECK(::read(reader.get(), buffer, sizeof(buffer)) == 7);
   CHECK(std::string(buffer) == "content");
-  CHECK(FilesIn(folder) == 1);
+  CHECK(FilesIn(directory) == 1);
 }
 
 TEST_CASE("a symbolic link stays and its target is replaced") {
-  const TemporaryFolder folder;
-  const std::string target = folder.Write("target", "old");
-  std::filesystem::create_symlink("target", folder.File("link"));
-  REQUIRE(WriteFileAtomically(folder.File("link"), BytesOf("new")).ok());
-  CHECK(std::filesystem::is_symlink(folder.File("link")));
+  const TemporaryFolder directory;
+  const std::string target = directory.Write("target", "old");
+  std::filesystem::create_symlink("target", directory.File("link"));
+  REQUIRE(WriteFileAtomically(directory.File("link"), BytesOf("new")).ok());
+  CHECK(std::filesystem::is_symlink(directory.File("link")));
   CHECK(Content(target) == "new");
-  CHECK(FilesIn(folder) == 2);
+  CHECK(FilesIn(directory) == 2);
 }
 
 TEST_CASE("what others put into a shared directory is not written through") {
   if (::geteuid() != 0) HBBP_SKIP("only root can give files to others");
   constexpr uid_t kOther = 65534;
-  const TemporaryFolder folder;
-  const std::string shared = folder.File("shared");
+  const TemporaryFolder directory;
+  const std::string shared = directory.File("shared");
   std::filesystem::create_directory(shared);
   REQUIRE(::chmod(shared.c_str(), 01777) == 0);
-  const std::string secret = folder.Write("secret", "old");
+  const std::string secret = directory.Write("secret", "old");
   const std::string link = shared + "/link", pipe = shared + "/pipe";
   std::filesystem::create_symlink(secret, link);
   REQUIRE(::mkfifo(pipe.c_str(), 0666) == 0);
@@ -188,7 +188,7 @@ TEST_CASE("what others put into a shared directory is not written through") {
     CHECK(status.message().find(planted) != std::string::npos);
   }
   CHECK(Content(secret) == "old");
-  // Of this user, and where nobody else writes, links are followed.
+  // Links of this user, and links where no other user writes, are followed.
   REQUIRE(::lchown(link.c_str(), 0, 0) == 0);
   CHECK(WriteFileAtomically(link, BytesOf("new")).ok());
   REQUIRE(::chmod(shared.c_str(), 0755) == 0);
@@ -198,9 +198,9 @@ TEST_CASE("what others put into a shared directory is not written through") {
 }
 
 TEST_CASE("a write that fails leaves the old content and no temporary file") {
-  const TemporaryFolder folder;
-  const std::string path = folder.Write("file", "old");
-  // In a child: the limit on file sizes cannot be raised again by all users.
+  const TemporaryFolder directory;
+  const std::string path = directory.Write("file", "old");
+  // A child does this, because not every user can raise the limit on file sizes again.
   const pid_t child = ::fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -214,12 +214,12 @@ TEST_CASE("a write that fails leaves the old content and no temporary file") {
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(Content(path) == "old");
-  CHECK(FilesIn(folder) == 1);
+  CHECK(FilesIn(directory) == 1);
 }
 
 TEST_CASE("of many writers at once one wins, and a reader never sees a part") {
-  const TemporaryFolder folder;
-  const std::string path = folder.Write("file", std::string(50000, 'A'));
+  const TemporaryFolder directory;
+  const std::string path = directory.Write("file", std::string(50000, 'A'));
   std::atomic<int> failures{0};
   std::vector<std::thread> writers;
   for (int writer = 0; writer < 4; ++writer) {
@@ -239,45 +239,45 @@ TEST_CASE("of many writers at once one wins, and a reader never sees a part") {
   }
   for (std::thread& writer : writers) writer.join();
   CHECK(failures == 0);
-  CHECK(FilesIn(folder) == 1);
+  CHECK(FilesIn(directory) == 1);
 }
 
 TEST_CASE("a mapped file has the bytes of the file") {
-  const TemporaryFolder folder;
-  const std::string path = folder.Write("file", "mapped bytes");
+  const TemporaryFolder directory;
+  const std::string path = directory.Write("file", "mapped bytes");
   StatusOr<MappedFile> file = MappedFile::Open(path);
   REQUIRE(file.ok());
-  // It outlives the name and the descriptor.
+  // The mapping outlives the name and the descriptor.
   std::filesystem::remove(path);
   CHECK(std::string(file->bytes().begin(), file->bytes().end()) == "mapped bytes");
   MappedFile moved = *std::move(file);
   CHECK(moved.bytes().size() == 12);
   CHECK(file->bytes().empty());
-  StatusOr<MappedFile> other = MappedFile::Open(folder.Write("other", "xyz"));
+  StatusOr<MappedFile> other = MappedFile::Open(directory.Write("other", "xyz"));
   REQUIRE(other.ok());
   moved = *std::move(other);
   CHECK(moved.bytes().size() == 3);
 }
 
 TEST_CASE("an empty file maps to no bytes") {
-  const TemporaryFolder folder;
-  const StatusOr<MappedFile> file = MappedFile::Open(folder.Write("file", ""));
+  const TemporaryFolder directory;
+  const StatusOr<MappedFile> file = MappedFile::Open(directory.Write("file", ""));
   REQUIRE(file.ok());
   CHECK(file->bytes().empty());
 }
 
 TEST_CASE("only regular files can be mapped") {
-  const TemporaryFolder folder;
-  CHECK(MappedFile::Open(folder.File("missing")).status().code() == StatusCode::kNotFound);
-  CHECK(MappedFile::Open(folder.File("")).status().code() == StatusCode::kBadFormat);
+  const TemporaryFolder directory;
+  CHECK(MappedFile::Open(directory.File("missing")).status().code() == StatusCode::kNotFound);
+  CHECK(MappedFile::Open(directory.File("")).status().code() == StatusCode::kBadFormat);
   CHECK(MappedFile::Open("/dev/null").status().code() == StatusCode::kBadFormat);
   CHECK_FALSE(MappedFile::FromFd(-1, "name").ok());
   CHECK(MappedFile::FromFd(-1, "name").status().message().starts_with("name"));
 }
 
 TEST_CASE("mapping an open file leaves its descriptor to the caller") {
-  const TemporaryFolder folder;
-  const UniqueFd fd(::open(folder.Write("file", "abc").c_str(), O_RDONLY | O_CLOEXEC));
+  const TemporaryFolder directory;
+  const UniqueFd fd(::open(directory.Write("file", "abc").c_str(), O_RDONLY | O_CLOEXEC));
   {
     const StatusOr<MappedFile> file = MappedFile::FromFd(fd.get(), "file");
     REQUIRE(file.ok());

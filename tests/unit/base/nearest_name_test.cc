@@ -31,15 +31,15 @@ TEST_CASE("the nearest name is one that might have been meant") {
   CHECK(DidYouMean("function", names).empty());
 }
 
-TEST_CASE("where no name is near, all are told") {
+TEST_CASE("where no name is near, all are listed") {
   const std::vector<std::string_view> names = {"", "ebs", "swbt"};
   CHECK(DidYouMeanOneOf("swtb", names) == "; did you mean 'swbt'?");
-  CHECK(DidYouMeanOneOf("timer", names, "; a list tells") == "; choose from ebs, swbt");
+  CHECK(DidYouMeanOneOf("timer", names, "; a list says") == "; choose from ebs, swbt");
   CHECK(DidYouMeanOneOf("", names) == "; choose from ebs, swbt");
   CHECK(DidYouMeanOneOf("x", {}).empty());
   const std::vector<std::string_view> many(300, "mnemonic");
-  CHECK(DidYouMeanOneOf("x", many, "; a list tells") == "; a list tells");
-  CHECK(DidYouMeanOneOf("mnemonik", many, "; a list tells") == "; did you mean 'mnemonic'?");
+  CHECK(DidYouMeanOneOf("x", many, "; a list says") == "; a list says");
+  CHECK(DidYouMeanOneOf("mnemonik", many, "; a list says") == "; did you mean 'mnemonic'?");
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ TEST_CASE("a name that there is no memory for is left out, and nothing else") {
   CountedMemory memory({}, 4096);
   Recorder recorder(1, 0, &memory);
   Prepare(SourceKind::kEbs, &recorder);
-  memory.AddOthers(memory.most() - memory.used());
+  memory.AddOthers(memory.limit() - memory.used());
   recorder.OnThreadName(1, 77, "a name of 14 chars");
   recorder.NoteThread(78);
   memory.SubtractOthers(memory.used() - 1024);
@@ -243,7 +243,7 @@ TEST_CASE("a want of memory counts no sample for code that is gone") {
     code.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
     sample.time_ns = 30;
     recorder.OnSample(sample);
-    const uint64_t taken = memory.most() - memory.used() - left;
+    const uint64_t taken = memory.limit() - memory.used() - left;
     memory.AddOthers(taken);
     recorder.Settle(40);
     memory.SubtractOthers(taken);
