@@ -1,4 +1,4 @@
-// What it costs to find blocks: all functions of a large library once, and one that is known.
+// Measures the time to find blocks: all functions of a large library once, and one that is known.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -44,7 +44,7 @@ void BuildAllFunctions(benchmark::State& state, const std::string& path) {
 BENCHMARK_CAPTURE(BuildAllFunctions, libc, kDefaultModule)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BuildAllFunctions, libcrypto, kLargeModule)->Unit(benchmark::kMillisecond);
 
-// Addresses all over the module, or again and again in one function.
+// The addresses lie all over the module, or all in one function.
 void WarmFind(benchmark::State& state, bool one_function) {
   const auto image = Open(state, kDefaultModule);
   if (image == nullptr) return;

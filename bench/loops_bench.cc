@@ -1,4 +1,4 @@
-// Time of FindLoops against the number of blocks, which items_per_second counts: graphs at random,
+// Measures FindLoops against the number of blocks, which items_per_second counts: random graphs,
 // nests as deep as they are long, and all functions of a large library.
 #include <benchmark/benchmark.h>
 

@@ -1,4 +1,4 @@
-// Bitmap: a fixed number of bits with fast searches for the nearest set one.
+// Bitmap holds a fixed number of bits and searches fast for the nearest set one.
 #ifndef HBBP_LIB_BLOCKS_BITMAP_H_
 #define HBBP_LIB_BLOCKS_BITMAP_H_
 
@@ -29,7 +29,7 @@ class Bitmap {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
   }
 
-  // The set position nearest to `position`, which counts itself; kNone if there is none.
+  // Return the nearest set position, which may be `position` itself, or kNone.
   uint32_t FindAtOrBefore(uint32_t position) const {
     if (size_ == 0) return kNone;
     if (position >= size_) position = size_ - 1;
@@ -52,7 +52,7 @@ class Bitmap {
     return static_cast<uint32_t>(i * 64 + static_cast<size_t>(std::countr_zero(word)));
   }
 
-  // How many are set in [first, last).
+  // Counts the bits that are set in [first, last).
   uint32_t Count(uint32_t first, uint32_t last) const {
     if (last > size_) last = size_;
     if (first >= last) return 0;

@@ -1,3 +1,9 @@
+// BlockMap divides the code of a module into parts (functions, cold parts, windows) and takes a
+// part through the stages of `Stage` when Find or FunctionBlocks asks for an address in it: Scan
+// decodes its instructions, ReadTables follows its indirect jumps to jump tables, and Finish adds
+// the leaders that related parts give and counts the statistics. AddInstructionEvidence and
+// AddLeaderEvidence put a part back to an earlier stage where a run disproves the decoding.
+// analysis/ and estimate/ call it for every sampled address and every stream.
 #include "blocks/block_map.h"
 
 #include <algorithm>
@@ -16,25 +22,26 @@ namespace {
 
 constexpr uint64_t kMaxPartSize = uint64_t{1} << 20;
 constexpr uint64_t kWindowSize = uint64_t{1} << 16;
-// Enough for any desynchronized decoding to fall into step.
+// Decoding that starts inside an instruction is back in step after so many bytes.
 constexpr uint64_t kWindowLeadIn = 128;
-// How many other parts one part may be related to.
+// A part is related to at most so many other parts.
 constexpr size_t kMaxRelated = 32;
 constexpr size_t kMaxRelatedWindows = 8;
-// Second entries of a function written in assembly, which stand beside it and jump into it.
+// A stub is a second entry to a function in assembly: it lies next to the function and jumps into
+// it.
 constexpr uint64_t kMaxStubSize = 64;
 constexpr int kMaxStubs = 6;  // on each side, padding included
-// Chance alone makes one entry land on an instruction, but hardly two.
+// One entry may land on an instruction by chance, but hardly two.
 constexpr uint32_t kMinGuessedEntries = 2;
-// Bounds on the work that hostile code can ask for; no compiler comes near them.
+// These bound the work that hostile code can cause; no compiler comes near them.
 constexpr size_t kMaxAnalyzedJumps = 4096;
 constexpr size_t kMaxEntriesPerPart = size_t{1} << 18;
 constexpr size_t kMaxLoadedAddresses = 4096;
 constexpr size_t kMaxGuessedForms = 64;
 constexpr size_t kMaxGuesses = 64;
 
-// What is done for a part, in this order; each step needs the steps before it, of this part and
-// of those that it is related to, so that no step calls itself.
+// The stages of a part, in order. Each stage needs the stages before it, of this part and of those
+// that it is related to, so that no stage depends on itself.
 enum class Stage : uint8_t {
   kNew,
   kScanned,  // instructions, and leaders that the part alone gives
@@ -58,14 +65,14 @@ struct Part {
   AddressRange range;
   AddressRange extent;  // larger than the range if the part is a window
   Stage stage = Stage::kNew;
-  uint64_t epoch = 0;  // in which it got beyond kScanned
+  uint64_t epoch = 0;  // the epoch in which it got beyond kScanned
   FunctionScan scan;
-  Bitmap leaders;                       // of the scan, and all others
-  std::vector<uint64_t> table_targets;  // inside and outside; sorted, each once
+  Bitmap leaders;                       // includes those of the scan
+  std::vector<uint64_t> table_targets;  // inside and outside the part; sorted, each once
   std::vector<TableOfJumps> tables_of_jumps;
   JumpTableStatistics tables;
   std::vector<Part*> related;
-  BlockMapStatistics counted;  // its share of the statistics
+  BlockMapStatistics counted;  // the share of this part in the statistics
   std::set<uint32_t> known_starts;
   std::set<uint32_t> known_leaders;
 
@@ -77,7 +84,7 @@ struct Part {
   uint32_t Offset(uint64_t address) const { return static_cast<uint32_t>(address - start()); }
 };
 
-// Everything about a jump table but its base and its number of entries.
+// A TableForm is everything about a jump table but its base and its number of entries.
 using TableForm = std::array<uint64_t, 4>;
 
 TableForm FormOf(const JumpTable& table) {
@@ -86,7 +93,8 @@ TableForm FormOf(const JumpTable& table) {
 
 using GuessedBases = std::map<std::pair<TableForm, int>, std::vector<uint64_t>>;
 
-// Could a direct jump in `code` go into `range`? Looks at bytes only, as most stubs are none.
+// Returns whether a direct jump in `code` may lead into `range`. Scans bytes without decoding,
+// because most candidates are not stubs.
 bool MayJumpInto(std::span<const uint8_t> code, uint64_t address, const AddressRange& range) {
   const auto reaches = [&](size_t end, int64_t distance) {
     return range.Contains({address + end + static_cast<uint64_t>(distance)});
@@ -123,7 +131,7 @@ struct BlockMap::State {
   void CollectRelated(Part* part);
   bool Relate(Part* part, Part* other);
   void ReadTables(Part* part);
-  // The index of the table among those of the part.
+  // Returns the index of the table among those of the part.
   std::optional<size_t> AddTable(Part* part, const JumpTable& table, uint64_t end);
   IndirectJump Analyze(const Part& part, uint32_t jump) const;
   std::vector<JumpTable> TablesOfJump(Part* part, const IndirectJump& jump, GuessedBases* guessed);
@@ -136,7 +144,7 @@ struct BlockMap::State {
   bool AddStubLeaders(Part* part, const AddressRange& stub);
   void AddLeaders(Part* part, const std::vector<uint64_t>& targets);
   void Count(Part* part);
-  // The part around `address`, with its blocks known.
+  // Returns the part around `address` in stage kReady.
   Part* ReadyPart(uint64_t address);
   void AddStart(Part* part, uint32_t offset);
   std::optional<Block> BlockAt(const Part& part, uint32_t offset) const;
@@ -144,7 +152,7 @@ struct BlockMap::State {
   const ModuleCode* code;
   std::map<uint64_t, std::unique_ptr<Part>> parts;
   Part* last = nullptr;
-  // Advances when evidence changes the instructions of a part that others may have been told of.
+  // Advances when evidence changes the instructions of a part that other parts may depend on.
   uint64_t epoch = 0;
   BlockMapStatistics statistics;
 };
@@ -172,7 +180,7 @@ Part* BlockMap::State::MakePart(uint64_t address) {
       range.end.value = window + kWindowSize;
     }
   }
-  // A module whose functions overlap breaks its word; parts must not follow it.
+  // Functions of a damaged module may overlap; parts must not.
   const auto next = parts.upper_bound(address);
   if (next != parts.end()) range.end = std::min(range.end, next->second->range.start);
   if (next != parts.begin()) {
@@ -267,10 +275,10 @@ std::vector<uint64_t> BlockMap::State::ReadTable(Part* part, const JumpTable& ta
   return targets;
 }
 
-// The address of the table was loaded where the jump does not show it, such as before the loop
-// around it. Every address that the function loads into that register is tried, then every
-// other. Whatever passes for a table is the table of this jump or of another one; the leaders are
-// right in both cases.
+// Guesses the base of a table that was loaded too far from the jump, such as before the loop around
+// it: it tries every address that the function loads into that register, then every other one. What
+// passes for a table is the table of this jump or of another one; the leaders are right in both
+// cases.
 std::vector<uint64_t> BlockMap::State::GuessBases(Part* part, JumpTable form) {
   form.base_known = true;
   form.entry_count = 0;
@@ -415,7 +423,7 @@ void BlockMap::State::AddStubLeaders(Part* part) {
   }
 }
 
-// False if it is too large for a stub.
+// Returns false if `stub` is too large for a stub.
 bool BlockMap::State::AddStubLeaders(Part* part, const AddressRange& stub) {
   const uint64_t size = stub.end - stub.start;
   if (size > kMaxStubSize) return false;
@@ -502,7 +510,7 @@ std::optional<Block> BlockMap::State::BlockAt(const Part& part, uint32_t offset)
     block.terminator = flow.kind;
     block.has_target = flow.has_target;
     block.target = {flow.has_target ? flow.target : 0};
-    // The same instruction without its prefix, or is it another one?
+    // The end of the block lies inside its last instruction if other code jumps over the prefix.
     const ModuleAddress behind = address + flow.length;
     ControlFlow rest;
     const bool is_prefix =

@@ -6,8 +6,8 @@
 namespace hbbp {
 namespace {
 
-// The forest that Lengauer and Tarjan link nodes into, with the node of least semidominator on the
-// way to the root of each tree.
+// The forest of the algorithm of Lengauer and Tarjan: Evaluate returns the node of minimal
+// semidominator on the path from a node to the root of its tree.
 class LinkedForest {
  public:
   explicit LinkedForest(const std::vector<uint32_t>* semidominators)
@@ -58,91 +58,93 @@ Adjacency::Adjacency(uint32_t nodes, std::span<const GraphEdge> edges, Direction
   }
 }
 
-DepthFirst WalkInDepth(uint32_t nodes, const Adjacency& successors,
-                       std::span<const uint32_t> roots) {
+DepthFirst WalkDepthFirst(uint32_t nodes, const Adjacency& successors,
+                          std::span<const uint32_t> roots) {
   struct Visit {
-    uint32_t place;
-    size_t next;  // of its successors
+    uint32_t position;
+    size_t next;  // successor to visit next
   };
   DepthFirst walk;
   walk.number.assign(nodes, kNoNode);
   std::vector<Visit> stack;
   const auto enter = [&](uint32_t node, uint32_t parent) {
-    const auto place = static_cast<uint32_t>(walk.order.size());
-    walk.number[node] = place;
+    const auto position = static_cast<uint32_t>(walk.order.size());
+    walk.number[node] = position;
     walk.order.push_back(node);
     walk.parent.push_back(parent);
-    walk.last.push_back(place);
-    stack.push_back({place, 0});
+    walk.last.push_back(position);
+    stack.push_back({position, 0});
   };
   for (const uint32_t root : roots) {
     if (walk.IsReached(root)) continue;
     enter(root, kNoNode);
     while (!stack.empty()) {
       Visit& visit = stack.back();
-      const uint32_t place = visit.place;
-      const auto next = successors.Of(walk.order[place]);
+      const uint32_t position = visit.position;
+      const auto next = successors.Of(walk.order[position]);
       while (visit.next < next.size() && walk.IsReached(next[visit.next])) ++visit.next;
       if (visit.next < next.size()) {
-        enter(next[visit.next++], place);
+        enter(next[visit.next++], position);
         continue;
       }
-      walk.last[place] = static_cast<uint32_t>(walk.order.size() - 1);
+      walk.last[position] = static_cast<uint32_t>(walk.order.size() - 1);
       stack.pop_back();
     }
   }
   return walk;
 }
 
-// Places count from 1 here, and 0 is the outside.
+// Positions count from 1 in this function, and 0 is the outside.
 Dominators::Dominators(const DepthFirst& walk, const Adjacency& predecessors,
                        std::span<const uint32_t> roots)
     : immediate_(walk.number.size(), kNoNode),
       first_(walk.number.size()),
       last_(walk.number.size()) {
-  const auto places = static_cast<uint32_t>(walk.order.size() + 1);
-  std::vector<uint32_t> semidominator(places), dominator(places);
+  const auto positions = static_cast<uint32_t>(walk.order.size() + 1);
+  std::vector<uint32_t> semidominator(positions), dominator(positions);
   std::iota(semidominator.begin(), semidominator.end(), 0);
-  std::vector<bool> is_root(places);
+  std::vector<bool> is_root(positions);
   for (const uint32_t root : roots) {
     if (walk.IsReached(root)) is_root[walk.number[root] + 1] = true;
   }
-  // Lists of the nodes that have a semidominator.
-  std::vector<uint32_t> first_of(places, kNoNode), next_of(places, kNoNode);
+  // These are, for each semidominator, the list of the nodes that have it.
+  std::vector<uint32_t> first_of(positions, kNoNode), next_of(positions, kNoNode);
   LinkedForest forest(&semidominator);
-  const auto parent_of = [&walk](uint32_t place) {
-    const uint32_t parent = walk.parent[place - 1];
+  const auto parent_of = [&walk](uint32_t position) {
+    const uint32_t parent = walk.parent[position - 1];
     return parent == kNoNode ? 0 : parent + 1;
   };
-  for (uint32_t place = places - 1; place > 0; --place) {
+  for (uint32_t position = positions - 1; position > 0; --position) {
     const auto consider = [&](uint32_t from) {
-      semidominator[place] = std::min(semidominator[place], semidominator[forest.Evaluate(from)]);
+      semidominator[position] =
+          std::min(semidominator[position], semidominator[forest.Evaluate(from)]);
     };
-    for (const uint32_t predecessor : predecessors.Of(walk.order[place - 1])) {
+    for (const uint32_t predecessor : predecessors.Of(walk.order[position - 1])) {
       if (walk.IsReached(predecessor)) consider(walk.number[predecessor] + 1);
     }
-    if (is_root[place]) consider(0);
-    next_of[place] = first_of[semidominator[place]];
-    first_of[semidominator[place]] = place;
-    const uint32_t parent = parent_of(place);
-    forest.Link(parent, place);
+    if (is_root[position]) consider(0);
+    next_of[position] = first_of[semidominator[position]];
+    first_of[semidominator[position]] = position;
+    const uint32_t parent = parent_of(position);
+    forest.Link(parent, position);
     for (uint32_t at = first_of[parent]; at != kNoNode; at = next_of[at]) {
       const uint32_t best = forest.Evaluate(at);
       dominator[at] = semidominator[best] < semidominator[at] ? best : parent;
     }
     first_of[parent] = kNoNode;
   }
-  for (uint32_t place = 1; place < places; ++place) {
-    if (dominator[place] != semidominator[place]) dominator[place] = dominator[dominator[place]];
-    if (dominator[place] != 0) {
-      immediate_[walk.order[place - 1]] = walk.order[dominator[place] - 1];
+  for (uint32_t position = 1; position < positions; ++position) {
+    if (dominator[position] != semidominator[position])
+      dominator[position] = dominator[dominator[position]];
+    if (dominator[position] != 0) {
+      immediate_[walk.order[position - 1]] = walk.order[dominator[position] - 1];
     }
   }
   NumberTree(walk);
 }
 
-// A dominator is reached before what it dominates: sizes of subtrees add up from the end, and
-// numbers are dealt out from the beginning.
+// The walk reaches a dominator before the nodes that it dominates. So a pass from the end adds up
+// the sizes of subtrees, and a pass from the beginning assigns the numbers.
 void Dominators::NumberTree(const DepthFirst& walk) {
   std::vector<uint32_t>& size = last_;
   for (size_t i = walk.order.size(); i-- > 0;) {

@@ -1,6 +1,6 @@
-// Dominators of a graph of control flow, in near-linear time: Lengauer and Tarjan, "A Fast
-// Algorithm for Finding Dominators in a Flowgraph", the variant with path compression; O(m log n).
-// No recursion, so that functions may be as deep as they like.
+// Finds the dominators of a control-flow graph in O(m log n): Lengauer and Tarjan, "A Fast
+// Algorithm for Finding Dominators in a Flowgraph", the variant with path compression. Nothing
+// recurses, so that functions may be nested to any depth.
 #ifndef HBBP_LIB_BLOCKS_DOMINATORS_H_
 #define HBBP_LIB_BLOCKS_DOMINATORS_H_
 
@@ -17,7 +17,7 @@ struct GraphEdge {
 
 inline constexpr uint32_t kNoNode = UINT32_MAX;
 
-// The ends of edges by their other ends.
+// Adjacency lists the successors or the predecessors of each node.
 class Adjacency {
  public:
   enum class Direction : uint8_t { kSuccessors, kPredecessors };
@@ -28,26 +28,27 @@ class Adjacency {
   }
 
  private:
-  std::vector<size_t> first_;  // by node, and one more
+  std::vector<size_t> first_;  // by node; one more element holds the end
   std::vector<uint32_t> ends_;
 };
 
-// A walk in depth from several roots, one after the other.
+// The result of a depth-first walk from several roots, one after the other. A position is an index
+// of `order`.
 struct DepthFirst {
   std::vector<uint32_t> order;   // nodes that were reached, parents first
-  std::vector<uint32_t> number;  // by node: its place in `order`; kNoNode if it was not reached
-  std::vector<uint32_t> last;    // by place: the last place of its subtree
-  std::vector<uint32_t> parent;  // by place: the place of its parent; kNoNode of a root
+  std::vector<uint32_t> number;  // by node: its position; kNoNode if it was not reached
+  std::vector<uint32_t> last;    // by position: the last position of its subtree
+  std::vector<uint32_t> parent;  // by position: the position of its parent; kNoNode for a root
 
   bool IsReached(uint32_t node) const { return number[node] != kNoNode; }
-  // Places; each is its own ancestor.
+  // The arguments are positions; each is its own ancestor.
   bool IsAncestor(uint32_t above, uint32_t below) const {
     return above <= below && below <= last[above];
   }
 };
 
-DepthFirst WalkInDepth(uint32_t nodes, const Adjacency& successors,
-                       std::span<const uint32_t> roots);
+DepthFirst WalkDepthFirst(uint32_t nodes, const Adjacency& successors,
+                          std::span<const uint32_t> roots);
 
 class Dominators {
  public:
@@ -55,9 +56,9 @@ class Dominators {
   Dominators(const DepthFirst& walk, const Adjacency& predecessors,
              std::span<const uint32_t> roots);
 
-  // kNoNode of what is not reached, and where nothing but the outside dominates.
-  uint32_t ImmediateOf(uint32_t node) const { return immediate_[node]; }
-  // Each node dominates itself, if it is reached.
+  // Returns kNoNode for a node that is not reached or that only the outside dominates.
+  uint32_t ImmediateDominator(uint32_t node) const { return immediate_[node]; }
+  // Each node that is reached dominates itself.
   bool Dominates(uint32_t above, uint32_t below) const {
     return first_[above] != 0 && first_[below] != 0 && first_[above] <= first_[below] &&
            first_[below] <= last_[above];
@@ -67,7 +68,7 @@ class Dominators {
   void NumberTree(const DepthFirst& walk);
 
   std::vector<uint32_t> immediate_;
-  // By node, in the tree of dominators: its number from 1 on, and the last one below it.
+  // The number of each node in the dominator tree, from 1 on, and the last number of its subtree.
   std::vector<uint32_t> first_, last_;
 };
 

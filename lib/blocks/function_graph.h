@@ -1,4 +1,4 @@
-// The flow of control within a function (or part, or window), as far as its code alone tells.
+// Makes the control-flow graph of a function (or part, or window) from its code alone.
 #ifndef HBBP_LIB_BLOCKS_FUNCTION_GRAPH_H_
 #define HBBP_LIB_BLOCKS_FUNCTION_GRAPH_H_
 
@@ -13,13 +13,13 @@
 
 namespace hbbp {
 
-// Where control goes on without a branch, or when what was called comes back.
+// Returns where control continues without a branch, or after a call returns.
 inline std::optional<ModuleAddress> FallThroughOf(const Block& block) {
   if (!FallsThrough(block.terminator)) return std::nullopt;
   return block.next();
 }
 
-// Where a direct jump or branch goes, but no call.
+// Returns where a direct jump or branch leads, and nothing for a call.
 inline std::optional<ModuleAddress> BranchTargetOf(const Block& block) {
   const bool is_branch =
       block.terminator == BranchKind::kConditional || block.terminator == BranchKind::kJump;
@@ -27,15 +27,16 @@ inline std::optional<ModuleAddress> BranchTargetOf(const Block& block) {
   return block.target;
 }
 
-// Among blocks by address: the one that starts there, and the one around it.
+// Find the block that starts at an address, and the block around an address. Blocks are sorted by
+// address.
 std::optional<uint32_t> FindBlockAt(std::span<const Block> blocks, ModuleAddress start);
 std::optional<uint32_t> FindBlockAround(std::span<const Block> blocks, ModuleAddress address);
 
 struct FunctionGraph {
-  // The blocks, in order, and a node for each jump table: many jumps may share one.
+  // Nodes are the blocks, in order, and after them the jump tables, which many jumps may share.
   uint32_t nodes = 0;
   std::vector<GraphEdge> edges;
-  std::vector<bool> leaves;  // by node: control may go elsewhere
+  std::vector<bool> leaves;  // by node: control may leave the function
 };
 
 FunctionGraph MakeFunctionGraph(std::span<const Block> blocks,

@@ -8,7 +8,7 @@
 namespace hbbp {
 namespace {
 
-// The nops that assemblers align code with.
+// Recognizes the nops that assemblers align code with.
 bool IsPadding(std::span<const uint8_t> instruction) {
   size_t i = 0;
   while (i < instruction.size() && (instruction[i] == 0x66 || instruction[i] == 0x2e)) ++i;
@@ -22,7 +22,7 @@ bool IsEndbr64(std::span<const uint8_t> instruction) {
          instruction[2] == 0x1e && instruction[3] == 0xfa;
 }
 
-// Zeros between functions decode as "add %al,(%rax)", and take the next function out of step.
+// Zeros between functions would decode as "add %al,(%rax)" and desynchronize the next function.
 constexpr uint32_t kMinZeroRun = 4;
 
 uint32_t LeadingZeros(std::span<const uint8_t> code) {
@@ -60,7 +60,7 @@ class Scanner {
     return input_.code.subspan(input_.lead_in + offset, size);
   }
 
-  // Where an instruction that began in the lead-in ends.
+  // Returns where an instruction that began in the lead-in ends.
   uint32_t FirstOffset() const {
     uint32_t position = 0;
     while (position < input_.lead_in && position < input_.code.size()) {
@@ -82,7 +82,7 @@ class Scanner {
     scan_.leaders.Set(offset);
     auto known = input_.known_starts.begin();
     bool in_gap = false;
-    bool unreachable = false;  // by falling through: only padding follows a jump or return
+    bool unreachable = false;  // no instruction since a jump or return but padding
     bool padded = false;
     while (offset < available) {
       while (known != input_.known_starts.end() && *known < offset) ++known;
@@ -101,7 +101,7 @@ class Scanner {
       if (decoded && next_known != input_.known_starts.end() && *next_known < next) {
         const uint32_t inside = *next_known;
         if (is_known || SkipsPrefixes(offset, inside, next)) {
-          // Both are true: the code runs from here and from the middle of it.
+          // The code runs both from here and from the middle of this instruction.
           scan_.leaders.Set(inside);
           scan_.leaders.Set(next);
         } else {
@@ -138,7 +138,7 @@ class Scanner {
           unreachable = true;
           padded = false;
         }
-        NoteBranch(offset, flow);
+        AddBranch(offset, flow);
       }
       offset = next;
     }
@@ -146,7 +146,7 @@ class Scanner {
     scan_.code_end = offset;
   }
 
-  void NoteBranch(uint32_t offset, const ControlFlow& flow) {
+  void AddBranch(uint32_t offset, const ControlFlow& flow) {
     if (flow.kind == BranchKind::kIndirectJump) scan_.indirect_jumps.push_back(offset);
     if (!flow.has_target) return;
     const uint64_t target_offset = flow.target - input_.start;
@@ -157,8 +157,8 @@ class Scanner {
     }
   }
 
-  // Is what starts at `inside` the instruction [start, end) without some of its prefixes? Such
-  // as the "lock" that code jumps over when there is only one thread.
+  // Returns whether the instruction at `inside` is the instruction [start, end) without some of its
+  // prefixes, such as the "lock" that code jumps over when there is only one thread.
   bool SkipsPrefixes(uint32_t start, uint32_t inside, uint32_t end) const {
     const auto skipped = Bytes(start, inside - start);
     ControlFlow flow;
@@ -166,8 +166,8 @@ class Scanner {
            inside + flow.length == end;
   }
 
-  // Branches to the middle of an instruction count only if they skip prefixes: any other is
-  // likelier to come from data that was decoded as code.
+  // A branch to the middle of an instruction counts only if it skips prefixes: any other probably
+  // comes from data that was decoded as code.
   void SplitPrefixes() {
     for (uint32_t target = scan_.leaders.FindAtOrAfter(0); target != Bitmap::kNone;
          target = scan_.leaders.FindAtOrAfter(target + 1)) {
@@ -182,7 +182,7 @@ class Scanner {
       scan_.starts.Set(target);
       ++scan_.instruction_count;
       scan_.leaders.Set(start + flow.length);
-      if (Decode(target, &flow)) NoteBranch(target, flow);
+      if (Decode(target, &flow)) AddBranch(target, flow);
     }
   }
 

@@ -1,3 +1,9 @@
+// AnalyzeIndirectJump decodes the instructions before an indirect jump and lets Interpreter::Step
+// execute each over symbolic values; Interpreter::Jump then asks what the jump goes through. The
+// interpreter follows no branch: at a conditional jump it keeps the state for the target, and
+// merges it when the linear order arrives there. BlockMap calls AnalyzeIndirectJump for every
+// indirect jump of a part, and DecodeAddressLoad to find tables whose address was loaded too far
+// away.
 #include "blocks/jump_table.h"
 
 #include <Zydis/Zydis.h>
@@ -16,7 +22,7 @@ constexpr int kNoRegister = JumpTable::kNoRegister;
 constexpr size_t kMaxSlots = 16;
 constexpr size_t kMaxPendingStates = 16;
 
-// An address in a table, or in what may be one: base + displacement + index.
+// An address that may be in a table: base + displacement + index.
 struct TableAddress {
   bool base_known = false;
   uint64_t base = 0;
@@ -34,17 +40,17 @@ struct Value {
     kTarget,   // an entry plus the base of its table
   };
   Kind kind = Kind::kSymbol;
-  bool scaled = false;               // kSymbol: an index times the size of an entry
-  bool pointer = false;              // kSymbol: loaded from memory, and not from a table
+  bool scaled = false;               // kSymbol: it is an index times the size of an entry
+  bool pointer = false;              // kSymbol: it was loaded from memory, and not from a table
   bool sign_extended = false;        // kEntry, kTarget
   uint8_t entry_size = 0;            // kEntry, kTarget
-  int first_register = kNoRegister;  // kSymbol: was in it before all that is interpreted
+  int first_register = kNoRegister;  // kSymbol: the register that held it at the start
   uint32_t symbol = 0;
   uint64_t constant = 0;
   TableAddress address;  // kAddress, kEntry, kTarget
 };
 
-// A place in memory. Code without optimization keeps its variables in such places.
+// A location in memory. Unoptimized code keeps its variables in such locations.
 struct Slot {
   int base = kNoRegister;
   int index = kNoRegister;
@@ -53,7 +59,7 @@ struct Slot {
   Value value;
 
   bool Depends(int number) const { return base == number || index == number; }
-  bool IsSamePlace(const Slot& other) const {
+  bool IsSameLocation(const Slot& other) const {
     return base == other.base && index == other.index && scale == other.scale &&
            displacement == other.displacement;
   }
@@ -66,12 +72,12 @@ struct Comparison {
 };
 
 struct Symbol {
-  uint32_t parent = 0;   // bounded by whatever bounds this one; 0: none
-  uint32_t bound = 0;    // how many values it can have; 0: any
-  bool guarded = false;  // by a mask, and not just by its type
+  uint32_t parent = 0;   // the symbol whose bounds hold for this one too, or 0
+  uint32_t bound = 0;    // how many values it can have, or 0
+  bool guarded = false;  // a mask bounds it, and not just its type
 };
 
-// What a conditional jump told about a symbol.
+// What a conditional jump proves about a symbol.
 struct Guard {
   uint32_t symbol = 0;
   uint32_t bound = 0;
@@ -80,7 +86,7 @@ struct Guard {
 struct MachineState {
   std::array<Value, kRegisters> registers;
   std::vector<Slot> slots;
-  std::vector<Guard> guards;  // one for each symbol at most
+  std::vector<Guard> guards;  // at most one for each symbol
   Comparison comparison;
 };
 
@@ -106,7 +112,7 @@ bool ChangesFlags(const Instruction& instruction) {
          (flags->modified | flags->set_0 | flags->set_1 | flags->undefined) != 0;
 }
 
-// -1 for what is no general-purpose register.
+// Returns -1 for a register that is not a general-purpose one.
 int RegisterIndex(ZydisRegister name) {
   const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
   if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15) return -1;
@@ -125,7 +131,7 @@ class Interpreter {
  public:
   Interpreter() {
     symbols_.emplace_back();
-    Forget();
+    Reset();
   }
 
   void Step(const Instruction& instruction) {
@@ -139,7 +145,7 @@ class Interpreter {
         reachable = true;
       }
     }
-    if (!reachable) Forget();
+    if (!reachable) Reset();
     falls_in_ = true;
     Execute(instruction);
     if (!sets_comparison_ && ChangesFlags(instruction)) state_.comparison.valid = false;
@@ -187,8 +193,8 @@ class Interpreter {
     return table;
   }
 
-  // Where two ways meet, only what was checked on both is known. Registers are another matter:
-  // the table is most likely loaded on the way that is followed.
+  // Where two paths merge, only guards of both hold. Registers keep the values of the path that is
+  // followed, because the table is most likely loaded there.
   void KeepCommonGuards(const MachineState& other) {
     std::erase_if(state_.guards, [&](Guard& guard) {
       const Guard* same = FindGuard(other, guard.symbol);
@@ -244,7 +250,7 @@ class Interpreter {
     state->guards.push_back(guard);
   }
 
-  void Forget() {
+  void Reset() {
     for (int i = 0; i < kRegisters; ++i) {
       state_.registers[i] = Unknown();
       state_.registers[i].first_register = i;
@@ -286,9 +292,9 @@ class Interpreter {
     return operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS;
   }
 
-  // Without a value.
-  static std::optional<Slot> SlotOf(const Instruction& instruction,
-                                    const ZydisDecodedOperand& operand) {
+  // Returns the slot without its value.
+  static std::optional<Slot> DecodeSlot(const Instruction& instruction,
+                                        const ZydisDecodedOperand& operand) {
     if (HasSegment(operand)) return {};
     Slot slot;
     slot.displacement = operand.mem.disp.has_displacement ? operand.mem.disp.value : 0;
@@ -307,7 +313,7 @@ class Interpreter {
 
   Slot* FindSlot(const Slot& wanted) {
     for (Slot& slot : state_.slots) {
-      if (slot.IsSamePlace(wanted)) return &slot;
+      if (slot.IsSameLocation(wanted)) return &slot;
     }
     return nullptr;
   }
@@ -317,15 +323,15 @@ class Interpreter {
     state_.slots.push_back(slot);
   }
 
-  void ForgetSlotsOffStack() {
+  void DropSlotsOffStack() {
     std::erase_if(state_.slots, [](const Slot& slot) { return !IsOnStack(slot); });
   }
 
-  // Pointers are taken not to point to variables on the stack.
+  // Assumes that pointers do not point to variables on the stack.
   void Store(const Instruction& instruction, const ZydisDecodedOperand& operand,
              const Value& value) {
-    auto slot = SlotOf(instruction, operand);
-    if (!slot.has_value() || !IsOnStack(*slot)) ForgetSlotsOffStack();
+    auto slot = DecodeSlot(instruction, operand);
+    if (!slot.has_value() || !IsOnStack(*slot)) DropSlotsOffStack();
     if (!slot.has_value()) return;
     slot->value = value;
     if (Slot* known = FindSlot(*slot); known != nullptr) {
@@ -335,7 +341,8 @@ class Interpreter {
     }
   }
 
-  // The address that a memory operand means, if it is a constant or looks like that of an entry.
+  // Returns the address of a memory operand if it is a constant or looks like that of a table
+  // entry.
   std::optional<Value> Evaluate(const Instruction& instruction,
                                 const ZydisDecodedOperand& operand) {
     const auto& memory = operand.mem;
@@ -366,7 +373,7 @@ class Interpreter {
     return Address(base, displacement, index);
   }
 
-  // base + displacement + index as the address of a table entry.
+  // Returns base + displacement + index as the address of a table entry.
   static std::optional<Value> Address(const Value& base, uint64_t displacement,
                                       const Value& index) {
     if (index.kind != Value::Kind::kSymbol) return {};
@@ -387,7 +394,7 @@ class Interpreter {
     if (!address.has_value() || address->kind != Value::Kind::kAddress) {
       Value value = Unknown();
       value.pointer = operand.size == 64;
-      auto slot = SlotOf(instruction, operand);
+      auto slot = DecodeSlot(instruction, operand);
       if (!slot.has_value()) return value;
       if (const Slot* known = FindSlot(*slot); known != nullptr) return known->value;
       slot->value = value;
@@ -405,8 +412,8 @@ class Interpreter {
     if (a.kind == Kind::kEntry && (b.kind == Kind::kConstant || b.kind == Kind::kSymbol)) {
       Value value = a;
       value.kind = Kind::kTarget;
-      // The base of the table and what is added to its entries are the same, so that knowing
-      // one of them is enough.
+      // Compilers add to an entry the base of its table, so that one known value is enough for
+      // both.
       if (b.kind == Kind::kConstant && !value.address.base_known) {
         value.address.base_known = true;
         value.address.base = b.constant;
@@ -445,7 +452,7 @@ class Interpreter {
         return Add(base, index);
       }
     }
-    // Arithmetic on plain values must not pass for the address of a table.
+    // Arithmetic on plain values is not the address of a table.
     const auto address = Evaluate(instruction, instruction.operands[1]);
     if (!address.has_value()) return Unknown();
     if (address->kind == Value::Kind::kAddress && !address->address.base_known) return Unknown();
@@ -579,7 +586,7 @@ class Interpreter {
           }
           const Value augend = Read(operands[0].reg.value);
           Value sum = Add(augend, addend);
-          // An index plus a constant is another index, unless it was made to fit a table.
+          // An index plus a constant is another index, unless it was scaled for a table.
           if (operands[1].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
               sum.kind == Value::Kind::kAddress && !augend.scaled) {
             sum = Unknown();
@@ -632,10 +639,10 @@ class Interpreter {
         falls_in_ = false;
         return;
       case ZYDIS_MNEMONIC_CALL:
-        // What the calling convention lets the callee change.
+        // The callee may change these registers by the calling convention.
         for (const int index : {0, 1, 2, 6, 7, 8, 9, 10, 11}) state_.registers[index] = Unknown();
         state_.comparison.valid = false;
-        ForgetSlotsOffStack();
+        DropSlotsOffStack();
         return;
       default:
         break;

@@ -1,3 +1,9 @@
+// FindLoops walks the graph depth-first and works on positions of that walk. Find visits possible
+// headers from the last position to the first: it adds the edges that no tree edge explains where
+// the paths to their ends separate, collects the body of the loop of each header backwards from the
+// sources of its back edges, and merges the body into the header, which stands for the inner loop
+// in outer ones. At the end it orders the loops from the outside in and counts their entries.
+// analysis/profile_loops.cc and the estimators call it with the graph of a function.
 #include "blocks/loop_nest.h"
 
 #include <algorithm>
@@ -23,14 +29,14 @@ class DisjointSets {
     return root;
   }
 
-  // What stands for the set of `into` stands for both.
+  // The representative of the set of `into` represents both.
   void Unite(uint32_t element, uint32_t into) { parents_[Find(element)] = Find(into); }
 
  private:
   std::vector<uint32_t> parents_;
 };
 
-// Lists of numbers by number, which grow.
+// Growing lists of numbers in shared storage, a list for each number below `size`.
 class Lists {
  public:
   explicit Lists(size_t size) : first_(size, kNoNode) {}
@@ -56,7 +62,7 @@ class Lists {
   std::vector<Element> elements_;
 };
 
-// Works on places of the walk, not on nodes, up to the last step.
+// Works on positions of the walk, not on nodes, up to OrderLoops.
 class LoopFinder {
  public:
   LoopFinder(uint32_t nodes, std::span<const GraphEdge> edges, std::span<const uint32_t> roots)
@@ -75,10 +81,10 @@ class LoopFinder {
 
   LoopNest Find() {
     SortEdges();
-    for (auto place = static_cast<uint32_t>(walk_.order.size()); place-- > 0;) {
-      AddEdgesJoinedAt(place);
-      AddLoop(place, natural_, false);
-      AddLoop(place, unnatural_, true);
+    for (auto position = static_cast<uint32_t>(walk_.order.size()); position-- > 0;) {
+      AddEdgesJoinedAt(position);
+      AddLoop(position, natural_, false);
+      AddLoop(position, unnatural_, true);
     }
     OrderLoops();
     CountEntries();
@@ -86,7 +92,8 @@ class LoopFinder {
   }
 
  private:
-  // Nodes that no root reaches follow, those first that nothing leads to.
+  // Starts the walk at the roots, then at nodes that no root reaches: first those without a
+  // predecessor.
   static DepthFirst Walk(uint32_t nodes, std::span<const GraphEdge> edges,
                          std::span<const uint32_t> roots) {
     std::vector<bool> has_predecessor(nodes);
@@ -99,10 +106,12 @@ class LoopFinder {
         if (has_predecessor[node] == follows) starts.push_back(node);
       }
     }
-    return WalkInDepth(nodes, Adjacency(nodes, edges, Adjacency::Direction::kSuccessors), starts);
+    return WalkDepthFirst(nodes, Adjacency(nodes, edges, Adjacency::Direction::kSuccessors),
+                          starts);
   }
 
-  // All roots are in one tree, so to speak; each other start of the walk is in one of its own.
+  // Drops edges between trees. All roots count as one tree; every other start of the walk begins a
+  // tree of its own.
   std::vector<GraphEdge> EdgesWithinTrees(std::span<const GraphEdge> edges,
                                           std::span<const uint32_t> roots) {
     std::vector<bool> is_root(walk_.number.size());
@@ -110,9 +119,9 @@ class LoopFinder {
     is_entered_.assign(roots.begin(), roots.end());
     std::vector<uint32_t> tree(walk_.number.size());
     uint32_t trees = 0;
-    for (uint32_t place = 0; place < walk_.order.size(); ++place) {
-      const uint32_t node = walk_.order[place];
-      if (walk_.parent[place] == kNoNode && !is_root[node]) {
+    for (uint32_t position = 0; position < walk_.order.size(); ++position) {
+      const uint32_t node = walk_.order[position];
+      if (walk_.parent[position] == kNoNode && !is_root[node]) {
         is_entered_.push_back(node);
         ++trees;
       }
@@ -126,7 +135,8 @@ class LoopFinder {
     return within;
   }
 
-  // Edges back are kept with where they lead to, all others where the ways to their ends part.
+  // Keeps back edges by their target, and other edges by the position where the paths to their ends
+  // separate.
   void SortEdges() {
     const auto nodes = static_cast<uint32_t>(walk_.number.size());
     const Adjacency successors(nodes, edges_, Adjacency::Direction::kSuccessors);
@@ -146,10 +156,10 @@ class LoopFinder {
           (dominators_.Dominates(successor, node) ? natural_ : unnatural_).Add(to, from);
           continue;
         }
-        // That of a tree edge is known without it.
+        // Tree edges are in walk_.parent.
         if (walk_.parent[to] == from) continue;
         const uint32_t joint = walk_.IsAncestor(from, to) ? from : finished.Find(to);
-        // Otherwise they are in trees of different roots, and no loop has both.
+        // Otherwise the ends are in trees of different roots, and no loop has both.
         if (!walk_.IsAncestor(joint, from)) continue;
         joining_.Add(joint, static_cast<uint32_t>(joined_.size()));
         joined_.push_back({from, to});
@@ -157,21 +167,22 @@ class LoopFinder {
     }
   }
 
-  void AddEdgesJoinedAt(uint32_t place) {
-    joining_.ForEach(place, [this](uint32_t index) {
+  void AddEdgesJoinedAt(uint32_t position) {
+    joining_.ForEach(position, [this](uint32_t index) {
       const uint32_t from = sets_.Find(joined_[index].from);
       const uint32_t to = sets_.Find(joined_[index].to);
       if (from != to) predecessors_.Add(to, from);
     });
   }
 
-  // Loops within it are found already, and stand as their headers.
+  // Adds the loop of `header`, if it is one. Inner loops were added before, and their headers stand
+  // for them.
   void AddLoop(uint32_t header, const Lists& sources, bool is_irreducible) {
     body_.clear();
     is_in_body_.resize(walk_.order.size());
     bool is_loop = false;
-    const auto add = [&](uint32_t place) {
-      const uint32_t whole = sets_.Find(place);
+    const auto add = [&](uint32_t position) {
+      const uint32_t whole = sets_.Find(position);
       if (whole == header || is_in_body_[whole]) return;
       is_in_body_[whole] = true;
       body_.push_back(whole);
@@ -182,43 +193,43 @@ class LoopFinder {
     });
     if (!is_loop) return;
     for (size_t i = 0; i < body_.size(); ++i) {
-      const uint32_t place = body_[i];
-      add(walk_.parent[place]);
-      predecessors_.ForEach(place, add);
+      const uint32_t position = body_[i];
+      add(walk_.parent[position]);
+      predecessors_.ForEach(position, add);
     }
     const auto loop = static_cast<uint32_t>(nest_.loops.size());
     nest_.loops.push_back({.header = walk_.order[header], .is_irreducible = is_irreducible});
     body_.push_back(header);
-    for (const uint32_t place : body_) {
-      if (outermost_[place] == kNoLoop) {
-        nest_.innermost[walk_.order[place]] = loop;
+    for (const uint32_t position : body_) {
+      if (outermost_[position] == kNoLoop) {
+        nest_.innermost[walk_.order[position]] = loop;
       } else {
-        nest_.loops[outermost_[place]].parent = loop;
+        nest_.loops[outermost_[position]].parent = loop;
       }
-      is_in_body_[place] = false;
-      sets_.Unite(place, header);
+      is_in_body_[position] = false;
+      sets_.Unite(position, header);
     }
     outermost_[header] = loop;
   }
 
-  // They were found from the inside out.
+  // Reverses the loops, which were found from the inside out.
   void OrderLoops() {
     std::vector<NestedLoop>& loops = nest_.loops;
     std::reverse(loops.begin(), loops.end());
-    const auto turned = [&loops](uint32_t loop) {
+    const auto reversed = [&loops](uint32_t loop) {
       return loop == kNoLoop ? kNoLoop : static_cast<uint32_t>(loops.size() - 1 - loop);
     };
     for (NestedLoop& loop : loops) {
-      loop.parent = turned(loop.parent);
+      loop.parent = reversed(loop.parent);
       loop.depth = nest_.DepthOf(loop.parent) + 1;
-      const uint32_t leap = nest_.LeapFrom(loop.parent);
-      const uint32_t farther = nest_.LeapFrom(leap);
-      const bool are_equal = nest_.DepthOf(loop.parent) - nest_.DepthOf(leap) ==
-                             nest_.DepthOf(leap) - nest_.DepthOf(farther);
-      loop.far_around = are_equal ? farther : loop.parent;
+      const uint32_t link = nest_.SkipLink(loop.parent);
+      const uint32_t farther = nest_.SkipLink(link);
+      const bool are_equal = nest_.DepthOf(loop.parent) - nest_.DepthOf(link) ==
+                             nest_.DepthOf(link) - nest_.DepthOf(farther);
+      loop.skip_link = are_equal ? farther : loop.parent;
     }
     for (uint32_t& loop : nest_.innermost) {
-      loop = turned(loop);
+      loop = reversed(loop);
       if (loop != kNoLoop) ++loops[loop].nodes;
     }
     for (size_t i = loops.size(); i-- > 0;) {
@@ -232,13 +243,14 @@ class LoopFinder {
     std::vector<bool> is_entered(nodes);
     for (const uint32_t node : is_entered_) is_entered[node] = true;
     for (uint32_t node = 0; node < nodes; ++node) {
-      // The loop around `node` that is not entered here.
+      // `around` is the innermost loop around `node` that is not entered here.
       uint32_t around = is_entered[node] ? kNoLoop : nest_.innermost[node];
       for (const uint32_t from : predecessors.Of(node)) {
         around = nest_.Common(around, nest_.innermost[from]);
       }
       if (nest_.innermost[node] != kNoLoop) ++nest_.loops[nest_.innermost[node]].entries;
-      // What all loops from here outward have not; wraps around.
+      // Subtracts the entry from all loops from `around` outwards; the unsigned number may wrap
+      // around.
       if (around != kNoLoop) --nest_.loops[around].entries;
     }
     for (size_t i = nest_.loops.size(); i-- > 0;) {
@@ -248,15 +260,15 @@ class LoopFinder {
   }
 
   const DepthFirst walk_;
-  std::vector<uint32_t> is_entered_;  // nodes, from outside
+  std::vector<uint32_t> is_entered_;  // nodes that are entered from outside
   const std::vector<GraphEdge> edges_;
   const Dominators dominators_;
-  DisjointSets sets_;   // loops, by their headers
-  Lists predecessors_;  // but for the parent in the walk
+  DisjointSets sets_;   // loops, represented by their headers
+  Lists predecessors_;  // without the parent in the walk
   Lists natural_, unnatural_;
-  Lists joining_;  // of joined_
+  Lists joining_;  // indices of joined_
   std::vector<GraphEdge> joined_;
-  std::vector<uint32_t> outermost_;  // loop with that header so far
+  std::vector<uint32_t> outermost_;  // by header: the outermost loop found so far
   std::vector<uint32_t> body_;
   std::vector<bool> is_in_body_;
   LoopNest nest_;
@@ -266,8 +278,8 @@ class LoopFinder {
 
 uint32_t LoopNest::Ancestor(uint32_t loop, uint32_t depth) const {
   while (DepthOf(loop) > depth) {
-    const uint32_t leap = LeapFrom(loop);
-    loop = DepthOf(leap) >= depth ? leap : loops[loop].parent;
+    const uint32_t link = SkipLink(loop);
+    loop = DepthOf(link) >= depth ? link : loops[loop].parent;
   }
   return loop;
 }
@@ -279,11 +291,11 @@ bool LoopNest::IsWithin(uint32_t loop, uint32_t around) const {
 uint32_t LoopNest::Common(uint32_t a, uint32_t b) const {
   a = Ancestor(a, DepthOf(b));
   b = Ancestor(b, DepthOf(a));
-  // Loops of the same depth leap equally far.
+  // Loops of the same depth have skip links of the same length.
   while (a != b) {
-    const bool can_leap = LeapFrom(a) != LeapFrom(b);
-    a = can_leap ? LeapFrom(a) : loops[a].parent;
-    b = can_leap ? LeapFrom(b) : loops[b].parent;
+    const bool can_skip = SkipLink(a) != SkipLink(b);
+    a = can_skip ? SkipLink(a) : loops[a].parent;
+    b = can_skip ? SkipLink(b) : loops[b].parent;
   }
   return a;
 }

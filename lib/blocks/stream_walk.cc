@@ -7,7 +7,8 @@
 namespace hbbp {
 namespace {
 
-// No real code passes so many branches without taking one; it bounds what a damaged file can cost.
+// Real code does not pass so many branches without taking one. The limit bounds the cost of a
+// damaged file.
 constexpr size_t kMaxBlocks = 4096;
 
 bool MayPass(BranchKind terminator) {

@@ -1,4 +1,5 @@
-// The blocks of a stream: code from the target of a taken branch to the next taken branch.
+// WalkStream finds the blocks of a stream: the code from the target of a taken branch to the next
+// taken branch.
 #ifndef HBBP_LIB_BLOCKS_STREAM_WALK_H_
 #define HBBP_LIB_BLOCKS_STREAM_WALK_H_
 
@@ -13,21 +14,21 @@ namespace hbbp {
 
 enum class StreamFault : uint8_t {
   kNone,
-  kNoCode,        // no code at its start
-  kUndecodable,   // code at its start, at its end or in between is no instruction
+  kNoCode,        // there is no code at its start
+  kUndecodable,   // code at its start, at its end or in between cannot be decoded
   kBackwards,     // it ends before it starts
-  kPassesBranch,  // it passes a jump, call, return or trap, which leave nothing to fall through
+  kPassesBranch,  // it passes a jump, call, return or trap, which never falls through
   kNotABranch,    // it ends with an instruction that cannot branch
   kTooLong,       // it passes thousands of blocks
 };
 
-// Tells the map what the stream proves: a branch arrived at `start`, another one is at `end`. To
-// be done for all streams before any is walked, because it may move the bounds of blocks.
+// Adds to the map what the stream proves: a branch arrived at `start`, and another one is at `end`.
+// Call it for all streams before any is walked, because it may move the bounds of blocks.
 void AddStreamEvidence(const ModuleCode& code, ModuleAddress start, ModuleAddress end,
                        BlockMap* map);
 
-// Appends the blocks from `start` to the one that the branch at `end` closes, or says why no static
-// path explains that; then what is in `blocks` means nothing.
+// Appends the blocks from `start` to the one that the branch at `end` closes, or returns why no
+// static path explains the stream; the content of `blocks` is then unspecified.
 StreamFault WalkStream(const ModuleCode& code, ModuleAddress start, ModuleAddress end,
                        BlockMap* map, std::vector<Block>* blocks);
 

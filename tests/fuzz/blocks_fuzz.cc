@@ -1,5 +1,5 @@
-// BlockMap over random code, functions and evidence: it must keep its promises about blocks, and
-// give the same ones in whatever order it is asked and told.
+// Runs BlockMap over random code, functions and evidence. It must keep its promises about blocks,
+// and find the same ones in whatever order questions and evidence come.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace {
 constexpr uint64_t kBase = 0x400000;
 constexpr size_t kGiantSize = 0x120000;
 constexpr uint64_t kWindowSize = 0x10000;
-// A giant takes as long as a thousand others: a fuzzer that keeps one tries little else. Those of
-// the corpus are replayed.
+// An input with a giant function takes as long as a thousand others, and a fuzzer that keeps one
+// tries little else. So only those of the corpus are run.
 constexpr uint64_t kGiant = 0x6e6f697463697566;
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 constexpr bool kHasGiants = false;
@@ -43,8 +43,9 @@ struct Input {
   std::vector<Evidence> evidence;
 };
 
-// Header: the mark of the giant or anything else, how many functions, how many pieces of evidence.
-// Then their offsets; then code, which is also the data that jump tables are read from.
+// The input begins with the mark of a giant function or any other byte, the number of functions and
+// the number of pieces of evidence. Their offsets follow, then the code, which is also the data
+// that jump tables are read from.
 bool Parse(std::span<const uint8_t> bytes, Input* input) {
   ByteCursor cursor(bytes);
   uint64_t giant;
@@ -81,7 +82,7 @@ bool Parse(std::span<const uint8_t> bytes, Input* input) {
     input->module.AddFunction(kBase + edges[i], kBase + edges[i + 1]);
   }
   if (input->is_giant) {
-    // Two windows are enough to disagree about the edge between them.
+    // Two windows are enough for a disagreement about the edge between them.
     input->functions = {{{kBase}, {kBase + kWindowSize}},
                         {{kBase + kWindowSize}, {kBase + 2 * kWindowSize}}};
   } else if (input->functions.empty()) {

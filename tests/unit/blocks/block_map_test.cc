@@ -36,7 +36,7 @@ Block MakeBlock(uint64_t start, uint64_t end, uint32_t instructions,
   return block;
 }
 
-// Little-endian words.
+// Returns the words as little-endian bytes.
 template <typename T>
 Bytes Words(const std::vector<T>& words) {
   Bytes bytes;
@@ -401,7 +401,7 @@ TEST_CASE("the base of a table may be loaded far from the jump") {
   CHECK(map.statistics().jump_tables == 1);
 }
 
-TEST_CASE("jumps through one pointer are no tables") {
+TEST_CASE("jumps through one pointer are not tables") {
   FakeModuleCode module;
   module.AddCode(0x1000, {0xff, 0x25, 0x00, 0x10, 0x00, 0x00,  // jmp *0x1000(%rip)
                           0x48, 0x8b, 0x47, 0x18,              // mov 0x18(%rdi),%rax

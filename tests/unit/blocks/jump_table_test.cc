@@ -1,4 +1,4 @@
-// Jump tables of compiled switches, compared with the tables in the compiler's own assembly.
+// Compares the jump tables of compiled switches with the tables in the compiler's own assembly.
 #include "blocks/jump_table.h"
 
 #include <cstdint>
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
 }
 )";
 
-// Entries of jump tables, as gcc and clang write them.
+// Matches entries of jump tables as gcc and clang write them.
 uint64_t CountTableEntries(const std::string& assembly_path) {
   const std::regex entry(R"(\s*\.(long|quad)\s+\.L(BB)?[0-9_]+(-\.L[A-Z]*[0-9_]+)?\s*)");
   std::ifstream file(assembly_path);
@@ -68,8 +68,8 @@ uint64_t CountTableEntries(const std::string& assembly_path) {
 }
 
 TEST_CASE("the jump tables of compiled switches are read to their ends") {
-  const TemporaryFolder folder;
-  const std::string source = folder.Write("switches.c", kSwitches);
+  const TemporaryFolder directory;
+  const std::string source = directory.Write("switches.c", kSwitches);
   int compiled = 0;
   for (const std::string compiler : {"gcc", "clang-14", "clang-19"}) {
     if (!HasProgram(compiler)) continue;
@@ -80,8 +80,8 @@ TEST_CASE("the jump tables of compiled switches are read to their ends") {
                                       " -fcf-protection=" + protection +
                                       " -Wno-unused-command-line-argument ";
           INFO(command);
-          const std::string assembly = folder.File("switches.s");
-          const std::string program = folder.File("switches");
+          const std::string assembly = directory.File("switches.s");
+          const std::string program = directory.File("switches");
           REQUIRE(RunCommand(command + "-S -o " + assembly + " " + source));
           REQUIRE(RunCommand(command + "-o " + program + " " + assembly));
           auto image = ElfImage::Open(program);

@@ -20,7 +20,7 @@ using Edges = std::vector<GraphEdge>;
 using Nodes = std::vector<uint32_t>;
 using NodeSet = std::set<uint32_t>;
 
-NodeSet BodyOf(const LoopNest& nest, uint32_t loop) {
+NodeSet FindBody(const LoopNest& nest, uint32_t loop) {
   NodeSet body;
   for (uint32_t node = 0; node < nest.innermost.size(); ++node) {
     if (nest.IsWithin(nest.innermost[node], loop)) body.insert(node);
@@ -28,7 +28,7 @@ NodeSet BodyOf(const LoopNest& nest, uint32_t loop) {
   return body;
 }
 
-// Of the only loop that is or is not irreducible and has the header.
+// Returns the only loop of the header that is or is not irreducible.
 uint32_t LoopAt(const LoopNest& nest, uint32_t header, bool is_irreducible = false) {
   uint32_t found = kNoLoop;
   for (uint32_t i = 0; i < nest.loops.size(); ++i) {
@@ -55,7 +55,7 @@ NodeSet Reached(uint32_t nodes, const Edges& edges, const Nodes& roots, uint32_t
   return reached;
 }
 
-// By the definition, one node after the other.
+// Finds dominators by their definition, one node after the other.
 class SimpleDominators {
  public:
   SimpleDominators(uint32_t nodes, const Edges& edges, const Nodes& roots)
@@ -90,7 +90,7 @@ TEST_CASE("A block that branches to itself is a loop") {
   CHECK(nest.loops[0].nodes == 1);
   CHECK(nest.loops[0].entries == 1);
   CHECK(!nest.loops[0].is_irreducible);
-  CHECK(BodyOf(nest, 0) == NodeSet{1});
+  CHECK(FindBody(nest, 0) == NodeSet{1});
 }
 
 TEST_CASE("The first block of a function may be a header") {
@@ -122,7 +122,7 @@ TEST_CASE("Back edges to one header make one loop") {
   const LoopNest nest =
       FindLoops(5, Edges{{0, 1}, {1, 2}, {1, 3}, {2, 1}, {3, 1}, {3, 4}}, Nodes{0});
   REQUIRE(nest.loops.size() == 1);
-  CHECK(BodyOf(nest, 0) == NodeSet{1, 2, 3});
+  CHECK(FindBody(nest, 0) == NodeSet{1, 2, 3});
 }
 
 TEST_CASE("A cycle with two ways in is irreducible, and is reported") {
@@ -130,7 +130,7 @@ TEST_CASE("A cycle with two ways in is irreducible, and is reported") {
   REQUIRE(nest.loops.size() == 1);
   CHECK(nest.loops[0].is_irreducible);
   CHECK(nest.loops[0].entries == 2);
-  CHECK(BodyOf(nest, 0) == NodeSet{1, 2});
+  CHECK(FindBody(nest, 0) == NodeSet{1, 2});
 }
 
 TEST_CASE("A loop that is entered in the middle is irreducible") {
@@ -153,8 +153,8 @@ TEST_CASE("Natural loops are found in and around an irreducible region") {
   const uint32_t region = nest.loops[inner].parent;
   CHECK(nest.loops[region].is_irreducible);
   CHECK(nest.loops[region].parent == outer);
-  CHECK(BodyOf(nest, region) == NodeSet{2, 3, 4});
-  CHECK(BodyOf(nest, outer) == NodeSet{1, 2, 3, 4, 5});
+  CHECK(FindBody(nest, region) == NodeSet{2, 3, 4});
+  CHECK(FindBody(nest, outer) == NodeSet{1, 2, 3, 4, 5});
   CHECK(nest.loops[inner].depth == 3);
 }
 
@@ -165,13 +165,13 @@ TEST_CASE("A header of a natural loop may be the header of an irreducible region
   REQUIRE(nest.loops.size() == 2);
   const uint32_t natural = LoopAt(nest, 1);
   REQUIRE(natural != kNoLoop);
-  CHECK(BodyOf(nest, natural) == NodeSet{1, 2});
+  CHECK(FindBody(nest, natural) == NodeSet{1, 2});
   const uint32_t region = nest.loops[natural].parent;
   CHECK(nest.loops[region].is_irreducible);
-  CHECK(BodyOf(nest, region) == NodeSet{1, 2, 3});
+  CHECK(FindBody(nest, region) == NodeSet{1, 2, 3});
 }
 
-TEST_CASE("What nothing leads to is no way into a loop, and has loops of its own") {
+TEST_CASE("Nodes without predecessors are not entries of a loop, and have loops of their own") {
   // 4 is a landing pad that goes on in the loop; 5 is one with a loop.
   const LoopNest nest =
       FindLoops(7, Edges{{0, 1}, {1, 2}, {2, 1}, {2, 3}, {4, 2}, {5, 6}, {6, 5}}, Nodes{0});
@@ -180,10 +180,10 @@ TEST_CASE("What nothing leads to is no way into a loop, and has loops of its own
   REQUIRE(loop != kNoLoop);
   CHECK(nest.loops[loop].entries == 1);
   CHECK(nest.innermost[4] == kNoLoop);
-  CHECK(BodyOf(nest, LoopAt(nest, 5)) == NodeSet{5, 6});
+  CHECK(FindBody(nest, LoopAt(nest, 5)) == NodeSet{5, 6});
 }
 
-TEST_CASE("A function of 100,000 blocks, nested 50,000 deep, is no problem") {
+TEST_CASE("Loops are found in a function of 100,000 blocks, nested 50,000 deep") {
   constexpr uint32_t kDepth = 50'000;
   Edges edges;
   for (uint32_t i = 0; i + 1 < 2 * kDepth; ++i) edges.push_back({i, i + 1});
@@ -204,7 +204,7 @@ TEST_CASE("Dominators agree with their definition") {
     Nodes roots{0};
     if (random() % 4 == 0) roots.push_back(static_cast<uint32_t>(random() % nodes));
     const DepthFirst walk =
-        WalkInDepth(nodes, Adjacency(nodes, edges, Adjacency::Direction::kSuccessors), roots);
+        WalkDepthFirst(nodes, Adjacency(nodes, edges, Adjacency::Direction::kSuccessors), roots);
     const Dominators dominators(walk, Adjacency(nodes, edges, Adjacency::Direction::kPredecessors),
                                 roots);
     const SimpleDominators simple(nodes, edges, roots);
@@ -212,7 +212,7 @@ TEST_CASE("Dominators agree with their definition") {
     for (uint32_t above = 0; above < nodes; ++above) {
       for (uint32_t below = 0; below < nodes; ++below) {
         agree &= dominators.Dominates(above, below) == simple.Dominates(above, below);
-        const bool is_immediate = dominators.ImmediateOf(below) == above;
+        const bool is_immediate = dominators.ImmediateDominator(below) == above;
         if (is_immediate) agree &= above != below && simple.Dominates(above, below);
       }
     }
@@ -221,7 +221,7 @@ TEST_CASE("Dominators agree with their definition") {
   }
 }
 
-// Headers and bodies of natural loops by the definition.
+// Finds headers and bodies of natural loops by the definition.
 std::map<uint32_t, NodeSet> SimpleLoops(uint32_t nodes, const Edges& edges,
                                         const SimpleDominators& simple) {
   const Adjacency predecessors(nodes, edges, Adjacency::Direction::kPredecessors);
@@ -243,7 +243,7 @@ std::map<uint32_t, NodeSet> SimpleLoops(uint32_t nodes, const Edges& edges,
   return loops;
 }
 
-// Whether something is left of cycles without back edges.
+// Returns whether the graph has cycles without its back edges.
 bool HasOtherCycles(uint32_t nodes, const Edges& edges, const SimpleDominators& simple) {
   Edges left;
   for (const GraphEdge& edge : edges) {
@@ -271,12 +271,12 @@ TEST_CASE("Loops of random graphs are those of the definition") {
     CAPTURE(round);
     for (uint32_t i = 0; i < nest.loops.size(); ++i) {
       const NestedLoop& loop = nest.loops[i];
-      const NodeSet body = BodyOf(nest, i);
+      const NodeSet body = FindBody(nest, i);
       REQUIRE(body.contains(loop.header));
       REQUIRE(body.size() == loop.nodes);
       if (loop.parent != kNoLoop) {
         REQUIRE(loop.parent < i);
-        const NodeSet around = BodyOf(nest, loop.parent);
+        const NodeSet around = FindBody(nest, loop.parent);
         REQUIRE(std::includes(around.begin(), around.end(), body.begin(), body.end()));
       }
       if (!simple.reached().contains(loop.header)) continue;

@@ -1,4 +1,4 @@
-// Properties that the blocks of every function of real programs must have.
+// Checks properties that the blocks of every function of real programs must have.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -133,7 +133,7 @@ TEST_CASE("blocks do not depend on the order of questions and evidence") {
     auto shuffled = program.functions;
     std::shuffle(shuffled.begin(), shuffled.end(), random);
     BlockMap other_order(program.image.get());
-    // One question each, before any related part was asked for.
+    // Each map is asked once, before any related part was asked for.
     std::vector<std::pair<ModuleAddress, std::optional<Block>>> first_answers;
     for (const AddressRange& function : shuffled) {
       const ModuleAddress middle = function.start + (function.end - function.start) / 2;

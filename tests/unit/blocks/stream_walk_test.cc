@@ -87,7 +87,7 @@ TEST_CASE("streams that no static path explains say why") {
 
 TEST_CASE("code that runs out or does not decode ends a stream") {
   FakeModuleCode module;
-  module.AddCode(kStart, {0x90, 0x90, 0x06, 0x90, 0xc3});  // 0x06 is no instruction
+  module.AddCode(kStart, {0x90, 0x90, 0x06, 0x90, 0xc3});  // 0x06 is not an instruction
   module.AddFunction(kStart, kStart + 5, "f");
   CHECK(Walk(module, kStart, kStart + 4).fault == StreamFault::kUndecodable);
   CHECK(Walk(module, kStart + 2, kStart + 4).fault == StreamFault::kUndecodable);
