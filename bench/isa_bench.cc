@@ -1,4 +1,4 @@
-// Nanoseconds an instruction over the code of libc: items_per_second counts instructions,
+// Measures nanoseconds per instruction over the code of libc: items_per_second counts instructions,
 // bytes_per_second their code.
 #include <benchmark/benchmark.h>
 #include <elf.h>
@@ -17,7 +17,7 @@
 namespace hbbp {
 namespace {
 
-// The largest executable section. Empty if libc is somewhere else.
+// Returns the largest executable section, or nothing if libc is somewhere else.
 const std::vector<uint8_t>& LibcText() {
   static const std::vector<uint8_t> text = [] {
     std::vector<uint8_t> largest;
@@ -38,7 +38,7 @@ const std::vector<uint8_t>& LibcText() {
   return text;
 }
 
-// `decode(code, address)` gives the length, 0 if there is no instruction.
+// `decode(code, address)` returns the length, or 0 if there is no instruction.
 template <typename Decode>
 void Sweep(benchmark::State& state, const Decode& decode) {
   const std::span<const uint8_t> text = LibcText();
@@ -84,7 +84,7 @@ void BM_DescribeInstruction(benchmark::State& state) {
 }
 BENCHMARK(BM_DescribeInstruction)->Unit(benchmark::kMillisecond);
 
-// Every instruction of libc, described before, through the 17 groups of the default taxonomy.
+// Matches every instruction of libc, described before, with the 17 groups of the default taxonomy.
 void BM_GroupOf(benchmark::State& state) {
   std::vector<InstructionProperties> described;
   const std::span<const uint8_t> text = LibcText();

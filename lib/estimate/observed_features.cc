@@ -17,7 +17,7 @@ BlockFeatures FindFeatures(const BlockRecord& record, const ModuleCode& code, Bl
                            double mean_count) {
   const Block& block = record.block;
   const uint64_t bytes = block.end - block.start;
-  const CodeTraits traits = TraitsOf(code.CodeAt(block.start, bytes));
+  const CodeTraits traits = CountCodeTraits(code.CodeAt(block.start, bytes));
   const double unit = mean_count > 0 ? mean_count : 1;
   BlockFeatures features;
   features[Feature::kLength] = block.instruction_count;

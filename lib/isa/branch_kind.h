@@ -1,4 +1,4 @@
-// What an instruction does to the flow of control, as types.
+// BranchKind and ControlFlow describe what an instruction does to the flow of control.
 #ifndef HBBP_LIB_ISA_BRANCH_KIND_H_
 #define HBBP_LIB_ISA_BRANCH_KIND_H_
 
@@ -17,19 +17,19 @@ enum class BranchKind : uint8_t {
   kIndirectCall,  // call r/m
   kReturn,        // ret
   kSystem,        // syscall, sysenter, int n, iret, far transfers, xbegin, xabort
-  kTrap,          // ud0/ud1/ud2, int3, int1, hlt: does not go on
+  kTrap,          // ud0/ud1/ud2, int3, int1, hlt: execution does not continue
 };
 
 struct ControlFlow {
   uint8_t length = 0;
   BranchKind kind = BranchKind::kNone;
-  bool has_target = false;  // the code alone gives the target
+  bool has_target = false;  // the code alone determines the target
   uint64_t target = 0;
 };
 
 constexpr bool EndsBlock(BranchKind kind) { return kind != BranchKind::kNone; }
 
-// Can control reach the following instruction, at once or when a call comes back?
+// Returns whether control can reach the following instruction, at once or after a call returns.
 constexpr bool FallsThrough(BranchKind kind) {
   switch (kind) {
     case BranchKind::kJump:

@@ -31,7 +31,7 @@ bool IsDivision(ZydisMnemonic mnemonic) {
   }
 }
 
-bool IsSlowOtherwise(ZydisMnemonic mnemonic) {
+bool IsSlowNonDivision(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_CPUID:
     case ZYDIS_MNEMONIC_F2XM1:
@@ -64,8 +64,8 @@ bool IsSlowOtherwise(ZydisMnemonic mnemonic) {
   }
 }
 
-// Addresses memory without going there.
-bool OnlyNamesMemory(ZydisMnemonic mnemonic) {
+// Returns whether the instruction computes an address without accessing memory.
+bool OnlyAddressesMemory(ZydisMnemonic mnemonic) {
   return mnemonic == ZYDIS_MNEMONIC_LEA || mnemonic == ZYDIS_MNEMONIC_NOP;
 }
 
@@ -76,20 +76,20 @@ bool LocksMemory(const ZydisDecodedInstruction& instruction) {
 
 }  // namespace
 
-CodeTraits TraitsOf(std::span<const uint8_t> code) {
+CodeTraits CountCodeTraits(std::span<const uint8_t> code) {
   CodeTraits traits;
   ZydisDecodedInstruction instruction;
   while (!code.empty() && DecodeWithZydis(code, &instruction)) {
     const bool is_division = IsDivision(instruction.mnemonic);
-    const bool goes_to_memory =
-        (HasMemory(instruction) && !OnlyNamesMemory(instruction.mnemonic)) ||
+    const bool accesses_memory =
+        (HasMemory(instruction) && !OnlyAddressesMemory(instruction.mnemonic)) ||
         IsStringOperation(instruction);
     ++traits.instructions;
-    traits.memory += goes_to_memory;
+    traits.memory += accesses_memory;
     traits.calls += instruction.mnemonic == ZYDIS_MNEMONIC_CALL;
     traits.divisions += is_division;
     traits.long_latency +=
-        is_division || IsSlowOtherwise(instruction.mnemonic) || LocksMemory(instruction);
+        is_division || IsSlowNonDivision(instruction.mnemonic) || LocksMemory(instruction);
     code = code.subspan(instruction.length);
   }
   return traits;

@@ -1,4 +1,4 @@
-// Properties of the instructions of a block that decide which source counts it well.
+// CountCodeTraits counts the instructions of a block that decide which source counts it well.
 #ifndef HBBP_LIB_ISA_CODE_TRAITS_H_
 #define HBBP_LIB_ISA_CODE_TRAITS_H_
 
@@ -7,17 +7,17 @@
 
 namespace hbbp {
 
-// Numbers of instructions.
+// All fields are numbers of instructions.
 struct CodeTraits {
   uint32_t instructions = 0;
-  uint32_t memory = 0;  // load or store, other than by push, pop, call and ret
+  uint32_t memory = 0;  // loads and stores other than push, pop, call and ret
   uint32_t calls = 0;
-  uint32_t divisions = 0;     // of integers and of floating point
+  uint32_t divisions = 0;     // integer and floating point
   uint32_t long_latency = 0;  // divisions, square roots, x87 functions, locked, serializing
 };
 
-// Of the instructions of `code`, from its start to its end or to what cannot be decoded.
-CodeTraits TraitsOf(std::span<const uint8_t> code);
+// Counts the instructions of `code` up to its end or to the first that cannot be decoded.
+CodeTraits CountCodeTraits(std::span<const uint8_t> code);
 
 }  // namespace hbbp
 

@@ -10,7 +10,7 @@ namespace {
 enum : uint8_t {
   kKnown = 1,
   kModrm = 2,
-  kMemoryOnly = 4,      // a register operand would be another or no instruction
+  kMemoryOnly = 4,      // with a register operand it would be another instruction or invalid
   kTestImmediate = 8,   // the immediate belongs to /0 and /1 only
   kWideImmediate = 16,  // REX.W makes the immediate eight bytes
   kRelative = 32,       // the immediate is a branch displacement
@@ -25,7 +25,7 @@ struct Form {
 
 constexpr int kTwoByte = 0x100;  // opcodes that follow 0f
 
-// Prefixes other than REX never get here, so a form holds for operands of 32 and 64 bits.
+// DecodeCommonForm rejects prefixes other than REX, so a form holds for operands of 32 and 64 bits.
 consteval std::array<Form, 512> MakeForms() {
   std::array<Form, 512> forms{};
   auto set = [&forms](int first, int last, Form form) {

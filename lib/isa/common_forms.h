@@ -1,5 +1,6 @@
-// The plain integer and SSE instructions that make up most code, decoded by one table look-up
-// instead of a full decoder: DecodeControlFlow is the inner loop of every block map.
+// DecodeCommonForm decodes the plain integer and SSE instructions that make up most code by one
+// table look-up instead of a full decoder, because DecodeControlFlow is the inner loop of every
+// block map.
 #ifndef HBBP_LIB_ISA_COMMON_FORMS_H_
 #define HBBP_LIB_ISA_COMMON_FORMS_H_
 
@@ -10,11 +11,12 @@
 
 namespace hbbp {
 
-// REX, two opcode bytes, ModRM, SIB, four bytes of displacement, four of immediate.
+// The longest form has REX, two opcode bytes, ModRM, SIB, four bytes of displacement and four of
+// immediate.
 inline constexpr size_t kMaxCommonFormLength = 13;
 
-// Reads at most kMaxCommonFormLength bytes, which must be readable. False says nothing about the
-// bytes: a full decoder has to look at them. True is what a full decoder would say too, which
+// Reads at most kMaxCommonFormLength bytes, which must be readable. Returns false if a full decoder
+// has to decode the bytes. If it returns true, a full decoder would give the same result, which
 // common_forms_test proves for every encoding.
 bool DecodeCommonForm(const uint8_t* code, uint64_t address, ControlFlow* flow);
 

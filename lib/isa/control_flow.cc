@@ -11,7 +11,7 @@ bool DecodeControlFlow(std::span<const uint8_t> code, uint64_t address, ControlF
   }
   ZydisDecodedInstruction instruction;
   if (!DecodeWithZydis(code, &instruction)) return false;
-  *flow = ControlFlowOf(instruction, address);
+  *flow = MakeControlFlow(instruction, address);
   return true;
 }
 

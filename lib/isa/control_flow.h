@@ -1,4 +1,4 @@
-// What one instruction does to the flow of control: its length, its branch kind, its target.
+// DecodeControlFlow decodes the length, the branch kind and the target of one instruction.
 //
 // This is the cheap half of the decoder, for finding basic blocks. It allocates nothing, keeps
 // no state and is async-signal-safe, so that trace/ can use it too. decoder.h names mnemonics.
@@ -12,11 +12,12 @@
 
 namespace hbbp {
 
-// Decodes the x86-64 instruction at the start of `code`, which lies at `address`. False if the
-// bytes are no instruction or end inside one.
+// Decodes the x86-64 instruction at the start of `code`, which lies at `address`. Returns false if
+// the bytes are not an instruction or end inside one.
 bool DecodeControlFlow(std::span<const uint8_t> code, uint64_t address, ControlFlow* flow);
 
-// May the byte stand in front of an opcode? Segments, sizes, lock, repetition; not REX, VEX, EVEX.
+// Returns whether the byte is a prefix of segment, size, lock or repetition; REX, VEX and EVEX are
+// not.
 constexpr bool IsLegacyPrefix(uint8_t byte) {
   switch (byte) {
     case 0x26:

@@ -10,7 +10,7 @@ bool DecodeInstruction(std::span<const uint8_t> code, uint64_t address, Instruct
   if (!DecodeWithZydis(code, &zydis)) return false;
   *instruction = {.address = address,
                   .length = zydis.length,
-                  .branch = ControlFlowOf(zydis, address).kind,
+                  .branch = MakeControlFlow(zydis, address).kind,
                   .mnemonic = MnemonicOf(zydis)};
   return true;
 }

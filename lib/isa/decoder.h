@@ -1,5 +1,5 @@
-// One x86-64 instruction, with its mnemonic: that of the Intel manual in lower case, without
-// prefixes and without pseudo-operations (`cmpsd`, not `cmpltsd`).
+// DecodeInstruction decodes one x86-64 instruction with its mnemonic: that of the Intel manual in
+// lower case, without prefixes and without pseudo-operations (`cmpsd`, not `cmpltsd`).
 #ifndef HBBP_LIB_ISA_DECODER_H_
 #define HBBP_LIB_ISA_DECODER_H_
 
@@ -18,7 +18,7 @@ struct Instruction {
   Mnemonic mnemonic = Mnemonic::kInvalid;
 };
 
-// False if the bytes are no instruction or end inside one. Any thread.
+// Returns false if the bytes are not an instruction or end inside one. Any thread may call it.
 bool DecodeInstruction(std::span<const uint8_t> code, uint64_t address, Instruction* instruction);
 
 }  // namespace hbbp

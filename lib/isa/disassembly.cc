@@ -10,7 +10,7 @@
 namespace hbbp {
 namespace {
 
-// As ZyanStringAppend, for the sake of which alone Zycore's library would have to be linked.
+// Does what ZyanStringAppend does, which would be the only reason to link Zycore's library.
 ZyanStatus Append(ZyanString* text, std::string_view more) {
   ZyanVector& bytes = text->vector;  // the last one is 0
   if (bytes.size + more.size() > bytes.capacity) return ZYAN_STATUS_INSUFFICIENT_BUFFER_SIZE;
@@ -20,13 +20,13 @@ ZyanStatus Append(ZyanString* text, std::string_view more) {
   return ZYAN_STATUS_SUCCESS;
 }
 
-// The operands of these are implied, so that only Zydis' name (movsb) tells their width.
+// These have implied operands, so that only Zydis' name (movsb) shows their width.
 bool IsStringOperation(const ZydisDecodedInstruction& instruction) {
   return instruction.meta.category == ZYDIS_CATEGORY_STRINGOP ||
          instruction.meta.category == ZYDIS_CATEGORY_IOSTRINGOP;
 }
 
-// The name that mixes have for it.
+// Prints the mnemonic that instruction mixes use.
 ZyanStatus PrintMnemonic(const ZydisFormatter*, ZydisFormatterBuffer* buffer,
                          ZydisFormatterContext* context) {
   const ZydisDecodedInstruction& instruction = *context->instruction;
@@ -36,8 +36,8 @@ ZyanStatus PrintMnemonic(const ZydisFormatter*, ZydisFormatterBuffer* buffer,
   ZYAN_CHECK(Append(text, IsStringOperation(instruction)
                               ? ZydisMnemonicGetString(instruction.mnemonic)
                               : MnemonicName(MnemonicOf(instruction))));
-  const bool goes_far = instruction.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
-  return goes_far ? Append(text, " far") : ZYAN_STATUS_SUCCESS;
+  const bool is_far = instruction.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+  return is_far ? Append(text, " far") : ZYAN_STATUS_SUCCESS;
 }
 
 struct Formatter {

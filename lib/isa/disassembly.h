@@ -1,4 +1,4 @@
-// The text of an instruction, in Intel's syntax.
+// InstructionText disassembles an instruction in Intel's syntax.
 #ifndef HBBP_LIB_ISA_DISASSEMBLY_H_
 #define HBBP_LIB_ISA_DISASSEMBLY_H_
 
@@ -8,8 +8,9 @@
 
 namespace hbbp {
 
-// "mov rax, qword ptr [rbp-0x08]"; addresses of branches and rip-relative operands are those that
-// they lead to from `address`. Empty if the bytes are no instruction or end inside one. Any thread.
+// Returns a text such as "mov rax, qword ptr [rbp-0x08]". Branches and rip-relative operands show
+// the absolute address that they lead to from `address`. The text is empty if the bytes are not an
+// instruction or end inside one. Any thread may call it.
 std::string InstructionText(std::span<const uint8_t> code, uint64_t address);
 
 }  // namespace hbbp

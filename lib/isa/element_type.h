@@ -1,4 +1,4 @@
-// What vectors consist of.
+// ElementType is the type of the elements of a vector.
 #ifndef HBBP_LIB_ISA_ELEMENT_TYPE_H_
 #define HBBP_LIB_ISA_ELEMENT_TYPE_H_
 
@@ -6,7 +6,7 @@
 
 namespace hbbp {
 
-// What the result consists of; of comparisons, stores and the like, what the sources do.
+// The type of the elements of the result, or of the sources for comparisons, stores and the like.
 enum class ElementType : uint8_t {
   kNone,
   kInteger,

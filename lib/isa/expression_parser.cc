@@ -1,4 +1,8 @@
-// By recursive descent. The grammar is in property_expression.h.
+// ExpressionParser parses a filter expression by recursive descent; the grammar is in
+// property_expression.h. Advance reads a token, a function Parse... reads each rule of the grammar,
+// and MakeTest turns a comparison into a node of the Expression: numbers become ranges, words a
+// bitmap of the words that match, other texts patterns. Expression::Parse, which mix/ and the
+// taxonomies call, is at the end.
 #include <algorithm>
 #include <charconv>
 #include <map>
@@ -10,7 +14,7 @@
 namespace hbbp {
 namespace {
 
-// Words longer than this are not repeated in messages as a whole.
+// Messages truncate words longer than this.
 constexpr size_t kMaxQuoted = 64;
 
 enum class TokenKind : uint8_t { kEnd, kWord, kQuoted, kSymbol };
@@ -18,7 +22,7 @@ enum class TokenKind : uint8_t { kEnd, kWord, kQuoted, kSymbol };
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   size_t offset = 0;
-  std::string text;  // of a quoted one, without the quotes
+  std::string text;  // without quotes
 };
 
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -36,13 +40,13 @@ std::string Lower(std::string_view text) {
   return lower;
 }
 
-std::string Shown(std::string_view text) {
+std::string Quote(std::string_view text) {
   if (text.size() <= kMaxQuoted) return "'" + std::string(text) + "'";
   return "'" + std::string(text.substr(0, kMaxQuoted)) + "...'";
 }
 
-std::string Shown(const Token& token) {
-  return token.kind == TokenKind::kEnd ? "the end" : Shown(token.text);
+std::string Quote(const Token& token) {
+  return token.kind == TokenKind::kEnd ? "the end" : Quote(token.text);
 }
 
 }  // namespace
@@ -60,7 +64,7 @@ class ExpressionParser {
     HBBP_RETURN_IF_ERROR(Advance());
     HBBP_ASSIGN_OR_RETURN(const uint32_t root, ParseOr());
     if (token_.kind != TokenKind::kEnd) {
-      return Error(token_, "'and', 'or' or the end must follow, not " + Shown(token_));
+      return Error(token_, "'and', 'or' or the end must follow, not " + Quote(token_));
     }
     // Children were made before their parents. The root goes first, and nothing refers to it.
     if (root != 0) MoveToFront(root);
@@ -104,7 +108,7 @@ class ExpressionParser {
     return OkStatus();
   }
 
-  // A backslash takes away the meaning of the character behind it.
+  // A backslash escapes the character after it.
   Status ReadQuoted(char quote) {
     token_.kind = TokenKind::kQuoted;
     ++position_;
@@ -148,7 +152,7 @@ class ExpressionParser {
     return ParseList("and", NodeKind::kAnd, &ExpressionParser::ParseFactor);
   }
 
-  // part { keyword part }. A single part stands for itself.
+  // Parses part { keyword part }. A single part needs no list node.
   StatusOr<uint32_t> ParseList(std::string_view keyword, NodeKind kind,
                                StatusOr<uint32_t> (ExpressionParser::*parse_part)()) {
     HBBP_ASSIGN_OR_RETURN(const uint32_t first, (this->*parse_part)());
@@ -184,7 +188,7 @@ class ExpressionParser {
     } else {
       HBBP_ASSIGN_OR_RETURN(result, ParseOr());
       if (!IsSymbol(")")) {
-        return Error(token_, "')' must follow, not " + Shown(token_));
+        return Error(token_, "')' must follow, not " + Quote(token_));
       }
       HBBP_RETURN_IF_ERROR(Advance());
     }
@@ -195,14 +199,14 @@ class ExpressionParser {
   StatusOr<uint32_t> ParseComparison() {
     const Token name = token_;
     if (name.kind != TokenKind::kWord) {
-      return Error(name, "a key, 'not' or '(' must stand here, not " + Shown(name));
+      return Error(name, "a key, 'not' or '(' must stand here, not " + Quote(name));
     }
     if (++tests_ > kMaxExpressionTests) {
       return Error(name, "more than " + std::to_string(kMaxExpressionTests) + " comparisons");
     }
     const std::optional<ExpressionKey> key = keys_.Find(name.text);
     if (!key) {
-      return Error(name, "no key " + Shown(name) +
+      return Error(name, "no key " + Quote(name) +
                              DidYouMeanOneOf(name.text, keys_.Names(),
                                              "; 'hbbp mix --help' lists the keys"));
     }
@@ -214,8 +218,8 @@ class ExpressionParser {
         comparison.kind == TokenKind::kSymbol &&
         std::ranges::find(kComparisons, comparison.text) != std::end(kComparisons);
     if (!is_in && !is_symbol) {
-      return Error(comparison, "=, !=, ~, <, <=, >, >= or 'in' must follow " + Shown(name) +
-                                   ", not " + Shown(comparison));
+      return Error(comparison, "=, !=, ~, <, <=, >, >= or 'in' must follow " + Quote(name) +
+                                   ", not " + Quote(comparison));
     }
     HBBP_RETURN_IF_ERROR(Advance());
     HBBP_ASSIGN_OR_RETURN(const std::vector<Token> values, ParseValues(is_in));
@@ -224,13 +228,13 @@ class ExpressionParser {
 
   StatusOr<std::vector<Token>> ParseValues(bool in_parentheses) {
     if (in_parentheses) {
-      if (!IsSymbol("(")) return Error(token_, "'(' must follow 'in', not " + Shown(token_));
+      if (!IsSymbol("(")) return Error(token_, "'(' must follow 'in', not " + Quote(token_));
       HBBP_RETURN_IF_ERROR(Advance());
     }
     std::vector<Token> values;
     for (;;) {
       if (token_.kind != TokenKind::kWord && token_.kind != TokenKind::kQuoted) {
-        return Error(token_, "a value must stand here, not " + Shown(token_));
+        return Error(token_, "a value must stand here, not " + Quote(token_));
       }
       if (++values_ > kMaxExpressionValues) {
         return Error(token_, "more than " + std::to_string(kMaxExpressionValues) + " values");
@@ -241,7 +245,7 @@ class ExpressionParser {
       HBBP_RETURN_IF_ERROR(Advance());
     }
     if (in_parentheses) {
-      if (!IsSymbol(")")) return Error(token_, "',' or ')' must follow, not " + Shown(token_));
+      if (!IsSymbol(")")) return Error(token_, "',' or ')' must follow, not " + Quote(token_));
       HBBP_RETURN_IF_ERROR(Advance());
     }
     return values;
@@ -252,13 +256,13 @@ class ExpressionParser {
     const std::string_view symbol = comparison.text;
     const bool is_order = symbol[0] == '<' || symbol[0] == '>';
     if (is_order && key.type != KeyType::kNumber) {
-      return Error(comparison, Shown(name) + " is no number: =, !=, ~ and 'in' compare words");
+      return Error(comparison, Quote(name) + " is not a number: =, !=, ~ and 'in' compare words");
     }
     if (is_order && values.size() > 1) {
-      return Error(values[1], "only one value may follow " + Shown(comparison));
+      return Error(values[1], "only one value may follow " + Quote(comparison));
     }
     if (symbol == "~" && key.type == KeyType::kNumber) {
-      return Error(comparison, Shown(name) + " is a number, which has no pattern");
+      return Error(comparison, Quote(name) + " is a number, which has no pattern");
     }
     Node test;
     test.is_negated = symbol == "!=";
@@ -277,7 +281,7 @@ class ExpressionParser {
     return AddNode(test);
   }
 
-  StatusOr<uint64_t> NumberIn(const Token& name, const Token& value) {
+  StatusOr<uint64_t> ParseNumber(const Token& name, const Token& value) {
     std::string_view digits = value.text;
     const bool is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
     if (is_hexadecimal) digits.remove_prefix(2);
@@ -286,10 +290,10 @@ class ExpressionParser {
     const auto [stop, error] =
         std::from_chars(digits.data(), end, number, is_hexadecimal ? 16 : 10);
     if (error == std::errc::result_out_of_range) {
-      return Error(value, Shown(value) + " is more than 64 bits");
+      return Error(value, Quote(value) + " is more than 64 bits");
     }
     if (error != std::errc() || stop != end) {
-      return Error(value, Shown(name) + " is a number (12, 0x1f), and " + Shown(value) + " is not");
+      return Error(value, Quote(name) + " is a number (12, 0x1f), and " + Quote(value) + " is not");
     }
     return uint64_t{number};
   }
@@ -300,7 +304,7 @@ class ExpressionParser {
     test->kind = NodeKind::kNumber;
     test->begin = static_cast<uint32_t>(ranges.size());
     for (const Token& value : values) {
-      HBBP_ASSIGN_OR_RETURN(const uint64_t number, NumberIn(name, value));
+      HBBP_ASSIGN_OR_RETURN(const uint64_t number, ParseNumber(name, value));
       if (symbol == "<=") {
         ranges.push_back({0, number});
       } else if (symbol == ">=") {
@@ -367,7 +371,7 @@ class ExpressionParser {
     const std::string listed_by =
         "; 'hbbp mix FILE --by " + name.text + "' lists those of a profile";
     return Error(
-        value, "no " + name.text + " " + Shown(value) + DidYouMeanOneOf(wanted, words, listed_by));
+        value, "no " + name.text + " " + Quote(value) + DidYouMeanOneOf(wanted, words, listed_by));
   }
 
   void AddPatterns(bool is_glob, const std::vector<Token>& values, Node* test) {

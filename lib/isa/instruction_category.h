@@ -1,4 +1,5 @@
-// What kind of work an instruction does. docs/reference/properties.md has examples of each.
+// InstructionCategory is the kind of work that an instruction does. docs/reference/properties.md
+// has examples of each.
 #ifndef HBBP_LIB_ISA_INSTRUCTION_CATEGORY_H_
 #define HBBP_LIB_ISA_INSTRUCTION_CATEGORY_H_
 
@@ -56,7 +57,7 @@ enum class InstructionCategory : uint8_t {
   kCount,
 };
 
-// "data-move", "integer-arithmetic".
+// Returns a name such as "data-move" or "integer-arithmetic".
 std::string_view NameOf(InstructionCategory category);
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// What the raw fields of a decoded instruction say of its form.
+// These functions find properties of an instruction in its raw fields, without decoded operands.
 #ifndef HBBP_LIB_ISA_INSTRUCTION_FORM_H_
 #define HBBP_LIB_ISA_INSTRUCTION_FORM_H_
 
@@ -8,7 +8,7 @@
 
 namespace hbbp {
 
-// Does its ModRM name memory, be it read, written or only addressed?
+// Returns whether the ModRM byte addresses memory, which may be read, written or neither.
 inline bool HasMemory(const ZydisDecodedInstruction& instruction) {
   return instruction.raw.modrm.offset != 0 && instruction.raw.modrm.mod != 3;
 }
@@ -22,7 +22,8 @@ inline bool IsLocked(const ZydisDecodedInstruction& instruction) {
 }
 
 inline bool IsStringOperation(const ZydisDecodedInstruction& instruction) {
-  // movs, cmps; stos, lods, scas. What else has these opcodes has a ModRM or another map.
+  // These are movs and cmps, and stos, lods and scas. Other instructions with these opcodes are in
+  // other maps.
   const uint8_t opcode = instruction.opcode;
   return instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
          ((opcode >= 0xa4 && opcode <= 0xa7) || (opcode >= 0xaa && opcode <= 0xaf));

@@ -1,3 +1,7 @@
+// DescribeInstruction decodes an instruction with its operands and fills InstructionProperties in
+// the order of the functions below it calls: operands, masking, elements (vectors, x87, integers),
+// memory. What depends on the mnemonic alone comes from mnemonic_traits.h, the extension from
+// isa_extension.h. mix/ calls it once for every distinct instruction.
 #include "isa/instruction_properties.h"
 
 #include <algorithm>
@@ -109,7 +113,7 @@ void DescribeOperands(const Decoded& decoded, InstructionProperties* properties)
   if (!properties->has_immediate) properties->immediate_bits = 0;
 }
 
-// The widest vector or tile register, the index of a gather included.
+// Returns the width of the widest vector or tile register, which may be the index of a gather.
 int WidestVector(const Decoded& decoded) {
   int widest = 0;
   for (const ZydisDecodedOperand& operand : decoded.visible()) {
@@ -156,7 +160,8 @@ bool WorksOnIntegers(InstructionCategory category) {
   }
 }
 
-// Of an instruction without vector registers: the destination, or else the memory that it implies.
+// Returns the width of the destination of an instruction without vector registers, or else of the
+// memory that it implies.
 int IntegerBits(const Decoded& decoded) {
   const auto is_data = [](const ZydisDecodedOperand& operand) {
     if (IsMemory(operand)) return operand.mem.type == ZYDIS_MEMOP_TYPE_MEM;
@@ -178,7 +183,7 @@ void SetElement(ElementType type, int bits, InstructionProperties* properties) {
   properties->element_bits = static_cast<uint16_t>(bits);
 }
 
-// Results stay in registers of 80 bits unless they go to memory.
+// The elements have 80 bits, as the registers have, unless the result is stored to memory.
 void DescribeX87(const Decoded& decoded, InstructionProperties* properties) {
   if (properties->category == InstructionCategory::kMachineState) return;
   properties->packing = Packing::kScalar;
@@ -229,8 +234,8 @@ void DescribeVector(const Decoded& decoded, const MnemonicTraits& traits, int ve
   }
 }
 
-// Lanes that an instruction computes. Complex numbers have two.
-int LanesOf(const Decoded& decoded, const InstructionProperties& properties) {
+// Counts the lanes that an instruction computes. A complex number has two.
+int CountLanes(const Decoded& decoded, const InstructionProperties& properties) {
   if (properties.packing != Packing::kPacked || properties.element_bits == 0) {
     switch (decoded.instruction.mnemonic) {
       case ZYDIS_MNEMONIC_VFMULCSH:
@@ -248,7 +253,7 @@ int LanesOf(const Decoded& decoded, const InstructionProperties& properties) {
 void DescribeElements(const Decoded& decoded, const MnemonicTraits& traits,
                       InstructionProperties* properties) {
   const int vector_bits = WidestVector(decoded);
-  // cvttsd2si of memory names no vector register.
+  // cvttsd2si with a memory operand has no vector register.
   const bool converts_scalar =
       traits.is_scalar && properties->category == InstructionCategory::kConvert;
   if (vector_bits > 0 || converts_scalar) {
@@ -262,15 +267,15 @@ void DescribeElements(const Decoded& decoded, const MnemonicTraits& traits,
   }
   if (properties->packing != Packing::kNone) {
     properties->flops =
-        static_cast<uint32_t>(traits.flops_per_lane * LanesOf(decoded, *properties));
+        static_cast<uint32_t>(traits.flops_per_lane * CountLanes(decoded, *properties));
   }
-  // 16 rows of 16 results, each the sum of 32 products: tiles of full size.
+  // Tiles of full size have 16 rows of 16 results, each the sum of 32 products.
   if (decoded.instruction.mnemonic == ZYDIS_MNEMONIC_TDPBF16PS)
     properties->flops = 16 * 16 * 32 * 2;
 }
 
-// Does it leave the memory alone that it names?
-bool OnlyNamesMemory(ZydisMnemonic mnemonic, InstructionCategory category) {
+// Returns whether the instruction addresses memory without reading or writing it.
+bool OnlyAddressesMemory(ZydisMnemonic mnemonic, InstructionCategory category) {
   if (mnemonic == ZYDIS_MNEMONIC_INVLPG) return true;
   switch (category) {
     case InstructionCategory::kAddress:
@@ -284,7 +289,7 @@ bool OnlyNamesMemory(ZydisMnemonic mnemonic, InstructionCategory category) {
   }
 }
 
-// Of what a register points to and Zydis names no operand for.
+// Returns the bytes that are written through a register for which Zydis has no operand.
 uint32_t BytesWrittenThroughRegister(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_CLZERO:
@@ -296,9 +301,9 @@ uint32_t BytesWrittenThroughRegister(ZydisMnemonic mnemonic) {
   }
 }
 
-int BytesOf(const Decoded& decoded, const ZydisDecodedOperand& operand,
-            const MnemonicTraits& traits) {
-  // A tile of AMX has no size but what its configuration says; this is the most.
+int CountBytes(const Decoded& decoded, const ZydisDecodedOperand& operand,
+               const MnemonicTraits& traits) {
+  // The size of an AMX tile depends on its configuration; this is the maximum.
   const bool is_tile = decoded.instruction.meta.isa_set == ZYDIS_ISA_SET_AMX_TILE;
   if (is_tile && operand.size == 0) return WidestVector(decoded) / 8;
   const int bytes = operand.size / 8;
@@ -344,11 +349,11 @@ void DescribeMemory(const Decoded& decoded, const MnemonicTraits& traits,
     } else if (properties->addressing == AddressForm::kNone) {
       properties->addressing = ImpliedFormOf(operand.mem);
     }
-    if (OnlyNamesMemory(decoded.instruction.mnemonic, properties->category) ||
+    if (OnlyAddressesMemory(decoded.instruction.mnemonic, properties->category) ||
         operand.mem.type == ZYDIS_MEMOP_TYPE_AGEN) {
       continue;
     }
-    const auto bytes = static_cast<uint32_t>(BytesOf(decoded, operand, traits));
+    const auto bytes = static_cast<uint32_t>(CountBytes(decoded, operand, traits));
     if (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) {
       is_read = true;
       properties->read_bytes += bytes;
@@ -385,7 +390,7 @@ void DescribeMasking(const ZydisDecodedInstruction& instruction,
     default:
       break;
   }
-  // A mask as the result gets zeros, of which Zydis knows only without half precision.
+  // A result in a mask register is zeroed, but Zydis reports merging for half precision.
   if (properties->masking == Masking::kMerging &&
       properties->operand_kinds[0] == OperandKind::kMask) {
     properties->masking = Masking::kZeroing;
@@ -395,15 +400,15 @@ void DescribeMasking(const ZydisDecodedInstruction& instruction,
                            instruction.avx.mask.mode == ZYDIS_MASK_MODE_CONTROL_ZEROING;
 }
 
-// movsd and cmpsd are two instructions each to us and to Zydis one.
+// Zydis has one mnemonic each for the string and the SSE2 instructions movsd and cmpsd.
 bool IsStringMove(const ZydisDecodedInstruction& instruction) {
   return instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
          (instruction.mnemonic == ZYDIS_MNEMONIC_MOVSD ||
           instruction.mnemonic == ZYDIS_MNEMONIC_CMPSD);
 }
 
-InstructionCategory CategoryOf(const Decoded& decoded, BranchKind branch,
-                               const MnemonicTraits& traits) {
+InstructionCategory FindCategory(const Decoded& decoded, BranchKind branch,
+                                 const MnemonicTraits& traits) {
   if (branch == BranchKind::kIndirectJump) return InstructionCategory::kIndirectJump;
   if (branch == BranchKind::kIndirectCall) return InstructionCategory::kIndirectCall;
   if (IsStringMove(decoded.instruction)) return InstructionCategory::kString;
@@ -447,7 +452,7 @@ bool DescribeInstruction(std::span<const uint8_t> code, InstructionProperties* p
   properties->length = instruction.length;
   properties->extension = ExtensionOf(instruction);
   properties->encoding = EncodingOf(instruction);
-  properties->category = CategoryOf(decoded, flow.kind, traits);
+  properties->category = FindCategory(decoded, flow.kind, traits);
   properties->is_repeated = (instruction.attributes & kRepeats) != 0;
   properties->is_broadcast = instruction.avx.broadcast.mode != ZYDIS_BROADCAST_MODE_INVALID &&
                              !instruction.avx.broadcast.is_static;

@@ -1,7 +1,8 @@
-// Static properties of an instruction: what its encoding alone tells, whatever the data.
+// DescribeInstruction finds the static properties of an instruction, which depend on its encoding
+// alone.
 //
-// docs/reference/properties.md explains every property; property_names.h gives them names. Analysis
-// only: unlike control_flow.h, this decodes operands and builds a table when it is first used.
+// docs/reference/properties.md explains every property; property_names.h names them. Only analysis
+// uses it: unlike control_flow.h, it decodes operands and builds a table when it is first called.
 #ifndef HBBP_LIB_ISA_INSTRUCTION_PROPERTIES_H_
 #define HBBP_LIB_ISA_INSTRUCTION_PROPERTIES_H_
 
@@ -18,12 +19,12 @@ namespace hbbp {
 
 enum class Encoding : uint8_t { kLegacy, k3dNow, kXop, kVex, kEvex };
 
-// Of instructions on vectors (also MMX and AMX) and on the x87.
+// Applies to instructions on vectors (MMX and AMX too) and on the x87.
 enum class Packing : uint8_t { kNone, kScalar, kPacked };
 
 enum class OperandKind : uint8_t {
   kNone,
-  kGeneral,  // a register of general purpose
+  kGeneral,  // a general-purpose register
   kVector,   // mm, xmm, ymm, zmm
   kX87,
   kMask,
@@ -31,7 +32,7 @@ enum class OperandKind : uint8_t {
   kSystem,  // segment, control, debug, bound, table
   kMemory,
   kImmediate,
-  kTarget,  // of a direct branch
+  kTarget,  // the target of a direct branch
 };
 
 enum class MemoryAccess : uint8_t { kNone, kRead, kWrite, kReadWrite };
@@ -43,11 +44,11 @@ enum class Masking : uint8_t {
   kSelecting,  // the mask chooses between two sources, as in vblendmps
 };
 
-// Of the memory that it names, or if it names none, of the memory that it implies.
+// The form of the explicit memory operand, or else of an implied one.
 enum class AddressForm : uint8_t {
   kNone,
   kRipRelative,
-  kAbsolute,  // a displacement, maybe relative to fs or gs
+  kAbsolute,  // a displacement, possibly relative to fs or gs
   kBase,
   kBaseDisplacement,
   kBaseIndex,
@@ -55,7 +56,7 @@ enum class AddressForm : uint8_t {
   kIndex,  // without base: index * scale + displacement
   kVector,
   kStack,
-  kString,  // rsi, rdi, or rbx of xlat
+  kString,  // rsi or rdi, or rbx in xlat
 };
 
 inline constexpr int kMaxOperands = 5;
@@ -68,31 +69,33 @@ struct InstructionProperties {
   Encoding encoding = Encoding::kLegacy;
   Packing packing = Packing::kNone;
   ElementType element_type = ElementType::kNone;
-  uint16_t element_bits = 0;  // 0: none, or not divided into elements
-  uint16_t vector_bits = 0;   // of the widest vector or tile register; 0 if it is not packed
-  // As a disassembler prints them, without the write mask.
+  uint16_t element_bits = 0;  // 0 if the operands are not divided into elements
+  uint16_t vector_bits = 0;   // width of the widest vector or tile register; 0 if it is not packed
+  // Operands are those that a disassembler prints, without the write mask.
   uint8_t operands = 0;
   std::array<OperandKind, kMaxOperands> operand_kinds{};
   std::array<uint16_t, kMaxOperands> operand_bits{};
   MemoryAccess memory = MemoryAccess::kNone;
-  // Of one execution; of a repeated string operation, of one turn. All lanes, masked or not.
+  // These count one execution, or one iteration of a repeated string operation, with all lanes,
+  // masked or not.
   uint32_t read_bytes = 0;
   uint32_t written_bytes = 0;
   uint32_t flops = 0;
   AddressForm addressing = AddressForm::kNone;
   Masking masking = Masking::kNone;
-  uint8_t immediate_bits = 0;  // as encoded
+  uint8_t immediate_bits = 0;  // the size as encoded
   bool is_masked = false;
   bool is_zeroing = false;
   bool is_broadcast = false;
-  bool is_locked = false;  // also xchg with memory, which needs no prefix
+  bool is_locked = false;  // includes xchg with memory, which needs no prefix
   bool is_repeated = false;
   bool has_immediate = false;
   bool needs_avx512vl = false;
 };
 
-// Describes the instruction at the start of `code`. False if the bytes are no instruction or end
-// inside one: exactly when DecodeControlFlow says so. Any thread; no allocation.
+// Describes the instruction at the start of `code`. Returns false if the bytes are not an
+// instruction or end inside one, exactly when DecodeControlFlow returns false. Any thread may call
+// it; it does not allocate.
 bool DescribeInstruction(std::span<const uint8_t> code, InstructionProperties* properties);
 
 }  // namespace hbbp

@@ -1,3 +1,6 @@
+// The tables below map each instruction set of Zydis to an IsaExtension and its name. ExtensionOf
+// looks an instruction up in them and corrects the few that Zydis puts into another set than the
+// manuals do.
 #include "isa/isa_extension.h"
 
 #include <array>
@@ -92,14 +95,14 @@ constexpr std::string_view kNames[] = {
 };
 static_assert(std::size(kNames) == static_cast<size_t>(IsaExtension::kCount));
 
-struct SetOf {
+struct SetEntry {
   ZydisISASet set;
   IsaExtension extension;
   bool is_vl = false;
 };
 
-// What has no extension to its name belongs to every 64-bit processor.
-constexpr SetOf kSets[] = {
+// Sets that are not listed belong to every 64-bit processor.
+constexpr SetEntry kSets[] = {
     {ZYDIS_ISA_SET_ADOX_ADCX, IsaExtension::kAdx},
     {ZYDIS_ISA_SET_AES, IsaExtension::kAes},
     {ZYDIS_ISA_SET_AMD, IsaExtension::kSystem},
@@ -291,14 +294,15 @@ struct SetTraits {
 
 consteval auto MakeSetTable() {
   std::array<SetTraits, ZYDIS_ISA_SET_MAX_VALUE + 1> table{};
-  for (const SetOf& entry : kSets) table[entry.set] = {entry.extension, entry.is_vl};
+  for (const SetEntry& entry : kSets) table[entry.set] = {entry.extension, entry.is_vl};
   return table;
 }
 
 constexpr auto kSetTable = MakeSetTable();
 
-// The instructions on MMX registers that came with SSE, which Zydis has in the set of MMX.
-bool IsOfMmxRegistersInSse(ZydisMnemonic mnemonic) {
+// Recognizes the instructions on MMX registers that came with SSE; Zydis has them in the set of
+// MMX.
+bool IsSseOnMmxRegisters(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_MASKMOVQ:
     case ZYDIS_MNEMONIC_MOVNTQ:
@@ -326,10 +330,10 @@ std::string_view NameOf(IsaExtension extension) { return kNames[static_cast<size
 
 IsaExtension ExtensionOf(const ZydisDecodedInstruction& instruction) {
   const IsaExtension extension = kSetTable[instruction.meta.isa_set].extension;
-  if (extension == IsaExtension::kMmx && IsOfMmxRegistersInSse(instruction.mnemonic)) {
+  if (extension == IsaExtension::kMmx && IsSseOnMmxRegisters(instruction.mnemonic)) {
     return IsaExtension::kSse;
   }
-  // fcomi is of the set that came with the Pentium Pro, as cmov is.
+  // Zydis has fcomi in the set that came with the Pentium Pro, where cmov is too.
   const bool is_x87 = instruction.meta.isa_ext == ZYDIS_ISA_EXT_X87;
   return is_x87 && extension == IsaExtension::kBase ? IsaExtension::kX87 : extension;
 }

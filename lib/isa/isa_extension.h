@@ -1,4 +1,4 @@
-// Which extension of the instruction set an instruction belongs to.
+// IsaExtension is the extension of the instruction set that an instruction belongs to.
 #ifndef HBBP_LIB_ISA_ISA_EXTENSION_H_
 #define HBBP_LIB_ISA_ISA_EXTENSION_H_
 
@@ -96,12 +96,12 @@ enum class IsaExtension : uint8_t {
   kCount,
 };
 
-// "base", "sse4.1", "avx512bw".
+// Returns a name such as "base", "sse4.1" or "avx512bw".
 std::string_view NameOf(IsaExtension extension);
 
 IsaExtension ExtensionOf(const ZydisDecodedInstruction& instruction);
 
-// Does it take AVX512VL on top: an instruction of AVX-512 on 128 or 256 bits?
+// Returns whether the instruction also needs AVX512VL: it is one of AVX-512 on 128 or 256 bits.
 bool NeedsAvx512vl(const ZydisDecodedInstruction& instruction);
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// Mnemonic: which instruction it is, in one vocabulary whoever decoded it.
+// Mnemonic identifies an instruction in one vocabulary, whatever decoded it.
 #ifndef HBBP_LIB_ISA_MNEMONIC_H_
 #define HBBP_LIB_ISA_MNEMONIC_H_
 
@@ -7,13 +7,13 @@
 
 namespace hbbp {
 
-// A mnemonic, stable within one process only; MnemonicName gives what may be stored.
+// The value is stable within one process only; store MnemonicName instead.
 enum class Mnemonic : uint16_t { kInvalid = 0 };
 
-// "(bad)" for kInvalid. Any thread. The view lives as long as the process.
+// Returns "(bad)" for kInvalid. The view lives as long as the process. Any thread may call it.
 std::string_view MnemonicName(Mnemonic mnemonic);
 
-// Finds a name of our vocabulary or of Zydis. kInvalid if there is none.
+// Finds a name of our vocabulary or of Zydis, or returns kInvalid.
 Mnemonic FindMnemonic(std::string_view name);
 
 }  // namespace hbbp

@@ -30,7 +30,8 @@ constexpr Rename kRenames[] = {
     {ZYDIS_MNEMONIC_SETNLE, "setg"},
     {ZYDIS_MNEMONIC_SETNZ, "setne"},
     {ZYDIS_MNEMONIC_SETZ, "sete"},
-    // The operands say the width. It also keeps the string movsd apart from the SSE2 movsd.
+    // The operands show the width. These names also distinguish the string movsd from the SSE2
+    // movsd.
     {ZYDIS_MNEMONIC_CMPSB, "cmps"},
     {ZYDIS_MNEMONIC_INSB, "ins"},
     {ZYDIS_MNEMONIC_LODSB, "lods"},
@@ -38,11 +39,11 @@ constexpr Rename kRenames[] = {
     {ZYDIS_MNEMONIC_OUTSB, "outs"},
     {ZYDIS_MNEMONIC_SCASB, "scas"},
     {ZYDIS_MNEMONIC_STOSB, "stos"},
-    // Zydis says what a modern x87 makes of them; the manuals have the names of their time.
+    // Zydis says what a modern x87 does with them; the manuals have the original names.
     {ZYDIS_MNEMONIC_FDISI8087_NOP, "fndisi"},
     {ZYDIS_MNEMONIC_FENI8087_NOP, "fneni"},
     {ZYDIS_MNEMONIC_FSETPM287_NOP, "fnsetpm"},
-    // The AMD manual's spelling of 3DNow!.
+    // These are the AMD manual's spellings of 3DNow!.
     {ZYDIS_MNEMONIC_PFCPIT1, "pfrcpit1"},
     {ZYDIS_MNEMONIC_PFSQRT, "pfrsqrt"},
 };
@@ -70,11 +71,11 @@ constexpr Merge kMerges[] = {
     {ZYDIS_MNEMONIC_STOSD, ZYDIS_MNEMONIC_STOSB},
     {ZYDIS_MNEMONIC_STOSQ, ZYDIS_MNEMONIC_STOSB},
     {ZYDIS_MNEMONIC_STOSW, ZYDIS_MNEMONIC_STOSB},
-    // objdump tells the widths of pushf and popf apart by prefix only. iretq it names.
+    // objdump prints one name for all widths of pushf and popf, but has the name iretq.
     {ZYDIS_MNEMONIC_IRETD, ZYDIS_MNEMONIC_IRET},
     {ZYDIS_MNEMONIC_POPFQ, ZYDIS_MNEMONIC_POPF},
     {ZYDIS_MNEMONIC_PUSHFQ, ZYDIS_MNEMONIC_PUSHF},
-    // d9 d8+i, an undocumented fstp.
+    // d9 d8+i is an undocumented fstp.
     {ZYDIS_MNEMONIC_FSTPNCE, ZYDIS_MNEMONIC_FSTP},
 };
 
@@ -87,7 +88,7 @@ consteval auto MakeMergeTable() {
   return table;
 }
 
-// 0: not renamed; else one more than the index into kRenames.
+// An element is 0 if the mnemonic is not renamed, else one more than the index into kRenames.
 consteval auto MakeRenameTable() {
   std::array<uint8_t, kMnemonicCount> table{};
   uint8_t position = 0;
@@ -109,7 +110,7 @@ std::string_view ZydisName(int mnemonic) {
 }  // namespace
 
 Mnemonic MnemonicOf(const ZydisDecodedInstruction& instruction) {
-  // Zydis has one number for the string and the SSE2 instruction of these names.
+  // Zydis has one number for the string and the SSE2 instruction of such a name.
   if (instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT) {
     if (instruction.mnemonic == ZYDIS_MNEMONIC_CMPSD) return Merged(ZYDIS_MNEMONIC_CMPSB);
     if (instruction.mnemonic == ZYDIS_MNEMONIC_MOVSD) return Merged(ZYDIS_MNEMONIC_MOVSB);

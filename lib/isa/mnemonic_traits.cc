@@ -1,3 +1,7 @@
+// The rules below match names of instructions to what they do: their category, their floating-point
+// operations and the type of their elements. In each table the first rule that matches applies.
+// TraitsOfName evaluates them for one name; TraitsOf keeps the results for all mnemonics of Zydis
+// in a table, and instruction_properties.cc calls it.
 #include "isa/mnemonic_traits.h"
 
 #include <algorithm>
@@ -11,13 +15,12 @@ namespace {
 
 using Category = InstructionCategory;
 
-// Patterns of names, separated by spaces; ^ in front stands for a v or nothing.
+// A rule has patterns of names, separated by spaces; a leading ^ stands for a v or nothing.
 struct CategoryRule {
   Category category;
   std::string_view patterns;
 };
 
-// The first rule that fits counts.
 constexpr CategoryRule kCategories[] = {
     {Category::kGather, "vgather[dq]p[sd] vpgather*"},
     {Category::kScatter, "vscatter[dq]p[sd] vpscatter*"},
@@ -126,13 +129,13 @@ Category CategoryOf(std::string_view name) {
 }
 
 struct FlopRule {
-  uint8_t flops;  // a lane
+  uint8_t flops;  // per lane
   std::string_view patterns;
 };
 
-// As the counters of Intel's processors count (FP_ARITH_INST_RETIRED), and for what they do not
-// count: multiplications and additions. The first rule that fits counts. Complex numbers take two
-// lanes, so the six operations of a multiplication are three a lane.
+// The numbers are those of Intel's counters (FP_ARITH_INST_RETIRED); for instructions that these do
+// not count, they are multiplications and additions. A complex number takes two lanes, so the six
+// operations of its multiplication are three per lane.
 constexpr FlopRule kFlops[] = {
     {3, "vfmulc* vfcmulc*"},
     {4, "vfmaddc* vfcmaddc* vdpbf16ps"},
@@ -188,7 +191,7 @@ std::optional<Element> IntegerOf(char letter) {
   }
 }
 
-// ps, pd, ph, ss, sd, sh.
+// The endings are ps, pd, ph, ss, sd and sh.
 bool EndsInFloat(std::string_view name) {
   if (name.size() < 2) return false;
   const char packing = name[name.size() - 2];
@@ -200,8 +203,7 @@ struct ElementRule {
   Element element;
 };
 
-// Names whose last letters do not tell the element of the result, or another one. The first
-// rule that fits counts.
+// These names do not end in the type of the elements of the result.
 constexpr ElementRule kElements[] = {
     {"vcvtne*2bf16", {ElementType::kBfloat16, 16}},
     {"^cvt*2phx", {ElementType::kHalf, 16}},
@@ -228,7 +230,7 @@ constexpr ElementRule kElements[] = {
     {"vmovdqu8", Integer(8)},
     {"movntq", Integer(64)},
     {"^maskmovdqu maskmovq ^pmovmskb ^palignr ^gf2p8* vpperm", Integer(8)},
-    {"^pcmp[ei]str*", Integer(0)},  // the immediate says
+    {"^pcmp[ei]str*", Integer(0)},  // the immediate has the width
     {"^mpsadbw vdbpsadbw ^psadbw pmulhrw", Integer(16)},
     {"^pclmulqdq extrq insertq", Integer(64)},
     {"sha1* sha256*", Integer(32)},
@@ -244,7 +246,7 @@ constexpr ElementRule kElements[] = {
     {"tileload* tilestored tilezero", {}},
 };
 
-// For names of instructions with vector registers. Others get what does not matter.
+// The result has a meaning for instructions with vector registers only.
 Element ElementOf(std::string_view name) {
   if (MatchesGlob("vpmov[bwdq]2m", name)) return *IntegerOf(name[5]);
   for (const ElementRule& rule : kElements) {

@@ -92,7 +92,7 @@ constexpr std::string_view kNames[] = {
 constexpr std::string_view kKindNames[] = {"none", "reg", "vec", "st",  "mask",
                                            "tile", "sys", "mem", "imm", "rel"};
 
-// Four bits an operand, the last one lowest. No operand: 0.
+// A Code has four bits per operand, the last operand lowest, and is 0 without operands.
 using Code = uint32_t;
 
 constexpr Code Append(Code code, size_t kind) { return code << 4 | static_cast<Code>(kind); }

@@ -1,4 +1,4 @@
-// The kinds of an instruction's operands, in one word.
+// Names the combination of the kinds of an instruction's operands.
 #ifndef HBBP_LIB_ISA_OPERAND_KINDS_H_
 #define HBBP_LIB_ISA_OPERAND_KINDS_H_
 
@@ -9,10 +9,11 @@
 
 namespace hbbp {
 
-// Combinations are numbered: below kOperandKindsCount.
+// Combinations have numbers below kOperandKindsCount.
 extern const uint32_t kOperandKindsCount;
 
-// "reg-mem", "vec-vec-mem-imm", "none"; "other" for combinations that have no name.
+// Returns "none" or a name such as "reg-mem" or "vec-vec-mem-imm", and "other" for a combination
+// without a name.
 std::string_view OperandKindsName(uint32_t combination);
 uint32_t OperandKindsOf(const InstructionProperties& properties);
 

@@ -33,7 +33,7 @@ class AllPropertyKeys : public ExpressionKeys {
     return hbbp::WordAt(static_cast<Property>(id), word);
   }
 
-  // jz is je.
+  // For example, jz is a synonym of je.
   std::optional<uint32_t> FindSynonym(uint32_t id, std::string_view word) const override {
     if (static_cast<Property>(id) != Property::kMnemonic) return std::nullopt;
     const Mnemonic mnemonic = FindMnemonic(word);

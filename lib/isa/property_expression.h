@@ -1,4 +1,4 @@
-// Filter expressions: `category = divide and (vector-bits >= 256 or mnemonic ~ v*pd)`.
+// Expression is a filter such as `category = divide and (vector-bits >= 256 or mnemonic ~ v*pd)`.
 //
 //   expression = term { "or" term } ; term = factor { "and" factor }
 //   factor = "not" factor | "(" expression ")" | comparison
@@ -6,11 +6,11 @@
 //              | KEY ( "<" | "<=" | ">" | ">=" ) NUMBER
 //              | KEY "in" "(" VALUE { "," VALUE } ")"
 //
-// Which keys there are is for ExpressionKeys to say; PropertyKeys() has the properties of
-// instructions. docs/reference/properties.md is the manual.
+// ExpressionKeys defines the keys; PropertyKeys() has the properties of instructions.
+// docs/reference/properties.md is the manual.
 //
-// A parsed expression is a small tree in one array. Testing it allocates nothing; where a key has
-// a fixed list of words, it is one look-up in a bitmap, whatever the expression says of the key.
+// A parsed expression is a small tree in one array. Matches does not allocate; a comparison of a
+// key with a fixed list of words is one look-up in a bitmap, however many values it has.
 #ifndef HBBP_LIB_ISA_PROPERTY_EXPRESSION_H_
 #define HBBP_LIB_ISA_PROPERTY_EXPRESSION_H_
 
@@ -32,56 +32,57 @@ enum class KeyType : uint8_t {
 };
 
 struct ExpressionKey {
-  uint32_t id = 0;  // whatever the caller numbers its keys by
+  uint32_t id = 0;  // the caller's number of the key
   KeyType type = KeyType::kText;
 };
 
-// The keys that an expression may use. Asked while parsing only.
+// The keys that an expression may use. Only the parser calls it.
 class ExpressionKeys {
  public:
   virtual ~ExpressionKeys() = default;
 
   virtual std::optional<ExpressionKey> Find(std::string_view name) const = 0;
-  // For "did you mean".
+  // Lists the names for "did you mean".
   virtual std::vector<std::string_view> Names() const = 0;
 
-  // The words of a key of type kWord, by number.
+  // Return the words of a key of type kWord, by number.
   virtual uint32_t WordCount(uint32_t id) const = 0;
   virtual std::string_view WordAt(uint32_t id, uint32_t word) const = 0;
-  // The number of a word that WordAt has not got by this name, a synonym.
+  // Returns the number of the word that `word` is a synonym of.
   virtual std::optional<uint32_t> FindSynonym(uint32_t id, std::string_view word) const;
 };
 
-// ids are Property.
+// Returns the properties of instructions. Ids are values of Property.
 const ExpressionKeys& PropertyKeys();
 
 inline constexpr size_t kMaxExpressionBytes = 16 << 10;
-inline constexpr int kMaxExpressionDepth = 64;        // of parentheses and "not"
+inline constexpr int kMaxExpressionDepth = 64;        // levels of parentheses and "not"
 inline constexpr size_t kMaxExpressionTests = 1024;   // comparisons
-inline constexpr size_t kMaxExpressionValues = 1024;  // of all comparisons
+inline constexpr size_t kMaxExpressionValues = 1024;  // in all comparisons
 
 class Expression {
  public:
-  // True of everything.
+  // An empty expression matches everything.
   Expression() = default;
 
   // Errors are kInvalidArgument: "column 12: no key 'mnemnic'; did you mean 'mnemonic'?"
   // Columns count bytes from 1. Text without any word is an error.
   static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys);
-  // Leaves the column to the caller, whose text this may be a part of.
+  // Returns the column separately, for callers whose text contains this one.
   static StatusOr<Expression> Parse(std::string_view text, const ExpressionKeys& keys,
                                     size_t* error_offset);
 
   // Values needs NumberOf(uint32_t id) -> uint64_t, for keys of type kNumber and kWord, and
   // TextOf(uint32_t id) -> std::string_view for those of type kText. Where a key has several texts,
-  // AnyText(uint32_t id, uint32_t test, fits) -> bool instead: does fits(std::string_view) hold of
-  // one of them? `test` is the number of the comparison, so that answers can be kept. Any thread.
+  // Values has AnyText(uint32_t id, uint32_t test, fits) -> bool instead, which returns whether
+  // fits(std::string_view) is true for one of them; `test` is the number of the comparison, so that
+  // results can be cached. Any thread may call it.
   template <typename Values>
   bool Matches(const Values& values) const {
     return nodes_.empty() || NodeMatches(0, values);
   }
 
-  // Keys that it depends on, each once, in the order of ids.
+  // Returns the keys that the expression depends on, each once, in the order of ids.
   std::vector<uint32_t> KeyIds() const;
 
  private:
@@ -91,7 +92,7 @@ class Expression {
 
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // The children of a node are first_child and the siblings of it. A node without children has
+  // The children of a node are first_child and its siblings. A node without children has
   // alternatives instead: ranges_, words_ (one bitmap) or patterns_ from begin to end.
   struct Node {
     NodeKind kind = NodeKind::kAnd;
@@ -169,13 +170,13 @@ class Expression {
   std::vector<Pattern> patterns_;
 };
 
-// The properties of one instruction, as Expression::Matches wants them.
+// Gives the properties of one instruction to Expression::Matches.
 class PropertyValues {
  public:
   explicit PropertyValues(const InstructionProperties& properties) : properties_(properties) {}
 
   uint64_t NumberOf(uint32_t id) const {
-    return hbbp::NumberOf(properties_, static_cast<Property>(id));
+    return PropertyNumber(properties_, static_cast<Property>(id));
   }
 
  private:

@@ -35,7 +35,7 @@ static_assert(std::size(kMemory) == static_cast<size_t>(MemoryAccess::kReadWrite
 static_assert(std::size(kMaskings) == static_cast<size_t>(Masking::kSelecting) + 1);
 static_assert(std::size(kAddressings) == static_cast<size_t>(AddressForm::kString) + 1);
 
-// Of the properties whose words stand above.
+// Returns the words of a property whose words are listed above.
 std::span<const std::string_view> WordsOf(Property property) {
   switch (property) {
     case Property::kEncoding:
@@ -79,7 +79,7 @@ std::optional<Property> FindProperty(std::string_view name) {
 
 bool IsNumber(Property property) { return WordCount(property) == 0; }
 
-uint64_t NumberOf(const InstructionProperties& properties, Property property) {
+uint64_t PropertyNumber(const InstructionProperties& properties, Property property) {
   switch (property) {
     case Property::kMnemonic:
       return Ordinal(properties.mnemonic);
@@ -164,8 +164,8 @@ std::string_view WordAt(Property property, uint64_t word) {
   }
 }
 
-PropertyValue ValueOf(const InstructionProperties& properties, Property property) {
-  const uint64_t number = NumberOf(properties, property);
+PropertyValue FindValue(const InstructionProperties& properties, Property property) {
+  const uint64_t number = PropertyNumber(properties, property);
   if (IsNumber(property)) return {.is_number = true, .number = number, .text = {}};
   return {.is_number = false, .number = number, .text = WordAt(property, number)};
 }

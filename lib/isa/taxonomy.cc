@@ -46,7 +46,6 @@ class TaxonomyParser {
   }
 
  private:
-  // Without white space at its ends.
   static std::string_view Trimmed(std::string_view text) {
     while (!text.empty() && IsSpace(text.front())) text.remove_prefix(1);
     while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
@@ -58,7 +57,7 @@ class TaxonomyParser {
     return std::string_view(text_).substr(offset, end == text_.npos ? text_.npos : end - offset);
   }
 
-  // Offsets stay what they are.
+  // Overwrites comments with spaces, so that offsets in messages remain valid.
   void BlankComments() {
     for (size_t begin = 0; begin < text_.size();) {
       const size_t size = LineAt(begin).size();
@@ -146,7 +145,7 @@ class TaxonomyParser {
     return OkStatus();
   }
 
-  // To the first line that is neither indented nor empty.
+  // Skips to the first line that is neither indented nor empty.
   void SkipGroup() {
     position_ += LineAt(position_).size() + 1;
     while (position_ < text_.size()) {

@@ -1,12 +1,12 @@
-// Taxonomies: named groups of instructions, written by users.
+// A Taxonomy consists of named groups of instructions. Users write taxonomies:
 //
 //   # a comment
 //   [latency]                              a taxonomy; before the first one it is "groups"
-//   slow: category in (divide, sqrt)       a group and the expression of its members
-//     or mnemonic = xchg and memory != none    goes on where lines are indented
+//   slow: category in (divide, sqrt)       a group and the expression of its members,
+//     or mnemonic = xchg and memory != none    which continues on indented lines
 //   other expressions: ...
 //
-// Every instruction belongs to one group of a taxonomy: the first that fits, or else "other".
+// Every instruction belongs to one group of a taxonomy: the first that matches, or else "other".
 #ifndef HBBP_LIB_ISA_TAXONOMY_H_
 #define HBBP_LIB_ISA_TAXONOMY_H_
 
@@ -24,7 +24,7 @@ inline constexpr std::string_view kDefaultTaxonomyName = "groups";
 inline constexpr std::string_view kNoGroupName = "other";
 inline constexpr size_t kMaxTaxonomyBytes = 64 << 10;
 inline constexpr size_t kMaxTaxonomies = 32;
-inline constexpr size_t kMaxGroups = 256;  // of one taxonomy
+inline constexpr size_t kMaxGroups = 256;  // in one taxonomy
 inline constexpr size_t kMaxGroupNameBytes = 64;
 
 struct InstructionGroup {
@@ -39,9 +39,10 @@ class Taxonomy {
   const std::string& name() const { return name_; }
   const std::vector<InstructionGroup>& groups() const { return groups_; }
 
-  // groups().size() if it belongs to none. Any thread; no allocation.
+  // Returns groups().size() if the instruction belongs to no group. Any thread may call it; it does
+  // not allocate.
   size_t GroupOf(const InstructionProperties& properties) const;
-  // kNoGroupName for groups().size().
+  // Returns kNoGroupName for groups().size().
   std::string_view GroupName(size_t group) const;
 
  private:
@@ -49,12 +50,12 @@ class Taxonomy {
   std::vector<InstructionGroup> groups_;
 };
 
-// Names of taxonomies differ from each other and from those of properties, names of groups within
-// a taxonomy do, and every taxonomy has a group. Errors are kInvalidArgument:
-// "line 3, column 12: no key 'mnemnic'; did you mean 'mnemonic'?"
+// Names of taxonomies must differ from each other and from those of properties, names of groups
+// within a taxonomy from each other, and every taxonomy must have a group. Errors are
+// kInvalidArgument, for example "line 3, column 12: no key 'mnemnic'; did you mean 'mnemonic'?"
 StatusOr<std::vector<Taxonomy>> ParseTaxonomies(std::string_view text);
 
-// The installed groups.txt. It parses.
+// Returns the content of the installed groups.txt, which parses without error.
 std::string_view DefaultTaxonomyText();
 
 }  // namespace hbbp

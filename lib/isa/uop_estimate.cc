@@ -7,7 +7,7 @@
 namespace hbbp {
 namespace {
 
-// Does it read, change and write back what its ModRM names, if that is in memory?
+// Returns whether the instruction reads, changes and writes back the operand of its ModRM byte.
 bool ChangesOperand(const ZydisDecodedInstruction& instruction) {
   const uint8_t opcode = instruction.opcode;
   const bool is_one_byte = instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
@@ -19,7 +19,8 @@ bool ChangesOperand(const ZydisDecodedInstruction& instruction) {
     case ZYDIS_MNEMONIC_SBB:
     case ZYDIS_MNEMONIC_SUB:
     case ZYDIS_MNEMONIC_XOR:
-      // 80 to 83 have an immediate; below, bit 1 tells that the register is the destination.
+      // Opcodes 80 to 83 have an immediate; in lower ones bit 1 says that the register is the
+      // destination.
       return is_one_byte && (opcode >= 0x80 || (opcode & 2) == 0);
     case ZYDIS_MNEMONIC_BTC:
     case ZYDIS_MNEMONIC_BTR:
@@ -88,7 +89,7 @@ bool IsComparison(const ZydisDecodedInstruction& instruction) {
   return instruction.mnemonic == ZYDIS_MNEMONIC_CMP || instruction.mnemonic == ZYDIS_MNEMONIC_TEST;
 }
 
-// 70 to 7f, 0f 80 to 0f 8f.
+// The opcodes are 70 to 7f and 0f 80 to 0f 8f.
 bool IsConditionalJump(const ZydisDecodedInstruction& instruction) {
   const int high = instruction.opcode >> 4;
   return instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT ? high == 7

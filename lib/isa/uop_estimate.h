@@ -1,15 +1,15 @@
-// Micro-operations of code, estimated from the forms of its instructions.
+// EstimateUops estimates the micro-operations of code from the forms of its instructions.
 //
-// What IBS of AMD counts at dispatch are macro-operations: most instructions, also those that load,
-// store, or load and compute, are one. The exceptions here are those of Zen (A. Fog, "Instruction
+// AMD's IBS counts macro-operations at dispatch: most instructions, including those that load,
+// store, or load and compute, are one. The exceptions below are those of Zen (A. Fog, "Instruction
 // tables"; AMD's optimization guides) that ordinary code has:
 //   2  arithmetic on memory as the destination (add [rax], 1), calls, push and pop of memory, xchg,
 //      leave, wide multiplication and division
 //   4  locked arithmetic and exchanges with memory
-//   8  string instructions, once; of a repeated one every turn is its own
-//   0  jcc behind cmp or test, which are fused
-// It is good for the share that the blocks of a program have in uops; for a single block it can be
-// off by some tenths. Microcode (cpuid, rdtsc, gathers), the halves of 256-bit operations before
+//   8  string instructions, once; every iteration of a repeated one counts
+//   0  jcc after cmp or test, which are fused
+// The estimate suits the shares of the blocks of a program in uops; for a single block it can be
+// wrong by some tenths. Microcode (cpuid, rdtsc, gathers), the halves of 256-bit operations before
 // Zen 2 and those of 512 bits before Zen 5, and the wider fusion of Zen 3 are not modelled.
 #ifndef HBBP_LIB_ISA_UOP_ESTIMATE_H_
 #define HBBP_LIB_ISA_UOP_ESTIMATE_H_
@@ -19,8 +19,8 @@
 
 namespace hbbp {
 
-// Of the instructions of `code`, from its start to its end or to what cannot be decoded; at
-// least 1.
+// Counts the instructions of `code` up to its end or to the first that cannot be decoded. The
+// result is at least 1.
 double EstimateUops(std::span<const uint8_t> code);
 
 }  // namespace hbbp

@@ -5,13 +5,14 @@
 namespace hbbp {
 namespace {
 
-struct KindOf {
+struct KindEntry {
   ZydisMnemonic mnemonic;
   BranchKind kind;
 };
 
-// The near forms of jmp, call and ret; BranchKindOf tells their far and indirect forms apart.
-constexpr KindOf kKinds[] = {
+// jmp, call and ret have the kind of their near forms; BranchKindOf recognizes their far and
+// indirect forms.
+constexpr KindEntry kKinds[] = {
     {ZYDIS_MNEMONIC_JB, BranchKind::kConditional},
     {ZYDIS_MNEMONIC_JBE, BranchKind::kConditional},
     {ZYDIS_MNEMONIC_JCXZ, BranchKind::kConditional},
@@ -60,7 +61,7 @@ constexpr KindOf kKinds[] = {
 
 consteval auto MakeKindTable() {
   std::array<BranchKind, ZYDIS_MNEMONIC_MAX_VALUE + 1> table{};
-  for (const KindOf& entry : kKinds) table[entry.mnemonic] = entry.kind;
+  for (const KindEntry& entry : kKinds) table[entry.mnemonic] = entry.kind;
   return table;
 }
 
@@ -84,7 +85,7 @@ BranchKind BranchKindOf(const ZydisDecodedInstruction& instruction) {
 
 }  // namespace
 
-ControlFlow ControlFlowOf(const ZydisDecodedInstruction& instruction, uint64_t address) {
+ControlFlow MakeControlFlow(const ZydisDecodedInstruction& instruction, uint64_t address) {
   ControlFlow flow;
   flow.length = instruction.length;
   flow.kind = BranchKindOf(instruction);

@@ -1,6 +1,8 @@
-// The Zydis decoder as every part of isa/ sets it up, so that all agree on what is valid.
+// Every part of isa/ decodes through DecodeWithZydis, so that all agree on which instructions are
+// valid.
 //
-// No allocation, no lock, no state: any thread, and signal handlers.
+// It does not allocate or lock and keeps no state, so that any thread and signal handlers may call
+// it.
 #ifndef HBBP_LIB_ISA_ZYDIS_DECODE_H_
 #define HBBP_LIB_ISA_ZYDIS_DECODE_H_
 
@@ -13,9 +15,9 @@
 
 namespace hbbp {
 
-// Length, mnemonic and raw fields are valid afterwards, operands and attributes are not. The
-// decoder is set up anew in each call: that costs about two nanoseconds and leaves no state that
-// a signal handler could find half made.
+// Length, mnemonic and raw fields are valid afterwards, operands and attributes are not. Each call
+// initializes a decoder: that costs about two nanoseconds and leaves no state that a signal handler
+// could find half initialized.
 inline bool DecodeWithZydis(std::span<const uint8_t> code, ZydisDecodedInstruction* instruction) {
   ZydisDecoder decoder;
   ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -24,8 +26,8 @@ inline bool DecodeWithZydis(std::span<const uint8_t> code, ZydisDecodedInstructi
       ZydisDecoderDecodeInstruction(&decoder, nullptr, code.data(), code.size(), instruction));
 }
 
-// Of an instruction that lies at `address`.
-ControlFlow ControlFlowOf(const ZydisDecodedInstruction& instruction, uint64_t address);
+// The instruction lies at `address`.
+ControlFlow MakeControlFlow(const ZydisDecodedInstruction& instruction, uint64_t address);
 
 }  // namespace hbbp
 

@@ -11,7 +11,7 @@ class PropertyKey : public PivotKey {
       : PivotKey(std::string(NameOf(property)), KeyLevel::kKind), property_(property) {}
 
   uint32_t ValueOf(const PivotPlace& place) override {
-    return static_cast<uint32_t>(NumberOf(*place.kind, property_));
+    return static_cast<uint32_t>(PropertyNumber(*place.kind, property_));
   }
   PivotLabel LabelOf(uint32_t value) const override {
     if (IsNumber(property_)) return NumberLabel(value);

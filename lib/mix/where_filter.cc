@@ -110,7 +110,7 @@ class WhereFilter : public PivotFilter {
 
     uint64_t NumberOf(uint32_t id) const {
       if (id >= kFirstOtherKey) return filter->NumberOf(id - kFirstOtherKey);
-      return hbbp::NumberOf(*kind, static_cast<Property>(id));
+      return PropertyNumber(*kind, static_cast<Property>(id));
     }
     template <typename Fits>
     bool AnyText(uint32_t id, uint32_t test, Fits&& fits) const {

@@ -1,4 +1,4 @@
-// Arbitrary bytes through what finds blocks, what names instructions and what describes them.
+// Passes arbitrary bytes to the decoders that find blocks, name instructions and describe them.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -42,11 +42,11 @@ void CheckOne(std::span<const uint8_t> code, uint64_t address, size_t* length) {
   Require((properties.memory == hbbp::MemoryAccess::kNone) ==
           (properties.read_bytes + properties.written_bytes == 0));
   for (int i = 0; i < static_cast<int>(hbbp::Property::kCount); ++i) {
-    const auto value = hbbp::ValueOf(properties, static_cast<hbbp::Property>(i));
+    const auto value = hbbp::FindValue(properties, static_cast<hbbp::Property>(i));
     Require(value.is_number == value.text.empty());
   }
 
-  // What follows an instruction must not matter, nor may its end be missing.
+  // Bytes after an instruction must not matter, and its end must not be missing.
   hbbp::ControlFlow exact;
   Require(hbbp::DecodeControlFlow(code.first(flow.length), address, &exact));
   Require(exact.length == flow.length && exact.kind == flow.kind &&
@@ -60,7 +60,7 @@ void CheckOne(std::span<const uint8_t> code, uint64_t address, size_t* length) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (size_t offset = 0; offset < size;) {
-    // Of exact size, so that the sanitizer sees a read past the end.
+    // The copy has the exact size, so that a sanitizer sees a read past the end.
     const size_t window = std::min<size_t>(size - offset, 24);
     const std::vector<uint8_t> code(data + offset, data + offset + window);
     size_t length;

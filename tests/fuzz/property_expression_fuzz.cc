@@ -1,4 +1,4 @@
-// Any text as a filter expression, tested on some instructions.
+// Parses any text as a filter expression and tests it on some instructions.
 #include <array>
 #include <cstddef>
 #include <cstdint>

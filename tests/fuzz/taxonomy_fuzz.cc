@@ -1,4 +1,4 @@
-// Any text as a file of taxonomies.
+// Parses any text as a file of taxonomies.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

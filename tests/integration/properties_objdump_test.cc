@@ -56,7 +56,7 @@ class Comparison {
     if (listed.name == "(bad)" || !DescribeInstruction(listed.code, &found)) return;
     if (found.length != listed.code.size()) return;  // objdump_test says why
     ++compared_;
-    const auto word = [&found](Property property) { return ValueOf(found, property).text; };
+    const auto word = [&found](Property property) { return FindValue(found, property).text; };
     const std::string_view mnemonic = word(Property::kMnemonic);
     Expect("mnemonic", mnemonic == listed.name || mnemonic == Spelled(listed), listed);
     Expect("lock", found.is_locked == (listed.HasPrefix("lock") || IsImplicitlyLocked(listed)),

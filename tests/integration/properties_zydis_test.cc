@@ -350,7 +350,7 @@ class Comparison {
       if (wanted != value) Differ(what, code, oracle, Shown(value) + ", not " + Shown(wanted));
     };
     const auto word = [&found](Property property) {
-      return std::string(ValueOf(found, property).text);
+      return std::string(FindValue(found, property).text);
     };
     expect("length", int{oracle.instruction.length}, int{found.length});
     expect("extension", ExtensionOf(oracle), word(Property::kExtension));

@@ -1,5 +1,5 @@
-// Capstone as a witness: where it can be believed, it gives instructions the names that the
-// library gives them.
+// Compares with Capstone: where it is reliable, it gives instructions the names that the library
+// gives them.
 #include <capstone/capstone.h>
 #include <elf.h>
 
@@ -32,14 +32,14 @@ constexpr Synonym kSynonyms[] = {
 
 bool IsAmbiguous(unsigned id) {
   switch (id) {
-    // One id for a string and an SSE2 instruction.
+    // Capstone has one id for a string and an SSE2 instruction.
     case X86_INS_CMPSD:
     case X86_INS_MOVSD:
     // REX.W 0f 6e and REX.W 0f 7e are movq.
     case X86_INS_MOVD:
     // With REX.W and f3, 90 is still pause.
     case X86_INS_XCHG:
-    // Newer instructions that differ from these by a 66, f2 or f3, which Capstone overlooks.
+    // Newer instructions differ from these by a 66, f2 or f3, which Capstone ignores.
     case X86_INS_ENCLS:   // seamcall
     case X86_INS_LFENCE:  // incssp
     case X86_INS_MFENCE:  // tpause, umonitor, umwait
@@ -68,7 +68,7 @@ bool CapstoneReadsEncoding(std::span<const uint8_t> code) {
       if (++prefixes > 1 || code[i] == 0x67) return false;
       continue;
     }
-    // Of EVEX, Capstone 4 lacks most of AVX512BW, DQ and VL, counts a byte too many when the
+    // With EVEX, Capstone 4 lacks most of AVX512BW, DQ and VL, counts a byte too many when the
     // rounding mode is in the instruction, and takes scalar double for single where L'L is set.
     if (code[i] == 0x62) return false;
     // A REX before another prefix is void, which Capstone does not know.
@@ -101,7 +101,7 @@ class Witness {
     cs_close(&handle_);
   }
 
-  // The length of what the library finds there, 1 if it finds none.
+  // Returns the length of the instruction that the library finds, or 1.
   size_t Compare(std::span<const uint8_t> code, uint64_t address) {
     code = code.first(std::min<size_t>(code.size(), kMaxInstructionLength));
     Instruction ours;
@@ -129,7 +129,7 @@ class Witness {
   }
 
  private:
-  // kInvalid if Capstone rejects the bytes, finds another length or leaves the name open.
+  // Returns kInvalid if Capstone rejects the bytes, finds another length or has an ambiguous name.
   Mnemonic Ask(std::span<const uint8_t> code, uint64_t address, uint8_t length) {
     if (!CapstoneReadsEncoding(code)) return Mnemonic::kInvalid;
     const uint8_t* bytes = code.data();
@@ -150,7 +150,7 @@ class Witness {
 
 TEST_CASE("Capstone names the instructions of libc as we do") {
   auto file = MappedFile::Open("/lib/x86_64-linux-gnu/libc.so.6");
-  if (!file.ok()) HBBP_SKIP("no libc.so.6 at its usual place");
+  if (!file.ok()) HBBP_SKIP("no libc.so.6 at its usual path");
   const std::span<const uint8_t> bytes = file->bytes();
   Elf64_Ehdr header;
   REQUIRE(bytes.size() > sizeof(header));
@@ -174,7 +174,7 @@ TEST_CASE("Capstone names the instructions of libc as we do") {
 TEST_CASE("Capstone names random bytes as we do") {
   Witness witness;
   std::mt19937_64 random(1);
-  // Starts that lead into the corners where it has its own opinion.
+  // These starts lead to encodings about which Capstone disagrees.
   const uint8_t starts[] = {0x0f, 0x0f, 0x41, 0x48, 0x4f, 0x62, 0x64,
                             0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
   for (int i = 0; i < 1'000'000; ++i) {

@@ -1,4 +1,4 @@
-// Proves by exhaustion that the table of common forms says what a full decoder says.
+// Proves by exhaustion that the table of common forms agrees with a full decoder.
 #include "isa/common_forms.h"
 
 #include <Zydis/Zydis.h>
@@ -69,8 +69,8 @@ void Check(const Oracle& oracle, const Bytes& code, Tally* tally) {
   }
 }
 
-// Every REX (0: none), map, opcode, ModRM and kind of SIB base; the rest of the bytes make
-// displacements negative when `filler` does.
+// Visits every REX (0 is none), map, opcode, ModRM and kind of SIB base; `filler` is the value of
+// the remaining bytes and may make displacements negative.
 void CheckAllEncodings(uint8_t filler) {
   const Oracle oracle;
   Tally tally;
@@ -103,7 +103,7 @@ TEST_CASE("common forms agree with the full decoder on every encoding") {
 }
 
 TEST_CASE("common forms read no byte past their limit") {
-  // The longest of them: mov with REX, SIB, disp32 and imm32.
+  // The longest form is mov with REX, SIB, disp32 and imm32.
   const Bytes code = {0x48, 0xc7, 0x84, 0x24, 1, 0, 0, 0, 2, 0, 0, 0};
   ControlFlow flow;
   REQUIRE(DecodeCommonForm(code.data(), kAddress, &flow));

@@ -110,8 +110,7 @@ Bytes Padded(Bytes code, uint8_t filler) {
 
 TEST_CASE("kind, length and target of every branch kind") {
   for (const Case& c : Cases()) {
-    // Exactly the instruction, and the instruction with whatever follows: they are decoded on
-    // different paths.
+    // The instruction alone and the instruction with bytes after it are decoded on different paths.
     for (const Bytes& code : {c.code, Padded(c.code, 0x00), Padded(c.code, 0xff)}) {
       INFO(c.text << ", " << code.size() << " bytes");
       ControlFlow flow;
@@ -127,7 +126,7 @@ TEST_CASE("kind, length and target of every branch kind") {
 TEST_CASE("an instruction that ends early is none") {
   for (const Case& c : Cases()) {
     for (size_t size = 0; size < c.code.size(); ++size) {
-      // A copy of exact size, so that a sanitizer sees an over-read.
+      // The copy has the exact size, so that a sanitizer sees an over-read.
       const Bytes code(c.code.begin(), c.code.begin() + static_cast<ptrdiff_t>(size));
       INFO(c.text << ", " << size << " of " << c.code.size() << " bytes");
       ControlFlow flow;

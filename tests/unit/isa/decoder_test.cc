@@ -24,7 +24,7 @@ struct Case {
 
 std::vector<Case> Cases() {
   return {
-      // Condition codes, spelled as objdump spells them.
+      // Condition codes are spelled as objdump spells them.
       {"je", {0x74, 0x00}},
       {"jne", {0x75, 0x00}},
       {"ja", {0x77, 0x00}},
@@ -48,7 +48,7 @@ std::vector<Case> Cases() {
       {"cmovg", {0x48, 0x0f, 0x4f, 0xc1}},
       {"jrcxz", {0xe3, 0x00}},
       {"loop", {0xe2, 0x00}},
-      // Prefixes are no part of a mnemonic.
+      // Prefixes are not part of a mnemonic.
       {"add", {0xf0, 0x48, 0x83, 0x00, 0x01}},
       {"cmpxchg", {0xf0, 0x48, 0x0f, 0xb1, 0x0a}},
       {"jmp", {0x3e, 0xff, 0xe0}},
@@ -56,7 +56,7 @@ std::vector<Case> Cases() {
       {"ret", {0xf3, 0xc3}},
       {"call", {0x66, 0x66, 0x48, 0xe8, 0, 0, 0, 0}},
       {"lea", {0x66, 0x48, 0x8d, 0x3d, 0, 0, 0, 0}},
-      // String instructions, apart from the SSE2 instructions of the same Intel name.
+      // String instructions differ from the SSE2 instructions of the same Intel name.
       {"movs", {0xf3, 0x48, 0xa5}},
       {"movs", {0xa5}},
       {"movs", {0xa4}},
@@ -69,7 +69,7 @@ std::vector<Case> Cases() {
       {"lods", {0xac}},
       {"ins", {0x6c}},
       {"outs", {0x66, 0x6f}},
-      // No pseudo-operations.
+      // Pseudo-operations have the mnemonic of their instruction.
       {"cmpps", {0x0f, 0xc2, 0xc1, 0x00}},
       {"cmppd", {0x66, 0x0f, 0xc2, 0xc1, 0x06}},
       {"cmpss", {0xf3, 0x0f, 0xc2, 0xc1, 0x02}},
@@ -78,7 +78,7 @@ std::vector<Case> Cases() {
       {"pclmulqdq", {0x66, 0x0f, 0x3a, 0x44, 0xca, 0x11}},
       {"vpclmulqdq", {0xc4, 0xe3, 0x41, 0x44, 0xcb, 0x00}},
       {"vpcmpud", {0x62, 0x93, 0x75, 0x41, 0x1e, 0xcd, 0x01}},
-      // One name where decoders and listings have several.
+      // These have one name, where decoders and listings have several.
       {"mov", {0x48, 0xb8, 1, 2, 3, 4, 5, 6, 7, 8}},
       {"mov", {0xa0, 1, 2, 3, 4, 5, 6, 7, 8}},
       {"nop", {0x90}},
@@ -125,7 +125,7 @@ std::vector<Case> Cases() {
       {"ud2", {0x0f, 0x0b}},
       {"syscall", {0x0f, 0x05}},
       {"xbegin", {0xc7, 0xf8, 0, 0, 0, 0}},
-      // What a prefix makes another instruction.
+      // A prefix makes these other instructions.
       {"rdpid", {0xf3, 0x0f, 0xc7, 0xf8}},
       {"rdseed", {0x0f, 0xc7, 0xf8}},
       {"tpause", {0x66, 0x0f, 0xae, 0xf1}},
@@ -139,7 +139,7 @@ std::vector<Case> Cases() {
       {"movss", {0xf3, 0x64, 0x0f, 0x10, 0x00}},
       {"addps", {0x67, 0x48, 0x0f, 0x58, 0x00}},
       {"tzcnt", {0xf3, 0x66, 0x0f, 0xbc, 0xc1}},
-      // AVX-512, and newer system instructions.
+      // These are instructions of AVX-512 and newer system instructions.
       {"vaddps", {0x62, 0xf1, 0x7c, 0x58, 0x58, 0xc9}},
       {"kmovd", {0xc5, 0xfb, 0x93, 0xc0}},
       {"kortestq", {0xc4, 0xe1, 0xf8, 0x98, 0xc0}},
@@ -202,7 +202,7 @@ void CheckAgainstControlFlow(std::span<const uint8_t> code, uint64_t address) {
 
 TEST_CASE("what names instructions and what finds blocks agree over libc") {
   auto file = MappedFile::Open("/lib/x86_64-linux-gnu/libc.so.6");
-  if (!file.ok()) HBBP_SKIP("no libc.so.6 at its usual place");
+  if (!file.ok()) HBBP_SKIP("no libc.so.6 at its usual path");
   const std::span<const uint8_t> bytes = file->bytes();
   Elf64_Ehdr header;
   REQUIRE(bytes.size() > sizeof(header));
@@ -226,7 +226,7 @@ TEST_CASE("what names instructions and what finds blocks agree over libc") {
 
 TEST_CASE("what names instructions and what finds blocks agree over random bytes") {
   std::mt19937_64 random(1);
-  // Prefixes, and what begins long opcodes.
+  // These bytes are prefixes or begin long opcodes.
   const uint8_t starts[] = {0x0f, 0x0f, 0x41, 0x48, 0x4f, 0x62, 0x64,
                             0x66, 0x67, 0xc4, 0xc5, 0xf0, 0xf2, 0xf3};
   for (int i = 0; i < 1'000'000; ++i) {

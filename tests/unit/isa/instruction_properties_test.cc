@@ -21,11 +21,11 @@ InstructionProperties Describe(const Code& code) {
 }
 
 std::string Text(const Code& code, Property property) {
-  const PropertyValue value = ValueOf(Describe(code), property);
+  const PropertyValue value = FindValue(Describe(code), property);
   return value.is_number ? std::to_string(value.number) : std::string(value.text);
 }
 
-// "extension category packing element element-bits vector-bits".
+// Returns "extension category packing element element-bits vector-bits".
 std::string Summary(const Code& code) {
   std::string summary;
   for (const Property property :
@@ -37,7 +37,7 @@ std::string Summary(const Code& code) {
   return summary;
 }
 
-// "memory read-bytes written-bytes addressing".
+// Returns "memory read-bytes written-bytes addressing".
 std::string Memory(const Code& code) {
   std::string summary;
   for (const Property property :
@@ -48,7 +48,7 @@ std::string Memory(const Code& code) {
   return summary;
 }
 
-// `opcode` is what follows 62 f1: p1, p2, opcode, ModRM.
+// `opcode` follows 62 f1: p1, p2, opcode, ModRM.
 Code Evex(uint8_t map, uint8_t p1, uint8_t p2, uint8_t opcode, uint8_t modrm) {
   return {0x62, map, p1, p2, opcode, modrm};
 }
@@ -94,7 +94,7 @@ TEST_CASE("extension, category, packing, element and vector width") {
   CHECK(Summary({0xc4, 0xe2, 0x52, 0x5c, 0xdc}) == "amx-bf16 matrix packed single 32 8192");
 }
 
-// Register forms of MMX, but movntq, which has none.
+// These are register forms of MMX instructions, and movntq, which has none.
 TEST_CASE("what SSE added to MMX registers is SSE") {
   for (const uint8_t opcode : {0xd7, 0xda, 0xde, 0xe0, 0xe3, 0xe4, 0xea, 0xee, 0xf6, 0xf7}) {
     CAPTURE(opcode);
@@ -118,7 +118,7 @@ TEST_CASE("movsd and cmpsd are a string and an SSE2 instruction each") {
   CHECK(Summary({0xf2, 0x0f, 0xc2, 0xc1, 0x01}) == "sse2 compare scalar double 64 0");
 }
 
-TEST_CASE("categories of branches tell direct from indirect") {
+TEST_CASE("categories distinguish direct from indirect branches") {
   CHECK(Text({0x74, 0x00}, Property::kCategory) == "conditional-branch");
   CHECK(Text({0xeb, 0x00}, Property::kCategory) == "jump");
   CHECK(Text({0xff, 0xe0}, Property::kCategory) == "indirect-jump");
@@ -162,7 +162,7 @@ TEST_CASE("what is stored where a register points to counts as well") {
   CHECK(Memory({0x0f, 0x38, 0xf9, 0x01}) == "write 0 4 base");                       // movdiri
 }
 
-// A register gets as much as it is wide; memory always gets, or gives, 16 bits.
+// A register is written in its full width; an access to memory always has 16 bits.
 TEST_CASE("selectors and the machine status word are wider in registers than in memory") {
   struct Case {
     const char* name;
@@ -285,7 +285,7 @@ TEST_CASE("rep counts where it repeats") {
   CHECK_FALSE(Describe({0xf3, 0x0f, 0x58, 0xc1}).is_repeated);  // addss
 }
 
-TEST_CASE("bytes that are no instruction have no properties") {
+TEST_CASE("bytes that are not an instruction have no properties") {
   InstructionProperties properties;
   CHECK_FALSE(DescribeInstruction({}, &properties));
   CHECK_FALSE(DescribeInstruction(Code{0x06}, &properties));

@@ -86,7 +86,7 @@ TEST_CASE("an expression that is not there fits everything") {
   CHECK(Expression().KeyIds().empty());
 }
 
-TEST_CASE("errors tell the column and the nearest name") {
+TEST_CASE("errors name the column and the nearest name") {
   CHECK(ErrorOf("mnemnic = div") == "column 1: no key 'mnemnic'; did you mean 'mnemonic'?");
   CHECK(ErrorOf("flops > 0 and lokc = yes") == "column 15: no key 'lokc'; did you mean 'lock'?");
   CHECK(ErrorOf("mnemonic = idvi") == "column 12: no mnemonic 'idvi'; did you mean 'idiv'?");
@@ -100,11 +100,11 @@ TEST_CASE("errors tell the column and the nearest name") {
         "column 9: '18446744073709551616' is more than 64 bits");
   CHECK(ErrorOf("flops ~ 1*") == "column 7: 'flops' is a number, which has no pattern");
   CHECK(ErrorOf("category < 3") ==
-        "column 10: 'category' is no number: =, !=, ~ and 'in' compare words");
+        "column 10: 'category' is not a number: =, !=, ~ and 'in' compare words");
   CHECK(ErrorOf("flops < 1, 2") == "column 12: only one value may follow '<'");
 }
 
-TEST_CASE("errors tell what must stand where something else stands") {
+TEST_CASE("errors name what is expected") {
   const std::string of_no_key = ErrorOf("zzzzzzzz = 1");
   CHECK(ErrorOf("") == "column 1: a key, 'not' or '(' must stand here, not the end");
   CHECK(ErrorOf("lock") ==
@@ -167,7 +167,7 @@ TEST_CASE("testing an expression allocates nothing") {
   CHECK(after == before);
 }
 
-// Keys as those of a pivot table: texts, a number, and words, of which one is "a b".
+// Has keys as a pivot table does: texts, a number, and words, of which one is "a b".
 class OtherKeys : public ExpressionKeys {
  public:
   std::optional<ExpressionKey> Find(std::string_view name) const override {

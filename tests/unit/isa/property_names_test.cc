@@ -37,13 +37,13 @@ TEST_CASE("values are words or numbers") {
   InstructionProperties properties;
   REQUIRE(DescribeInstruction(code, &properties));
   const auto text = [&](Property property) {
-    const PropertyValue value = ValueOf(properties, property);
+    const PropertyValue value = FindValue(properties, property);
     CHECK_FALSE(value.is_number);
     CHECK(value.text == WordAt(property, value.number));
     return value.text;
   };
   const auto number = [&](Property property) {
-    const PropertyValue value = ValueOf(properties, property);
+    const PropertyValue value = FindValue(properties, property);
     CHECK(value.is_number);
     CHECK(value.text.empty());
     return value.number;

@@ -24,7 +24,7 @@ std::string ErrorOf(const std::string& text) {
   return taxonomies.status().message();
 }
 
-std::string GroupOf(const Taxonomy& taxonomy, const Code& code) {
+std::string FindGroup(const Taxonomy& taxonomy, const Code& code) {
   InstructionProperties properties;
   REQUIRE(DescribeInstruction(code, &properties));
   return std::string(taxonomy.GroupName(taxonomy.GroupOf(properties)));
@@ -41,9 +41,9 @@ TEST_CASE("the first group that fits counts, and what fits none is other") {
   REQUIRE(taxonomies.size() == 1);
   CHECK(taxonomies[0].name() == "groups");
   CHECK(taxonomies[0].groups().size() == 2);
-  CHECK(GroupOf(taxonomies[0], kDiv) == "slow");
-  CHECK(GroupOf(taxonomies[0], kXchgMemory) == "odd");
-  CHECK(GroupOf(taxonomies[0], kAdd) == "other");
+  CHECK(FindGroup(taxonomies[0], kDiv) == "slow");
+  CHECK(FindGroup(taxonomies[0], kXchgMemory) == "odd");
+  CHECK(FindGroup(taxonomies[0], kAdd) == "other");
 }
 
 TEST_CASE("taxonomies, comments, empty lines, lines that go on") {
@@ -60,12 +60,12 @@ TEST_CASE("taxonomies, comments, empty lines, lines that go on") {
       "all: length > 0");
   REQUIRE(taxonomies.size() == 2);
   CHECK(taxonomies[0].name() == "by cost");
-  CHECK(GroupOf(taxonomies[0], kXchgMemory) == "very slow");
+  CHECK(FindGroup(taxonomies[0], kXchgMemory) == "very slow");
   CHECK(taxonomies[1].name() == "rest");
-  CHECK(GroupOf(taxonomies[1], kAdd) == "all");
+  CHECK(FindGroup(taxonomies[1], kAdd) == "all");
 }
 
-TEST_CASE("errors tell the line and the column") {
+TEST_CASE("errors name the line and the column") {
   CHECK(ErrorOf("a: flops > 0\nb: category = divid\n") ==
         "line 2, column 15: no category 'divid'; did you mean 'divide'?");
   CHECK(ErrorOf("a: flops > 0\n  or\n  # x\n  mnemnic = add\n") ==
@@ -115,24 +115,24 @@ TEST_CASE("the default taxonomies have the groups of the HBBP paper and no instr
   for (const Taxonomy& taxonomy : taxonomies) names.push_back(taxonomy.name());
   CHECK(names == std::vector<std::string>{"groups", "traffic", "width", "flow", "precision"});
   const Taxonomy& groups = taxonomies[0];
-  CHECK(GroupOf(groups, kDiv) == "long-latency");
-  CHECK(GroupOf(groups, {0xf2, 0x0f, 0x51, 0xc1}) == "long-latency");  // sqrtsd
-  CHECK(GroupOf(groups, kXchgMemory) == "long-latency");
-  CHECK(GroupOf(groups, {0x87, 0xc8}) == "move");                   // xchg eax, ecx
-  CHECK(GroupOf(groups, {0x0f, 0xc1, 0x01}) == "synchronization");  // xadd
-  CHECK(GroupOf(groups, {0xf0, 0x01, 0x01}) == "synchronization");  // lock add
-  CHECK(GroupOf(groups, {0x0f, 0xae, 0xf0}) == "synchronization");  // mfence
-  CHECK(GroupOf(groups, {0x74, 0x00}) == "control-flow");
-  CHECK(GroupOf(groups, {0x8b, 0x01}) == "load");
-  CHECK(GroupOf(groups, {0x89, 0x01}) == "store");
-  CHECK(GroupOf(groups, kAdd) == "integer");
-  CHECK(GroupOf(groups, {0xc5, 0xf4, 0x58, 0xc2}) == "vector-arithmetic");
-  CHECK(GroupOf(groups, {0xf2, 0x0f, 0x58, 0xc1}) == "floating-point");
-  CHECK(GroupOf(taxonomies[1], {0x50}) == "stack");
-  CHECK(GroupOf(taxonomies[1], {0x48, 0x01, 0x01}) == "load-and-store");
-  CHECK(GroupOf(taxonomies[2], {0xc5, 0xf4, 0x58, 0xc2}) == "256-bit");
-  CHECK(GroupOf(taxonomies[3], {0xff, 0xe0}) == "indirect");
-  CHECK(GroupOf(taxonomies[4], {0xf2, 0x0f, 0x58, 0xc1}) == "double");
+  CHECK(FindGroup(groups, kDiv) == "long-latency");
+  CHECK(FindGroup(groups, {0xf2, 0x0f, 0x51, 0xc1}) == "long-latency");  // sqrtsd
+  CHECK(FindGroup(groups, kXchgMemory) == "long-latency");
+  CHECK(FindGroup(groups, {0x87, 0xc8}) == "move");                   // xchg eax, ecx
+  CHECK(FindGroup(groups, {0x0f, 0xc1, 0x01}) == "synchronization");  // xadd
+  CHECK(FindGroup(groups, {0xf0, 0x01, 0x01}) == "synchronization");  // lock add
+  CHECK(FindGroup(groups, {0x0f, 0xae, 0xf0}) == "synchronization");  // mfence
+  CHECK(FindGroup(groups, {0x74, 0x00}) == "control-flow");
+  CHECK(FindGroup(groups, {0x8b, 0x01}) == "load");
+  CHECK(FindGroup(groups, {0x89, 0x01}) == "store");
+  CHECK(FindGroup(groups, kAdd) == "integer");
+  CHECK(FindGroup(groups, {0xc5, 0xf4, 0x58, 0xc2}) == "vector-arithmetic");
+  CHECK(FindGroup(groups, {0xf2, 0x0f, 0x58, 0xc1}) == "floating-point");
+  CHECK(FindGroup(taxonomies[1], {0x50}) == "stack");
+  CHECK(FindGroup(taxonomies[1], {0x48, 0x01, 0x01}) == "load-and-store");
+  CHECK(FindGroup(taxonomies[2], {0xc5, 0xf4, 0x58, 0xc2}) == "256-bit");
+  CHECK(FindGroup(taxonomies[3], {0xff, 0xe0}) == "indirect");
+  CHECK(FindGroup(taxonomies[4], {0xf2, 0x0f, 0x58, 0xc1}) == "double");
 }
 
 }  // namespace

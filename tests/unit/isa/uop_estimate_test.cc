@@ -49,7 +49,7 @@ TEST_CASE("a comparison and the jump behind it are one") {
 TEST_CASE("a block has the uops of its instructions, and never none") {
   CHECK(EstimateUops(Code{0x01, 0xc8, 0x01, 0x01, 0xc3}) == 4);  // add, add [rcx], ret
   CHECK(EstimateUops(Code{}) == 1);
-  CHECK(EstimateUops(Code{0x01, 0x01, 0x06}) == 2);  // push es is no instruction of x86-64
+  CHECK(EstimateUops(Code{0x01, 0x01, 0x06}) == 2);  // push es is not an instruction of x86-64
 }
 
 }  // namespace
