@@ -1,4 +1,4 @@
-// What a breakpoint costs: to open and close, to move, and to hit.
+// Measures the cost of a breakpoint: opening and closing, moving, and hitting it.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 
@@ -48,7 +48,7 @@ void BM_BreakpointMove(benchmark::State& state) {
 }
 BENCHMARK(BM_BreakpointMove);
 
-// With an empty handler.
+// The handler is empty.
 void BM_BreakpointHit(benchmark::State& state) {
   TakeTraps();
   Breakpoint breakpoint = {};

@@ -1,4 +1,5 @@
-// What it costs to know when handlers ran: a handler to say it, the worker to ask for a sample.
+// Measures the cost of HandlerTimes: recording in a handler, and a look-up by the worker for a
+// sample.
 #include <benchmark/benchmark.h>
 #include <sys/syscall.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-// Nanoseconds an interpreted instruction, with the code decoded before and the caches warm
-// (items_per_second counts instructions), and the cost of decoding.
+// Measures nanoseconds per interpreted instruction, with the code decoded before and the caches
+// warm (items_per_second counts instructions), and the cost of decoding.
 #include <asm/prctl.h>
 #include <benchmark/benchmark.h>
 #include <sys/syscall.h>
@@ -143,7 +143,7 @@ void VirtualCalls() {
   g_sink = sum;
 }
 
-// A byte-code interpreter, as scripting languages have.
+// Is a byte-code interpreter, as scripting languages have.
 void ByteCode() {
   static const std::vector<uint8_t> program = [] {
     std::vector<uint8_t> made;

@@ -1,5 +1,5 @@
-// What a native stub costs (one execution, one description, making it), and what the registers of
-// a signal's context do.
+// Measures the cost of a native stub (executing, describing and building it), and of loading the
+// registers of a signal's context.
 #include <benchmark/benchmark.h>
 #include <signal.h>
 #include <ucontext.h>
@@ -102,7 +102,7 @@ void BM_CreateRegion(benchmark::State& bench) {
 }
 BENCHMARK(BM_CreateRegion);
 
-// Stubs that are not there yet: one immediate operand after the other.
+// Each stub is new, because it has another immediate operand.
 void BM_DescribeNew(benchmark::State& bench) {
   NativeRegion* region = nullptr;
   unsigned imm = 0;
@@ -126,7 +126,7 @@ BENCHMARK(BM_DescribeNew);
 ucontext_t context_of_signal;
 alignas(64) uint8_t frame_of_signal[8192];
 
-// What a handler finds, kept: its frame is as large as the kernel made it.
+// Keeps the frame that a handler finds, with the size that the kernel gave it.
 void KeepContext(int, siginfo_t*, void* context) {
   context_of_signal = *static_cast<ucontext_t*>(context);
   const void* frame = context_of_signal.uc_mcontext.fpregs;

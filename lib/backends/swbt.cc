@@ -555,7 +555,7 @@ void SwbtBackend::Drain(SampleSink* sink) {
     DeliverNewMappings(sink);
   }
   if (tracer.is_enabled()) {
-    if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kLongLifeNs) tracer.MakeFaster();
+    if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kLongLifeNs) tracer.Prewarm();
     if (ThreadsMayHaveChanged()) {
       tracer.FreeSlotsOfEnded();
       // A thread that cannot be attached to is counted.
@@ -781,9 +781,9 @@ void SwbtBackend::ForgetInChild() {
   observer_.reset();
   unfinished_.clear();
   known_code_.clear();
-  trace::Tracer::Get().ForgetInChild();
+  trace::Tracer::Get().ResetInChild();
 }
 
-void SwbtBackend::AbandonInChild() { trace::Tracer::Get().ForgetInChild(); }
+void SwbtBackend::AbandonInChild() { trace::Tracer::Get().ResetInChild(); }
 
 }  // namespace hbbp

@@ -1,3 +1,6 @@
+// DescribeBranch decodes a branch into a Branch: a condition over flags or a counter, and an
+// expression for the target. Evaluate computes its outcome from a MachineState. WalkToBranch
+// (code_walk.h) and the walks of the tracer call both.
 #include "trace/branch.h"
 
 #include <Zydis/Zydis.h>
@@ -52,7 +55,7 @@ bool DescribeIndirect(const uint8_t* code, size_t size, uint64_t address, Branch
   return true;
 }
 
-// Of jcc, jrcxz and the loops. Prefixes can be in front of the opcode.
+// Decodes the condition of jcc, jrcxz and the loop instructions. Prefixes may precede the opcode.
 bool DescribeCondition(const uint8_t* code, size_t length, Branch* branch) {
   bool short_address = false;
   for (size_t i = 0; i < length; ++i) {
@@ -62,17 +65,17 @@ bool DescribeCondition(const uint8_t* code, size_t length, Branch* branch) {
                            byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 ||
                            byte == 0x64 || byte == 0x65 || (byte & 0xf0) == 0x40;
     if (is_prefix) continue;
-    if ((byte & 0xf0) == 0x70) {
+    if ((byte & 0xf0) == 0x70) {  // jcc rel8
       branch->condition = static_cast<Condition>(byte & 15);
-    } else if (byte == 0x0f && i + 1 < length && (code[i + 1] & 0xf0) == 0x80) {
+    } else if (byte == 0x0f && i + 1 < length && (code[i + 1] & 0xf0) == 0x80) {  // jcc rel32
       branch->condition = static_cast<Condition>(code[i + 1] & 15);
-    } else if (byte == 0xe3) {
+    } else if (byte == 0xe3) {  // jrcxz, jecxz
       branch->condition = short_address ? Condition::kEcxZero : Condition::kRcxZero;
-    } else if (byte == 0xe2) {
+    } else if (byte == 0xe2) {  // loop
       branch->condition = short_address ? Condition::kLoop32 : Condition::kLoop;
-    } else if (byte == 0xe1) {
+    } else if (byte == 0xe1) {  // loope
       branch->condition = short_address ? Condition::kLoop32WhileZf : Condition::kLoopWhileZf;
-    } else if (byte == 0xe0) {
+    } else if (byte == 0xe0) {  // loopne
       branch->condition = short_address ? Condition::kLoop32UntilZf : Condition::kLoopUntilZf;
     } else {
       return false;
@@ -83,7 +86,7 @@ bool DescribeCondition(const uint8_t* code, size_t length, Branch* branch) {
 }
 
 int32_t ReturnStackChange(const uint8_t* code, size_t length) {
-  const bool pops_arguments = length >= 3 && code[length - 3] == 0xc2;
+  const bool pops_arguments = length >= 3 && code[length - 3] == 0xc2;  // ret imm16
   return pops_arguments ? 8 + (code[length - 2] | code[length - 1] << 8) : 8;
 }
 
@@ -154,28 +157,28 @@ bool FlagsFulfil(uint8_t condition_code, uint64_t flags) {
   const bool sign_differs = ((flags & kFlagSf) != 0) != ((flags & kFlagOf) != 0);
   bool fulfilled = false;
   switch (condition_code >> 1) {
-    case 0:
+    case 0:  // o
       fulfilled = (flags & kFlagOf) != 0;
       break;
-    case 1:
+    case 1:  // b
       fulfilled = (flags & kFlagCf) != 0;
       break;
-    case 2:
+    case 2:  // e
       fulfilled = (flags & kFlagZf) != 0;
       break;
-    case 3:
+    case 3:  // be
       fulfilled = (flags & (kFlagCf | kFlagZf)) != 0;
       break;
-    case 4:
+    case 4:  // s
       fulfilled = (flags & kFlagSf) != 0;
       break;
-    case 5:
+    case 5:  // p
       fulfilled = (flags & kFlagPf) != 0;
       break;
-    case 6:
+    case 6:  // l
       fulfilled = sign_differs;
       break;
-    default:
+    default:  // le
       fulfilled = sign_differs || (flags & kFlagZf) != 0;
       break;
   }

@@ -1,7 +1,7 @@
-// What decides a branch, independent of the machine: a condition over flags or a counter, and an
-// expression for the target.
+// Branch describes what decides a branch: a condition over flags or a counter, and an expression
+// for the target.
 //
-// Contract: async-signal-safe, no state. Code bytes are read only where the caller says so.
+// Contract: async-signal-safe, no state. Only the code bytes that the caller passes are read.
 #ifndef HBBP_LIB_TRACE_BRANCH_H_
 #define HBBP_LIB_TRACE_BRANCH_H_
 
@@ -21,8 +21,8 @@ enum class Condition : uint8_t {
   kRcxZero,
   kEcxZero,
   kLoop,         // rcx - 1 is not 0
-  kLoopWhileZf,  // and ZF is set
-  kLoopUntilZf,  // and ZF is clear
+  kLoopWhileZf,  // the same, and ZF is set
+  kLoopUntilZf,  // the same, and ZF is clear
   kLoop32,       // the same with ecx
   kLoop32WhileZf,
   kLoop32UntilZf,
@@ -46,33 +46,33 @@ struct Branch {
   BranchKind kind = BranchKind::kNone;
   Condition condition = Condition::kAlways;
   TargetExpression target;
-  // What the stack pointer gains when it is executed.
+  // The branch adds this to the stack pointer.
   int32_t stack_change = 0;
 };
 
-// True for what the code alone resolves: direct jumps and calls.
+// Returns true for branches that the code alone resolves: direct jumps and calls.
 constexpr bool IsResolvedByCode(const Branch& branch) {
   return branch.condition == Condition::kAlways &&
          branch.target.kind == TargetExpression::kConstant;
 }
 
-// `code` are `size` readable bytes at `address`. False if they are no branch that goes on in the
-// same program: kNone, kSystem, kTrap, or undecodable.
+// `code` has `size` readable bytes, which lie at `address`. Returns false unless they are a branch
+// that continues in the same program; kNone, kSystem, kTrap and undecodable bytes are not.
 bool DescribeBranch(const uint8_t* code, size_t size, uint64_t address, Branch* branch);
 
-// Do the flags of RFLAGS fulfil a condition code (0..15)?
+// Returns whether the flags of RFLAGS fulfil a condition code (0..15).
 bool FlagsFulfil(uint8_t condition_code, uint64_t flags);
 
 struct BranchOutcome {
   bool known = false;  // false: the memory that holds the target cannot be read
   bool taken = false;
-  uint64_t next = 0;  // where the program goes on
+  uint64_t next = 0;  // where the program continues
 };
 
-// Of a target in memory: where.
+// Returns the address of a target in memory.
 uint64_t TargetAddress(const TargetExpression& target, const MachineState& state);
 
-// With the registers as they are before the branch. Only GPRs, flags and segment bases are used.
+// `state` has the registers before the branch. Only GPRs, flags and segment bases are used.
 BranchOutcome Evaluate(const Branch& branch, const MachineState& state);
 
 }  // namespace hbbp::trace

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kBreakOnExecution = 4;  // HW_BREAKPOINT_X
 constexpr uint64_t kExecutionLength = sizeof(long);
 
-perf_event_attr AttrOf(uint64_t address, uint64_t signal_data, int signal) {
+perf_event_attr MakeAttr(uint64_t address, uint64_t signal_data, int signal) {
   perf_event_attr attr;
   __builtin_memset(&attr, 0, sizeof(attr));
   attr.size = sizeof(attr);
@@ -37,8 +37,8 @@ perf_event_attr AttrOf(uint64_t address, uint64_t signal_data, int signal) {
   return attr;
 }
 
-// Has the calling thread get `signal` at each hit.
-int SendSignalOf(long descriptor, int signal) {
+// Makes each hit send `signal` to the calling thread.
+int SendSignalAtHits(long descriptor, int signal) {
   f_owner_ex owner = {F_OWNER_TID, static_cast<pid_t>(RawSyscall(SYS_gettid))};
   long result = RawSyscall(SYS_fcntl, descriptor, F_SETOWN_EX, &owner);
   if (result == 0) result = RawSyscall(SYS_fcntl, descriptor, F_SETSIG, signal);
@@ -47,11 +47,11 @@ int SendSignalOf(long descriptor, int signal) {
 }
 
 constexpr rlim_t kRoomAboveLimit = 2048;  // one for each thread that may be traced
-// A table of more descriptors takes too much memory of the kernel, and nobody fills it.
+// A larger table of descriptors takes too much memory of the kernel, and programs do not fill it.
 constexpr rlim_t kMaxTable = 4096;
 constexpr rlim_t kMinTableToShare = 256;
 
-// One thread at a time: what the limit was before is not what another one has made of it.
+// Only one thread at a time raises the limit, so that limit_before is never a raised one.
 std::atomic<bool> limit_is_raised{false};
 constinit rlimit limit_before = {};
 
@@ -68,7 +68,7 @@ long Duplicate(long descriptor, rlim_t lowest) {
   return RawSyscall(SYS_fcntl, descriptor, F_DUPFD_CLOEXEC, static_cast<long>(lowest));
 }
 
-// What another thread sets meanwhile wins.
+// If another thread sets the limit meanwhile, its value remains.
 long DuplicateAboveLimit(long descriptor, const rlimit& limit) {
   rlimit raised = {limit.rlim_cur + kRoomAboveLimit, limit.rlim_max};
   if (raised.rlim_max < raised.rlim_cur) raised.rlim_max = raised.rlim_cur;
@@ -84,7 +84,7 @@ long DuplicateAboveLimit(long descriptor, const rlimit& limit) {
   return duplicate;
 }
 
-long DuplicateOutOfTheWay(long descriptor) {
+long DuplicateHigh(long descriptor) {
   constexpr long kThisProcess = 0;
   rlimit limit = {};
   const long result = RawSyscall(SYS_prlimit64, kThisProcess, RLIMIT_NOFILE, nullptr, &limit);
@@ -96,7 +96,7 @@ long DuplicateOutOfTheWay(long descriptor) {
 }
 
 void CloseDescriptor(int descriptor) {
-  // A descriptor that is no longer a perf event refuses the first.
+  // The ioctl fails if the descriptor is no longer a perf event.
   if (RawSyscall(SYS_ioctl, descriptor, PERF_EVENT_IOC_DISABLE, 0) == 0) {
     RawSyscall(SYS_close, descriptor);
   }
@@ -107,27 +107,27 @@ void CloseDescriptor(int descriptor) {
 int Breakpoint::Arm(uint64_t address, uint64_t signal_data, int signal) {
   address_ = address;
   if (!armed()) return Open(address, signal_data, signal);
-  perf_event_attr attr = AttrOf(address, signal_data, signal);
+  perf_event_attr attr = MakeAttr(address, signal_data, signal);
   const long result = RawSyscall(SYS_ioctl, descriptor_plus_one_ - 1,
                                  PERF_EVENT_IOC_MODIFY_ATTRIBUTES, reinterpret_cast<long>(&attr));
   if (result == 0) return 0;
-  // The program may have closed the descriptor, and the number may be that of a file of its own. If
-  // not, the breakpoint is still where it was, and would be hit for ever.
+  // The program may have closed the descriptor, and its number may be that of another file now. If
+  // not, the breakpoint still has its old address and would be hit for ever.
   Disarm();
   return Open(address, signal_data, signal);
 }
 
 int Breakpoint::Open(uint64_t address, uint64_t signal_data, int signal) {
   constexpr long kThisThread = 0, kAnyCpu = -1, kNoGroup = -1;
-  perf_event_attr attr = AttrOf(address, signal_data, signal);
+  perf_event_attr attr = MakeAttr(address, signal_data, signal);
   const long opened = RawSyscall(SYS_perf_event_open, reinterpret_cast<long>(&attr), kThisThread,
                                  kAnyCpu, kNoGroup, PERF_FLAG_FD_CLOEXEC);
   if (opened < 0) return static_cast<int>(-opened);
-  const long descriptor = DuplicateOutOfTheWay(opened);
+  const long descriptor = DuplicateHigh(opened);
   RawSyscall(SYS_close, opened);
   if (descriptor < 0) return EMFILE;
   descriptor_plus_one_ = static_cast<int>(descriptor) + 1;
-  return signal == 0 ? 0 : SendSignalOf(descriptor, signal);
+  return signal == 0 ? 0 : SendSignalAtHits(descriptor, signal);
 }
 
 void Breakpoint::Disarm() {
@@ -140,7 +140,7 @@ int Breakpoint::TakeDescriptor() {
   return descriptor;
 }
 
-void Breakpoint::ForgetInChild() {
+void Breakpoint::ResetInChild() {
   if (limit_is_raised) SetLimit(limit_before, nullptr);
   limit_is_raised = false;
 }

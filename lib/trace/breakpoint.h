@@ -1,16 +1,16 @@
-// One execution breakpoint of the calling thread, in a debug register.
+// Breakpoint is one execution breakpoint of the calling thread, in a debug register.
 //
 // It is opened when a burst first needs one and closed when the burst ends, so that the program has
-// no descriptor more than before between bursts: opening takes 2 us, closing 1 us, a hit about 12.
+// no additional descriptor between bursts: opening takes 2 us, closing 1 us, a hit about 12.
 //
-// Its descriptor is in the table of the program, which must neither see another number than before
+// Its descriptor is in the table of the program, which must neither see other numbers than before
 // nor run out of them. So it is moved above the soft limit of the process, which is raised for that
-// moment; of a limit above 4,096, to 2,048 or above. Where another thread does so already, or the
-// hard limit forbids that, it is moved to the upper end of a table of 256 or more, and a smaller
-// one is left alone. While it moves, for a microsecond, the lowest free number is taken: other
-// threads may see that.
+// moment; if the limit is above 4,096, the number is 2,048 or above. Where another thread is doing
+// so, or the hard limit forbids it, the descriptor is moved to the upper end of a table of 256 or
+// more; in a smaller table no breakpoint is opened. While the descriptor moves, for a microsecond,
+// the lowest free number is taken, which other threads may see.
 //
-// Contract: async-signal-safe; used by one thread only, whose hits it is for.
+// Contract: async-signal-safe; only the thread that is to hit it uses it.
 #ifndef HBBP_LIB_TRACE_BREAKPOINT_H_
 #define HBBP_LIB_TRACE_BREAKPOINT_H_
 
@@ -22,18 +22,18 @@ namespace hbbp::trace {
 // All zero is the valid initial state.
 class Breakpoint {
  public:
-  // Arms it at `address`; a hit is a synchronous SIGTRAP with `signal_data` in si_perf_data, or, if
-  // `signal` is not 0, that signal. Moves it if it is armed. 0 or an errno (ENOSPC: the debug
-  // registers are taken by others; EMFILE: the program may need every descriptor that there is).
+  // Arms the breakpoint at `address`, or moves it there. A hit is a synchronous SIGTRAP with
+  // `signal_data` in si_perf_data, or, if `signal` is not 0, that signal. Returns 0 or an errno:
+  // ENOSPC if the debug registers are in use, EMFILE if the program may need every descriptor.
   int Arm(uint64_t address, uint64_t signal_data, int signal = 0);
 
   void Disarm();
 
-  // For a thread that ended: its descriptor, or -1. See DeferredDescriptors.
+  // Returns the descriptor of a thread that ended, or -1. See DeferredDescriptors.
   int TakeDescriptor();
 
-  // After fork, in the child: another thread may have been moving a descriptor.
-  static void ForgetInChild();
+  // Call it in the child after fork: another thread may have been moving a descriptor.
+  static void ResetInChild();
 
   bool armed() const { return descriptor_plus_one_ != 0; }
   uint64_t address() const { return address_; }
@@ -45,17 +45,17 @@ class Breakpoint {
   uint64_t address_;
 };
 
-// Descriptors of breakpoints whose threads have ended. Handlers close them, since only these are
-// sure to have the table of descriptors that is the program's.
+// DeferredDescriptors holds descriptors of breakpoints whose threads have ended. Handlers close
+// them, because only handlers certainly run with the program's table of descriptors.
 //
-// Contract: Add is the worker's, CloseAll async-signal-safe; any time.
+// Contract: the worker calls Add; CloseAll is async-signal-safe; both may be called at any time.
 class DeferredDescriptors {
  public:
-  // One for which there is no room stays open until the process ends.
+  // A descriptor that does not fit stays open until the process ends.
   void Add(int descriptor);
   bool has_any() const { return has_any_.load(std::memory_order_relaxed); }
   void CloseAll();
-  // After fork, in the child: they are the parent's.
+  // Call it in the child after fork: the descriptors are the parent's.
   void ResetInChild();
 
  private:

@@ -34,7 +34,7 @@ uint32_t BurstBufferPool::Take() {
   for (;;) {
     if (IndexPlusOne(head) == 0) return TakeUnused();
     const uint32_t index = IndexPlusOne(head) - 1;
-    // Another thread may take it and change `next` meanwhile; then the tag differs.
+    // Another thread may take the buffer and change `next` meanwhile; then the tag differs.
     const uint32_t next = buffers_[index].next.load(std::memory_order_relaxed);
     const uint64_t new_head = ((head & ~uint64_t{UINT32_MAX}) + kTagStep) | next;
     if (free_.compare_exchange_weak(head, new_head, std::memory_order_acquire)) {
@@ -45,7 +45,7 @@ uint32_t BurstBufferPool::Take() {
   }
 }
 
-void BurstBufferPool::GiveBack(uint32_t index) {
+void BurstBufferPool::Recycle(uint32_t index) {
   uint64_t head = free_.load(std::memory_order_relaxed);
   for (;;) {
     buffers_[index].next.store(IndexPlusOne(head), std::memory_order_relaxed);

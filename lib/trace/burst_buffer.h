@@ -1,12 +1,12 @@
-// Buffers that carry bursts from signal handlers to the worker.
+// BurstBuffer carries bursts from signal handlers to the worker.
 //
-// A thread fills a buffer of its own; what it has committed the worker may read at any time, up to
-// `committed`, without taking the buffer away. A buffer in which the next burst does not fit goes
-// to the list of full ones, and the thread takes a free one.
+// A thread fills a buffer of its own; the worker may read entries up to `committed` at any time,
+// without taking the buffer away. A buffer in which the next burst does not fit goes to the list of
+// full buffers, and the thread takes a free one.
 //
 // Contract: Take, PushFull and all of BurstBuffer are async-signal-safe and lock-free (a list of
 // free buffers with a tag against ABA, a list of full ones that is only emptied as a whole). One
-// thread writes a buffer, one worker reads.
+// thread writes a buffer, and one worker reads it.
 #ifndef HBBP_LIB_TRACE_BURST_BUFFER_H_
 #define HBBP_LIB_TRACE_BURST_BUFFER_H_
 
@@ -19,36 +19,36 @@
 
 namespace hbbp::trace {
 
-// What follows a part of a burst in the buffers of its thread.
+// PartEnd says what follows a part of a burst in the buffers of its thread.
 enum class PartEnd : uint16_t {
-  kLast,      // another burst
-  kGoesOn,    // the next branches
-  kAfterGap,  // branches of the same burst, after some that could not be recorded
+  kLast,       // another burst
+  kContinues,  // the next branches
+  kAfterGap,   // branches of the same burst, after some that could not be recorded
 };
 
-// In front of the branches of a burst, or of a part of one.
+// A header precedes the branches of a burst, or of a part of one.
 struct BurstHeader {
-  uint64_t time_ns = 0;       // CLOCK_MONOTONIC, when the burst began
-  uint64_t instructions = 0;  // in the streams that end in this part
+  uint64_t time_ns = 0;       // CLOCK_MONOTONIC when the burst began
+  uint64_t instructions = 0;  // instructions in the streams that end in this part
   uint32_t branches = 0;
-  uint16_t periods = 1;  // of sampling that the burst stands for
+  uint16_t periods = 1;  // sampling periods that the burst represents
   PartEnd end = PartEnd::kLast;
   uint64_t reserved = 0;
 };
-// Of a buffer.
+// A header takes so many entries of a buffer.
 inline constexpr uint32_t kHeaderEntries = sizeof(BurstHeader) / sizeof(TakenBranch);
 static_assert(sizeof(BurstHeader) == kHeaderEntries * sizeof(TakenBranch));
 
 struct alignas(64) BurstBuffer {
   static constexpr size_t kBytes = 16 * 1024;
   static constexpr size_t kControlBytes = 64;
-  // Branches, headers counted as kHeaderEntries each.
+  // The number of entries: branches, and headers of kHeaderEntries each.
   static constexpr uint32_t kCapacity = (kBytes - kControlBytes) / sizeof(TakenBranch);
 
   std::atomic<uint32_t> next;       // in a list: index + 1
-  uint32_t slot;                    // of the thread that fills it
+  uint32_t slot;                    // the slot of the thread that fills it
   std::atomic<uint32_t> committed;  // entries that the worker may read
-  uint32_t consumed;                // entries that it has read; the worker's
+  uint32_t consumed;                // entries that the worker has read; only the worker uses it
   uint8_t padding[kControlBytes - 16];
   TakenBranch entries[kCapacity];
 
@@ -60,24 +60,24 @@ class BurstBufferPool {
  public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  // `capacity` buffers in `memory`, none of which may be used yet.
+  // Manages `capacity` buffers in `memory`. None of them may be used before Allow.
   void Init(GrowingMemory* memory, uint32_t capacity);
 
-  // Allows the use of so many more. Their memory is asked for when they are used first.
+  // Allows the use of `more` buffers. Their memory is requested when they are first used.
   void Allow(uint32_t more) { allowed_.fetch_add(more, std::memory_order_relaxed); }
 
-  // Those with a lower index have been used.
+  // Buffers with a lower index have been used.
   uint32_t begun() const { return begun_.load(std::memory_order_relaxed); }
 
   BurstBuffer* at(uint32_t index) { return &buffers_[index]; }
 
-  // kNone if no buffer is free, or if there is no memory for another one now.
+  // Returns kNone if no buffer is free and there is no memory for another one now.
   uint32_t Take();
-  void GiveBack(uint32_t index);
+  void Recycle(uint32_t index);
 
   void PushFull(uint32_t index);
 
-  // For the worker: calls visit(index) for the full buffers, oldest first, which are then its own.
+  // Takes all full buffers and calls visit(index) for each, oldest first. Only the worker calls it.
   template <typename Visitor>
   void TakeFull(Visitor&& visit) {
     uint32_t oldest = ReverseList(full_.exchange(0, std::memory_order_acquire));
@@ -96,7 +96,7 @@ class BurstBufferPool {
   BurstBuffer* buffers_ = nullptr;
   uint32_t capacity_ = 0;
   std::atomic<uint32_t> allowed_{0};
-  std::atomic<uint32_t> begun_{0};  // have been used at least once
+  std::atomic<uint32_t> begun_{0};  // buffers that have been used at least once
   std::atomic<uint64_t> free_{0};   // tag in the upper half, index + 1 in the lower
   std::atomic<uint32_t> full_{0};   // index + 1
 };

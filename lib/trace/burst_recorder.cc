@@ -1,3 +1,7 @@
+// A handler calls Begin, then for each run Room and CountRun or for each branch Record,
+// StartNextPart where a gap is, and Finish. Begin and StartNextPart find room for the header and
+// the branches of a part (TakeBufferAfter, StartPart); CommitPart makes the part visible. The
+// worker calls Drain at its intervals.
 #include "trace/burst_recorder.h"
 
 #include <time.h>
@@ -13,11 +17,12 @@ constexpr uint32_t kBuffersBeyondThreads =
     1 + BurstRecorder::kBufferedBursts * (BurstRecorder::kMaxBurstBranches + kHeaderEntries) /
             BurstBuffer::kCapacity;
 constexpr uint32_t kBuffersWhenShort = 128;
-// What may come between two calls of GrowAhead without a system call in a handler.
+// Handlers can use so many buffers between two calls of GrowAhead without a system call.
 constexpr uint32_t kBuffersAhead = 16;
 
-// Branches were recorded, up to that many instructions from where the burst began. What is in front
-// of the first one of a burst, or behind a gap, is in no stream.
+// Counts the instructions of streams for branches that were recorded; positions count instructions
+// from the start of the burst. Instructions before the first branch of a burst, or before the first
+// branch after a gap, are in no stream.
 void CoverStreams(ThreadSlot* slot, uint64_t first_branch, uint64_t last_branch) {
   if (slot->last_branch == ThreadSlot::kNoBranch) slot->last_branch = first_branch;
   slot->in_streams += last_branch - slot->last_branch;
@@ -76,12 +81,12 @@ void BurstRecorder::DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visito
 
 void BurstRecorder::Drain(Visitor visit, void* visitor) {
   const uint32_t used = slots_->used();
-  // A buffer that its thread swaps meanwhile must not be overtaken by the one that follows it, so
-  // only the buffers that were current before the full ones are looked at.
+  // A buffer that its thread swaps meanwhile must not be overtaken by its successor, so only
+  // buffers that were current before TakeFull are drained after it.
   for (uint32_t i = 0; i < used; ++i) slots_->at(i)->seen_buffer = slots_->at(i)->buffer;
   buffers_.TakeFull([&](uint32_t index) {
     DrainBuffer(buffers_.at(index), visit, visitor);
-    buffers_.GiveBack(index);
+    buffers_.Recycle(index);
   });
   for (uint32_t i = 0; i < used; ++i) {
     const uint32_t current = slots_->at(i)->buffer;
@@ -113,14 +118,14 @@ bool BurstRecorder::Begin(ThreadSlot* slot, uint32_t periods) {
   const uint32_t used =
       buffer == 0 ? 0 : buffers_.at(buffer - 1)->committed.load(std::memory_order_relaxed);
   uint32_t fresh;
-  if (!TakeBufferBehind(slot, used, &fresh)) return false;
+  if (!TakeBufferAfter(slot, used, &fresh)) return false;
   StartPart(slot, fresh);
   return true;
 }
 
-// Takes a buffer, if so many entries of the current one leave no room for a header and the rest of
-// the burst, or as much as a buffer holds. False if there is none.
-bool BurstRecorder::TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
+// Takes a buffer if the current one, with `used` entries, has no room for a header and the rest of
+// the burst, or as much of it as a buffer holds. Returns false if no buffer is free.
+bool BurstRecorder::TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh) {
   uint32_t entries = BranchesLeft(*slot) + kHeaderEntries;
   if (entries > BurstBuffer::kCapacity) entries = BurstBuffer::kCapacity;
   *fresh = BurstBufferPool::kNone;
@@ -134,7 +139,7 @@ bool BurstRecorder::TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* 
   return true;
 }
 
-// In the buffer `fresh`, or in the current one if that is kNone.
+// Starts the part in the buffer `fresh`, or in the current one if that is kNone.
 void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
   uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
   if (fresh != BurstBufferPool::kNone) {
@@ -153,7 +158,7 @@ void BurstRecorder::StartPart(ThreadSlot* slot, uint32_t fresh) {
   header->periods = static_cast<uint16_t>(slot->periods < UINT16_MAX ? slot->periods : UINT16_MAX);
 }
 
-// Makes the part visible to the worker.
+// Publishes the part to the worker.
 void BurstRecorder::CommitPart(ThreadSlot* slot, PartEnd end) {
   BurstBuffer* buffer = buffers_.at(slot->buffer.load(std::memory_order_relaxed) - 1);
   BurstHeader* header = buffer->HeaderAt(slot->header);
@@ -167,7 +172,7 @@ void BurstRecorder::CommitPart(ThreadSlot* slot, PartEnd end) {
 
 bool BurstRecorder::StartNextPart(ThreadSlot* slot, PartEnd end) {
   uint32_t fresh;
-  if (!TakeBufferBehind(slot, slot->header + kHeaderEntries + slot->branches, &fresh)) return false;
+  if (!TakeBufferAfter(slot, slot->header + kHeaderEntries + slot->branches, &fresh)) return false;
   CommitPart(slot, end);
   slot->has_parts = true;
   slot->earlier_branches += slot->branches;
@@ -181,7 +186,7 @@ TakenBranch* BurstRecorder::Room(ThreadSlot* slot, uint32_t* capacity) {
   uint32_t buffer = slot->buffer.load(std::memory_order_relaxed);
   uint32_t first = slot->header + kHeaderEntries + slot->branches;
   if (first == BurstBuffer::kCapacity) {
-    if (!StartNextPart(slot, PartEnd::kGoesOn)) return nullptr;
+    if (!StartNextPart(slot, PartEnd::kContinues)) return nullptr;
     buffer = slot->buffer.load(std::memory_order_relaxed);
     first = slot->header + kHeaderEntries;
   }

@@ -1,14 +1,15 @@
-// BurstRecorder: what a burst writes. Its branches, the instructions in its streams, when it began
-// and for how many periods it stands go to the buffer of its thread, in one part or several; the
-// worker drains them.
+// BurstRecorder writes bursts to buffers: the branches, the instructions in the streams, the time
+// of the start and the number of sampling periods go to the buffer of the thread, in one part or
+// several; the worker drains them.
 //
-// A burst is begun, recorded branch by branch or run by run, and finished. Where a buffer is full,
-// or where branches could not be recorded, the next part starts. A part becomes visible to the
-// worker as a whole.
+// A burst begins, is recorded branch by branch or run by run, and is finished. Where a buffer is
+// full, or where branches could not be recorded, the next part starts. A part becomes visible to
+// the worker as a whole.
 //
 // Contract: AllowThread, and Begin to Finish, are async-signal-safe and called by the thread of the
-// slot; Finish and HandOverBuffer by the worker for a thread that has ended. Everything else is the
-// worker's. Memory stays mapped for ever. What there is no buffer for is counted and dropped.
+// slot; the worker calls Finish and HandOverBuffer for a thread that has ended. Only the worker
+// calls the other functions. Memory stays mapped for ever. Bursts without a buffer are counted and
+// dropped.
 #ifndef HBBP_LIB_TRACE_BURST_RECORDER_H_
 #define HBBP_LIB_TRACE_BURST_RECORDER_H_
 
@@ -25,11 +26,11 @@ namespace hbbp::trace {
 struct BurstView {
   uint32_t tid;
   uint64_t time_ns;
-  uint32_t periods;       // of sampling that the burst stands for
-  uint64_t instructions;  // in the streams that end in this part
+  uint32_t periods;       // sampling periods that the burst represents
+  uint64_t instructions;  // instructions in the streams that end in this part
   const TakenBranch* branches;
   uint32_t count;
-  PartEnd end;  // what the next one of this thread is
+  PartEnd end;  // what follows in the same thread
 };
 
 class BurstRecorder {
@@ -37,42 +38,45 @@ class BurstRecorder {
   using Visitor = void (*)(const BurstView&, void*);
 
   static constexpr uint32_t kMaxBurstBranches = 65536;
-  // So many of any length fit into the buffers between two calls of Drain.
+  // So many bursts of any length fit into the buffers between two calls of Drain.
   static constexpr uint32_t kBufferedBursts = 64;
 
   constexpr explicit BurstRecorder(ThreadSlots* slots) : slots_(slots) {}
 
-  // Address space for the buffers of so many threads, or as little as will do. False if there is
-  // none.
+  // Reserves address space for the buffers of so many threads, or the minimum if `is_short`.
+  // Returns false if there is none.
   bool Reserve(uint32_t max_threads, bool is_short);
-  void Release();  // after Reserve, also if it failed
+  void Release();  // call it after Reserve, also if that failed
   void GrowAhead();
   bool Owns(uint64_t address) const { return buffer_memory_.Contains(address); }
 
-  // Of a burst, from now on. Instructions: that are interpreted or walked; 0: the default.
+  // Sets the limits of a burst, from now on. `instructions` limits those that are interpreted or
+  // walked; 0 is the default.
   void SetLimits(uint32_t branches, uint64_t instructions);
-  // Calls visit(view, visitor) for what was recorded since the last call.
+  // Calls visit(view, visitor) for every part that was recorded since the last call.
   void Drain(Visitor visit, void* visitor);
-  // Of a thread that has ended. False if it had none: then there is nothing to drain.
+  // Hands over the buffer of a thread that has ended. Returns false if it had none: there is
+  // nothing to drain.
   bool HandOverBuffer(ThreadSlot* slot);
 
-  // For a slot that is used for the first time.
+  // Call it for a slot that is used for the first time.
   void AllowThread() { buffers_.Allow(kBuffersPerThread); }
 
-  // False if there is no buffer for it.
+  // Returns false if no buffer is free.
   bool Begin(ThreadSlot* slot, uint32_t periods);
-  // Where the next branches go; nullptr if there is no buffer for them.
+  // Returns where to write the next branches, or nullptr if no buffer is free.
   TakenBranch* Room(ThreadSlot* slot, uint32_t* capacity);
-  // A run has written to Room.
+  // Counts the branches that a run has written to Room.
   void CountRun(ThreadSlot* slot, const RunResult& result);
-  // One branch, the last of slot->instructions. False if there is no buffer for it.
+  // Records one branch, which is the last of slot->instructions. Returns false if no buffer is
+  // free.
   bool Record(ThreadSlot* slot, const TakenBranch& branch);
-  // False if there is no buffer for it: then this part remains the last one.
+  // Returns false if no buffer is free: then this part remains the last one.
   bool StartNextPart(ThreadSlot* slot, PartEnd end);
   void Finish(ThreadSlot* slot);
 
-  // Branches and instructions until the burst is full. It may have more instructions than it
-  // should: a system call that it waits for counts as one, even behind the last.
+  // Return the branches and instructions until the burst is full. The burst may exceed its
+  // instructions: a system call that it waits for counts as one, even after the last.
   uint32_t BranchesLeft(const ThreadSlot& slot) const {
     return max_branches_ - slot.earlier_branches - slot.branches;
   }
@@ -83,7 +87,7 @@ class BurstRecorder {
  private:
   static constexpr uint32_t kBuffersPerThread = 2;
 
-  bool TakeBufferBehind(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
+  bool TakeBufferAfter(ThreadSlot* slot, uint32_t used, uint32_t* fresh);
   void StartPart(ThreadSlot* slot, uint32_t fresh);
   void CommitPart(ThreadSlot* slot, PartEnd end);
   void DrainBuffer(BurstBuffer* buffer, Visitor visit, void* visitor);
@@ -93,7 +97,7 @@ class BurstRecorder {
   uint64_t max_instructions_ = 0;
   BurstBufferPool buffers_;
   GrowingMemory buffer_memory_;
-  uint32_t free_buffers_ = 0;  // allowed, besides those of the slots
+  uint32_t free_buffers_ = 0;  // buffers allowed in addition to those of the slots
 };
 
 }  // namespace hbbp::trace

@@ -10,10 +10,10 @@ namespace {
 
 constexpr uint64_t kMaxInstructions = 4096;
 
-// A window of the program's code, copied.
+// CodeWindow copies the program's code, a window at a time.
 class CodeWindow {
  public:
-  // At least one whole instruction, if there is one. nullptr: no code is mapped there.
+  // Returns at least one whole instruction, if there is one, or nullptr if no code is mapped there.
   const uint8_t* At(uint64_t ip) {
     if (ip >= start_ && ip - start_ + kMaxInstructionLength <= size_) {
       return bytes_ + (ip - start_);
@@ -42,7 +42,7 @@ int32_t Signed32(const uint8_t* bytes) {
   return value;
 }
 
-// What an instruction that is no branch does to rsp.
+// Follows what an instruction that is not a branch does to rsp.
 void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
   // Decoded before: it was read. NOLINTNEXTLINE(*-core.UndefinedBinaryOperatorResult)
   const size_t rex = (code[0] & 0xf0) == 0x40 ? 1 : 0;
@@ -53,30 +53,31 @@ void FollowStack(const uint8_t* code, size_t length, CodeWalk* walk) {
   const bool rm_is_extended = rex != 0 && (code[0] & 1) != 0;
   const bool reg_is_extended = rex != 0 && (code[0] & 4) != 0;
   if ((opcode & 0xf8) == 0x50 || opcode == 0x68 || opcode == 0x6a || opcode == 0x9c ||
-      (opcode == 0xff && (modrm & 0x38) == 0x30)) {
+      (opcode == 0xff && (modrm & 0x38) == 0x30)) {  // push, pushf
     walk->stack_change -= 8;
     // NOLINTNEXTLINE(bugprone-branch-clone): the order counts
-  } else if (opcode == 0x5c && !rm_is_extended) {
+  } else if (opcode == 0x5c && !rm_is_extended) {  // pop rsp
     walk->knows_stack = false;
-  } else if ((opcode & 0xf8) == 0x58 || opcode == 0x8f || opcode == 0x9d) {
+  } else if ((opcode & 0xf8) == 0x58 || opcode == 0x8f || opcode == 0x9d) {  // pop, popf
     walk->stack_change += 8;
   } else if (wide && !rm_is_extended && (opcode == 0x83 || opcode == 0x81) &&
-             (modrm == 0xec || modrm == 0xc4)) {
+             (modrm == 0xec || modrm == 0xc4)) {  // sub or add of a constant
     const int64_t amount =
         opcode == 0x83 ? static_cast<int8_t>(code[rex + 2]) : Signed32(code + rex + 2);
     walk->stack_change += modrm == 0xc4 ? amount : -amount;
-  } else if (opcode == 0xc9 || opcode == 0xc8) {
+  } else if (opcode == 0xc9 || opcode == 0xc8) {  // leave, enter
     walk->knows_stack = false;
   } else if (wide && !rm_is_extended && (modrm & 0xc7) == 0xc4 &&
-             (opcode < 0x40 || opcode == 0x81 || opcode == 0x83 || opcode == 0x89)) {
+             (opcode < 0x40 || opcode == 0x81 || opcode == 0x83 || opcode == 0x89)) {  // to rsp
     walk->knows_stack = false;
   } else if (wide && !reg_is_extended && (modrm & 0x38) == 0x20 &&
-             (opcode == 0x8b || opcode == 0x8d || (opcode < 0x40 && (opcode & 2) != 0))) {
+             (opcode == 0x8b || opcode == 0x8d ||
+              (opcode < 0x40 && (opcode & 2) != 0))) {  // mov, lea, arithmetic to rsp
     walk->knows_stack = false;
   }
 }
 
-// mov $imm32, %eax and mov $imm32, %rax.
+// Recognizes mov $imm32, %eax and mov $imm32, %rax.
 bool MovesConstantToRax(const uint8_t* code, size_t length, uint64_t* constant) {
   const bool is_short = length == 5 && code[0] == 0xb8;
   const bool is_long = length == 7 && code[0] == 0x48 && code[1] == 0xc7 && code[2] == 0xc0;
@@ -87,20 +88,20 @@ bool MovesConstantToRax(const uint8_t* code, size_t length, uint64_t* constant) 
 
 bool IsPrefix(uint8_t byte) {
   switch (byte) {
-    case 0x26:
-    case 0x2e:
-    case 0x36:
-    case 0x3e:
-    case 0x64 ... 0x67:
-    case 0xf2:
-    case 0xf3:
+    case 0x26:           // es
+    case 0x2e:           // cs
+    case 0x36:           // ss
+    case 0x3e:           // ds
+    case 0x64 ... 0x67:  // fs, gs, operand size, address size
+    case 0xf2:           // repne
+    case 0xf3:           // rep
       return true;
     default:
       return (byte & 0xf0) == 0x40;
   }
 }
 
-// With a lock prefix, or an exchange with memory, which needs none.
+// Recognizes a lock prefix, and xchg with memory, which needs none.
 bool IsAtomic(const uint8_t* code, size_t length) {
   size_t i = 0;
   while (i < length && IsPrefix(code[i])) ++i;

@@ -1,8 +1,8 @@
-// Where straight-line code leads: the next instruction after which the program may go on somewhere
-// else, found by decoding alone.
+// WalkToBranch decodes straight-line code up to the next instruction after which the program may
+// continue elsewhere.
 //
-// Contract: async-signal-safe, no state. Reads the code by system calls that fail where there is
-// none.
+// Contract: async-signal-safe, no state. Reads the code by system calls that fail where nothing is
+// mapped.
 #ifndef HBBP_LIB_TRACE_CODE_WALK_H_
 #define HBBP_LIB_TRACE_CODE_WALK_H_
 
@@ -14,27 +14,27 @@
 namespace hbbp::trace {
 
 struct CodeWalk {
-  // kDynamicBranch: `branch` is the one; anything else: there is none, and why.
+  // kDynamicBranch if `branch` was found, else the reason why not.
   StopReason reason = StopReason::kUnreadableCode;
   Branch branch;
-  uint64_t instructions = 0;  // in front of the branch
-  // What the stack pointer gains on the way, if `knows_stack`.
+  uint64_t instructions = 0;  // instructions before the branch
+  // The walk adds this to the stack pointer, if `knows_stack`.
   bool knows_stack = true;
   int64_t stack_change = 0;
-  // An instruction on the way reads and writes memory in one step, as locks and shared counters do.
+  // An instruction of the walk reads and writes memory atomically, as locks and shared counters do.
   bool has_atomic = false;
 };
 
 inline constexpr uint64_t kUnknownRax = ~uint64_t{0};
 
-// System calls on the way are walked over: what they do is the kernel's, and then the program
-// continues behind them. Not so rt_sigreturn, which continues where a signal came: the walk ends
-// there with kSystemCall. It is known by the constant that the code moves to eax before it, or by
-// `rax`, the value of the register at `ip`.
+// The walk passes system calls, after which the program continues with the next instruction. It
+// ends with kSystemCall at rt_sigreturn, which continues where a signal came. That call is
+// recognized by the constant that the code moves to eax before it, or by `rax`, the value of the
+// register at `ip`.
 CodeWalk WalkToBranch(uint64_t ip, uint64_t rax = kUnknownRax);
 
-// Is there such an atomic instruction between `ip` and the branch at `branch`, on the way that
-// direct jumps and calls alone determine?
+// Returns whether an atomic instruction is between `ip` and the branch at `branch`, on a path of
+// direct jumps and calls only.
 bool HasAtomicBefore(uint64_t branch, uint64_t ip);
 
 }  // namespace hbbp::trace

@@ -1,4 +1,4 @@
-// What the tracer counts: its work, and why samples made no burst or bursts ended early.
+// Counter is what the tracer counts: its work, and why samples made no burst or bursts ended early.
 #ifndef HBBP_LIB_TRACE_COUNTER_H_
 #define HBBP_LIB_TRACE_COUNTER_H_
 
@@ -8,44 +8,44 @@
 
 namespace hbbp::trace {
 
-// Everything that is counted. Reasons for the end of a burst follow kFirstStopReason.
+// Reasons for the end of a burst follow kFirstStopReason.
 enum class Counter : uint8_t {
   kSamples,  // signals of the sampling event
-  kBursts,   // with at least two taken branches
+  kBursts,   // bursts of at least two taken branches
   kTakenBranches,
   kBreakpoints,               // hits in the right frame
-  kInstructions,              // interpreted
+  kInstructions,              // interpreted instructions
   kDecoded,                   // instructions that the code cache did not have
   kHandlerNs,                 // CPU time
-  kOverBudget,                // samples left out, because earlier ones had cost too much
+  kOverBudget,                // samples skipped because earlier ones had cost too much
   kVerified,                  // branches whose prediction was compared with the program
-  kDisagreements,             // of these, wrong in direction or target
-  kDisagreementReadsNotKept,  // likewise, in bursts whose reads are not kept to find out why
-  kRegistersDisagree,         // of these, with other registers than predicted
-  // Wrong, but not by a mistake: the program had been disturbed since it was predicted.
+  kDisagreements,             // verified branches with a wrong direction or target
+  kDisagreementReadsNotKept,  // the same in bursts that keep no reads to find the reason
+  kRegistersDisagree,         // verified branches with wrong registers
+  // These predictions were wrong because the program had been disturbed since.
   kDisagreementMemoryChanged,
   kDisagreementCodeChanged,
   kDisagreementSignal,
   kDisagreementAtomic,
-  // Why a sample made no burst, or a burst ended early.
-  kSignalWasBlocked,   // the sample came later than the event
+  // These say why a sample made no burst, or a burst ended early.
+  kSignalWasBlocked,   // the sample was later than the event
   kInKernel,           // a timer expired in a system call
   kSampleDuringBurst,  // the last burst still waits for its breakpoint
-  kNoFreeSlot,         // more threads than can be traced at once
+  kNoFreeSlot,         // more threads ran than can be traced at once
   kNoFreeBuffer,
   kNoFreeInterpreter,
   kStackTooSmall,
-  kBreakpointLost,     // never hit: the program went another way (longjmp, thread end, signal)
-  kHitInOtherFrame,    // a signal handler or coroutine came by; the burst goes on waiting
-  kInOwnCode,          // the breakpoint would be in a handler of ours
+  kBreakpointLost,  // it was never hit: the program took another path (longjmp, thread end, signal)
+  kHitInOtherFrame,    // a signal handler or coroutine hit it; the burst still waits
+  kInOwnCode,          // the breakpoint would be in a handler of the library
   kHitElsewhere,       // the registers are not those at the breakpoint
   kStrayTraps,         // debug exceptions that the kernel could not explain
-  kNoDebugRegister,    // all are taken, by a debugger perhaps
-  kNoDescriptor,       // that the program could not miss
-  kBreakpointRefused,  // for any other reason, or this method has none
+  kNoDebugRegister,    // all are in use, perhaps by a debugger
+  kNoDescriptor,       // the program may need every descriptor
+  kBreakpointRefused,  // it failed for another reason, or the mode has no breakpoints
   kTooManyBreakpoints,
-  kMissingPage,          // not in memory, and reading it might block
-  kInterruptedRead,      // one that did
+  kMissingPage,          // the page is not in memory, and reading it might block
+  kInterruptedRead,      // a read that blocked was interrupted
   kRestartableSequence,  // a breakpoint there would abort it each time
   kUnknownTarget,        // the memory that holds it could not be read
   kFirstStopReason,
@@ -58,7 +58,8 @@ constexpr Counter CounterOf(StopReason reason) {
                               static_cast<int>(reason));
 }
 
-// "breakpoint-lost", "unknown-branch"; nullptr for what has a member of TraceStatistics.
+// Returns a name such as "breakpoint-lost" or "unknown-branch", or nullptr for a counter that is a
+// member of TraceStatistics.
 const char* NameOf(Counter counter);
 
 }  // namespace hbbp::trace

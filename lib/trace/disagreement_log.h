@@ -1,7 +1,7 @@
-// DisagreementLog: where mode verify found the program elsewhere than predicted, and why.
+// DisagreementLog records where mode verify found the program elsewhere than predicted, and why.
 //
-// Contract: handlers of any threads call Add at any time, the worker Visit; neither waits. What
-// there is no room for is left out. Reset while no handler runs.
+// Contract: handlers of any threads call Add at any time, and the worker calls Visit; neither
+// waits. Entries that do not fit are dropped. No handler may run during Reset.
 #ifndef HBBP_LIB_TRACE_DISAGREEMENT_LOG_H_
 #define HBBP_LIB_TRACE_DISAGREEMENT_LOG_H_
 
@@ -14,7 +14,7 @@ namespace hbbp::trace {
 
 class DisagreementLog {
  public:
-  // Locations of each reason: the first ones.
+  // The first so many locations of each reason are kept.
   static constexpr int kLocations = 8;
 
   void Add(Divergence reason, uint64_t address) {
@@ -52,7 +52,7 @@ class DisagreementLog {
  private:
   static constexpr int kReasons = static_cast<int>(Divergence::kReadsNotKept) + 1;
   struct Entry {
-    std::atomic<uint64_t> address;  // 0: free
+    std::atomic<uint64_t> address;  // 0 if the entry is free
     std::atomic<uint64_t> count;
   };
 

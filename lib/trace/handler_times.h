@@ -1,8 +1,8 @@
-// HandlerTimes: when the signal handlers of a thread ran, for samplers beside the tracer. What they
-// find at such a time is not the program.
+// HandlerTimes records when the signal handlers of a thread ran, for concurrent samplers: a sample
+// of such a time is not one of the program.
 //
-// Contract: Begin and End are async-signal-safe and called by one thread; Contain may be called by
-// another one at any time. Zeroed memory is one that has no times.
+// Contract: Begin and End are async-signal-safe and called by one thread; another one may call
+// Contain at any time. Zeroed memory is a valid object without times.
 #ifndef HBBP_LIB_TRACE_HANDLER_TIMES_H_
 #define HBBP_LIB_TRACE_HANDLER_TIMES_H_
 
@@ -13,7 +13,7 @@ namespace hbbp::trace {
 
 class HandlerTimes {
  public:
-  // The newest ones; what is older is forgotten.
+  // Only so many newest intervals are kept.
   static constexpr uint64_t kKept = 1024;
 
   void Begin(uint64_t now_ns) {
@@ -29,7 +29,7 @@ class HandlerTimes {
     At(begun_.load(std::memory_order_relaxed) - 1).end_ns.store(now_ns, std::memory_order_release);
   }
 
-  // Was a handler at work? One that still is has no end yet.
+  // Returns whether a handler ran at that time. A handler that still runs has no end yet.
   bool Contain(uint64_t time_ns) const {
     const uint64_t begun = begun_.load(std::memory_order_acquire);
     // The oldest one may be overwritten meanwhile.

@@ -48,7 +48,7 @@ LookAhead* LookAheadPool::Acquire() {
   return nullptr;
 }
 
-// The ones that are free and the others alike take memory when they are used first.
+// A LookAhead is created in its memory when it is first acquired.
 LookAhead* LookAheadPool::Make(unsigned index) {
   const uint64_t bit = uint64_t{1} << index;
   void* memory = memory_.start() + index * Stride();

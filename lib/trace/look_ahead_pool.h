@@ -1,8 +1,8 @@
-// LookAheadPool: the interpreters that handlers share, two a processor, since each is large and is
-// used for some microseconds at a time.
+// LookAheadPool holds the interpreters that handlers share, two per processor, because each is
+// large and is used for some microseconds at a time.
 //
 // Contract: Acquire, Release and CountWork are async-signal-safe, lock-free and called by any
-// threads; everything else is the worker's. Memory stays mapped for ever.
+// thread; only the worker calls the other functions. Memory stays mapped for ever.
 #ifndef HBBP_LIB_TRACE_LOOK_AHEAD_POOL_H_
 #define HBBP_LIB_TRACE_LOOK_AHEAD_POOL_H_
 
@@ -20,20 +20,21 @@ class CodeCache;
 
 class LookAheadPool {
  public:
-  // False if there is no address space.
+  // Returns false if there is no address space.
   bool Reserve(CodeCache* code_cache);
-  void Unmap();  // after Reserve, also if it failed
-  // Spends some time and megabytes on making them faster.
+  void Unmap();  // call it after Reserve, also if that failed
+  // Spends some time and megabytes to make the interpreters faster.
   void Prewarm();
-  // Is the address in our table? In an interpreter, as its stack pointer is?
+  // Return whether the address is in the memory of this table, and whether it is in an interpreter,
+  // as a stack pointer may be.
   bool Owns(uint64_t address) const { return memory_.Contains(address); }
   bool IsInLookAhead(uint64_t address) const;
 
-  // nullptr if none is free, or if there is no memory for another one now.
+  // Returns nullptr if none is free, or if there is no memory for another one now.
   LookAhead* Acquire();
   void Release(LookAhead* look_ahead);
 
-  // What it did since its last Begin.
+  // Counts what the interpreter did since its last Begin.
   static void CountWork(const LookAhead& look_ahead, ThreadSlot* slot);
 
  private:
@@ -42,7 +43,7 @@ class LookAheadPool {
   CodeCache* code_cache_ = nullptr;
   GrowingMemory memory_;
   uint32_t count_ = 0;
-  // A bit each.
+  // Each interpreter has a bit.
   std::atomic<uint64_t> made_{0};
   std::atomic<uint64_t> free_{0};
 };

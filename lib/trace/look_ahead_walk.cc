@@ -6,7 +6,7 @@
 namespace hbbp::trace {
 namespace {
 
-// A burst that look-ahead cannot record but at this price is not worth it.
+// A burst ends early rather than cost more breakpoints.
 constexpr uint32_t kMaxBreakpoints = 64;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// LookAheadWalk: interprets the program ahead of it, from where it is to where the burst is full. A
-// branch that depends on something unknown, and a system call, are waited for with a breakpoint;
-// what comes after them is interpreted from the registers that the program has then.
+// LookAheadWalk interprets the program from where it is to where the burst is full. It waits with a
+// breakpoint for a branch that depends on an unknown value and for a system call, and interprets on
+// from the registers that the program then has.
 //
 // Contract: async-signal-safe, called by the thread of the slot.
 #ifndef HBBP_LIB_TRACE_LOOK_AHEAD_WALK_H_
@@ -20,7 +20,7 @@ class LookAheadWalk {
                           LookAheadPool* look_aheads)
       : recorder_(recorder), breakpoints_(breakpoints), look_aheads_(look_aheads) {}
 
-  // From where the program is now.
+  // Walks from where the program is now.
   WalkEnd Walk(ThreadSlot* slot, ucontext_t* context);
 
  private:

@@ -20,7 +20,7 @@ bool MayBeRead(uint64_t address) { return address >= kPageBytes && IsReadable(ad
 bool ReadProgramMemory(uint64_t address, void* destination, size_t size) {
   const uint64_t last = address + size - 1;
   const bool is_one_page = address / kPageBytes == last / kPageBytes;
-  // The copy would wait for a page of userfaultfd.
+  // The copy would wait for a missing page of userfaultfd.
   if (IsMissing(address) || (!is_one_page && IsMissing(last))) return false;
   iovec local = {destination, size};
   iovec remote = {reinterpret_cast<void*>(address), size};
@@ -28,7 +28,8 @@ bool ReadProgramMemory(uint64_t address, void* destination, size_t size) {
       RawSyscall(SYS_process_vm_readv, RawSyscall(SYS_getpid), reinterpret_cast<long>(&local), 1,
                  reinterpret_cast<long>(&remote), 1, 0);
   if (copied >= 0 || copied == -EFAULT) return copied == static_cast<long>(size);
-  // A seccomp profile refuses it. What another thread unmaps right now is lost then.
+  // A seccomp profile refuses the system call. The copy then faults if another thread unmaps the
+  // page right now.
   if (!MayBeRead(address) || !MayBeRead(address + size - 1)) return false;
   __builtin_memcpy(destination, reinterpret_cast<const void*>(address), size);
   return true;

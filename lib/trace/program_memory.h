@@ -1,5 +1,5 @@
-// Reading the program's memory where it may not be there, by system calls that fail instead of
-// faulting.
+// ReadProgramMemory reads memory of the program that may be unmapped, by system calls that fail
+// instead of faulting.
 //
 // Contract: async-signal-safe, no state.
 #ifndef HBBP_LIB_TRACE_PROGRAM_MEMORY_H_
@@ -10,7 +10,8 @@
 
 namespace hbbp::trace {
 
-// At most a page. False if not all of it can be read, or if it is known not to be in memory.
+// Reads at most a page. Returns false if not all of it can be read, or if it is known not to be in
+// memory.
 bool ReadProgramMemory(uint64_t address, void* destination, size_t size);
 
 }  // namespace hbbp::trace

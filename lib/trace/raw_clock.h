@@ -1,6 +1,6 @@
-// Clocks, read without the vdso, in which the program may have been interrupted. Not base's
-// ClockNs: of an inline function the linker may take the copy of a unit that is compiled with
-// instrumentation.
+// RawClockNs reads a clock without the vdso, in which the program may have been interrupted. It is
+// not base's ClockNs, because the linker may choose the copy of an inline function from a unit that
+// is compiled with instrumentation.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_RAW_CLOCK_H_

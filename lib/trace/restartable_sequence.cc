@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-// Of glibc 2.35 and later.
+// glibc 2.35 and later have these.
 extern "C" {
 [[gnu::weak]] extern const ptrdiff_t __rseq_offset;
 [[gnu::weak]] extern const unsigned int __rseq_size;
@@ -14,8 +14,8 @@ namespace {
 constexpr size_t kMaxSequences = 1024;
 constexpr uint64_t kOffsetOfDescriptorAddress = 8;
 
-// Two lists: the worker fills the one that is not used and then publishes it. It does so at most
-// some times a second, and a reader is done within microseconds.
+// Of two lists the worker fills the one that is not used and then publishes it. It does so at most
+// a few times a second, and a reader finishes within microseconds.
 struct SequenceList {
   size_t count;
   SequenceRange ranges[kMaxSequences];

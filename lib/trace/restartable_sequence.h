@@ -1,10 +1,11 @@
-// Restartable sequences (rseq): code that the kernel aborts whenever a signal comes in between. A
-// breakpoint inside would abort it each time that it runs.
+// Finds restartable sequences (rseq): code that the kernel aborts whenever a signal interrupts it.
+// A breakpoint inside would abort it each time that it runs.
 //
 // They are known from the descriptors that programs keep in a section __rseq_cs, and from the
-// per-thread area in which a thread names the one that it enters.
+// per-thread area in which a thread registers the sequence that it enters.
 //
-// Contract: SetRestartableSequences is the worker's; the others are async-signal-safe.
+// Contract: only the worker calls SetRestartableSequences; the other functions are
+// async-signal-safe.
 #ifndef HBBP_LIB_TRACE_RESTARTABLE_SEQUENCE_H_
 #define HBBP_LIB_TRACE_RESTARTABLE_SEQUENCE_H_
 
@@ -18,7 +19,7 @@ struct SequenceRange {
   uint64_t end;  // exclusive
 };
 
-// As in <linux/rseq.h>: struct rseq_cs.
+// This is struct rseq_cs of <linux/rseq.h>.
 struct SequenceDescriptor {
   uint32_t version;
   uint32_t flags;
@@ -27,14 +28,14 @@ struct SequenceDescriptor {
   uint64_t abort_ip;
 };
 
-// Replaces the list; at most 1024 are kept. Any time.
+// Replaces the list; at most 1024 ranges are kept. The worker may call it at any time.
 void SetRestartableSequences(const SequenceRange* ranges, size_t count);
 
-// Is it in one of the list?
+// Returns whether the address is in a sequence of the list.
 bool IsInRestartableSequence(uint64_t address);
 
-// Where the calling thread stores the address of the descriptor of the sequence that it enters; 0
-// if libc has not registered such an area.
+// Returns where the calling thread stores the address of the descriptor of the sequence that it
+// enters, or 0 if libc has not registered such an area.
 uint64_t AddressOfCurrentSequence();
 
 }  // namespace hbbp::trace

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint64_t kSystemCallLength = 2;
 
-// Will the thread, as far as the look-ahead has come, be in a restartable sequence at `address`?
+// Returns whether the thread, as far as the look-ahead has followed it, will be in a restartable
+// sequence at `address`.
 bool EntersSequenceAt(LookAhead* look_ahead, uint64_t address) {
   const uint64_t current = AddressOfCurrentSequence();
   uint64_t descriptor = 0, start = 0, length = 0;
@@ -40,13 +41,13 @@ ResumePoint FindResumePoint(LookAhead* look_ahead, const RunResult& result) {
       point.address = result.ip;
       break;
     case StopReason::kSystemCall:
-      // rt_sigreturn continues where a signal came, and not behind itself.
+      // rt_sigreturn continues where a signal came, and not after itself.
       if (state.gpr[kRax] == SYS_rt_sigreturn) break;
       point.address = result.ip + kSystemCallLength;
       point.passed = 1;
       break;
     case StopReason::kInVdso:
-      // A call has just led there, if the burst did not begin inside.
+      // A call has just led to the vdso, unless the burst began inside.
       if (result.instructions == 0 || !point.knows_stack ||
           !look_ahead->ReadQword(point.stack_pointer, &point.address)) {
         point.address = 0;
@@ -85,7 +86,7 @@ bool ResumeBreakpoints::ArmAt(ThreadSlot* slot, uint64_t address) const {
     slot->Add(Counter::kBreakpointRefused);
     return false;
   }
-  // The handler of the hit would come by it again.
+  // The handler of the hit would hit the breakpoint again.
   if (IsAtSignalEdge(address)) {
     slot->Add(Counter::kInOwnCode);
     return false;

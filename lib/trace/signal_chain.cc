@@ -1,3 +1,9 @@
+// HandleSignal, at the edge (signal_chain.h), is the handler of every signal that the chain has
+// taken. It calls the filter, and if the signal is not the library's, delivers it as the program
+// wants: to its handler, on the stack that it asked for (EnterOnStackOfProgram), by the default
+// action (TakeDefaultAction), or later (Defer). InstallSignalChain, ReclaimSignals and
+// ReleaseSignals, which the worker calls, exchange actions with the kernel; the functions at the
+// end answer the program's sigaction.
 #include "trace/signal_chain.h"
 
 #include <sys/syscall.h>
@@ -9,7 +15,7 @@
 
 namespace hbbp::trace {
 
-// The linker has these of any section whose name may be one in C.
+// The linker defines such symbols for every section whose name is a C identifier.
 [[gnu::visibility("hidden")]] extern const char kSignalEdgeStart[] asm("__start_hbbp_signal_edge");
 [[gnu::visibility("hidden")]] extern const char kSignalEdgeEnd[] asm("__stop_hbbp_signal_edge");
 
@@ -55,7 +61,7 @@ const struct sigaction& Current(int index) {
 
 HBBP_SIGNAL_EDGE void HandleSignal(int signal, siginfo_t* info, void* raw_context);
 
-// As the kernel has it. The functions of libc may be ones that stand in front of it to call us.
+// The kernel's own layout of an action. Functions of libc may be interposed and call this library.
 struct KernelAction {
   void (*handler)(int, siginfo_t*, void*);
   uint64_t flags;
@@ -66,7 +72,7 @@ constexpr uint64_t kHasRestorer = 0x04000000;  // SA_RESTORER
 
 extern "C" void HbbpReturnFromSignal();
 
-// In these very instructions debuggers and unwinders recognise the end of a signal frame.
+// Debuggers and unwinders recognise the end of a signal frame by exactly these instructions.
 asm(R"(
   .pushsection hbbp_signal_edge, "ax", @progbits
   .hidden HbbpReturnFromSignal
@@ -111,11 +117,12 @@ int GetKernelAction(int signal, struct sigaction* action) {
 struct sigaction OurAction() {
   struct sigaction action = {};
   action.sa_sigaction = &HandleSignal;
-  // On the alternate stack, because a frame on the program's would overwrite dead stack below it,
-  // which some programs read (copies of partly uninitialised objects), and because stacks of
-  // coroutines may be too small.
+  // The handler runs on the alternate stack, because a frame on the program's would overwrite dead
+  // stack below it, which some programs read (copies of partly uninitialised objects), and because
+  // stacks of coroutines may be too small.
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  // A handler of the program that interrupted ours might never return to it.
+  // All signals are blocked: a handler of the program that interrupted this one might never return
+  // to it.
   sigfillset(&action.sa_mask);
   sigdelset(&action.sa_mask, SIGSEGV);
   sigdelset(&action.sa_mask, SIGBUS);
@@ -128,8 +135,8 @@ bool IsOurs(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == &HandleSignal;
 }
 
-// Takes a signal. The program may set its action at the same time, so what was replaced counts, and
-// what was there before is only for signals that come meanwhile.
+// Takes a signal. The program may set its action at the same time, so the action that was replaced
+// becomes the program's; `before` is only for signals that come meanwhile.
 int TakeSignal(int index, const struct sigaction& before) {
   Publish(index, before);
   struct sigaction replaced;
@@ -140,14 +147,14 @@ int TakeSignal(int index, const struct sigaction& before) {
   return error_number;
 }
 
-// Lets the signal do what it does without a handler.
+// Lets the signal take its default action.
 void TakeDefaultAction(int signal, const siginfo_t& info, ucontext_t* context) {
   struct sigaction action = {};
   action.sa_handler = SIG_DFL;
   SetKernelAction(signal, action);
   sigdelset(&context->uc_sigmask, signal);
-  // A fault happens again when the handler returns, with its address and all. Anything else has
-  // to be sent again.
+  // A fault recurs when the handler returns, with its address. Any other signal has to be sent
+  // again.
   const bool happens_again = info.si_code > 0 && signal != SIGTRAP;
   if (!happens_again) {
     RawSyscall(SYS_tgkill, RawSyscall(SYS_getpid), RawSyscall(SYS_gettid), signal);
@@ -157,7 +164,8 @@ void TakeDefaultAction(int signal, const siginfo_t& info, ucontext_t* context) {
 extern "C" [[noreturn]] void HbbpEnterHandler(void (*handler)(int, siginfo_t*, void*), int signal,
                                               siginfo_t* info, void* context, uint64_t stack);
 
-// handler(signal, info, context) with the stack pointer at `stack`, where its return address is.
+// Calls handler(signal, info, context) with the stack pointer at `stack`, where its return address
+// is.
 asm(R"(
   .pushsection hbbp_signal_edge, "ax", @progbits
   .hidden HbbpEnterHandler
@@ -174,7 +182,7 @@ HbbpEnterHandler:
   .popsection
 )");
 
-// What rt_sigreturn expects at the stack pointer, minus the return address.
+// rt_sigreturn expects this at the stack pointer, after the return address.
 struct SignalFrame {
   void (*restorer)();
   ucontext_t context;
@@ -198,12 +206,13 @@ uint64_t BytesOfVectorState(const void* state) {
   return magic == kHasExtendedState ? size : kLegacyBytes;
 }
 
-// Puts the frame where the kernel would have put that of a handler without SA_ONSTACK, and enters
-// the handler from there. The alternate stack must be left for good: the kernel tells by the stack
-// pointer whether it is in use, and would lay the frame of the next signal over ours.
+// Copies the frame to where the kernel would have put that of a handler without SA_ONSTACK, and
+// enters the handler from there. It must not return to the alternate stack: the kernel decides by
+// the stack pointer whether that is in use, and would write the frame of the next signal over this
+// one.
 //
-// What cannot be written there ends the program, as it does where the kernel writes: a fault that
-// is blocked. `blocked` are the signals that the handler has blocked.
+// A frame that cannot be written ends the program by a blocked fault, as it does where the kernel
+// writes it. `blocked` are the signals that the handler has blocked.
 [[noreturn]] HBBP_SIGNAL_EDGE void EnterOnStackOfProgram(int signal, const struct sigaction& action,
                                                          const siginfo_t& info,
                                                          const ucontext_t& context,
@@ -220,7 +229,7 @@ uint64_t BytesOfVectorState(const void* state) {
     vector_copy = reinterpret_cast<void*>(top);
     __builtin_memcpy(vector_copy, vector_state, bytes);
   }
-  // As after a call: the stack is aligned in front of the return address.
+  // The stack is aligned as after a call: before the return address was pushed.
   top = ((top - sizeof(SignalFrame)) & ~(kStackAlignment - 1)) - sizeof(void*);
   auto* frame = reinterpret_cast<SignalFrame*>(top);
   frame->restorer = &HbbpReturnFromSignal;
@@ -260,15 +269,16 @@ HBBP_SIGNAL_EDGE ucontext_t* InterruptedByFault(ucontext_t* context) {
   return reinterpret_cast<ucontext_t*>(registers[REG_RDX]);
 }
 
-// The kernel keeps it for who waits for it or unblocks it. It picks a thread that does not block
-// it; so in the end all have blocked it that the program wants to.
+// Sends a signal again that the program blocks or waits for, and blocks it in this thread. The
+// kernel then delivers it to a thread that does not block it, so that in the end every thread
+// blocks it that the program wants to.
 HBBP_SIGNAL_EDGE void Defer(const siginfo_t& info, ucontext_t* context) {
   sigaddset(&context->uc_sigmask, SIGTRAP);
   const long pid = RawSyscall(SYS_getpid), tid = RawSyscall(SYS_gettid);
   const long result = info.si_code == SI_TKILL
                           ? RawSyscall(SYS_rt_tgsigqueueinfo, pid, tid, SIGTRAP, &info)
                           : RawSyscall(SYS_rt_sigqueueinfo, pid, SIGTRAP, &info);
-  // Only the main thread may say that it was another process.
+  // The kernel lets only the main thread claim that another process sent the signal.
   if (result != 0) RawSyscall(SYS_kill, pid, SIGTRAP);
 }
 

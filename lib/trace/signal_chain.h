@@ -1,14 +1,14 @@
-// The signals that we share with the program: SIGTRAP for samples and breakpoints (on kernels that
-// cannot send it, two real-time signals), SIGSEGV and SIGBUS for loads of the interpreter that
-// fault. What is not ours goes to the handler that the
-// program has, in the way that the kernel would have called it.
+// The chain handles the signals that the library shares with the program: SIGTRAP for samples and
+// breakpoints (on kernels that cannot send it, two real-time signals), SIGSEGV and SIGBUS for loads
+// of the interpreter that fault. Signals of the program go to its handler, in the way that the
+// kernel would have called it.
 //
-// Handlers stay in place when a session ends: a SIGTRAP may still be waiting in a thread that
+// Handlers remain installed when a session ends: a SIGTRAP may still be pending in a thread that
 // blocks it, and would end the program.
 //
-// The program may install handlers of its own later. Where its calls of sigaction come to
-// SetProgramAction (libhbbp-preload.so stands in front of it), the two never meet. Elsewhere
-// Reclaim, called by the worker, finds out and puts ours in front again.
+// The program may install handlers of its own later. Where libhbbp-preload.so interposes sigaction,
+// its calls come to SetProgramAction and do not replace ours. Elsewhere the worker calls
+// ReclaimSignals, which installs ours again.
 //
 // Contract: everything but Install and Reclaim is async-signal-safe. An action is changed by
 // publishing a new entry; a handler that runs meanwhile still uses the old one.
@@ -20,57 +20,59 @@
 
 #include <cstdint>
 
-// The edge of signal handlers: what runs in them before and after the times that HandlerTimes has.
-// A sample that the kernel held back until it has returned to user mode is at the first
-// instruction. Of functions; their code is in one piece.
+// Marks functions of the edge of signal handlers, which run before and after the times that
+// HandlerTimes records. A sample that the kernel delays until it returns to user mode is at their
+// first instruction. Their code is contiguous.
 #define HBBP_SIGNAL_EDGE [[gnu::section("hbbp_signal_edge")]]
 
 namespace hbbp::trace {
 
-// True if the signal was ours.
+// Returns true if the signal is the library's.
 using SignalFilter = bool (*)(int signal, siginfo_t* info, ucontext_t* context);
 
-// Of perf events without `sigtrap`.
+// Perf events without `sigtrap` send these.
 inline constexpr int kSampleSignal = 61;
 inline constexpr int kBreakpointSignal = 62;
 
-// Puts `filter` in front of the program's handlers of SIGTRAP, SIGSEGV and SIGBUS, and if
-// `with_real_time_signals` of these two. What was done once is not done again. 0 or an errno.
+// Installs `filter` before the program's handlers of SIGTRAP, SIGSEGV and SIGBUS, and if
+// `with_real_time_signals` of these two. A signal that was taken before is skipped. Returns 0 or an
+// errno; Status cannot be used in trace/.
 int InstallSignalChain(SignalFilter filter, bool with_real_time_signals);
 
-// For the worker: takes the signals back that the program has taken from us. Returns how many.
+// For the worker: takes back the signals that the program has taken over. Returns how many.
 int ReclaimSignals();
 
-// After tracing has ended for good: the kernel gets the actions of the program, at once for the
-// faults, and for SIGTRAP and the real-time signals if `with_signals_of_events`, when none can come
-// any more.
+// Gives the kernel the actions of the program after tracing has ended for good: always for the
+// faults, and for SIGTRAP and the real-time signals if `with_signals_of_events`, which requires
+// that none can come any more.
 void ReleaseSignals(bool with_signals_of_events);
 
-// Has the program blocked SIGTRAP in the calling thread, which the kernel does not know of? Then
-// one that somebody sends is blocked in earnest and sent again: it waits for the program.
+// Returns whether the program believes to have blocked SIGTRAP in the calling thread. A SIGTRAP
+// from elsewhere is then really blocked and sent again, so that it waits for the program.
 using TrapBlockedQuery = bool (*)();
 void SetTrapBlockedQuery(TrapBlockedQuery query);
 
-// Around exec, which keeps what is ignored: the kernel ignores what the program ignores, and after
-// an exec that failed our handlers are back. Also for a child with handlers of its own.
+// Call these around exec, which keeps ignored signals: the first makes the kernel ignore what the
+// program ignores, and the second installs our handlers again after an exec that failed. They also
+// serve a child with handlers of its own.
 void IgnoreForExec();
 void TakeBackAfterExec();
 
 bool IsAtSignalEdge(uint64_t ip);
 
-// Do faults of a thread with this signal mask come to our filter?
+// Returns whether faults of a thread with this signal mask come to the filter.
 bool FaultsAreCaught(const sigset_t& blocked);
 
-// Is it the action that the chain has put into the kernel?
+// Returns whether it is the action that the chain has installed in the kernel.
 bool IsActionOfChain(const struct sigaction& action);
 
-// Is `signal` one that the chain has taken? Then the program's sigaction is to be answered by
-// the two below.
+// Returns whether the chain has taken `signal`. Then the two functions below answer the program's
+// sigaction.
 bool IsChained(int signal);
 void SetProgramAction(int signal, const struct sigaction& action);
 struct sigaction ProgramAction(int signal);
 
-// Has the program a handler of a signal that timers, children or other threads send?
+// Returns whether the program handles a signal that timers, children or other threads send.
 bool HasAsynchronousHandlers();
 
 }  // namespace hbbp::trace

@@ -1,5 +1,5 @@
-// What signals of ours carry in si_perf_data and si_value: cookie, session, kind of the signal,
-// number of the slot or sampler.
+// Signal data is what the library's signals carry in si_perf_data and si_value: a cookie, the
+// session, the kind of the signal and the number of the slot or sampler.
 //
 // Contract: plain functions without state.
 #ifndef HBBP_LIB_TRACE_SIGNAL_DATA_H_
@@ -31,7 +31,7 @@ constexpr SignalKind KindOf(uint64_t signal_data) {
   return static_cast<SignalKind>(static_cast<uint32_t>(signal_data >> kKindShift) & kKindMask);
 }
 
-// In siginfo_t, si_perf_data and si_value lie at the same place.
+// si_perf_data and si_value have the same offset in siginfo_t.
 inline constexpr size_t kSignalDataOffset = 24;
 inline constexpr size_t kPerfFlagsOffset = 36;
 

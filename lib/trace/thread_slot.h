@@ -1,8 +1,8 @@
-// ThreadSlot: what the tracer knows of one thread.
+// ThreadSlot holds what the tracer knows of one thread.
 //
-// Contract: plain memory, found by the number that si_perf_data carries. What is not atomic
-// belongs to the handler that runs in the thread; the worker may touch it only after the thread
-// has ended or `in_handler` is 0 while tracing is disabled.
+// Contract: plain memory, found by the number that si_perf_data carries. Members that are not
+// atomic belong to the handler that runs in the thread; the worker may touch them only after the
+// thread has ended, or while tracing is disabled and `in_handler` is 0.
 #ifndef HBBP_LIB_TRACE_THREAD_SLOT_H_
 #define HBBP_LIB_TRACE_THREAD_SLOT_H_
 
@@ -18,45 +18,46 @@ namespace hbbp::trace {
 struct alignas(64) ThreadSlot {
   static constexpr uint64_t kNoBranch = UINT64_MAX;
 
-  std::atomic<uint32_t> buffer;  // index + 1 of the one that it fills
+  std::atomic<uint32_t> buffer;  // index + 1 of the buffer that the thread fills
   std::atomic<uint32_t> in_handler;
   std::atomic<uint32_t> has_breakpoint;
 
-  // The burst that is being recorded.
-  bool is_waiting;            // for the breakpoint
-  bool expects_stack;         // stack_pointer is what it must be at the breakpoint
-  bool makes_progress;        // hits since the last sample
+  // These describe the burst that is being recorded.
+  bool is_waiting;            // the burst waits for the breakpoint
+  bool expects_stack;         // a hit must have stack_pointer
+  bool makes_progress;        // the breakpoint was hit since the last sample
   bool restarts;              // mode verify: what comes next was not predicted
   bool has_parts;             // earlier parts of the burst were committed
-  uint32_t header;            // entry of its header in the buffer
-  uint32_t branches;          // recorded in this part
-  uint32_t earlier_branches;  // recorded in earlier parts
+  uint32_t header;            // entry of the header in the buffer
+  uint32_t branches;          // branches recorded in this part
+  uint32_t earlier_branches;  // branches recorded in earlier parts
   uint32_t hits;
-  uint32_t foreign_hits;  // of this breakpoint, in other frames
-  uint64_t instructions;  // since the burst began
-  uint64_t last_branch;   // `instructions` behind it; kNoBranch: none since the last gap
-  uint64_t in_streams;    // instructions between branches, in this part
+  uint32_t foreign_hits;  // hits of this breakpoint in other frames
+  uint64_t instructions;  // instructions since the burst began
+  uint64_t
+      last_branch;  // `instructions` after the last branch; kNoBranch if none since the last gap
+  uint64_t in_streams;  // instructions between branches of this part
   uint64_t stack_pointer;
   Breakpoint breakpoint;
-  LookAhead* look_ahead;  // that is one step ahead, in mode verify
-  bool keeps_reads;       // the burst does, in mode verify
-  Divergence divergence;  // from its prediction, since then; the first one of the burst
-  uint64_t diverged_at;   // the branch that it was found at then
-  uint64_t verified_to;   // mode verify: the address that the program was last seen at
+  LookAhead* look_ahead;  // mode verify: the look-ahead that is one step ahead
+  bool keeps_reads;       // mode verify: the burst keeps what it reads
+  Divergence divergence;  // mode verify: the first divergence of the burst
+  uint64_t diverged_at;   // mode verify: the branch at which it was found
+  uint64_t verified_to;   // mode verify: the address where the program was last seen
 
-  uint32_t sampler;          // whose samples it takes; 0: any
-  uint32_t foreign_samples;  // that came from another one since
-  bool is_warm;              // had a burst, the first of which finds everything cold and is free
-  int64_t budget_ns;         // handler time that samples have paid for
-  uint32_t skipped;          // periods since the last burst, over budget
-  uint32_t periods;          // of sampling that the burst stands for
+  uint32_t sampler;          // the sampler whose samples the thread accepts, or 0 for any
+  uint32_t foreign_samples;  // samples of another one since
+  bool is_warm;       // the first burst, which finds cold caches and costs no budget, is over
+  int64_t budget_ns;  // handler time that samples have added and bursts have not used
+  uint32_t skipped;   // periods since the last burst that were over budget
+  uint32_t periods;   // sampling periods that the burst represents
 
   std::atomic<uint64_t> counters[kCounters];
 
-  // The worker's.
+  // Only the worker uses this.
   uint32_t seen_buffer;
 
-  // Only the handler of this thread writes it.
+  // Only the handler of this thread calls it.
   void Add(Counter counter, uint64_t value = 1) {
     std::atomic<uint64_t>& sum = counters[static_cast<int>(counter)];
     sum.store(sum.load(std::memory_order_relaxed) + value, std::memory_order_relaxed);

@@ -12,7 +12,7 @@ namespace hbbp::trace {
 namespace {
 
 constexpr size_t kAlternateStackBytes = 32 * 1024;
-// What may come between two calls of GrowAhead without a system call in a handler.
+// So many threads can start between two calls of GrowAhead without a system call in a handler.
 constexpr uint32_t kThreadsAhead = 8;
 
 }  // namespace
@@ -22,7 +22,7 @@ bool ThreadSlots::Reserve(uint32_t max_threads) {
   new (&alternate_stacks_) GrowingMemory();
   max_threads_ = max_threads;
   if (!slot_memory_.Reserve(max_threads * sizeof(ThreadSlot)) || !MayUse(0)) return false;
-  // Without them handlers run on the stack of the program.
+  // Without alternate stacks handlers run on the stack of the program.
   (void)alternate_stacks_.Reserve(max_threads * kAlternateStackBytes);
   slots_ = reinterpret_cast<ThreadSlot*>(slot_memory_.start());
   return true;
@@ -44,7 +44,7 @@ bool ThreadSlots::ReserveHandlerTimes() {
   return true;
 }
 
-// May the slot be used, and what goes with it?
+// Returns whether the slot and its memory may be used.
 bool ThreadSlots::MayUse(uint32_t index) {
   const size_t count = size_t{index} + 1;
   return slot_memory_.Use(count * sizeof(ThreadSlot)) &&
@@ -83,8 +83,8 @@ HBBP_SIGNAL_EDGE ThreadSlot* ThreadSlots::Claim(uint32_t tid, bool* is_new) {
   ThreadSlot* known = Find(tid);
   if (known != nullptr) return known;
   for (uint32_t i = 0; i < max_threads_ && MayUse(i); ++i) {
-    uint32_t nobody = 0;
-    if (!owners_[i].compare_exchange_strong(nobody, tid)) continue;
+    uint32_t expected = 0;
+    if (!owners_[i].compare_exchange_strong(expected, tid)) continue;
     uint32_t used = used_.load();
     *is_new = used <= i;
     while (used <= i && !used_.compare_exchange_weak(used, i + 1)) {

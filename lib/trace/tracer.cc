@@ -1,9 +1,9 @@
-// First what the worker does, from Open to Close; then what happens in signal handlers. A handler
-// finds out whose signal it is and the slot of its thread (Filter to ClaimSlot), is timed (Handle),
-// and begins or continues the walk of the session's mode (OnSample, OnBreakpoint). What the walk
-// says of its end decides about the burst (OnWalkEnd).
+// The first part has the functions of the worker, from Open to Close; the second those of signal
+// handlers. A handler identifies its signal and the slot of its thread (Filter to ClaimSlot), is
+// timed (Handle), and begins or continues the walk of the session's mode (OnSample, OnBreakpoint).
+// The end of the walk decides about the burst (OnWalkEnd).
 //
-// A handler of ours is not interrupted by another signal of its thread, except a fault of the
+// These handlers are not interrupted by another signal of their thread, except a fault of the
 // interpreter, which RecoverFromFault ends.
 #include "trace/tracer.h"
 
@@ -35,25 +35,26 @@ constexpr uint32_t kThreadsWhenShort = 64;
 constexpr int kTrapPerf = 6;                // TRAP_PERF
 constexpr uint32_t kPerfSignalAsync = 1;    // TRAP_PERF_FLAG_ASYNC
 constexpr int kTrapHardwareBreakpoint = 4;  // TRAP_HWBKPT
-// A signal handler that runs the same loop as the program would stop at each round; and a handler
-// of ours that comes by the breakpoint would be interrupted by the hit as soon as it returns, and
-// come by again.
+// A signal handler of the program that runs the same loop would stop at each iteration. A handler
+// of the library that passes the breakpoint would be interrupted by the hit as soon as it returns,
+// and pass it again.
 constexpr uint32_t kMaxForeignHits = 8;
 // Look-ahead has a stack of its own.
 constexpr uint64_t kMinStackBytesForLookAhead = 2 * 1024;
 constexpr uint64_t kMinStackBytes = 12 * 1024;
-// Of another sampler, before a thread takes that for its own.
+// After so many samples of another sampler a thread takes that for its own.
 constexpr uint32_t kForeignSamples = 3;
-// A thread that saves may not spend it all at once.
+// A thread may save the budget of at most so many samples.
 constexpr int64_t kMaxSavedSamples = 4;
 
-// A program that may not have much address space must not lose it to us.
+// Returns whether the program's address space is limited, so that the tracer must not take much of
+// it.
 bool AddressSpaceIsShort() {
   rlimit limit;
   return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
-// 0 if the thread does not sleep in a page fault.
+// Returns 0 if the thread does not sleep in a page fault.
 uint64_t StackPointerInFault(uint32_t tid) {
   // proc(5): "-1 0x7f... 0x55...", the stack pointer and the ip, outside of system calls.
   constexpr char kOutsideOfSystemCalls[] = {'-', '1', ' ', '0', 'x'};
@@ -86,8 +87,7 @@ void Pause() {
   ::nanosleep(&interval, nullptr);
 }
 
-// Counts the time from its making to its end, in CPU time: a handler that waits for its turn costs
-// nothing.
+// Counts the CPU time of its lifetime, so that a handler that waits for a CPU costs nothing.
 class HandlerClock {
  public:
   explicit HandlerClock(ThreadSlot* slot)
@@ -106,7 +106,7 @@ class HandlerClock {
   uint64_t begin_ns_;
 };
 
-// On an alternate stack of the program's, which may be tiny.
+// Returns whether the handler runs on an alternate stack of the program that is too small.
 bool StackIsTooSmall(const ucontext_t& context, uint64_t min_bytes) {
   if (context.uc_stack.ss_flags & SS_DISABLE) return false;
   const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
@@ -121,23 +121,23 @@ bool WasDelayed(const siginfo_t& info) {
   return (flags & kPerfSignalAsync) != 0;
 }
 
-// Perf events leave the kernel out; a timer that expires there sends its signal at the end of the
-// system call, which has left the address behind it in rcx.
+// Perf events exclude the kernel. A timer that expires in the kernel sends its signal at the end of
+// the system call, which leaves the address of the next instruction in rcx.
 bool WasInKernel(const siginfo_t& info, const ucontext_t& context) {
   return info.si_code == SI_TIMER &&
          context.uc_mcontext.gregs[REG_RCX] == context.uc_mcontext.gregs[REG_RIP];
 }
 
-// A timer that expires again while its signal waits sends no second one. Timers of CPU time expire
-// at ticks of the kernel, for all periods that have passed since the last one.
+// A timer that expires again while its signal is pending sends no second one. Timers of CPU time
+// expire at ticks of the kernel, for all periods that have passed since the last one.
 uint32_t ElapsedPeriods(const siginfo_t& info) {
   return info.si_code == SI_TIMER && info.si_overrun > 0
              ? static_cast<uint32_t>(info.si_overrun) + 1
              : 1;
 }
 
-// A thread that was born while others were attached to may have inherited a sampler and been given
-// another one.
+// A thread that started while samplers were attached may have inherited a sampler and got another
+// one.
 HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
   if (slot->sampler == 0 || ++slot->foreign_samples == kForeignSamples) slot->sampler = sampler;
   if (slot->sampler != sampler) return false;
@@ -148,7 +148,7 @@ HBBP_SIGNAL_EDGE bool IsOwnSample(ThreadSlot* slot, uint32_t sampler) {
 }  // namespace
 
 Tracer& Tracer::Get() {
-  // Constant-initialised and trivially destructible: handlers may come at any time.
+  // It is constant-initialised and trivially destructible, because handlers may run at any time.
   static constinit Tracer tracer;
   return tracer;
 }
@@ -173,7 +173,7 @@ bool Tracer::MapMemory() {
   return false;
 }
 
-// What is unavailable now is asked for again by the handler that needs it.
+// A handler requests again what is unavailable now.
 void Tracer::GrowAhead() {
   slots_.GrowAhead();
   recorder_.GrowAhead();
@@ -239,16 +239,16 @@ bool Tracer::Owns(uint64_t address) const {
          (code_cache_ != nullptr && code_cache_->Owns(address));
 }
 
-void Tracer::MakeFaster() {
+void Tracer::Prewarm() {
   if (is_faster_) return;
   is_faster_ = true;
   look_aheads_.Prewarm();
-  code_cache_->MakeFaster();
+  code_cache_->Prewarm();
 }
 
 void Tracer::Enable() { enabled_.store(true); }
 
-// False if there is no such thread.
+// Returns false if there is no such thread.
 bool Tracer::Send(int signal, SignalKind kind, uint32_t slot) {
   siginfo_t info = {};
   info.si_signo = signal;
@@ -258,9 +258,9 @@ bool Tracer::Send(int signal, SignalKind kind, uint32_t slot) {
                     reinterpret_cast<long>(&info)) == 0;
 }
 
-// Nothing here allocates: the thread may hold the lock of the allocator.
+// This must not allocate, because the blocked thread may hold the lock of the allocator.
 bool Tracer::InterruptBlockedReads() {
-  // Other pages come late as well, and by themselves.
+  // Other pages may be slow too, but arrive by themselves.
   constexpr uint32_t kMaxInterruptedReads = 3;
   const uint32_t used = slots_.used();
   const uint32_t interrupted_before = interrupted_reads_;
@@ -268,7 +268,7 @@ bool Tracer::InterruptBlockedReads() {
     if (!slots_.IsInUse(i) || slots_.at(i)->in_handler.load() == 0) continue;
     if (!look_aheads_.IsInLookAhead(StackPointerInFault(slots_.Thread(i)))) continue;
     if (!Send(SIGSEGV, SignalKind::kInterrupt, i)) continue;
-    slots_.AddOfWorker(Counter::kInterruptedRead);
+    slots_.AddForWorker(Counter::kInterruptedRead);
     if (++interrupted_reads_ == kMaxInterruptedReads) code_cache_->SetReadsMayBlock();
   }
   return interrupted_reads_ != interrupted_before;
@@ -276,7 +276,7 @@ bool Tracer::InterruptBlockedReads() {
 
 bool Tracer::Disable(int timeout_ms) {
   enabled_.store(false);
-  // Handlers take nothing away.
+  // Handlers make no system calls, and so cannot disarm anything.
   if (failure_.load() == TracerFailure::kSystemCallRefused) return false;
   FreeSlotsOfEnded();
   const uint64_t deadline_ns =
@@ -312,7 +312,7 @@ void Tracer::DrainInto(bool take_unfinished, BurstRecorder::Visitor visit, void*
 
 // The memory stays mapped: the alternate stack of the thread that forked is in it. The child gets
 // new memory when it opens a session of its own.
-void Tracer::ForgetInChild() {
+void Tracer::ResetInChild() {
   enabled_ = false;
   is_open_ = false;
   slots_.ResetInChild();
@@ -320,7 +320,7 @@ void Tracer::ForgetInChild() {
   deferred_descriptors_.ResetInChild();
   is_faster_ = false;
   verify_walk_.SetOthersStore(false);
-  Breakpoint::ForgetInChild();
+  Breakpoint::ResetInChild();
   ++session_;
 }
 
@@ -334,7 +334,7 @@ HBBP_SIGNAL_EDGE bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* co
   return Get().OnTrap(info, context);
 }
 
-// One that came when the read had ended.
+// Returns whether the signal is an interrupt that came after the read had ended.
 HBBP_SIGNAL_EDGE bool Tracer::IsInterrupt(const siginfo_t& info) {
   const uint64_t data = SignalDataOf(info);
   return info.si_code == SI_QUEUE && (data & kCookieMask) == kSignalCookie &&
@@ -364,20 +364,20 @@ HBBP_SIGNAL_EDGE bool Tracer::OnTrap(siginfo_t* info, ucontext_t* context) {
   return true;
 }
 
-// Hypervisors now and then deliver a debug exception without the bits that say what it was. The
+// Hypervisors sometimes deliver a debug exception without the bits that say what caused it. The
 // kernel takes it for the instruction int1, which it is not, and does not set the flag that lets
-// the program go on over the breakpoint.
+// the program pass the breakpoint.
 bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   constexpr uint8_t kInt1 = 0xf1;
   constexpr greg_t kTrapFlag = 1 << 8;
   if (info.si_code != TRAP_BRKPT && info.si_code != kTrapHardwareBreakpoint) return false;
-  // The program steps through itself, and waits for it.
+  // The program single-steps itself and waits for this trap.
   if (context->uc_mcontext.gregs[REG_EFL] & kTrapFlag) return false;
   const uint64_t ip = Ip(*context);
   ThreadSlot* slot = FindSlot();
   if (slot == nullptr) return false;
   const bool is_the_awaited_one = slot->is_waiting && slot->breakpoint.address() == ip;
-  // Many other instructions end with that byte: `xor %esi, %ecx`.
+  // Many other instructions end with that byte, for example `xor %esi, %ecx`.
   uint8_t before = 0;
   const bool may_be_int1 = ReadProgramMemory(ip - 1, &before, 1) && before == kInt1;
   if (!is_the_awaited_one && may_be_int1) return false;
@@ -387,8 +387,8 @@ bool Tracer::OnStrayTrap(const siginfo_t& info, ucontext_t* context) {
   return true;
 }
 
-// The descriptor in the signal is a number in a table that may not be this thread's, so the
-// signal's own number says what it is.
+// The descriptor in the signal may belong to a table that is not this thread's, so the number of
+// the signal identifies it.
 HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info,
                                                ucontext_t* context) {
   const bool is_of_descriptor = info.si_code >= POLL_IN && info.si_code <= POLL_HUP;
@@ -396,13 +396,13 @@ HBBP_SIGNAL_EDGE bool Tracer::OnRealTimeSignal(int signal, const siginfo_t& info
   if (failure_.load() == TracerFailure::kSystemCallRefused) return true;
   ThreadSlot* slot = enabled_.load() ? ClaimSlot() : FindSlot();
   if (slot == nullptr) return true;
-  // Nothing says whether a hit was delayed, so one that comes too late ends the burst.
+  // A hit does not show whether it was delayed, so one that comes too late ends the burst.
   const bool is_sample = signal == kSampleSignal;
   Handle(slot, {is_sample ? SignalKind::kSample : SignalKind::kBreakpointHit}, context);
   return true;
 }
 
-// 0: refused. Without a filter the kernel always answers.
+// Returns 0 if a seccomp filter refuses the system call; otherwise the kernel always answers.
 HBBP_SIGNAL_EDGE uint32_t Tracer::ThisThread() {
   const long tid = RawSyscall(SYS_gettid);
   if (tid > 0) return static_cast<uint32_t>(tid);
@@ -487,7 +487,7 @@ void Tracer::OnSample(ThreadSlot* slot, uint32_t periods, ucontext_t* context) {
   OnWalkEnd(slot, BeginWalk(slot, context));
 }
 
-// Each sample pays a part of what bursts cost.
+// Each sample adds to the budget that bursts use up.
 bool Tracer::IsOverBudget(ThreadSlot* slot, uint32_t periods) {
   const auto income = static_cast<int64_t>(sample_budget_ns_.load(std::memory_order_relaxed));
   if (income == 0) return false;
@@ -516,7 +516,8 @@ void Tracer::OnBreakpoint(ThreadSlot* slot, ucontext_t* context, bool was_delaye
     ResumeBreakpoints::Disarm(slot);
     return;
   }
-  // A handler came by: ours, in a function of libc, or one of the program that blocks SIGTRAP.
+  // A handler hit it: one of the library, in a function of libc, or one of the program that blocks
+  // SIGTRAP.
   if (was_delayed) {
     CountForeignHit(slot);
     return;
@@ -542,7 +543,7 @@ WalkEnd Tracer::ContinueWalk(ThreadSlot* slot, ucontext_t* context) {
                                        : BeginWalk(slot, context);
 }
 
-// The one that the burst waits for is still to come, unless there are too many of them.
+// The hit that the burst waits for is still to come, unless there were too many foreign ones.
 void Tracer::CountForeignHit(ThreadSlot* slot) {
   slot->Add(Counter::kHitInOtherFrame);
   if (++slot->foreign_hits < kMaxForeignHits) return;
@@ -553,7 +554,7 @@ void Tracer::CountForeignHit(ThreadSlot* slot) {
 void Tracer::OnWalkEnd(ThreadSlot* slot, WalkEnd end) {
   if (end == WalkEnd::kWaits) return;
   if (end == WalkEnd::kStackOverflowed) {
-    // What the look-ahead said of this burst cannot be trusted, nor what it would say of the next.
+    // The results of the look-ahead for this burst and for later ones cannot be trusted.
     slot->Add(CounterOf(StopReason::kStackOverflow));
     slot->branches = 0;
     failure_.store(TracerFailure::kStackOverflow);
@@ -567,7 +568,7 @@ void Tracer::EndBurst(ThreadSlot* slot) {
   FinishBurst(slot);
 }
 
-// The rest of it, which the worker may do for a thread that has ended.
+// Finishes the burst; the worker may do this for a thread that has ended.
 void Tracer::FinishBurst(ThreadSlot* slot) {
   slot->is_waiting = false;
   slot->is_warm = true;

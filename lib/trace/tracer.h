@@ -1,4 +1,4 @@
-// Tracer: records bursts of taken branches in signal handlers ("Break Dancing" and look-ahead).
+// Tracer records bursts of taken branches in signal handlers ("Break Dancing" and look-ahead).
 //
 // A sample (SIGTRAP of a perf event or a timer) starts a burst. In mode breakpoint the handler
 // walks the code to the next branch that the code alone does not resolve, arms a breakpoint there
@@ -6,13 +6,13 @@
 // only where that fails. In mode verify it interprets from branch to branch and compares each with
 // what the program does.
 //
-// There is one Tracer a process: signals and debug registers are the process's.
+// There is one Tracer per process, because signals and debug registers belong to the process.
 //
 // Contract: one worker thread calls Open, FreeSlotsOfEnded, Enable, Disable, Drain, Close. It may
-// have a table of descriptors of its own, so it touches none that a handler has opened. Handlers
-// run in any thread at any time; the first one of a thread takes a slot, and they allocate, lock
-// and wait for nothing. Memory that a handler may touch is never unmapped. What a full resource
-// makes impossible is counted and dropped.
+// have a table of descriptors of its own, so it uses none that a handler has opened. Handlers run
+// in any thread at any time; the first one of a thread takes a slot, and they do not allocate, lock
+// or wait. Memory that a handler may touch is never unmapped. Where a resource is full, the loss is
+// counted. Failures are errno values: Status allocates, so trace/ does not use it.
 #ifndef HBBP_LIB_TRACE_TRACER_H_
 #define HBBP_LIB_TRACE_TRACER_H_
 
@@ -42,22 +42,22 @@ enum class Mode : uint8_t { kLookAhead, kBreakpoint, kVerify };
 
 enum class TracerFailure : uint8_t {
   kNone,
-  kStackOverflow,     // of the interpreter: a bug
-  kSystemCallRefused  // by a seccomp filter that the program has set
+  kStackOverflow,     // the stack of the interpreter overflowed, which is a bug
+  kSystemCallRefused  // a seccomp filter of the program refused a system call
 };
 
 struct TracerConfig {
   Mode mode = Mode::kLookAhead;
   uint32_t burst_branches = 256;
-  // Interpreted at most, for a burst; 0: the default.
+  // Maximum number of instructions that a burst interprets; 0 is the default.
   uint64_t burst_instructions = 0;
-  // CPU time of handlers that each sample pays for; samples that come while the thread is in debt
-  // are left out, and the next burst stands for them too. 0: no limit.
+  // CPU time of handlers that each sample adds to the budget of its thread. Samples over budget are
+  // skipped, and the next burst represents them too. 0 means no limit.
   uint64_t sample_budget_ns = 0;
   bool may_use_breakpoints = true;
-  // Signals of perf events come as kSampleSignal and kBreakpointSignal, not as SIGTRAP.
+  // Perf events send kSampleSignal and kBreakpointSignal and not SIGTRAP.
   bool uses_real_time_signals = false;
-  // For WasInHandler.
+  // WasInHandler needs this.
   bool keeps_handler_times = false;
 };
 
@@ -69,29 +69,30 @@ class Tracer {
 
   static Tracer& Get();
 
-  // Maps memory (once; it is kept for ever) and installs the signal handlers. 0, EBUSY (somebody
-  // else traces) or another errno.
+  // Maps memory (once; it is kept for ever) and installs the signal handlers. Returns 0 or an
+  // errno, EBUSY if the tracer is in use.
   int Open(const TracerConfig& config);
-  void Close();  // after Disable
+  void Close();  // requires Disable
 
-  // What sampling event or timer `sampler`, a number from 1 to 2^20 - 1, must put into si_perf_data
-  // or si_value. Threads may inherit it. A thread that gets samples of several takes those of one.
+  // Returns what sampling event or timer `sampler`, a number from 1 to 2^20 - 1, must put into
+  // si_perf_data or si_value. Threads may inherit it. A thread that gets samples of several
+  // samplers accepts those of one.
   uint64_t SampleData(uint32_t sampler) const;
-  // Ends reads of handlers that wait for a page. The program may have to provide it (userfaultfd),
-  // and may need what the thread holds for that. True if there was one.
+  // Ends reads of handlers that wait for a page. The program may have to provide the page
+  // (userfaultfd), and may need for that what the thread holds. Returns whether there was such a
+  // read.
   bool InterruptBlockedReads();
 
-  // What threads left that have ended is delivered by the next Drain, and their slots are free
-  // then.
+  // Frees the slots of threads that have ended; the next Drain delivers their bursts.
   void FreeSlotsOfEnded();
 
   void Enable();
-  // No handler does anything from here on; breakpoints that threads still wait for are taken away.
-  // False if a thread did not get there in time.
+  // Makes handlers do nothing from now on, and disarms breakpoints that threads still wait for.
+  // Returns false if a thread was not ready in time.
   bool Disable(int timeout_ms);
 
-  // Calls visit(const BurstView&) for what was recorded since the last call. `take_unfinished`:
-  // also of bursts that still wait for a breakpoint; after Disable.
+  // Calls visit(const BurstView&) for every part that was recorded since the last call.
+  // `take_unfinished` includes bursts that still wait for a breakpoint, and requires Disable.
   template <typename Visitor>
   void Drain(bool take_unfinished, Visitor&& visit) {
     DrainInto(
@@ -102,43 +103,45 @@ class Tracer {
         &visit);
   }
 
-  // TracerConfig::sample_budget_ns from now on.
+  // Replaces TracerConfig::sample_budget_ns from now on.
   void SetSampleBudget(uint64_t ns) { sample_budget_ns_.store(ns, std::memory_order_relaxed); }
 
-  // Of all threads since Open, by Counter.
+  // Sums the counters of all threads since Open.
   void ReadCounters(uint64_t (&sums)[kCounters]) const { slots_.ReadCounters(sums); }
 
-  // Of all threads since Open.
+  // The log has entries of all threads since Open.
   const DisagreementLog& disagreement_log() const { return verify_walk_.log(); }
 
-  // Other threads, or processes that share memory with this one, may store to what bursts read:
-  // from now on, for ever.
+  // Declares that from now on other threads, or processes that share memory with this one, may
+  // store to what bursts read.
   void SetOthersStore() { verify_walk_.SetOthersStore(true); }
 
-  // Was the thread in a handler when it was at `ip`? By CLOCK_MONOTONIC; of threads that still run,
-  // and if TracerConfig::keeps_handler_times, else false.
+  // Returns whether the thread was in a handler when it was at `ip`, at a time of CLOCK_MONOTONIC.
+  // It knows threads that still run, if TracerConfig::keeps_handler_times, and returns false for
+  // others.
   bool WasInHandler(uint32_t tid, uint64_t time_ns, uint64_t ip) const;
 
-  // Spends a millisecond and some megabytes on making bursts cheaper: for processes that live on.
-  void MakeFaster();
+  // Spends a millisecond and some megabytes to make bursts cheaper, which pays in long-lived
+  // processes.
+  void Prewarm();
 
-  // Is the address in one of our tables?
+  // Returns whether the address is in one of the tracer's tables.
   bool Owns(uint64_t address) const;
 
   CodeCache* code_cache() const { return code_cache_; }
   bool has_native_region() const { return has_native_region_; }
-  // For programs with a new seccomp filter: handlers make no system call from here on, also not to
-  // take breakpoints away.
+  // For programs with a new seccomp filter: handlers make no system call from now on, not even to
+  // disarm breakpoints.
   void EndForFilter() {
     failure_.store(TracerFailure::kSystemCallRefused);
     enabled_.store(false);
   }
-  // Why handlers do nothing more; until Open.
+  // Returns why handlers have stopped working; Open resets it.
   TracerFailure failure() const { return failure_.load(); }
   bool is_enabled() const { return enabled_.load(std::memory_order_relaxed); }
 
-  // After fork, in the child: lets go of everything that is the parent's.
-  void ForgetInChild();
+  // Call it in the child after fork: it abandons everything that belongs to the parent.
+  void ResetInChild();
 
  private:
   struct Arrival {

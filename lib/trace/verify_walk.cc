@@ -20,7 +20,7 @@ bool RegistersMatch(const MachineState& predicted, const MachineState& found) {
   return (differing & kArithmeticFlags) == 0;
 }
 
-// Is the target of a taken branch, if memory has it, what the burst has there?
+// Returns whether the target of a taken branch, if it is in memory, is what the burst has there.
 bool TargetMatches(LookAhead* look_ahead, const Branch& branch, const MachineState& state,
                    const BranchOutcome& found) {
   if (!found.taken || branch.target.kind != TargetExpression::kMemory) return true;
@@ -54,12 +54,12 @@ WalkEnd VerifyWalk::Begin(ThreadSlot* slot, ucontext_t* context) {
     slot->Add(Counter::kNoFreeInterpreter);
     return WalkEnd::kBurstEnds;
   }
-  // Every second burst loads as those that are not verified, unless there may be races to find.
+  // Every second burst loads as unverified bursts do, unless there may be races to find.
   slot->keeps_reads = !slot->keeps_reads || OthersMayStore() || HasAsynchronousHandlers();
   return Restart(slot, context);
 }
 
-// From the real registers: there is nothing to compare yet.
+// Starts from the real registers, when there is nothing to compare yet.
 WalkEnd VerifyWalk::Restart(ThreadSlot* slot, ucontext_t* context) {
   slot->look_ahead->BeginVerified(*context, FaultsAreCaught(context->uc_sigmask),
                                   slot->keeps_reads);
@@ -104,8 +104,8 @@ void VerifyWalk::Release(ThreadSlot* slot) {
   slot->look_ahead = nullptr;
 }
 
-// Interprets up to the next branch that the code alone does not resolve, and waits there. If
-// `found` is where the program really goes on from here, compares.
+// Interprets up to the next branch that the code alone does not resolve, and waits there. Compares
+// with `found`, which is where the program really continues, unless it is nullptr.
 WalkEnd VerifyWalk::Predict(ThreadSlot* slot, const BranchOutcome* found, ucontext_t* context) {
   const WalkEnd end = Run(slot, found, context);
   if (end != WalkEnd::kWaits) LookAheadPool::CountWork(*slot->look_ahead, slot);
@@ -149,12 +149,12 @@ WalkEnd VerifyWalk::Run(ThreadSlot* slot, const BranchOutcome* found, ucontext_t
   return breakpoints_->Arm(slot, point, context);
 }
 
-// Threads or processes, apart from handlers of this thread.
+// Returns whether other threads or processes may store; handlers of this thread do not count.
 bool VerifyWalk::OthersMayStore() const {
   return others_store_.load(std::memory_order_relaxed) || slots_->CountThreads() > 1;
 }
 
-// Why the program is in `found` and not where it was predicted to be.
+// Finds out why the program is in state `found` and not in the predicted one.
 Divergence VerifyWalk::FindDivergence(ThreadSlot* slot, const MachineState& found) const {
   const Divergence divergence = slot->look_ahead->FindDivergence(found);
   const bool handler_came_by = slot->foreign_hits != 0;

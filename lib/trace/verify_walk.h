@@ -1,12 +1,12 @@
-// VerifyWalk: both other walks at once. It interprets to the next branch that the code alone does
-// not resolve, has the program run there with a breakpoint, and compares what it predicted with
+// VerifyWalk does what both other walks do. It interprets to the next branch that the code alone
+// does not resolve, lets the program run there with a breakpoint, and compares its prediction with
 // what the program does: its registers, and the direction and target of the branch.
 //
-// Where they differ, it finds out whether the program had been disturbed since it was predicted
-// (another thread, a signal handler), or whether it is a mistake.
+// Where they differ, it finds out whether the program had been disturbed since the prediction (by
+// another thread or a signal handler), or whether the prediction is wrong.
 //
 // Contract: Begin, Continue and Release are async-signal-safe and called by the thread of the slot;
-// Release by the worker for a thread that has ended. Everything else is the worker's.
+// the worker calls Release for a thread that has ended. Only the worker calls the other functions.
 #ifndef HBBP_LIB_TRACE_VERIFY_WALK_H_
 #define HBBP_LIB_TRACE_VERIFY_WALK_H_
 
@@ -30,13 +30,14 @@ class VerifyWalk {
                        const ResumeBreakpoints* breakpoints, LookAheadPool* look_aheads)
       : slots_(slots), recorder_(recorder), breakpoints_(breakpoints), look_aheads_(look_aheads) {}
 
-  // At a sample, and at each hit of the breakpoint since.
+  // Call Begin at a sample, and Continue at each hit of the breakpoint since.
   WalkEnd Begin(ThreadSlot* slot, ucontext_t* context);
   WalkEnd Continue(ThreadSlot* slot, ucontext_t* context);
-  // At the end of the burst: the look-ahead that was kept for it.
+  // Releases, at the end of the burst, the look-ahead that was kept for it.
   void Release(ThreadSlot* slot);
 
-  // Other threads, or processes that share memory with this one, may store to what bursts read?
+  // Sets whether other threads, or processes that share memory with this one, may store to what
+  // bursts read.
   void SetOthersStore(bool others_store) {
     others_store_.store(others_store, std::memory_order_relaxed);
   }

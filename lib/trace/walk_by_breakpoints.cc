@@ -40,7 +40,7 @@ WalkEnd WalkByBreakpoints::Walk(ThreadSlot* slot, ucontext_t* context) {
     }
     ++slot->instructions;
     if (outcome.taken && !recorder_->Record(slot, {branch.address, outcome.next})) break;
-    // Conditions and plain jumps change no register; what calls and returns change is not followed.
+    // Conditions and plain jumps change no register; changes by calls and returns are not followed.
     const bool changes_stack = branch.stack_change != 0;
     const bool changes_counter =
         branch.condition > Condition::kEcxZero && branch.condition < Condition::kAlways;

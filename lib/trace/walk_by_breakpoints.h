@@ -1,6 +1,6 @@
-// WalkByBreakpoints: algorithm 1 of Marin, Alexandrov and Moseley, "Break Dancing". What the code
-// alone resolves is recorded at once; for any other branch the program runs to a breakpoint in a
-// debug register, and direction and target are read from its registers there.
+// WalkByBreakpoints implements algorithm 1 of Marin, Alexandrov and Moseley, "Break Dancing". It
+// records branches that the code alone resolves at once; for any other branch the program runs to a
+// breakpoint in a debug register, and its registers there give direction and target.
 //
 // Contract: async-signal-safe, called by the thread of the slot.
 #ifndef HBBP_LIB_TRACE_WALK_BY_BREAKPOINTS_H_
@@ -18,7 +18,7 @@ class WalkByBreakpoints {
   constexpr WalkByBreakpoints(BurstRecorder* recorder, const ResumeBreakpoints* breakpoints)
       : recorder_(recorder), breakpoints_(breakpoints) {}
 
-  // From where the program is now, to the next branch that the code alone does not resolve.
+  // Walks from where the program is now to the next branch that the code alone does not resolve.
   WalkEnd Walk(ThreadSlot* slot, ucontext_t* context);
 
  private:

@@ -1,4 +1,4 @@
-// Arbitrary code bytes, run by the interpreter from arbitrary registers: it never crashes, never
+// Runs arbitrary code bytes in the interpreter from arbitrary registers: it never crashes, never
 // writes to the memory of the program, stays within its limits and always ends.
 //
 // The program's code and data are mapped read-only, so that a store that reaches them ends the
@@ -56,7 +56,7 @@ void OnFault(int signal, siginfo_t*, void* context) {
 class Program {
  public:
   Program() {
-    // Nothing is mapped in front of and behind the code and the data.
+    // Nothing is mapped before and after the code and the data.
     uint8_t* memory = Map((kDataPages + kCodePages + 3) * kPage);
     code_ = memory + kPage;
     data_ = code_ + kCodeBytes + kPage;
@@ -93,7 +93,7 @@ class Program {
     return reinterpret_cast<uint64_t>(start);
   }
 
-  // A value of a register, by one byte.
+  // Returns a value for a register, chosen by one byte.
   uint64_t Value(uint8_t choice) const {
     const auto data = reinterpret_cast<uint64_t>(data_);
     const uint64_t detail = choice >> 3;
@@ -147,7 +147,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
   }
   state->has_vector_state = 1;
-  // Rounding, denormals and, now and then, exceptions that are not masked.
+  // MXCSR has random rounding and denormals, and sometimes unmasked exceptions.
   state->mxcsr = data[23] & 1 ? 0x1f80u : (0x1f80u ^ (uint32_t{data[23]} << 8)) & 0xffc0u;
   asm volatile("fninit\n\tfxsave64 %0" : "=m"(state->fxsave));
   for (unsigned i = 0; i < 32; ++i) {
@@ -159,7 +159,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t code_size = std::min(size - kHeader, kMaxCode);
   state->rip = program.SetCode(data + kHeader, code_size, (options & 2) != 0);
 
-  // One entry more than may be used.
+  // This is one entry more than may be used.
   TakenBranch branches[kCapacity + 1];
   const TakenBranch guard = {0x1122334455667788, 0x99aabbccddeeff00};
   branches[kCapacity] = guard;

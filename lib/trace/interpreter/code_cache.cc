@@ -1,6 +1,6 @@
-// Contract: see the header. Blocks are published by the release of their bucket and found by its
-// acquire; successors (micro_op.h) are read and written relaxed, because a thread finds a block
-// through one only after the block was verified by this thread, which acquires.
+// Contract: see the header. The release of a bucket publishes a block, and its acquire finds it.
+// Successors (micro_op.h) are read and written relaxed, because a thread enters a block through one
+// only after it has verified the block itself, which acquires.
 #include "trace/interpreter/code_cache.h"
 
 #include <elf.h>
@@ -97,7 +97,7 @@ bool CodeCache::IsForbidden(uint64_t page_address) const {
             page_address < forbidden_.end[i].load(std::memory_order_relaxed);
   }
   std::atomic_thread_fence(std::memory_order_acquire);
-  // Not worth waiting for the worker, whom this signal may even have interrupted.
+  // It does not wait for the worker, which this signal may even have interrupted.
   const bool changed =
       (version & 1) != 0 || forbidden_version_.load(std::memory_order_relaxed) != version;
   return found || changed;
@@ -123,13 +123,13 @@ bool CodeCache::FlushIfFull() {
   return true;
 }
 
-// Without the memory there is a system call, or a burst that ends, later.
+// If this fails, a handler makes the system call later, or a burst ends.
 void CodeCache::GrowAhead() {
   const size_t wanted = HeadBytes() + used_bytes() + kBytesAhead;
   (void)memory_.Use(wanted < memory_.reserved() ? wanted : memory_.reserved());
 }
 
-void CodeCache::MakeFaster() {
+void CodeCache::Prewarm() {
   constexpr size_t kUsualBytes = 4 << 20;
   const size_t bytes = kUsualBytes < memory_.reserved() ? kUsualBytes : memory_.reserved();
   if (memory_.Use(bytes)) UseHugePages(this, bytes);

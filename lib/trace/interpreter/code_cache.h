@@ -1,8 +1,8 @@
-// CodeCache: decoded code, shared by all threads.
+// CodeCache holds decoded code, shared by all threads.
 //
-// Contract: looking up and adding are async-signal-safe and lock-free; the size is fixed. What is
-// in the cache is compared with the program's bytes before a burst uses it for the first time, so
-// that unmapped, replaced and rewritten code is noticed. Full: Add fails, until the worker calls
+// Contract: Find and Add are async-signal-safe and lock-free; the size is fixed. A burst compares a
+// block with the program's bytes before it uses it for the first time, so that unmapped, replaced
+// and rewritten code is noticed. When the cache is full, Add fails until the worker calls
 // FlushIfFull.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_CODE_CACHE_H_
 #define HBBP_LIB_TRACE_INTERPRETER_CODE_CACHE_H_
@@ -19,8 +19,8 @@ namespace hbbp::trace {
 
 class NativeRegion;
 
-// Memory that is readable and that look-ahead must not touch all the same: the kernel's vvar
-// pages, device memory. Code there is not run either.
+// A range of readable memory that look-ahead must not read or run: the kernel's vvar pages, device
+// memory.
 struct ForbiddenRange {
   uint64_t start;
   uint64_t end;
@@ -31,36 +31,37 @@ class CodeCache {
   CodeCache(const CodeCache&) = delete;
   CodeCache& operator=(const CodeCache&) = delete;
 
-  // `region` may be nullptr. nullptr if there is no memory. Not async-signal-safe, as Destroy.
+  // `region` may be nullptr. Returns nullptr if there is no memory. Create and Destroy are not
+  // async-signal-safe.
   static CodeCache* Create(size_t bytes, NativeRegion* region);
   static void Destroy(CodeCache* cache);
 
-  // For the worker: replaces the list (at most 64 ranges, sorted, are kept). Any time.
+  // For the worker, at any time: replaces the list (at most 64 ranges, sorted, are kept).
   void SetForbiddenRanges(const ForbiddenRange* ranges, size_t count);
 
   // For the worker: from now on pages that are not in memory are not read. Each page of a burst
-  // costs a system call then.
+  // then costs a system call.
   void SetReadsMayBlock() { reads_may_block_.store(true, std::memory_order_relaxed); }
   bool reads_may_block() const { return reads_may_block_.load(std::memory_order_relaxed); }
 
-  // For the worker: empties the cache if it is nearly full and no burst is running in it now. Call
-  // it now and then. True if it did.
+  // For the worker, at intervals: empties the cache if it is nearly full and no burst runs in it
+  // now. Returns whether it did.
   bool FlushIfFull();
 
-  // For the worker, now and then: more room than bursts will take until it comes again.
+  // For the worker, at intervals: makes more room than bursts will use before the next call.
   void GrowAhead();
 
-  // For the worker, once the process has lived for a while.
-  void MakeFaster();
+  // For the worker, when the process is long-lived: makes look-ups faster.
+  void Prewarm();
 
   bool IsHalfFull() const;
 
-  // Is the address in its memory?
+  // Returns whether the address is in the memory of the cache.
   bool Owns(uint64_t address) const { return memory_.Contains(address); }
 
   size_t used_bytes() const;
 
-  // What follows is for LookAhead. Between StartRun, if it was true, and EndRun, blocks stay.
+  // LookAhead calls the functions below. If StartRun returned true, blocks stay valid until EndRun.
   bool StartRun();
   void EndRun();
   uint64_t NewBurst() { return bursts_.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -68,13 +69,13 @@ class CodeCache {
   const Block* At(BlockRef block) const {
     return reinterpret_cast<const Block*>(blocks_ + block * kBlockUnit);
   }
-  // Block 0 is none: it has no ip and no burst verified it.
+  // Block 0 means none: it has no ip, and no burst verified it.
   const uint8_t* blocks() const { return blocks_; }
   BlockRef RefOf(const Block* block) const {
     return static_cast<BlockRef>((reinterpret_cast<const uint8_t*>(block) - blocks_) / kBlockUnit);
   }
   BlockRef Find(uint64_t ip) const;
-  // Copies the block; replaces one with the same ip. kNoBlock if there is no room.
+  // Copies the block; replaces one with the same ip. Returns kNoBlock if there is no room.
   BlockRef Add(const Block& block, size_t bytes);
 
   bool IsForbidden(uint64_t page_address) const;
@@ -96,24 +97,26 @@ class CodeCache {
   BlockRef Allocate(size_t bytes);
   size_t HeadBytes() const { return static_cast<size_t>(blocks_ - memory_.start()); }
 
-  GrowingMemory memory_;  // that this object and all below lies in
+  GrowingMemory memory_;  // contains this object and all tables below
   NativeRegion* region_ = nullptr;
   uint8_t* blocks_ = nullptr;
   uint32_t units_ = 0;
   uint32_t bucket_mask_ = 0;
-  // Low half: of the ip; high half: the block. Never removed one by one.
+  // The low half of an entry is from the ip, the high half is the block. Entries are never removed
+  // one by one.
   std::atomic<uint64_t>* buckets_ = nullptr;
   uint64_t vdso_start_ = 0;
   uint64_t vdso_bytes_ = 0;
   std::atomic<bool> reads_may_block_{false};
   XsaveLayout xsave_layout_;
 
-  // Written now and then, so apart from what is only read.
+  // These are written now and then, so they do not share a cache line with members that are only
+  // read.
   alignas(64) std::atomic<uint32_t> used_units_{0};
   std::atomic<bool> add_failed_{false};
-  alignas(64) std::atomic<uint32_t> runs_{0};  // and kFlushing
+  alignas(64) std::atomic<uint32_t> runs_{0};  // number of runs, with kFlushing
   std::atomic<uint64_t> bursts_{0};
-  alignas(64) std::atomic<uint32_t> forbidden_version_{0};  // odd: being changed
+  alignas(64) std::atomic<uint32_t> forbidden_version_{0};  // odd while the list changes
   ForbiddenList forbidden_{};
 };
 

@@ -1,5 +1,8 @@
-// From block to block, and what is out of the ordinary: unknown inputs, instructions one at a time,
-// stops.
+// Passes control from block to block: Resolve finds, decodes and verifies the next block, and Start
+// checks its inputs and enters it. If a block has unknown inputs, StartStepping and Step execute
+// its instructions one at a time, and PassUnknown makes the outputs of an instruction unknown. The
+// handlers of branches call EnterSuccessor and EnterTarget, other handlers OnUnknownInput, OnAccess
+// and StopAt; LookAhead::Run calls EnterFirst.
 //
 // Contract: runs on the stack of a LookAhead, in signal handlers. Everything here either
 // tail-calls the next handler or returns, which ends the run.
@@ -22,8 +25,8 @@ void Stop(Interpreter* m, StopReason reason, uint64_t ip, uint64_t flags) {
   m->stop_flags = flags;
 }
 
-// The instruction that `op` belongs to.
-unsigned IndexOf(const Interpreter* m, const MicroOp* op) {
+// Finds the instruction that `op` belongs to.
+unsigned FindIndex(const Interpreter* m, const MicroOp* op) {
   if (m->is_stepping) return m->step_index;
   const auto number = static_cast<unsigned>(op - m->block->ops());
   const InstructionInfo* infos = m->block->infos();
@@ -32,13 +35,13 @@ unsigned IndexOf(const Interpreter* m, const MicroOp* op) {
   return index;
 }
 
-uint64_t IpOf(const Interpreter* m, unsigned index) {
+uint64_t FindIp(const Interpreter* m, unsigned index) {
   return m->block->ip + (index < m->block->instruction_count ? m->block->infos()[index].offset
                                                              : m->block->code_bytes);
 }
 
-// Flags that the instructions before this one write, but that were not computed, because a later
-// one of the block overwrites them.
+// Returns the flags that the instructions before this one write, but that were not computed,
+// because a later instruction of the block overwrites them.
 RegisterSet SkippedFlags(const Interpreter* m, unsigned index) {
   RegisterSet skipped = 0;
   const InstructionInfo* infos = m->block->infos();
@@ -50,8 +53,8 @@ RegisterSet SkippedFlags(const Interpreter* m, unsigned index) {
   return skipped;
 }
 
-// From here on instructions are executed and counted one at a time; the one at `index` counts as
-// not executed.
+// Executes and counts instructions one at a time from now on; the one at `index` counts as not
+// executed.
 void StartStepping(Interpreter* m, unsigned index) {
   if (m->is_stepping) {
     ++m->instructions_left;
@@ -65,7 +68,7 @@ void StartStepping(Interpreter* m, unsigned index) {
   m->step_index = static_cast<uint8_t>(index);
 }
 
-// And readable, and not stored to.
+// Returns whether memory has the bytes of the block, and they are readable and not stored to.
 bool SameAsCode(Interpreter* m, const Block& block) {
   const uint8_t* bytes = block.code();
   const size_t size = block.code_bytes;
@@ -100,14 +103,14 @@ void NeedVectorState(Interpreter* m) {
 
 void Accept(Interpreter* m, Block* block) {
   block->verified_by.store(m->burst, std::memory_order_relaxed);
-  m->memory.NoteCode(block->ip, block->code_bytes);
+  m->memory.RecordCode(block->ip, block->code_bytes);
   if (m->memory.logs_reads) {
     m->memory.LogRead(block->ip, block->code(), block->code_bytes, true);
   }
   if (block->uses_vector_state) NeedVectorState(m);
 }
 
-// The block at `ip`, decoded and verified. nullptr: m was stopped.
+// Returns the block at `ip`, decoded and verified, or nullptr if m was stopped.
 [[gnu::noinline]] Block* Resolve(Interpreter* m, uint64_t ip, const Block* guess, uint64_t flags) {
   if (StackIsLow()) [[unlikely]] {
     Stop(m, StopReason::kStackOverflow, ip, flags);
@@ -129,7 +132,7 @@ void Accept(Interpreter* m, Block* block) {
       Accept(m, block);
       return block;
     }
-    // Somebody else may have seen the change before.
+    // Another thread may have noticed the change before.
     const BlockRef newer = m->code_cache->Find(ip);
     if (newer != found && newer != kNoBlock) {
       block = const_cast<Block*>(m->code_cache->At(newer));
@@ -144,7 +147,7 @@ void Accept(Interpreter* m, Block* block) {
     return nullptr;
   }
   LiftResult lifted = LiftBlock(m, ip, kMaxBlockInstructions);
-  // Samples start anywhere. Where room is short, what they start with is not worth it.
+  // Samples start anywhere. Where room is short, their first blocks are not kept.
   bool is_private = is_at_start && m->code_cache->IsHalfFull();
   if (lifted.block != nullptr && m->memory.IsStoredTo(ip, lifted.block->code_bytes)) {
     lifted = LiftBlock(m, ip, 1);
@@ -176,7 +179,7 @@ bool IsPrivate(const Interpreter* m, const Block* block) {
   return reinterpret_cast<const uint8_t*>(block) == m->private_block;
 }
 
-// m->block is the block to run.
+// Runs m->block.
 void Start(const MicroOp*, Interpreter* m, uint64_t flags) {
   const Block* block = m->block;
   const bool must_step = m->stops_before_dynamic ||
@@ -203,10 +206,10 @@ void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
   const Block* block = m->block;
   const unsigned index = m->step_index;
   if (StackIsLow()) [[unlikely]] {
-    return Stop(m, StopReason::kStackOverflow, IpOf(m, index), flags);
+    return Stop(m, StopReason::kStackOverflow, FindIp(m, index), flags);
   }
   if (m->memory.stored_to_code) [[unlikely]] {
-    const Block* again = Resolve(m, IpOf(m, index), m->code_cache->At(kNoBlock), flags);
+    const Block* again = Resolve(m, FindIp(m, index), m->code_cache->At(kNoBlock), flags);
     if (again == nullptr) return;
     m->block = again;
     HBBP_TAIL Start(again->ops(), m, flags);
@@ -216,12 +219,12 @@ void Step(const MicroOp*, Interpreter* m, uint64_t flags) {
     HBBP_TAIL last->handler(last, m, flags);
   }
   if (m->instructions_left <= 0) {
-    return Stop(m, StopReason::kInstructionLimit, IpOf(m, index), flags);
+    return Stop(m, StopReason::kInstructionLimit, FindIp(m, index), flags);
   }
   const InstructionInfo& info = block->infos()[index];
   if (m->stops_before_dynamic) {
     if (IsBranch(info.effect) && !m->may_pass_dynamic) {
-      return Stop(m, StopReason::kDynamicBranch, IpOf(m, index), flags);
+      return Stop(m, StopReason::kDynamicBranch, FindIp(m, index), flags);
     }
     m->may_pass_dynamic = false;
     m->written |= info.writes;
@@ -247,7 +250,7 @@ void OnStepDone(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 namespace {
 
-// The first of the micro-operations of the instruction that is stepped compute an address.
+// Runs the first micro-operations of the instruction that is stepped, which compute an address.
 [[gnu::noinline]] void RunAddressOps(Interpreter* m, unsigned count, uint64_t flags) {
   MicroOp& next = m->step_ops[count];
   const Handler handler = next.handler;
@@ -258,7 +261,7 @@ namespace {
 
 }  // namespace
 
-// The instruction at m->step_index, which is in m->step_ops, has unknown inputs.
+// Passes the instruction at m->step_index, which is in m->step_ops and has unknown inputs.
 void PassUnknown(const MicroOp*, Interpreter* m, uint64_t flags) {
   const InstructionInfo& info = m->block->infos()[m->step_index];
   RegisterSet& poison = m->state.poison;
@@ -305,7 +308,8 @@ void PassUnknown(const MicroOp*, Interpreter* m, uint64_t flags) {
         if (info.address & poison) {
           return StopAt(m->step_ops, m, flags, StopReason::kUnknownStore);
         }
-        const Access access = m->memory.WriteUnknown(AddressOf(memory_op, m), info.store_bytes);
+        const Access access =
+            m->memory.WriteUnknown(ComputeAddress(memory_op, m), info.store_bytes);
         if (access != Access::kOk) return OnAccess(m->step_ops, m, flags, access);
       }
       if (info.effect == Effect::kPush) {
@@ -320,7 +324,7 @@ void PassUnknown(const MicroOp*, Interpreter* m, uint64_t flags) {
 }
 
 void OnUnknownInput(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const unsigned index = IndexOf(m, op);
+  const unsigned index = FindIndex(m, op);
   const bool was_stepping = m->is_stepping;
   StartStepping(m, index);
   --m->instructions_left;
@@ -333,16 +337,17 @@ void OnUnknownInput(const MicroOp* op, Interpreter* m, uint64_t flags) {
 }
 
 void StopAt(const MicroOp* op, Interpreter* m, uint64_t flags, StopReason reason) {
-  const unsigned index = IndexOf(m, op);
+  const unsigned index = FindIndex(m, op);
   StartStepping(m, index);
-  Stop(m, reason, IpOf(m, index), flags);
+  Stop(m, reason, FindIp(m, index), flags);
 }
 
 void OnAccess(const MicroOp* op, Interpreter* m, uint64_t flags, Access access) {
   if (access == Access::kUnreadable) return StopAt(op, m, flags, StopReason::kUnreadableMemory);
   if (access == Access::kOverlayFull) return StopAt(op, m, flags, StopReason::kOverlayFull);
-  // A store to a page with code: executed again, and then looked at what it changed.
-  StartStepping(m, IndexOf(m, op));
+  // A store to a page with code is executed again, one instruction at a time, and its changes are
+  // checked afterwards.
+  StartStepping(m, FindIndex(m, op));
   return Step(op, m, flags);
 }
 

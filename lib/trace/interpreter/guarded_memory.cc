@@ -9,7 +9,7 @@
 #include "base/linux_constants.h"
 #include "base/raw_syscall.h"
 
-// The linker's names for the ends of the section.
+// The linker defines these names for the ends of the section.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" {
 extern const hbbp::trace::Fixup __start_hbbp_fixups[] __attribute__((visibility("hidden")));
@@ -48,7 +48,7 @@ bool GuardedCopy(void* destination, const void* source, size_t size) {
 }
 
 bool IsReadable(uint64_t address) {
-  // The set is read before `how` is looked at, and all eight bytes of it must be on the page.
+  // The kernel reads the set before it checks `how`, and all eight bytes of it must be on the page.
   constexpr long kNoHow = -1;
   const uint64_t set = (address & 4095) > 4088 ? address - 7 : address;
   return RawSyscall(SYS_rt_sigprocmask, kNoHow, set, nullptr, 8) != -EFAULT;
@@ -56,7 +56,8 @@ bool IsReadable(uint64_t address) {
 
 namespace {
 
-// 1 or 0, or -errno: ENOMEM where nothing is mapped, anything else if a seccomp profile refuses it.
+// Returns 1 or 0, or -errno: ENOMEM where nothing is mapped, another if a seccomp profile refuses
+// the system call.
 long Residency(uint64_t address) {
   uint8_t residency = 0;
   const long result = RawSyscall(SYS_mincore, address & ~(kPageBytes - 1), kPageBytes, &residency);

@@ -1,7 +1,7 @@
-// Reads memory that may not be there.
+// GuardedLoad reads memory that may be unmapped.
 //
-// Contract: async-signal-safe. A read that faults gives false, if a handler of SIGSEGV and SIGBUS
-// asks FixUp. Without such a handler, only what is known to be readable may be read.
+// Contract: async-signal-safe. A read that faults returns false if a handler of SIGSEGV and SIGBUS
+// calls FixUp. Without such a handler, only memory that is known to be readable may be read.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_GUARDED_MEMORY_H_
 #define HBBP_LIB_TRACE_INTERPRETER_GUARDED_MEMORY_H_
 
@@ -12,21 +12,22 @@
 
 namespace hbbp::trace {
 
-// Where to go on if the instruction at `at` faults; both relative to their own place.
+// Execution continues at `go_on` if the instruction at `at` faults; both are relative to their own
+// address.
 struct Fixup {
   int32_t at;
   int32_t go_on;
 };
 
-// R: linkers that drop sections which only __start_ and __stop_ refer to must keep this one.
+// The flag R makes linkers keep the section, to which only __start_ and __stop_ refer.
 #define HBBP_FIXUP(at, go_on)                                                                  \
   ".pushsection hbbp_fixups,\"aR\",@progbits\n\t.balign 4\n\t.long " at " - .\n\t.long " go_on \
   " - .\n\t.popsection\n\t"
 
-// 0 if `ip` is not that of a guarded read.
+// Returns where to continue, or 0 if `ip` is not that of a guarded read.
 uint64_t FixUp(uint64_t ip);
 
-// The size is that of T: 1, 2, 4, 8.
+// T has 1, 2, 4 or 8 bytes.
 template <typename T>
 [[gnu::always_inline]] inline bool GuardedLoad(const void* source, T* value) {
   T loaded;
@@ -41,7 +42,7 @@ fault:
   return false;
 }
 
-// 16 bytes. A value in a register, unlike an array, cannot be in the way of a tail call.
+// Loads 16 bytes. A value in a register, unlike an array, does not prevent tail calls.
 [[gnu::always_inline]] inline bool GuardedLoad(const void* source, __m128i* value) {
   __m128i loaded;
   asm goto("1: movdqu %[source], %[loaded]\n\t" HBBP_FIXUP("1b", "%l[fault]")
@@ -57,12 +58,13 @@ fault:
 
 bool GuardedCopy(void* destination, const void* source, size_t size);
 
-// Asks the kernel. Costs some hundred nanoseconds; true for page 0 in any case.
+// Asks the kernel, which costs some hundred nanoseconds. Always returns true for page 0.
 bool IsReadable(uint64_t address);
 
-// Is the page in memory, so that reading it waits for nobody? One of userfaultfd that is missing
-// comes only when another thread of the program provides it. Costs as much. Where a seccomp profile
-// refuses the question it is neither resident nor missing.
+// Return whether the page is in memory, so that reading it does not block, and whether it is
+// missing. A missing page of userfaultfd arrives only when another thread of the program provides
+// it. They cost as much as IsReadable. Where a seccomp profile refuses the system call a page is
+// neither resident nor missing.
 bool IsResident(uint64_t address);
 bool IsMissing(uint64_t address);
 

@@ -1,4 +1,4 @@
-// The handlers of micro-operations, for the lifter.
+// Declares the handlers of micro-operations, for the lifter.
 //
 // Contract: constant tables; the handlers run in signal handlers on the stack of a LookAhead.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_HANDLERS_H_
@@ -9,17 +9,17 @@
 
 namespace hbbp::trace {
 
-// Sizes of operands: 0 ... 3 are 8 ... 64 bits. Unless said otherwise, operand a is the
-// destination and b or the immediate the source.
+// The sizes 0 ... 3 of operands are 8 ... 64 bits. Unless a comment says otherwise, operand a is
+// the destination and b or the immediate the source.
 inline constexpr unsigned kSizes = 4;
 
 enum AluOperation : uint8_t { kAdd, kOr, kAdc, kSbb, kAnd, kSub, kXor, kCmp, kTest, kAluCount };
 
-// How the flags that an instruction writes are dealt with.
+// FlagsUse says what happens to the flags that an instruction writes.
 enum FlagsUse : uint8_t {
-  kFlagless,  // nobody reads them
+  kFlagless,  // they are never read
   kFlags,
-  kThenBranch,  // and the conditional jump, which is the next micro-operation, is executed as well
+  kThenBranch,  // they are computed, and the conditional jump after it is executed too
   kFlagsUses
 };
 
@@ -27,7 +27,8 @@ struct AluHandlers {
   Handler reg_reg[kFlagsUses];
   Handler reg_imm[kFlagsUses];
   Handler reg_mem[kFlagsUses];
-  // [memory] with b or the immediate. All but cmp and test store the result.
+  // The first operand is memory, the second b or the immediate. All but cmp and test store the
+  // result.
   Handler mem_reg[kFlagsUses];
   Handler mem_imm[kFlagsUses];
 };
@@ -46,25 +47,26 @@ struct ShiftHandlers {
   Handler by_cl[2];
 };
 extern const ShiftHandlers kShift[8][kSizes];  // operand a
-// Of a temporary that is then stored, by a constant.
+// Rotate a temporary, which is then stored, by a constant.
 extern const Handler kRotateMemory[4][kSizes];
-// shld, shrd: a, b, count; sizes 1 ... 3.
+// shld and shrd have operands a, b and the count; sizes are 1 ... 3.
 extern const Handler kDoubleShiftByImm[2][kSizes];
 extern const Handler kDoubleShiftByCl[2][kSizes];
 
 extern const Handler kSetZeroFlagless;  // a = 0, 64 bits
 
-// bt, bts, btr, btc of operand a by bit b; the offset is taken modulo the size.
+// bt, bts, btr and btc test bit b of operand a, modulo the size.
 extern const Handler kBitTestByReg[4][kSizes];
 extern const Handler kBitTestByImm[4][kSizes];
-// The memory form with a register: a = address temporary: word(a) += bytes of bit b.
+// With a memory operand and a register, this first adds the byte offset of bit b to the address in
+// a.
 extern const Handler kBitStringAddress[kSizes];
 
 // [kFlagless, kFlags]
 extern const Handler kImulRegReg[kSizes][2];     // a *= b
 extern const Handler kImulRegRegImm[kSizes][2];  // a = b * immediate
 
-// By operand a and rax, rdx.
+// These have operands a, rax and rdx.
 extern const Handler kMul[2][kSizes];  // unsigned, signed
 extern const Handler kDiv[2][kSizes];
 
@@ -81,27 +83,27 @@ extern const Handler kMoveImm[kSizes];
 extern const Handler kLoad[kSizes];
 extern const Handler kStore[kSizes];  // operand b
 extern const Handler kStoreImm[kSizes];
-// And makes sure that the store will succeed; its address is then in the address temporary.
+// Ensures too that the store will succeed; its address is then in the address temporary.
 extern const Handler kLoadForUpdate[kSizes];
 extern const Handler kLea[kSizes];
 extern const Handler kExchange[kSizes];
 // [signed][size of source][size of destination]
 extern const Handler kExtendReg[2][kSizes][kSizes];
 extern const Handler kExtendMem[2][kSizes][kSizes];
-// a = sign of rax, b = size of rax: cdq and its kin write rdx.
+// cwd, cdq and cqo write the sign of rax to rdx.
 extern const Handler kSignToRdx[kSizes];
 extern const Handler kByteSwap[kSizes];
 
-// Conditions: a is the mask, b negated (Condition).
+// For conditions a is the mask and b says whether it is negated (Condition).
 extern const Handler kJumpIf;  // immediate is the target, displacement its own address
-// Conditional moves and sets: the destination is in `extra` (a word), or for set byte offset in
-// immediate.
+// Conditional moves have the destination in `extra` (a word), conditional sets its byte offset in
+// the immediate.
 extern const Handler kMoveRegIf[kSizes];  // destination word in extra, source offset in immediate
 extern const Handler kMoveMemIf[kSizes];
 extern const Handler kSetIf;    // destination offset in immediate
 extern const Handler kStoreIf;  // setcc to memory
 
-// Stack. The address is that of the stack slot; rsp is changed too.
+// Stack operations have the address of the stack slot, and change rsp too.
 extern const Handler kPush;  // operand b
 extern const Handler kPushImm;
 extern const Handler kPushWord;
@@ -112,7 +114,7 @@ extern const Handler kLeave;
 extern const Handler kPushFlags;
 extern const Handler kPopFlags;
 
-// Ends of blocks.
+// These end a block.
 extern const Handler kContinue;  // the next instruction is that of another block
 extern const Handler kJump;
 extern const Handler kCall;       // extra: its length
@@ -122,7 +124,7 @@ extern const Handler kJumpToMem;
 extern const Handler kCallReg;        // operand a
 extern const Handler kCallMem;        // extra: its length
 extern const Handler kJumpIfRcxZero;  // a: size
-// loop, loope, loopne: a = 0, 1, 2
+// Operand a is 0, 1 or 2 for loop, loope or loopne.
 extern const Handler kLoop;
 
 // Flags.
@@ -133,8 +135,8 @@ extern const Handler kStoreAh;       // sahf
 
 extern const Handler kNop;
 
-// String instructions: a = log2 of the size, b = StringPrefix, index = word of the segment's base,
-// extra = StringOperation.
+// String instructions have a = log2 of the size, b = StringPrefix, index = word of the segment's
+// base, and extra = StringOperation.
 enum StringPrefix : uint8_t { kNoRepeat, kRepeat, kRepeatWhileNotEqual };
 enum StringOperation : uint8_t { kMovs, kStos, kLods, kScas, kCmps, kStringCount };
 extern const Handler kString;
@@ -145,11 +147,11 @@ extern const Handler kShadowStack;         // rdssp a
 extern const Handler kSaveVectorState;     // a: 1 if the format is compacted
 extern const Handler kRestoreVectorState;  // ends its block
 
-// Vectors. a and b are offsets of registers; the width in bytes is in `extra` for the moves.
-// Legacy instructions leave what is above 16 bytes; the others clear it.
+// In vector handlers a and b are offsets of registers; moves have the width in bytes in `extra`.
+// Legacy instructions keep the register above 16 bytes; the others clear it.
 enum VectorForm : uint8_t { kLegacy, kVex, kVectorForms };
-// Of 4, 8, 16, 32 bytes: what is above, up to 16 bytes, is cleared in any case. `extra`: the
-// alignment less 1.
+// The sizes are 4, 8, 16 and 32 bytes; the register above, up to 16 bytes, is always cleared.
+// `extra` is the alignment less 1.
 inline constexpr unsigned kVectorSizes = 4;
 extern const Handler kVectorLoad[kVectorForms][kVectorSizes];
 extern const Handler kVectorStore[kVectorSizes];  // operand b
@@ -157,7 +159,7 @@ extern const Handler kVectorMove[kVectorForms][kVectorSizes];
 extern const Handler kVectorZero[kVectorForms];
 extern const Handler kScalarMerge[2];  // movss, movsd between registers, legacy
 
-// a = b operation memory, or register at offset `immediate` (vector_operations.h).
+// Computes a = b operation memory, or the register at offset `immediate` (vector_operations.h).
 struct VectorOperationHandlers {
   Handler reg[kVectorForms];
   Handler mem[kVectorForms];
@@ -168,10 +170,10 @@ extern const Handler kFromInteger[2][2][kVectorForms];  // [double][64 bits]: b,
 extern const Handler kToInteger[2][2][2];               // [double][truncates][64 bits]: a = b
 extern const Handler kByteSigns;                        // pmovmskb
 
-// Unmodelled instructions.
+// These execute unmodelled instructions.
 extern const Handler kNative;  // immediate: NativeInstruction::execute; a: memory bytes; b:
                                // NativeFlags; extra: the alignment less 1
-// Likewise, but without flags and exceptions, and without memory, or only loading 8, 16, 32 bytes.
+// The same without flags and exceptions, and without memory, or only loading 8, 16 or 32 bytes.
 extern const Handler kNativeSimple;
 extern const Handler kNativeLoad[3];
 extern const Handler kUnknown;  // its results are unknown

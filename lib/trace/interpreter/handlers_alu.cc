@@ -1,4 +1,7 @@
-// Two-operand and one-operand arithmetic. The flags are those of the real instructions.
+// These handlers execute arithmetic of one and two operands, by the real instructions, whose flags
+// they keep. The tables kAlu and kUnary at the end, which the lifter uses, have a handler for each
+// operation, size and form of operands, with or without flags, or fused with the conditional jump
+// that follows.
 //
 // Contract: handlers (micro_op.h). Memory is read before anything is changed.
 #include "trace/interpreter/branch_end.h"
@@ -16,7 +19,7 @@ namespace {
       : [y] "q"(y), [old] "r"(*flags)                             \
       : "cc")
 
-// Of x and y, with flags.
+// Computes the operation of x and y, with flags.
 template <AluOperation kOperation, typename T>
 [[gnu::always_inline]] inline T Compute(T x, T y, uint64_t* flags) {
   uint64_t packed;
@@ -89,7 +92,7 @@ template <typename Body>
 void RegMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   using T = typename Body::Value;
   T value;
-  if (!m->memory.FastLoad(AddressOf(op, m), &value)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &value)) [[unlikely]] {
     HBBP_TAIL RegMemSlow<Body>(op, m, flags);
   }
   const T result = Body::Do(m->At<T>(op->a), value, &flags);
@@ -104,7 +107,7 @@ template <typename Body, bool kImmediate>
   return kImmediate ? static_cast<T>(op->immediate) : m->At<T>(op->b);
 }
 
-// cmp and test.
+// These are cmp and test.
 template <typename Body, bool kImmediate>
 [[gnu::noinline, gnu::cold]] void CompareMemSlow(const MicroOp* op, Interpreter* m,
                                                  uint64_t flags) {
@@ -118,38 +121,38 @@ template <typename Body, bool kImmediate>
 void CompareMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   using T = typename Body::Value;
   T value;
-  if (!m->memory.FastLoad(AddressOf(op, m), &value)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &value)) [[unlikely]] {
     HBBP_TAIL(CompareMemSlow<Body, kImmediate>(op, m, flags));
   }
   Body::Do(value, SecondOperand<Body, kImmediate>(op, m), &flags);
   HBBP_NEXT_OR_BRANCH(Body::kFlagsUse, op, m, flags);
 }
 
-// The others: read, modify, write.
+// The other operations read, modify and write.
 template <typename Body, bool kImmediate>
 [[gnu::noinline, gnu::cold]] void UpdateMemSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
   using T = typename Body::Value;
   HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags);
   const T result = Body::Do(value, SecondOperand<Body, kImmediate>(op, m), &flags);
-  StoreSlowly(m, AddressOf(op, m), result, sizeof(T));
+  StoreSlowly(m, ComputeAddress(op, m), result, sizeof(T));
   HBBP_NEXT_OR_BRANCH(Body::kFlagsUse, op, m, flags);
 }
 
 template <typename Body, bool kImmediate>
 void UpdateMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   using T = typename Body::Value;
-  T* place = m->memory.FastStore<T>(AddressOf(op, m));
-  if (place == nullptr) [[unlikely]] {
+  T* pointer = m->memory.FastStore<T>(ComputeAddress(op, m));
+  if (pointer == nullptr) [[unlikely]] {
     HBBP_TAIL(UpdateMemSlow<Body, kImmediate>(op, m, flags));
   }
   T value;
-  __builtin_memcpy(&value, place, sizeof(T));
+  __builtin_memcpy(&value, pointer, sizeof(T));
   const T result = Body::Do(value, SecondOperand<Body, kImmediate>(op, m), &flags);
-  __builtin_memcpy(place, &result, sizeof(T));
+  __builtin_memcpy(pointer, &result, sizeof(T));
   HBBP_NEXT_OR_BRANCH(Body::kFlagsUse, op, m, flags);
 }
 
-// Handlers that would be rare are not made: those with flags stand in for flagless ones, and
+// Rare combinations have no handler of their own: the one with flags replaces a flagless one, and
 // nullptr says that the operation is not fused with a branch.
 constexpr bool IsComparison(AluOperation operation) {
   return operation == kCmp || operation == kTest;
@@ -218,7 +221,7 @@ constexpr AluHandlers AluForms() {
         AluForms<operation, uint32_t>(), AluForms<operation, uint64_t>() \
   }
 
-// inc and dec leave CF.
+// inc and dec keep CF.
 template <UnaryOperation kOperation, typename T, FlagsUse kUse>
 struct Unary {
   using Value = T;
@@ -257,20 +260,20 @@ template <typename Body>
   using T = typename Body::Value;
   HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags);
   const T result = Body::Do(value, &flags);
-  StoreSlowly(m, AddressOf(op, m), result, sizeof(T));
+  StoreSlowly(m, ComputeAddress(op, m), result, sizeof(T));
   HBBP_NEXT_OR_BRANCH(Body::kFlagsUse, op, m, flags);
 }
 
 template <typename Body>
 void UnaryMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   using T = typename Body::Value;
-  T* place = m->memory.FastStore<T>(AddressOf(op, m));
-  if (place == nullptr) [[unlikely]]
+  T* pointer = m->memory.FastStore<T>(ComputeAddress(op, m));
+  if (pointer == nullptr) [[unlikely]]
     HBBP_TAIL UnaryMemSlow<Body>(op, m, flags);
   T value;
-  __builtin_memcpy(&value, place, sizeof(T));
+  __builtin_memcpy(&value, pointer, sizeof(T));
   const T result = Body::Do(value, &flags);
-  __builtin_memcpy(place, &result, sizeof(T));
+  __builtin_memcpy(pointer, &result, sizeof(T));
   HBBP_NEXT_OR_BRANCH(Body::kFlagsUse, op, m, flags);
 }
 

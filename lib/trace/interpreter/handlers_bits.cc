@@ -1,8 +1,10 @@
-// Shifts, rotations, bit operations, multiplication and division, on registers. Flags that the
-// architecture leaves undefined are what the processor makes of the same inputs, previous flags
-// included.
+// These handlers execute shifts, rotations, bit operations, multiplication and division, on
+// registers and temporaries. They execute the real instructions with the previous flags, so that
+// flags that the architecture leaves undefined have the values of this processor. The tables at the
+// end, which the lifter uses, have a handler for each operation and size.
 //
-// Contract: handlers (micro_op.h). They read and write no memory.
+// Contract: handlers (micro_op.h). They do not access memory, but for kRotateMemory and
+// kCompareExchangeWide.
 #include "trace/interpreter/branch_end.h"
 #include "trace/interpreter/handlers.h"
 #include "trace/interpreter/operands.h"
@@ -11,7 +13,7 @@
 namespace hbbp::trace {
 namespace {
 
-// Around an instruction that keeps or leaves undefined some flags; ax holds the packed flags.
+// Wraps an instruction that keeps some flags or leaves them undefined; ax holds the packed flags.
 #define HBBP_WITH_FLAGS(instruction) \
   "addb $0x7f, %%al\n\tsahf\n\t" instruction "\n\tlahf\n\tseto %%al"
 
@@ -32,7 +34,7 @@ template <ShiftOperation kOperation, typename T>
   return x;
 }
 
-// Of a temporary, by a constant.
+// Rotates a temporary by a constant.
 template <ShiftOperation kOperation, typename T>
 void RotateMemory(const MicroOp* op, Interpreter* m, uint64_t flags) {
   uint64_t packed = flags & 0xffff;
@@ -51,7 +53,7 @@ void RotateMemory(const MicroOp* op, Interpreter* m, uint64_t flags) {
         RotateMemory<operation, uint32_t>, RotateMemory<operation, uint64_t> \
   }
 
-// By a constant, `shift` of shift_table.h.
+// Shifts by a constant, with the code `shift` of shift_table.h.
 template <typename T>
 [[gnu::always_inline]] inline T ShiftByTable(T x, T y, const uint8_t* shift, uint64_t* flags) {
   uint64_t packed = *flags & 0xffff;
@@ -72,7 +74,7 @@ constexpr unsigned kSizeOf = sizeof(T) == 1   ? 0
 template <ShiftOperation kOperation, typename T>
 [[gnu::always_inline]] inline T ShiftFlagless(T x, uint8_t count) {
   constexpr unsigned kBits = sizeof(T) * 8;
-  count %= kBits;  // of 32 and 64 bits only
+  count %= kBits;  // the size is 32 or 64 bits
   using Signed = std::make_signed_t<T>;
   if constexpr (kOperation == kShr) return static_cast<T>(x >> count);
   if constexpr (kOperation == kSar) return static_cast<T>(static_cast<Signed>(x) >> count);
@@ -183,7 +185,8 @@ void BitStringAddress(const MicroOp* op, Interpreter* m, uint64_t flags) {
   constexpr int kBits = sizeof(T) * 8;
   const int64_t bit = m->At<T>(op->b);
   const int64_t element = bit >> __builtin_ctz(kBits);
-  m->At<uint64_t>(op->a) = AddressOf(op, m) + static_cast<uint64_t>(element * int64_t{sizeof(T)});
+  m->At<uint64_t>(op->a) =
+      ComputeAddress(op, m) + static_cast<uint64_t>(element * int64_t{sizeof(T)});
   HBBP_NEXT(op, m, flags);
 }
 
@@ -262,7 +265,8 @@ void Mul(const MicroOp* op, Interpreter* m, uint64_t flags) {
       : [packed] "r"(packed), [x] "r"(uint64_t{low}), [y] "r"(y)                        \
       : "cc")
 
-// A division that would fault is not executed: the program gets its SIGFPE there.
+// A division that would fault is not executed: the run stops, and the program gets its SIGFPE
+// there.
 template <bool kSigned, typename T>
 void Div(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const T y = m->At<T>(op->a);
@@ -295,13 +299,13 @@ void Div(const MicroOp* op, Interpreter* m, uint64_t flags) {
           (static_cast<unsigned __int128>(static_cast<__int128>(static_cast<Signed>(high)))
            << kBits) |
           low);
-      // The absolute values, so that nothing overflows.
+      // It compares absolute values, so that nothing overflows.
       const bool negative = (static_cast<Signed>(high) < 0) != (static_cast<Signed>(y) < 0);
       const auto magnitude = dividend < 0 ? -static_cast<unsigned __int128>(dividend)
                                           : static_cast<unsigned __int128>(dividend);
       const T divisor = static_cast<Signed>(y) < 0 ? static_cast<T>(-y) : y;
       const auto limit = static_cast<unsigned __int128>(static_cast<T>(T{1} << (kBits - 1)));
-      // quotient > limit - !negative, without a division of 128 bits
+      // This is quotient > limit - !negative, without a division of 128 bits.
       const unsigned __int128 too_large = (limit + (negative ? 1 : 0)) * divisor;
       if (magnitude >= too_large) return StopAt(op, m, flags, StopReason::kTrap);
       HBBP_DIVIDE("idiv");
@@ -318,7 +322,7 @@ void Div(const MicroOp* op, Interpreter* m, uint64_t flags) {
 template <BitScanOperation kOperation, typename T>
 void BitScan(const MicroOp* op, Interpreter* m, uint64_t flags) {
   uint64_t packed = flags & 0xffff;
-  // 64 bits, because bsf and bsr of 0 keep all of them.
+  // x has 64 bits, because bsf and bsr of 0 keep all of them.
   uint64_t x = m->At<uint64_t>(op->a);
   const T y = m->At<T>(op->b);
 #define HBBP_BIT_SCAN(name)                                                                      \
@@ -355,7 +359,7 @@ void BitScan(const MicroOp* op, Interpreter* m, uint64_t flags) {
         BitScan<operation, uint64_t>                                     \
   }
 
-// The flags are those of comparing rax with the destination.
+// cmpxchg sets the flags by comparing rax with the destination.
 template <typename T>
 void Cmpxchg(const MicroOp* op, Interpreter* m, uint64_t) {
   const T old = m->At<T>(op->a);
@@ -394,7 +398,7 @@ struct WideResult {
   bool was_equal;
 };
 
-// Half is half of what is compared.
+// Half has half the size of the compared value.
 template <typename Half>
 [[gnu::noinline]] WideResult ExchangeWideIfEqual(Interpreter* m, uint64_t address) {
   constexpr size_t kBytes = 2 * sizeof(Half);
@@ -417,7 +421,7 @@ template <typename Half>
 
 template <typename Half>
 void CompareExchangeWide(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const WideResult result = ExchangeWideIfEqual<Half>(m, AddressOf(op, m));
+  const WideResult result = ExchangeWideIfEqual<Half>(m, ComputeAddress(op, m));
   if (result.access != Access::kOk) return OnAccess(op, m, flags, result.access);
   if (result.is_unknown) return OnUnknownInput(op, m, flags);
   flags = result.was_equal ? flags | kPackedZf : flags & ~kPackedZf;

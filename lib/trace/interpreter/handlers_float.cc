@@ -1,10 +1,10 @@
-// Vector arithmetic of 128 bits and scalar floating point, by the real instructions. Those that
-// MXCSR matters to run with that of the program, which is loaded for the first of them and taken
-// back by LeaveFloat.
+// These handlers execute vector arithmetic of 128 bits and scalar floating point, by the real
+// instructions. Instructions that depend on MXCSR run with the program's value: EnterFloat loads it
+// for the first of them, and ExitFloat restores the host's. The tables at the end are for the
+// lifter.
 //
-// Contract: handlers (micro_op.h), in blocks that say that they use the vector state. Memory is
-// read before anything is changed. Only if MXCSR masks all exceptions; otherwise the results are
-// unknown.
+// Contract: handlers (micro_op.h), in blocks that are marked as using the vector state. Memory is
+// read before anything is changed. If MXCSR does not mask all exceptions, the results are unknown.
 #include <immintrin.h>
 
 #include "trace/interpreter/handlers.h"
@@ -41,10 +41,10 @@ constexpr uint32_t kMxcsrMasks = 0x1f80;
   return _mm_loadu_si128(&m->At<__m128i>(offset));
 }
 
-// Its low kBytes are those at `place`.
+// Loads the low kBytes from `source`.
 template <size_t kBytes>
-[[gnu::always_inline]] inline __m128i FromMemory(const void* place, bool* is_read) {
-  const auto* bytes = static_cast<const uint8_t*>(place);
+[[gnu::always_inline]] inline __m128i FromMemory(const void* source, bool* is_read) {
+  const auto* bytes = static_cast<const uint8_t*>(source);
   if constexpr (kBytes == 4) {
     uint32_t value = 0;
     *is_read = GuardedLoad(bytes, &value);
@@ -82,7 +82,7 @@ struct Operation;
 HBBP_VECTOR_OPERATIONS(HBBP_VECTOR_OPERATION)
 #undef HBBP_VECTOR_OPERATION
 
-// a = b operation immediate.
+// Computes a = b operation the register at offset `immediate`.
 template <VectorOperation kOperation, VectorForm kForm>
 void WithReg(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if constexpr (Operation<kOperation>::kUsesMxcsr) {
@@ -94,11 +94,11 @@ void WithReg(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// a = b operation memory.
+// Computes a = b operation memory.
 template <VectorOperation kOperation, VectorForm kForm>
 [[gnu::noinline, gnu::cold]] void WithMemSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
   constexpr size_t kBytes = Operation<kOperation>::kBytes;
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   if (address & op->extra) return StopAt(op, m, flags, StopReason::kUnreadableMemory);
   const uint64_t problem = LoadToBuffer(m, address, kBytes);
   if (problem != 0) return OnLoadProblem(op, m, flags, problem);
@@ -114,7 +114,7 @@ void WithMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
     if (!EnterFloat(m)) [[unlikely]]
       HBBP_TAIL OnUnknownInput(op, m, flags);
   }
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   const void* source = m->memory.FastSource<kBytes>(address);
   if (source == nullptr || (address & op->extra) != 0) [[unlikely]] {
     HBBP_TAIL(WithMemSlow<kOperation, kForm>(op, m, flags));
@@ -127,7 +127,8 @@ void WithMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// ucomis and comis; they differ in the exceptions they note. a with b, or a temporary.
+// ucomis and comis compare a with b, or with a temporary; they differ in the exceptions that they
+// flag.
 template <bool kDouble, bool kOrdered>
 void CompareScalars(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if (!EnterFloat(m)) [[unlikely]]
@@ -159,7 +160,7 @@ void CompareScalars(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, packed);
 }
 
-// cvtsi2ss, cvtsi2sd: a = b with its low part from the integer at offset `immediate`.
+// cvtsi2ss and cvtsi2sd: a = b with its low part from the integer at offset `immediate`.
 template <bool kDouble, typename T, VectorForm kForm>
 void FromInteger(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if (!EnterFloat(m)) [[unlikely]]
@@ -179,7 +180,7 @@ void FromInteger(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// cvtss2si and its kin: a = b.
+// cvtss2si, cvttss2si, cvtsd2si and cvttsd2si: a = b.
 template <bool kDouble, bool kTruncates, typename T>
 void ToInteger(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if (!EnterFloat(m)) [[unlikely]]
@@ -206,7 +207,7 @@ void ByteSigns(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 }  // namespace
 
-void LeaveFloat(Interpreter* m) {
+void ExitFloat(Interpreter* m) {
   if (!m->has_program_mxcsr) return;
   asm volatile("stmxcsr %0" : "=m"(m->state.mxcsr));
   asm volatile("ldmxcsr %0" : : "m"(m->host_mxcsr));

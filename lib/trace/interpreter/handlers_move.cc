@@ -1,4 +1,6 @@
-// Moves, the stack, and branches.
+// These handlers execute loads, stores, moves, extensions and conditional moves, operations on the
+// stack, and branches, in this order. Handlers of branches write a TakenBranch and end with the
+// macros of branch_end.h. The tables at the end are for the lifter.
 //
 // Contract: handlers (micro_op.h). Memory is read before anything is changed.
 #include "trace/interpreter/branch_end.h"
@@ -22,7 +24,7 @@ void MoveImm(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 template <typename T>
 void Lea(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  SetRegister<T>(m, op->a, static_cast<T>(AddressOf(op, m)));
+  SetRegister<T>(m, op->a, static_cast<T>(ComputeAddress(op, m)));
   HBBP_NEXT(op, m, flags);
 }
 
@@ -34,7 +36,7 @@ void Exchange(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// Loads. To extends From, which is signed if the extension is.
+// Loads a From and extends it to To; From is signed if the extension is.
 template <typename From, typename To>
 [[gnu::noinline, gnu::cold]] void LoadSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_LOAD_SLOWLY(From, value, op, m, flags);
@@ -45,7 +47,7 @@ template <typename From, typename To>
 template <typename From, typename To>
 void Load(const MicroOp* op, Interpreter* m, uint64_t flags) {
   From value;
-  if (!m->memory.FastLoad(AddressOf(op, m), &value)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &value)) [[unlikely]] {
     HBBP_TAIL(LoadSlow<From, To>(op, m, flags));
   }
   SetRegister<To>(m, op->a, static_cast<To>(value));
@@ -61,7 +63,7 @@ void Extend(const MicroOp* op, Interpreter* m, uint64_t flags) {
 template <typename T>
 void LoadForUpdate(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags);
-  m->At<uint64_t>(WordOffset(kAddressTemp)) = AddressOf(op, m);
+  m->At<uint64_t>(WordOffset(kAddressTemp)) = ComputeAddress(op, m);
   m->At<T>(op->a) = value;
   HBBP_NEXT(op, m, flags);
 }
@@ -74,18 +76,18 @@ template <typename T, bool kImmediate>
 template <typename T, bool kImmediate>
 [[gnu::noinline, gnu::cold]] void StoreSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const T value = Source<T, kImmediate>(op, m);
-  const Access access = StoreSlowly(m, AddressOf(op, m), value, sizeof(T));
+  const Access access = StoreSlowly(m, ComputeAddress(op, m), value, sizeof(T));
   if (access != Access::kOk) return OnAccess(op, m, flags, access);
   HBBP_NEXT(op, m, flags);
 }
 
 template <typename T, bool kImmediate>
 void Store(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  T* place = m->memory.FastStore<T>(AddressOf(op, m));
-  if (place == nullptr) [[unlikely]]
+  T* pointer = m->memory.FastStore<T>(ComputeAddress(op, m));
+  if (pointer == nullptr) [[unlikely]]
     HBBP_TAIL(StoreSlow<T, kImmediate>(op, m, flags));
   const T value = Source<T, kImmediate>(op, m);
-  __builtin_memcpy(place, &value, sizeof(T));
+  __builtin_memcpy(pointer, &value, sizeof(T));
   HBBP_NEXT(op, m, flags);
 }
 
@@ -110,7 +112,7 @@ void ByteSwap(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// Conditional moves and sets.
+// Executes a conditional move between registers.
 template <typename T>
 void MoveRegIf(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const unsigned to = WordOffset(op->extra);
@@ -132,7 +134,7 @@ template <typename T>
 template <typename T>
 void MoveMemIf(const MicroOp* op, Interpreter* m, uint64_t flags) {
   T source;
-  if (!m->memory.FastLoad(AddressOf(op, m), &source)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &source)) [[unlikely]] {
     HBBP_TAIL MoveMemIfSlow<T>(op, m, flags);
   }
   const unsigned to = WordOffset(op->extra);
@@ -148,16 +150,16 @@ void SetIf(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 void StoreIf(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const uint8_t value = Holds(flags, op->a, op->b);
-  const Access access = StoreSlowly(m, AddressOf(op, m), value, 1);
+  const Access access = StoreSlowly(m, ComputeAddress(op, m), value, 1);
   if (access != Access::kOk) return OnAccess(op, m, flags, access);
   HBBP_NEXT(op, m, flags);
 }
 
-// The stack. The address of a push is rsp less the size.
+// The address of a push is rsp less the size.
 template <typename T, bool kImmediate>
 [[gnu::noinline, gnu::cold]] void PushSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const T value = Source<T, kImmediate>(op, m);
-  const Access access = StoreSlowly(m, AddressOf(op, m), value, sizeof(T));
+  const Access access = StoreSlowly(m, ComputeAddress(op, m), value, sizeof(T));
   if (access != Access::kOk) return OnAccess(op, m, flags, access);
   m->state.gpr[kRsp] -= sizeof(T);
   HBBP_NEXT(op, m, flags);
@@ -165,11 +167,11 @@ template <typename T, bool kImmediate>
 
 template <typename T, bool kImmediate>
 void Push(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  T* place = m->memory.FastStore<T>(m->state.gpr[kRsp] - sizeof(T));
-  if (place == nullptr) [[unlikely]]
+  T* pointer = m->memory.FastStore<T>(m->state.gpr[kRsp] - sizeof(T));
+  if (pointer == nullptr) [[unlikely]]
     HBBP_TAIL(PushSlow<T, kImmediate>(op, m, flags));
   const T value = Source<T, kImmediate>(op, m);
-  __builtin_memcpy(place, &value, sizeof(T));
+  __builtin_memcpy(pointer, &value, sizeof(T));
   m->state.gpr[kRsp] -= sizeof(T);
   HBBP_NEXT(op, m, flags);
 }
@@ -189,7 +191,7 @@ void Pop(const MicroOp* op, Interpreter* m, uint64_t flags) {
     HBBP_TAIL PopSlow<T>(op, m, flags);
   }
   m->state.gpr[kRsp] += sizeof(T);
-  m->At<T>(op->a) = value;  // after rsp, which it may be
+  m->At<T>(op->a) = value;  // follows the change of rsp, because it may be rsp
   HBBP_NEXT(op, m, flags);
 }
 
@@ -210,16 +212,16 @@ void Leave(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// Bit 1 and IF are always set in a program's flags.
+// Bit 1 and IF are always set in the flags of a program.
 void PushFlags(const MicroOp* op, Interpreter* m, uint64_t flags) {
   const uint64_t value = UnpackFlags(flags) | (m->state.flags & kFlagDf) | 0x202;
-  const Access access = StoreSlowly(m, AddressOf(op, m), value, 8);
+  const Access access = StoreSlowly(m, ComputeAddress(op, m), value, 8);
   if (access != Access::kOk) return OnAccess(op, m, flags, access);
   m->state.gpr[kRsp] -= 8;
   HBBP_NEXT(op, m, flags);
 }
 
-// AC, TF and the like, if they are set, change how instructions run: not looked at.
+// AC, TF and the like would change how instructions run, and are ignored.
 void PopFlags(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_LOAD_SLOWLY(uint64_t, value, op, m, flags);
   constexpr uint64_t kTrapFlag = 1u << 8;
@@ -230,7 +232,7 @@ void PopFlags(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, PackFlags(value));
 }
 
-// Branches.
+// Ends a block that no branch ends.
 void Continue(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_ENTER_SUCCESSOR(op, m, flags, 1);
 }
@@ -241,16 +243,16 @@ void JumpIf(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 void Jump(const MicroOp* op, Interpreter* m, uint64_t flags) { HBBP_BRANCH_IF(true, op, m, flags); }
 
-// A call ends its block.
+// The return address is the end of the block, because a call ends its block.
 uint64_t ReturnAddress(const Interpreter* m) { return m->block->ip + m->block->code_bytes; }
 
 // Pushes the return address.
 [[gnu::always_inline]] inline Access PushForCall(Interpreter* m) {
   const uint64_t return_address = ReturnAddress(m);
   const uint64_t slot = m->state.gpr[kRsp] - 8;
-  auto* place = m->memory.FastStore<uint64_t>(slot);
-  if (place != nullptr) [[likely]] {
-    __builtin_memcpy(place, &return_address, 8);
+  auto* pointer = m->memory.FastStore<uint64_t>(slot);
+  if (pointer != nullptr) [[likely]] {
+    __builtin_memcpy(pointer, &return_address, 8);
   } else {
     const Access access = StoreSlowly(m, slot, return_address, 8);
     if (access != Access::kOk) return access;
@@ -267,7 +269,7 @@ void Call(const MicroOp* op, Interpreter* m, uint64_t flags) {
   out->from = ReturnAddress(m) - op->extra;
   out->to = op->immediate;
   m->out = ++out;
-  m->left_at_branch[true] = m->instructions_left;
+  m->instructions_left_at_branch[true] = m->instructions_left;
   if (out == m->out_end) [[unlikely]]
     HBBP_TAIL StopFull(op, m, flags);
   HBBP_ENTER_SUCCESSOR(op, m, flags, 0);
@@ -294,7 +296,7 @@ void JumpToReg(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 void JumpToMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   uint64_t target;
-  if (!m->memory.FastLoad(AddressOf(op, m), &target)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &target)) [[unlikely]] {
     HBBP_LOAD_SLOWLY(uint64_t, value, op, m, flags);
     target = value;
   }
@@ -311,7 +313,7 @@ void CallReg(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 void CallMem(const MicroOp* op, Interpreter* m, uint64_t flags) {
   uint64_t target;
-  if (!m->memory.FastLoad(AddressOf(op, m), &target)) [[unlikely]] {
+  if (!m->memory.FastLoad(ComputeAddress(op, m), &target)) [[unlikely]] {
     HBBP_LOAD_SLOWLY(uint64_t, value, op, m, flags);
     target = value;
   }

@@ -1,7 +1,7 @@
-// movs, stos, lods, scas, cmps, with and without repetition.
+// This handler executes movs, stos, lods, scas and cmps, with and without repetition.
 //
 // Contract: handlers (micro_op.h). A repetition that stops half way leaves rcx, rsi and rdi as an
-// interrupt would; its ip is that of the instruction. Bounded by Interpreter::rep_budget.
+// interrupt would; its ip is that of the instruction. Interpreter::rep_budget bounds it.
 #include "trace/interpreter/handlers.h"
 #include "trace/interpreter/interpreter.h"
 #include "trace/interpreter/packed_flags.h"
@@ -14,7 +14,7 @@ constexpr uint64_t kBudgetUsedUp = kUnknownBytes + 1;
 constexpr uint64_t kMaxUnknownBytes = 64 * OverlayMemory::kLines;
 
 struct StringResult {
-  uint64_t problem;  // 0, as Loaded::problem, kBudgetUsedUp
+  uint64_t problem;  // 0, a value of Loaded::problem, or kBudgetUsedUp
   uint64_t flags;
 };
 
@@ -40,7 +40,8 @@ uint64_t Compare(uint64_t x, uint64_t y, unsigned size) {
 
 uint64_t Min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
-// Bytes that movs or stos can do at once: within lines, and as if done one after the other.
+// Returns the bytes that movs or stos can process at once: they are within lines, and the result is
+// that of one element after the other.
 uint64_t ChunkBytes(uint64_t count, uint64_t size, uint64_t to, uint64_t from) {
   if (count > kLineBytes) count = kLineBytes;
   uint64_t bytes = Min(count * size, kLineBytes - to % kLineBytes);

@@ -1,4 +1,4 @@
-// Native stubs, and instructions whose results cannot be known here.
+// These handlers run native stubs, and execute instructions whose results cannot be known here.
 //
 // Contract: handlers (micro_op.h).
 #include <immintrin.h>
@@ -23,11 +23,12 @@ uint16_t ControlWord(const MachineState& state) {
   return word;
 }
 
-// What is needed so that the stub can run; the operand is loaded. 0: nothing is missing.
+// Prepares the state for the stub and loads its operand. Returns 0, or what prevents it from
+// running.
 [[gnu::noinline]] uint64_t PrepareNative(const MicroOp* op, Interpreter* m) {
   MachineState& state = m->state;
   const unsigned properties = op->b;
-  if (properties & kNativeMxcsr) LeaveFloat(m);
+  if (properties & kNativeMxcsr) ExitFloat(m);
   if ((properties & kNativeMayRaiseSse) && (state.mxcsr & kMxcsrMasks) != kMxcsrMasks) {
     return kUnknownBytes;
   }
@@ -35,7 +36,7 @@ uint16_t ControlWord(const MachineState& state) {
     return kUnknownBytes;
   }
   if ((properties & (kNativeReadsMemory | kNativeWritesMemory)) == 0) return 0;
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   if (address & op->extra) return Problem(Access::kUnreadable);
   if (properties & kNativeWritesMemory) {
     const Access access = m->memory.PrepareWrite(address, op->a);
@@ -50,12 +51,12 @@ uint16_t ControlWord(const MachineState& state) {
   return 0;
 }
 
-// Handlers call nothing by a pointer themselves (tests/tools/check_handler_jumps).
+// Handlers must not call through a pointer themselves (tests/tools/check_handler_jumps).
 [[gnu::noinline]] void RunStub(MachineState* state, uint64_t stub) {
   reinterpret_cast<void (*)(MachineState*)>(stub)(state);
 }
 
-// If the stub faults, OnStubFault goes on where this would.
+// If the stub faults, OnStubFault continues where this would.
 [[gnu::always_inline]] inline void Execute(const MicroOp* op, Interpreter* m, uint64_t flags) {
   m->stub_op = op;
   m->stub_flags = flags;
@@ -70,7 +71,7 @@ void Native(const MicroOp* op, Interpreter* m, uint64_t flags) {
     return OnLoadProblem(op, m, flags, problem);
   if (op->b & kNativeFlags) m->state.flags |= UnpackFlags(flags);
   // The address may depend on what the instruction writes.
-  m->stub_address = AddressOf(op, m);
+  m->stub_address = ComputeAddress(op, m);
   Execute(op, m, flags);
   op = m->stub_op;
   flags = m->stub_flags;
@@ -85,7 +86,7 @@ void Native(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// Without memory, flags and floating point.
+// Runs a stub without memory operand, flags and floating point.
 void NativeSimple(const MicroOp* op, Interpreter* m, uint64_t flags) {
   Execute(op, m, flags);
   op = m->stub_op;
@@ -94,15 +95,15 @@ void NativeSimple(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_NEXT(op, m, flags);
 }
 
-// Loads kBytes, and no more than that.
+// Runs a stub that only loads kBytes.
 template <size_t kBytes>
 void NativeLoad(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   const auto* source = static_cast<const uint8_t*>(m->memory.FastSource<kBytes>(address));
   if (source == nullptr || (address & op->extra) != 0) [[unlikely]] {
     HBBP_TAIL Native(op, m, flags);
   }
-  // What a load that faults leaves there is loaded again.
+  // If the load faults, the operand is loaded again.
   uint8_t* const operand = m->state.operand;
   if constexpr (kBytes == 8) {
     uint64_t word;
@@ -126,7 +127,8 @@ void Unknown(const MicroOp* op, Interpreter* m, uint64_t flags) {
   HBBP_TAIL OnUnknownInput(op, m, flags);
 }
 
-// XCR0 is that of the process. What is in use now (1) is not that of the program then.
+// XCR0 (index 0) is the same for the whole process. The components in use (index 1) are not those
+// of the program.
 void ReadXcr(const MicroOp* op, Interpreter* m, uint64_t flags) {
   if (static_cast<uint32_t>(m->state.gpr[kRcx]) != 0) HBBP_TAIL OnUnknownInput(op, m, flags);
   uint32_t low, high;

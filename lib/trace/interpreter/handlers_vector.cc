@@ -1,6 +1,6 @@
-// The common moves of vector registers.
+// These handlers execute the common moves of vector registers.
 //
-// Contract: handlers (micro_op.h), in blocks that say that they use the vector state. Memory is
+// Contract: handlers (micro_op.h), in blocks that are marked as using the vector state. Memory is
 // read before anything is changed.
 #include <immintrin.h>
 
@@ -15,14 +15,14 @@ struct alignas(1) Chunk {
   uint8_t bytes[kBytes];
 };
 
-// Clears what is above kBytes, and what is above that.
+// Clears the register above kBytes, as the form requires.
 template <VectorForm kForm, size_t kBytes>
 [[gnu::always_inline]] inline void ClearAbove(uint8_t* vector) {
   constexpr size_t kEnd = kForm == kLegacy ? 16 : 64;
   if constexpr (kBytes < kEnd) __builtin_memset(vector + kBytes, 0, kEnd - kBytes);
 }
 
-// To the operand buffer of the state.
+// Loads to the operand buffer of the state.
 [[gnu::noinline]] uint64_t LoadToBuffer(Interpreter* m, uint64_t address, size_t size) {
   uint64_t unknown = 0;
   const Access access = m->memory.Read(address, size, m->state.operand, &unknown);
@@ -36,7 +36,7 @@ template <VectorForm kForm, size_t kBytes>
 
 template <VectorForm kForm, size_t kBytes>
 [[gnu::noinline, gnu::cold]] void LoadSlow(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   if (address & op->extra) return StopAt(op, m, flags, StopReason::kUnreadableMemory);
   const uint64_t problem = LoadToBuffer(m, address, kBytes);
   if (problem != 0) return OnLoadProblem(op, m, flags, problem);
@@ -48,7 +48,7 @@ template <VectorForm kForm, size_t kBytes>
 
 template <VectorForm kForm, size_t kBytes>
 void Load(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   const void* source = m->memory.FastSource<kBytes>(address);
   if (source == nullptr || (address & op->extra) != 0) [[unlikely]] {
     HBBP_TAIL(LoadSlow<kForm, kBytes>(op, m, flags));
@@ -81,17 +81,17 @@ void Load(const MicroOp* op, Interpreter* m, uint64_t flags) {
 
 template <size_t kBytes>
 void Store(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const uint64_t address = AddressOf(op, m);
+  const uint64_t address = ComputeAddress(op, m);
   if (address & op->extra) [[unlikely]] {
     return StopAt(op, m, flags, StopReason::kUnreadableMemory);
   }
-  auto* place = m->memory.FastStore<Chunk<kBytes>>(address);
-  if (place == nullptr) [[unlikely]] {
+  auto* pointer = m->memory.FastStore<Chunk<kBytes>>(address);
+  if (pointer == nullptr) [[unlikely]] {
     const Access access = StoreFrom(m, address, kBytes, op->b);
     if (access != Access::kOk) return OnAccess(op, m, flags, access);
     HBBP_NEXT(op, m, flags);
   }
-  __builtin_memcpy(place, &m->At<uint8_t>(op->b), kBytes);
+  __builtin_memcpy(pointer, &m->At<uint8_t>(op->b), kBytes);
   HBBP_NEXT(op, m, flags);
 }
 

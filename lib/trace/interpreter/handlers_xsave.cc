@@ -1,7 +1,7 @@
-// xsave and xrstor, as the dynamic linker uses them around lazy binding: what is saved is unknown
-// to those who read it, and a copy beside it serves the xrstor that follows.
+// These handlers execute xsave and xrstor, as the dynamic linker uses them around lazy binding: the
+// saved memory is unknown to loads, and a separate copy serves the xrstor that follows.
 //
-// Contract: handlers (micro_op.h), in blocks that say that they use the vector state.
+// Contract: handlers (micro_op.h), in blocks that are marked as using the vector state.
 #include "trace/interpreter/handlers.h"
 #include "trace/interpreter/interpreter.h"
 
@@ -26,11 +26,11 @@ uint64_t Requested(const Interpreter* m) {
 }
 
 [[gnu::noinline]] Access Save(Interpreter* m, uint64_t address, bool is_compacted) {
-  LeaveFloat(m);
+  ExitFloat(m);
   if (address % kXsaveAlignment != 0) return Access::kUnreadable;
   SavedVectorState& saved = m->saved;
   const uint64_t components = Requested(m);
-  const size_t bytes = m->code_cache->xsave_layout().BytesOf(components, is_compacted);
+  const size_t bytes = m->code_cache->xsave_layout().AreaBytes(components, is_compacted);
   saved.is_valid = false;
   const Access access = m->memory.WriteUnknown(address, bytes);
   if (access != Access::kOk) return access;
@@ -46,9 +46,9 @@ uint64_t Requested(const Interpreter* m) {
   return Access::kOk;
 }
 
-// False: what is in memory there is not what was saved last.
+// Returns false if the memory does not hold what was saved last.
 [[gnu::noinline]] bool Restore(Interpreter* m, uint64_t address) {
-  LeaveFloat(m);
+  ExitFloat(m);
   const SavedVectorState& saved = m->saved;
   const uint64_t components = Requested(m);
   if (!saved.is_valid || saved.address != address || saved.components != components ||
@@ -87,13 +87,13 @@ uint64_t Requested(const Interpreter* m) {
 }
 
 void SaveVectorState(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  const Access access = Save(m, AddressOf(op, m), op->a != 0);
+  const Access access = Save(m, ComputeAddress(op, m), op->a != 0);
   if (access != Access::kOk) return OnAccess(op, m, flags, access);
   HBBP_NEXT(op, m, flags);
 }
 
 void RestoreVectorState(const MicroOp* op, Interpreter* m, uint64_t flags) {
-  if (!Restore(m, AddressOf(op, m))) HBBP_TAIL OnUnknownInput(op, m, flags);
+  if (!Restore(m, ComputeAddress(op, m))) HBBP_TAIL OnUnknownInput(op, m, flags);
   if (m->state.poison != 0) m->enter_burst = kNoBurst;  // the block ends here
   HBBP_NEXT(op, m, flags);
 }

@@ -1,4 +1,5 @@
-// What the handlers of micro-operations work on, and how they go on to the next.
+// Interpreter is the state that the handlers of micro-operations work on; the macros and functions
+// below pass control from one handler to the next.
 //
 // Contract: lives in the memory of a LookAhead; used by one thread at a time, on the stack of the
 // LookAhead.
@@ -18,7 +19,7 @@
 
 namespace hbbp::trace {
 
-// What xsave and its kin wrote, for xrstor.
+// A copy of what the last xsave, xsavec or xsaveopt wrote, for xrstor.
 struct SavedVectorState {
   bool is_valid;
   uint64_t address;
@@ -32,14 +33,15 @@ struct SavedVectorState {
 };
 
 struct Interpreter {
-  MachineState state;  // first: operands are offsets from here
+  MachineState state;  // the first member, because operands are offsets from it
 
-  // Of the block that runs now.
+  // The block that runs now.
   const Block* block;
-  // Blocks verified by this burst are entered without looking; kNoBurst: every entry is looked at.
+  // Blocks that this burst has verified are entered without a check; kNoBurst makes every entry
+  // checked.
   uint64_t enter_burst;
   int64_t instructions_left;
-  int64_t left_at_branch[2];  // the same, at the last branch that was not taken, and was
+  int64_t instructions_left_at_branch[2];  // its value at the last branch not taken, and taken
   TakenBranch* out;
   TakenBranch* out_end;
   const uint8_t* blocks;  // CodeCache::blocks()
@@ -49,13 +51,13 @@ struct Interpreter {
   CodeCache* code_cache;
   uint64_t burst;
   uint64_t decoded_instructions;
-  // Instructions are executed one at a time, and counted so.
+  // Instructions are executed and counted one at a time.
   bool is_stepping;
-  // Registers that instructions had as outputs, while it stops before dynamic branches.
+  // Output registers of the instructions, recorded if the run stops before dynamic branches.
   RegisterSet written;
   bool stops_before_dynamic;
   bool is_at_start;       // no block was entered yet
-  bool may_pass_dynamic;  // the first instruction may be such a branch
+  bool may_pass_dynamic;  // the first instruction may be a dynamic branch
   uint8_t step_index;
   uint32_t rep_budget;  // iterations of string instructions
   MicroOp step_ops[kMaxOpsOfInstruction + 2];
@@ -64,15 +66,15 @@ struct Interpreter {
   uint64_t stop_ip;
   uint64_t stop_flags;
 
-  // MXCSR is that of the program now, and state.mxcsr is stale.
+  // The register MXCSR has the program's value now, and state.mxcsr is stale.
   bool has_program_mxcsr;
   uint32_t host_mxcsr;
 
-  const MicroOp* stub_op;  // whose native stub runs; nullptr: none
+  const MicroOp* stub_op;  // the micro-operation whose native stub runs, or nullptr
   uint64_t stub_flags;
   uint64_t stub_address;
   SavedVectorState saved;
-  RegisterReader registers;  // where the vector state is loaded from
+  RegisterReader registers;  // source of the vector state
   alignas(64) uint8_t private_block[kMaxBlockBytes];
 
   template <typename T>
@@ -87,26 +89,26 @@ inline constexpr uint64_t kNoBurst = ~uint64_t{0};
 
 constexpr unsigned WordOffset(unsigned number) { return number * 8; }
 
-[[gnu::always_inline]] inline uint64_t AddressOf(const MicroOp* op, Interpreter* m) {
+[[gnu::always_inline]] inline uint64_t ComputeAddress(const MicroOp* op, Interpreter* m) {
   return m->Word(op->base) + (m->Word(op->index) << op->scale) +
          static_cast<uint64_t>(op->displacement);
 }
 
-// Bit of the stack pointer, in the part of the stack that handlers may have left something on. The
-// rest is for the handlers of one block.
+// This bit of the stack pointer is set in the upper part of the stack, which calls may use up. The
+// lower part is for the handlers of one block.
 inline constexpr unsigned kUpperStack = 0x8000;
 
-// Handlers leave nothing on the stack, but where a compiler made calls of the jumps below. This is
-// looked at with every block, so that even then no more is written than there is stack.
+// Handlers use no stack, unless a compiler turned the jumps below into calls. Every block checks
+// this, so that even then the stack does not overflow.
 [[gnu::always_inline]] inline bool StackIsLow() {
   bool is_low;
   asm("testl %1, %%esp" : "=@ccz"(is_low) : "i"(kUpperStack));
   return is_low;
 }
 
-// Only to functions with the very parameters of a handler. Where no compiler guarantees the jump,
-// the build has these files optimized, and tests/tools/check_handler_jumps reads what became of
-// them.
+// Jumps to a function with exactly the parameters of a handler. Where the compiler does not
+// guarantee the jump, the build optimizes these files, and tests/tools/check_handler_jumps checks
+// the machine code.
 #if defined(__has_cpp_attribute)
 #if __has_cpp_attribute(clang::musttail)
 #define HBBP_TAIL [[clang::musttail]] return
@@ -120,26 +122,27 @@ inline constexpr unsigned kUpperStack = 0x8000;
 
 #define HBBP_NEXT(op, m, flags) HBBP_TAIL(op)[1].handler((op) + 1, m, flags)
 
-// Ends of blocks, for handlers of branches. `which`: 0 taken, 1 not.
+// Handlers of branches end blocks with these. `which` is 0 if the branch is taken, else 1.
 void EnterSuccessor(const MicroOp* op, Interpreter* m, uint64_t flags, uint64_t which);
-// An indirect branch; its TakenBranch was written.
+// The branch is indirect, and its TakenBranch was written.
 void EnterTarget(const MicroOp* op, Interpreter* m, uint64_t flags, uint64_t target);
 
-// Other ways on. The instruction of `op` has changed nothing yet; these tail-call or stop.
+// Handlers end with these if the instruction of `op`, which has changed nothing yet, cannot be
+// executed as usual. They tail-call or stop.
 void OnUnknownInput(const MicroOp* op, Interpreter* m, uint64_t flags);
 void StopAt(const MicroOp* op, Interpreter* m, uint64_t flags, StopReason reason);
-// After a failed access.
+// Call it after a failed access.
 void OnAccess(const MicroOp* op, Interpreter* m, uint64_t flags, Access access);
 
-// Makes what the instruction that is stepped writes unknown.
+// Makes the outputs of the instruction that is stepped unknown.
 void PassUnknown(const MicroOp* op, Interpreter* m, uint64_t flags);
-// Follows the micro-operations of an instruction that is stepped.
+// Is the last micro-operation of an instruction that is stepped.
 void OnStepDone(const MicroOp* op, Interpreter* m, uint64_t flags);
 
-// Before anybody but the handlers of handlers_float.cc looks at state.mxcsr, and after a run.
-void LeaveFloat(Interpreter* m);
+// Call it after a run, and before anything but handlers_float.cc reads state.mxcsr.
+void ExitFloat(Interpreter* m);
 
-// Instead of the return of a native stub that faulted, with the stack as EnterFirst found it.
+// Continues after a native stub that faulted, with the stack as EnterFirst found it.
 void OnStubFault(Interpreter* m);
 
 // Runs from `ip` until something stops it.
@@ -147,11 +150,12 @@ void EnterFirst(Interpreter* m, uint64_t ip, uint64_t flags);
 
 struct Loaded {
   uint64_t value;
-  uint64_t problem;  // 0: none; 1 + Access; kUnknownBytes
+  uint64_t problem;  // 0 for none, 1 + Access, or kUnknownBytes
 };
 inline constexpr uint64_t kUnknownBytes = 256;
 
-// At most 8 bytes. By value: a local whose address is passed on would be in the way of tail calls.
+// Load and store at most 8 bytes. They return a value, because a local whose address is passed
+// prevents tail calls.
 Loaded LoadSlowly(Interpreter* m, uint64_t address, size_t size);
 Access StoreSlowly(Interpreter* m, uint64_t address, uint64_t value, size_t size);
 void OnLoadProblem(const MicroOp* op, Interpreter* m, uint64_t flags, uint64_t problem);

@@ -17,7 +17,7 @@ constexpr size_t RoundUp(size_t bytes, size_t unit) { return (bytes + unit - 1) 
 
 void UseHugePages(void* memory, size_t bytes) {
   constexpr int kCollapseNow = 25;  // MADV_COLLAPSE, since Linux 6.1
-  // Without them it works as well, only slower.
+  // Without huge pages everything works, only slower.
   (void)madvise(memory, RoundUp(bytes, kHugePageBytes), MADV_HUGEPAGE);
   (void)madvise(memory, RoundUp(bytes, kHugePageBytes), kCollapseNow);
 }
@@ -53,8 +53,8 @@ void GrowingMemory::Release() {
   usable_.store(0, std::memory_order_relaxed);
 }
 
-// Two threads may do so at the same time, each from the end that it knows, at which all before is
-// usable.
+// Two threads may grow the memory at the same time, each from the end that it knows, before which
+// all is usable.
 bool GrowingMemory::Grow(size_t bytes) {
   if (bytes > reserved_) return false;
   const size_t wanted = RoundUp(bytes, kGrowthBytes);

@@ -1,9 +1,9 @@
-// Zeroed memory for tables of the tracer, which are as large as they may ever become, and usually
-// hold little.
+// Provides zeroed memory for tables of the tracer, which have their maximum size from the start and
+// usually hold little.
 //
-// A program that locks its memory (mlockall) has all in memory that may be used, so only what is in
-// use already, and some more, may be. Huge pages make tables cheaper that a burst touches here and
-// there, since each burst misses the address translation of every small page again.
+// In a program that locks its memory (mlockall) all usable memory is resident, so only what is in
+// use, and some more, is usable. Huge pages make tables cheaper that a burst accesses at scattered
+// addresses, because each burst misses the address translation of every small page again.
 //
 // Contract: not async-signal-safe, except GrowingMemory::Use.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_LARGE_MEMORY_H_
@@ -15,23 +15,24 @@
 
 namespace hbbp::trace {
 
-// Has the system put the first `bytes` into huge pages, if it has them. They take a millisecond or
-// so to make, which a process that soon ends should not pay. Others may use the memory meanwhile.
+// Makes the system put the first `bytes` into huge pages, if it has them. This takes about a
+// millisecond, which a short-lived process should not pay. Other threads may use the memory
+// meanwhile.
 void UseHugePages(void* memory, size_t bytes);
 
-// Address space of which a first part may be used. Plain memory: it is not released by itself.
+// GrowingMemory is address space whose first part may be used. No destructor releases it.
 class GrowingMemory {
  public:
   GrowingMemory() = default;
   GrowingMemory(GrowingMemory&& other) noexcept;
 
-  // Aligned to a huge page. False if there is no address space. What was reserved before is
-  // forgotten, and stays.
+  // Reserves memory aligned to a huge page. Returns false if there is no address space. Memory that
+  // was reserved before stays mapped.
   bool Reserve(size_t bytes);
   void Release();
 
-  // May the first `bytes` be used now? Any thread, also in handlers: where more is asked for than
-  // before it takes a system call.
+  // Returns whether the first `bytes` may be used now. Any thread and handlers may call it; a
+  // larger size than before takes a system call.
   bool Use(size_t bytes) { return bytes <= usable_.load(std::memory_order_acquire) || Grow(bytes); }
 
   uint8_t* start() const { return start_; }

@@ -1,6 +1,7 @@
-// The lifter: from the program's code to blocks of micro-operations.
+// LiftBlock translates the program's code to a block of micro-operations.
 //
-// Contract: async-signal-safe; on the stack of a LookAhead. Reads code only where it is readable.
+// Contract: async-signal-safe; runs on the stack of a LookAhead. Reads code only where it is
+// readable.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_LIFT_H_
 #define HBBP_LIB_TRACE_INTERPRETER_LIFT_H_
 
@@ -11,7 +12,7 @@
 namespace hbbp::trace {
 
 struct LiftResult {
-  Block* block;  // m->private_block; nullptr: nothing can be executed at `ip`
+  Block* block;  // m->private_block, or nullptr if nothing can be executed at `ip`
   size_t bytes;
   StopReason reason;
 };

@@ -1,4 +1,7 @@
-// The integer instructions. What is not known here for certain is kOther.
+// Lifts the integer instructions. LiftOneByte and LiftTwoByte dispatch by the rows of the manuals'
+// tables of opcodes to a function for each row or two, and these by Opcode to a function for each
+// instruction. An instruction that is not certainly known here is kOther. Lifter::LiftInstruction
+// (lifter.cc) calls both.
 //
 // Contract: see lift.h.
 #include "trace/interpreter/lifter.h"
@@ -9,12 +12,12 @@ namespace {
 
 constexpr RegisterSet kResultFlags = kPfBit | kZfBit | kSfBit;
 
-// rep and repne mean something, or nothing for certain.
+// Returns whether rep and repne have a known meaning, which may be none.
 bool MayRepeat(uint8_t opcode) {
   switch (opcode & 0xf0) {
-    case 0x70:
+    case 0x70:  // jcc
       return true;
-    case 0xa0:
+    case 0xa0:  // movs, cmps, stos, lods, scas
       return opcode != 0xa8 && opcode != 0xa9 && opcode > 0xa3;
     default:
       return opcode == 0x90 || opcode == 0xc2 || opcode == 0xc3 || opcode == 0xe8 ||
@@ -24,38 +27,38 @@ bool MayRepeat(uint8_t opcode) {
 
 }  // namespace
 
-// By the rows of the manuals' table of opcodes.
+// Dispatches by the rows of the manuals' table of opcodes.
 Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
   if (encoding_.repeat != 0 && !MayRepeat(opcode)) return Outcome::kOther;
   switch (opcode >> 4) {
-    case 0x0:
-    case 0x1:
-    case 0x2:
-    case 0x3:
+    case 0x0:  // add, or
+    case 0x1:  // adc, sbb
+    case 0x2:  // and, sub
+    case 0x3:  // xor, cmp
       return LiftAlu(opcode);
-    case 0x5:
+    case 0x5:  // push, pop
       return opcode < 0x58 ? LiftPush(RegisterIn(opcode)) : LiftPop(RegisterIn(opcode));
-    case 0x6:
+    case 0x6:  // movsxd, push, imul
       return LiftPushOrMultiply(opcode);
-    case 0x7: {
+    case 0x7: {  // jcc
       const uint64_t displacement = Immediate(0);
       return LiftConditionalJump(opcode, NextIp() + displacement);
     }
-    case 0x8:
+    case 0x8:  // arithmetic with immediates, test, xchg, mov, lea, pop
       return LiftAluOrMove(opcode);
-    case 0x9:
+    case 0x9:  // xchg, cbw, cwd, pushf, popf, sahf, lahf
       return LiftRaxOrFlags(opcode);
-    case 0xa:
+    case 0xa:  // movs, cmps, test, stos, lods, scas
       return LiftStringOrTest(opcode);
-    case 0xb:
+    case 0xb:  // mov
       return LiftMoveImmediate(opcode);
-    case 0xc:
+    case 0xc:  // shifts, ret, mov, enter, leave, int3, int
       return LiftShiftOrReturn(opcode);
-    case 0xd:
+    case 0xd:  // shifts, xlat
       return LiftShiftOrTranslate(opcode);
-    case 0xe:
+    case 0xe:  // loop, jrcxz, call, jmp
       return LiftLoopOrJump(opcode);
-    case 0xf:
+    case 0xf:  // int1, hlt, cmc, clc, stc, cld, std, groups 3 to 5
       return LiftGroupOrFlag(opcode);
     default:
       return Outcome::kOther;
@@ -195,7 +198,8 @@ Lifter::Outcome Lifter::LiftStringOrTest(uint8_t opcode) {
   }
 }
 
-// Of 8 bits below 0xb8, else of the operand size, which here alone may be 8 bytes.
+// The immediate has 8 bits below opcode 0xb8, else the operand size, which only here may be 8
+// bytes.
 Lifter::Outcome Lifter::LiftMoveImmediate(uint8_t opcode) {
   const unsigned size = opcode < 0xb8 ? 0 : encoding_.size;
   MicroOp& op = Emit(kMoveImm[size]);
@@ -367,7 +371,7 @@ Lifter::Outcome Lifter::LiftStoreImmediate(unsigned size) {
   return Outcome::kNext;
 }
 
-// xchg with rax; without a REX prefix, the one with itself is nop, and pause behind f3.
+// Lifts xchg with rax. Without a REX prefix, xchg of rax with itself is nop, and pause after f3.
 Lifter::Outcome Lifter::LiftExchangeRax(uint8_t opcode) {
   const unsigned size = encoding_.size;
   if (opcode == 0x90 && ((encoding_.rex & 1) == 0 || encoding_.repeat != 0)) {
@@ -393,7 +397,7 @@ Lifter::Outcome Lifter::LiftEnter() {
   return Outcome::kNext;
 }
 
-// xlat: al = [rbx + al]
+// Lifts xlat: al = [rbx + al].
 Lifter::Outcome Lifter::LiftTranslate() {
   if (encoding_.has_67 || encoding_.segment_word != 0) return Outcome::kOther;
   MicroOp& index = Emit(kExtendReg[0][0][3]);
@@ -455,7 +459,7 @@ Lifter::Outcome Lifter::LiftAlu(uint8_t opcode) {
     const unsigned from = form < 2 ? encoding_.reg : encoding_.rm;
     MicroOp& op = Emit(nullptr);
     EmitFlagged(op, kAlu[operation][size].reg_reg);
-    // The result does not depend on the register.
+    // The result does not depend on the value of the register.
     if (to == from && size >= 2 && (operation == kXor || operation == kSub || operation == kSbb)) {
       op.a = op.b = Write(size, to);
       if (operation != kSbb) flagless_[instruction_count_] = kSetZeroFlagless;
@@ -656,7 +660,7 @@ Lifter::Outcome Lifter::LiftBitTest(unsigned operation, bool by_reg) {
   uint64_t immediate = 0;
   if (!by_reg) immediate = Byte() & ((8u << size) - 1);
   if (by_reg && HasMemory()) {
-    // The bit may be anywhere: the address of its word first.
+    // The bit may be in any word of memory, so the address of that word is computed first.
     MicroOp& address = EmitMemory(kBitStringAddress[size]);
     address.a = kAddressTemp * 8;
     address.b = Read(size, encoding_.reg);
@@ -694,7 +698,7 @@ Lifter::Outcome Lifter::LiftBitScan(BitScanOperation operation) {
   const uint16_t operand = LoadOperand(size);
   MicroOp& op = Emit(kBitScan[operation][size]);
   op.b = operand;
-  // bsf and bsr of 0 leave the destination.
+  // bsf and bsr of 0 keep the destination.
   op.a = operation <= kBsr ? Update(size, encoding_.reg) : Write(size, encoding_.reg);
   switch (operation) {
     case kPopcnt:
@@ -763,7 +767,7 @@ Lifter::Outcome Lifter::LiftConditionalJump(unsigned code, uint64_t target) {
   const Condition condition = ConditionOf(code);
   info().reads |= condition.reads;
   info().effect = Effect::kBranch;
-  // The instruction before may do both.
+  // The previous instruction may be fused with the jump.
   if (instruction_count_ > 0 && fused_[instruction_count_ - 1] != nullptr) {
     ops_[op_count_ - 1].handler = fused_[instruction_count_ - 1];
   }
@@ -912,23 +916,23 @@ Lifter::Outcome Lifter::LiftTwoByte(uint8_t opcode) {
     return LiftVectorMove(opcode);
   }
   switch (opcode >> 4) {
-    case 0x0:
-    case 0x1:
+    case 0x0:  // syscall, ud2, prefetchw
+    case 0x1:  // prefetch, endbr64, nop and other hints
       return LiftSystemOrHint(opcode);
-    case 0x4:
+    case 0x4:  // cmovcc
       ParseModrm();
       return LiftCmov(opcode);
-    case 0x8: {
+    case 0x8: {  // jcc
       const uint64_t displacement = Immediate(2);
       return LiftConditionalJump(opcode, NextIp() + displacement);
     }
-    case 0x9:
+    case 0x9:  // setcc
       ParseModrm();
       return LiftSetcc(opcode);
-    case 0xa:
-    case 0xb:
+    case 0xa:  // bt, bts, shld, shrd, group 15, imul
+    case 0xb:  // cmpxchg, btr, movzx, popcnt, group 8, btc, bsf, bsr, movsx
       return LiftBitsOrExtend(opcode);
-    case 0xc:
+    case 0xc:  // xadd, movnti, group 9, bswap
       return LiftAtomicOrSwap(opcode);
     default:
       return LiftVectorMove(opcode);
@@ -1026,7 +1030,7 @@ Lifter::Outcome Lifter::LiftBitsOrExtend(uint8_t opcode) {
   }
 }
 
-// Fences and vector state; prefetches and write-backs of lines are left to others.
+// Lifts fences, xsave and xrstor; LiftOther handles prefetches and write-backs of lines.
 Lifter::Outcome Lifter::LiftGroup15() {
   ParseModrm();
   if (encoding_.has_66) return Outcome::kOther;
@@ -1037,10 +1041,10 @@ Lifter::Outcome Lifter::LiftGroup15() {
     return Outcome::kNext;
   }
   switch (kind) {
-    case 4:
-    case 6:  // xsave, xsaveopt
+    case 4:  // xsave
+    case 6:  // xsaveopt
       return LiftSave(false);
-    case 5:
+    case 5:  // xrstor
       return LiftRestore();
     default:
       return Outcome::kOther;
@@ -1070,7 +1074,7 @@ Lifter::Outcome Lifter::LiftAtomicOrSwap(uint8_t opcode) {
   }
 }
 
-// xsavec, and cmpxchg8b and cmpxchg16b.
+// Lifts xsavec, cmpxchg8b and cmpxchg16b.
 Lifter::Outcome Lifter::LiftGroup9() {
   ParseModrm();
   if (!HasMemory() || encoding_.has_66) return Outcome::kOther;

@@ -1,5 +1,5 @@
-// Instructions that the quick decoder does not know: those with an effect on control or on the
-// state of the processor, and all that native stubs execute.
+// Lifts instructions that the other lift_*.cc do not know: those with an effect on control or on
+// the state of the processor, and all that native stubs execute.
 //
 // Contract: see lift.h.
 #include "isa/control_flow.h"
@@ -48,7 +48,7 @@ Lifter::Outcome Lifter::LiftOther() {
 Lifter::Outcome Lifter::LiftSpecial(unsigned mnemonic) {
   constexpr RegisterSet kRaxRdx = GprBit(kRax) | GprBit(kRdx);
   switch (mnemonic) {
-    // Operands of unusual sizes, and what only a kernel executes.
+    // These have operands of unusual sizes, or only a kernel executes them.
     case ZYDIS_MNEMONIC_PUSH:
     case ZYDIS_MNEMONIC_POP:
     case ZYDIS_MNEMONIC_PUSHF:
@@ -118,7 +118,7 @@ Lifter::Outcome Lifter::LiftNative(const NativeInstruction& native) {
                              : native.segment == 2 ? kGsBaseWord
                                                    : 0;
     op = &EmitMemory(handler);
-    // May be the segment's word, and take 64 bits.
+    // The base or index may be the word of a segment, and the displacement may have 64 bits.
     op->displacement += native.displacement;
     if (op->base == kAddressTemp) {
       MicroOp& address = ops_[op_count_ - 2];

@@ -1,4 +1,7 @@
-// The common moves of vector registers, legacy and VEX.
+// Lifts the common vector instructions, legacy and VEX. LiftVectorMove reads the opcode after
+// legacy prefixes, LiftVex after a VEX prefix; both call LiftVector, which dispatches moves by
+// opcode and passes the others to LiftVectorOperation (table) and LiftScalarConversion. The opcodes
+// of a case are those after 0f.
 //
 // Contract: see lift.h.
 #include "trace/interpreter/lifter.h"
@@ -15,7 +18,7 @@ constexpr uint16_t VectorOffset(unsigned number) {
   return static_cast<uint16_t>(offsetof(MachineState, zmm) + 64 * number);
 }
 
-// log2 of the bytes, less 2; see kVectorLoad.
+// The constants are log2 of the bytes, less 2; see kVectorLoad.
 constexpr unsigned kFourBytes = 0;
 constexpr unsigned kEightBytes = 1;
 constexpr unsigned kSixteenBytes = 2;
@@ -27,7 +30,7 @@ struct OperationForm {
   bool uses_mxcsr;
 };
 
-// By prefix and opcode.
+// The table finds operations by prefix and opcode.
 struct OperationTable {
   OperationForm forms[4][256];
 };
@@ -83,8 +86,8 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
   const unsigned full = kSixteenBytes + vector.is_wide;
   const bool has_source = vector.source != 0;
   switch (vector.opcode) {
-    case 0x10:
-    case 0x11: {
+    case 0x10:    // movups, movupd, movss, movsd to a register
+    case 0x11: {  // the same to memory
       ParseModrm();
       const bool is_store = vector.opcode == 0x11;
       if (vector.prefix <= k66) {
@@ -105,13 +108,13 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
       uses_vector_state_ = true;
       return Outcome::kNext;
     }
-    case 0x28:
-    case 0x29:
+    case 0x28:  // movaps, movapd to a register
+    case 0x29:  // the same to memory
       if (vector.prefix > k66 || has_source) return Outcome::kOther;
       ParseModrm();
       return LiftVectorCopy(form, full, vector.opcode == 0x29, 16u << vector.is_wide);
-    case 0x2b:
-    case 0xe7:
+    case 0x2b:  // movntps, movntpd
+    case 0xe7:  // movntdq
       if (vector.prefix != (vector.opcode == 0xe7 ? k66 : kNone) &&
           !(vector.opcode == 0x2b && vector.prefix == k66)) {
         return Outcome::kOther;
@@ -119,14 +122,14 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
       ParseModrm();
       if (!HasMemory() || has_source) return Outcome::kOther;
       return LiftVectorCopy(form, full, true, 16u << vector.is_wide);
-    case 0x6f:
-    case 0x7f:
+    case 0x6f:  // movdqa, movdqu to a register
+    case 0x7f:  // the same to memory
       if ((vector.prefix != k66 && vector.prefix != kF3) || has_source) return Outcome::kOther;
       ParseModrm();
       return LiftVectorCopy(form, full, vector.opcode == 0x7f,
                             vector.prefix == k66 ? 16u << vector.is_wide : 1);
-    case 0x57:
-    case 0xef:
+    case 0x57:  // xorps, xorpd
+    case 0xef:  // pxor
       if (vector.prefix != k66 && !(vector.opcode == 0x57 && vector.prefix == kNone)) {
         return Outcome::kOther;
       }
@@ -134,14 +137,14 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
       if (HasMemory() || encoding_.rm != (vector.is_vex ? vector.source : encoding_.reg)) {
         return LiftVectorOperation(vector);
       }
-      // Clears the register.
+      // The instruction clears the register.
       Emit(kVectorZero[form]).a = VectorOffset(encoding_.reg);
-      if (!vector.is_vex) info().reads |= VectorBit(encoding_.reg);  // its upper part
+      if (!vector.is_vex) info().reads |= VectorBit(encoding_.reg);  // keeps the upper part
       info().writes |= VectorBit(encoding_.reg);
       uses_vector_state_ = true;
       return Outcome::kNext;
-    case 0x6e:
-    case 0x7e: {
+    case 0x6e:    // movd, movq to a vector register
+    case 0x7e: {  // movd, movq from a vector register
       if (vector.is_wide || has_source) return Outcome::kOther;
       if (vector.prefix == kF3 && vector.opcode == 0x7e) {  // movq xmm, xmm/m64
         ParseModrm();
@@ -168,17 +171,17 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
       }
       return Outcome::kNext;
     }
-    case 0xd6:
+    case 0xd6:  // movq to memory
       if (vector.prefix != k66 || vector.is_wide || has_source) return Outcome::kOther;
       ParseModrm();
       return LiftVectorCopy(form, kEightBytes, true, 1);
-    case 0x2a:
-    case 0x2c:
-    case 0x2d:
-    case 0x2e:
-    case 0x2f:
+    case 0x2a:  // cvtsi2ss, cvtsi2sd
+    case 0x2c:  // cvttss2si, cvttsd2si
+    case 0x2d:  // cvtss2si, cvtsd2si
+    case 0x2e:  // ucomiss, ucomisd
+    case 0x2f:  // comiss, comisd
       return LiftScalarConversion(vector);
-    case 0xd7:
+    case 0xd7:  // pmovmskb
       if (vector.prefix != k66 || vector.is_wide || has_source) return Outcome::kOther;
       ParseModrm();
       if (HasMemory()) return Outcome::kOther;
@@ -197,7 +200,7 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
   }
 }
 
-// ModRM was parsed.
+// The caller has parsed the ModRM byte.
 Lifter::Outcome Lifter::LiftVectorOperation(VectorOpcode vector) {
   const OperationForm form = kOperationTable.forms[vector.prefix][vector.opcode];
   if (!form.is_known || vector.is_wide) return Outcome::kOther;
@@ -224,7 +227,7 @@ Lifter::Outcome Lifter::LiftVectorOperation(VectorOpcode vector) {
   return Outcome::kNext;
 }
 
-// Between integers and floating point, and comparisons of scalars.
+// Lifts conversions between integers and floating point, and comparisons of scalars.
 Lifter::Outcome Lifter::LiftScalarConversion(VectorOpcode vector) {
   const bool is_comparison = vector.opcode >= 0x2e;
   if (is_comparison ? vector.prefix > k66 : vector.prefix < kF3) return Outcome::kOther;

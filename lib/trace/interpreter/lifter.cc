@@ -1,3 +1,9 @@
+// LiftBlock makes a Lifter, which lifts instruction after instruction (LiftInstruction) until one
+// ends the block or the block is full, drops computations of flags that a later instruction
+// overwrites (DropDeadFlags), and packs the block (Pack). LiftInstruction parses the prefixes and
+// calls the functions of lift_integer.cc, lift_vector.cc and lift_other.cc, which emit
+// micro-operations with the functions at the end of this file.
+//
 // Contract: see lift.h.
 #include "trace/interpreter/lifter.h"
 
@@ -30,7 +36,7 @@ LiftResult Lifter::Lift(unsigned max_instructions) {
   return Pack();
 }
 
-// Makes at least 15 bytes available, if there are as many. False: there are none.
+// Makes at least 15 bytes available, if there are as many. Returns false if there are none.
 bool Lifter::Fetch() {
   const auto used = static_cast<size_t>(cursor_ - code_);
   while (available_ < used + 15 && !is_at_end_) {
@@ -65,29 +71,29 @@ Lifter::Outcome Lifter::LiftInstruction() {
   for (bool is_prefix = true; is_prefix;) {
     const uint8_t byte = Byte();
     switch (byte) {
-      case 0x26:
-      case 0x2e:
-      case 0x36:
-      case 0x3e:
+      case 0x26:  // es
+      case 0x2e:  // cs
+      case 0x36:  // ss
+      case 0x3e:  // ds
         break;
-      case 0x64:
+      case 0x64:  // fs
         encoding_.segment_word = kFsBaseWord;
         break;
-      case 0x65:
+      case 0x65:  // gs
         encoding_.segment_word = kGsBaseWord;
         break;
-      case 0x66:
+      case 0x66:  // operand size
         encoding_.has_66 = true;
         encoding_.size = 1;
         break;
-      case 0x67:
+      case 0x67:  // address size
         encoding_.has_67 = true;
         break;
-      case 0xf0:
+      case 0xf0:  // lock
         encoding_.is_locked = true;
         break;
-      case 0xf2:
-      case 0xf3:
+      case 0xf2:  // repne
+      case 0xf3:  // rep
         encoding_.repeat = byte;
         break;
       default: {
@@ -111,7 +117,7 @@ Lifter::Outcome Lifter::LiftInstruction() {
     }
     if (cursor_ - start_ > 14) break;
   }
-  // Lock is only valid on instructions that store to memory; the full decoder knows which.
+  // Lock is valid only on instructions that store to memory; the full decoder knows which.
   const bool is_doubtful = encoding_.is_locked && current.store_bytes == 0;
   if (outcome == Outcome::kOther || is_doubtful || cursor_ - start_ > 15) {
     const uint8_t first_op = current.first_op;
@@ -289,25 +295,25 @@ void Lifter::EmitFlagged(MicroOp& op, const Handler (&handlers)[2]) {
   flagless_[instruction_count_] = handlers[kFlagless];
 }
 
-unsigned Lifter::NumberOf(unsigned size, unsigned number) const {
+unsigned Lifter::RegisterNumber(unsigned size, unsigned number) const {
   return size == 0 && !encoding_.has_rex && number >= 4 && number < 8 ? number - 4 : number;
 }
 
-unsigned Lifter::OffsetOf(unsigned size, unsigned number) const {
-  const unsigned real = NumberOf(size, number);
+unsigned Lifter::RegisterOffset(unsigned size, unsigned number) const {
+  const unsigned real = RegisterNumber(size, number);
   return WordOffset(real) + (real != number ? 1 : 0);
 }
 
 uint16_t Lifter::Read(unsigned size, unsigned number) {
-  info().reads |= GprBit(NumberOf(size, number));
-  return static_cast<uint16_t>(OffsetOf(size, number));
+  info().reads |= GprBit(RegisterNumber(size, number));
+  return static_cast<uint16_t>(RegisterOffset(size, number));
 }
 
 uint16_t Lifter::Write(unsigned size, unsigned number) {
-  const RegisterSet bit = GprBit(NumberOf(size, number));
+  const RegisterSet bit = GprBit(RegisterNumber(size, number));
   info().writes |= bit;
   if (size < 2) info().reads |= bit;
-  return static_cast<uint16_t>(OffsetOf(size, number));
+  return static_cast<uint16_t>(RegisterOffset(size, number));
 }
 
 uint16_t Lifter::Update(unsigned size, unsigned number) {
@@ -331,7 +337,7 @@ uint16_t Lifter::LoadForUpdate(unsigned size) {
 void Lifter::FinishUpdate(unsigned size) {
   if (!HasMemory()) return;
   MicroOp& store = Emit(kStore[size]);
-  store.base = kAddressTemp;  // the registers of the address may have changed
+  store.base = kAddressTemp;  // because registers of the address may have changed
   store.b = kValueTemp * 8;
 }
 

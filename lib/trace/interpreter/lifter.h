@@ -1,4 +1,4 @@
-// The state of lifting one block.
+// Lifter holds the state of lifting one block.
 //
 // Contract: async-signal-safe; lives on the stack of a LookAhead during one call of LiftBlock.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_LIFTER_H_
@@ -21,11 +21,12 @@ class Lifter {
   enum class Outcome : uint8_t {
     kNext,    // the next instruction follows in the block
     kEnd,     // this one ends the block
-    kOther,   // not one that this function knows
+    kOther,   // the function does not know the instruction
     kRefuse,  // the block ends before it; reason_ says why
   };
 
-  // Of one byte; those of the arithmetic table and those with a register in them are not named.
+  // Opcodes of one byte. Those of the arithmetic table and those that contain a register have no
+  // name.
   enum class Opcode : uint8_t {
     kMovsxd = 0x63,
     kPushImmediate = 0x68,
@@ -70,7 +71,7 @@ class Lifter {
     kMovByteImmediate = 0xc6,
     kMovImmediate = 0xc7,
     kEnter = 0xc8,
-    kLeaveFrame = 0xc9,
+    kLeaveFrame = 0xc9,  // leave
     kInt3 = 0xcc,
     kInt = 0xcd,
     kShiftByteByOne = 0xd0,
@@ -98,7 +99,7 @@ class Lifter {
     kGroup5 = 0xff,
   };
 
-  // Of two bytes, behind 0f.
+  // Opcodes after 0f.
   enum class Opcode0f : uint8_t {
     kSyscall = 0x05,
     kUd2 = 0x0b,
@@ -137,16 +138,16 @@ class Lifter {
     kGroup9 = 0xc7,
   };
 
-  // What the prefixes, ModRM, SIB and displacement say.
+  // The content of the prefixes, ModRM, SIB and displacement.
   struct Encoding {
     bool has_rex;
     bool has_66;
     bool has_67;
     bool is_locked;
-    uint8_t repeat;        // 0, 0xf2, 0xf3
-    uint8_t segment_word;  // 0: none
+    uint8_t repeat;        // 0, 0xf2 or 0xf3
+    uint8_t segment_word;  // 0 if there is none
     uint8_t rex;
-    uint8_t size;  // of operands: 1 ... 3
+    uint8_t size;  // size of operands: 1 ... 3
     uint8_t mod;
     uint8_t reg;
     uint8_t rm;
@@ -220,14 +221,14 @@ class Lifter {
   Outcome LiftRestore();
   Outcome LiftString(StringOperation operation, unsigned size);
 
-  // lift_vector.cc: moves of vector registers.
+  // lift_vector.cc
   Outcome LiftVectorMove(uint8_t opcode);
   Outcome LiftVex();
   struct VectorOpcode {
-    uint8_t opcode;  // after 0f
+    uint8_t opcode;  // the opcode after 0f
     uint8_t prefix;
     bool is_vex;
-    uint8_t is_wide;  // 256 bits
+    uint8_t is_wide;  // the operands have 256 bits
     uint8_t source;   // the register of VEX.vvvv
   };
   Outcome LiftVector(VectorOpcode vector);
@@ -235,44 +236,44 @@ class Lifter {
   Outcome LiftScalarConversion(VectorOpcode vector);
   Outcome LiftVectorCopy(unsigned form, unsigned bytes, bool is_store, unsigned alignment);
 
-  // lift_other.cc: what needs the full decoder.
+  // lift_other.cc
   Outcome LiftOther();
   Outcome LiftSpecial(unsigned mnemonic);
   Outcome LiftNative(const NativeInstruction& native);
   Outcome LiftUnknown(RegisterSet reads, RegisterSet writes);
 
-  // Code.
+  // These read the code.
   uint64_t NextIp() const { return ip_ + static_cast<uint64_t>(cursor_ - code_); }
   uint8_t Byte() { return *cursor_++; }
   int64_t SignedByte() { return static_cast<int8_t>(*cursor_++); }
-  int64_t SignedImmediate(unsigned bytes);  // 1, 2 or 4
-  // Of an operand of 1 << size bytes; that of 8 has 4, extended.
+  int64_t SignedImmediate(unsigned bytes);  // has 1, 2 or 4 bytes
+  // Reads the immediate for an operand of 1 << size bytes; for 8 bytes it has 4, sign-extended.
   uint64_t Immediate(unsigned size) {
     return static_cast<uint64_t>(SignedImmediate(size == 3 ? 4 : 1u << size));
   }
-  // The register in the low bits of an opcode.
+  // Returns the register in the low bits of an opcode.
   unsigned RegisterIn(uint8_t opcode) const { return (opcode & 7u) | (encoding_.rex & 1u) << 3; }
-  // Even opcodes are of bytes, odd ones of the operand size.
+  // Even opcodes have byte operands, odd ones the operand size.
   unsigned SizeOf(uint8_t opcode) const { return opcode % 2 == 0 ? 0 : encoding_.size; }
   void ParseModrm();
   bool HasMemory() const { return encoding_.mod != 3; }
 
-  // Micro-operations of the current instruction.
+  // These emit micro-operations of the current instruction.
   MicroOp& Emit(Handler handler);
   MicroOp& EmitMemory(Handler handler);  // with the address of the memory operand
   MicroOp& EmitStack(Handler handler, int displacement);
   void EmitFlagged(MicroOp& op, const Handler (&handlers)[kFlagsUses]);
   void EmitFlagged(MicroOp& op, const Handler (&handlers)[2]);
-  // Of registers: `number` as encoded.
-  unsigned OffsetOf(unsigned size, unsigned number) const;
-  unsigned NumberOf(unsigned size, unsigned number) const;
+  // In these, `number` is a register as encoded.
+  unsigned RegisterOffset(unsigned size, unsigned number) const;
+  unsigned RegisterNumber(unsigned size, unsigned number) const;
   uint16_t Read(unsigned size, unsigned number);
   uint16_t Write(unsigned size, unsigned number);
   uint16_t Update(unsigned size, unsigned number);
   uint16_t ReadWord(unsigned number) { return Read(3, number); }
-  // The operand of ModRM.rm, loaded into a temporary if it is in memory. Returns its offset.
+  // Loads the operand of ModRM.rm into a temporary if it is in memory. Returns its offset.
   uint16_t LoadOperand(unsigned size);
-  // Likewise, to be changed; FinishUpdate stores it.
+  // Loads it to be changed; FinishUpdate stores it.
   uint16_t LoadForUpdate(unsigned size);
   void FinishUpdate(unsigned size);
   void Flags(RegisterSet written, RegisterSet undefined = 0);
@@ -283,7 +284,7 @@ class Lifter {
   const uint64_t ip_;
   StopReason reason_ = StopReason::kFull;
   const uint8_t* cursor_ = code_;
-  const uint8_t* start_ = code_;  // of the current instruction
+  const uint8_t* start_ = code_;  // the current instruction
   size_t available_ = 0;
   bool is_at_end_ = false;  // no more code can be read
   bool uses_vector_state_ = false;
@@ -293,7 +294,7 @@ class Lifter {
   MicroOp ops_[kMaxBlockOps];
   InstructionInfo infos_[kMaxBlockInstructions];
   RegisterSet touched_flags_[kMaxBlockInstructions];
-  // Of the micro-operation that computes flags; nullptr: there is none.
+  // Alternative handlers of the micro-operation that computes flags, or nullptr.
   Handler flagless_[kMaxBlockInstructions];
   Handler fused_[kMaxBlockInstructions];
   uint8_t code_[kMaxBlockInstructions * 15 + 2 * kLineBytes];

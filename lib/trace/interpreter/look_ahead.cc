@@ -1,6 +1,11 @@
-// Contract: see the header. The object begins with what RecoverFromFault looks for and with the
-// stack, so that a stack pointer leads to it. The lowest bytes of the stack are a canary: what
-// overflows it changes them before it changes anything else of the object.
+// Begin loads registers and resets the overlay memory; Run switches to the object's own stack
+// (RunHere), where EnterFirst (dispatch.cc) executes blocks until the run stops. RecoverFromFault,
+// which the tracer calls for a fault, makes the interrupted handler return with an error.
+// FindDivergence serves mode verify.
+//
+// Contract: see the header. The object begins with a magic number and with the stack, so that
+// RecoverFromFault finds it from a stack pointer. The lowest bytes of the stack are a canary: an
+// overflow changes them before anything else of the object.
 #include "trace/interpreter/look_ahead.h"
 
 #include <sys/syscall.h>
@@ -15,7 +20,7 @@ namespace hbbp::trace {
 namespace {
 
 constexpr uint64_t kMagic = 0x8d3f1c6a75e2b049;
-constexpr size_t kWindow = 65536;  // alignment; the stack does not cross it
+constexpr size_t kWindow = 65536;  // the alignment, which the stack does not cross
 constexpr size_t kStackBytes = 40960;
 constexpr size_t kCanaryWords = 64;
 constexpr uint64_t kCanary = 0x5ca1'ab1e'0ddb'a115;
@@ -25,7 +30,7 @@ struct Machine {
   uint64_t magic;  // kMagic ^ its address
   uint64_t run_ip;
   LookAheadStats stats;
-  // The handler that runs us is on the alternate stack of its thread.
+  // The handler that runs this look-ahead is on the alternate stack of its thread.
   bool leaves_alternate_stack;
   bool has_overflowed;
   alignas(64) uint64_t canary[kCanaryWords];
@@ -42,10 +47,10 @@ const Machine* Of(const LookAhead* look_ahead) {
   return reinterpret_cast<const Machine*>(look_ahead);
 }
 
-// The kernel tells by the stack pointer whether the alternate stack is in use. For the handler of a
-// fault of ours it would begin at its top, where the frame lies to which our handler must return.
-// The return puts it in place again.
-void ForgetAlternateStack() {
+// The kernel decides by the stack pointer whether the alternate stack is in use. The handler of a
+// fault here would begin at the top of the alternate stack, where the frame lies to which the
+// tracer's handler must return. The return from the handler enables the stack again.
+void DisableAlternateStack() {
   const stack_t none = {nullptr, SS_DISABLE, 0};
   RawSyscall(SYS_sigaltstack, &none, nullptr);
 }
@@ -58,12 +63,12 @@ void RunHere(Interpreter* m) {
 }
 
 void RunHereOffAlternateStack(Interpreter* m) {
-  ForgetAlternateStack();
+  DisableAlternateStack();
   RunHere(m);
 }
 
-// What lies at the top of the stack while the interpreter runs: the stack pointer to come back to,
-// rbp, and the address that RunHere returns to, which OnStubFault may do instead.
+// While the interpreter runs, the top of its stack holds the stack pointer to return to, rbp, and
+// the return address of RunHere, to which OnStubFault may return instead.
 constexpr size_t kStackHead = 16;
 
 void RunOnStack(Machine* machine) {
@@ -108,7 +113,7 @@ void BeginBurst(Machine* machine, const MemoryReader& memory, bool faults_are_ca
   m.saved.is_valid = false;
 }
 
-// Where a run stopped is where the next one starts.
+// The next run starts where this one stopped.
 void KeepState(Interpreter* m) {
   m->state.rip = m->stop_ip;
   m->state.flags = (m->state.flags & kFlagDf) | UnpackFlags(m->stop_flags);
@@ -142,16 +147,16 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   m.memory.stops_at_code = true;
   m.rep_budget = kRepBudget;
   RunOnStack(machine);
-  LeaveFloat(&m);
+  ExitFloat(&m);
   const auto executed = [&](int64_t left) {
     return instruction_limit - static_cast<uint64_t>(left);
   };
-  if (m.out != branches) result.first_branch = executed(m.left_at_branch[true]);
+  if (m.out != branches) result.first_branch = executed(m.instructions_left_at_branch[true]);
   if (m.stop_reason == StopReason::kFull && capacity > 1) {
     KeepState(&m);
     m.out_end = branches + capacity;
     RunOnStack(machine);
-    LeaveFloat(&m);
+    ExitFloat(&m);
   }
   m.code_cache->EndRun();
   if (m.stop_reason == StopReason::kStackOverflow || !IsIntact(machine->canary)) [[unlikely]] {
@@ -166,7 +171,7 @@ RunResult RunMachine(Machine* machine, TakenBranch* branches, uint32_t capacity,
   result.ip = m.stop_ip;
   result.branches = static_cast<uint32_t>(m.out - branches);
   result.instructions = executed(m.instructions_left);
-  if (result.branches != 0) result.last_branch = executed(m.left_at_branch[true]);
+  if (result.branches != 0) result.last_branch = executed(m.instructions_left_at_branch[true]);
   machine->stats.instructions += result.instructions;
   machine->stats.decoded_instructions += m.decoded_instructions;
   machine->stats.probed_pages += m.memory.probed_pages;
@@ -280,7 +285,7 @@ bool LookAhead::RecoverFromFault(ucontext_t* context) {
     rip = static_cast<greg_t>(go_on);
     return true;
   }
-  // Then it may be a native stub, running on the stack of a LookAhead.
+  // The fault may be in a native stub that runs on the stack of a LookAhead.
   const uint64_t base = static_cast<uint64_t>(rsp) & ~uint64_t{kWindow - 1};
   if (base == 0 || !IsReadable(base)) return false;
   auto* machine = reinterpret_cast<Machine*>(base);

@@ -1,11 +1,12 @@
-// LookAhead: runs the program forward on a copy of its registers, to see which branches it takes.
+// LookAhead runs the program forward on a copy of its registers, to see which branches it takes.
 //
 // Stores go to a private overlay, loads see the overlay and then memory, and the program never
-// notices. What is not modelled becomes unknown; an unknown that decides a branch stops it.
+// notices. Results that are not modelled are unknown; an unknown value that decides a branch stops
+// the run.
 //
-// Contract: async-signal-safe. One LookAhead is used by one signal handler at a time; it is large
-// and lives in memory that was mapped before. Many may share one CodeCache. Needs little stack of
-// its caller: it runs on one of its own.
+// Contract: async-signal-safe. One signal handler at a time uses a LookAhead; it is large and lives
+// in memory that was mapped before. Many may share one CodeCache. It runs on a stack of its own and
+// needs little of its caller's.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_LOOK_AHEAD_H_
 #define HBBP_LIB_TRACE_INTERPRETER_LOOK_AHEAD_H_
 
@@ -25,15 +26,15 @@ class CodeCache;
 
 struct RunResult {
   StopReason reason = StopReason::kFull;
-  uint64_t ip = 0;            // of the next instruction
-  uint32_t branches = 0;      // written by this call
-  uint64_t instructions = 0;  // executed by this call
-  // Of these, up to and with the first branch that it wrote, and the last; 0 without any.
+  uint64_t ip = 0;            // the next instruction
+  uint32_t branches = 0;      // branches that this call wrote
+  uint64_t instructions = 0;  // instructions that this call executed
+  // Instructions up to and including the first and the last branch that it wrote; 0 without any.
   uint64_t first_branch = 0;
   uint64_t last_branch = 0;
 };
 
-// Why the program is not in the state that was predicted of it.
+// Divergence says why the program is not in the predicted state.
 enum class Divergence : uint8_t {
   kNone,
   kMemoryChanged,  // somebody else wrote to what the prediction had read: another thread, the
@@ -48,65 +49,67 @@ enum class Divergence : uint8_t {
   kReadsNotKept,  // by BeginVerified: it may be any of these
 };
 
-// Since the last Begin.
+// Statistics since the last Begin.
 struct LookAheadStats {
   uint64_t instructions = 0;
-  uint64_t decoded_instructions = 0;  // that the code cache did not have
-  uint64_t probed_pages = 0;          // by system call
-  uint64_t missing_pages = 0;         // that were not read, since that might block
+  uint64_t decoded_instructions = 0;  // instructions that the code cache did not have
+  uint64_t probed_pages = 0;          // pages probed by system call
+  uint64_t missing_pages = 0;         // pages that were not read because that might block
 };
 
 class LookAhead {
  public:
-  // Bytes and alignment of the memory that an object needs.
+  // Return the bytes and the alignment of the memory that an object needs.
   static size_t Size();
   static size_t Alignment();
-  // In `memory`, which is zeroed, stays mapped and is given back by its owner.
+  // Creates an object in `memory`, which is zeroed, stays mapped, and is released by its owner.
   static LookAhead* Create(void* memory, CodeCache* code_cache);
 
-  // Starts from the context of a signal handler: everything is known, nothing is stored.
-  // `faults_are_caught`: RecoverFromFault will be called for faults of this thread, so that pages
+  // Starts from the context of a signal handler, with everything known and nothing stored. If
+  // `faults_are_caught`, RecoverFromFault will be called for faults of this thread, so that pages
   // need not be probed.
   void Begin(const ucontext_t& context, bool faults_are_caught);
-  // Likewise, from a state that is no signal's; for tests and tools.
+  // Starts from a state that is not a signal's, for tests and tools.
   void Begin(const MachineState& state, bool faults_are_caught);
-  // Likewise, of a thread of another process. It has a code cache of its own.
+  // Starts from the state of a thread of another process, which needs a code cache of its own.
   void Begin(const RegisterReader& registers, const MemoryReader& memory);
-  // As Begin, and if `keeps_reads` what is read is kept, for FindDivergence. No load is fast then.
+  // Starts as Begin does; if `keeps_reads`, keeps what is read for FindDivergence, and no load is
+  // fast.
   void BeginVerified(const ucontext_t& context, bool faults_are_caught, bool keeps_reads);
 
-  // After a run: the program has come to state().rip, with these registers. The context of Begin,
-  // which lies in the frame of a signal handler that has returned, is not used any more.
+  // Call it after a run when the program has reached state().rip with these registers. The context
+  // of Begin, in the frame of a signal handler that has returned, is no longer used.
   void Continue(const ucontext_t& context);
 
-  // After BeginVerified. The program has come to state().rip, and is in `found` instead of state().
-  // Since the last Begin or Continue it was to execute what was run.
+  // Requires BeginVerified. Finds out why the program, which since the last Begin or Continue was
+  // to execute what was run, has reached state().rip in state `found` and not state().
   Divergence FindDivergence(const MachineState& found);
 
   // Executes until `capacity` taken branches were written to `branches`, or something stops it.
-  // May be called again to go on, if the reason allows it.
+  // Another call continues, if the reason allows it.
   RunResult Run(TakenBranch* branches, uint32_t capacity, uint64_t instruction_limit);
 
-  // As Run, but stops (kDynamicBranch) before every branch that the code alone does not resolve,
-  // except one at the ip that it starts from.
+  // Runs as Run does, but stops (kDynamicBranch) before every branch that the code alone does not
+  // resolve, except one at the first ip.
   RunResult RunToDynamicBranch(TakenBranch* branches, uint32_t capacity,
                                uint64_t instruction_limit);
 
-  // After Run. rip is RunResult::ip.
+  // Returns the state after Run; rip is RunResult::ip.
   const MachineState& state() const;
 
-  // Memory as the burst has it. False if it cannot be read or is unknown.
+  // Reads memory as the burst has it. Returns false if it cannot be read or is unknown.
   bool ReadQword(uint64_t address, uint64_t* value);
 
   const LookAheadStats& stats() const;
 
-  // Of the interpreter's stack, whose memory was zeroed: how much there is, and how much of it was
-  // ever used. Not for handlers.
+  // Return the size of the interpreter's stack, and how much of it was ever used. Handlers must not
+  // call them.
   static size_t StackBytes();
   size_t MaxStackBytesUsed() const;
 
-  // For handlers of SIGSEGV, SIGBUS and SIGFPE. True if the fault was one of a running LookAhead:
-  // `context` is changed so that, when the handler returns, Run ends with kUnreadableMemory.
+  // For handlers of SIGSEGV, SIGBUS and SIGFPE. Returns true if the fault was one of a running
+  // LookAhead: `context` is then changed so that Run ends with kUnreadableMemory when the handler
+  // returns.
   static bool RecoverFromFault(ucontext_t* context);
 
  private:

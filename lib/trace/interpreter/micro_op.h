@@ -1,4 +1,4 @@
-// Decoded code: what the interpreter executes.
+// Block and MicroOp are decoded code, which the interpreter executes.
 //
 // Contract: plain data. A block never changes once it is in the code cache, except for its atomics.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_MICRO_OP_H_
@@ -16,66 +16,68 @@ namespace hbbp::trace {
 struct Interpreter;
 struct MicroOp;
 
-// Executes `op` and goes on with the next one by a tail call. Returns when the run stops. `flags`
-// are the arithmetic flags as PackFlags (packed_flags.h) has them.
+// A handler executes `op` and continues with the next one by a tail call. It returns when the run
+// stops. `flags` are the arithmetic flags as PackFlags (packed_flags.h) has them.
 using Handler = void (*)(const MicroOp* op, Interpreter* m, uint64_t flags);
 
-// An instruction is one or a few of these. The address of a memory operand is
-// word(base) + (word(index) << scale) + displacement, words being numbered from the start of the
-// Interpreter: kRax ... kNoGpr, and those below.
+// An instruction is one micro-operation or a few. The address of a memory operand is word(base) +
+// (word(index) << scale) + displacement. Words are numbered from the start of the Interpreter: kRax
+// ... kNoGpr, and those below.
 struct MicroOp {
   Handler handler;
-  uint16_t a;  // operands: byte offsets from the start of the Interpreter
+  uint16_t a;  // a and b are byte offsets from the start of the Interpreter
   uint16_t b;
   uint8_t base;
   uint8_t index;
   uint8_t scale;
   uint8_t extra;
-  int64_t displacement;  // of branches: their own address
-  uint64_t immediate;    // of direct branches: the target
+  int64_t displacement;  // in branches their own address
+  uint64_t immediate;    // in direct branches the target
 };
 static_assert(sizeof(MicroOp) == 32);
 
-// Words besides the registers. Temporaries live where nothing else does during an instruction.
+// These are words other than registers. Temporaries use words that nothing else uses during an
+// instruction.
 inline constexpr unsigned kFsBaseWord = offsetof(MachineState, fs_base) / 8;
 inline constexpr unsigned kGsBaseWord = offsetof(MachineState, gs_base) / 8;
 inline constexpr unsigned kAddressTemp = offsetof(MachineState, rip) / 8;
 inline constexpr unsigned kValueTemp = offsetof(MachineState, operand) / 8;
 
-// How unknown inputs are passed on.
+// Effect says what follows from unknown inputs.
 enum class Effect : uint8_t {
   kPlain,   // unknown inputs make all of `writes` and what is stored unknown
-  kBranch,  // one that the code alone does not resolve: stop there
+  kBranch,  // the code alone does not resolve the branch: unknown inputs stop the run
   kPush,    // rsp stays known
   kPop,     // rsp stays known
   kLeave,
-  kString,   // has its own rules
-  kSave,     // must know its inputs
+  kString,   // string_effects.h has the rules
+  kSave,     // its inputs must be known
   kRestore,  // makes the vector state unknown
 };
 
-// The part of an instruction that is rarely looked at.
+// The rarely used part of an instruction.
 struct InstructionInfo {
   RegisterSet reads;    // including those of its address
-  RegisterSet writes;   // but for flags that it may leave as they were
-  RegisterSet address;  // of `reads`, what the address depends on
-  // Of its first micro-operation, as it has to be when instructions are executed one at a time:
-  // neither fused with the next nor without its flags.
+  RegisterSet writes;   // without flags that it may keep
+  RegisterSet address;  // the part of `reads` that the address depends on
+  // The handler of the micro-operation flags_op when instructions are executed one at a time:
+  // neither fused with the next instruction nor without its flags.
   Handler exact_handler;
   uint16_t offset;  // from the start of the block
   uint8_t first_op;
   uint8_t op_count;
   uint8_t length;
-  uint8_t store_bytes;  // at the address of memory_op; 0: it stores nothing, or see effect
+  uint8_t store_bytes;  // size of the store at the address of memory_op; 0 if there is none, or
+                        // effect implies it
   uint8_t memory_op;    // relative to first_op
-  uint8_t address_ops;  // of these, how many at the start compute its address
+  uint8_t address_ops;  // how many micro-operations at the start compute the address
   Effect effect;
-  uint8_t flags_op;       // relative to first_op: which one exact_handler belongs to
-  uint8_t touched_flags;  // all that it may change, those that are undefined included
+  uint8_t flags_op;       // the micro-operation of exact_handler, relative to first_op
+  uint8_t touched_flags;  // all flags that it may change, including undefined ones
   bool skips_flags;       // its handler in the block does not compute them
 };
 
-// Blocks are numbered by their place in the cache.
+// A block is numbered by its position in the cache.
 using BlockRef = uint32_t;
 inline constexpr BlockRef kNoBlock = 0;
 inline constexpr size_t kBlockUnit = 32;
@@ -84,7 +86,8 @@ struct alignas(kBlockUnit) Block {
   uint64_t ip;
   // The burst that last compared the block with the program's code.
   std::atomic<uint64_t> verified_by;
-  // Where the last instruction goes: taken, and not taken. Guesses, if it is an indirect branch.
+  // The blocks after the last instruction: taken, and not taken. They are guesses for an indirect
+  // branch.
   std::atomic<BlockRef> successor[2];
   uint16_t code_bytes;
   uint8_t op_count;
@@ -98,14 +101,14 @@ struct alignas(kBlockUnit) Block {
   const InstructionInfo* infos() const {
     return reinterpret_cast<const InstructionInfo*>(code() + ((code_bytes + 7u) & ~7u));
   }
-  // Registers that any of its instructions reads, and writes; after the infos.
+  // Returns the registers that any of the instructions reads, and writes; they follow the infos.
   const RegisterSet* all_registers() const {
     return reinterpret_cast<const RegisterSet*>(infos() + instruction_count);
   }
 };
 static_assert(sizeof(Block) == 32);
 
-// InstructionInfo::touched_flags.
+// InstructionInfo::touched_flags has the flags of a RegisterSet shifted by this.
 inline constexpr unsigned kFlagBitsShift = 16;
 
 inline constexpr unsigned kMaxBlockInstructions = 32;

@@ -1,6 +1,6 @@
-// How handlers get at their operands.
+// These functions and macros access the operands of handlers.
 //
-// Contract: for handlers; the macros return from them if memory cannot be read.
+// Contract: for handlers; the macros return from the handler if memory cannot be read.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_OPERANDS_H_
 #define HBBP_LIB_TRACE_INTERPRETER_OPERANDS_H_
 
@@ -8,7 +8,7 @@
 
 namespace hbbp::trace {
 
-// Writes of 32 bits clear the upper half.
+// A write of 32 bits clears the upper half.
 template <typename T>
 [[gnu::always_inline]] inline void SetRegister(Interpreter* m, unsigned offset, T value) {
   if constexpr (sizeof(T) == 4) {
@@ -32,16 +32,16 @@ template <typename T>
     }                                                                         \
   } while (false)
 
-#define HBBP_LOAD_SLOWLY(T, value, op, m, flags)                            \
-  const Loaded loaded_##value = LoadSlowly(m, AddressOf(op, m), sizeof(T)); \
-  if (loaded_##value.problem != 0) {                                        \
-    return OnLoadProblem(op, m, flags, loaded_##value.problem);             \
-  }                                                                         \
+#define HBBP_LOAD_SLOWLY(T, value, op, m, flags)                                 \
+  const Loaded loaded_##value = LoadSlowly(m, ComputeAddress(op, m), sizeof(T)); \
+  if (loaded_##value.problem != 0) {                                             \
+    return OnLoadProblem(op, m, flags, loaded_##value.problem);                  \
+  }                                                                              \
   const T value = LoadedValue<T>(loaded_##value)
 
-#define HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags)                                 \
-  const Access access_##value = m->memory.PrepareWrite(AddressOf(op, m), sizeof(T)); \
-  if (access_##value != Access::kOk) return OnAccess(op, m, flags, access_##value);  \
+#define HBBP_LOAD_FOR_UPDATE(T, value, op, m, flags)                                      \
+  const Access access_##value = m->memory.PrepareWrite(ComputeAddress(op, m), sizeof(T)); \
+  if (access_##value != Access::kOk) return OnAccess(op, m, flags, access_##value);       \
   HBBP_LOAD_SLOWLY(T, value, op, m, flags)
 
 }  // namespace hbbp::trace

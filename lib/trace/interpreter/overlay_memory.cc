@@ -1,3 +1,8 @@
+// Handlers call the inline functions of the header, and where these return false or nullptr, Read,
+// Write, PrepareWrite and WriteUnknown, which split an access by lines and enter its pages
+// (EnterPage). Stores copy a line when they first touch it. With LogReads, reads are logged, and
+// FindChange compares them with memory.
+//
 // Contract: see the header. Loops over table slots are bounded by the size of the tables.
 #include "trace/interpreter/overlay_memory.h"
 
@@ -30,7 +35,7 @@ constexpr size_t BytesInLine(uint64_t address, size_t size) {
   return size < rest ? size : rest;
 }
 
-// Within a line.
+// The bytes are within a line.
 void CopyBytes(void* to, const void* from, size_t size) { __builtin_memcpy(to, from, size); }
 
 }  // namespace
@@ -246,8 +251,8 @@ ReadChange OverlayMemory::FindChangeOf(const LoggedRead& read) {
   return change;
 }
 
-// Has memory something else where the burst stored? What was there before counts as well: others
-// may have put it there again.
+// Returns whether memory differs from what the burst stored. The value before the store differs
+// too, because another thread may have stored it again.
 bool OverlayMemory::HasOtherStores() {
   for (const DirtySlot& slot : dirty_slots) {
     if (slot.tag % kPageBytes != epoch) continue;
@@ -306,7 +311,7 @@ bool OverlayMemory::HasCode(uint64_t address) const {
   return (code_pages[bit / 64] >> (bit % 64)) & 1;
 }
 
-void OverlayMemory::NoteCode(uint64_t address, size_t size) {
+void OverlayMemory::RecordCode(uint64_t address, size_t size) {
   for (const uint64_t byte : {address, address + size - 1}) {
     const unsigned bit = CodeBitOf(byte);
     code_pages[bit / 64] |= uint64_t{1} << (bit % 64);

@@ -1,11 +1,13 @@
-// The program's memory as a burst sees it: what the burst stored, and beneath it the real thing.
+// OverlayMemory is the program's memory as a burst sees it: what the burst stored, over the real
+// memory.
 //
-// Stores go to copies of lines of 64 bytes; which bytes of a copy are unknown is kept beside it. A
-// page that a burst touches is checked once and entered in a small cache, with a bit for each of
-// its lines that has a copy, so that the usual load costs one look-up. The memory of another
-// process has no such entries: a reader is asked for each of its bytes.
+// Stores go to copies of lines of 64 bytes; a bitmap has the unknown bytes of each copy. A page
+// that a burst accesses is checked once and entered in a small cache, with a bit for each of its
+// lines that has a copy, so that the usual load costs one look-up. The memory of another process
+// has no such entries: a reader is asked for each access.
 //
-// Contract: async-signal-safe; one thread at a time; lies in zeroed memory. Full: kOverlayFull.
+// Contract: async-signal-safe; one thread at a time uses it; it is in zeroed memory. When it is
+// full, accesses return kOverlayFull.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
 #define HBBP_LIB_TRACE_INTERPRETER_OVERLAY_MEMORY_H_
 
@@ -29,12 +31,13 @@ enum class Access : uint8_t {
 
 inline constexpr uint64_t kLineBytes = 64;
 
-// What a burst that is verified read: why it may have gone another way than the program.
+// ReadChange says what changed in the memory of a verified burst, so that it may have taken another
+// path than the program.
 enum class ReadChange : uint8_t {
   kNone,
   kStored,  // where the burst stored, memory is otherwise: somebody else stored there, or it is
             // wrong
-  kMemory,  // what it only read was changed
+  kMemory,  // memory that it only read was changed
   kCode
 };
 
@@ -46,19 +49,19 @@ struct OverlayMemory {
   static constexpr unsigned kReads = 2048;
   static constexpr uint64_t kEpochs = kPageBytes;  // of tags, the part below the page's address
 
-  // Of a page with stores: which lines have copies, and where.
+  // A page with stores: which lines have copies, and where.
   struct DirtyPage {
     uint64_t dirty;
     uint16_t lines[64];
   };
   struct alignas(32) PageEntry {
     uint64_t tag;     // address of the page | epoch
-    uint64_t dirty;   // as in `page`
+    uint64_t dirty;   // the same bits as in `page`
     DirtyPage* page;  // nullptr if there are no stores
   };
   struct DirtySlot {
     uint64_t tag;
-    uint64_t page;  // index in dirty_pages
+    uint64_t page;  // index into dirty_pages
   };
   struct LoggedRead {
     uint64_t address;
@@ -70,18 +73,18 @@ struct OverlayMemory {
   uint64_t epoch;  // 1 ... kEpochs - 1
   const CodeCache* code_cache;
   bool faults_are_caught;
-  bool reads_may_block;  // of pages that are not in memory
+  bool reads_may_block;  // reads of pages that are not in memory may block
   bool stops_at_code;
   bool stored_to_code;
-  bool logs_reads;        // of the program's memory and of code, for FindChange
-  bool is_read_in_place;  // as the memory of this process is; otherwise by `reader`
+  bool logs_reads;        // reads of the program's memory and of code are logged
+  bool is_read_in_place;  // it is this process's memory; otherwise `reader` reads it
   uint16_t line_count;
   uint16_t dirty_page_count;
-  bool keeps_pages;  // as entries; otherwise no load is fast: each is logged, or read by `reader`
+  bool keeps_pages;  // pages have entries; otherwise each load is logged, or read by `reader`
   uint64_t probed_pages;
   uint64_t missing_pages;
-  uint64_t read_count;     // since Reset; `reads` has the newest
-  uint64_t code_pages[8];  // a bit for each, by a hash
+  uint64_t read_count;     // reads since Reset; `reads` has the newest
+  uint64_t code_pages[8];  // a bit for each page with code, by a hash
 
   alignas(64) PageEntry pages[kPageEntries];
   uint64_t unknown[kLines];  // a bit for each byte of the copies
@@ -91,18 +94,18 @@ struct OverlayMemory {
   LoggedRead reads[kReads];
   MemoryReader reader;
 
-  // Forgets stores and pages.
+  // Discards stores and pages.
   void Reset(const MemoryReader& memory_reader, bool catches_faults);
 
-  // All of it within one line, all known, its page cached: the usual case. Otherwise false, and
-  // Read decides.
+  // Handles the usual case: all of it is within one line and known, and its page is cached.
+  // Otherwise returns false, and Read decides.
   template <typename T>
   [[gnu::always_inline]] bool FastLoad(uint64_t address, T* value) const {
     const void* source = FastSource<sizeof(T)>(address);
     return source != nullptr && GuardedLoad(source, value);
   }
 
-  // Where to load from, guarded.
+  // Returns where to load from, guarded.
   template <size_t kBytes>
   [[gnu::always_inline]] const void* FastSource(uint64_t address) const {
     const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
@@ -122,7 +125,7 @@ struct OverlayMemory {
     return source;
   }
 
-  // Where to store to; nullptr if PrepareWrite has to be called first, or Write.
+  // Returns where to store, or nullptr if PrepareWrite has to be called before, or Write instead.
   template <typename T>
   [[gnu::always_inline]] T* FastStore(uint64_t address) {
     const PageEntry& entry = pages[(address / kPageBytes) % kPageEntries];
@@ -140,19 +143,19 @@ struct OverlayMemory {
     return reinterpret_cast<T*>(lines[copy] + offset);
   }
 
-  // At most 64 bytes, anywhere. Bit n of `unknown_bytes`: byte n is unknown.
+  // Reads at most 64 bytes at any address. Bit n of `unknown_bytes` says that byte n is unknown.
   Access Read(uint64_t address, size_t size, void* value, uint64_t* unknown_bytes);
-  // Makes room, so that a Write of this cannot fail.
+  // Makes room, so that a Write of the same bytes cannot fail.
   Access PrepareWrite(uint64_t address, size_t size);
   Access Write(uint64_t address, size_t size, const void* value, uint64_t unknown_bytes);
-  // Any size.
+  // The size may be any.
   Access WriteUnknown(uint64_t address, size_t size);
 
-  // Are all of these bytes unknown?
+  // Returns whether all of these bytes are unknown.
   bool IsUnknown(uint64_t address, size_t size);
-  // Is there a copy of any of these bytes?
+  // Returns whether there is a copy of any of these bytes.
   bool IsStoredTo(uint64_t address, size_t size);
-  // Readable, and no copies; less than a page.
+  // Returns whether these bytes, less than a page, are readable and have no copies.
   bool IsPlainCode(uint64_t address, size_t size) {
     const uint64_t last = address + size - 1;
     const PageEntry* entry = EnterPage(address);
@@ -165,28 +168,28 @@ struct OverlayMemory {
     entry = EnterPage(last);
     return entry != nullptr && !AnyDirty(entry->dirty, 0, (last / kLineBytes) % 64);
   }
-  // The program's memory, without what the burst stored, of pages that were entered. False if it
-  // cannot be read.
+  // Copies the program's memory, without what the burst stored, of pages that were entered. Returns
+  // false if it cannot be read.
   bool Copy(void* to, uint64_t address, size_t size) const {
     if (!is_read_in_place) [[unlikely]]
       return CopyByReader(to, address, size);
     return GuardedCopy(to, reinterpret_cast<const void*>(address), size);
   }
-  // Are these bytes there?
+  // Returns whether the program's memory has these bytes.
   [[gnu::cold]] bool HasBytes(uint64_t address, const uint8_t* bytes, size_t size) const;
-  // Code that the burst runs is there.
-  void NoteCode(uint64_t address, size_t size);
+  // Records that the burst runs code there.
+  void RecordCode(uint64_t address, size_t size);
 
-  // From now on. `bytes` are what the program's memory has there.
+  // Logs reads from now on.
   void LogReads();
   void LogRead(uint64_t address, const void* bytes, size_t size, bool is_code);
-  // Was everything kept that was read?
+  // Returns whether all reads were kept.
   bool KeptAllReads() const { return logs_reads && read_count <= kReads; }
-  // Has somebody else changed what was read or stored? Right while the program is where the burst
-  // is: what the burst stored is in memory then.
+  // Finds out whether something else changed what was read or stored. The program must be where the
+  // burst is, so that memory has what the burst stored.
   ReadChange FindChange();
 
-  // Checks the page. nullptr: it must not be read.
+  // Checks the page. Returns nullptr if it must not be read.
   PageEntry* EnterPage(uint64_t address);
 
  private:

@@ -1,6 +1,6 @@
-// The arithmetic flags as lahf and seto leave them in ax: OF in bit 0, CF PF AF ZF SF in bits 8,
-// 10, 12, 14, 15. The other bits mean nothing. Two instructions take them from the processor and
-// two give them back.
+// Packed flags are the arithmetic flags as lahf and seto leave them in ax: OF in bit 0, CF PF AF ZF
+// SF in bits 8, 10, 12, 14, 15. The other bits have no meaning. Two instructions read them from the
+// processor, and two write them back.
 //
 // Contract: pure functions.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_PACKED_FLAGS_H_
@@ -20,7 +20,7 @@ inline constexpr uint64_t kPackedAf = 1u << 12;
 inline constexpr uint64_t kPackedZf = 1u << 14;
 inline constexpr uint64_t kPackedSf = 1u << 15;
 
-// `flags`: placed as in RFLAGS.
+// `flags` are at their bits of RFLAGS.
 constexpr uint64_t PackFlags(uint64_t flags) { return ((flags & 0xff) << 8) | ((flags >> 11) & 1); }
 
 constexpr uint64_t UnpackFlags(uint64_t packed) {
@@ -31,14 +31,14 @@ constexpr uint64_t UnpackFlags(uint64_t packed) {
   return (packed & ~kPackedLess) | (((packed >> 14) ^ (packed << 1)) & kPackedLess);
 }
 
-// A condition holds if any flag of `mask` is set, or none, if `negated`.
+// A condition holds if any flag of `mask` is set, or, if `negated`, if none is.
 struct Condition {
   uint16_t mask;
   uint16_t negated;
   RegisterSet reads;
 };
 
-// By the low four bits of the opcode.
+// Finds the condition of the low four bits of an opcode.
 constexpr Condition ConditionOf(unsigned code) {
   constexpr Condition kConditions[8] = {
       {kPackedOf, 0, kOfBit},

@@ -1,8 +1,9 @@
-// How a LookAhead reads the program that it follows, where that is another process, stopped
-// meanwhile. Of its own process it reads memory in place, and registers from the frame of a signal.
+// These readers let a LookAhead read another process, which is stopped meanwhile. In its own
+// process it reads memory in place, and registers from the frame of a signal.
 //
 // Contract: the functions are called on the stack of a LookAhead, which is small. They are
-// async-signal-safe if it runs in a signal handler. What they are given lives as long as the burst.
+// async-signal-safe if it runs in a signal handler. The pointers that they receive are valid as
+// long as the burst.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_PROGRAM_READER_H_
 #define HBBP_LIB_TRACE_INTERPRETER_PROGRAM_READER_H_
 
@@ -13,18 +14,19 @@
 
 namespace hbbp::trace {
 
-// Without a function: the memory of this process.
+// Without a function, the memory is that of this process.
 struct MemoryReader {
   const void* program = nullptr;
-  // At most 64 bytes, none of them beyond the next multiple of 64. False if they cannot be read. A
-  // burst asks again and again for the same bytes.
+  // Copies at most 64 bytes, which do not cross a multiple of 64. Returns false if they cannot be
+  // read. A burst reads the same bytes many times.
   bool (*copy)(const void* program, uint64_t address, void* to, size_t size) = nullptr;
 };
 
 struct RegisterReader {
   const void* thread = nullptr;
-  // What LoadGeneralRegisters and LoadVectorState load of a signal's context. The second is called
-  // when an instruction first needs it. nullptr: what `state` lacks is unknown.
+  // Load what LoadGeneralRegisters and LoadVectorState load from a signal's context. The second is
+  // called when an instruction first needs it. If it is nullptr, registers that `state` lacks are
+  // unknown.
   void (*load_general)(const void* thread, MachineState* state) = nullptr;
   void (*load_vector)(const void* thread, MachineState* state) = nullptr;
 };

@@ -27,7 +27,7 @@
 asm(".pushsection .text.hbbp_trace_shifts, \"ax\", @progbits\n\t"
     ".hidden hbbp_trace_shifts\n\t.globl hbbp_trace_shifts\n\t.balign 64\n"
     "hbbp_trace_shifts:\n\t"
-    // The seventh does what the fifth does.
+    // The seventh operation is the same as the fifth.
     HBBP_SHIFT_ROWS("rol") HBBP_SHIFT_ROWS("ror") HBBP_SHIFT_ROWS("rcl") HBBP_SHIFT_ROWS("rcr")
     HBBP_SHIFT_ROWS("shl") HBBP_SHIFT_ROWS("shr") HBBP_SHIFT_ROWS("shl") HBBP_SHIFT_ROWS("sar")
     ".balign 8, 0xcc\n\t"

@@ -1,4 +1,4 @@
-// String instructions with unknown inputs.
+// Finds the effects of string instructions with unknown inputs.
 //
 // Contract: async-signal-safe; for dispatch.cc.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_STRING_EFFECTS_H_
@@ -11,7 +11,7 @@ namespace hbbp::trace {
 struct StringOutcome {
   bool must_stop;
   StopReason reason;
-  RegisterSet unknown;  // of rcx, rsi, rdi
+  RegisterSet unknown;  // those of rcx, rsi and rdi that are unknown
 };
 
 StringOutcome PassUnknownString(const MicroOp* op, Interpreter* m);

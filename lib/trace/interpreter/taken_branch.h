@@ -1,4 +1,4 @@
-// What a burst consists of, and why it ended.
+// TakenBranch is an element of a burst, and StopReason says why an interpretation ended.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
 #define HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
 
@@ -11,28 +11,29 @@ struct TakenBranch {
   uint64_t to;
 };
 
-// Why interpretation stopped at RunResult::ip, which has not been executed.
+// StopReason says why interpretation stopped at RunResult::ip, which has not been executed.
 enum class StopReason : uint8_t {
-  kFull,              // as many taken branches as asked for
+  kFull,              // the requested number of taken branches was reached
   kUnknownBranch,     // the branch at ip depends on something unknown
   kDynamicBranch,     // Run was to stop before branches that the code alone does not resolve
   kSystemCall,        // syscall, int n
-  kFarTransfer,       // iret, far jumps, transactions, and other transfers out of the ordinary
+  kFarTransfer,       // iret, far jumps, transactions, and other special transfers
   kTrap,              // int3, ud2, hlt: the program ends or is being debugged
   kUnreadableCode,    // no code is mapped there
-  kUndecodable,       // no instruction
+  kUndecodable,       // the bytes are not an instruction
   kUnreadableMemory,  // a load that faults, or from memory that must not be touched
   kUnknownStore,      // a store to an address that is unknown
   kCodeWasWritten,    // the code there is changed by what the burst stored
-  kInVdso,            // the kernel changes the data of that code underneath
-  kInstructionLimit,  // the burst is too long; also a loop that waits for another thread
-  kOverlayFull,       // more different stores than there is room for
-  kCodeCacheFull,     // no room for more decoded code; the worker will make some
-  kStackOverflow,     // of the interpreter's own stack: a bug; none of the branches can be trusted
+  kInVdso,            // the kernel changes the data of that code concurrently
+  kInstructionLimit,  // the burst is too long, for example in a loop that waits for another thread
+  kOverlayFull,       // the overlay has no room for more stores
+  kCodeCacheFull,     // the cache has no room for more code until the worker flushes it
+  kStackOverflow,  // the interpreter's own stack overflowed, a bug; the branches cannot be trusted
   kCount
 };
 
-// "unknown-branch"; stable, used in profiles and JSON.
+// Returns a name such as "unknown-branch". The names are stable, because profiles and JSON have
+// them.
 constexpr const char* NameOf(StopReason reason) {
   constexpr const char* kNames[] = {"full",
                                     "unknown-branch",

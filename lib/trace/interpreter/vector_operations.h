@@ -1,5 +1,5 @@
-// Vector instructions of 128 bits with handlers of their own: destination, and an operand in a
-// register or in memory; with VEX, another source.
+// Lists the vector instructions of 128 bits with handlers of their own. They have a destination and
+// an operand in a register or in memory; with VEX, another source.
 //
 // Contract: constant data.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_VECTOR_OPERATIONS_H_
@@ -11,7 +11,7 @@ namespace hbbp::trace {
 
 enum VectorPrefix : uint8_t { kPrefixNone, kPrefix66, kPrefixF3, kPrefixF2 };
 
-// X(name, prefix, opcode after 0f, bytes of the operand, MXCSR matters)
+// The arguments are X(name, prefix, opcode after 0f, bytes of the operand, whether MXCSR matters).
 #define HBBP_VECTOR_OPERATIONS(X)           \
   X(addps, kPrefixNone, 0x58, 16, true)     \
   X(addpd, kPrefix66, 0x58, 16, true)       \

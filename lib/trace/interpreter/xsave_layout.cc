@@ -29,7 +29,7 @@ void XsaveLayout::Find() {
   }
 }
 
-size_t XsaveLayout::BytesOf(uint64_t components, bool is_compacted) const {
+size_t XsaveLayout::AreaBytes(uint64_t components, bool is_compacted) const {
   size_t end = kLegacyAndHeader;
   for (unsigned component = 2; component < kComponents; ++component) {
     if (((components >> component) & 1) == 0) continue;

@@ -1,7 +1,7 @@
-// How many bytes the xsave instructions write.
+// XsaveLayout computes how many bytes the xsave instructions write.
 //
-// Contract: Find outside of signal handlers (CPUID is slow where a hypervisor traps it); then
-// constant.
+// Contract: call Find outside signal handlers, because CPUID is slow where a hypervisor traps it;
+// the object is constant afterwards.
 #ifndef HBBP_LIB_TRACE_INTERPRETER_XSAVE_LAYOUT_H_
 #define HBBP_LIB_TRACE_INTERPRETER_XSAVE_LAYOUT_H_
 
@@ -13,14 +13,14 @@ namespace hbbp::trace {
 struct XsaveLayout {
   static constexpr unsigned kComponents = 63;
 
-  uint64_t enabled = 0;  // XCR0; 0: there is no xsave
-  uint64_t aligned = 0;  // those that begin at a multiple of 64 in the compacted format
-  uint32_t offset[kComponents] = {};  // in the standard format
+  uint64_t enabled = 0;  // XCR0, or 0 without xsave
+  uint64_t aligned = 0;  // components that begin at a multiple of 64 in the compacted format
+  uint32_t offset[kComponents] = {};  // offsets in the standard format
   uint32_t size[kComponents] = {};
 
   void Find();
-  // From the start of the area to the end of the last of these components.
-  size_t BytesOf(uint64_t components, bool is_compacted) const;
+  // Returns the bytes from the start of the area to the end of the last of these components.
+  size_t AreaBytes(uint64_t components, bool is_compacted) const;
 };
 
 }  // namespace hbbp::trace

@@ -1,6 +1,6 @@
-// CodeEmitter: the few machine instructions that stubs are framed with.
+// CodeEmitter emits the few machine instructions that frame a stub.
 //
-// Contract: async-signal-safe. Code that does not fit is dropped and noted in `overflow`.
+// Contract: async-signal-safe. Code that does not fit is dropped, and `overflow` is set.
 #ifndef HBBP_LIB_TRACE_NATIVE_CODE_EMITTER_H_
 #define HBBP_LIB_TRACE_NATIVE_CODE_EMITTER_H_
 
@@ -38,7 +38,7 @@ class CodeEmitter {
     for (int shift = 0; shift < 32; shift += 8) Byte(static_cast<uint32_t>(value) >> shift & 0xff);
   }
 
-  // [base + offset]; base is neither rsp nor r12.
+  // Encodes [base + offset]; base is neither rsp nor r12.
   void ModRmMemory(unsigned reg, unsigned base, int32_t offset) {
     const bool is_short = offset >= -128 && offset <= 127;
     Byte((is_short ? 0x40 : 0x80) | (reg & 7) << 3 | (base & 7));
@@ -49,7 +49,7 @@ class CodeEmitter {
     }
   }
 
-  // A base below 8 is assumed from here on.
+  // In the functions below, base is less than 8.
   void LoadGpr(unsigned reg, unsigned base, int32_t offset) {
     Bytes(0x48 | reg >> 3 << 2, 0x8b);
     ModRmMemory(reg, base, offset);
@@ -72,18 +72,19 @@ class CodeEmitter {
   }
   void Return() { Byte(0xc3); }
 
-  // movaps
+  // Emits movaps.
   void LoadSse(unsigned reg, unsigned base, int32_t offset) { MoveSse(0x28, reg, base, offset); }
   void StoreSse(unsigned reg, unsigned base, int32_t offset) { MoveSse(0x29, reg, base, offset); }
 
-  // vmovaps of 16, 32 or 64 bytes; AVX-512 only where the register or the width needs it.
+  // Emits vmovaps of 16, 32 or 64 bytes, with AVX-512 only where the register or the width needs
+  // it.
   void LoadVector(unsigned width, unsigned reg, unsigned base, int32_t offset) {
     MoveVector(0x28, width, reg, base, offset);
   }
   void StoreVector(unsigned width, unsigned reg, unsigned base, int32_t offset) {
     MoveVector(0x29, width, reg, base, offset);
   }
-  // vxorps xmm, xmm, xmm; reg < 16
+  // Emits vxorps xmm, xmm, xmm; reg < 16.
   void ClearVector(unsigned reg) {
     const unsigned high = reg >> 3;
     Bytes(0xc4, (high != 0 ? 0x00 : 0x80) | 0x40 | (high != 0 ? 0x00 : 0x20) | 0x01,
@@ -91,7 +92,7 @@ class CodeEmitter {
   }
   void ClearUpperVectors() { Bytes(0xc5, 0xf8, 0x77); }
 
-  // kmovq, or kmovw where that is all that there is.
+  // Emits kmovq, or kmovw without AVX512BW.
   void LoadMask(bool whole, unsigned reg, unsigned base, int32_t offset) {
     MoveMask(0x90, whole, reg, base, offset);
   }
@@ -107,7 +108,7 @@ class CodeEmitter {
     Bytes(0x0f, 0xae);
     ModRmMemory(3, base, offset);
   }
-  // In the red zone.
+  // The offset is in the red zone.
   void LoadMxcsrFromStack(int8_t offset) { Bytes(0x0f, 0xae, 0x54, 0x24, uint8_t(offset)); }
   void StoreMxcsrToStack(int8_t offset) { Bytes(0x0f, 0xae, 0x5c, 0x24, uint8_t(offset)); }
   void LoadX87ControlFromStack(int8_t offset) { Bytes(0xd9, 0x6c, 0x24, uint8_t(offset)); }

@@ -1,3 +1,6 @@
+// DetectCpuFeatures compares the needs of each instruction set of Zydis (kNeeds) with CPUID and
+// XCR0. The tracer calls it once when it opens; instruction_class.cc asks for the sets of each
+// instruction that it classifies.
 #include "trace/native/cpu_features.h"
 
 #include <Zydis/Zydis.h>
@@ -20,7 +23,7 @@ enum Word : uint8_t {
   kWordCount
 };
 
-// What XCR0 must have.
+// The state that XCR0 must have enabled.
 enum State : uint8_t { kNoState = 0, kAvxState = 0x06, kAvx512State = 0xe6 };
 
 struct Need {
@@ -30,7 +33,7 @@ struct Need {
   State state = kNoState;
 };
 
-// Bits 0 (x87), 25 (SSE) and 26 (SSE2) of leaf 1 EDX stand for what every x86-64 has.
+// Every x86-64 has bits 0 (x87), 25 (SSE) and 26 (SSE2) of leaf 1 EDX.
 constexpr Need kNeeds[] = {
     {ZYDIS_ISA_SET_I86, kLeaf1Edx, 0},
     {ZYDIS_ISA_SET_I186, kLeaf1Edx, 0},

@@ -1,7 +1,7 @@
-// CpuFeatures: which instruction sets the processor and the kernel let a stub use.
+// CpuFeatures says which instruction sets the processor and the kernel let a stub use.
 //
-// Contract: DetectCpuFeatures executes CPUID, which is slow in a virtual machine: once, outside
-// signal handlers. The rest is async-signal-safe.
+// Contract: DetectCpuFeatures executes CPUID, which is slow in a virtual machine: call it once,
+// outside signal handlers. The other functions are async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_
 #define HBBP_LIB_TRACE_NATIVE_CPU_FEATURES_H_
 
@@ -22,8 +22,8 @@ struct CpuFeatures {
 
 CpuFeatures DetectCpuFeatures();
 
-// Sets of ordinary instructions, which compute with registers and at most one memory operand: the
-// only ones that stubs are made for, if the processor has them.
+// Returns whether a set has ordinary instructions, which compute with registers and at most one
+// memory operand. Stubs are made only for such sets, if the processor has them.
 bool IsOrdinarySet(unsigned isa_set);
 
 }  // namespace hbbp::trace

@@ -1,4 +1,4 @@
-// FullDecode: one instruction with all its operands, the hidden ones too.
+// FullDecode is one instruction with all its operands, including hidden ones.
 //
 // Contract: async-signal-safe; large (about 2 KB), so not for small stacks.
 #ifndef HBBP_LIB_TRACE_NATIVE_FULL_DECODE_H_
@@ -26,7 +26,7 @@ inline bool Decode(const uint8_t* code, size_t size, FullDecode* decode) {
       ZydisDecoderDecodeFull(&decoder, code, size, &decode->instruction, decode->operands));
 }
 
-// As encoded; meaningless if the register has no number.
+// Returns the number of the register in encodings; it is meaningless if the register has none.
 inline unsigned NumberOf(ZydisRegister name) {
   return static_cast<uint8_t>(ZydisRegisterGetId(name));
 }

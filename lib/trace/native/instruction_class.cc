@@ -1,3 +1,6 @@
+// Classify checks the mnemonic first, then the category and the operands; an instruction that no
+// rule excludes is ordinary if the processor has its set. DescribeNative (native_stub.cc) calls it
+// for every instruction that the lifter does not know.
 #include "trace/native/instruction_class.h"
 
 #include "trace/native/cpu_features.h"
@@ -11,7 +14,7 @@ bool HasNoEffect(const ZydisDecodedInstruction& instruction) {
     case ZYDIS_CATEGORY_WIDENOP:
     case ZYDIS_CATEGORY_PREFETCH:
     case ZYDIS_CATEGORY_PREFETCHWT1:
-    // No kernel with sigtrap events enables MPX: then these are hints.
+    // Kernels with sigtrap events do not enable MPX, so these are hints.
     case ZYDIS_CATEGORY_MPX:
       return true;
     default:
@@ -113,7 +116,7 @@ bool IsOrdinary(const ZydisDecodedInstruction& instruction) {
   if (!IsOrdinarySet(instruction.meta.isa_set)) return false;
   if (IsBaseSet(instruction.meta.isa_set)) return IsOrdinaryBase(instruction);
   switch (instruction.mnemonic) {
-    // The addresses that these store are not those of the program.
+    // The addresses that these store would not be those of the program.
     case ZYDIS_MNEMONIC_FNSTENV:
     case ZYDIS_MNEMONIC_FNSAVE:
     case ZYDIS_MNEMONIC_FRSTOR:
@@ -125,7 +128,7 @@ bool IsOrdinary(const ZydisDecodedInstruction& instruction) {
          instruction.mnemonic == ZYDIS_MNEMONIC_XTEST;
 }
 
-// Registers that a MachineState has not.
+// Returns whether the instruction uses registers that a MachineState does not have.
 bool TouchesForeignRegister(const FullDecode& decode) {
   for (const ZydisDecodedOperand& operand : decode) {
     if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER) continue;

@@ -1,4 +1,4 @@
-// What becomes of an instruction that the interpreter has no handler for.
+// InstructionClass says how an instruction without a handler of the interpreter is executed.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_INSTRUCTION_CLASS_H_
@@ -12,10 +12,10 @@ namespace hbbp::trace {
 
 enum class InstructionClass : uint8_t {
   kRefused,         // not even its effects are known
-  kNoEffect,        // hints, fences, prefetches: nothing that the interpreter can see
+  kNoEffect,        // hints, fences and prefetches change nothing that the interpreter can see
   kUnknownResults,  // its effects are known, its results are not
-  kOrdinary,        // runs natively
-  // See state_functions.h.
+  kOrdinary,        // it runs natively
+  // A function of state_functions.h executes these.
   kLoadMxcsr,
   kStoreMxcsr,
   kClearUpperVectors,
@@ -26,7 +26,8 @@ enum class InstructionClass : uint8_t {
 
 InstructionClass Classify(const FullDecode& decode);
 
-// A bit test whose bit number is a register: it reaches beyond its memory operand.
+// Returns whether it is a bit test whose bit number is a register, so that it reaches beyond its
+// memory operand.
 bool IsBitString(const FullDecode& decode);
 
 }  // namespace hbbp::trace

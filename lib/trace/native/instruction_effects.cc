@@ -18,10 +18,10 @@ RegisterSet FlagBits(ZydisAccessedFlagsMask mask) {
 
 struct RegisterUse {
   RegisterSet bit = 0;
-  bool is_part = false;  // what is written leaves the rest of the register as it was
+  bool is_part = false;  // a write keeps the rest of the register
 };
 
-RegisterUse UseOf(ZydisRegister name, bool is_legacy) {
+RegisterUse DescribeUse(ZydisRegister name, bool is_legacy) {
   const auto id = NumberOf(name);
   switch (ZydisRegisterGetClass(name)) {
     case ZYDIS_REGCLASS_GPR8:
@@ -56,7 +56,7 @@ RegisterUse UseOf(ZydisRegister name, bool is_legacy) {
   }
 }
 
-// k0 in the place of a write mask means that there is none.
+// k0 as a write mask means that there is none.
 bool IsNoMask(const ZydisDecodedOperand& operand) {
   return operand.encoding == ZYDIS_OPERAND_ENCODING_MASK && operand.reg.value == ZYDIS_REGISTER_K0;
 }
@@ -67,14 +67,15 @@ void AddOperands(const FullDecode& decode, NativeInstruction* native) {
   for (unsigned i = 0; i < decode.instruction.operand_count; ++i) {
     const ZydisDecodedOperand& operand = decode.operands[i];
     if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY) {
-      // LEA computes with them.
+      // LEA computes with the address registers.
       if (!IsMemory(operand)) {
-        native->reads |= UseOf(operand.mem.base, false).bit | UseOf(operand.mem.index, false).bit;
+        native->reads |=
+            DescribeUse(operand.mem.base, false).bit | DescribeUse(operand.mem.index, false).bit;
       }
       continue;
     }
     if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER || IsNoMask(operand)) continue;
-    const RegisterUse use = UseOf(operand.reg.value, is_legacy);
+    const RegisterUse use = DescribeUse(operand.reg.value, is_legacy);
     const bool is_ignored = (dependence.ignored_operands >> i & 1) != 0;
     if (Writes(operand)) native->writes |= use.bit;
     if (is_ignored) continue;
@@ -86,7 +87,7 @@ void AddOperands(const FullDecode& decode, NativeInstruction* native) {
   native->writes |= dependence.also_writes;
 }
 
-// Zydis 4.0 knows that of PTEST only.
+// Zydis 4.0 knows this for PTEST only.
 bool ClearsOtherFlags(const ZydisDecodedInstruction& instruction) {
   return instruction.mnemonic == ZYDIS_MNEMONIC_VPTEST ||
          instruction.mnemonic == ZYDIS_MNEMONIC_VTESTPD ||
@@ -144,7 +145,7 @@ bool DescribeAddress(const FullDecode& decode, const ZydisDecodedOperand& operan
   return true;
 }
 
-// Stores that leave bytes of their operand as they were, though Zydis calls them plain writes.
+// Recognizes stores that keep bytes of their operand, though Zydis calls them plain writes.
 bool StoresUnderMask(const ZydisDecodedInstruction& instruction) {
   switch (instruction.mnemonic) {
     case ZYDIS_MNEMONIC_MASKMOVDQU:
@@ -161,8 +162,8 @@ bool StoresUnderMask(const ZydisDecodedInstruction& instruction) {
   }
 }
 
-// Where its destination has 16 bits, some processors read 16 bits and others 32.
-bool ReadsWhatProcessorsDisagreeOn(const ZydisDecodedInstruction& instruction) {
+// If the destination has 16 bits, some processors read 16 bits and others 32.
+bool HasProcessorDependentRead(const ZydisDecodedInstruction& instruction) {
   return instruction.mnemonic == ZYDIS_MNEMONIC_MOVSXD && instruction.operand_width == 16;
 }
 
@@ -177,7 +178,7 @@ void DescribeRegisters(const FullDecode& decode, NativeInstruction* native) {
 bool DescribeMemory(const FullDecode& decode, uint64_t address, NativeInstruction* native) {
   for (const ZydisDecodedOperand& operand : decode) {
     if (!IsMemory(operand) || IsVsib(operand)) continue;
-    if (native->has_memory || ReadsWhatProcessorsDisagreeOn(decode.instruction)) return false;
+    if (native->has_memory || HasProcessorDependentRead(decode.instruction)) return false;
     const unsigned bytes = operand.size / 8;
     if (bytes == 0 || bytes > sizeof(MachineState::operand)) return false;
     if (!DescribeAddress(decode, operand, address, native)) return false;

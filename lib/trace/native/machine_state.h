@@ -1,6 +1,6 @@
-// MachineState: the registers of a thread as the interpreter sees them, and which are unknown.
+// MachineState holds the registers of a thread as the interpreter sees them, and which are unknown.
 //
-// Plain data. Native stubs (native_stub.h) address its members by offset.
+// It is plain data. Native stubs (native_stub.h) address its members by offset.
 #ifndef HBBP_LIB_TRACE_NATIVE_MACHINE_STATE_H_
 #define HBBP_LIB_TRACE_NATIVE_MACHINE_STATE_H_
 
@@ -8,7 +8,7 @@
 
 namespace hbbp::trace {
 
-// Numbers as in encodings.
+// The numbers are those of encodings.
 enum Gpr : uint8_t {
   kRax = 0,
   kRcx,
@@ -26,7 +26,7 @@ enum Gpr : uint8_t {
   kR13,
   kR14,
   kR15,
-  kNoGpr = 16  // reads as zero: stands for an absent base or index
+  kNoGpr = 16  // reads as zero and represents an absent base or index
 };
 
 inline constexpr uint64_t kFlagCf = 1u << 0;
@@ -39,7 +39,7 @@ inline constexpr uint64_t kFlagOf = 1u << 11;
 inline constexpr uint64_t kArithmeticFlags =
     kFlagCf | kFlagPf | kFlagAf | kFlagZf | kFlagSf | kFlagOf;
 
-// A set of registers, one bit each: what an instruction reads and writes, and what is unknown
+// A set of registers has one bit for each: what an instruction reads or writes, or what is unknown
 // ("poison").
 using RegisterSet = uint64_t;
 
@@ -51,7 +51,7 @@ inline constexpr RegisterSet kZfBit = RegisterSet{1} << 19;
 inline constexpr RegisterSet kSfBit = RegisterSet{1} << 20;
 inline constexpr RegisterSet kOfBit = RegisterSet{1} << 21;
 inline constexpr RegisterSet kFlagBits = RegisterSet{0x3f} << 16;
-inline constexpr RegisterSet kX87Bit = RegisterSet{1} << 22;  // the x87 and MMX state, whole
+inline constexpr RegisterSet kX87Bit = RegisterSet{1} << 22;  // the whole x87 and MMX state
 inline constexpr RegisterSet kMxcsrBit = RegisterSet{1} << 23;
 constexpr RegisterSet MaskBit(unsigned number) {
   return RegisterSet{1} << (24 + number);
@@ -64,14 +64,14 @@ inline constexpr RegisterSet kVectorStateBits = ~RegisterSet{0} << 22;
 struct alignas(64) MachineState {
   uint64_t gpr[17];  // [kNoGpr] is 0
   uint64_t rip;
-  uint64_t flags;  // kArithmeticFlags and DF, placed as in RFLAGS; all other bits 0
+  uint64_t flags;  // kArithmeticFlags and DF, at their bits of RFLAGS; all other bits are 0
   uint64_t fs_base;
   uint64_t gs_base;
   RegisterSet poison;
   uint32_t mxcsr;
-  uint32_t has_vector_state;  // 1: all below, and mxcsr, were loaded
+  uint32_t has_vector_state;  // 1 if mxcsr and all members below were loaded
   uint64_t k[8];
-  // The memory operand of a native stub: loaded before it runs, stored after.
+  // The memory operand of a native stub is loaded here before it runs and stored afterwards.
   alignas(64) uint8_t operand[64];
   alignas(64) uint8_t zmm[32][64];
   alignas(64) uint8_t fxsave[512];  // the x87 state, as fxsave64 writes it; its SSE part is stale

@@ -14,7 +14,7 @@
 namespace hbbp::trace {
 namespace {
 
-constexpr size_t kUnit = 64;  // a cache line: what runs is never next to what is being written
+constexpr size_t kUnit = 64;  // a cache line, so that no running stub shares one with a new stub
 constexpr unsigned kMaxProbes = 32;
 constexpr uint8_t kBreakpoint = 0xcc;
 
@@ -27,13 +27,13 @@ int OpenNamelessFile() {
     return static_cast<int>(syscall(SYS_memfd_create, "hbbp-stubs", flags));
   };
   const int file = open_with(MFD_CLOEXEC | MFD_EXEC);
-  // Older kernels do not know the flag. One that refuses it means it.
+  // Older kernels do not know the flag and return EINVAL. Another error is a refusal.
   return file < 0 && errno == EINVAL ? open_with(MFD_CLOEXEC) : file;
 }
 
-// Making a file longer than that ends the process with SIGXFSZ.
-bool MayHaveFileOf(size_t bytes) {
-  constexpr int kFileSize = 1;  // RLIMIT_FSIZE, whose header is not for this folder
+// Extending a file beyond the limit would end the process with SIGXFSZ.
+bool IsFileSizeAllowed(size_t bytes) {
+  constexpr int kFileSize = 1;  // RLIMIT_FSIZE, whose header trace/ may not include
   struct {
     uint64_t soft;
     uint64_t hard;
@@ -64,13 +64,13 @@ size_t UnitsFor(size_t bytes) { return (bytes + kUnit - 1) / kUnit; }
 
 }  // namespace
 
-// In the file, so that processes that share it do not write over each other's stubs.
+// This is in the file, so that processes that share it do not overwrite each other's stubs.
 struct NativeRegion::Shared {
   std::atomic<uint32_t> used_units;
   uint32_t unit_count;
   uint32_t slot_count;  // a power of two
-  // Open hashing of stubs: the unit of an Entry, or 0. An entry is complete before its slot is
-  // set (release, with the acquire in Find), and never changes then.
+  // The slots of an open hash table of stubs hold the unit of an Entry, or 0. An entry is complete
+  // before its slot is set (release, with the acquire in Find), and never changes afterwards.
   std::atomic<uint32_t> slots[];
 };
 
@@ -83,7 +83,7 @@ NativeRegion* NativeRegion::Create(size_t bytes) {
   bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
   if (bytes == 0 || bytes > size_t{1} << 30) return nullptr;
   const CpuFeatures features = DetectCpuFeatures();
-  if (!features.lahf || !MayHaveFileOf(bytes)) return nullptr;
+  if (!features.lahf || !IsFileSizeAllowed(bytes)) return nullptr;
   const int file = OpenNamelessFile();
   if (file < 0) return nullptr;
   uint8_t* writable = nullptr;
@@ -155,8 +155,8 @@ NativeRegion::Stub NativeRegion::Find(const RewrittenInstruction& key) const {
   return nullptr;
 }
 
-// No serializing instruction between writing and running: no processor has fetched these lines
-// yet, and other processors learn the address only through the slot.
+// No serializing instruction is needed between writing and running the stub: no processor has
+// fetched these lines yet, and other processors learn the address only from the slot.
 NativeRegion::Stub NativeRegion::Add(const RewrittenInstruction& key, const uint8_t* code,
                                      size_t size) {
   auto* shared = reinterpret_cast<Shared*>(writable_);

@@ -10,8 +10,8 @@
 namespace hbbp::trace {
 namespace {
 
-// Gathers are described as if they touched no memory: their results are unknown anyway. So are
-// loads whose address has a form that NativeInstruction cannot say.
+// Recognizes gathers and loads whose address has a form that NativeInstruction cannot express. They
+// are described as if they accessed no memory, because their results are unknown anyway.
 bool ReadsElsewhere(const FullDecode& decode) {
   bool reads = false;
   for (const ZydisDecodedOperand& operand : decode) {
@@ -22,7 +22,7 @@ bool ReadsElsewhere(const FullDecode& decode) {
   return reads;
 }
 
-// Where the address of a gather or of a bit string comes from.
+// Returns the registers that the address of a gather or of a bit string depends on.
 RegisterSet AddressRegisters(const FullDecode& decode) {
   RegisterSet set = 0;
   for (const ZydisDecodedOperand& operand : decode) {

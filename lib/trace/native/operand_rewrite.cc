@@ -31,8 +31,8 @@ class Writer {
 constexpr unsigned kRexBaseAndIndex = 0x03;
 constexpr unsigned kInvertedBaseAndIndex = 0x60;
 
-// The prefixes that still mean something: lock and segments do not, an address size neither.
-// Returns the offset of the first byte that is no prefix.
+// Copies the prefixes that still have an effect; lock, segments and the address size have none.
+// Returns the offset of the first byte that is not a prefix.
 size_t CopyPrefixes(const uint8_t* code, const ZydisDecodedInstruction& instruction,
                     bool has_memory, Writer* writer) {
   size_t position = 0;
@@ -46,7 +46,7 @@ size_t CopyPrefixes(const uint8_t* code, const ZydisDecodedInstruction& instruct
                             byte == 0x26 || byte == 0x64 || byte == 0x65 || byte == 0x67;
     if (is_dropped) continue;
     if ((byte & 0xf0) != 0x40) break;
-    // A REX prefix that is not the last prefix is ignored, also in front of a VEX prefix.
+    // A REX prefix that is not the last prefix is ignored, also before a VEX prefix.
     if ((instruction.attributes & ZYDIS_ATTRIB_HAS_REX) != 0 &&
         position == instruction.raw.rex.offset) {
       writer->Byte(has_memory ? byte & ~kRexBaseAndIndex : byte);
@@ -56,7 +56,7 @@ size_t CopyPrefixes(const uint8_t* code, const ZydisDecodedInstruction& instruct
   return position;
 }
 
-// VEX, EVEX and XOP: X and B extend index and base, inverted.
+// In VEX, EVEX and XOP the inverted bits X and B extend index and base.
 size_t CopyVectorPrefix(const uint8_t* code, size_t position,
                         const ZydisDecodedInstruction& instruction, Writer* writer) {
   size_t size = 0;
@@ -95,7 +95,7 @@ bool RewriteOperand(const uint8_t* code, const FullDecode& decode, unsigned base
     if (operand.encoding == ZYDIS_OPERAND_ENCODING_MODRM_RM) {
       has_memory = true;
     } else if (operand.visibility != ZYDIS_OPERAND_VISIBILITY_HIDDEN) {
-      return false;  // an address in the place of an immediate operand
+      return false;  // the instruction has an address as immediate operand
     }
   }
   if (has_memory && (!has_modrm || instruction.raw.modrm.mod == 3)) return false;

@@ -1,4 +1,4 @@
-// An instruction's own encoding with its memory operand moved to MachineState::operand.
+// RewriteOperand redirects the memory operand of an encoded instruction to MachineState::operand.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_OPERAND_REWRITE_H_
@@ -18,9 +18,10 @@ struct RewrittenInstruction {
   uint8_t bytes[kMaxInstructionBytes] = {};
 };
 
-// Its ModRM memory operand, if it has one, becomes [base + offset of operand]; `base` is one of
-// rcx, rdx, rbx, rbp, rsi, rdi. Prefixes without effect on a private operand are left out, so that
-// instructions that differ only in their addresses become equal. False if it cannot be encoded.
+// The ModRM memory operand, if there is one, becomes [base + offset of operand]; `base` is one of
+// rcx, rdx, rbx, rbp, rsi, rdi. Prefixes without effect on a private operand are dropped, so that
+// instructions that differ only in their addresses become equal. Returns false if it cannot be
+// encoded.
 bool RewriteOperand(const uint8_t* code, const FullDecode& decode, unsigned base,
                     RewrittenInstruction* rewritten);
 

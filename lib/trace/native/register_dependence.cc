@@ -1,9 +1,13 @@
+// DescribeDependence finds, by mnemonic and operands, sources that do not influence the results,
+// and registers that are read or written without being operands. The other functions answer
+// questions by mnemonic alone. DescribeRegisters (instruction_effects.cc) calls them for every
+// instruction that native stubs execute.
 #include "trace/native/register_dependence.h"
 
 namespace hbbp::trace {
 namespace {
 
-// x - x, x ^ x and the like: the result is the same for every x.
+// Recognizes x - x, x ^ x and the like, whose result is the same for every x.
 bool IsConstantOfEqualSources(ZydisMnemonic mnemonic) {
   switch (mnemonic) {
     case ZYDIS_MNEMONIC_ANDNPD:
@@ -89,8 +93,8 @@ bool IsWhole(ZydisRegister name) {
   }
 }
 
-// The operands that are equal whole registers and nothing but sources: 0 and 1 of a legacy
-// instruction, the two after the destination (and the mask) of others.
+// Returns the operands that are equal whole registers and only sources: 0 and 1 of a legacy
+// instruction, or the two after the destination (and the mask) of others.
 uint32_t EqualSources(const FullDecode& decode) {
   const bool is_legacy = decode.instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY;
   unsigned first = is_legacy ? 0 : 1;
@@ -119,7 +123,7 @@ uint32_t IgnoredByTernaryLogic(const FullDecode& decode) {
   return ignored;
 }
 
-// A double holds every integer of 32 bits.
+// A conversion is exact because a double holds every integer of 32 bits.
 bool IsExactConversion(const FullDecode& decode) {
   switch (decode.instruction.mnemonic) {
     case ZYDIS_MNEMONIC_CVTSI2SD:

@@ -1,5 +1,5 @@
-// What Zydis does not tell about operands: results that do not depend on them, and dependences
-// that are not operands.
+// Describes what Zydis does not know about operands: results that do not depend on them, and
+// dependences that are not operands.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_REGISTER_DEPENDENCE_H_
@@ -13,21 +13,22 @@
 namespace hbbp::trace {
 
 struct Dependence {
-  uint32_t ignored_operands = 0;  // bit i: whatever operand i holds, the results are the same
+  uint32_t ignored_operands = 0;  // bit i is set if the results do not depend on operand i
   RegisterSet also_reads = 0;
   RegisterSet also_writes = 0;
 };
 Dependence DependenceOf(const FullDecode& decode);
 
-// Are there operand values with which flags that it writes stay as they are?
+// Returns whether the instruction may keep flags that it writes, depending on its operands.
 bool MayKeepFlags(const FullDecode& decode);
 
 bool MayRaiseSse(const FullDecode& decode);
 
-// Besides those that may raise exceptions: rounding or denormals-are-zero changes the results.
+// Returns whether rounding or denormals-are-zero changes the results of an instruction that raises
+// no exceptions.
 bool DependsOnMxcsr(const ZydisDecodedInstruction& instruction);
 
-// Must the address of the memory operand be a multiple of its size?
+// Returns whether the address of the memory operand must be a multiple of its size.
 bool NeedsAlignment(const ZydisDecodedInstruction& instruction, unsigned bytes);
 
 }  // namespace hbbp::trace

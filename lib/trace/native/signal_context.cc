@@ -12,7 +12,7 @@
 namespace hbbp::trace {
 namespace {
 
-// Components of the XSAVE area, and bits of XSTATE_BV.
+// The components of the XSAVE area are bits of XSTATE_BV.
 enum Component : unsigned {
   kX87 = 0,
   kSse = 1,
@@ -23,7 +23,7 @@ enum Component : unsigned {
   kComponentCount = 8
 };
 
-// The frame: FXSAVE, of which the kernel uses the end, then the header, then the components.
+// The frame has the FXSAVE area, whose end the kernel uses, then the header, then the components.
 constexpr size_t kControlAndStatus = 24;
 constexpr size_t kX87Registers = 32;
 constexpr size_t kXmmRegisters = 160;
@@ -36,7 +36,7 @@ constexpr uint32_t kInitialMxcsr = 0x1f80;
 constexpr uint16_t kInitialX87Control = 0x037f;
 constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
 
-// As the kernel lays it out in struct _fpx_sw_bytes.
+// The layout is that of the kernel's struct _fpx_sw_bytes.
 struct SoftwareBytes {
   uint32_t magic;
   uint32_t extended_size;
@@ -44,7 +44,7 @@ struct SoftwareBytes {
   uint32_t xstate_size;
 };
 
-uint32_t component_offsets[kComponentCount];  // 0: the processor does not have it
+uint32_t component_offsets[kComponentCount];  // 0 if the processor does not have the component
 std::atomic<bool> has_fsgsbase{false};
 
 template <typename Value>
@@ -64,7 +64,7 @@ uint64_t SegmentBase(int get, bool fs) {
     }
     return base;
   }
-  // Not syscall(2), which writes errno.
+  // syscall(2) would write errno.
   int64_t result = 0;
   asm volatile("syscall"
                : "=a"(result)
@@ -73,7 +73,7 @@ uint64_t SegmentBase(int get, bool fs) {
   return result == 0 ? base : 0;
 }
 
-// The part of a frame that is there and not in its initial state.
+// Frame finds the components of a frame that are present and not in their initial state.
 class Frame {
  public:
   explicit Frame(const uint8_t* bytes) : bytes_(bytes) {
@@ -83,7 +83,7 @@ class Frame {
     in_use_ = ReadAt<uint64_t>(bytes, kHeader) & software.features;
   }
 
-  // nullptr: all zero.
+  // Returns nullptr if the component is all zero.
   const uint8_t* Find(Component component, size_t size) const {
     if ((in_use_ >> component & 1) == 0) return nullptr;
     if (component == kX87) return bytes_;
@@ -99,7 +99,7 @@ class Frame {
   uint64_t in_use_ = 1u << kX87 | 1u << kSse;  // a frame of FXSAVE
 };
 
-// `parts` of `size` bytes each go to byte `offset` of consecutive registers.
+// Copies `parts` of `size` bytes each to byte `offset` of consecutive registers.
 void LoadVectors(const uint8_t* parts, size_t size, unsigned first, size_t offset,
                  MachineState* state) {
   if (parts == nullptr) return;
@@ -148,7 +148,7 @@ void LoadVectorState(const ucontext_t& context, MachineState* state) {
     return;
   }
   const Frame frame(bytes);
-  // There even if all that it controls is in its initial state.
+  // MXCSR is valid even if the SSE component is in its initial state.
   state->mxcsr = ReadAt<uint32_t>(bytes, kControlAndStatus);
   LoadX87(frame, bytes, state);
   LoadVectors(frame.Find(kSse, 16 * 16), 16, 0, 0, state);

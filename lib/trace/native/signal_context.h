@@ -1,4 +1,4 @@
-// Registers of the interrupted program out of a signal frame.
+// Loads the registers of the interrupted program from a signal frame.
 //
 // Contract: async-signal-safe; reads the frame and writes the MachineState, nothing else.
 #ifndef HBBP_LIB_TRACE_NATIVE_SIGNAL_CONTEXT_H_
@@ -20,15 +20,16 @@ inline uint64_t StackPointer(const ucontext_t& context) {
   return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
 }
 
-// gpr, rip, flags; fs_base and gs_base of the calling thread. Clears poison and has_vector_state.
+// Loads gpr, rip and flags, and fs_base and gs_base of the calling thread. Clears poison and
+// has_vector_state.
 void LoadGeneralRegisters(const ucontext_t& context, MachineState* state);
 
-// mxcsr, k, zmm and fxsave from the XSAVE area of the frame (offsets by CPUID leaf 0xD, parts in
-// their initial state by XSTATE_BV). What the processor or the frame does not have is zero. Sets
-// has_vector_state.
+// Loads mxcsr, k, zmm and fxsave from the XSAVE area of the frame; CPUID leaf 0xD has the offsets,
+// and XSTATE_BV says which components are in their initial state. What the processor or the frame
+// does not have is zero. Sets has_vector_state.
 void LoadVectorState(const ucontext_t& context, MachineState* state);
 
-// Finds the XSAVE layout out; before the first use of LoadVectorState, outside signal handlers.
+// Finds the XSAVE layout. Call it before the first LoadVectorState, outside signal handlers.
 void PrepareSignalContext();
 
 }  // namespace hbbp::trace

@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned kVexRegisters = 16;
 constexpr size_t kXmmBytes = 16;
-constexpr uint32_t kMxcsrBits = 0xffff;  // loading others would fault
+constexpr uint32_t kMxcsrBits = 0xffff;  // loading other bits would fault
 
 void DoNothing(MachineState*) {}
 

@@ -1,4 +1,4 @@
-// Instructions that do nothing but move parts of a MachineState: compiled functions do.
+// Compiled functions execute instructions that only move parts of a MachineState.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_STATE_FUNCTIONS_H_
@@ -9,7 +9,7 @@
 
 namespace hbbp::trace {
 
-// nullptr if instructions of this class are run as themselves, or not at all.
+// Returns nullptr if instructions of this class run natively, or not at all.
 void (*StateFunctionFor(InstructionClass kind))(MachineState*);
 
 }  // namespace hbbp::trace

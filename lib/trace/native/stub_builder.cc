@@ -1,3 +1,7 @@
+// PrepareStub rewrites the instruction so that its memory operand is MachineState::operand.
+// BuildStub frames it: the stub loads MXCSR and x87 state, vector registers, masks, flags and
+// general registers that the instruction reads, executes it, and stores what it wrote in the
+// reverse order. DescribeNative (native_stub.cc) calls both.
 #include "trace/native/stub_builder.h"
 
 namespace hbbp::trace {
@@ -8,7 +12,7 @@ constexpr unsigned kMaskCount = 8;
 constexpr unsigned kGprCount = 16;
 constexpr uint32_t kCalleeSaved = 1u << kRbx | 1u << kRbp | 0xf000u;
 
-// In the red zone below the stack pointer of the running stub.
+// The offsets are in the red zone below the stack pointer of the running stub.
 constexpr int8_t kCallerMxcsr = -8;
 constexpr int8_t kCallerX87Control = -16;
 
@@ -39,9 +43,10 @@ bool HasImplicitAddress(const FullDecode& decode) {
   return false;
 }
 
-// A register for the address of the MachineState that the instruction leaves alone, where it is
-// if possible. Never one that needs a SIB byte or a REX prefix, never rax, which the flags need.
-unsigned BaseFor(uint32_t used_gprs) {
+// Chooses a register that the instruction does not use for the address of the MachineState: rdi,
+// which has it already, if possible, and never one that needs a SIB byte or a REX prefix, nor rax,
+// which the flags need.
+unsigned ChooseBase(uint32_t used_gprs) {
   constexpr unsigned kCandidates[] = {kRdi, kRsi, kRcx, kRdx, kRbx, kRbp};
   for (const unsigned candidate : kCandidates) {
     if (!Has(used_gprs, candidate)) return candidate;
@@ -52,7 +57,7 @@ unsigned BaseFor(uint32_t used_gprs) {
 uint32_t UsedGprs(const FullDecode& decode, const NativeInstruction& native) {
   uint32_t used = Gprs(native.reads | native.writes);
   if (HasImplicitAddress(decode)) used |= 1u << kRdi;
-  // Also those on which the results do not depend.
+  // Operands on which the results do not depend count too.
   for (const ZydisDecodedOperand& operand : decode) {
     if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
     const ZydisRegister whole = WholeOf(operand.reg.value);
@@ -72,7 +77,7 @@ class StubBuilder {
         features_(features),
         emitter_(emitter),
         used_gprs_(UsedGprs(decode, native)),
-        base_(BaseFor(used_gprs_)),
+        base_(ChooseBase(used_gprs_)),
         is_legacy_(decode.instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
                    decode.instruction.encoding == ZYDIS_INSTRUCTION_ENCODING_3DNOW),
         width_(VectorWidth()) {}
@@ -101,7 +106,7 @@ class StubBuilder {
   }
 
  private:
-  // Of the widest vector operand; 0 if there is none.
+  // Returns the width of the widest vector operand, or 0 if there is none.
   unsigned VectorWidth() const {
     unsigned width = 0;
     for (const ZydisDecodedOperand& operand : decode_) {
@@ -129,7 +134,8 @@ class StubBuilder {
   bool UsesX87() const { return (native_.writes & kX87Bit) != 0; }
   bool UsesMxcsr() const { return ((native_.reads | native_.writes) & kMxcsrBit) != 0; }
 
-  // Unless it defines all of them whatever they were.
+  // Flags need not be loaded if the instruction defines all of them independently of their old
+  // values.
   bool LoadsFlags() const {
     if ((native_.reads & kFlagBits) != 0) return true;
     if ((native_.writes & kFlagBits) == 0) return false;
@@ -139,7 +145,7 @@ class StubBuilder {
     return defined != kArithmeticFlags;
   }
 
-  // SAHF does all but the overflow flag, which an addition makes first: 0x78 + 8 overflows.
+  // SAHF loads all flags but the overflow flag, which an addition sets before: 0x78 + 8 overflows.
   void LoadFlags() {
     emitter_->Load32(kRax, base_, kFlagsOffset);
     emitter_->Bytes(0x66, 0xc1, 0xc0, 8);  // rol ax, 8
@@ -183,8 +189,8 @@ class StubBuilder {
     if (UsesX87() || UsesMxcsr()) emitter_->LoadMxcsrFromStack(kCallerMxcsr);
   }
 
-  // To an empty stack, as functions leave it. EMMS does that in a fraction of FNINIT's time; the
-  // status flags stay, which matters only where not all exceptions are masked.
+  // Empties the x87 stack, as functions do. EMMS takes a fraction of FNINIT's time; it keeps the
+  // status flags, which matter only if not all exceptions are masked.
   void ResetX87() {
     constexpr uint8_t kAllMasked = 0x3f;
     emitter_->Load32(kRax, base_, kFxsaveOffset);                   // the control word comes first
@@ -226,7 +232,7 @@ class StubBuilder {
     }
   }
 
-  // All but legacy SSE instructions clear what lies above their result.
+  // All instructions but those of legacy SSE clear the register above their result.
   void StoreVectors() {
     const uint32_t written = Vectors(native_.writes);
     for (unsigned reg = 0; reg < kVectorCount; ++reg) {
@@ -243,7 +249,7 @@ class StubBuilder {
       }
     }
     if (is_legacy_ || written == 0 || width_ == 64) return;
-    constexpr unsigned kZero = 0;  // it has been stored, if it was written
+    constexpr unsigned kZero = 0;  // register 0 has been stored, if it was written
     emitter_->ClearVector(kZero);
     for (unsigned reg = 0; reg < kVectorCount; ++reg) {
       if (Has(written, reg)) {
@@ -268,7 +274,7 @@ bool PrepareStub(const uint8_t* code, const FullDecode& decode, const NativeInst
                  RewrittenInstruction* rewritten) {
   const uint32_t used = UsedGprs(decode, native);
   if (Has(used, kRsp)) return false;
-  const unsigned base = BaseFor(used);
+  const unsigned base = ChooseBase(used);
   return base != kNoGpr && RewriteOperand(code, decode, base, rewritten);
 }
 

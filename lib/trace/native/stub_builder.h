@@ -1,4 +1,4 @@
-// Makes the code of a native stub.
+// Builds the code of a native stub.
 //
 // Contract: async-signal-safe.
 #ifndef HBBP_LIB_TRACE_NATIVE_STUB_BUILDER_H_
@@ -14,12 +14,12 @@
 
 namespace hbbp::trace {
 
-// Rewrites the ordinary instruction at `code` for a stub. Equal results mean equal stubs. False if
-// there can be no stub for it.
+// Rewrites the ordinary instruction at `code` for a stub. Equal results mean equal stubs. Returns
+// false if no stub is possible.
 bool PrepareStub(const uint8_t* code, const FullDecode& decode, const NativeInstruction& native,
                  RewrittenInstruction* rewritten);
 
-// The stub of an instruction that PrepareStub rewrote.
+// Builds the stub of an instruction that PrepareStub rewrote.
 void BuildStub(const FullDecode& decode, const NativeInstruction& native,
                const RewrittenInstruction& rewritten, const CpuFeatures& features,
                CodeEmitter* emitter);

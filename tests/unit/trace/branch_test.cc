@@ -34,7 +34,7 @@ BranchOutcome Outcome(const std::vector<uint8_t>& code, const MachineState& stat
   return Evaluate(Describe(code), state);
 }
 
-// What setcc of the processor says for each set of flags.
+// Returns the result of the processor's setcc for each set of flags.
 bool ProcessorFulfils(uint8_t condition, uint64_t flags) {
   bool result = false;
 #define HBBP_CASE(number, suffix)                                                       \
@@ -160,7 +160,7 @@ TEST_CASE("a target in memory that is not there is unknown") {
   CHECK_FALSE(Outcome({0xc3}, state).known);
 }
 
-TEST_CASE("what does not go on in the program is no branch") {
+TEST_CASE("an instruction that does not continue in the program is not a branch") {
   CHECK_FALSE(IsBranch({0x90}));
   CHECK_FALSE(IsBranch({0x0f, 0x05}));  // syscall
   CHECK_FALSE(IsBranch({0xcc}));        // int3

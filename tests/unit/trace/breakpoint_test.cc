@@ -60,13 +60,13 @@ class TrapHandler {
 
 size_t OpenDescriptors() {
   size_t count = 0;
-  DIR* folder = ::opendir("/proc/self/fd");
-  while (::readdir(folder) != nullptr) ++count;
-  ::closedir(folder);
+  DIR* directory = ::opendir("/proc/self/fd");
+  while (::readdir(directory) != nullptr) ++count;
+  ::closedir(directory);
   return count;
 }
 
-// Some machines lend no debug registers.
+// Some virtual machines have no debug registers.
 bool HasBreakpoints() {
   Breakpoint breakpoint = {};
   if (breakpoint.Arm(AddressOf(&First), 0) != 0) return false;
@@ -112,16 +112,16 @@ TEST_CASE("only the thread that armed it is stopped") {
   breakpoint.Disarm();
 }
 
-// -1 if there is none.
+// Returns -1 if there is none.
 int NumberOfBreakpoint() {
   int number = -1;
-  DIR* folder = ::opendir("/proc/self/fd");
-  while (const dirent* entry = ::readdir(folder)) {
+  DIR* directory = ::opendir("/proc/self/fd");
+  while (const dirent* entry = ::readdir(directory)) {
     char target[64] = {};
-    if (::readlinkat(::dirfd(folder), entry->d_name, target, sizeof(target) - 1) <= 0) continue;
+    if (::readlinkat(::dirfd(directory), entry->d_name, target, sizeof(target) - 1) <= 0) continue;
     if (std::strcmp(target, "anon_inode:[perf_event]") == 0) number = std::atoi(entry->d_name);
   }
-  ::closedir(folder);
+  ::closedir(directory);
   return number;
 }
 
@@ -131,7 +131,7 @@ rlimit LimitOfDescriptors() {
   return limit;
 }
 
-// In a child, whose exit status says what differed.
+// Runs in a child, whose exit status says what differed.
 int StatusOfChild(int (*body)()) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(body());

@@ -37,7 +37,7 @@ TEST_CASE("every free buffer is taken once") {
   CHECK(pool->Take() == 2);
   pool->Allow(1);
   CHECK(pool->Take() == BurstBufferPool::kNone);
-  pool->GiveBack(first);
+  pool->Recycle(first);
   CHECK(pool->Take() == first);
 }
 
@@ -47,7 +47,7 @@ TEST_CASE("a buffer without memory is not taken, and not lost") {
   for (uint32_t i = 0; i < kInMemory; ++i) CHECK(pool->Take() == i);
   for (int attempt = 0; attempt < 3; ++attempt) CHECK(pool->Take() == BurstBufferPool::kNone);
   CHECK(pool->begun() == kInMemory);
-  pool->GiveBack(7);
+  pool->Recycle(7);
   CHECK(pool->Take() == 7);
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("a full buffer may be given back while the others are visited") {
   int visits = 0;
   pool->TakeFull([&](uint32_t index) {
     ++visits;
-    pool->GiveBack(index);
+    pool->Recycle(index);
   });
   CHECK(visits == 3);
 }
@@ -98,7 +98,7 @@ TEST_CASE("threads that take, fill and give back at once lose nothing and share 
   int drained = 0;
   const auto drain = [&](uint32_t index) {
     ++drained;
-    pool->GiveBack(index);
+    pool->Recycle(index);
   };
   while (fillers != 0) pool->TakeFull(drain);
   for (std::thread& thread : threads) thread.join();

@@ -20,7 +20,7 @@ struct Part {
   PartEnd end;
 };
 
-// A recorder with the slot of this thread.
+// Has a recorder with the slot of this thread.
 class Recording {
  public:
   Recording() {
@@ -42,7 +42,7 @@ class Recording {
   BurstRecorder* operator->() { return &recorder_; }
   ThreadSlot* slot() { return slot_; }
 
-  // Three instructions to each branch.
+  // Each branch has three instructions.
   void Record(uint64_t source) {
     slot_->instructions += 3;
     REQUIRE(recorder_.Record(slot_, {source, source + 1}));
@@ -79,7 +79,7 @@ TEST_CASE("a burst is drained when it is finished, once") {
   REQUIRE(parts.size() == 1);
   CHECK(parts[0].tid == static_cast<uint32_t>(::getpid()));
   CHECK(parts[0].periods == 2);
-  // What is in front of the first branch is in no stream.
+  // Instructions before the first branch are in no stream.
   CHECK(parts[0].instructions == 6);
   CHECK(parts[0].sources == std::vector<uint64_t>{10, 20, 30});
   CHECK(parts[0].end == PartEnd::kLast);

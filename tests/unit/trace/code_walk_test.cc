@@ -14,7 +14,7 @@
 namespace hbbp::trace {
 namespace {
 
-// Two pages of code; behind them nothing is mapped.
+// Maps two pages of code, and nothing after them.
 class CodePages {
  public:
   CodePages() {
@@ -64,7 +64,7 @@ TEST_CASE("atomic instructions are noticed") {
       {0xb8, 0xf0, 0x87, 0, 0},  // mov eax, 0x87f0
   };
   const auto passes = [&](std::vector<uint8_t> code) {
-    // To a jump over one nop, and there to a conditional branch.
+    // This walks to a jump over one nop, and there to a conditional branch.
     code.insert(code.end(), {0xeb, 0x01, 0x90, 0x74, 0x00});
     const uint64_t start = pages.Put(0, code);
     const uint64_t end = start + code.size() - 2;
@@ -96,7 +96,7 @@ TEST_CASE("the return from a signal handler is not walked over") {
   const uint64_t start = pages.Put(0, {0x0f, 0x05, 0xc3});
   CHECK(WalkToBranch(start, 15).reason == StopReason::kSystemCall);
   CHECK(WalkToBranch(start, 14).reason == StopReason::kDynamicBranch);
-  // Another number meanwhile.
+  // Another number is moved meanwhile.
   const uint64_t other = pages.Put(0, {0xb8, 0x0e, 0, 0, 0, 0x0f, 0x05, 0xc3});
   CHECK(WalkToBranch(other, 15).reason == StopReason::kDynamicBranch);
 }
@@ -141,7 +141,7 @@ TEST_CASE("an instruction may lie across pages, or end where the pages end") {
   CHECK(WalkToBranch(last - 5).branch.kind == BranchKind::kReturn);
 }
 
-TEST_CASE("what ends a program, leaves it or is no instruction is told apart") {
+TEST_CASE("traps, far transfers and undecodable bytes have different reasons") {
   CodePages pages;
   CHECK(WalkToBranch(pages.Put(0, {0xcc})).reason == StopReason::kTrap);
   CHECK(WalkToBranch(pages.Put(0, {0x0f, 0x0b})).reason == StopReason::kTrap);
@@ -155,7 +155,7 @@ TEST_CASE("endless straight code ends the walk") {
   CHECK(WalkToBranch(pages.Put(0, {0x90})).reason == StopReason::kInstructionLimit);
 }
 
-TEST_CASE("where nobody may ask what is in memory, code is read all the same") {
+TEST_CASE("code is read where a filter refuses mincore") {
   constexpr int kNoFilter = 1, kIsUnreadable = 2, kReadsNothing = 3;
   CodePages pages;
   const uint64_t start = pages.Put(0, {0x90, 0xc3});

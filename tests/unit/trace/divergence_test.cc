@@ -1,4 +1,4 @@
-// Why a program is not where it was predicted to be.
+// Tests why a program is not where it was predicted to be.
 #include <ucontext.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 namespace hbbp::trace {
 namespace {
 
-// Adds one to what rdi points to and stores that where rsi points to; then a branch.
+// Adds one to the word at rdi, stores the sum at rsi, and branches.
 constexpr uint8_t kCode[] = {
     0x48, 0x8b, 0x07,        // mov (%rdi), %rax
     0x48, 0x83, 0xc0, 0x01,  // add $1, %rax
@@ -119,7 +119,7 @@ TEST_CASE("what an earlier prediction read is forgotten") {
   CHECK(prediction.Find() != Divergence::kMemoryChanged);
 }
 
-TEST_CASE("more reads than are kept explain nothing, and are no mistake") {
+TEST_CASE("more reads than are kept explain nothing, and are not a mistake") {
   // Loads each word of an array.
   constexpr uint8_t kLoop[] = {
       0x48, 0x8b, 0x07,        // mov (%rdi), %rax
@@ -147,7 +147,7 @@ TEST_CASE("more reads than are kept explain nothing, and are no mistake") {
     REQUIRE(look_ahead->RunToDynamicBranch(branches, 4, 1000).reason == StopReason::kDynamicBranch);
   }
   MachineState found = look_ahead->state();
-  // That it was predicted to keep its value does not mean that nothing writes it.
+  // An instruction may write a register without changing its value.
   ++found.gpr[kRax];
   words[0] = 1;
   CHECK(look_ahead->FindDivergence(found) ==

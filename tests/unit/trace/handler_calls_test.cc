@@ -1,5 +1,5 @@
-// What becomes of a burst where a compiler made calls of the jumps between handlers: those here are
-// compiled so. Where it knows musttail, only those that are seldom taken are calls.
+// Tests bursts where a compiler made calls of the jumps between handlers; the handlers here are
+// compiled so. With musttail, only jumps that are rarely taken are calls.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -57,7 +57,7 @@ TEST_CASE("Handlers that call each other end tracing before the stack of the int
   uint8_t* data = memory + kCodeBytes;
   for (const Code& code : codes) {
     for (const RegisterSet poison : {RegisterSet{0}, GprBit(kRcx) | GprBit(kRax) | VectorBit(0)}) {
-      // A jump that depends on what is unknown ends the burst.
+      // A jump that depends on an unknown value ends the burst.
       if (poison != 0 && code.depends_on_rcx) continue;
       INFO(code.name << (poison != 0 ? ", unknown" : ""));
       REQUIRE(code.bytes.size() < kCodeBytes);

@@ -57,7 +57,7 @@ TEST_CASE("another thread may ask while a handler begins and ends") {
   for (uint64_t last = 0; last < kNumber;) {
     last = ended.load();
     if (last == 0) continue;
-    // Of one that has ended, unless the handler has come around meanwhile.
+    // The interval has ended, unless the handler has reused it meanwhile.
     const bool inside = times->Contain(10 * last + 2), between = times->Contain(10 * last - 3);
     const bool is_kept = ended.load() - last < HandlerTimes::kKept / 2;
     if (is_kept && (!inside || between)) ++wrong;

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kLibraries[] = {"libm.so.6",      "libmvec.so.1", "libcrypto.so.3",
                                       "libx264.so.164", "libzstd.so.1", "libgmp.so.10"};
 
-std::string KeyOf(const ZydisDecodedInstruction& instruction, const uint8_t* code) {
+std::string MakeKey(const ZydisDecodedInstruction& instruction, const uint8_t* code) {
   std::string key(reinterpret_cast<const char*>(code), instruction.length);
   const auto clear = [&](unsigned offset, unsigned bits) {
     for (unsigned i = 0; i < bits / 8; ++i) key[offset + i] = 0;
@@ -43,7 +43,7 @@ struct Harvest {
         ++at;
         continue;
       }
-      if (keys.insert(KeyOf(instruction, bytes)).second) {
+      if (keys.insert(MakeKey(instruction, bytes)).second) {
         instructions.emplace_back(bytes, bytes + instruction.length);
       }
       at += instruction.length;
@@ -52,7 +52,7 @@ struct Harvest {
 };
 
 int AddModule(dl_phdr_info* info, size_t, void* harvest) {
-  // Not the vdso, whose pages may not be readable as a whole.
+  // The vdso is skipped, because not all of its pages may be readable.
   if (std::string(info->dlpi_name).find(".so") == std::string::npos) return 0;
   for (const auto& segment : std::span(info->dlpi_phdr, info->dlpi_phnum)) {
     if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;

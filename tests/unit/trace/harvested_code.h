@@ -1,4 +1,4 @@
-// The instruction encodings that real libraries consist of.
+// Collects the instruction encodings of real libraries.
 #ifndef HBBP_TESTS_UNIT_TRACE_HARVESTED_CODE_H_
 #define HBBP_TESTS_UNIT_TRACE_HARVESTED_CODE_H_
 
@@ -9,9 +9,9 @@ namespace hbbp::testing {
 
 using InstructionBytes = std::vector<uint8_t>;
 
-// Decodes the code of this process one instruction after the other: of the C library, of
-// libraries of mathematics, cryptography, compression and video that can be loaded. Of encodings
-// that differ only in displacements or wide immediate operands, one is taken.
+// Decodes the code of this process one instruction after the other: of the C library and of
+// libraries of mathematics, cryptography, compression and video that can be loaded. It takes one of
+// several encodings that differ only in displacements or wide immediate operands.
 std::vector<InstructionBytes> HarvestInstructions();
 
 }  // namespace hbbp::testing

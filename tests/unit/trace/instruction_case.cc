@@ -42,7 +42,7 @@ bool PatchDisplacement(const Decoded& decoded, uint64_t value, InstructionBytes*
   return true;
 }
 
-// x * factor == value, modulo 2^64.
+// Solves x * factor == value, modulo 2^64.
 bool Divide(uint64_t value, unsigned factor, uint64_t* quotient) {
   if (factor == 2) {
     *quotient = value / 2;

@@ -1,4 +1,4 @@
-// One instruction made ready to run: its memory operand points into data that the test owns.
+// Prepares one instruction to run: its memory operand points into data of the test.
 #ifndef HBBP_TESTS_UNIT_TRACE_INSTRUCTION_CASE_H_
 #define HBBP_TESTS_UNIT_TRACE_INSTRUCTION_CASE_H_
 
@@ -16,18 +16,18 @@ namespace hbbp::testing {
 std::string TextOf(std::span<const uint8_t> code);
 std::string MnemonicOf(std::span<const uint8_t> code);
 
-// Does a mask decide which bytes of its memory operand it touches?
+// Returns whether a mask decides which bytes of its memory operand it accesses.
 bool TouchesMemoryUnderMask(std::span<const uint8_t> code);
 
-// Does it load a segment register?
+// Returns whether it loads a segment register.
 bool LoadsSegment(std::span<const uint8_t> code);
 
-// RFLAGS bits that the manuals leave open.
+// Returns the bits of RFLAGS that the manuals leave undefined.
 uint64_t UndefinedFlags(std::span<const uint8_t> code);
 
 // Changes the address registers in `state`, and if they do not suffice the displacement in
-// `code` (which runs at `code_address`), so that the memory operand lies at `target`. False if
-// that is not possible.
+// `code` (which runs at `code_address`), so that the memory operand is at `target`. Returns false
+// if that is impossible.
 bool PointOperandAt(uint64_t target, uint64_t code_address, InstructionBytes* code, Random* random,
                     trace::MachineState* state);
 

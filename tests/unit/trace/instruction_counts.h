@@ -1,4 +1,4 @@
-// How many instructions of which mnemonic.
+// Counts instructions by mnemonic.
 #ifndef HBBP_TESTS_UNIT_TRACE_INSTRUCTION_COUNTS_H_
 #define HBBP_TESTS_UNIT_TRACE_INSTRUCTION_COUNTS_H_
 
@@ -16,7 +16,7 @@ class InstructionCounts {
     ++counts_[MnemonicOf(code) + (why.empty() ? "" : "(" + why + ")")];
   }
 
-  // "3 refused: in=2 out=1"
+  // Returns a text such as "3 refused: in=2 out=1".
   std::string TextFor(const std::string& title) const {
     int sum = 0;
     std::ostringstream list;
@@ -31,7 +31,7 @@ class InstructionCounts {
   std::map<std::string, int> counts_;
 };
 
-// Disagreements, of which the first ones are kept.
+// Counts disagreements and keeps the first ones.
 class Disagreements {
  public:
   void Add(const InstructionBytes& code, const std::string& what) {

@@ -927,7 +927,8 @@ std::vector<InstructionBytes> AssembledInstructions() {
 }
 
 std::vector<InstructionBytes> PrefixedInstructions() {
-  // Segments, REX prefixes that another prefix makes ineffective, sizes and repetitions.
+  // The prefixes are segments, REX prefixes that another prefix makes ineffective, sizes and
+  // repetitions.
   const std::vector<InstructionBytes> prefixes = {
       {0x3e}, {0x64, 0x64},       {0x65, 0x2e}, {0x26, 0x64}, {0x42, 0x3e}, {0x4f, 0x26, 0x36},
       {0x48}, {0x4d, 0x66, 0x66}, {0x66},       {0xf2},       {0xf3},       {0xf2, 0xf3}};

@@ -1,4 +1,4 @@
-// A few thousand instruction encodings, as assembled: what programs contain, and corners of it.
+// Assembles a few thousand instruction encodings: those of usual programs, and corner cases.
 #ifndef HBBP_TESTS_UNIT_TRACE_INSTRUCTION_FORMS_H_
 #define HBBP_TESTS_UNIT_TRACE_INSTRUCTION_FORMS_H_
 
@@ -10,8 +10,8 @@ namespace hbbp::testing {
 
 std::vector<InstructionBytes> AssembledInstructions();
 
-// The same with prefixes in front that assemblers do not write: without effect, repeated, ignored
-// or with another meaning. Not all of them are instructions.
+// Adds prefixes that assemblers do not write: without effect, repeated, ignored or with another
+// meaning. Not all results are instructions.
 std::vector<InstructionBytes> PrefixedInstructions();
 
 }  // namespace hbbp::testing

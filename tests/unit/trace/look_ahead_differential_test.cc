@@ -29,7 +29,7 @@ using trace::StopReason;
 constexpr size_t kCacheBytes = size_t{16} << 20;
 constexpr size_t kRegionBytes = size_t{64} << 20;
 
-// A LookAhead and what it needs.
+// Has a LookAhead and what it needs.
 class Interpreter {
  public:
   explicit Interpreter(bool has_stubs)
@@ -68,7 +68,7 @@ class Interpreter {
   LookAhead* look_ahead_;
 };
 
-// Where instructions find memory that no operand of theirs names.
+// Memory that instructions access without an operand for it.
 void PrepareImplicitMemory(const std::string& mnemonic, uint64_t middle, Random* random,
                            MachineState* state) {
   static const std::set<std::string> kStackUsers = {"push", "pop", "pushfq", "popfq", "enter"};
@@ -97,7 +97,7 @@ class InterpreterComparison {
 
   void Compare(const InstructionBytes& code, int trials) {
     const std::string mnemonic = MnemonicOf(code);
-    // Addresses of 32 bits may lead to what is the sanitizer's.
+    // Addresses of 32 bits may lead to memory of the sanitizer.
     const bool is_of_sanitizer = kHasSanitizer && code[0] == 0x67;
     if (kNotForTests.count(mnemonic) != 0 || LoadsSegment(code) || is_of_sanitizer) {
       skipped_.Add(code);
@@ -147,9 +147,9 @@ class InterpreterComparison {
       return;
     }
     ++runs_;
-    // The memory that was, with loads of what the instruction may have stored after it.
+    // This is the memory before the instruction, with loads of what it may have stored.
     std::memcpy(runner_.window(), run->memory_before.data(), kWindowBytes);
-    const uint64_t focus = FocusOf(*run, native);
+    const uint64_t focus = FindFocus(*run, native);
     InstructionBytes program = run->code;
     for (unsigned i = 0; i < kLoads; ++i) AddLoad(kLoadTargets[i], focus + 8 * i, &program);
     program.push_back(0xf4);  // hlt
@@ -185,7 +185,7 @@ class InterpreterComparison {
     }
   }
 
-  uint64_t FocusOf(const NativeRun& run, const NativeInstruction& native) const {
+  uint64_t FindFocus(const NativeRun& run, const NativeInstruction& native) const {
     uint64_t focus = run.after.gpr[trace::kRsp];
     if (native.has_memory) {
       focus = run.target;
@@ -224,7 +224,7 @@ class InterpreterComparison {
     for (const auto& [bit, flag] : kFlags) {
       if (is_unknown(bit)) flags &= ~flag;
     }
-    return DifferenceOf(run.after, *actual, flags);
+    return FindDifference(run.after, *actual, flags);
   }
 
   std::string MemoryDifference(const NativeRun& run, uint64_t focus) {
@@ -246,7 +246,7 @@ class InterpreterComparison {
     return text;
   }
 
-  // They go elsewhere, or may not be run, or change what the test itself needs.
+  // These transfer control, must not be run, or change what the test itself needs.
   inline static const std::set<std::string> kNotForTests = {
       "call",    "cli",     "clts",   "hlt",     "in",       "incsspq", "incsspd", "insb",
       "insd",    "insw",    "int",    "int1",    "int3",     "into",    "invd",    "iret",

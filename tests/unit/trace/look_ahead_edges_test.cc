@@ -1,4 +1,4 @@
-// Unknown values, stores, faults, code that changes, full tables, many threads.
+// Tests unknown values, stores, faults, code that changes, full tables and many threads.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kPage = 4096;
 constexpr uint64_t kEnd = 0x1000;  // nothing is mapped there
 
-// Code on pages of its own, run from a state that is made up.
+// Has code on pages of its own, and runs it from a synthetic state.
 class Snippet {
  public:
   explicit Snippet(std::initializer_list<uint8_t> code, size_t cache_bytes = 1 << 20)
@@ -82,7 +82,7 @@ TEST_CASE("What is unknown passes on and stops where it decides a branch") {
   CHECK((snippet.result().poison & GprBit(kRdx)) == 0);
 }
 
-TEST_CASE("Unknown bytes in memory are unknown to those who load them and to nobody else") {
+TEST_CASE("Unknown bytes in memory are unknown to loads of them and to no other loads") {
   // rdtsc; mov [rdi], al; mov [rdi+1], byte 7; movzx ecx, byte [rdi+1]; movzx edx, byte [rdi];
   // mov byte [rdi], 3; movzx esi, byte [rdi]; xor eax, eax; ret
   Snippet snippet({0x0f, 0x31, 0x88, 0x07, 0xc6, 0x47, 1,    7,    0x0f, 0xb6, 0x4f, 1,
@@ -222,7 +222,7 @@ TEST_CASE("Pages that are not in memory are not read where that might block") {
     CHECK(snippet.fixture().look_ahead()->stats().missing_pages == (may_block ? 1 : 0));
     CHECK(is_in_memory(page) != may_block);
   }
-  // What is in memory is read, as before.
+  // Memory is read as before.
   snippet.state().gpr[kRdi] = Address(snippet.data() + kPage);
   CHECK(snippet.Run(1000, true).instructions == 2);
 }
@@ -324,7 +324,7 @@ TEST_CASE("Code that the burst itself stored to is not run") {
   CHECK(run.reason == StopReason::kCodeWasWritten);
   CHECK(run.ip == snippet.ip() + 3);
   CHECK(run.instructions == 1);
-  // On the same page, but not in the same line.
+  // The store is on the same page, but not in the same line.
   snippet.state().gpr[kRdi] = snippet.ip() + 1024;
   run = snippet.Run();
   CHECK(run.reason == StopReason::kUnreadableCode);
@@ -349,7 +349,7 @@ TEST_CASE("The overlay fills up") {
   CHECK(more.ip == snippet.ip());
   CHECK(snippet.result().gpr[kRdi] ==
         snippet.state().gpr[kRdi] + uint64_t{OverlayMemory::kLines} * 64);
-  // All of it is forgotten.
+  // Reset discards all of it.
   CHECK(snippet.Run(10'000'000).reason == StopReason::kFull);
 }
 
@@ -430,7 +430,7 @@ TEST_CASE("Nothing happens below the caller's stack pointer but for a few words"
         StopReason::kFull);
 }
 
-// The same instructions for ever.
+// Runs the same instructions for ever.
 std::vector<uint8_t> LoopOf(std::initializer_list<uint8_t> instruction) {
   std::vector<uint8_t> code(instruction);
   const auto back = static_cast<uint8_t>(-static_cast<int>(code.size() + 2));
@@ -511,7 +511,7 @@ TEST_CASE("An overflow of the interpreter's stack is noticed, and nothing is run
 
 TEST_CASE("Threads share a code cache that is flushed now and then") {
   LookAheadFixture fixture(64 << 10);
-  // Calls of one another: a: inc eax; call b; dec ecx; jne a; ret, at many addresses.
+  // The functions call one another at many addresses: a: inc eax; call b; dec ecx; jne a; ret.
   auto* code = static_cast<uint8_t*>(
       mmap(nullptr, 16 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   REQUIRE(code != MAP_FAILED);
@@ -537,7 +537,7 @@ TEST_CASE("Threads share a code cache that is flushed now and then") {
         look_ahead->Begin(*state, false);
         const RunResult run = look_ahead->Run(branches.data(), 100, 1000);
         if (run.reason == StopReason::kCodeCacheFull) continue;
-        // 5 calls, 5 returns, 4 jumps, and the return to nowhere.
+        // There are 5 calls, 5 returns, 4 jumps, and the last return, which leads nowhere.
         if (run.reason != StopReason::kUnreadableCode || run.branches != 15 ||
             look_ahead->state().gpr[kRax] != 15) {
           ++wrong;

@@ -147,7 +147,7 @@ void OnStep(const ucontext_t& context, void* user) {
   if (!state->is_ahead && state->difference[0] == '\0') {
     Predict(state, context, is_new);
     if (!state->is_ahead && !is_new) {
-      // Stopped: from the real state, after this instruction.
+      // After a stop, it starts from the real state after this instruction.
       state->is_ahead = false;
     }
   }

@@ -1,4 +1,4 @@
-// A LookAhead with what it needs, and comparisons of it with the processor.
+// Has a LookAhead with what it needs, and compares it with the processor.
 #ifndef HBBP_TESTS_UNIT_TRACE_LOOK_AHEAD_FIXTURE_H_
 #define HBBP_TESTS_UNIT_TRACE_LOOK_AHEAD_FIXTURE_H_
 
@@ -30,7 +30,7 @@ class LookAheadFixture {
   std::vector<void*> mappings_;
 };
 
-// What came of running a function natively, one instruction at a time, beside a LookAhead.
+// The result of running a function natively, one instruction at a time, and in a LookAhead.
 struct Comparison {
   size_t steps = 0;
   size_t compared = 0;  // instructions after which all registers were compared
@@ -41,7 +41,7 @@ struct Comparison {
   size_t stops_of(StopReason reason) const { return stops[static_cast<size_t>(reason)]; }
 };
 
-// After each instruction, compares all registers.
+// Compares all registers after each instruction.
 Comparison CompareSteps(LookAheadFixture* fixture, const std::function<void()>& function,
                         bool faults_are_caught = false);
 // Predicts bursts of `burst` branches and compares them, and the registers at the end of each,
@@ -49,7 +49,7 @@ Comparison CompareSteps(LookAheadFixture* fixture, const std::function<void()>& 
 Comparison CompareBursts(LookAheadFixture* fixture, const std::function<void()>& function,
                          uint32_t burst, bool faults_are_caught = false);
 
-// While it lives, SIGSEGV, SIGBUS and SIGFPE go to RecoverFromFault.
+// During its lifetime, SIGSEGV, SIGBUS and SIGFPE go to RecoverFromFault.
 class FaultCatcher {
  public:
   FaultCatcher();

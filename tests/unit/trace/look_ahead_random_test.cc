@@ -1,4 +1,4 @@
-// Random sequences of integer instructions, in the interpreter and on the processor.
+// Runs random sequences of integer instructions in the interpreter and on the processor.
 #include <sys/mman.h>
 
 #include <cstring>
@@ -11,12 +11,12 @@
 namespace hbbp::trace {
 namespace {
 
-// rbp and r13 point to memory, rsp is left alone.
+// rbp and r13 point to memory, and rsp is not used.
 constexpr unsigned kPointer = 5;
 
 enum Immediate : uint8_t { kNone, kByte, kFull };
 
-// An opcode with ModRM.
+// Emits an opcode with ModRM.
 struct Form {
   uint8_t escape;  // 0 or 0x0f
   uint8_t opcode;
@@ -113,7 +113,7 @@ class RandomCode {
     const bool high_bytes = form.is_byte && rex == 0;
     const unsigned reg = form.digit >= 0 ? static_cast<unsigned>(form.digit) : Register(high_bytes);
     if (has_memory || is_lea) {
-      // [rbp + disp8], over the lines' ends too
+      // The operand is [rbp + disp8], which may cross the ends of lines.
       code->push_back(static_cast<uint8_t>(0x40 | (reg << 3) | kPointer));
       code->push_back(static_cast<uint8_t>(Number(256)));
     } else {
@@ -172,7 +172,7 @@ struct Image {
   alignas(64) uint8_t memory[1024];
 };
 
-// Loads the registers from `image`, runs the code, and comes back.
+// Loads the registers from `image`, runs the code, and returns.
 [[gnu::noinline]] void RunCode(const void* code, Image* image) {
   asm volatile(
       "push %%rbp\n\t"

@@ -1,4 +1,4 @@
-// The look-ahead interpreter beside the processor, on real functions.
+// Compares the look-ahead interpreter with the processor on real functions.
 #include "trace/interpreter/look_ahead.h"
 
 #include <cpuid.h>
@@ -123,7 +123,7 @@ bool HasXsavec() {
   return __get_cpuid_count(0xd, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & 2) != 0;
 }
 
-// Saves and clears a vector register, and gets it back, as the dynamic linker does.
+// Saves, clears and restores a vector register, as the dynamic linker does.
 [[gnu::noinline, gnu::target("xsavec,xsave")]] void SaveAndRestore() {
   alignas(64) static uint8_t area[16384];
   uint64_t got = 0;

@@ -27,7 +27,7 @@ struct RegionDeleter {
 };
 using RegionPointer = std::unique_ptr<NativeRegion, RegionDeleter>;
 
-// Runs instructions natively and as stubs, and counts what becomes of them.
+// Runs instructions natively and as stubs, and counts the results.
 class StubComparison {
  public:
   explicit StubComparison(NativeRegion* region) : region_(region) {}
@@ -63,13 +63,13 @@ class StubComparison {
   }
 
  private:
-  // Values that it refuses, or addresses that the description does not tell of.
+  // The instruction refuses the values, or uses addresses that the description does not have.
   static bool MayFault(const std::string& mnemonic) {
     return mnemonic == "ldmxcsr" || mnemonic == "vldmxcsr" || mnemonic == "clflush" ||
            mnemonic == "clflushopt" || mnemonic == "clwb";
   }
 
-  // Of its address: AMD's family 1Ah reads it from anywhere, others as the manuals say.
+  // This is about its address: AMD's family 1Ah reads any address, others as the manuals say.
   static bool MayDemandLess(const std::string& mnemonic) { return mnemonic == "sha256msg1"; }
 
   static uint64_t FlagsOf(trace::RegisterSet set) {
@@ -103,12 +103,12 @@ class StubComparison {
       difference += "  flags that are not described as written change\n";
     }
     difference += RunStub(placed, run.get());
-    difference += DifferenceOf(run->after, run->before, trace::kArithmeticFlags | trace::kFlagDf);
+    difference += FindDifference(run->after, run->before, trace::kArithmeticFlags | trace::kFlagDf);
     if (run->memory_before != run->memory_after) difference += "  memory differs\n";
     if (!difference.empty()) disagreements_.Add(run->code, difference);
   }
 
-  // On what was before. Returns what is wrong with the way it was done.
+  // Runs the stub on the state before. Returns what is wrong with it.
   std::string RunStub(const NativeInstruction& native, NativeRun* run) {
     std::string problems;
     MachineState* const state = &run->before;

@@ -31,7 +31,7 @@ struct RegionDeleter {
 };
 using RegionPointer = std::unique_ptr<NativeRegion, RegionDeleter>;
 
-// imul rax, rcx, factor
+// Returns the code of imul rax, rcx, factor.
 NativeInstruction DescribeProduct(int32_t factor, NativeRegion* region) {
   std::array<uint8_t, 7> code = {0x48, 0x69, 0xc1};
   std::memcpy(code.data() + 3, &factor, sizeof(factor));

@@ -36,7 +36,7 @@ std::unique_ptr<NativeRun> NativeRunner::Run(const InstructionBytes& code,
     run->target = end_of_data() - native.memory_bytes;
     if (trial % 2 == 1) run->target -= random_() % 1024;
     run->target = run->target / native.alignment * native.alignment;
-    // One byte less may be what twice a register can make.
+    // One byte less may be the result of twice a register.
     bool is_placed = false;
     for (int attempt = 0; attempt < 2 && !is_placed; ++attempt) {
       if (attempt == 1) --run->target;

@@ -1,4 +1,4 @@
-// One instruction run by the processor: the case that stubs and the interpreter have to repeat.
+// Runs one instruction on the processor; stubs and the interpreter have to reproduce the result.
 #ifndef HBBP_TESTS_UNIT_TRACE_NATIVE_RUN_H_
 #define HBBP_TESTS_UNIT_TRACE_NATIVE_RUN_H_
 
@@ -37,13 +37,14 @@ class NativeRunner {
   uint64_t end_of_data() const { return reinterpret_cast<uint64_t>(window()) + kWindowBytes; }
   Random* random() { return &random_; }
 
-  // From a random state, which `prepare` may change. nullptr if the operand cannot be brought
-  // into the data. The operand ends where the data does if `trial` is even.
+  // Runs from a random state, which `prepare` may change. Returns nullptr if the operand cannot be
+  // moved into the data. The operand ends where the data does if `trial` is even.
   std::unique_ptr<NativeRun> Run(
       const InstructionBytes& code, const trace::NativeInstruction& native, int trial,
       const std::function<void(trace::MachineState*)>& prepare = nullptr);
 
-  // Does the instruction touch all bytes, and demand the alignment, that are said? "" if so.
+  // Checks that the instruction accesses all described bytes and requires the described alignment.
+  // Returns "" if it does.
   std::string CheckExtent(InstructionBytes code, const trace::NativeInstruction& native);
 
  private:

@@ -124,7 +124,7 @@ TEST_CASE("partial writes read the register") {
   CHECK((Describe({0x0f, 0xb6, 0xc1}).reads & GprBit(kRax)) == 0);              // movzx eax, cl
   CHECK((Describe({0x0f, 0x44, 0xc1}).reads & GprBit(kRax)) != 0);              // cmove eax, ecx
   CHECK((Describe({0x0f, 0xbc, 0xc1}).reads & GprBit(kRax)) != 0);              // bsf eax, ecx
-  // Shifts by zero leave the flags.
+  // Shifts by zero keep the flags.
   CHECK((Describe({0xd3, 0xe0}).reads & kFlagBits) == kFlagBits);  // shl eax, cl
   CHECK((Describe({0xc1, 0xe0, 3}).reads & kFlagBits) == 0);
   CHECK((Describe({0xc1, 0xe0, 32}).reads & kFlagBits) != 0);
@@ -263,7 +263,7 @@ TEST_CASE("stubs use no wider instructions than the one that they are for") {
   for (const InstructionBytes& code : AssembledInstructions()) {
     NativeInstruction native;
     REQUIRE(DescribeNative(code.data(), code.size(), 0, region.get(), &native));
-    // What is no stub is the compiler's, which may have been told to use what this machine has.
+    // Other code is the compiler's, which may use all features of this machine.
     if (!region->Contains(reinterpret_cast<uint64_t>(native.execute))) continue;
     INFO(TextOf(code));
     ZydisDecodedInstruction own;
@@ -285,7 +285,7 @@ TEST_CASE("stubs use no wider instructions than the one that they are for") {
       }
       if (own.avx.vector_length != 512) CHECK(part.avx.vector_length != 512);
       clears_upper = clears_upper || part.mnemonic == ZYDIS_MNEMONIC_VZEROUPPER;
-      // Storing is not what makes the upper halves dirty.
+      // A store does not make the upper halves dirty.
       has_ymm = has_ymm || (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
                             ZydisRegisterGetClass(operands[0].reg.value) == ZYDIS_REGCLASS_YMM);
     }

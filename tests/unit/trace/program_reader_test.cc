@@ -1,4 +1,5 @@
-// Look-ahead of another process: a child with other data than ours, stopped by ptrace.
+// Tests look-ahead of another process: a child with other data than this process, stopped by
+// ptrace.
 #include "trace/interpreter/program_reader.h"
 
 #include <signal.h>
@@ -23,13 +24,13 @@ constexpr size_t kNumbers = 200;
 constexpr uint32_t kBranches = 250;
 constexpr size_t kPage = 4096;
 
-// The child fills them; ours stay 0.
+// The child fills these; in this process they stay 0.
 uint64_t g_numbers[kNumbers];
 double g_fractions[kNumbers];
 const volatile uint64_t* g_page;
 volatile uint64_t g_sink;
 
-// Goes a way that depends on memory, and stores what it reads again.
+// Takes a path that depends on memory, and stores what it reads again.
 [[gnu::noinline]] void Mix() {
   double fraction = 0;
   for (size_t i = 0; i < kNumbers; ++i) {
@@ -56,7 +57,7 @@ void FillNumbers() {
   }
 }
 
-// A child that is stopped at the start of `function`.
+// Has a child that is stopped at the start of `function`.
 class StoppedChild {
  public:
   StoppedChild(void (*prepare)(), void (*function)()) : pid_(::fork()) {
@@ -81,7 +82,7 @@ class StoppedChild {
   StoppedChild(const StoppedChild&) = delete;
   StoppedChild& operator=(const StoppedChild&) = delete;
 
-  // False where ptrace is refused.
+  // Returns false where ptrace is refused.
   bool is_stopped() const { return is_stopped_; }
 
   user_regs_struct Registers() const {
@@ -146,7 +147,7 @@ class StoppedChild {
   bool is_stopped_ = false;
 };
 
-// Of the child, which has our code, as it goes.
+// The branches of the child, which has the same code.
 std::vector<TakenBranch> StepThrough(StoppedChild* child, size_t branches) {
   std::vector<TakenBranch> taken;
   while (taken.size() < branches) {
@@ -174,7 +175,7 @@ TEST_CASE("look-ahead follows another process by its memory and registers") {
   LookAheadFixture fixture;
   LookAhead* look_ahead = fixture.look_ahead();
   std::vector<TakenBranch> predicted(kBranches);
-  // The second time from blocks that the code cache has.
+  // The second run uses blocks of the code cache.
   for (int i = 0; i < 2; ++i) {
     look_ahead->Begin(child.registers(), child.memory());
     const RunResult result = look_ahead->Run(predicted.data(), kBranches, 1'000'000);

@@ -54,7 +54,7 @@ uint64_t Float(Random* random) {
   return Pick(random, kFloats);
 }
 
-// The part of FXSAVE that is the x87 state.
+// The x87 state is this part of FXSAVE.
 void FillX87(Random* random, uint8_t* fxsave) {
   constexpr uint16_t kMasked = 0x003f;
   const uint64_t bits = (*random)();
@@ -113,7 +113,7 @@ void FillState(Random* random, trace::MachineState* state) {
   state->gpr[trace::kNoGpr] = 0;
   state->flags = (*random)() & (trace::kArithmeticFlags | trace::kFlagDf);
   state->poison = 0;
-  // Exceptions masked; rounding, flush-to-zero, denormals-are-zero and sticky flags as they come.
+  // Exceptions are masked; rounding, flush-to-zero, denormals-are-zero and sticky flags are random.
   state->mxcsr = 0x1f80 | ((*random)() & 0xe07f);
   state->has_vector_state = 1;
   for (uint64_t& value : state->k) value = (*random)() % 4 == 0 ? ~uint64_t{0} : (*random)();

@@ -1,4 +1,4 @@
-// States full of the values on which instructions differ: infinities, denormals, signs, limits.
+// Makes states with values for which instructions differ: infinities, denormals, signs, limits.
 #ifndef HBBP_TESTS_UNIT_TRACE_RANDOM_STATE_H_
 #define HBBP_TESTS_UNIT_TRACE_RANDOM_STATE_H_
 
@@ -12,12 +12,12 @@ namespace hbbp::testing {
 
 using Random = std::mt19937_64;
 
-// An integer, or a float, or two, or a double.
+// Returns an integer, one or two floats, or a double.
 uint64_t InterestingValue(Random* random);
 
 void FillInteresting(Random* random, uint8_t* bytes, size_t size);
 
-// Everything but rip, the bases of segments and operand. All exceptions are masked.
+// Fills everything but rip, the bases of segments and operand. All exceptions are masked.
 void FillState(Random* random, trace::MachineState* state);
 
 }  // namespace hbbp::testing

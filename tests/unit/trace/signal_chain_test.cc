@@ -12,11 +12,11 @@
 #include "support/catch.h"
 #include "support/sanitizer.h"
 
-// Everything happens in children: handlers stay installed for the rest of a process.
+// Every test runs in a child, because handlers stay installed for the rest of a process.
 namespace hbbp::trace {
 namespace {
 
-// Exit status, or 1000 + the signal that ended it.
+// Returns the exit status, or 1000 + the signal that ended the child.
 int InChild(const std::function<int()>& body) {
   const pid_t child = ::fork();
   if (child == 0) {
@@ -54,7 +54,7 @@ void InstallTheirs(int signal, int flags = 0) {
   ::sigaction(signal, &action, nullptr);
 }
 
-// A null pointer would be the sanitizer's.
+// The sanitizer would handle a null pointer.
 volatile int* UnmappedWord() {
   static volatile uintptr_t address = 16;
   return reinterpret_cast<volatile int*>(address);

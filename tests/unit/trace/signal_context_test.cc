@@ -31,13 +31,13 @@ void StoreContext(int, siginfo_t*, void* context) {
   user->uc_mcontext.gregs[REG_RIP] += 2;  // over ud2
 }
 
-// What a handler reads of `state` when an instruction that cannot run is met in it.
+// Returns what a handler reads of `state` at an instruction that cannot run.
 std::unique_ptr<MachineState> Capture(NativeExecutor* executor, MachineState* state,
                                       uint8_t garbage = 0xa5) {
   auto result = std::make_unique<MachineState>();
   std::memset(static_cast<void*>(result.get()), garbage, sizeof(MachineState));
   caught = result.get();
-  // On the stack that the executor has set up.
+  // This runs on the stack that the executor has set up.
   struct sigaction action = {};
   action.sa_sigaction = StoreContext;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
@@ -61,9 +61,9 @@ TEST_CASE("a signal's context has all registers of the interrupted code") {
     auto state = std::make_unique<MachineState>();
     FillState(&random, state.get());
     const auto result = Capture(&executor, state.get());
-    // Run has put what the processor has into state: without AVX, say, the upper halves.
+    // Run has stored into state what the processor has, without AVX no upper halves, for example.
     const std::string difference =
-        DifferenceOf(*state, *result, trace::kArithmeticFlags | trace::kFlagDf);
+        FindDifference(*state, *result, trace::kArithmeticFlags | trace::kFlagDf);
     CHECK(difference == "");
     CHECK(result->rip == executor.code_address());
     CHECK(result->gpr[trace::kNoGpr] == 0);
@@ -104,14 +104,14 @@ TEST_CASE("state in its initial configuration is zero") {
   std::memcpy(state->fxsave, &kX87Control, sizeof(kX87Control));
   state->mxcsr = 0x9fc0;
   const auto result = Capture(&executor, state.get());
-  CHECK(DifferenceOf(*state, *result, trace::kArithmeticFlags) == "");
+  CHECK(FindDifference(*state, *result, trace::kArithmeticFlags) == "");
   CHECK(result->mxcsr == 0x9fc0);
   CHECK(result->zmm[31][63] == 0);
 }
 
 namespace {
 
-// A frame as the kernel writes it, of which little is in use.
+// Makes a frame as the kernel writes it, with few components in use.
 struct MadeFrame {
   explicit MadeFrame(uint64_t in_use) {
     std::memset(bytes, 0xee, sizeof(bytes));

@@ -26,8 +26,8 @@ void AddBytes(const char* name, unsigned number, const void* expected, const voi
 
 }  // namespace
 
-std::string DifferenceOf(const trace::MachineState& expected, const trace::MachineState& actual,
-                         uint64_t flags) {
+std::string FindDifference(const trace::MachineState& expected, const trace::MachineState& actual,
+                           uint64_t flags) {
   std::string text;
   for (unsigned i = 0; i < 16; ++i) {
     AddBytes("gpr", i, &expected.gpr[i], &actual.gpr[i], 8, &text);

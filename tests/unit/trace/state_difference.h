@@ -1,4 +1,4 @@
-// How two states differ, for people.
+// Describes how two states differ.
 #ifndef HBBP_TESTS_UNIT_TRACE_STATE_DIFFERENCE_H_
 #define HBBP_TESTS_UNIT_TRACE_STATE_DIFFERENCE_H_
 
@@ -8,10 +8,10 @@
 
 namespace hbbp::testing {
 
-// "" if there is no difference. Compares registers, `flags` of the flags, MXCSR and the x87 state
-// but for the addresses of the last instruction. `expected` comes first in the text.
-std::string DifferenceOf(const trace::MachineState& expected, const trace::MachineState& actual,
-                         uint64_t flags);
+// Returns "" if there is no difference. Compares registers, `flags` of the flags, MXCSR and the x87
+// state but for the addresses of the last instruction. `expected` comes first in the text.
+std::string FindDifference(const trace::MachineState& expected, const trace::MachineState& actual,
+                           uint64_t flags);
 
 }  // namespace hbbp::testing
 
