@@ -9,7 +9,7 @@
 #include "trace/interpreter/branch_end.h"
 #include "trace/interpreter/handlers.h"
 #include "trace/interpreter/interpreter.h"
-#include "trace/interpreter/lift.h"
+#include "trace/interpreter/lifter.h"
 #include "trace/interpreter/packed_flags.h"
 #include "trace/interpreter/string_effects.h"
 

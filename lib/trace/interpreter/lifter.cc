@@ -1,18 +1,33 @@
 // LiftBlock makes a Lifter, which lifts instruction after instruction (LiftInstruction) until one
-// ends the block or the block is full, drops computations of flags that a later instruction
-// overwrites (DropDeadFlags), and packs the block (Pack). LiftInstruction parses the prefixes and
-// calls the functions of lift_integer.cc, lift_vector.cc and lift_other.cc, which emit
-// micro-operations with the functions at the end of this file.
+// ends the block or the block is full. LiftInstruction parses the prefixes and calls the functions
+// of the base classes, IntegerLifter and VectorLifter. For instructions that these do not know it
+// calls LiftOther, which uses the full decoder: it recognizes those with an effect on control or on
+// the state of the processor (LiftSpecial); native stubs execute all others (LiftNative).
 //
-// Contract: see lift.h.
+// Contract: see block_builder.h.
 #include "trace/interpreter/lifter.h"
 
-namespace hbbp::trace {
+#include "isa/control_flow.h"
+#include "isa/zydis_decode.h"
+#include "trace/interpreter/integer_lifter.h"
+#include "trace/native/native_stub.h"
 
-LiftResult LiftBlock(Interpreter* m, uint64_t ip, unsigned max_instructions) {
-  Lifter lifter(m, ip);
-  return lifter.Lift(max_instructions);
-}
+namespace hbbp::trace {
+namespace {
+
+class Lifter : public IntegerLifter {
+ public:
+  using IntegerLifter::IntegerLifter;
+
+  LiftResult Lift(unsigned max_instructions);
+
+ private:
+  Outcome LiftInstruction();
+  Outcome LiftOther();
+  Outcome LiftSpecial(unsigned mnemonic);
+  Outcome LiftNative(const NativeInstruction& native);
+  Outcome LiftUnknown(RegisterSet reads, RegisterSet writes);
+};
 
 LiftResult Lifter::Lift(unsigned max_instructions) {
   Outcome outcome = Outcome::kNext;
@@ -36,34 +51,11 @@ LiftResult Lifter::Lift(unsigned max_instructions) {
   return Pack();
 }
 
-// Makes at least 15 bytes available, if there are as many. Returns false if there are none.
-bool Lifter::Fetch() {
-  const auto used = static_cast<size_t>(cursor_ - code_);
-  while (available_ < used + 15 && !is_at_end_) {
-    const uint64_t address = ip_ + available_;
-    const size_t part = kLineBytes - address % kLineBytes;
-    if (m_->memory.EnterPage(address) == nullptr ||
-        !m_->memory.Copy(code_ + available_, address, part)) {
-      is_at_end_ = true;
-      for (size_t i = 0; i < 16; ++i) code_[available_ + i] = 0;
-    } else {
-      available_ += part;
-    }
-  }
-  return available_ > used;
-}
-
 Lifter::Outcome Lifter::LiftInstruction() {
   start_ = cursor_;
   if (!Fetch()) return Refuse(StopReason::kUnreadableCode);
-  const unsigned number = instruction_count_;
-  InstructionInfo& current = infos_[number];
-  current = InstructionInfo{};
-  current.offset = static_cast<uint16_t>(cursor_ - code_);
-  current.first_op = static_cast<uint8_t>(op_count_);
-  touched_flags_[number] = 0;
-  flagless_[number] = nullptr;
-  fused_[number] = nullptr;
+  const unsigned first_op = op_count_;
+  StartInstruction(first_op);
   encoding_ = Encoding{};
   encoding_.size = 2;
 
@@ -118,18 +110,9 @@ Lifter::Outcome Lifter::LiftInstruction() {
     if (cursor_ - start_ > 14) break;
   }
   // Lock is valid only on instructions that store to memory; the full decoder knows which.
-  const bool is_doubtful = encoding_.is_locked && current.store_bytes == 0;
+  const bool is_doubtful = encoding_.is_locked && info().store_bytes == 0;
   if (outcome == Outcome::kOther || is_doubtful || cursor_ - start_ > 15) {
-    const uint8_t first_op = current.first_op;
-    const uint16_t offset = current.offset;
-    current = InstructionInfo{};
-    current.first_op = first_op;
-    current.offset = offset;
-    op_count_ = first_op;
-    cursor_ = start_;
-    touched_flags_[number] = 0;
-    flagless_[number] = nullptr;
-    fused_[number] = nullptr;
+    StartInstruction(first_op);
     outcome = LiftOther();
   }
   if (static_cast<size_t>(cursor_ - code_) > available_ && outcome != Outcome::kRefuse) {
@@ -138,212 +121,154 @@ Lifter::Outcome Lifter::LiftInstruction() {
   return outcome;
 }
 
-void Lifter::DropDeadFlags() {
-  RegisterSet live = kFlagBits;
-  for (unsigned i = instruction_count_; i-- > 0;) {
-    InstructionInfo& current = infos_[i];
-    const RegisterSet touched = touched_flags_[i];
-    current.touched_flags = static_cast<uint8_t>(touched >> kFlagBitsShift);
-    if (flagless_[i] != nullptr && (touched & live) == 0 && current.exact_handler != nullptr) {
-      MicroOp& op = ops_[current.first_op + current.flags_op];
-      if (op.handler == current.exact_handler && flagless_[i] != op.handler) {
-        op.handler = flagless_[i];
-        current.skips_flags = true;
-      }
+Lifter::Outcome Lifter::LiftOther() {
+  const auto offset = static_cast<size_t>(start_ - code_);
+  size_t size = available_ - offset;
+  const bool is_cut_off = size < 15;
+  if (size > 15) size = 15;
+  const std::span<const uint8_t> code(start_, size);
+  ControlFlow flow;
+  if (!DecodeControlFlow(code, ip_ + offset, &flow)) {
+    return Refuse(is_cut_off ? StopReason::kUnreadableCode : StopReason::kUndecodable);
+  }
+  ZydisDecodedInstruction instruction;
+  if (!DecodeWithZydis(code, &instruction)) return Refuse(StopReason::kUndecodable);
+  cursor_ = start_ + flow.length;
+  switch (flow.kind) {
+    case BranchKind::kNone:
+      break;
+    case BranchKind::kTrap:
+      return Refuse(StopReason::kTrap);
+    case BranchKind::kSystem:
+      return Refuse(instruction.mnemonic == ZYDIS_MNEMONIC_SYSCALL ||
+                            instruction.mnemonic == ZYDIS_MNEMONIC_SYSENTER ||
+                            instruction.mnemonic == ZYDIS_MNEMONIC_INT
+                        ? StopReason::kSystemCall
+                        : StopReason::kFarTransfer);
+    default:
+      return Refuse(StopReason::kFarTransfer);
+  }
+  const Outcome special = LiftSpecial(instruction.mnemonic);
+  if (special != Outcome::kOther) return special;
+  NativeInstruction native;
+  if (!DescribeNative(start_, size, ip_ + offset, m_->code_cache->region(), &native)) {
+    return Refuse(StopReason::kFarTransfer);
+  }
+  cursor_ = start_ + native.length;
+  return LiftNative(native);
+}
+
+Lifter::Outcome Lifter::LiftSpecial(unsigned mnemonic) {
+  constexpr RegisterSet kRaxRdx = GprBit(kRax) | GprBit(kRdx);
+  switch (mnemonic) {
+    // These have operands of unusual sizes, or only a kernel executes them.
+    case ZYDIS_MNEMONIC_PUSH:
+    case ZYDIS_MNEMONIC_POP:
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+    case ZYDIS_MNEMONIC_POPF:
+    case ZYDIS_MNEMONIC_POPFQ:
+    case ZYDIS_MNEMONIC_LEAVE:
+    case ZYDIS_MNEMONIC_ENTER:
+    case ZYDIS_MNEMONIC_DIV:
+    case ZYDIS_MNEMONIC_IDIV:
+    case ZYDIS_MNEMONIC_MOVSB:
+    case ZYDIS_MNEMONIC_MOVSW:
+    case ZYDIS_MNEMONIC_MOVSQ:
+    case ZYDIS_MNEMONIC_STOSB:
+    case ZYDIS_MNEMONIC_STOSW:
+    case ZYDIS_MNEMONIC_STOSD:
+    case ZYDIS_MNEMONIC_STOSQ:
+    case ZYDIS_MNEMONIC_LODSB:
+    case ZYDIS_MNEMONIC_LODSW:
+    case ZYDIS_MNEMONIC_LODSD:
+    case ZYDIS_MNEMONIC_LODSQ:
+    case ZYDIS_MNEMONIC_SCASB:
+    case ZYDIS_MNEMONIC_SCASW:
+    case ZYDIS_MNEMONIC_SCASD:
+    case ZYDIS_MNEMONIC_SCASQ:
+    case ZYDIS_MNEMONIC_CMPSB:
+    case ZYDIS_MNEMONIC_CMPSW:
+    case ZYDIS_MNEMONIC_CMPSQ:
+      return Refuse(StopReason::kFarTransfer);
+    case ZYDIS_MNEMONIC_CPUID:
+      return LiftUnknown(GprBit(kRax) | GprBit(kRcx), kRaxRdx | GprBit(kRbx) | GprBit(kRcx));
+    case ZYDIS_MNEMONIC_RDTSC:
+    case ZYDIS_MNEMONIC_RDPMC:
+      return LiftUnknown(0, kRaxRdx);
+    case ZYDIS_MNEMONIC_RDTSCP:
+      return LiftUnknown(0, kRaxRdx | GprBit(kRcx));
+    case ZYDIS_MNEMONIC_XGETBV:
+      info().reads |= GprBit(kRcx);
+      info().writes |= kRaxRdx;
+      Emit(kReadXcr);
+      return Outcome::kNext;
+    default:
+      return Outcome::kOther;
+  }
+}
+
+Lifter::Outcome Lifter::LiftUnknown(RegisterSet reads, RegisterSet writes) {
+  info().reads |= reads;
+  info().writes |= writes;
+  Emit(kUnknown);
+  return Outcome::kNext;
+}
+
+Lifter::Outcome Lifter::LiftNative(const NativeInstruction& native) {
+  encoding_ = Encoding{};
+  info().reads |= native.reads;
+  info().writes |= native.writes;
+  touched_flags_[instruction_count_] = native.writes & kFlagBits;
+  if ((native.reads | native.writes) & kVectorStateBits) uses_vector_state_ = true;
+  const Handler handler = native.execute == nullptr ? kUnknown : kNative;
+  MicroOp* op;
+  if (native.has_memory) {
+    encoding_.base = native.base;
+    encoding_.index = native.index;
+    encoding_.scale = native.scale;
+    encoding_.segment_word = native.segment == 1   ? kFsBaseWord
+                             : native.segment == 2 ? kGsBaseWord
+                                                   : 0;
+    op = &EmitMemory(handler);
+    // The base or index may be the word of a segment, and the displacement may have 64 bits.
+    op->displacement += native.displacement;
+    if (op->base == kAddressTemp) {
+      MicroOp& address = ops_[op_count_ - 2];
+      address.displacement = native.displacement;
+      op->displacement = 0;
     }
-    live = (live & ~current.writes) | (current.reads & kFlagBits);
+    if (native.writes_memory) info().store_bytes = native.memory_bytes;
+    op->a = native.memory_bytes;
+    op->extra = static_cast<uint8_t>(native.alignment - 1);
+  } else {
+    op = &Emit(handler);
   }
-}
-
-LiftResult Lifter::Pack() {
-  auto* block = reinterpret_cast<Block*>(m_->private_block);
-  block->ip = ip_;
-  block->verified_by.store(0, std::memory_order_relaxed);
-  block->successor[0].store(kNoBlock, std::memory_order_relaxed);
-  block->successor[1].store(kNoBlock, std::memory_order_relaxed);
-  block->code_bytes = static_cast<uint16_t>(cursor_ - code_);
-  block->op_count = static_cast<uint8_t>(op_count_);
-  block->instruction_count = static_cast<uint8_t>(instruction_count_);
-  block->uses_vector_state = uses_vector_state_;
-  __builtin_memcpy(const_cast<MicroOp*>(block->ops()), ops_, op_count_ * sizeof(MicroOp));
-  __builtin_memcpy(const_cast<uint8_t*>(block->code()), code_, block->code_bytes);
-  __builtin_memcpy(const_cast<InstructionInfo*>(block->infos()), infos_,
-                   instruction_count_ * sizeof(InstructionInfo));
-  RegisterSet all = 0;
-  for (unsigned i = 0; i < instruction_count_; ++i) all |= infos_[i].reads | infos_[i].writes;
-  auto* end = const_cast<RegisterSet*>(block->all_registers());
-  *end = all;
-  const auto bytes = static_cast<size_t>(reinterpret_cast<uint8_t*>(end + 1) - m_->private_block);
-  return {block, bytes, StopReason::kFull};
-}
-
-void Lifter::ParseModrm() {
-  const uint8_t modrm = Byte();
-  const unsigned rex = encoding_.rex;
-  encoding_.mod = modrm >> 6;
-  encoding_.reg = static_cast<uint8_t>(((modrm >> 3) & 7) | ((rex & 4) << 1));
-  const unsigned rm = modrm & 7;
-  encoding_.rm = static_cast<uint8_t>(rm | ((rex & 1) << 3));
-  if (encoding_.mod == 3) return;
-  unsigned base = encoding_.rm;
-  encoding_.index = kNoGpr;
-  if (rm == 4) {
-    const uint8_t sib = Byte();
-    const unsigned index = ((sib >> 3) & 7u) | ((rex & 2) << 2);
-    if (index != kRsp) encoding_.index = static_cast<uint8_t>(index);
-    encoding_.scale = sib >> 6;
-    base = (sib & 7u) | ((rex & 1) << 3);
-    if ((sib & 7) == 5 && encoding_.mod == 0) {
-      base = kNoGpr;
-      encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
-    }
-  } else if (rm == 5 && encoding_.mod == 0) {
-    base = kNoGpr;
-    encoding_.is_rip_relative = true;
-    encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
-  }
-  encoding_.base = static_cast<uint8_t>(base);
-  if (encoding_.mod == 1) encoding_.displacement = static_cast<int32_t>(SignedByte());
-  if (encoding_.mod == 2) encoding_.displacement = static_cast<int32_t>(SignedImmediate(4));
-}
-
-int64_t Lifter::SignedImmediate(unsigned bytes) {
-  if (bytes == 1) return SignedByte();
-  if (bytes == 2) {
-    int16_t value;
-    __builtin_memcpy(&value, cursor_, 2);
-    cursor_ += 2;
-    return value;
-  }
-  int32_t value;
-  __builtin_memcpy(&value, cursor_, 4);
-  cursor_ += 4;
-  return value;
-}
-
-MicroOp& Lifter::Emit(Handler handler) {
-  MicroOp& op = ops_[op_count_++];
-  op = MicroOp{handler, 0, 0, kNoGpr, kNoGpr, 0, 0, 0, 0};
-  return op;
-}
-
-MicroOp& Lifter::EmitMemory(Handler handler) {
-  const Encoding& e = encoding_;
-  RegisterSet registers = 0;
-  if (e.base != kNoGpr) registers |= GprBit(e.base);
-  if (e.index != kNoGpr) registers |= GprBit(e.index);
-  info().reads |= registers;
-  info().address |= registers;
-  int64_t displacement = e.displacement;
-  if (e.is_rip_relative) displacement += static_cast<int64_t>(NextIp());
-  uint8_t base = e.base;
-  uint8_t index = e.index;
-  uint8_t scale = e.scale;
-  if (e.has_67 || (e.segment_word != 0 && base != kNoGpr && index != kNoGpr)) [[unlikely]] {
-    MicroOp& address = Emit(kLea[e.has_67 ? 2 : 3]);
-    address.a = kAddressTemp * 8;
-    address.base = base;
-    address.index = index;
-    address.scale = scale;
-    address.displacement = displacement;
-    ++info().address_ops;
-    base = kAddressTemp;
-    index = kNoGpr;
-    scale = 0;
-    displacement = 0;
-  }
-  if (e.segment_word != 0) {
-    if (base == kNoGpr) {
-      base = e.segment_word;
-    } else {
-      index = e.segment_word;
-      scale = 0;
+  unsigned flags = 0;
+  if (native.reads_memory) flags |= kNativeReadsMemory;
+  if (native.writes_memory) flags |= kNativeWritesMemory;
+  if ((native.reads | native.writes) & kFlagBits) flags |= kNativeFlags;
+  if (native.may_raise_sse) flags |= kNativeMayRaiseSse;
+  if ((native.reads | native.writes) & (kMxcsrBit | kX87Bit)) flags |= kNativeMxcsr;
+  if (native.may_raise_x87) flags |= kNativeMayRaiseX87;
+  op->b = static_cast<uint16_t>(flags);
+  op->immediate = reinterpret_cast<uint64_t>(native.execute);
+  if (native.execute != nullptr) {
+    if (flags == 0) op->handler = kNativeSimple;
+    if (flags == kNativeReadsMemory) {
+      if (native.memory_bytes == 8) op->handler = kNativeLoad[0];
+      if (native.memory_bytes == 16) op->handler = kNativeLoad[1];
+      if (native.memory_bytes == 32) op->handler = kNativeLoad[2];
     }
   }
-  info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
-  MicroOp& op = Emit(handler);
-  op.base = base;
-  op.index = index;
-  op.scale = scale;
-  op.displacement = displacement;
-  return op;
+  return Outcome::kNext;
 }
 
-MicroOp& Lifter::EmitStack(Handler handler, int displacement) {
-  info().reads |= GprBit(kRsp);
-  info().writes |= GprBit(kRsp);
-  info().address |= GprBit(kRsp);
-  info().memory_op = static_cast<uint8_t>(op_count_ - info().first_op);
-  MicroOp& op = Emit(handler);
-  op.base = kRsp;
-  op.displacement = displacement;
-  return op;
-}
+}  // namespace
 
-void Lifter::EmitFlagged(MicroOp& op, const Handler (&handlers)[kFlagsUses]) {
-  op.handler = handlers[kFlags];
-  info().exact_handler = handlers[kFlags];
-  info().flags_op = static_cast<uint8_t>(&op - ops_ - info().first_op);
-  flagless_[instruction_count_] = handlers[kFlagless];
-  fused_[instruction_count_] = handlers[kThenBranch];
-}
-
-void Lifter::EmitFlagged(MicroOp& op, const Handler (&handlers)[2]) {
-  op.handler = handlers[kFlags];
-  info().exact_handler = handlers[kFlags];
-  info().flags_op = static_cast<uint8_t>(&op - ops_ - info().first_op);
-  flagless_[instruction_count_] = handlers[kFlagless];
-}
-
-unsigned Lifter::RegisterNumber(unsigned size, unsigned number) const {
-  return size == 0 && !encoding_.has_rex && number >= 4 && number < 8 ? number - 4 : number;
-}
-
-unsigned Lifter::RegisterOffset(unsigned size, unsigned number) const {
-  const unsigned real = RegisterNumber(size, number);
-  return WordOffset(real) + (real != number ? 1 : 0);
-}
-
-uint16_t Lifter::Read(unsigned size, unsigned number) {
-  info().reads |= GprBit(RegisterNumber(size, number));
-  return static_cast<uint16_t>(RegisterOffset(size, number));
-}
-
-uint16_t Lifter::Write(unsigned size, unsigned number) {
-  const RegisterSet bit = GprBit(RegisterNumber(size, number));
-  info().writes |= bit;
-  if (size < 2) info().reads |= bit;
-  return static_cast<uint16_t>(RegisterOffset(size, number));
-}
-
-uint16_t Lifter::Update(unsigned size, unsigned number) {
-  Read(size, number);
-  return Write(size, number);
-}
-
-uint16_t Lifter::LoadOperand(unsigned size) {
-  if (!HasMemory()) return Read(size, encoding_.rm);
-  EmitMemory(kLoad[size]).a = kValueTemp * 8;
-  return kValueTemp * 8;
-}
-
-uint16_t Lifter::LoadForUpdate(unsigned size) {
-  if (!HasMemory()) return Update(size, encoding_.rm);
-  info().store_bytes = static_cast<uint8_t>(1u << size);
-  EmitMemory(kLoadForUpdate[size]).a = kValueTemp * 8;
-  return kValueTemp * 8;
-}
-
-void Lifter::FinishUpdate(unsigned size) {
-  if (!HasMemory()) return;
-  MicroOp& store = Emit(kStore[size]);
-  store.base = kAddressTemp;  // because registers of the address may have changed
-  store.b = kValueTemp * 8;
-}
-
-void Lifter::Flags(RegisterSet written, RegisterSet undefined) {
-  info().writes |= written;
-  touched_flags_[instruction_count_] = written | undefined;
+LiftResult LiftBlock(Interpreter* m, uint64_t ip, unsigned max_instructions) {
+  Lifter lifter(m, ip);
+  return lifter.Lift(max_instructions);
 }
 
 }  // namespace hbbp::trace

@@ -3,8 +3,8 @@
 // opcode and passes the others to LiftVectorOperation (table) and LiftScalarConversion. The opcodes
 // of a case are those after 0f.
 //
-// Contract: see lift.h.
-#include "trace/interpreter/lifter.h"
+// Contract: see block_builder.h.
+#include "trace/interpreter/vector_lifter.h"
 
 namespace hbbp::trace {
 namespace {
@@ -48,7 +48,7 @@ constexpr OperationTable kOperationTable = MakeOperationTable();
 
 }  // namespace
 
-Lifter::Outcome Lifter::LiftVectorMove(uint8_t opcode) {
+VectorLifter::Outcome VectorLifter::LiftVectorMove(uint8_t opcode) {
   const unsigned prefix = encoding_.repeat == 0xf3   ? kF3
                           : encoding_.repeat == 0xf2 ? kF2
                           : encoding_.has_66         ? k66
@@ -56,7 +56,7 @@ Lifter::Outcome Lifter::LiftVectorMove(uint8_t opcode) {
   return LiftVector({opcode, static_cast<uint8_t>(prefix), false, 0, 0});
 }
 
-Lifter::Outcome Lifter::LiftVex() {
+VectorLifter::Outcome VectorLifter::LiftVex() {
   VectorOpcode vector = {};
   const uint8_t escape = Byte();
   const uint8_t first = Byte();
@@ -81,7 +81,7 @@ Lifter::Outcome Lifter::LiftVex() {
   return LiftVector(vector);
 }
 
-Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
+VectorLifter::Outcome VectorLifter::LiftVector(VectorOpcode vector) {
   const VectorForm form = vector.is_vex ? kVex : kLegacy;
   const unsigned full = kSixteenBytes + vector.is_wide;
   const bool has_source = vector.source != 0;
@@ -201,7 +201,7 @@ Lifter::Outcome Lifter::LiftVector(VectorOpcode vector) {
 }
 
 // The caller has parsed the ModRM byte.
-Lifter::Outcome Lifter::LiftVectorOperation(VectorOpcode vector) {
+VectorLifter::Outcome VectorLifter::LiftVectorOperation(VectorOpcode vector) {
   const OperationForm form = kOperationTable.forms[vector.prefix][vector.opcode];
   if (!form.is_known || vector.is_wide) return Outcome::kOther;
   const unsigned first = vector.is_vex ? vector.source : encoding_.reg;
@@ -228,7 +228,7 @@ Lifter::Outcome Lifter::LiftVectorOperation(VectorOpcode vector) {
 }
 
 // Lifts conversions between integers and floating point, and comparisons of scalars.
-Lifter::Outcome Lifter::LiftScalarConversion(VectorOpcode vector) {
+VectorLifter::Outcome VectorLifter::LiftScalarConversion(VectorOpcode vector) {
   const bool is_comparison = vector.opcode >= 0x2e;
   if (is_comparison ? vector.prefix > k66 : vector.prefix < kF3) return Outcome::kOther;
   const bool is_double = vector.prefix == (is_comparison ? k66 : kF2);
@@ -270,8 +270,8 @@ Lifter::Outcome Lifter::LiftScalarConversion(VectorOpcode vector) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftVectorCopy(unsigned form, unsigned bytes, bool is_store,
-                                       unsigned alignment) {
+VectorLifter::Outcome VectorLifter::LiftVectorCopy(unsigned form, unsigned bytes, bool is_store,
+                                                   unsigned alignment) {
   uses_vector_state_ = true;
   if (HasMemory() && is_store) {
     info().store_bytes = static_cast<uint8_t>(4u << bytes);

@@ -1,10 +1,11 @@
 // Lifts the integer instructions. LiftOneByte and LiftTwoByte dispatch by the rows of the manuals'
 // tables of opcodes to a function for each row or two, and these by Opcode to a function for each
-// instruction. An instruction that is not certainly known here is kOther. Lifter::LiftInstruction
-// (lifter.cc) calls both.
+// instruction. An instruction that is not certainly known here is kOther.
+// IntegerLifter::LiftInstruction (lifter.cc) calls both.
 //
-// Contract: see lift.h.
-#include "trace/interpreter/lifter.h"
+// Contract: see block_builder.h.
+#include "trace/interpreter/integer_lifter.h"
+
 #include "trace/interpreter/packed_flags.h"
 
 namespace hbbp::trace {
@@ -28,7 +29,7 @@ bool MayRepeat(uint8_t opcode) {
 }  // namespace
 
 // Dispatches by the rows of the manuals' table of opcodes.
-Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftOneByte(uint8_t opcode) {
   if (encoding_.repeat != 0 && !MayRepeat(opcode)) return Outcome::kOther;
   switch (opcode >> 4) {
     case 0x0:  // add, or
@@ -65,7 +66,7 @@ Lifter::Outcome Lifter::LiftOneByte(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftPushOrMultiply(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftPushOrMultiply(uint8_t opcode) {
   const unsigned size = encoding_.size;
   switch (Opcode{opcode}) {
     case Opcode::kMovsxd:
@@ -89,7 +90,7 @@ Lifter::Outcome Lifter::LiftPushOrMultiply(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftAluOrMove(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftAluOrMove(uint8_t opcode) {
   ParseModrm();
   const unsigned size = SizeOf(opcode);
   switch (Opcode{opcode}) {
@@ -123,7 +124,7 @@ Lifter::Outcome Lifter::LiftAluOrMove(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftRaxOrFlags(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftRaxOrFlags(uint8_t opcode) {
   const unsigned size = encoding_.size;
   if (opcode < 0x98) return LiftExchangeRax(opcode);
   switch (Opcode{opcode}) {
@@ -166,7 +167,7 @@ Lifter::Outcome Lifter::LiftRaxOrFlags(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftStringOrTest(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftStringOrTest(uint8_t opcode) {
   const unsigned size = SizeOf(opcode);
   switch (Opcode{opcode}) {
     case Opcode::kMovsByte:
@@ -200,7 +201,7 @@ Lifter::Outcome Lifter::LiftStringOrTest(uint8_t opcode) {
 
 // The immediate has 8 bits below opcode 0xb8, else the operand size, which only here may be 8
 // bytes.
-Lifter::Outcome Lifter::LiftMoveImmediate(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftMoveImmediate(uint8_t opcode) {
   const unsigned size = opcode < 0xb8 ? 0 : encoding_.size;
   MicroOp& op = Emit(kMoveImm[size]);
   op.a = Write(size, RegisterIn(opcode));
@@ -213,7 +214,7 @@ Lifter::Outcome Lifter::LiftMoveImmediate(uint8_t opcode) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftShiftOrReturn(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftShiftOrReturn(uint8_t opcode) {
   const unsigned size = encoding_.size;
   switch (Opcode{opcode}) {
     case Opcode::kShiftByteByImmediate:
@@ -251,7 +252,7 @@ Lifter::Outcome Lifter::LiftShiftOrReturn(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftShiftOrTranslate(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftShiftOrTranslate(uint8_t opcode) {
   switch (Opcode{opcode}) {
     case Opcode::kShiftByteByOne:
     case Opcode::kShiftByOne:
@@ -268,7 +269,7 @@ Lifter::Outcome Lifter::LiftShiftOrTranslate(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftLoopOrJump(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftLoopOrJump(uint8_t opcode) {
   const bool is_short_operand = encoding_.size == 1;
   switch (Opcode{opcode}) {
     case Opcode::kLoopne:
@@ -297,7 +298,7 @@ Lifter::Outcome Lifter::LiftLoopOrJump(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftGroupOrFlag(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftGroupOrFlag(uint8_t opcode) {
   switch (Opcode{opcode}) {
     case Opcode::kInt1:
     case Opcode::kHlt:
@@ -334,7 +335,7 @@ Lifter::Outcome Lifter::LiftGroupOrFlag(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftLoad(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftLoad(unsigned size) {
   if (HasMemory()) {
     EmitMemory(kLoad[size]).a = Write(size, encoding_.reg);
   } else {
@@ -345,7 +346,7 @@ Lifter::Outcome Lifter::LiftLoad(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftStore(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftStore(unsigned size) {
   if (HasMemory()) {
     info().store_bytes = static_cast<uint8_t>(1u << size);
     EmitMemory(kStore[size]).b = Read(size, encoding_.reg);
@@ -357,7 +358,7 @@ Lifter::Outcome Lifter::LiftStore(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftStoreImmediate(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftStoreImmediate(unsigned size) {
   if ((encoding_.reg & 7) != 0) return Outcome::kOther;
   const uint64_t immediate = Immediate(size);
   if (HasMemory()) {
@@ -372,7 +373,7 @@ Lifter::Outcome Lifter::LiftStoreImmediate(unsigned size) {
 }
 
 // Lifts xchg with rax. Without a REX prefix, xchg of rax with itself is nop, and pause after f3.
-Lifter::Outcome Lifter::LiftExchangeRax(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftExchangeRax(uint8_t opcode) {
   const unsigned size = encoding_.size;
   if (opcode == 0x90 && ((encoding_.rex & 1) == 0 || encoding_.repeat != 0)) {
     Emit(kNop);
@@ -384,7 +385,7 @@ Lifter::Outcome Lifter::LiftExchangeRax(uint8_t opcode) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftEnter() {
+IntegerLifter::Outcome IntegerLifter::LiftEnter() {
   const auto bytes = static_cast<uint16_t>(Immediate(1));
   const uint8_t level = Byte();
   if (encoding_.size == 1 || level != 0) return Outcome::kOther;
@@ -398,7 +399,7 @@ Lifter::Outcome Lifter::LiftEnter() {
 }
 
 // Lifts xlat: al = [rbx + al].
-Lifter::Outcome Lifter::LiftTranslate() {
+IntegerLifter::Outcome IntegerLifter::LiftTranslate() {
   if (encoding_.has_67 || encoding_.segment_word != 0) return Outcome::kOther;
   MicroOp& index = Emit(kExtendReg[0][0][3]);
   index.a = kAddressTemp * 8;
@@ -414,7 +415,7 @@ Lifter::Outcome Lifter::LiftTranslate() {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftLoop(Opcode opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftLoop(Opcode opcode) {
   if (encoding_.has_67 || encoding_.has_66) return Outcome::kOther;
   const uint64_t displacement = Immediate(0);
   const uint64_t target = NextIp() + displacement;
@@ -439,7 +440,7 @@ Lifter::Outcome Lifter::LiftLoop(Opcode opcode) {
   return Outcome::kEnd;
 }
 
-Lifter::Outcome Lifter::LiftAlu(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftAlu(uint8_t opcode) {
   const auto operation = static_cast<AluOperation>(opcode >> 3);
   const unsigned form = opcode & 7;
   if (form > 5) return Outcome::kOther;
@@ -482,8 +483,8 @@ Lifter::Outcome Lifter::LiftAlu(uint8_t opcode) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftAluImmediate(AluOperation operation, unsigned size,
-                                         uint64_t immediate) {
+IntegerLifter::Outcome IntegerLifter::LiftAluImmediate(AluOperation operation, unsigned size,
+                                                       uint64_t immediate) {
   if (operation == kAdc || operation == kSbb) info().reads |= kCfBit;
   Flags(kFlagBits);
   if (HasMemory()) {
@@ -503,7 +504,7 @@ Lifter::Outcome Lifter::LiftAluImmediate(AluOperation operation, unsigned size,
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftTest(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftTest(unsigned size) {
   Flags(kFlagBits);
   MicroOp& op = HasMemory() ? EmitMemory(nullptr) : Emit(nullptr);
   EmitFlagged(op, HasMemory() ? kAlu[kTest][size].mem_reg : kAlu[kTest][size].reg_reg);
@@ -512,7 +513,7 @@ Lifter::Outcome Lifter::LiftTest(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftShift(unsigned size, bool by_cl, uint8_t count) {
+IntegerLifter::Outcome IntegerLifter::LiftShift(unsigned size, bool by_cl, uint8_t count) {
   const auto operation = static_cast<ShiftOperation>(encoding_.reg & 7);
   const bool is_rotation = operation <= kRcr;
   count &= size == 3 ? 63 : 31;
@@ -539,7 +540,7 @@ Lifter::Outcome Lifter::LiftShift(unsigned size, bool by_cl, uint8_t count) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftUnary(UnaryOperation operation, unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftUnary(UnaryOperation operation, unsigned size) {
   if (operation != kNot) {
     Flags(operation == kNeg ? kFlagBits : kFlagBits & ~kCfBit);
   }
@@ -554,7 +555,7 @@ Lifter::Outcome Lifter::LiftUnary(UnaryOperation operation, unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftGroup3(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftGroup3(unsigned size) {
   switch (encoding_.reg & 7) {
     case 0:
     case 1: {
@@ -587,7 +588,7 @@ Lifter::Outcome Lifter::LiftGroup3(unsigned size) {
   }
 }
 
-Lifter::Outcome Lifter::LiftGroup5(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftGroup5(uint8_t opcode) {
   const unsigned kind = encoding_.reg & 7;
   const bool may_repeat = kind == 2 || kind == 4;
   if (encoding_.repeat != 0 && !may_repeat) return Outcome::kOther;
@@ -615,7 +616,7 @@ Lifter::Outcome Lifter::LiftGroup5(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftExtend(bool is_signed, unsigned from) {
+IntegerLifter::Outcome IntegerLifter::LiftExtend(bool is_signed, unsigned from) {
   const unsigned to = encoding_.size;
   if (HasMemory()) {
     const Handler handler = kExtendMem[is_signed][from][to];
@@ -631,7 +632,7 @@ Lifter::Outcome Lifter::LiftExtend(bool is_signed, unsigned from) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftImul() {
+IntegerLifter::Outcome IntegerLifter::LiftImul() {
   const unsigned size = encoding_.size;
   const uint16_t operand = LoadOperand(size);
   MicroOp& op = Emit(nullptr);
@@ -642,7 +643,7 @@ Lifter::Outcome Lifter::LiftImul() {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftImulImmediate(uint64_t immediate) {
+IntegerLifter::Outcome IntegerLifter::LiftImulImmediate(uint64_t immediate) {
   const unsigned size = encoding_.size;
   const uint16_t operand = LoadOperand(size);
   MicroOp& op = Emit(nullptr);
@@ -654,7 +655,7 @@ Lifter::Outcome Lifter::LiftImulImmediate(uint64_t immediate) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftBitTest(unsigned operation, bool by_reg) {
+IntegerLifter::Outcome IntegerLifter::LiftBitTest(unsigned operation, bool by_reg) {
   const unsigned size = encoding_.size;
   const bool changes = operation != 0;
   uint64_t immediate = 0;
@@ -693,7 +694,7 @@ Lifter::Outcome Lifter::LiftBitTest(unsigned operation, bool by_reg) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftBitScan(BitScanOperation operation) {
+IntegerLifter::Outcome IntegerLifter::LiftBitScan(BitScanOperation operation) {
   const unsigned size = encoding_.size;
   const uint16_t operand = LoadOperand(size);
   MicroOp& op = Emit(kBitScan[operation][size]);
@@ -714,7 +715,7 @@ Lifter::Outcome Lifter::LiftBitScan(BitScanOperation operation) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftDoubleShift(unsigned right, bool by_cl) {
+IntegerLifter::Outcome IntegerLifter::LiftDoubleShift(unsigned right, bool by_cl) {
   const unsigned size = encoding_.size;
   const unsigned count = by_cl ? 0 : Byte() & (size == 3 ? 63u : 31u);
   const uint16_t operand = LoadForUpdate(size);
@@ -732,7 +733,7 @@ Lifter::Outcome Lifter::LiftDoubleShift(unsigned right, bool by_cl) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftCmpxchg(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftCmpxchg(unsigned size) {
   const uint16_t operand = LoadForUpdate(size);
   MicroOp& op = Emit(kCmpxchg[size]);
   op.a = operand;
@@ -743,7 +744,7 @@ Lifter::Outcome Lifter::LiftCmpxchg(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftXadd(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftXadd(unsigned size) {
   const uint16_t operand = LoadForUpdate(size);
   MicroOp& op = Emit(kXadd[size]);
   op.a = operand;
@@ -753,7 +754,7 @@ Lifter::Outcome Lifter::LiftXadd(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftExchange(unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftExchange(unsigned size) {
   const uint16_t operand = LoadForUpdate(size);
   MicroOp& op = Emit(kExchange[size]);
   op.a = operand;
@@ -762,7 +763,7 @@ Lifter::Outcome Lifter::LiftExchange(unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftConditionalJump(unsigned code, uint64_t target) {
+IntegerLifter::Outcome IntegerLifter::LiftConditionalJump(unsigned code, uint64_t target) {
   if (encoding_.has_66) return Outcome::kOther;
   const Condition condition = ConditionOf(code);
   info().reads |= condition.reads;
@@ -779,7 +780,7 @@ Lifter::Outcome Lifter::LiftConditionalJump(unsigned code, uint64_t target) {
   return Outcome::kEnd;
 }
 
-Lifter::Outcome Lifter::LiftCmov(unsigned code) {
+IntegerLifter::Outcome IntegerLifter::LiftCmov(unsigned code) {
   const unsigned size = encoding_.size;
   const Condition condition = ConditionOf(code);
   info().reads |= condition.reads;
@@ -792,7 +793,7 @@ Lifter::Outcome Lifter::LiftCmov(unsigned code) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftSetcc(unsigned code) {
+IntegerLifter::Outcome IntegerLifter::LiftSetcc(unsigned code) {
   const Condition condition = ConditionOf(code);
   info().reads |= condition.reads;
   if (HasMemory()) info().store_bytes = 1;
@@ -803,7 +804,7 @@ Lifter::Outcome Lifter::LiftSetcc(unsigned code) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftPush(unsigned reg) {
+IntegerLifter::Outcome IntegerLifter::LiftPush(unsigned reg) {
   const bool is_word = encoding_.size == 1;
   info().store_bytes = is_word ? 2 : 8;
   info().effect = Effect::kPush;
@@ -812,7 +813,7 @@ Lifter::Outcome Lifter::LiftPush(unsigned reg) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftPushMemory() {
+IntegerLifter::Outcome IntegerLifter::LiftPushMemory() {
   EmitMemory(kLoad[3]).a = kValueTemp * 8;
   info().store_bytes = 8;
   info().effect = Effect::kPush;
@@ -822,14 +823,14 @@ Lifter::Outcome Lifter::LiftPushMemory() {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftPushImmediate(uint64_t immediate) {
+IntegerLifter::Outcome IntegerLifter::LiftPushImmediate(uint64_t immediate) {
   info().store_bytes = 8;
   info().effect = Effect::kPush;
   EmitStack(kPushImm, -8).immediate = immediate;
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftPop(unsigned reg) {
+IntegerLifter::Outcome IntegerLifter::LiftPop(unsigned reg) {
   const bool is_word = encoding_.size == 1;
   info().effect = Effect::kPop;
   MicroOp& op = EmitStack(is_word ? kPopWord : kPop, 0);
@@ -837,7 +838,7 @@ Lifter::Outcome Lifter::LiftPop(unsigned reg) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftReturn(unsigned release) {
+IntegerLifter::Outcome IntegerLifter::LiftReturn(unsigned release) {
   info().effect = Effect::kBranch;
   MicroOp& op = EmitStack(kReturn, 0);
   op.a = static_cast<uint16_t>(release);
@@ -845,14 +846,14 @@ Lifter::Outcome Lifter::LiftReturn(unsigned release) {
   return Outcome::kEnd;
 }
 
-Lifter::Outcome Lifter::LiftDirect(Handler handler, uint64_t target) {
+IntegerLifter::Outcome IntegerLifter::LiftDirect(Handler handler, uint64_t target) {
   MicroOp& op = Emit(handler);
   op.displacement = static_cast<int64_t>(ip_ + info().offset);
   op.immediate = target;
   return Outcome::kEnd;
 }
 
-Lifter::Outcome Lifter::LiftString(StringOperation operation, unsigned size) {
+IntegerLifter::Outcome IntegerLifter::LiftString(StringOperation operation, unsigned size) {
   if (encoding_.has_67) return Outcome::kOther;
   const bool repeats = encoding_.repeat != 0;
   if (operation == kMovs || operation == kCmps || operation == kLods) {
@@ -893,7 +894,7 @@ Lifter::Outcome Lifter::LiftString(StringOperation operation, unsigned size) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftSave(bool is_compacted) {
+IntegerLifter::Outcome IntegerLifter::LiftSave(bool is_compacted) {
   info().reads |= GprBit(kRax) | GprBit(kRdx);
   info().effect = Effect::kSave;
   uses_vector_state_ = true;
@@ -901,7 +902,7 @@ Lifter::Outcome Lifter::LiftSave(bool is_compacted) {
   return Outcome::kNext;
 }
 
-Lifter::Outcome Lifter::LiftRestore() {
+IntegerLifter::Outcome IntegerLifter::LiftRestore() {
   info().reads |= GprBit(kRax) | GprBit(kRdx);
   info().effect = Effect::kRestore;
   uses_vector_state_ = true;
@@ -910,7 +911,7 @@ Lifter::Outcome Lifter::LiftRestore() {
   return Outcome::kEnd;
 }
 
-Lifter::Outcome Lifter::LiftTwoByte(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftTwoByte(uint8_t opcode) {
   if (encoding_.repeat != 0 && opcode != 0xb8 && opcode != 0xbc && opcode != 0xbd &&
       (opcode & 0xf0) != 0x80 && opcode != 0x1e) {
     return LiftVectorMove(opcode);
@@ -939,7 +940,7 @@ Lifter::Outcome Lifter::LiftTwoByte(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftSystemOrHint(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftSystemOrHint(uint8_t opcode) {
   switch (Opcode0f{opcode}) {
     case Opcode0f::kSyscall:
       return Refuse(StopReason::kSystemCall);
@@ -970,7 +971,7 @@ Lifter::Outcome Lifter::LiftSystemOrHint(uint8_t opcode) {
   }
 }
 
-Lifter::Outcome Lifter::LiftBitsOrExtend(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftBitsOrExtend(uint8_t opcode) {
   switch (Opcode0f{opcode}) {
     case Opcode0f::kBt:
       ParseModrm();
@@ -1030,8 +1031,8 @@ Lifter::Outcome Lifter::LiftBitsOrExtend(uint8_t opcode) {
   }
 }
 
-// Lifts fences, xsave and xrstor; LiftOther handles prefetches and write-backs of lines.
-Lifter::Outcome Lifter::LiftGroup15() {
+// Lifts fences, xsave and xrstor; Lifter::LiftOther handles prefetches and write-backs of lines.
+IntegerLifter::Outcome IntegerLifter::LiftGroup15() {
   ParseModrm();
   if (encoding_.has_66) return Outcome::kOther;
   const unsigned kind = encoding_.reg & 7;
@@ -1051,7 +1052,7 @@ Lifter::Outcome Lifter::LiftGroup15() {
   }
 }
 
-Lifter::Outcome Lifter::LiftAtomicOrSwap(uint8_t opcode) {
+IntegerLifter::Outcome IntegerLifter::LiftAtomicOrSwap(uint8_t opcode) {
   const unsigned size = encoding_.size;
   if (opcode >= 0xc8) {  // bswap
     if (size == 1) return Outcome::kOther;
@@ -1075,7 +1076,7 @@ Lifter::Outcome Lifter::LiftAtomicOrSwap(uint8_t opcode) {
 }
 
 // Lifts xsavec, cmpxchg8b and cmpxchg16b.
-Lifter::Outcome Lifter::LiftGroup9() {
+IntegerLifter::Outcome IntegerLifter::LiftGroup9() {
   ParseModrm();
   if (!HasMemory() || encoding_.has_66) return Outcome::kOther;
   if ((encoding_.reg & 7) == 4) return LiftSave(true);
