@@ -77,7 +77,7 @@ struct Symbol {
   bool guarded = false;  // a mask bounds it, and not just its type
 };
 
-// What a conditional jump proves about a symbol.
+// A Guard is a bound that a conditional jump proves for a symbol.
 struct Guard {
   uint32_t symbol = 0;
   uint32_t bound = 0;

@@ -33,7 +33,7 @@ class TaxonomyParser {
       if (Trimmed(line).empty()) {
         position_ += line.size() + 1;
       } else if (IsSpace(line.front())) {
-        return Error(begin, "an indented line goes on with a group, and there is none before it");
+        return Error(begin, "an indented line continues a group, and there is none before it");
       } else if (line.front() == '[') {
         HBBP_RETURN_IF_ERROR(StartTaxonomy(line));
       } else {

@@ -27,8 +27,8 @@ constexpr int kSignalCount = sizeof(kSignals) / sizeof(*kSignals);
 constexpr uint32_t kEntries = 64;
 constexpr size_t kKernelSetBytes = 8;
 
-// What the program wants done with one signal. A change writes the next entry and then publishes
-// its number; the last 64 stay readable.
+// These are the actions that the program has set for one signal. A change writes the next entry and
+// then publishes its number; the last 64 stay readable.
 struct ProgramActions {
   std::atomic<uint32_t> newest;
   std::atomic<uint32_t> current;

@@ -324,7 +324,7 @@ void Tracer::ResetInChild() {
   ++session_;
 }
 
-// In handlers ------------------------------------------------------------------------------------
+// The functions below run in signal handlers -----------------------------------------------------
 
 HBBP_SIGNAL_EDGE bool Tracer::Filter(int signal, siginfo_t* info, ucontext_t* context) {
   if (signal == SIGSEGV || signal == SIGBUS) {

@@ -73,7 +73,7 @@ TEST_CASE("errors name the line and the column") {
   CHECK(ErrorOf("a flops > 0\n") ==
         "line 1, column 1: no ':' between the name of a group and what it is");
   CHECK(ErrorOf("  a: flops > 0\n") ==
-        "line 1, column 1: an indented line goes on with a group, and there is none before it");
+        "line 1, column 1: an indented line continues a group, and there is none before it");
   CHECK(ErrorOf("[x]\n") == "line 1, column 1: taxonomy 'x' has no group");
   CHECK(ErrorOf("[x]\n[y]\na: flops > 0") == "line 1, column 1: taxonomy 'x' has no group");
   CHECK(ErrorOf("[x\na: flops > 0") == "line 1, column 1: ']' must end the name of a taxonomy");

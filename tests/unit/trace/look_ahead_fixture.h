@@ -1,4 +1,4 @@
-// Has a LookAhead with what it needs, and compares it with the processor.
+// LookAheadFixture has a LookAhead with what it needs, and compares it with the processor.
 #ifndef HBBP_TESTS_UNIT_TRACE_LOOK_AHEAD_FIXTURE_H_
 #define HBBP_TESTS_UNIT_TRACE_LOOK_AHEAD_FIXTURE_H_
 
