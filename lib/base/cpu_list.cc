@@ -12,9 +12,9 @@ StatusOr<std::vector<int>> ListOnlineCpus() {
   constexpr char kPath[] = "/sys/devices/system/cpu/online";
   const StatusOr<std::string> text = ReadTextFile(kPath);
   if (text.status().code() == StatusCode::kNotFound) {
-    return MakeStatus(StatusCode::kUnsupported,
-                      "%s: /sys, which lists the CPUs, is not mounted: mount it, in a chroot too",
-                      kPath);
+    return MakeStatus(
+        StatusCode::kUnsupported,
+        "%s: /sys is not mounted here, and it lists the CPUs: mount it, in a chroot too", kPath);
   }
   if (!text.ok()) return text.status();
   StatusOr<std::vector<int>> cpus = ParseCpuList(*text);
