@@ -93,7 +93,7 @@ StatusOr<UniqueFd> OpenOwnFile(const std::string& path) {
   }
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
     return MakeStatus(StatusCode::kPermission,
-                      "%s: owned by user %u, neither this user nor root: not believed",
+                      "%s: a file of user %u, neither of this user nor of root: not believed",
                       path.c_str(), status.st_uid);
   }
   return fd;

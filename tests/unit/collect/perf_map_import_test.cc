@@ -124,7 +124,7 @@ TEST_CASE("a map of another user is not believed, and the profile says so") {
   REQUIRE(::chown(map.c_str(), 65534, 65534) == 0);
   options.files.files["perf-77.map"] = map;
   const ProfileData data = Import(Recording(77, "elsewhere"), options);
-  CHECK(data.sources[0].note.find(map + ": of user 65534") != std::string::npos);
+  CHECK(data.sources[0].note.find(map + ": a file of user 65534") != std::string::npos);
   CHECK(FunctionsOf(data).empty());
 }
 

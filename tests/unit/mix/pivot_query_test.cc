@@ -265,7 +265,8 @@ TEST_CASE("what is asked for wrongly is told, with what is near") {
   CHECK(ErrorOf(profile, Query({"module", "module"})) == "the key 'module' is there twice");
   CHECK(ErrorOf(profile, Query({"module"}, "functoin = f")) ==
         "condition: column 1: no key 'functoin'; did you mean 'function'?");
-  CHECK(ErrorOf(profile, Query({"module"}, "thread > 3")).find("no number") != std::string::npos);
+  CHECK(ErrorOf(profile, Query({"module"}, "thread > 3")).find("is not a number") !=
+        std::string::npos);
   CHECK(ErrorOf(profile, Query({"module"}, "source = swtb")) ==
         "condition: column 10: no source 'swtb'; did you mean 'swbt'?");
   CHECK(ErrorOf(profile, Query({"module"}, "source != timer")) ==
