@@ -433,6 +433,7 @@ HBBP_SIGNAL_EDGE void Tracer::Handle(ThreadSlot* slot, Arrival arrival, ucontext
     return;
   }
   slot->in_handler.store(1);
+  TakeProtectionKeys(*context);
   HandlerTimes* const times = config_.keeps_handler_times ? slots_.handler_times(slot) : nullptr;
   if (times != nullptr) times->Begin(RawClockNs(CLOCK_MONOTONIC));
   {

@@ -20,7 +20,8 @@ enum Component : unsigned {
   kOpmask = 5,
   kZmmHi256 = 6,  // upper halves of zmm0..15
   kHi16Zmm = 7,   // zmm16..31
-  kComponentCount = 8
+  kPkru = 9,      // rights by protection key
+  kComponentCount = 10
 };
 
 // The frame has the FXSAVE area, whose end the kernel uses, then the header, then the components.
@@ -34,6 +35,7 @@ constexpr uint32_t kMagic = 0x46505853;  // FP_XSTATE_MAGIC1
 
 constexpr uint32_t kInitialMxcsr = 0x1f80;
 constexpr uint16_t kInitialX87Control = 0x037f;
+constexpr uint32_t kRightsOfKey0 = 3;  // to all memory that nobody gave a key
 constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
 
 // The layout is that of the kernel's struct _fpx_sw_bytes.
@@ -46,6 +48,7 @@ struct SoftwareBytes {
 
 uint32_t component_offsets[kComponentCount];  // 0 if the processor does not have the component
 std::atomic<bool> has_fsgsbase{false};
+std::atomic<bool> has_protection_keys{false};
 
 template <typename Value>
 Value ReadAt(const uint8_t* bytes, size_t offset) {
@@ -118,6 +121,17 @@ void LoadX87(const Frame& frame, const uint8_t* bytes, MachineState* state) {
   }
 }
 
+// By their codes, which need no option of the compiler.
+uint32_t ReadPkru() {
+  uint32_t rights, edx;
+  asm volatile(".byte 0x0f, 0x01, 0xee" : "=a"(rights), "=d"(edx) : "c"(0));  // rdpkru
+  return rights;
+}
+
+void WritePkru(uint32_t rights) {
+  asm volatile(".byte 0x0f, 0x01, 0xef" : : "a"(rights), "c"(0), "d"(0) : "memory");  // wrpkru
+}
+
 }  // namespace
 
 void LoadGeneralRegisters(const ucontext_t& context, MachineState* state) {
@@ -160,9 +174,18 @@ void LoadVectorState(const ucontext_t& context, MachineState* state) {
   }
 }
 
+void TakeProtectionKeys(const ucontext_t& context) {
+  if (!has_protection_keys.load(std::memory_order_relaxed)) return;
+  const auto* bytes = reinterpret_cast<const uint8_t*>(context.uc_mcontext.fpregs);
+  if (bytes == nullptr) return;
+  const uint8_t* component = Frame(bytes).Find(kPkru, sizeof(uint32_t));
+  const uint32_t rights = component == nullptr ? 0 : ReadAt<uint32_t>(component, 0);
+  if ((rights & kRightsOfKey0) == 0 && rights != ReadPkru()) WritePkru(rights);
+}
+
 void PrepareSignalContext() {
   constexpr unsigned kXsaveLeaf = 0x0d;
-  constexpr Component kExtended[] = {kAvx, kOpmask, kZmmHi256, kHi16Zmm};
+  constexpr Component kExtended[] = {kAvx, kOpmask, kZmmHi256, kHi16Zmm, kPkru};
   for (const Component component : kExtended) {
     uint32_t size = 0;
     uint32_t offset = 0;
@@ -172,6 +195,15 @@ void PrepareSignalContext() {
       component_offsets[component] = offset;
     }
   }
+  constexpr unsigned kFeaturesLeaf = 7;
+  constexpr uint32_t kOspke = 1u << 4;
+  uint32_t eax = 0;
+  uint32_t ebx = 0;
+  uint32_t ecx = 0;
+  uint32_t edx = 0;
+  const bool is_known = __get_cpuid_count(kFeaturesLeaf, 0, &eax, &ebx, &ecx, &edx) != 0;
+  has_protection_keys.store(is_known && (ecx & kOspke) != 0 && component_offsets[kPkru] != 0,
+                            std::memory_order_relaxed);
   has_fsgsbase.store((getauxval(AT_HWCAP2) & kHwcap2Fsgsbase) != 0, std::memory_order_relaxed);
 }
 

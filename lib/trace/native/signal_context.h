@@ -29,7 +29,12 @@ void LoadGeneralRegisters(const ucontext_t& context, MachineState* state);
 // does not have is zero. Sets has_vector_state.
 void LoadVectorState(const ucontext_t& context, MachineState* state);
 
-// Finds the XSAVE layout. Call it before the first LoadVectorState, outside signal handlers.
+// The kernel enters handlers with rights to the memory of protection key 0 only. From here until
+// the handler returns, the calling thread has the rights of the program, whose memory may have
+// other keys.
+void TakeProtectionKeys(const ucontext_t& context);
+
+// Finds the XSAVE layout. Call it before the functions above, outside signal handlers.
 void PrepareSignalContext();
 
 }  // namespace hbbp::trace
