@@ -27,8 +27,8 @@ class Host:
     forks: bool = False
     # What must not be restarted, with the reason: sessions of the library need something of the program.
     why_no_restart: str = ''
-    # Its mappings come and go by themselves.
-    changes_mappings: bool = False
+    # What of 'descriptors', 'threads' and 'mappings' comes and goes by itself.
+    changes: tuple = ()
     # Of the time that it may take: strace is stopped at branches of its own, and sees those of what it runs.
     patience: int = 1
     # Shorter than a sample takes, or ends before there can be a profile.

@@ -401,7 +401,7 @@ class Runner:
             if len(rows) + 1 < SESSIONS_TO_JUDGE:
                 continue
             for index, what in enumerate(('descriptors', 'threads', 'mappings')):
-                if what == 'mappings' and self.host.changes_mappings:
+                if what in self.host.changes:
                     continue
                 least = min(row[index] for row in rows)
                 if least > 0:

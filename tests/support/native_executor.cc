@@ -234,6 +234,17 @@ uint64_t NativeExecutor::code_address() const { return reinterpret_cast<uint64_t
 
 uint8_t* NativeExecutor::data() const { return memory_ + kPage; }
 
+void NativeExecutor::ClearAbsent(trace::MachineState* state) {
+  constexpr size_t kXmmBytes = 16, kYmmBytes = 32, kLowRegisters = 16;
+  if (hbbp_native_vector_level == 2) return;
+  const size_t present = hbbp_native_vector_level == 1 ? kYmmBytes : kXmmBytes;
+  for (size_t i = 0; i < std::size(state->zmm); ++i) {
+    const size_t kept = i < kLowRegisters ? present : 0;
+    std::memset(state->zmm[i] + kept, 0, sizeof(state->zmm[i]) - kept);
+  }
+  std::memset(state->k, 0, sizeof(state->k));
+}
+
 int NativeExecutor::Run(std::span<const uint8_t> code, trace::MachineState* state) {
   std::memcpy(memory_, code.data(), code.size());
   // jmp *[rip + 0]

@@ -31,6 +31,9 @@ class NativeExecutor {
   static constexpr size_t kDataBytes = 4 * 4096;
   uint8_t* data() const;
 
+  // Zeroes the registers and halves of registers that this processor does not have.
+  static void ClearAbsent(trace::MachineState* state);
+
   // Executes `code`, which neither branches nor uses the stack. Of `state` everything but rip,
   // poison and operand is loaded and stored; the bases of fs and gs are those of the process.
   // Returns 0, or the signal that the instruction raised: then registers are as it left them.

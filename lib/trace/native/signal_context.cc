@@ -35,7 +35,7 @@ constexpr uint32_t kMagic = 0x46505853;  // FP_XSTATE_MAGIC1
 
 constexpr uint32_t kInitialMxcsr = 0x1f80;
 constexpr uint16_t kInitialX87Control = 0x037f;
-constexpr uint32_t kRightsOfKey0 = 3;  // to all memory that nobody gave a key
+constexpr uint32_t kRightsOfKey0 = 3;  // to all memory that has no key of its own
 constexpr unsigned long kHwcap2Fsgsbase = 1u << 1;
 
 // The layout is that of the kernel's struct _fpx_sw_bytes.

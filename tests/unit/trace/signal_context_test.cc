@@ -2,6 +2,7 @@
 
 #include <asm/prctl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ using trace::LoadGeneralRegisters;
 using trace::LoadVectorState;
 using trace::MachineState;
 using trace::PrepareSignalContext;
+using trace::TakeProtectionKeys;
 
 MachineState* caught;
 bool with_vectors;
@@ -60,8 +62,8 @@ TEST_CASE("a signal's context has all registers of the interrupted code") {
   for (int trial = 0; trial < 200; ++trial) {
     auto state = std::make_unique<MachineState>();
     FillState(&random, state.get());
+    NativeExecutor::ClearAbsent(state.get());
     const auto result = Capture(&executor, state.get());
-    // Run has stored into state what the processor has, without AVX no upper halves, for example.
     const std::string difference =
         FindDifference(*state, *result, trace::kArithmeticFlags | trace::kFlagDf);
     CHECK(difference == "");
@@ -187,6 +189,53 @@ TEST_CASE("a frame that is shorter than its parts is not read beyond its end") {
   CHECK(state->zmm[0][15] == 0xee);
   CHECK(state->zmm[0][16] == 0);
   CHECK(state->k[0] == 0);
+}
+
+namespace {
+
+int protection_key;
+volatile int* keyed_word;
+int word_in_handler;
+int rights_before, rights_after;
+
+void ReadKeyedWord(int, siginfo_t*, void* context) {
+  rights_before = pkey_get(protection_key);
+  TakeProtectionKeys(*static_cast<ucontext_t*>(context));
+  rights_after = pkey_get(protection_key);
+  if (rights_after == 0) word_in_handler = *keyed_word;
+}
+
+}  // namespace
+
+TEST_CASE("a handler takes the rights of what it interrupted to keys") {
+  PrepareSignalContext();
+  protection_key = pkey_alloc(0, 0);
+  if (protection_key < 0) HBBP_SKIP("this machine has no memory protection keys");
+  constexpr size_t kBytes = 4096;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  REQUIRE(pkey_mprotect(memory, kBytes, PROT_READ | PROT_WRITE, protection_key) == 0);
+  keyed_word = static_cast<int*>(memory);
+  *keyed_word = 42;
+  struct sigaction action = {};
+  action.sa_sigaction = ReadKeyedWord;
+  action.sa_flags = SA_SIGINFO;
+  struct sigaction old_action;
+  sigaction(SIGUSR1, &action, &old_action);
+  word_in_handler = 0;
+  raise(SIGUSR1);
+  CHECK(rights_before != 0);
+  CHECK(rights_after == 0);
+  CHECK(word_in_handler == 42);
+
+  pkey_set(protection_key, PKEY_DISABLE_ACCESS);
+  raise(SIGUSR1);
+  CHECK(rights_after == PKEY_DISABLE_ACCESS);
+  CHECK(pkey_get(protection_key) == PKEY_DISABLE_ACCESS);
+
+  sigaction(SIGUSR1, &old_action, nullptr);
+  munmap(memory, kBytes);
+  pkey_free(protection_key);
 }
 
 TEST_CASE("a context without floating-point state is in the initial state") {
