@@ -1,4 +1,4 @@
-// Reading ELF images and process maps.
+// Measures reading ELF images and process maps.
 #include <benchmark/benchmark.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@
 namespace hbbp {
 namespace {
 
-// The largest library that is there.
+// Returns the largest library that is installed.
 const std::string& Library() {
   static const std::string path = [] {
     for (const char* candidate :
@@ -34,7 +34,7 @@ std::unique_ptr<ElfImage> OpenLibrary() {
   return *std::move(image);
 }
 
-// Addresses all over the code, in an order that no cache expects.
+// Returns addresses from all over the code, in an order that defeats caches.
 std::vector<ModuleAddress> SomeAddresses(const ElfImage& image) {
   std::vector<AddressRange> functions = image.AllFunctions();
   if (functions.empty()) std::abort();

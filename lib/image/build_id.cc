@@ -55,7 +55,7 @@ std::span<const uint8_t> FindInNotes(std::span<const uint8_t> notes, uint64_t al
   return {};
 }
 
-// p_vaddr of the ELF header, if any segment holds it.
+// Returns p_vaddr of the ELF header, if a segment contains it.
 std::optional<uint64_t> HeaderAddress(std::span<const Elf64_Phdr> segments) {
   for (const Elf64_Phdr& segment : segments) {
     if (segment.p_type == PT_LOAD && segment.p_offset < kPageBytes) {

@@ -1,4 +1,4 @@
-// CodeRegions: the executable address ranges of a module, cut at the bounds of its sections.
+// CodeRegions divides the executable address ranges of a module at the bounds of its sections.
 #ifndef HBBP_LIB_IMAGE_CODE_REGIONS_H_
 #define HBBP_LIB_IMAGE_CODE_REGIONS_H_
 
@@ -13,19 +13,19 @@ namespace hbbp {
 
 struct CodeRegion {
   AddressRange range;
-  // Size of one stub if this is a procedure linkage table, otherwise 0.
+  // The size of one stub if this is a procedure linkage table, otherwise 0.
   uint64_t plt_entry_size = 0;
 };
 
-// Together the regions cover every executable segment and nothing else: where no section is,
-// the gap is a region.
+// Together the regions cover every executable segment and nothing else: a gap between sections is a
+// region too.
 class CodeRegions {
  public:
   CodeRegions(const ElfFile& file, const Segments& segments);
 
-  // By address, without overlaps.
+  // Returns the regions by address, without overlaps.
   const std::vector<CodeRegion>& all() const { return regions_; }
-  // Null where there is no code.
+  // Returns null where there is no code.
   const CodeRegion* Find(ModuleAddress address) const;
 
  private:

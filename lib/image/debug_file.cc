@@ -21,7 +21,7 @@ std::unique_ptr<ElfFile> OpenIfSame(const std::string& path, std::span<const uin
   if (!bytes.ok()) return nullptr;
   StatusOr<std::unique_ptr<ElfFile>> file = ElfFile::Create(*std::move(bytes), path);
   if (!file.ok()) return nullptr;
-  // Where a debug link names the stripped file itself, there is nothing more to find in it.
+  // A debug link may name the stripped file itself, which has no more symbols.
   if ((*file)->FindSectionOfType(SHT_SYMTAB) == nullptr) return nullptr;
   return *std::move(file);
 }

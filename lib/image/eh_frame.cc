@@ -1,3 +1,7 @@
+// EhFrame reads the header of .eh_frame_hdr once, in its constructor. Find then does a binary
+// search in its table and decodes the one FDE that may contain the address, with the pointer
+// encoding of its CIE. Without a usable table, Find and All use Walked, which decodes every entry
+// of .eh_frame at its first call. ElfImage calls them for the bounds of functions.
 #include "image/eh_frame.h"
 
 #include <algorithm>
@@ -10,8 +14,8 @@
 namespace hbbp {
 namespace {
 
-// DW_EH_PE_*: the low four bits tell the format of a pointer, the next three what it is relative
-// to. LSB Core, "DWARF Extensions".
+// In DW_EH_PE_*, the low four bits are the format of a pointer, and the next three what it is
+// relative to (LSB Core, "DWARF Extensions").
 enum : uint8_t {
   kFormatMask = 0x0f,
   kFormatAbsolute = 0x00,
@@ -32,7 +36,7 @@ enum : uint8_t {
 };
 constexpr uint8_t kTableEncoding = kRelationData | kFormatSdata4;
 
-// Version, three encodings, and two pointers of eight bytes at most.
+// A header has a version, three encodings, and two pointers of eight bytes at most.
 constexpr uint64_t kMaxHeaderSize = 4 + 2 * 8;
 constexpr uint64_t kTableEntrySize = 8;
 // A CIE holds an augmentation string and the first unwind instructions; an FDE is read up to its
@@ -85,8 +89,8 @@ bool ReadFormat(ByteCursor* cursor, uint8_t format, uint64_t* value) {
   }
 }
 
-// `base` is the address of the first byte of the cursor. Only pointers relative to themselves
-// and absolute ones: the others need registers, or are not used on x86-64.
+// `base` is the address of the first byte of the cursor. Only absolute pointers and those relative
+// to themselves are read: the others need registers, or are not used on x86-64.
 bool ReadPointer(ByteCursor* cursor, ModuleAddress base, uint8_t encoding, uint64_t* value) {
   ModuleAddress here = base + cursor->position();
   if (encoding == kOmitted || (encoding & kIndirect) != 0) return false;
@@ -102,7 +106,7 @@ bool ReadPointer(ByteCursor* cursor, ModuleAddress base, uint8_t encoding, uint6
   }
 }
 
-// What CIE and FDE begin with.
+// A CIE and an FDE both begin with it.
 struct EntryHeader {
   uint64_t size = 0;  // of the whole entry, length field included; 0: the terminator
   uint32_t id = 0;    // 0: a CIE; otherwise the distance from this field back to the CIE
@@ -124,7 +128,7 @@ bool ReadEntryHeader(ByteCursor* cursor, EntryHeader* header) {
   return cursor->Read(&header->id);
 }
 
-// The encoding of the pointers in the FDEs of the CIE at `address`.
+// Returns the encoding of the pointers in the FDEs of the CIE at `address`.
 std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddress address) {
   ByteCursor cursor(segments.DataAt(address, kMaxCieBytes));
   EntryHeader header;
@@ -137,7 +141,8 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
   }
   if (augmentation.empty()) return kFormatAbsolute;
   if (augmentation.front() != 'z') return std::nullopt;
-  // Alignment factors of code and data, the return address register, the augmentation's size.
+  // Skip the alignment factors of code and data, the return address register, and the size of the
+  // augmentation.
   if (!ReadLeb128(&cursor, false, &ignored) || !ReadLeb128(&cursor, true, &ignored) ||
       !(version == 1 ? cursor.Skip(1) : ReadLeb128(&cursor, false, &ignored)) ||
       !ReadLeb128(&cursor, false, &ignored)) {
@@ -167,7 +172,7 @@ std::optional<uint8_t> PointerEncodingOfCie(const Segments& segments, ModuleAddr
   return kFormatAbsolute;
 }
 
-// The address range of an FDE whose header the cursor has just passed.
+// Reads the address range of an FDE; the cursor is behind its header.
 std::optional<AddressRange> RangeOfFde(ByteCursor* cursor, ModuleAddress fde,
                                        const EntryHeader& header, uint8_t encoding) {
   uint64_t start;
@@ -229,7 +234,7 @@ EhFrame::TableEntry EhFrame::EntryAt(uint64_t index) const {
   ByteCursor cursor(segments_->file().Span(table_ + index * kTableEntrySize, kTableEntrySize));
   int32_t start = 0;
   int32_t fde = 0;
-  // What a truncated file has lost reads as zero, which no lookup finds a range for.
+  // Bytes that a truncated file has lost read as zero, for which no lookup finds a range.
   if (!cursor.Read(&start) || !cursor.Read(&fde)) return {};
   return {*header_ + static_cast<uint64_t>(int64_t{start}),
           *header_ + static_cast<uint64_t>(int64_t{fde})};
@@ -249,7 +254,7 @@ EhFrame::Neighbourhood EhFrame::Find(ModuleAddress address) const {
 
 EhFrame::Neighbourhood EhFrame::FindInTable(ModuleAddress address) const {
   Neighbourhood result;
-  // The first entry that starts after `address`.
+  // Find the first entry that starts after `address`.
   uint64_t low = 0;
   uint64_t high = table_count_;
   while (low < high) {

@@ -1,9 +1,9 @@
-// EhFrame: the code ranges that the unwind tables of a module describe.
+// EhFrame finds the code ranges that the unwind tables of a module describe.
 //
 // A compiler emits one FDE for each function, or each part of one ("foo", "foo.cold"), so these
 // ranges are exact even in a stripped file. Lookup uses the binary search table of .eh_frame_hdr
-// and reads only the entries that it compares. A file without a usable table has its .eh_frame
-// walked once, at the first lookup.
+// and reads only the entries that it compares. If a file has no usable table, the first lookup
+// reads all of its .eh_frame.
 #ifndef HBBP_LIB_IMAGE_EH_FRAME_H_
 #define HBBP_LIB_IMAGE_EH_FRAME_H_
 
@@ -26,13 +26,14 @@ class EhFrame {
 
   struct Neighbourhood {
     std::optional<AddressRange> around;
-    // If there is none around: where the range before ends and the next one starts.
+    // If no range is around the address, these are the end of the range before it and the start of
+    // the next one.
     ModuleAddress previous_end{0};
     ModuleAddress next_start{UINT64_MAX};
   };
   Neighbourhood Find(ModuleAddress address) const;
 
-  // In order of address.
+  // Returns all ranges, by address.
   std::vector<AddressRange> All() const;
 
  private:
@@ -45,7 +46,7 @@ class EhFrame {
   TableEntry EntryAt(uint64_t index) const;
   Neighbourhood FindInTable(ModuleAddress address) const;
   Neighbourhood FindInWalked(ModuleAddress address) const;
-  // Cut where the next entry starts.
+  // Returns the range of the entry, cut where the next entry starts.
   std::optional<AddressRange> RangeOfEntry(uint64_t index) const;
   const std::vector<AddressRange>& Walked() const;
 

@@ -32,8 +32,8 @@ Status CheckHeader(std::span<const uint8_t> bytes, const std::string& name, ElfK
   return OkStatus();
 }
 
-// What libelf returns for content that it does not like, it returns for want of memory, too. That
-// shows in errno, which its allocations set.
+// libelf returns the same for bad content and for lack of memory; only errno, which its allocations
+// set, shows the difference.
 void ThrowIfNoMemory() {
   if (errno == ENOMEM) throw std::bad_alloc();
 }
@@ -43,7 +43,7 @@ Elf* OpenElf(const FileBytes& bytes) {
   if (!version_agreed) return nullptr;
   if (bytes.fd() >= 0) return elf_begin(bytes.fd(), ELF_C_READ, nullptr);
   std::span<const uint8_t> memory = bytes.memory();
-  // libelf takes a writable pointer, but writes only by elf_update.
+  // libelf takes a writable pointer, but only elf_update writes.
   return elf_memory(reinterpret_cast<char*>(const_cast<uint8_t*>(memory.data())), memory.size());
 }
 
@@ -76,7 +76,7 @@ void ElfFile::LoadSegmentHeaders() {
   const void* headers = has_count ? elf64_getphdr(elf_) : nullptr;
   if (headers == nullptr) ThrowIfNoMemory();
   if (headers == nullptr || count == 0) return;
-  // In an image in memory, libelf returns pointers into it, however they are aligned.
+  // For an image in memory, libelf returns pointers into it, with any alignment.
   segment_headers_.resize(count);
   std::memcpy(segment_headers_.data(), headers, count * sizeof(Elf64_Phdr));
 }

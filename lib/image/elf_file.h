@@ -1,4 +1,4 @@
-// ElfFile: headers and sections of an x86-64 ELF file, by libelf.
+// ElfFile gives the headers and sections of an x86-64 ELF file, by libelf.
 #ifndef HBBP_LIB_IMAGE_ELF_FILE_H_
 #define HBBP_LIB_IMAGE_ELF_FILE_H_
 
@@ -28,12 +28,13 @@ struct ElfSection {
   }
 };
 
-// What a file may be: something that runs, or also what only other files refer to (ET_REL).
+// kProgram accepts what can run; kAny also accepts what only other files refer to (ET_REL).
 enum class ElfKind { kProgram, kAny };
 
 class ElfFile {
  public:
-  // `name` begins every message. kBadFormat for what is no file of that kind for x86-64.
+  // Messages begin with `name`. Returns kBadFormat if the file is not of that kind or not for
+  // x86-64.
   static StatusOr<std::unique_ptr<ElfFile>> Create(std::unique_ptr<FileBytes> bytes,
                                                    const std::string& name,
                                                    ElfKind kind = ElfKind::kProgram);
@@ -41,16 +42,16 @@ class ElfFile {
 
   const FileBytes& bytes() const { return *bytes_; }
   const std::vector<Elf64_Phdr>& segment_headers() const { return segment_headers_; }
-  // The index is the one that sh_link and st_shndx mean.
+  // Returns all sections; the index is the one in sh_link and st_shndx.
   const std::vector<ElfSection>& sections() const { return sections_; }
-  // Null if there is none.
+  // Both return null if there is no such section.
   const ElfSection* FindSection(std::string_view name) const;
   const ElfSection* FindSectionOfType(uint32_t type) const;
 
-  // Reads the section at the first call. Empty if it cannot be read or has nothing in the file.
-  // Valid for the life of this object.
+  // Reads the section at the first call. Returns nothing if it cannot be read or has no bytes in
+  // the file. The result is valid for the life of this object.
   std::span<const uint8_t> SectionBytes(const ElfSection& section) const;
-  // The same of the section that sh_link names.
+  // Returns SectionBytes of the section that sh_link refers to.
   std::span<const uint8_t> LinkedSectionBytes(const ElfSection& section) const;
 
  private:
@@ -67,7 +68,7 @@ class ElfFile {
 // The longest mangled names that compilers emit have some ten thousand characters.
 inline constexpr uint64_t kMaxNameSize = 64 * 1024;
 
-// The string at `offset`, cut where a table without end would make it longer than any name is.
+// Returns the string at `offset`, cut at kMaxNameSize in a table that does not terminate it.
 std::string_view StringAt(std::span<const uint8_t> table, uint64_t offset);
 
 }  // namespace hbbp

@@ -1,3 +1,8 @@
+// ElfImage composes what other files of this directory read: FileBytes the bytes, ElfFile headers
+// and sections, Segments and CodeRegions the address ranges, EhFrame the unwind table, SymbolTable
+// and PltSlots the names. Opening reads headers only; symbols and stubs are loaded by the first
+// call that needs them. Callers are collect/, which converts offsets, and blocks/ and analysis/, by
+// ModuleCode.
 #include "image/elf_image.h"
 
 #include <fcntl.h>
@@ -33,8 +38,8 @@ std::optional<AddressRange> EhFrameSection(const ElfFile& file) {
   return AddressRange{start, start + std::min(section->header.sh_size, UINT64_MAX - start.value)};
 }
 
-// The end of a symbol with a size.
-ModuleAddress EndOf(const Symbol& symbol, const AddressRange& limits) {
+// Returns the end of a symbol that has a size.
+ModuleAddress SymbolEnd(const Symbol& symbol, const AddressRange& limits) {
   return symbol.address + std::min<uint64_t>(symbol.size, limits.end - symbol.address);
 }
 
@@ -46,7 +51,7 @@ AddressRange PltEntryAround(const CodeRegion& region, ModuleAddress address) {
 
 }  // namespace
 
-// Symbols and stubs are loaded at the first question that needs them.
+// The first function that needs them loads symbols and stubs.
 struct ElfImage::State {
   State(std::unique_ptr<ElfFile> elf_file, const std::string& image_name,
         const ElfImageOptions& image_options)
@@ -82,7 +87,7 @@ struct ElfImage::State {
   }
 
   std::string PltName(const CodeRegion& region, ModuleAddress address);
-  AddressRange FunctionIn(const AddressRange& region, ModuleAddress address);
+  AddressRange FindFunction(const AddressRange& region, ModuleAddress address);
 
   const std::unique_ptr<ElfFile> file;
   const std::string name;
@@ -115,8 +120,8 @@ std::string ElfImage::State::PltName(const CodeRegion& region, ModuleAddress add
   return std::string(called) + "@plt";
 }
 
-// An FDE, split where a symbol starts inside; or a symbol, or the gap, between two FDEs.
-AddressRange ElfImage::State::FunctionIn(const AddressRange& region, ModuleAddress address) {
+// Returns an FDE, split where a symbol starts inside it; between two FDEs, a symbol or the gap.
+AddressRange ElfImage::State::FindFunction(const AddressRange& region, ModuleAddress address) {
   EhFrame::Neighbourhood unwind = eh_frame.Find(address);
   const std::vector<Symbol>& all = Symbols().symbols();
   auto next = std::ranges::upper_bound(all, address, {}, &Symbol::address);
@@ -128,9 +133,10 @@ AddressRange ElfImage::State::FunctionIn(const AddressRange& region, ModuleAddre
   const Symbol& symbol = *std::prev(next);
   if (symbol.address < region.start) return range;
   ModuleAddress start = symbol.address;
-  // Inside an FDE the size of a symbol does not matter: what follows it there belongs to it.
+  // Inside an FDE the size of a symbol does not matter: the code after the symbol belongs to it
+  // too.
   if (!unwind.around && symbol.size != 0) {
-    ModuleAddress end = EndOf(symbol, region);
+    ModuleAddress end = SymbolEnd(symbol, region);
     if (end <= address) {
       start = end;
     } else {
@@ -235,7 +241,7 @@ std::optional<AddressRange> ElfImage::FunctionAround(ModuleAddress address) cons
   const CodeRegion* region = state_->regions.Find(address);
   if (region == nullptr) return std::nullopt;
   if (region->plt_entry_size != 0) return PltEntryAround(*region, address);
-  return state_->FunctionIn(region->range, address);
+  return state_->FindFunction(region->range, address);
 }
 
 std::string ElfImage::FunctionName(ModuleAddress address) const {
@@ -247,8 +253,8 @@ std::string ElfImage::FunctionName(ModuleAddress address) const {
   if (next == table.symbols().begin()) return {};
   const Symbol& symbol = *std::prev(next);
   if (symbol.address < region->range.start) return {};
-  if (EndOf(symbol, region->range) <= address &&
-      state_->FunctionIn(region->range, address).start != symbol.address) {
+  if (SymbolEnd(symbol, region->range) <= address &&
+      state_->FindFunction(region->range, address).start != symbol.address) {
     return {};
   }
   return std::string(table.NameOf(symbol));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kChunkSize = 64 * 1024;
 // Larger files keep the descriptor that they have.
-constexpr uint64_t kMostReadAtOnce = 64 << 20;
+constexpr uint64_t kMaxReadAtOnce = 64 << 20;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ StatusOr<std::unique_ptr<FileBytes>> FileBytes::FromFd(UniqueFd fd, const std::s
 StatusOr<std::unique_ptr<FileBytes>> FileBytes::FromFdToKeep(UniqueFd fd, const std::string& name) {
   const bool is_out_of_the_way = fd.MoveUp();
   HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes, FromFd(std::move(fd), name));
-  if (is_out_of_the_way || bytes->size() > kMostReadAtOnce) return bytes;
+  if (is_out_of_the_way || bytes->size() > kMaxReadAtOnce) return bytes;
   const std::span<const uint8_t> all = bytes->Span({0}, bytes->size());
   return FromMemory({all.begin(), all.end()});
 }

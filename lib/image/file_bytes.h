@@ -1,8 +1,9 @@
-// FileBytes: the bytes of a file at stable addresses, read when first asked for.
+// FileBytes gives the bytes of a file at stable addresses, and reads them on demand.
 //
 // A mapping of the file would be simpler, but a read beyond the end of a file that was truncated
-// after it was mapped raises SIGBUS, and a replaced file changes under the reader. Here memory is
-// reserved for the whole file (which costs address space only) and filled in chunks by pread.
+// after it was mapped raises SIGBUS, and a replaced file changes under the reader. FileBytes
+// reserves memory for the whole file (which costs address space only) and fills it in chunks by
+// pread.
 #ifndef HBBP_LIB_IMAGE_FILE_BYTES_H_
 #define HBBP_LIB_IMAGE_FILE_BYTES_H_
 
@@ -18,13 +19,15 @@
 
 namespace hbbp {
 
-// Not thread-safe: Span reads lazily.
+// This class is not thread-safe, because Span reads lazily.
 class FileBytes {
  public:
-  // kBadFormat if `fd` is no regular file; kNoMemory if there is not enough address space.
+  // Returns kBadFormat if `fd` is not a regular file, and kNoMemory if there is not enough address
+  // space.
   static StatusOr<std::unique_ptr<FileBytes>> FromFd(UniqueFd fd, const std::string& name);
-  // For a file that stays open as long as a profile: its descriptor is out of the program's way
-  // (UniqueFd::MoveUp), or, where there is no number for that, closed, as all was read.
+  // Opens a file that stays open as long as a profile. Its descriptor is moved out of the program's
+  // way (UniqueFd::MoveUp); where no number is free for that, the file is read completely and
+  // closed.
   static StatusOr<std::unique_ptr<FileBytes>> FromFdToKeep(UniqueFd fd, const std::string& name);
   static std::unique_ptr<FileBytes> FromMemory(std::vector<uint8_t> memory);
   ~FileBytes();
@@ -32,15 +35,15 @@ class FileBytes {
   FileBytes(const FileBytes&) = delete;
   FileBytes& operator=(const FileBytes&) = delete;
 
-  // As it was when the file was opened; less once a read has met an earlier end.
+  // Returns the size when the file was opened, or less once a read has found an earlier end.
   uint64_t size() const { return size_; }
-  // -1 if this is memory.
+  // Returns -1 if this is memory.
   int fd() const { return fd_.get(); }
-  // Everything, if this is memory; otherwise nothing.
+  // Returns everything if this is memory, otherwise nothing.
   std::span<const uint8_t> memory() const { return memory_; }
 
-  // From `offset` on: `size` bytes, or fewer where the file ends or cannot be read. Valid for
-  // the life of this object.
+  // Returns `size` bytes from `offset` on, or fewer where the file ends or cannot be read. They are
+  // valid for the life of this object.
   std::span<const uint8_t> Span(FileOffset offset, uint64_t size) const;
 
  private:

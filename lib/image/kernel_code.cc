@@ -7,8 +7,8 @@
 namespace hbbp {
 namespace {
 
-// Did relocation by `slide` make the Integer at `file` the one at `live`? Distances to what does
-// not move, such as variables of each CPU, shrink.
+// Returns whether relocation by `slide` changes the Integer at `file` into the one at `live`.
+// Distances to what does not move, such as per-CPU variables, shrink.
 template <typename Integer>
 bool IsRelocated(const uint8_t* live, const uint8_t* file, uint64_t slide) {
   Integer now, before;
@@ -28,7 +28,7 @@ AddressRange Slide(const AddressRange& range, uint64_t slide) {
 uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_t> file,
                            uint64_t slide) {
   const size_t size = std::min(live.size(), file.size());
-  // The address that contains byte `i`: where its first byte is, and its size.
+  // Returns the end of the relocated address that contains byte `i`, or 0 if there is none.
   const auto relocated_around = [&](size_t i, size_t done) -> size_t {
     for (const size_t bytes : {size_t{8}, size_t{4}}) {
       for (size_t first = std::max(i + 1 >= bytes ? i + 1 - bytes : 0, done);

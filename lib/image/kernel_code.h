@@ -1,10 +1,10 @@
-// KernelCode: a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
+// KernelCode is a kernel and its modules as a ModuleCode, in which a ModuleAddress is the address
 // that the kernel runs at.
 //
 // Code comes from what was captured when it ran, else from a core file, else from the static
-// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was noted
-// when it ran; where nothing tells, a kernel module or a segment counts as one function. Text of
-// kernel modules is in memory only: a .ko file is not linked before it is loaded.
+// vmlinux. Functions come from the symbols of vmlinux, else from kallsyms, else from what was
+// recorded when it ran; where none of them has one, a kernel module or a segment counts as one
+// function. Text of kernel modules is in memory only: a .ko file is not linked before it is loaded.
 #ifndef HBBP_LIB_IMAGE_KERNEL_CODE_H_
 #define HBBP_LIB_IMAGE_KERNEL_CODE_H_
 
@@ -25,8 +25,8 @@
 
 namespace hbbp {
 
-// What is there of a kernel; anything may be missing. A slide is what a run-time address is
-// greater than the one that the file has, modulo 2^64.
+// The parts that are known of a kernel; any of them may be missing. A slide is the run-time address
+// minus the address in the file, modulo 2^64.
 struct KernelParts {
   std::shared_ptr<const KernelSymbols> symbols;
   uint64_t symbols_slide = 0;
@@ -34,12 +34,12 @@ struct KernelParts {
   std::shared_ptr<const ElfImage> vmlinux;
   std::string vmlinux_path;
   uint64_t vmlinux_slide = 0;
-  std::vector<NamedRange> functions;  // noted when it ran; by address, without overlaps
-  std::vector<NamedRange> modules;    // where kernel modules, and the kernel, were loaded; likewise
+  std::vector<NamedRange> functions;  // recorded when it ran; by address, without overlaps
+  std::vector<NamedRange> modules;    // ranges of kernel modules and of the kernel; likewise
   MemoryCode captured;
 };
 
-// Not thread-safe.
+// This class is not thread-safe.
 class KernelCode : public ModuleCode {
  public:
   explicit KernelCode(KernelParts parts);
@@ -47,19 +47,20 @@ class KernelCode : public ModuleCode {
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
-  // "nvme_irq [nvme]" in kernel modules, as kallsyms has it; "[nvme]" if only the module is known.
+  // Returns "nvme_irq [nvme]" in kernel modules, as in kallsyms, and "[nvme]" if only the module is
+  // known.
   std::string FunctionName(ModuleAddress address) const override;
 
   const KernelParts& parts() const { return parts_; }
 
-  // Is the byte at `address` what was in memory, and not what a static file has?
+  // Returns whether the byte at `address` is from memory and not from a static file.
   bool IsLive(ModuleAddress address) const;
 
-  // Bytes of `range` in which memory differs from vmlinux, except where an address was relocated.
+  // Counts the bytes of `range` in which memory differs from vmlinux, except relocated addresses.
   uint64_t PatchedBytes(const AddressRange& range) const;
 
  private:
-  // Who knows of the function around an address.
+  // A function, or what counts as one, around an address.
   struct Found {
     AddressRange range;
     std::string name;
@@ -75,9 +76,9 @@ class KernelCode : public ModuleCode {
   KernelMemory memory_;
 };
 
-// Where `live` differs from `file`, which has the same code linked `slide` bytes lower. What
-// differs because an absolute address (32 or 64 bits) or a distance to something fixed was
-// relocated does not count.
+// Counts the bytes in which `live` differs from `file`, which has the same code linked `slide`
+// bytes lower. Bytes of a relocated absolute address (32 or 64 bits), or of a relocated distance to
+// something fixed, do not count.
 uint64_t CountPatchedBytes(std::span<const uint8_t> live, std::span<const uint8_t> file,
                            uint64_t slide);
 

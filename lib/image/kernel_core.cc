@@ -1,3 +1,8 @@
+// KernelCore::Open reads the ELF header and the program headers, in batches; of them, AddSegment
+// keeps those of kernel memory and reads the notes, in which VMCOREINFO has the build ID and the
+// address of _stext; FinishSegments sorts the segments. Read then finds the segment of an address
+// by binary search and reads the file. analysis/ opens the core files that options name, and
+// KernelCode reads them page by page.
 #include "image/kernel_core.h"
 
 #include <elf.h>
@@ -21,12 +26,12 @@
 namespace hbbp {
 namespace {
 
-// Addresses of the kernel are in the upper half.
+// The kernel uses the upper half of the address space.
 constexpr uint64_t kKernelHalf = uint64_t{1} << 63;
-// A dump of a machine with terabytes has some ten thousand.
+// The dump of a machine with terabytes has some ten thousand segments.
 constexpr uint64_t kMaxSegments = uint64_t{1} << 20;
 constexpr size_t kSegmentsAtOnce = 1024;
-// Mostly registers, 400 bytes for each CPU; VMCOREINFO has a page.
+// Notes are mostly registers, 400 bytes for each CPU; VMCOREINFO has a page.
 constexpr uint64_t kMaxNoteBytes = uint64_t{4} << 20;
 constexpr size_t kMaxBuildIdBytes = 64;
 
@@ -45,7 +50,7 @@ Status OpenStatus(int error_number, const std::string& path) {
   const bool is_locked = lockdown.ok() && lockdown->find("[confidentiality]") != std::string::npos;
   return MakeStatus(
       StatusCode::kPermission, "%s: %s", path.c_str(),
-      is_locked ? "the kernel is locked down (confidentiality), so nobody may read it; give a "
+      is_locked ? "the kernel is locked down (confidentiality), so no one may read it; give a "
                   "vmlinux"
                 : "not permitted; it takes root with CAP_SYS_RAWIO, which containers do not have; "
                   "or give a vmlinux");
@@ -96,7 +101,7 @@ Status KernelCore::Load() {
   struct stat status;
   if (::fstat(fd_.get(), &status) != 0) return ErrnoStatus(errno, "fstat");
   if (!S_ISREG(status.st_mode)) return MakeStatus(StatusCode::kBadFormat, "not a regular file");
-  // Sizes in /proc mean nothing.
+  // Sizes of files in /proc mean nothing.
   struct statfs system;
   const bool is_proc = ::fstatfs(fd_.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
   file_size_ = is_proc ? UINT64_MAX : static_cast<uint64_t>(status.st_size);
@@ -237,7 +242,7 @@ void KernelCore::ReadNotes(uint64_t offset, uint64_t size) {
   }
 }
 
-// Lines of KEY=VALUE.
+// VMCOREINFO consists of lines KEY=VALUE.
 void KernelCore::ReadVmcoreInfo(std::string_view text) {
   const auto value_of = [text](std::string_view key) -> std::string_view {
     for (std::string_view rest = text; !rest.empty();) {

@@ -1,8 +1,8 @@
-// KernelCore: the memory of a kernel by run-time address, from a file of the ELF core format:
+// KernelCore reads the memory of a kernel by run-time address, from a file in the ELF core format:
 // /proc/kcore, a copy of its text, or a dump (vmcore).
 //
-// Such files are larger than memory (/proc/kcore claims 128 TiB), so nothing of them is kept but
-// where their segments are.
+// Such files are larger than memory (/proc/kcore claims 128 TiB), so it keeps only the ranges and
+// offsets of the segments.
 #ifndef HBBP_LIB_IMAGE_KERNEL_CORE_H_
 #define HBBP_LIB_IMAGE_KERNEL_CORE_H_
 
@@ -26,25 +26,25 @@ inline constexpr char kLiveKernelCore[] = "/proc/kcore";
 // Const functions may be called from any thread.
 class KernelCore {
  public:
-  // kPermission, kNotFound and kIo for the file; kBadFormat, with the offset, for what is no core
-  // file of an x86-64 kernel. Messages begin with the path and say what to do next.
+  // Returns kPermission, kNotFound or kIo for the file, and kBadFormat, with the offset, if it is
+  // not a core file of an x86-64 kernel. Messages begin with the path and say what to do next.
   static StatusOr<std::shared_ptr<const KernelCore>> Open(const std::string& path);
   static StatusOr<std::shared_ptr<const KernelCore>> FromFd(UniqueFd fd, const std::string& name);
 
-  // Fills `buffer` from `address` on, to the end of the segment at most; returns how much could
-  // be read.
+  // Fills `buffer` from `address` on, to the end of the segment at most, and returns how many bytes
+  // could be read.
   size_t Read(ModuleAddress address, std::span<uint8_t> buffer) const;
 
-  // What the file has around `address`.
+  // Returns the range of the segment around `address`.
   std::optional<AddressRange> SegmentAround(ModuleAddress address) const;
   size_t segment_count() const { return segments_.size(); }
 
-  // One line if the file is shorter than its segments say; else empty.
+  // Returns one line if the file is shorter than its segments claim, else nothing.
   const std::string& problem() const { return problem_; }
 
-  // What the kernel says of itself in VMCOREINFO; empty where it does not.
+  // Returns the build ID from the kernel's VMCOREINFO, or nothing if it has none.
   const std::vector<uint8_t>& build_id() const { return build_id_; }
-  // The run-time address of _stext.
+  // Returns the run-time address of _stext, also from VMCOREINFO.
   std::optional<ModuleAddress> stext() const { return stext_; }
 
  private:
@@ -64,7 +64,7 @@ class KernelCore {
 
   const UniqueFd fd_;
   const std::string name_;
-  uint64_t file_size_ = 0;         // UINT64_MAX if it is not known
+  uint64_t file_size_ = 0;         // UINT64_MAX: unknown
   std::vector<Segment> segments_;  // by address, without overlaps
   uint64_t truncated_segments_ = 0;
   uint64_t note_bytes_ = 0;  // read so far

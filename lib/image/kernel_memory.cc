@@ -11,13 +11,13 @@
 namespace hbbp {
 namespace {
 
-// Windows overlap by half, so that from any address on one of them has at least that half.
+// Windows overlap by half, so that for any address one of them has at least that half after it.
 constexpr uint64_t kWindowStep = uint64_t{2} << 20;
 constexpr uint64_t kWindowBytes = 2 * kWindowStep;
 constexpr uint64_t kPagesOfWindow = kWindowBytes / kPageBytes;
-// Kernels have some ten MiB of text, and as much of modules.
-constexpr size_t kMostWindows = 256;
-// The kernel image and its modules, as Documentation/arch/x86/x86_64/mm.rst has it.
+// Kernels have some ten MiB of text, and as much in modules.
+constexpr size_t kMaxWindows = 256;
+// This is the range of the kernel image and its modules in Documentation/arch/x86/x86_64/mm.rst.
 constexpr uint64_t kCodeStart = 0xffffffff80000000;
 constexpr uint64_t kCodeEnd = 0xffffffffff000000;
 
@@ -40,7 +40,7 @@ struct KernelMemory::Window {
   const uint64_t start;
   uint8_t* data = nullptr;
   std::vector<Page> pages;
-  std::map<uint64_t, std::bitset<kPageBytes>> parts;  // by page: which bytes are there
+  std::map<uint64_t, std::bitset<kPageBytes>> parts;  // by page: which bytes are known
 };
 
 KernelMemory::KernelMemory() = default;
@@ -49,7 +49,7 @@ KernelMemory::~KernelMemory() = default;
 KernelMemory::Window* KernelMemory::WindowAt(uint64_t index) const {
   const auto known = windows_.find(index);
   if (known != windows_.end()) return known->second.get();
-  if (windows_.size() == kMostWindows) return nullptr;
+  if (windows_.size() == kMaxWindows) return nullptr;
   auto window = std::make_unique<Window>(index * kWindowStep);
   if (window->data == nullptr) return nullptr;
   return windows_.emplace(index, std::move(window)).first->second.get();

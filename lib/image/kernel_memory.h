@@ -1,7 +1,8 @@
-// KernelMemory: the text of a kernel put together from what has parts of it, at stable addresses.
+// KernelMemory composes the text of a kernel from layers that have parts of it, at stable
+// addresses.
 //
-// The kernel rewrites its own code: alternatives at boot, trace points, static calls and jump
-// labels at any time. So what was in memory is put over what the static file has.
+// The kernel rewrites its own code: alternatives at boot; trace points, static calls and jump
+// labels at any time. So what was in memory takes precedence over the static file.
 #ifndef HBBP_LIB_IMAGE_KERNEL_MEMORY_H_
 #define HBBP_LIB_IMAGE_KERNEL_MEMORY_H_
 
@@ -17,11 +18,11 @@
 
 namespace hbbp {
 
-// Not thread-safe: At reads lazily.
+// This class is not thread-safe, because At reads lazily.
 class KernelMemory {
  public:
-  // Fills `buffer` from `address` on, as far as it has these bytes without a gap; returns how
-  // many.
+  // Fills `buffer` from `address` on, as far as the layer has these bytes without a gap, and
+  // returns how many.
   using Layer = std::function<size_t(ModuleAddress address, std::span<uint8_t> buffer)>;
 
   KernelMemory();
@@ -29,13 +30,13 @@ class KernelMemory {
   KernelMemory(const KernelMemory&) = delete;
   KernelMemory& operator=(const KernelMemory&) = delete;
 
-  // Before the first call of At. A layer that is added later has only what those before it have
-  // not.
+  // Call it before the first call of At. A later layer supplies only what the layers before it
+  // lack.
   void AddLayer(Layer layer) { layers_.push_back(std::move(layer)); }
 
-  // From `address` on: `size` bytes, or fewer where no layer has more; at least 2 MiB if they are
-  // there. Nothing outside of the area that has code of kernels and their modules. Valid for the
-  // life of this object.
+  // Returns `size` bytes from `address` on, or fewer where no layer has more, but at least 2 MiB
+  // where the layers have them. Returns nothing outside the range of kernels and their modules. The
+  // bytes are valid for the life of this object.
   std::span<const uint8_t> At(ModuleAddress address, size_t size) const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kMaxKallsymsBytes = 1ull << 30;
 
-// "ffffffff81000000 T name" and, for modules, "\t[module]".
+// A line is "ffffffff81000000 T name" and, for modules, "\t[module]".
 struct Line {
   uint64_t address = 0;
   char type = 0;
@@ -38,7 +38,7 @@ bool ParseLine(std::string_view text, Line* line) {
   return !line->name.empty();
 }
 
-// 0: no function.
+// Returns 0 if the type is not that of a function.
 uint8_t RankOfType(char type) {
   switch (type) {
     case 'T':
@@ -77,7 +77,7 @@ Status KernelSymbols::ParseText() {
     size_t line_end = std::min(rest.find('\n'), rest.size());
     Line line;
     if (!ParseLine(rest.substr(0, line_end), &line)) {
-      return MakeStatus(StatusCode::kBadFormat, "line %d is no kernel symbol", line_number);
+      return MakeStatus(StatusCode::kBadFormat, "line %d is not a kernel symbol", line_number);
     }
     rest.remove_prefix(std::min(line_end + 1, rest.size()));
     any_address |= line.address != 0;
@@ -98,7 +98,7 @@ Status KernelSymbols::ParseText() {
 
 bool KernelSymbols::IsBetter(const Function& a, const Function& b) {
   if (a.rank != b.rank) return a.rank > b.rank;
-  // Second names for what runs before the kernel is where it was linked.
+  // These are second names of code that runs before the kernel is at the address it was linked for.
   constexpr std::string_view kEarly = "__pi_";
   const bool a_is_early = a.name.starts_with(kEarly);
   if (a_is_early != b.name.starts_with(kEarly)) return !a_is_early;

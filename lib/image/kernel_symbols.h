@@ -1,5 +1,4 @@
-// KernelSymbols: the functions of a kernel and its modules, as /proc/kallsyms or System.map has
-// them.
+// KernelSymbols has the functions of a kernel and its modules, from /proc/kallsyms or a System.map.
 #ifndef HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 #define HBBP_LIB_IMAGE_KERNEL_SYMBOLS_H_
 
@@ -16,29 +15,30 @@
 
 namespace hbbp {
 
-// A ModuleCode without code, in which a ModuleAddress is the address that the kernel runs at.
+// This is a ModuleCode without code, in which a ModuleAddress is the address that the kernel runs
+// at.
 class KernelSymbols : public ModuleCode {
  public:
-  // kPermission if the kernel hides its addresses (kernel.kptr_restrict), kNotFound or kIo if
-  // /proc/kallsyms cannot be read, kBadFormat as below.
+  // Returns kPermission if the kernel hides its addresses (kernel.kptr_restrict), kNotFound or kIo
+  // if /proc/kallsyms cannot be read, and kBadFormat as Parse does.
   static StatusOr<std::unique_ptr<KernelSymbols>> Read();
-  // A copy of that file, or a System.map; kNotFound, kPermission or kIo as well.
+  // Reads a copy of that file, or a System.map. Returns kNotFound, kPermission or kIo as well.
   static StatusOr<std::unique_ptr<KernelSymbols>> Open(const std::string& path);
-  // `text` has the format of /proc/kallsyms. kBadFormat with the number of the line that has
-  // not; kPermission if every address in it is zero.
+  // `text` has the format of /proc/kallsyms. Returns kBadFormat with the number of the line that
+  // has not, and kPermission if every address in it is zero.
   static StatusOr<std::unique_ptr<KernelSymbols>> Parse(std::string text);
 
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;
   std::span<const uint8_t> DataAt(ModuleAddress address, size_t size) const override;
-  // A symbol ends where the next one starts; the last one of a module, with the next page.
+  // A symbol ends where the next one starts; the last one of a module ends with its page.
   std::optional<AddressRange> FunctionAround(ModuleAddress address) const override;
   std::string FunctionName(ModuleAddress address) const override;
 
-  // Of a symbol of the kernel itself, of any kind.
+  // Finds a symbol of any kind in the kernel itself.
   std::optional<ModuleAddress> AddressOf(std::string_view name) const;
 
-  // The kernel module that has the function around `address`: empty for the kernel itself, or
-  // where no function is.
+  // Returns the name of the kernel module that has the function around `address`: nothing for the
+  // kernel itself, or where there is no function.
   std::string KernelModule(ModuleAddress address) const;
 
  private:

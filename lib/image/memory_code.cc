@@ -29,7 +29,7 @@ void MemoryCode::AddToRegions(ModuleAddress start, std::span<const uint8_t> byte
       return;
     }
   }
-  // Everything that touches the new piece becomes one region with it.
+  // Every region that touches the new piece is merged with it.
   ModuleAddress region_start = start;
   ModuleAddress region_end = start + bytes.size();
   auto first = regions_.upper_bound(start);

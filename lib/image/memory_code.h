@@ -1,4 +1,4 @@
-// MemoryCode: code that was copied out of memory piece by piece, such as what a JIT generated.
+// MemoryCode holds code that was copied from memory piece by piece, such as the output of a JIT.
 #ifndef HBBP_LIB_IMAGE_MEMORY_CODE_H_
 #define HBBP_LIB_IMAGE_MEMORY_CODE_H_
 
@@ -11,13 +11,13 @@
 
 namespace hbbp {
 
-// Addresses are those of the process. A piece with a name is a function. Of other code nothing is
-// known but that functions do not reach over a gap between pieces, or into one with a name.
+// Addresses are those of the process. A piece with a name is a function. Of other code it is only
+// known that functions do not reach over a gap between pieces, or into a piece with a name.
 class MemoryCode : public ModuleCode {
  public:
-  // Where pieces overlap, the one added first is kept. Fast if they come by rising address.
+  // Where pieces overlap, the one added first is kept. It is fast if pieces come by rising address.
   void Add(ModuleAddress start, std::span<const uint8_t> bytes, std::string name = {});
-  // A function of which there is no code; left out where it overlaps another one.
+  // Adds a function without code; it is ignored if it overlaps another function.
   void AddFunction(AddressRange range, std::string name);
 
   std::span<const uint8_t> CodeAt(ModuleAddress address, size_t size) const override;

@@ -1,4 +1,4 @@
-// NamedRange: addresses and what is there.
+// NamedRange is an address range with the name of its contents.
 #ifndef HBBP_LIB_IMAGE_NAMED_RANGE_H_
 #define HBBP_LIB_IMAGE_NAMED_RANGE_H_
 

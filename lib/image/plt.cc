@@ -18,7 +18,7 @@ bool StartsWith(std::span<const uint8_t> code, std::span<const uint8_t> prefix) 
   return code.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), code.begin());
 }
 
-// Moves behind `prefix` and `operand_size` bytes after it, if `code` has `prefix` there.
+// Skips `prefix` and `operand_size` bytes after it, if `code` has `prefix` at the position.
 void SkipOptional(std::span<const uint8_t> code, std::span<const uint8_t> prefix,
                   size_t operand_size, size_t* position) {
   if (StartsWith(code.subspan(*position), prefix) &&
@@ -38,7 +38,7 @@ uint64_t PltEntrySize(const ElfSection& section) {
   if (section.header.sh_entsize == 8 || section.header.sh_entsize == 16) {
     return section.header.sh_entsize;
   }
-  // What the ABI describes, for a linker that does not say.
+  // The linker does not say the size, so it is the one of the ABI.
   return through_got ? 8 : 16;
 }
 

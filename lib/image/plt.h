@@ -1,4 +1,4 @@
-// Names for the stubs of procedure linkage tables.
+// Names the stubs of procedure linkage tables.
 #ifndef HBBP_LIB_IMAGE_PLT_H_
 #define HBBP_LIB_IMAGE_PLT_H_
 
@@ -13,14 +13,14 @@
 
 namespace hbbp {
 
-// The size of one stub in `section`, 0 if it is no procedure linkage table.
+// Returns the size of one stub in `section`, or 0 if it is not a procedure linkage table.
 uint64_t PltEntrySize(const ElfSection& section);
 
-// The address of the pointer that the stub `code` at `address` jumps through; nothing if it is
-// not of a kind that is known.
+// Returns the address of the pointer that the stub `code` at `address` jumps through, or nothing if
+// the kind of stub is unknown.
 std::optional<ModuleAddress> PltSlot(std::span<const uint8_t> code, ModuleAddress address);
 
-// What the dynamic linker stores in the pointers that stubs jump through.
+// PltSlots knows what the dynamic linker stores in the pointers that stubs jump through.
 class PltSlots {
  public:
   struct Target {

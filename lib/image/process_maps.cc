@@ -10,10 +10,10 @@
 namespace hbbp {
 namespace {
 
-// Far above the 65530 mappings that vm.max_map_count allows by default.
+// This is far above the 65530 mappings that vm.max_map_count allows by default.
 constexpr uint64_t kMaxMapsBytes = 1ull << 30;
 
-// One line of maps: "start-end perms offset major:minor inode   path".
+// Parses one line of maps: "start-end perms offset major:minor inode path".
 class LineParser {
  public:
   explicit LineParser(std::string_view line) : rest_(line) {}
@@ -38,13 +38,13 @@ class LineParser {
     return true;
   }
 
-  // One permission: `set` or, if it is not given, `clear`.
+  // Reads one permission: `set`, or `clear` if it is not granted.
   bool Permission(char set, char clear, bool* value) {
     *value = Character(set);
     return *value || Character(clear);
   }
 
-  // What is left after the padding.
+  // Returns the rest of the line after the padding.
   std::string_view Path() {
     size_t start = rest_.find_first_not_of(' ');
     return start == std::string_view::npos ? std::string_view() : rest_.substr(start);
@@ -96,7 +96,7 @@ bool ParseLine(std::string_view line, Mapping* mapping) {
 }  // namespace
 
 StatusOr<std::vector<Mapping>> ReadProcessMaps(pid_t pid) {
-  // Not /proc/self, which has no memory after the main thread ended by pthread_exit.
+  // /proc/self has no memory after the main thread ended by pthread_exit.
   std::string path =
       "/proc/" + (pid == 0 ? std::string("thread-self") : std::to_string(pid)) + "/maps";
   HBBP_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxMapsBytes));
@@ -116,7 +116,7 @@ StatusOr<std::vector<Mapping>> ParseProcessMaps(std::string_view text) {
     std::string_view line = text.substr(0, line_end);
     text.remove_prefix(line_end == std::string_view::npos ? text.size() : line_end + 1);
     if (!ParseLine(line, &mappings.emplace_back())) {
-      return MakeStatus(StatusCode::kBadFormat, "line %d is no mapping: \"%.*s\"", line_number,
+      return MakeStatus(StatusCode::kBadFormat, "line %d is not a mapping: \"%.*s\"", line_number,
                         static_cast<int>(std::min<size_t>(line.size(), 120)), line.data());
     }
   }

@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kPagesPerCall = 64;
 
-// The kernel promises partial transfers between elements, not inside one: so one page each.
+// The kernel promises partial transfers between elements, not inside one, so each element is one
+// page.
 ssize_t ReadPages(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) {
   std::array<iovec, kPagesPerCall> remote;
   size_t pages = 0;
@@ -32,7 +33,7 @@ ssize_t ReadPages(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) 
   return ::process_vm_readv(pid, &local, 1, remote.data(), pages, 0);
 }
 
-// Where seccomp filters forbid process_vm_readv (older container runtimes).
+// Is used where seccomp filters forbid process_vm_readv (older container runtimes).
 ssize_t ReadMemFile(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) {
   char path[32];
   std::snprintf(path, sizeof(path), "/proc/%d/mem", static_cast<int>(pid));
@@ -44,7 +45,8 @@ ssize_t ReadMemFile(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer
 }  // namespace
 
 size_t ReadProcessMemory(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer) {
-  // Not the process id, whose thread has no memory after it ended by pthread_exit.
+  // The process ID would be that of the main thread, which has no memory after it ended by
+  // pthread_exit.
   if (pid == 0) pid = ::gettid();
   if (buffer.size() > ~address.value) buffer = buffer.first(~address.value);
   size_t copied = 0;

@@ -1,4 +1,4 @@
-// Reading the memory of a process, one's own included, where it may not be mapped.
+// Reads the memory of a process, including the caller's own, where it may not be mapped.
 #ifndef HBBP_LIB_IMAGE_PROCESS_MEMORY_H_
 #define HBBP_LIB_IMAGE_PROCESS_MEMORY_H_
 
@@ -13,8 +13,8 @@
 namespace hbbp {
 
 // Copies from `address` on into `buffer`, up to the first page that cannot be read. Returns the
-// number of bytes copied: 0 if there is no such process or no permission. `pid` 0: the calling
-// process. Never faults. Allocates nothing, takes no lock.
+// number of bytes copied, which is 0 without such a process or without permission. A `pid` of 0 is
+// the calling process. Never faults, allocates nothing, and takes no lock.
 size_t ReadProcessMemory(pid_t pid, RuntimeAddress address, std::span<uint8_t> buffer);
 
 }  // namespace hbbp

@@ -5,7 +5,6 @@
 #include "base/linux_constants.h"
 
 namespace hbbp {
-namespace {}  // namespace
 
 Segments::Segments(const FileBytes* file, std::span<const Elf64_Phdr> headers) : file_(file) {
   for (const Elf64_Phdr& header : headers) {
@@ -34,8 +33,8 @@ const Segment* Segments::Find(ModuleAddress address) const {
   return segment.range.Contains(address) ? &segment : nullptr;
 }
 
-std::span<const uint8_t> Segments::BytesOf(const Segment& segment, ModuleAddress address,
-                                           uint64_t size) const {
+std::span<const uint8_t> Segments::SegmentBytes(const Segment& segment, ModuleAddress address,
+                                                uint64_t size) const {
   return file_->Span(segment.offset + (address - segment.range.start),
                      std::min(size, segment.range.end - address));
 }
@@ -43,13 +42,13 @@ std::span<const uint8_t> Segments::BytesOf(const Segment& segment, ModuleAddress
 std::span<const uint8_t> Segments::DataAt(ModuleAddress address, uint64_t size) const {
   const Segment* segment = Find(address);
   if (segment == nullptr) return {};
-  return BytesOf(*segment, address, size);
+  return SegmentBytes(*segment, address, size);
 }
 
 std::span<const uint8_t> Segments::CodeAt(ModuleAddress address, uint64_t size) const {
   const Segment* segment = Find(address);
   if (segment == nullptr || !segment->executable) return {};
-  return BytesOf(*segment, address, size);
+  return SegmentBytes(*segment, address, size);
 }
 
 std::optional<FileOffset> Segments::OffsetOfAddress(ModuleAddress address) const {

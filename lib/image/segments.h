@@ -1,4 +1,4 @@
-// Segments: what the loader maps of an ELF file, by address.
+// Segments finds by address what the loader maps of an ELF file.
 #ifndef HBBP_LIB_IMAGE_SEGMENTS_H_
 #define HBBP_LIB_IMAGE_SEGMENTS_H_
 
@@ -15,7 +15,7 @@
 
 namespace hbbp {
 
-// The part of a PT_LOAD that the file has; what the loader fills with zeros is left out.
+// A Segment is the part of a PT_LOAD that is in the file, without what the loader fills with zeros.
 struct Segment {
   AddressRange range;
   FileOffset offset;
@@ -28,22 +28,22 @@ class Segments {
   Segments(const FileBytes* file, std::span<const Elf64_Phdr> headers);
 
   const FileBytes& file() const { return *file_; }
-  // By address.
+  // Returns the segments by address.
   const std::vector<Segment>& all() const { return segments_; }
   const Segment* Find(ModuleAddress address) const;
 
-  // From `address` on, to the end of the segment at most.
+  // Both return bytes from `address` on, to the end of the segment at most.
   std::span<const uint8_t> DataAt(ModuleAddress address, uint64_t size) const;
   std::span<const uint8_t> CodeAt(ModuleAddress address, uint64_t size) const;
 
   std::optional<FileOffset> OffsetOfAddress(ModuleAddress address) const;
-  // An offset in no segment still has an address if it shares a page with the start of one,
-  // because whole pages are mapped.
+  // An offset outside of all segments still has an address if it shares a page with the start of
+  // one, because whole pages are mapped.
   std::optional<ModuleAddress> AddressOfOffset(FileOffset offset) const;
 
  private:
-  std::span<const uint8_t> BytesOf(const Segment& segment, ModuleAddress address,
-                                   uint64_t size) const;
+  std::span<const uint8_t> SegmentBytes(const Segment& segment, ModuleAddress address,
+                                        uint64_t size) const;
 
   const FileBytes* file_;
   std::vector<Segment> segments_;

@@ -1,4 +1,4 @@
-// Which of several names of one address a reader would expect.
+// Chooses the name that a reader expects among several names of one address.
 #ifndef HBBP_LIB_IMAGE_SYMBOL_CHOICE_H_
 #define HBBP_LIB_IMAGE_SYMBOL_CHOICE_H_
 
@@ -7,9 +7,9 @@
 
 namespace hbbp {
 
-// True if `a` is the better name, all else being equal: fewer underscores in front (malloc, not
-// __libc_malloc), then the longer one (as perf has it), then the first one in the alphabet, so
-// that the choice never depends on the order in the table.
+// Returns whether `a` is the better name, all else being equal: fewer leading underscores (malloc,
+// not __libc_malloc), then the longer one (as in perf), then the first one in the alphabet, so that
+// the choice never depends on the order in the table.
 inline bool IsBetterName(std::string_view a, std::string_view b) {
   size_t a_underscores = std::min(a.find_first_not_of('_'), a.size());
   size_t b_underscores = std::min(b.find_first_not_of('_'), b.size());

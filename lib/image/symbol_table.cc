@@ -9,7 +9,7 @@
 namespace hbbp {
 namespace {
 
-constexpr size_t kMaxStringTables = 256;  // Symbol::string_table
+constexpr size_t kMaxStringTables = 256;  // fits into Symbol::string_table
 constexpr uint16_t kVersionHidden = 0x8000;
 
 uint8_t RankOfBinding(unsigned binding) {
@@ -100,7 +100,7 @@ bool SymbolTable::IsBetter(const Symbol& a, const Symbol& b) const {
   return IsBetterName(NameOf(a), NameOf(b));
 }
 
-// .dynsym tells by .gnu.version, .symtab by one '@' in the name instead of two.
+// .dynsym marks an old version in .gnu.version, .symtab by one '@' in the name instead of two.
 bool SymbolTable::IsOldVersion(const Symbol& symbol) const {
   if (symbol.is_old_version) return true;
   std::string_view name = VersionedNameOf(symbol);

@@ -1,9 +1,9 @@
-// SymbolTable: the function symbols of a module, one per address.
+// SymbolTable has the function symbols of a module, one for each address.
 //
-// Of several symbols at one address the best is kept: a function over a plain label, a sized
+// Of several symbols at one address it keeps the best: a function over a plain label, a sized
 // symbol over one without size, a current version over one that only old programs are linked to
-// (cfree@GLIBC_2.2.5), global over weak over local, and then as IsBetterName says. A plain label
-// inside a sized function is dropped; a function inside one is kept.
+// (cfree@GLIBC_2.2.5), global over weak over local, and then by IsBetterName. It drops a plain
+// label inside a sized function, but keeps a function inside one.
 #ifndef HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
 #define HBBP_LIB_IMAGE_SYMBOL_TABLE_H_
 
@@ -32,21 +32,21 @@ struct Symbol {
   bool is_old_version = false;
 };
 
-// The address of the first defined symbol of that name, of any kind.
+// Returns the address of the first defined symbol of that name, of any kind.
 std::optional<ModuleAddress> FindSymbol(const ElfFile& file, std::string_view name);
 
 class SymbolTable {
  public:
   explicit SymbolTable(const CodeRegions* regions) : regions_(regions) {}
 
-  // Takes what .symtab and .dynsym have. `file` must outlive this object.
+  // Adds the symbols of .symtab and .dynsym. `file` must outlive this object.
   void Add(const ElfFile& file);
-  // Sorts. To be called once, before anything below.
+  // Sorts the symbols. Call it once, before any function below.
   void Finish();
 
-  // By address.
+  // Returns the symbols by address.
   const std::vector<Symbol>& symbols() const { return symbols_; }
-  // Without the version that the linker appends ("@@GLIBC_2.34").
+  // Returns the name without the version that the linker appends ("@@GLIBC_2.34").
   std::string_view NameOf(const Symbol& symbol) const;
 
  private:

@@ -33,7 +33,7 @@ std::vector<uint8_t> OfBytes(const std::vector<uint8_t>& bytes) {
       ImageLayout::kFile);
 }
 
-// As `readelf -n` prints it.
+// Returns the build ID that `readelf -n` prints.
 std::string Expected(const std::string& path) {
   auto lines = RunCommand("readelf -n " + path);
   constexpr std::string_view kLabel = "Build ID: ";
@@ -138,7 +138,7 @@ TEST_CASE("the vdso has a build ID in memory") {
   CHECK_FALSE(ReadBuildIdInMemory(0, vdso->start).empty());
 }
 
-TEST_CASE("what is no image has no build ID") {
+TEST_CASE("what is not an image has no build ID") {
   CHECK(ReadBuildIdOfFd(-1).empty());
   CHECK(OfFile("/proc/self/maps").empty());
   CHECK(OfFile("/").empty());

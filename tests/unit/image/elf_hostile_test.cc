@@ -1,4 +1,4 @@
-// Files that change under the reader, and bytes that are no proper ELF file.
+// Tests files that change under the reader, and bytes that are not a proper ELF file.
 #include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -38,7 +38,7 @@ helper:
   .section .note.GNU-stack,"",@progbits
 )";
 
-// Asks everything that can be asked. Returns how many bytes the answers named, so that they are
+// Calls every function of the image. Returns the number of bytes of the results, so that they are
 // used.
 uint64_t Exercise(const ElfImage& image) {
   uint64_t sum = image.build_id().size();

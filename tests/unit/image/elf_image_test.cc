@@ -40,7 +40,7 @@ struct NmSymbol {
   std::string name;
 };
 
-// The symbols that have an address, versions cut off.
+// Returns the symbols that have an address, without versions.
 std::vector<NmSymbol> Nm(const std::string& path, const std::string& options) {
   std::vector<NmSymbol> symbols;
   auto lines = RunCommand("nm --defined-only -P -t x " + options + " " + path);
@@ -65,7 +65,7 @@ bool IsCode(const NmSymbol& symbol) {
   return std::string_view("TtWi").find(symbol.type) != std::string_view::npos;
 }
 
-// One FDE an address: BOLT leaves outdated ones behind those that the search table names.
+// Returns one FDE for each address: BOLT leaves outdated ones after those in the search table.
 std::vector<AddressRange> ReadelfFdes(const std::string& path) {
   std::map<ModuleAddress, AddressRange> by_start;
   auto lines = RunCommand("readelf --debug-dump=frames " + path + " | grep ' FDE cie='");
@@ -92,7 +92,7 @@ void CheckSymbols(const ElfImage& image, const std::vector<NmSymbol>& symbols) {
   size_t wrong_start = 0;
   for (const auto& [address, candidates] : names) {
     std::optional<AddressRange> range = image.FunctionAround({address});
-    if (!range) continue;  // a symbol of an address without code, such as _etext
+    if (!range) continue;  // a symbol at an address without code, such as _etext
     wrong_name += candidates.count(image.FunctionName({address})) == 0;
     wrong_start += range->start.value != address;
   }
@@ -101,7 +101,7 @@ void CheckSymbols(const ElfImage& image, const std::vector<NmSymbol>& symbols) {
   CHECK_FALSE(names.empty());
 }
 
-// Functions cover each FDE without a gap and do not reach beyond it.
+// Checks that functions cover each FDE without a gap and do not reach beyond it.
 void CheckFdes(const ElfImage& image, const std::vector<AddressRange>& fdes) {
   size_t wrong = 0;
   for (const AddressRange& fde : fdes) {
@@ -313,7 +313,7 @@ alias_global:
     REQUIRE(symbol.has_value());
     return ModuleAddress{symbol->address};
   };
-  // A plain label where no sized function is counts as a function.
+  // A plain label outside of sized functions counts as a function.
   ModuleAddress start = address_of("_start");
   CHECK(image->FunctionAround(start) == AddressRange{start, address_of("local_label")});
   CHECK(image->FunctionName(start + 2) == "local_label");
@@ -326,7 +326,7 @@ alias_global:
   ModuleAddress sized = address_of("sized");
   CHECK(image->FunctionAround(sized + 2) == AddressRange{sized, sized + 3});
   CHECK(image->FunctionName(sized + 2) == "sized");
-  // The gap between two functions.
+  // This is the gap between two functions.
   ModuleAddress alias = address_of("alias_global");
   CHECK(image->FunctionAround(sized + 4) == AddressRange{sized + 3, alias});
   CHECK(image->FunctionName(sized + 4).empty());
@@ -451,15 +451,15 @@ TEST_CASE("separate debug files give the names that were stripped") {
   CHECK(OpenImage(path, options)->FunctionName(address).empty());
 
   SECTION("by build ID") {
-    std::string folder = directory.File("root/.build-id/") + build_id.substr(0, 2);
-    std::filesystem::create_directories(folder);
-    std::string place = folder + "/" + build_id.substr(2) + ".debug";
-    std::filesystem::copy(debug, place);
+    std::string build_id_directory = directory.File("root/.build-id/") + build_id.substr(0, 2);
+    std::filesystem::create_directories(build_id_directory);
+    std::string debug_path = build_id_directory + "/" + build_id.substr(2) + ".debug";
+    std::filesystem::copy(debug, debug_path);
     CHECK(OpenImage(path, options)->FunctionName(address) == "_ZL6Helperi");
     CHECK(OpenImage(path)->FunctionName(address).empty());
 
     // A file of another build is refused.
-    REQUIRE(Compile(directory, test::kProgram, "-O1 -g -Wl,--build-id=sha1", place));
+    REQUIRE(Compile(directory, test::kProgram, "-O1 -g -Wl,--build-id=sha1", debug_path));
     CHECK(OpenImage(path, options)->FunctionName(address).empty());
   }
   SECTION("by debug link") {
@@ -471,7 +471,7 @@ TEST_CASE("separate debug files give the names that were stripped") {
     std::filesystem::create_directory(directory.File(".debug"));
     std::filesystem::rename(debug, directory.File(".debug/program.debug"));
     CHECK(OpenImage(link, options)->FunctionName(address) == "_ZL6Helperi");
-    // Nothing is opened that would block.
+    // A file that would block is not opened.
     std::filesystem::remove(directory.File(".debug/program.debug"));
     REQUIRE(::mkfifo(debug.c_str(), 0600) == 0);
     CHECK(OpenImage(link, options)->FunctionName(address).empty());

@@ -15,10 +15,10 @@ constexpr uint64_t kStart = kTinyKernelStart;
 
 std::vector<uint8_t> Bytes(std::span<const uint8_t> bytes) { return {bytes.begin(), bytes.end()}; }
 
-std::shared_ptr<const KernelCore> CoreIn(const TemporaryFolder& folder,
+std::shared_ptr<const KernelCore> CoreIn(const TemporaryFolder& directory,
                                          const CoreBuilder& builder) {
-  builder.Write(folder.File("core"));
-  auto core = KernelCore::Open(folder.File("core"));
+  builder.Write(directory.File("core"));
+  auto core = KernelCore::Open(directory.File("core"));
   REQUIRE(core.ok());
   return *std::move(core);
 }
@@ -29,10 +29,10 @@ std::shared_ptr<const KernelSymbols> Symbols(const std::string& text) {
   return *std::move(symbols);
 }
 
-KernelParts TinyVmlinux(const TemporaryFolder& folder) {
+KernelParts TinyVmlinux(const TemporaryFolder& directory) {
   KernelParts parts;
-  if (!BuildTinyVmlinux(folder.File("vmlinux"))) return parts;
-  auto image = ElfImage::Open(folder.File("vmlinux"));
+  if (!BuildTinyVmlinux(directory.File("vmlinux"))) return parts;
+  auto image = ElfImage::Open(directory.File("vmlinux"));
   REQUIRE(image.ok());
   parts.vmlinux = *std::move(image);
   parts.vmlinux_slide = kTinyKernelSlide;
@@ -40,8 +40,8 @@ KernelParts TinyVmlinux(const TemporaryFolder& folder) {
 }
 
 TEST_CASE("memory of the kernel is put over its static file") {
-  const TemporaryFolder folder;
-  KernelParts parts = TinyVmlinux(folder);
+  const TemporaryFolder directory;
+  KernelParts parts = TinyVmlinux(directory);
   if (parts.vmlinux == nullptr) HBBP_SKIP("there is no compiler");
   CHECK(parts.vmlinux->AddressOfSymbol("_text") == ModuleAddress{kTinyKernelLinked});
   CHECK_FALSE(parts.vmlinux->AddressOfSymbol("none").has_value());
@@ -54,22 +54,22 @@ TEST_CASE("memory of the kernel is put over its static file") {
     CHECK(code.PatchedBytes({{kStart}, {kStart + 32}}) == 0);
     CHECK(code.CodeAt({kTinyKernelModule}, 4).empty());
     CHECK_FALSE(code.FunctionAround({kTinyKernelModule}).has_value());
-    // Where it would be if it had not been moved.
+    // This is where it would be without the slide.
     CHECK(code.CodeAt({kTinyKernelLinked}, 4).empty());
   }
   SECTION("with a core file") {
-    parts.core = CoreIn(folder, TinyKernelCore());
+    parts.core = CoreIn(directory, TinyKernelCore());
     const KernelCode code(std::move(parts));
     CHECK(Bytes(code.CodeAt({kStart + kTracePoint}, 5)) == call);
     CHECK(code.IsLive({kStart}));
     CHECK(code.PatchedBytes({{kStart}, {kStart + 19}}) == 3);
     CHECK(Bytes(code.CodeAt({kTinyKernelModule}, 9)) ==
           std::vector<uint8_t>{0x31, 0xc0, 0xc3, 0xcc});
-    // Not what the kernel maps for its data.
+    // This is the mapping of the kernel's data.
     CHECK(code.CodeAt({0xffff888000000000}, 9).empty());
   }
   SECTION("with a core file of a part") {
-    parts.core = CoreIn(folder, CoreBuilder().AddMemory(kStart + kTracePoint, call));
+    parts.core = CoreIn(directory, CoreBuilder().AddMemory(kStart + kTracePoint, call));
     const KernelCode code(std::move(parts));
     std::vector<uint8_t> text = TinyKernelText();
     CHECK(Bytes(code.CodeAt({kStart}, text.size())) == text);
@@ -77,7 +77,7 @@ TEST_CASE("memory of the kernel is put over its static file") {
     CHECK(code.IsLive({kStart + kTracePoint}));
   }
   SECTION("with code that was captured when it ran") {
-    parts.core = CoreIn(folder, TinyKernelCore());
+    parts.core = CoreIn(directory, TinyKernelCore());
     parts.captured.Add({kStart + kTracePoint}, std::vector<uint8_t>{0x90});
     const KernelCode code(std::move(parts));
     CHECK(Bytes(code.CodeAt({kStart + kTracePoint}, 2)) == std::vector<uint8_t>{0x90, 0x16});
@@ -85,10 +85,10 @@ TEST_CASE("memory of the kernel is put over its static file") {
 }
 
 TEST_CASE("functions of a kernel") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   const AddressRange traced{{kStart + kTraced}, {kStart + kTraced + 3}};
   SECTION("by its static file, which has their sizes") {
-    KernelParts parts = TinyVmlinux(folder);
+    KernelParts parts = TinyVmlinux(directory);
     if (parts.vmlinux == nullptr) HBBP_SKIP("there is no compiler");
     parts.symbols = Symbols(TinyKallsyms());
     const KernelCode code(std::move(parts));
@@ -105,7 +105,7 @@ TEST_CASE("functions of a kernel") {
     CHECK(code.FunctionName({kStart + 1}) == "sys_work");
     CHECK(code.CodeAt({kStart}, 4).empty());
   }
-  SECTION("by symbols of the kernel as it was linked, which tell nothing of modules") {
+  SECTION("by symbols of the kernel as it was linked, which do not have modules") {
     KernelParts parts;
     parts.symbols = Symbols(TinyKallsyms(kTinyKernelLinked));
     parts.symbols_slide = kTinyKernelSlide;
@@ -114,7 +114,7 @@ TEST_CASE("functions of a kernel") {
     CHECK(code.FunctionName({kTinyKernelLinked + kTracedReturn}).empty());
     CHECK(code.FunctionName({kTinyKernelModule + kTinyKernelSlide}).empty());
   }
-  SECTION("by what was noted, or by the module") {
+  SECTION("by what was recorded, or by the module") {
     KernelParts parts;
     parts.functions = {{traced, "traced"}};
     parts.modules = {{{{kStart}, {kStart + 4096}}, "[kernel]"},
@@ -127,7 +127,7 @@ TEST_CASE("functions of a kernel") {
   }
   SECTION("by nothing: memory that belongs together") {
     KernelParts parts;
-    parts.core = CoreIn(folder, TinyKernelCore());
+    parts.core = CoreIn(directory, TinyKernelCore());
     const KernelCode code(std::move(parts));
     CHECK(code.FunctionAround({kStart + 5}) == AddressRange{{kStart}, {kStart + 50}});
     CHECK(code.FunctionName({kStart + 5}).empty());
@@ -139,16 +139,16 @@ TEST_CASE("bytes that the kernel rewrote, and those that it relocated") {
   constexpr uint64_t kSlide = 0x2c00000;
   const std::vector<uint8_t> file = {0x48, 0xc7, 0xc7, 0x00, 0x10, 0x00, 0x81, 0x90, 0x90};
   CHECK(CountPatchedBytes(file, file, kSlide) == 0);
-  // mov $0xffffffff81001000, %rdi
+  // The instruction is mov $0xffffffff81001000, %rdi.
   std::vector<uint8_t> live = {0x48, 0xc7, 0xc7, 0x00, 0x10, 0xc0, 0x83, 0x90, 0x90};
   CHECK(CountPatchedBytes(live, file, kSlide) == 0);
   CHECK(CountPatchedBytes(live, file, 0) == 2);
   live[8] = 0xcc;
   CHECK(CountPatchedBytes(live, file, kSlide) == 1);
-  // A distance to what stays where it is.
+  // This is a distance to something that is not moved.
   live = {0x48, 0xc7, 0xc7, 0x00, 0x10, 0x40, 0x7e, 0x90, 0x90};
   CHECK(CountPatchedBytes(live, file, kSlide) == 0);
-  // As far as both go.
+  // Only what both have is compared.
   CHECK(CountPatchedBytes(std::span(live).first(3), file, kSlide) == 0);
   CHECK(CountPatchedBytes({}, file, kSlide) == 0);
 }
@@ -159,10 +159,10 @@ TEST_CASE("an address in 64 bits that was relocated") {
   CHECK(CountPatchedBytes(live, file, 0x1000000) == 0);
 }
 
-TEST_CASE("kernel memory is at one place, whatever is asked first") {
+TEST_CASE("kernel memory is at one address, whatever is asked first") {
   KernelMemory memory;
   constexpr uint64_t kBase = 0xffffffff81200000 - 16;
-  // A layer with every byte but one from there on.
+  // This layer has every byte but one from there on.
   memory.AddLayer([](ModuleAddress address, std::span<uint8_t> buffer) -> size_t {
     if (address.value < kBase || address.value == kBase + 100'000) return 0;
     const uint64_t gap = address.value < kBase + 100'000 ? kBase + 100'000 : UINT64_MAX;
@@ -175,7 +175,7 @@ TEST_CASE("kernel memory is at one place, whatever is asked first") {
   REQUIRE(all.size() == 100'000);
   CHECK(all[99'999] == static_cast<uint8_t>((kBase + 99'999) * 7));
   CHECK(memory.At({kBase + 100'000}, 1).empty());
-  // Across the bound between two of its pieces.
+  // This range crosses the bound between two of its windows.
   CHECK(memory.At({kBase + 100'001}, 3 << 20).size() >= 2 << 20);
   CHECK(memory.At({kBase}, 16).data() == all.data());
   for (const uint64_t outside : {uint64_t{0}, uint64_t{0xffffffff7fffffff}, UINT64_MAX}) {

@@ -42,7 +42,7 @@ std::vector<uint8_t> ReadFrom(const KernelCore& core, uint64_t address, size_t s
 TEST_CASE("memory of a kernel in a core file") {
   const auto core = FromBytes(TwoSegments().Take());
   REQUIRE(core.ok());
-  // What is below the upper half of the address space is no kernel's.
+  // The segment below the upper half of the address space does not count.
   CHECK((*core)->segment_count() == 2);
   CHECK(ReadFrom(**core, kText, 2) == std::vector<uint8_t>{1, 2});
   CHECK(ReadFrom(**core, kText + 1, 100) == std::vector<uint8_t>{2, 3, 4});
@@ -66,10 +66,10 @@ TEST_CASE("a core file with more segments than its header can count") {
 
 TEST_CASE("a core file of many gigabytes is read in place") {
   constexpr uint64_t kBytes = uint64_t{1} << 40;
-  const TemporaryFolder folder;
-  const std::string path = folder.File("core");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("core");
   std::vector<uint8_t> head = CoreBuilder().AddMemory(kText, {1, 2, 3}).Take();
-  // The segment has the rest of a file of a tebibyte.
+  // The segment claims the rest of a file of a tebibyte.
   const size_t size_at = sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_filesz);
   const uint64_t size = 0x3fffffff;
   std::memcpy(head.data() + size_at, &size, sizeof(size));
@@ -88,7 +88,7 @@ TEST_CASE("a core file of many gigabytes is read in place") {
 
 TEST_CASE("a core file that was cut is refused or used as far as it goes") {
   std::vector<uint8_t> whole = TwoSegments().Take();
-  whole.pop_back();  // no kernel's
+  whole.pop_back();  // the segment that is not in the kernel's half
   size_t used = 0;
   for (size_t size = 0; size < whole.size(); ++size) {
     CAPTURE(size);
@@ -103,7 +103,7 @@ TEST_CASE("a core file that was cut is refused or used as far as it goes") {
     CHECK((*core)->problem().find("byte " + std::to_string(size)) != std::string::npos);
     for (const uint64_t segment : {kText, kModules}) (void)ReadFrom(**core, segment, 16);
   }
-  // At least one byte of a segment is there, and one is not.
+  // These are the files with at least one byte of a segment, but not all.
   CHECK(used == 6);
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("no byte of a core file makes reading it unsafe") {
   }
 }
 
-TEST_CASE("what is no core file of a kernel is refused with the reason") {
+TEST_CASE("what is not a core file of a kernel is refused with the reason") {
   const auto message_of = [](const std::function<void(Elf64_Ehdr*, Elf64_Phdr*)>& change) {
     std::vector<uint8_t> bytes = CoreBuilder().AddMemory(kText, {1, 2, 3}).Take();
     Elf64_Ehdr header;

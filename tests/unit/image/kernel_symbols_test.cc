@@ -28,7 +28,7 @@ TEST_CASE("kernel symbols") {
   CHECK(kernel.FunctionName({0xffffffff81000000}) == "startup_64");
   CHECK(kernel.FunctionAround({0xffffffff810000ff}) ==
         AddressRange{{0xffffffff81000000}, {0xffffffff81000100}});
-  // Weak before local; data is no function.
+  // Weak is preferred to local; data is not a function.
   CHECK(kernel.FunctionName({0xffffffff81000190}) == "weak_write");
   CHECK(kernel.KernelModule({0xffffffff81000190}).empty());
   CHECK(kernel.FunctionName({0xffffffffc0001008}) == "entry");
@@ -45,7 +45,7 @@ TEST_CASE("the address of a kernel symbol of any kind") {
   REQUIRE(symbols.ok());
   CHECK((*symbols)->AddressOf("_text") == ModuleAddress{0xffffffff81000000});
   CHECK((*symbols)->AddressOf("some_data") == ModuleAddress{0xffffffff81000180});
-  // Neither a part of a name nor a symbol of a module.
+  // Parts of names and symbols of modules are not found.
   for (const char* none : {"", "text", "_tex", "startup", "helper", "only"}) {
     CAPTURE(none);
     CHECK_FALSE((*symbols)->AddressOf(none).has_value());
@@ -53,11 +53,11 @@ TEST_CASE("the address of a kernel symbol of any kind") {
 }
 
 TEST_CASE("kernel symbols of a file") {
-  const TemporaryFolder folder;
-  CHECK(KernelSymbols::Open(folder.Write("kallsyms", kText)).ok());
-  CHECK(KernelSymbols::Open(folder.File("none")).status().code() == StatusCode::kNotFound);
-  const auto bad = KernelSymbols::Open(folder.Write("bad", "x"));
-  CHECK(bad.status().message().starts_with(folder.File("bad")));
+  const TemporaryFolder directory;
+  CHECK(KernelSymbols::Open(directory.Write("kallsyms", kText)).ok());
+  CHECK(KernelSymbols::Open(directory.File("none")).status().code() == StatusCode::kNotFound);
+  const auto bad = KernelSymbols::Open(directory.Write("bad", "x"));
+  CHECK(bad.status().message().starts_with(directory.File("bad")));
 }
 
 TEST_CASE("the last function before a gap does not fill the gap") {
@@ -79,7 +79,7 @@ TEST_CASE("hidden kernel addresses are a matter of permission") {
   CHECK(symbols.status().message().find("kptr_restrict=0") != std::string::npos);
 }
 
-TEST_CASE("text that is no list of kernel symbols") {
+TEST_CASE("text that is not a list of kernel symbols") {
   for (const char* bad : {"x", "12", "12 ", "12 T", "12 T ", "12 Tx", "fffffffffffffffff T a",
                           "ffffffff81000000 T good\n\n"}) {
     CAPTURE(bad);

@@ -38,7 +38,7 @@ TEST_CASE("a line of maps is read field by field") {
   CHECK(mapping.IsFile());
 }
 
-TEST_CASE("mappings that are no files") {
+TEST_CASE("mappings that are not files") {
   CHECK(ParseOne("1000-2000 rw-p 00000000 00:00 0 ").path.empty());
   CHECK(ParseOne("1000-2000 rw-p 00000000 00:00 0").path.empty());
   CHECK(ParseOne("1000-2000 r-xp 00000000 00:00 0            [vdso]").path == "[vdso]");
@@ -60,13 +60,13 @@ TEST_CASE("unusual paths") {
   CHECK(memory_file.path == "/memfd:jit");
   CHECK(memory_file.deleted);
 
-  // A file that is named so, and was then deleted.
+  // The name of the file ends like this, and it was then deleted.
   Mapping twice = ParseOne("1000-2000 r-xp 0 08:01 5   /tmp/x (deleted) (deleted)");
   CHECK(twice.path == "/tmp/x (deleted)");
   CHECK(twice.deleted);
 }
 
-TEST_CASE("lines that are no mappings are refused with their number") {
+TEST_CASE("lines that are not mappings are refused with their number") {
   for (const char* bad :
        {"", "zz", "1000", "1000-", "1000-2000", "1000-2000 rwx", "1000-2000 rwxq 0 0:0 0",
         "1000-2000 r-xp 0 0:0", "1000-2000 r-xp 0 00:00 0x", "2000-1000 r-xp 0 00:00 0",

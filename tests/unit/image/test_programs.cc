@@ -14,7 +14,7 @@
 namespace hbbp::test {
 namespace {
 
-// An ELF file that a compiler made.
+// An ELF file that a compiler made, which can be changed.
 struct ElfBytes {
   explicit ElfBytes(const std::string& path) : bytes(ReadAll(path)) {
     Elf64_Ehdr elf;
@@ -25,7 +25,7 @@ struct ElfBytes {
     names_at = headers.at(elf.e_shstrndx).sh_offset;
   }
 
-  // Null if there is none.
+  // Returns null if there is none.
   Elf64_Shdr* Find(const std::string& name) {
     const auto* const names = reinterpret_cast<const char*>(bytes.data() + names_at);
     const auto found = std::find_if(headers.begin(), headers.end(), [&](const Elf64_Shdr& each) {
