@@ -4,7 +4,7 @@
 //
 // Nothing in it changes, so any thread may read it. What is asked of code reads on in its files
 // (resolved_modules.h); loops (profile_loops.h), descriptions of instructions (described_code.h)
-// and source lines (profile_lines.h) are made of it by those that want them.
+// and lines (line_table_cache.h) are made of it by those that want them.
 #ifndef HBBP_LIB_ANALYSIS_ANALYSIS_H_
 #define HBBP_LIB_ANALYSIS_ANALYSIS_H_
 

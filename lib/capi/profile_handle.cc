@@ -7,15 +7,15 @@
 
 using hbbp::Analysis;
 using hbbp::BlockRecord;
+using hbbp::DebugInfoOptions;
 using hbbp::DescribedCode;
 using hbbp::KernelFiles;
+using hbbp::LineTableCache;
 using hbbp::OkStatus;
 using hbbp::PivotSubject;
 using hbbp::ProfileData;
-using hbbp::ProfileLines;
 using hbbp::ProfileLoops;
 using hbbp::ResolvedModules;
-using hbbp::SourceOptions;
 using hbbp::Status;
 using hbbp::StatusOr;
 
@@ -35,13 +35,13 @@ std::shared_ptr<const ResolvedModules> ModulesOf(ProfileData data, KernelFiles k
 hbbp_profile::hbbp_profile(ProfileData data)
     : totals_(CountSamples(data)),
       modules_(ModulesOf(std::move(data), {})),
-      lines_(std::make_unique<ProfileLines>(modules_)) {}
+      lines_(std::make_unique<LineTableCache>(modules_)) {}
 
 hbbp_profile::hbbp_profile(ProfileData data, const hbbp_profile& whole)
     : totals_(CountSamples(data)),
       modules_(ModulesOf(std::move(data), whole.modules_->kernel_files())),
       estimator_(whole.estimator_),
-      lines_(std::make_unique<ProfileLines>(modules_, WithoutHost(whole.lines_->options()))) {}
+      lines_(std::make_unique<LineTableCache>(modules_, WithoutHost(whole.lines_->options()))) {}
 
 Status hbbp_profile::SetKernelFiles(const hbbp::KernelFilePaths& paths) {
   if (modules_->HasOpened()) {
@@ -50,12 +50,12 @@ Status hbbp_profile::SetKernelFiles(const hbbp::KernelFilePaths& paths) {
   }
   HBBP_ASSIGN_OR_RETURN(KernelFiles files, OpenKernelFilesFor(data(), paths));
   modules_ = std::make_shared<const ResolvedModules>(modules_->shared_data(), std::move(files));
-  lines_ = std::make_unique<ProfileLines>(modules_, lines_->options());
+  lines_ = std::make_unique<LineTableCache>(modules_, lines_->options());
   return OkStatus();
 }
 
-void hbbp_profile::SetSourceOptions(SourceOptions options) {
-  lines_ = std::make_unique<ProfileLines>(modules_, std::move(options));
+void hbbp_profile::SetSourceOptions(DebugInfoOptions options) {
+  lines_ = std::make_unique<LineTableCache>(modules_, std::move(options));
 }
 
 void hbbp_profile::SetEstimator(hbbp::EstimatorOptions options) {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/profile_lines.h"
+#include "analysis/line_table_cache.h"
 #include "analysis/profile_loops.h"
 #include "analysis/resolved_modules.h"
 #include "base/status.h"
@@ -65,12 +65,12 @@ struct hbbp_profile {
   const hbbp::ProfileData& data() const { return modules_->data(); }
   const hbbp::SampleTotals& totals() const { return totals_; }
   const hbbp::ResolvedModules& modules() const { return *modules_; }
-  const hbbp::ProfileLines& lines() const { return *lines_; }
+  const hbbp::LineTableCache& lines() const { return *lines_; }
 
   // kInvalidState if code was sought before, and the errors of OpenKernelFilesFor.
   hbbp::Status SetKernelFiles(const hbbp::KernelFilePaths& paths);
   // Lines that were found before are gone.
-  void SetSourceOptions(hbbp::SourceOptions options);
+  void SetSourceOptions(hbbp::DebugInfoOptions options);
   // The analysis, and what lists of it point to, is gone.
   void SetEstimator(hbbp::EstimatorOptions options);
 
@@ -87,7 +87,7 @@ struct hbbp_profile {
   const hbbp::SampleTotals totals_;
   std::shared_ptr<const hbbp::ResolvedModules> modules_;
   hbbp::EstimatorOptions estimator_;
-  std::unique_ptr<const hbbp::ProfileLines> lines_;
+  std::unique_ptr<const hbbp::LineTableCache> lines_;
   mutable hbbp::capi::MadeOnce<hbbp::Analysis> analysis_;
   mutable hbbp::capi::MadeOnce<hbbp::ProfileLoops> loops_;
   mutable hbbp::capi::MadeOnce<hbbp::DescribedCode> code_;

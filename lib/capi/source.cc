@@ -14,11 +14,11 @@
 #include "symbols/demangle.h"
 
 using hbbp::BranchKind;
+using hbbp::LineFrame;
+using hbbp::LineRange;
+using hbbp::LineTable;
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
-using hbbp::SourceFrame;
-using hbbp::SourceLines;
-using hbbp::SourcePlace;
 using hbbp::Status;
 using hbbp::StatusCode;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
@@ -35,10 +35,10 @@ static_assert(static_cast<int>(BranchKind::kTrap) == HBBP_FLOW_TRAP);
 
 namespace {
 
-// The views that SourceLines hands out are of whole strings, which end with 0.
+// The views that LineTable hands out are of whole strings, which end with 0.
 const char* TextOf(std::string_view text) { return text.data() == nullptr ? "" : text.data(); }
 
-hbbp_source_frame FrameOf(const SourceFrame& frame) {
+hbbp_source_frame FrameOf(const LineFrame& frame) {
   HBBP_INIT(hbbp_source_frame, full);
   full.line = frame.line;
   full.column = frame.column;
@@ -72,7 +72,7 @@ HBBP_API hbbp_status hbbp_profile_set_source_options(hbbp_profile* profile,
       return MakeStatus(StatusCode::kInvalidArgument, "%s: flags is 0x%x; use HBBP_SOURCE_OPTION_*",
                         kFunction, full.flags);
     }
-    hbbp::SourceOptions chosen;
+    hbbp::DebugInfoOptions chosen;
     chosen.search.use_debuginfod = (full.flags & HBBP_SOURCE_OPTION_DEBUGINFOD) != 0;
     if (full.debug_root != nullptr) chosen.search.debug_root = full.debug_root;
     if (full.memory_limit != 0) chosen.memory_limit = full.memory_limit;
@@ -96,8 +96,8 @@ HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile* profile, uint3
     constexpr const char* kFunction = "hbbp_profile_find_source";
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (place == nullptr) return NullArgument(kFunction, "place");
-    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->lines().LinesOf(module));
-    const SourcePlace found = lines->Find({address});
+    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().LinesOf(module));
+    const LineRange found = lines->Find({address});
     size_t copied = 0;
     HBBP_RETURN_IF_ERROR(CopyList<hbbp_source_frame>(
         {kFunction, "hbbp_source_frame", "frames", "frame_size"}, found.frames.size(), 0, capacity,
@@ -118,7 +118,7 @@ HBBP_API hbbp_status hbbp_profile_source_problem(const hbbp_profile* profile, ui
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (buffer == nullptr || buffer_size == 0) return NullArgument(kFunction, "buffer");
     buffer[0] = '\0';
-    HBBP_ASSIGN_OR_RETURN(const SourceLines* lines, profile->lines().LinesOf(module));
+    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().LinesOf(module));
     CopyText(lines->Problem(), buffer, buffer_size);
     return OkStatus();
   });

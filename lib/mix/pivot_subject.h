@@ -7,7 +7,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/described_code.h"
-#include "analysis/profile_lines.h"
+#include "analysis/line_table_cache.h"
 #include "analysis/profile_loops.h"
 
 namespace hbbp {
@@ -25,7 +25,7 @@ struct PivotSubject {
   const Analysis& analysis;
   std::shared_ptr<const DescribedCode> code;  // of the analysis
   std::shared_ptr<const ProfileLoops> loops;  // of the analysis
-  const ProfileLines* lines = nullptr;        // null: no line is known
+  const LineTableCache* lines = nullptr;      // null: no line is known
 };
 
 // Makes the code and the loops that a query needs and the subject does not have.

@@ -8,7 +8,7 @@
 #include "base/linux_constants.h"
 #include "mix/number_pairs.h"
 #include "symbols/demangle.h"
-#include "symbols/source_lines.h"
+#include "symbols/line_table.h"
 
 namespace hbbp {
 namespace {
@@ -217,11 +217,11 @@ class SourcePlaceKey : public ProfileKey {
   PivotLabel LabelOf(uint32_t value) const override { return TextLabel(texts_[value]); }
 
  protected:
-  virtual std::string TextOf(const SourceFrame& innermost, uint32_t function) const = 0;
+  virtual std::string TextOf(const LineFrame& innermost, uint32_t function) const = 0;
 
  private:
   // Null where there are none.
-  const SourceLines* FindLines(uint32_t module) const {
+  const LineTable* FindLines(uint32_t module) const {
     if (subject().lines == nullptr) return nullptr;
     const auto lines = subject().lines->LinesOf(module);
     return lines.ok() ? *lines : nullptr;
@@ -232,12 +232,12 @@ class SourcePlaceKey : public ProfileKey {
       lines_ = FindLines(module);
       module_ = module;
     }
-    SourcePlace found;
+    LineRange found;
     if (lines_ != nullptr) found = lines_->Find(address);
     // Where nothing is known, functions may change.
     const bool is_known = !found.frames.empty() && !found.frames.front().function.empty();
     range_ = is_known ? found.range : AddressRange();
-    const SourceFrame nothing;
+    const LineFrame nothing;
     std::string text = TextOf(found.frames.empty() ? nothing : found.frames.front(), function);
     const auto [number, is_new] =
         numbers_.try_emplace(std::move(text), static_cast<uint32_t>(texts_.size()));
@@ -246,7 +246,7 @@ class SourcePlaceKey : public ProfileKey {
   }
 
   uint32_t module_ = kNoIndex;
-  const SourceLines* lines_ = nullptr;
+  const LineTable* lines_ = nullptr;
   AddressRange range_;  // where value_ is the answer
   uint32_t value_ = 0;
   std::unordered_map<std::string, uint32_t> numbers_;
@@ -261,7 +261,7 @@ class FileKey : public SourcePlaceKey {
   }
 
  private:
-  std::string TextOf(const SourceFrame& innermost, uint32_t) const override {
+  std::string TextOf(const LineFrame& innermost, uint32_t) const override {
     return innermost.file.empty() ? "unknown" : std::string(innermost.file);
   }
 };
@@ -274,7 +274,7 @@ class LineKey : public SourcePlaceKey {
   }
 
  private:
-  std::string TextOf(const SourceFrame& innermost, uint32_t) const override {
+  std::string TextOf(const LineFrame& innermost, uint32_t) const override {
     if (innermost.file.empty() || innermost.line == 0) return "unknown";
     return std::string(innermost.file) + ":" + std::to_string(innermost.line);
   }
@@ -290,7 +290,7 @@ class InlinedKey : public SourcePlaceKey {
   }
 
  private:
-  std::string TextOf(const SourceFrame& innermost, uint32_t function) const override {
+  std::string TextOf(const LineFrame& innermost, uint32_t function) const override {
     if (!innermost.function.empty()) return std::string(innermost.function);
     return analysis().functions()[function].name;
   }

@@ -1,4 +1,4 @@
-// CodeLines: which source lines a piece of generated code is of, as its JIT tells.
+// CodeLines is the line table of a piece of generated code, as its JIT reports it.
 #ifndef HBBP_LIB_SYMBOLS_CODE_LINES_H_
 #define HBBP_LIB_SYMBOLS_CODE_LINES_H_
 
@@ -8,11 +8,11 @@
 
 namespace hbbp {
 
-// Of the code from `offset` up to that of the next row.
+// A CodeLine holds for the code from `offset` up to that of the next row.
 struct CodeLine {
   uint32_t offset = 0;  // from the start of the piece
-  uint32_t file = 0;    // of CodeLines::files
-  uint32_t line = 0;    // 0: of no line
+  uint32_t file = 0;    // index of CodeLines::files
+  uint32_t line = 0;    // 0: no line
 
   bool operator==(const CodeLine&) const = default;
 };

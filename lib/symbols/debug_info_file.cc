@@ -1,3 +1,7 @@
+// FindDebugInfo tries the module itself, then the separate debug files of image/debug_file.h, then
+// debuginfod, and takes the first that has .debug_info and matches by build ID or by the checksum
+// of .gnu_debuglink. It then looks for the file that dwz moved shared parts to. Search keeps what
+// was missing and what was refused for the message of the error. LineTable::Open calls it.
 #include "symbols/debug_info_file.h"
 
 #include <fcntl.h>
@@ -47,7 +51,7 @@ std::unique_ptr<ElfFile> ReadHeaders(int fd, const std::string& path,
   return file.ok() ? *std::move(file) : nullptr;
 }
 
-// The checksum of .gnu_debuglink, bitwise: only files without build ID need it.
+// Computes the checksum of .gnu_debuglink bit by bit: only files without build ID need it.
 uint32_t Crc32OfFile(const FileBytes& bytes, const CancelFlag* cancel) {
   constexpr uint64_t kChunk = 1 << 20;
   static constexpr auto kTable = [] {
@@ -80,7 +84,7 @@ std::optional<uint32_t> ChecksumOfLink(const ElfFile& file) {
   return checksum;
 }
 
-// dwz writes files that have sections only.
+// Accepts files of dwz, which have only sections.
 bool HasBuildId(int fd, const std::string& path, std::span<const uint8_t> build_id) {
   const std::unique_ptr<ElfFile> file = ReadHeaders(fd, path, ElfKind::kAny);
   const ElfSection* notes = file == nullptr ? nullptr : file->FindSection(".note.gnu.build-id");
@@ -88,7 +92,7 @@ bool HasBuildId(int fd, const std::string& path, std::span<const uint8_t> build_
          std::ranges::equal(ReadBuildIdInNotes(file->SectionBytes(*notes)), build_id);
 }
 
-// A search, with what it has seen, for the message at its end.
+// A search remembers what it has seen, for the message at its end.
 class Search {
  public:
   Search(const DebugTarget& target, const DebugSearch& options)

@@ -12,7 +12,8 @@
 namespace hbbp {
 namespace {
 
-// As <elfutils/debuginfod.h> declares them; loaded for the reasons of libdw.h.
+// These are the functions of <elfutils/debuginfod.h>. The library is loaded for the reasons in
+// libdw.h.
 struct Libdebuginfod {
   void* (*begin)() = nullptr;
   int (*find_debuginfo)(void* client, const unsigned char* build_id, int size,
@@ -40,11 +41,11 @@ StatusOr<Libdebuginfod> Load() {
   return functions;
 }
 
-// Of the request that this thread waits for.
+// The flag of the request that this thread waits for.
 thread_local const CancelFlag* cancel_of_request = nullptr;
 
-// Not 0 ends the request.
-int IsCalledOff(void*, long, long) {
+// A result other than 0 ends the request.
+int IsCancelled(void*, long, long) {
   return cancel_of_request != nullptr && cancel_of_request->is_set() ? 1 : 0;
 }
 
@@ -60,7 +61,7 @@ StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id, const Ca
   HBBP_ASSIGN_OR_RETURN(const Libdebuginfod functions, Load());
   const std::unique_ptr<void, void (*)(void*)> client(functions.begin(), functions.end);
   if (client == nullptr) return MakeStatus(StatusCode::kNoMemory, "libdebuginfod does not start");
-  functions.set_progressfn(client.get(), IsCalledOff);
+  functions.set_progressfn(client.get(), IsCancelled);
   cancel_of_request = cancel;
   char* path = nullptr;
   const int found = functions.find_debuginfo(client.get(), build_id.data(),

@@ -1,4 +1,4 @@
-// Debug files from the servers that DEBUGINFOD_URLS names, by libdebuginfod of elfutils.
+// Gets debug files from the servers that DEBUGINFOD_URLS names, by libdebuginfod of elfutils.
 #ifndef HBBP_LIB_SYMBOLS_DEBUGINFOD_H_
 #define HBBP_LIB_SYMBOLS_DEBUGINFOD_H_
 
@@ -17,9 +17,10 @@ struct FetchedFile {
   std::string path;  // in the cache of libdebuginfod
 };
 
-// Uses the network and may take minutes. kUnsupported if libdebuginfod is not installed or no
-// server is named; kNotFound if none has the file. If `cancel` is set meanwhile, WorkCancelled is
-// thrown as soon as libdebuginfod asks, which it does about once a second.
+// Uses the network and may take minutes. Returns kUnsupported if libdebuginfod is not installed or
+// no server is named, and kNotFound if no server has the file. If `cancel` is set meanwhile,
+// WorkCancelled is thrown at the next progress callback of libdebuginfod, which come about once a
+// second.
 StatusOr<FetchedFile> FetchDebugFile(std::span<const uint8_t> build_id, const CancelFlag* cancel);
 
 }  // namespace hbbp

@@ -11,7 +11,7 @@
 namespace hbbp {
 namespace {
 
-// Of what follows parameters: " const", " [clone .cold]".
+// Removes what follows the parameters: " const", " [clone .cold]".
 std::string_view WithoutQualifiers(std::string_view name) {
   constexpr std::string_view kQualifiers[] = {" const", " volatile", " &", " &&"};
   for (bool is_new = true; is_new;) {
@@ -33,13 +33,13 @@ std::string_view WithoutQualifiers(std::string_view name) {
 }  // namespace
 
 std::string Demangle(std::string_view symbol) {
-  // Real names are shorter; the names that damaged files have are as long as one likes.
+  // Real names are shorter; names in damaged files may be of any length.
   constexpr size_t kMaxLength = 16 << 10;
   const bool may_be_mangled = symbol.starts_with("_Z") || symbol.starts_with("_R");
   if (!may_be_mangled || symbol.size() > kMaxLength) return std::string(symbol);
   if (std::optional<std::string> rust = DemangleRust(symbol)) return *std::move(rust);
   std::string name(symbol);
-  // Without the prefix, a C function named "f" or "i" would come out as the type float or int.
+  // Without the prefix, a C function named "f" or "i" would be demangled to the type float or int.
   if (!name.starts_with("_Z")) return name;
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> demangled(
@@ -57,7 +57,7 @@ std::string_view WithoutParameters(std::string_view demangled) {
     if (c == '(' && --depth == 0) break;
   }
   const std::string_view before = name.substr(0, open);
-  // "a::operator()" and "(anonymous namespace)" are no functions with parameters.
+  // In "a::operator()" and "(anonymous namespace)" the parentheses are not those of parameters.
   return before.empty() || before.ends_with("operator") || before.ends_with("::") ? demangled
                                                                                   : before;
 }

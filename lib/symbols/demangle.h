@@ -1,4 +1,4 @@
-// The names of functions as their language spells them.
+// Demangles the names of functions.
 #ifndef HBBP_LIB_SYMBOLS_DEMANGLE_H_
 #define HBBP_LIB_SYMBOLS_DEMANGLE_H_
 
@@ -7,15 +7,16 @@
 
 namespace hbbp {
 
-// What C++ or Rust calls the symbol; the symbol itself if it is no mangled name. Any thread.
+// Returns the name of the symbol in C++ or Rust, or `symbol` itself if it is not a mangled name.
+// Any thread may call it.
 //
-// C++ names are left to the C++ run-time library. Rust needs code of its own: neither of its two
-// schemes has a demangler that can be linked here (libiberty is no library of Debian, LLVM's is
-// 100 MB, the one of Rust needs Rust).
+// C++ names are left to the C++ run-time library. Rust needs code of our own: neither of its two
+// schemes has a demangler that can be linked here (Debian does not have libiberty as a library,
+// LLVM's is 100 MB, the one of Rust needs Rust).
 std::string Demangle(std::string_view symbol);
 
-// "a::(anonymous namespace)::f" for "a::(anonymous namespace)::f(int) const"; all of a name that
-// has no parameters. Names of Rust have none.
+// Returns "a::(anonymous namespace)::f" for "a::(anonymous namespace)::f(int) const". A name
+// without parameters, such as any name of Rust, is returned as it is.
 std::string_view WithoutParameters(std::string_view demangled);
 
 }  // namespace hbbp

@@ -1,3 +1,7 @@
+// DwoPackage::Open reads the index of the package, by either version, into a map from unit ids to
+// the parts of sections. CutOut then reads the parts of one unit, copies the strings that it uses
+// (CutStrings), puts the address of its code where the split unit has its id (MakeWhole5,
+// MakeWhole4), and writes an ELF file in memory by SectionFile. SplitUnits calls both.
 #include "symbols/dwo_package.h"
 
 #include <dwarf.h>
@@ -20,12 +24,13 @@ namespace {
 constexpr const char* kSectionNames[] = {".debug_info.dwo", ".debug_abbrev.dwo",
                                          ".debug_str_offsets.dwo", ".debug_rnglists.dwo"};
 
-// Numbers of sections in the index; both forms have the same ones but for the last.
+// These are the section numbers in the index; both versions agree on all but the last.
 constexpr uint32_t kSectionNumbers[] = {1, 3, 6, 8};
 constexpr uint32_t kRnglistsNumber = 8;  // in DWARF 4: types
-constexpr uint32_t kMostColumns = 8;
-// Of one section of a unit. No compiler writes as many; a file that has holes may be of any size.
-constexpr uint64_t kMostUnitBytes = 256ull << 20;
+constexpr uint32_t kMaxColumns = 8;
+// This bounds one section of a unit. No compiler writes as many bytes, but a sparse file may have
+// any size.
+constexpr uint64_t kMaxUnitBytes = 256ull << 20;
 
 bool ReadUleb(ByteCursor* cursor, uint64_t* value) {
   *value = 0;
@@ -38,11 +43,11 @@ bool ReadUleb(ByteCursor* cursor, uint64_t* value) {
   return false;
 }
 
-// Where in a table of abbreviations the attributes of `code` begin and end.
+// The bounds of the attributes of `code` in a table of abbreviations.
 struct AttributeRange {
   size_t start = 0;
-  size_t end = 0;     // of the pair 0, 0
-  size_t dwo_id = 0;  // of its DW_AT_GNU_dwo_id; 0: none
+  size_t end = 0;     // position of the pair 0, 0
+  size_t dwo_id = 0;  // position of its DW_AT_GNU_dwo_id; 0: none
 };
 
 bool FindAttributes(std::span<const uint8_t> table, uint64_t code, AttributeRange* found) {
@@ -69,8 +74,8 @@ bool FindAttributes(std::span<const uint8_t> table, uint64_t code, AttributeRang
   }
 }
 
-// The size of a value in the DIE of a split unit that its compiler puts before its dwo_id; false
-// for forms that no compiler uses there.
+// Skips a value that may precede the dwo_id in the DIE of a split unit. Returns false for forms
+// that no compiler uses there.
 bool SkipValue(ByteCursor* cursor, uint64_t form) {
   uint64_t value;
   std::string text;
@@ -104,7 +109,7 @@ void Put(std::vector<uint8_t>* bytes, size_t at, T value) {
   std::memcpy(bytes->data() + at, &value, sizeof(value));
 }
 
-// DWARF 5: the id in the header makes room for DW_AT_low_pc.
+// In DWARF 5, DW_AT_low_pc replaces the id in the header.
 bool MakeWhole5(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t>* abbrev) {
   constexpr size_t kSplitHeader = 20, kHeader = 12, kUnitType = 6, kAbbrevOffset = 8;
   ByteCursor cursor(*info);
@@ -125,7 +130,7 @@ bool MakeWhole5(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t
   return true;
 }
 
-// DWARF 4: the attribute that has the id becomes DW_AT_low_pc.
+// In DWARF 4, DW_AT_low_pc replaces the attribute that has the id.
 bool MakeWhole4(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t>* abbrev) {
   constexpr size_t kHeader = 11, kAbbrevOffset = 6;
   ByteCursor cursor(*info);
@@ -145,7 +150,7 @@ bool MakeWhole4(uint64_t low_pc, std::vector<uint8_t>* info, std::vector<uint8_t
   if (cursor.remaining() < sizeof(low_pc)) return false;
   Put<uint32_t>(info, kAbbrevOffset, 0);
   Put(info, cursor.position(), low_pc);
-  // As long as what it replaces.
+  // It has the length of what it replaces.
   constexpr uint8_t kLowPc[] = {DW_AT_low_pc | 0x80, 0, DW_FORM_addr};
   std::copy(std::begin(kLowPc), std::end(kLowPc), abbrev->begin() + attributes.dwo_id);
   return true;
@@ -205,10 +210,10 @@ Status DwoPackage::ReadIndex() {
   }
   const size_t rows_at = cursor.position() + uint64_t{slots} * 12;
   const size_t cells = uint64_t{units} * columns * sizeof(uint32_t);
-  if (columns > kMostColumns || rows_at + columns * sizeof(uint32_t) + 2 * cells > bytes.size()) {
+  if (columns > kMaxColumns || rows_at + columns * sizeof(uint32_t) + 2 * cells > bytes.size()) {
     return Damaged(".debug_cu_index");
   }
-  std::array<uint32_t, kMostColumns> numbers = {};
+  std::array<uint32_t, kMaxColumns> numbers = {};
   cursor.Seek(rows_at);
   for (uint32_t i = 0; i < columns; ++i) cursor.Read(&numbers[i]);
   const size_t offsets_at = cursor.position();
@@ -240,7 +245,7 @@ StatusOr<std::vector<uint8_t>> DwoPackage::Read(const Parts& parts, Kind kind) c
   const Section& section = sections_[kind];
   if (part.size == 0) return std::vector<uint8_t>();
   if (part.offset > section.size || part.size > section.size - part.offset ||
-      part.size > kMostUnitBytes) {
+      part.size > kMaxUnitBytes) {
     return Damaged(kSectionNames[kind]);
   }
   std::vector<uint8_t> bytes(part.size);
@@ -254,31 +259,33 @@ StatusOr<std::vector<uint8_t>> DwoPackage::Read(const Parts& parts, Kind kind) c
 
 std::string_view DwoPackage::String(uint64_t offset) const {
   if (offset >= strings_.size) return {};
-  const uint64_t most = std::min(kMaxNameSize, strings_.size - offset);
-  return StringAt(file_->bytes().Span({strings_.offset + offset}, most), 0);
+  const uint64_t limit = std::min(kMaxNameSize, strings_.size - offset);
+  return StringAt(file_->bytes().Span({strings_.offset + offset}, limit), 0);
 }
 
-// The strings that `offsets` names behind its header, and where they are among themselves.
+// Copies the strings that `offsets` refers to after its header, and sets `new_offsets` to their new
+// positions.
 Status DwoPackage::CutStrings(const std::vector<uint8_t>& offsets, size_t header,
                               std::vector<uint8_t>* new_offsets,
                               std::vector<uint8_t>* strings) const {
   if (offsets.size() < header) return Damaged(kSectionNames[kStrOffsets]);
   if (strings_.size == 0) return offsets.empty() ? OkStatus() : Damaged(".debug_str.dwo");
-  // Strings that overlap would be more than there are, and take as long to look through.
-  const uint64_t most_bytes = std::min(kMostUnitBytes, strings_.size + offsets.size());
+  // Overlapping strings of a hostile file could take more memory than the section, and as long to
+  // copy.
+  const uint64_t max_bytes = std::min(kMaxUnitBytes, strings_.size + offsets.size());
   *new_offsets = offsets;
   std::unordered_map<uint32_t, uint32_t> known;
   for (size_t at = header; at + sizeof(uint32_t) <= offsets.size(); at += sizeof(uint32_t)) {
     uint32_t offset;
     std::memcpy(&offset, offsets.data() + at, sizeof(offset));
-    const auto [place, is_new] = known.emplace(offset, static_cast<uint32_t>(strings->size()));
+    const auto [copied, is_new] = known.emplace(offset, static_cast<uint32_t>(strings->size()));
     if (is_new) {
       const std::string_view text = String(offset);
       strings->insert(strings->end(), text.begin(), text.end());
       strings->push_back(0);
-      if (strings->size() > most_bytes) return Damaged(".debug_str.dwo");
+      if (strings->size() > max_bytes) return Damaged(".debug_str.dwo");
     }
-    Put(new_offsets, at, place->second);
+    Put(new_offsets, at, copied->second);
   }
   return OkStatus();
 }

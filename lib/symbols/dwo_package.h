@@ -1,8 +1,8 @@
-// DwoPackage: split units in a .dwp file, of DWARF 5 or GNU's form of it for DWARF 4.
+// DwoPackage reads split units from a .dwp file, of DWARF 5 or of GNU's form of it for DWARF 4.
 //
-// libdw reads no packages before 0.191, and cannot be told which file a split unit is in. So a unit
-// is cut out and made whole: an ELF file in memory with an ordinary unit, whose addresses, strings
-// and ranges begin at 0 of their sections.
+// libdw before 0.191 does not read packages, and has no function to set the file of a split unit.
+// So a unit is cut out and completed to an ELF file in memory with an ordinary unit, whose
+// addresses, strings and ranges begin at 0 of their sections.
 #ifndef HBBP_LIB_SYMBOLS_DWO_PACKAGE_H_
 #define HBBP_LIB_SYMBOLS_DWO_PACKAGE_H_
 
@@ -21,7 +21,7 @@
 
 namespace hbbp {
 
-// What the program itself has of a split unit.
+// The part of a split unit that is in the program itself.
 struct SkeletonUnit {
   uint64_t id = 0;
   uint64_t low_pc = 0;
@@ -29,14 +29,14 @@ struct SkeletonUnit {
   std::vector<uint8_t> ranges;     // .debug_ranges likewise (DWARF 4)
 };
 
-// Not thread-safe.
+// This class is not thread-safe.
 class DwoPackage {
  public:
-  // kNotFound if there is no such file; kBadFormat, kUnsupported with what is wrong. Messages begin
-  // with the path.
+  // Returns kNotFound if there is no such file, and kBadFormat or kUnsupported with the reason.
+  // Messages begin with the path.
   static StatusOr<std::unique_ptr<DwoPackage>> Open(const std::string& path);
 
-  // kMismatch if no unit has that id.
+  // Returns kMismatch if no unit has that id.
   StatusOr<UniqueFd> CutOut(const SkeletonUnit& skeleton) const;
 
  private:
@@ -46,7 +46,7 @@ class DwoPackage {
     uint32_t size = 0;
   };
   using Parts = std::array<Part, kKinds>;
-  // What the file has of a section, however large its header claims that to be.
+  // The range that the file has of a section, which may be less than its header claims.
   struct Section {
     uint64_t offset = 0;
     uint64_t size = 0;

@@ -11,33 +11,33 @@ void GeneratedLines::Add(ModuleAddress start, uint64_t bytes, std::string functi
   pieces_.try_emplace(start, Piece{start + bytes, std::move(function), std::move(lines)});
 }
 
-SourcePlace GeneratedLines::Find(ModuleAddress address) const {
-  SourcePlace place;
-  place.range = {{0}, {UINT64_MAX}};
+LineRange GeneratedLines::Find(ModuleAddress address) const {
+  LineRange found;
+  found.range = {{0}, {UINT64_MAX}};
   const auto next = pieces_.upper_bound(address);
-  if (next != pieces_.end()) place.range.end = next->first;
-  if (next == pieces_.begin()) return place;
+  if (next != pieces_.end()) found.range.end = next->first;
+  if (next == pieces_.begin()) return found;
   const auto& [start, piece] = *std::prev(next);
   if (address >= piece.end) {
-    place.range.start = piece.end;
-    return place;
+    found.range.start = piece.end;
+    return found;
   }
-  place.range = {start, std::min(piece.end, place.range.end)};
+  found.range = {start, std::min(piece.end, found.range.end)};
   const std::vector<CodeLine>& rows = piece.lines.rows;
   const auto after =
       std::upper_bound(rows.begin(), rows.end(), address - start,
                        [](uint64_t offset, const CodeLine& row) { return offset < row.offset; });
-  if (after != rows.end()) place.range.end = std::min(place.range.end, start + after->offset);
-  SourceFrame frame;
+  if (after != rows.end()) found.range.end = std::min(found.range.end, start + after->offset);
+  LineFrame frame;
   frame.function = piece.function;
   if (after != rows.begin()) {
     const CodeLine& row = *std::prev(after);
-    place.range.start = start + row.offset;
+    found.range.start = start + row.offset;
     frame.file = piece.lines.files[row.file];
     frame.line = row.line;
   }
-  place.frames.push_back(frame);
-  return place;
+  found.frames.push_back(frame);
+  return found;
 }
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// GeneratedLines: the source lines of generated code, by address.
+// GeneratedLines finds the lines of generated code by address.
 #ifndef HBBP_LIB_SYMBOLS_GENERATED_LINES_H_
 #define HBBP_LIB_SYMBOLS_GENERATED_LINES_H_
 
@@ -8,19 +8,19 @@
 
 #include "base/address.h"
 #include "symbols/code_lines.h"
-#include "symbols/source_place.h"
+#include "symbols/line_range.h"
 
 namespace hbbp {
 
-// Immutable once it is filled.
+// It is immutable once it is filled.
 class GeneratedLines {
  public:
-  // Pieces of code do not overlap; the first that has an address is kept.
+  // Pieces of code do not overlap; of several at one address the first is kept.
   void Add(ModuleAddress start, uint64_t bytes, std::string function, CodeLines lines);
   bool empty() const { return pieces_.empty(); }
 
-  // One frame: nothing is known of what was inlined. Views live as long as this object.
-  SourcePlace Find(ModuleAddress address) const;
+  // Returns one frame, because inlining is not known. Views live as long as this object.
+  LineRange Find(ModuleAddress address) const;
 
  private:
   struct Piece {

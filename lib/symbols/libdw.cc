@@ -17,7 +17,7 @@ Status Unusable(const std::string& why) {
 }  // namespace
 
 StatusOr<Libdw> LoadLibdwFrom(const char* file) {
-  // Never closed: handles of it live as long as profiles do.
+  // The library is never closed: its handles live as long as profiles do.
   const StatusOr<void*> loaded = LoadSharedLibrary(file);
   if (!loaded.ok()) {
     return Unusable("which cannot be loaded (" + loaded.status().message() + ")");
@@ -29,7 +29,7 @@ StatusOr<Libdw> LoadLibdwFrom(const char* file) {
   if (libdw.name##_ == nullptr) return Unusable("which lacks dwarf_" #name);
   HBBP_LIBDW_FUNCTIONS(HBBP_LIBDW_FIND)
 #undef HBBP_LIBDW_FIND
-  // Of the libelf that libdw was loaded with.
+  // This is the function of the libelf that libdw was loaded with.
   const auto version = reinterpret_cast<decltype(&::elf_version)>(::dlsym(library, "elf_version"));
   if (version == nullptr || version(EV_CURRENT) == EV_NONE) {
     return Unusable("whose libelf is too old");

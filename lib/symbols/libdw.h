@@ -1,8 +1,8 @@
-// libdw (elfutils), loaded when the first source line is asked for.
+// Loads libdw (elfutils) when the first line is requested.
 //
 // Linking it would make every host of libhbbp load it with liblzma and libbz2, although most never
-// ask for a line, and would make it a dependency of every package that has libhbbp inside. No
-// Elf handle crosses over: a static libhbbp has a libelf of its own.
+// request a line, and would make it a dependency of every package that contains libhbbp. Elf
+// handles do not cross over, because a static libhbbp has a libelf of its own.
 #ifndef HBBP_LIB_SYMBOLS_LIBDW_H_
 #define HBBP_LIB_SYMBOLS_LIBDW_H_
 
@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-// Every function that is used, without its prefix.
+// Lists every function that is used, without its prefix.
 #define HBBP_LIBDW_FUNCTIONS(X) \
   X(attr)                       \
   X(attr_integrate)             \
@@ -48,13 +48,13 @@ struct Libdw {
   HBBP_LIBDW_FUNCTIONS(HBBP_LIBDW_MEMBER)
 #undef HBBP_LIBDW_MEMBER
 
-  // What the last call of this thread failed by.
+  // Returns the error of the last call by this thread.
   const char* Error() const { return errmsg_(-1); }
 };
 
-// kUnsupported if it is not installed or lacks a function. Any thread.
+// Returns kUnsupported if libdw is not installed or lacks a function. Any thread may call it.
 StatusOr<const Libdw*> LoadLibdw();
-// The same of another file, for tests.
+// Loads another file in the same way, for tests.
 StatusOr<Libdw> LoadLibdwFrom(const char* file);
 
 }  // namespace hbbp

@@ -4,7 +4,7 @@
 
 namespace hbbp {
 
-// Into `removed`, so that destructors run without the lock.
+// Moves the entry into `removed`, so that its destructor runs without the lock.
 void LineMemory::Remove(Entries::iterator entry, Entries* removed) {
   kept_.bytes -= entry->cost.bytes;
   kept_.descriptors -= entry->cost.descriptors;

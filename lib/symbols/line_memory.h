@@ -1,5 +1,5 @@
-// LineMemory: what of debug information is kept decoded, of all modules of a profile together, up
-// to one limit. What was used longest ago is dropped first; whoever made it makes it again.
+// LineMemory limits the memory of the decoded debug information of all modules of a profile
+// together. What was used longest ago is dropped first; its owner decodes it again on demand.
 #ifndef HBBP_LIB_SYMBOLS_LINE_MEMORY_H_
 #define HBBP_LIB_SYMBOLS_LINE_MEMORY_H_
 
@@ -18,23 +18,22 @@ struct LineCost {
   size_t descriptors = 0;  // of open files
 };
 
-// Any thread may call anything. A maker holds what it made by a weak pointer: what is dropped while
-// somebody uses it goes when that use ends.
+// Any thread may call any function. Owners hold entries by weak pointers: an entry that is dropped
+// while a thread uses it lives until that use ends.
 class LineMemory {
  public:
-  static constexpr size_t kMostDescriptors = 64;
+  static constexpr size_t kMaxDescriptors = 64;
 
-  explicit LineMemory(uint64_t limit_bytes) : limit_{limit_bytes, kMostDescriptors} {}
+  explicit LineMemory(uint64_t limit_bytes) : limit_{limit_bytes, kMaxDescriptors} {}
 
-  // Keeps `thing`, which costs as much as this from now on, as what was used last; drops others as
-  // far as the limits want it. What was used last is kept at any cost.
+  // Keeps `thing`, which costs `cost` from now on, as the last used, and drops others as the limits
+  // require. The last used is kept at any cost.
   void Use(const std::shared_ptr<const void>& thing, LineCost cost);
   void Drop(const void* thing);
-  // Of memory that cannot be dropped. The other things have so much less room, from the next use
-  // on.
+  // Reserves memory that cannot be dropped. The entries have less room from the next use on.
   void Hold(uint64_t bytes);
   void Release(uint64_t bytes);
-  // Was this the last that was used, so that using it again would change nothing?
+  // Returns whether this was the last used, so that using it again would change nothing.
   bool IsLast(const void* thing) const { return last_.load(std::memory_order_relaxed) == thing; }
 
   LineCost limit() const { return limit_; }
@@ -45,7 +44,7 @@ class LineMemory {
     std::shared_ptr<const void> thing;
     LineCost cost;
   };
-  using Entries = std::list<Entry>;  // used last: first
+  using Entries = std::list<Entry>;  // last used first
 
   bool IsFull() const;
   void Remove(Entries::iterator entry, Entries* removed);

@@ -1,3 +1,8 @@
+// ReadLineUnit decodes one DWARF unit by libdw: ReadDirectory and ReadRows copy the line table, the
+// walk over the DIEs (Enter) collects the ranges of functions and of inlined calls with their
+// depth, and Finish cuts the nested ranges into the changes of the innermost scope. FindRow and
+// FindScope search the result. LineTable calls them: the reader once for a unit, the searches for
+// each address.
 #include "symbols/line_unit.h"
 
 #include <dwarf.h>
@@ -14,13 +19,14 @@
 namespace hbbp {
 namespace {
 
-// Deeper than compilers nest; what lies deeper is left out.
+// Compilers do not nest as deep; deeper scopes are left out.
 constexpr size_t kMaxDepth = 512;
 constexpr RangeBudget kRangesOfUnit = {4u << 20, 16u << 20};
-// Of the names of a unit, or of its files: strings may overlap, so that the file bounds nothing.
+// This bounds the names of a unit, and its files: strings may overlap, so the size of the file is
+// not a bound.
 constexpr size_t kMaxStringBytes = 128u << 20;
 
-// A string of libdw, by its address: each file and each name comes many times.
+// Stores each string of libdw once, by its address: files and names occur many times.
 class StringTable {
  public:
   explicit StringTable(std::vector<std::string>* strings) : strings_(strings) {}
@@ -31,24 +37,24 @@ class StringTable {
     return known->second;
   }
 
-  // What is no absolute path is one below `folder`.
-  void SetFolder(const char* folder) { folder_ = Cut(folder) + "/"; }
+  // Sets the directory that relative paths are below.
+  void SetDirectory(const char* directory) { directory_ = Cut(directory) + "/"; }
 
  private:
   static std::string Cut(const char* string) {
     return std::string(string, ::strnlen(string, kMaxNameSize));
   }
 
-  // Empty when there is no room any more.
+  // Returns nothing once the bytes are used up.
   std::string Copy(const char* string) {
     if (bytes_left_ == 0) return {};
-    std::string text = string[0] == '/' ? Cut(string) : folder_ + Cut(string);
+    std::string text = string[0] == '/' ? Cut(string) : directory_ + Cut(string);
     bytes_left_ -= std::min(bytes_left_, text.size());
     return text;
   }
 
   std::vector<std::string>* strings_;
-  std::string folder_;
+  std::string directory_;
   size_t bytes_left_ = kMaxStringBytes;
   std::unordered_map<const char*, uint32_t> indices_;
 };
@@ -64,12 +70,12 @@ class Reader {
   Reader(const Libdw& libdw, LineUnit* unit, const CancelFlag* cancel)
       : libdw_(libdw), unit_(unit), files_(&unit->files), names_(&unit->names), check_(cancel) {}
 
-  // DWARF 5 has folders that are relative to where the compiler ran.
-  void ReadFolder(Dwarf_Die* unit) {
+  // DWARF 5 has directories that are relative to the compilation directory.
+  void ReadDirectory(Dwarf_Die* unit) {
     Dwarf_Attribute attribute;
     if (libdw_.attr_(unit, DW_AT_comp_dir, &attribute) == nullptr) return;
-    const char* const folder = libdw_.formstring_(&attribute);
-    if (folder != nullptr && folder[0] == '/') files_.SetFolder(folder);
+    const char* const directory = libdw_.formstring_(&attribute);
+    if (directory != nullptr && directory[0] == '/') files_.SetDirectory(directory);
   }
 
   void ReadRows(Dwarf_Die* unit) {
@@ -101,7 +107,7 @@ class Reader {
         const char* const file = libdw_.linesrc_(line, nullptr, nullptr);
         if (file != nullptr) row.file = files_.IndexOf(file);
       }
-      // The last of several rows at one address is the one that holds.
+      // Of several rows at one address, the last one holds.
       if (!unit_->rows.empty() && unit_->rows.back().address == row.address) {
         unit_->rows.back() = row;
       } else {
@@ -126,7 +132,7 @@ class Reader {
     Level first{{}, kNoScope, 0};
     if (libdw_.child_(unit, &first.die) != 0) return;
     path.push_back(first);
-    // Every step must go forward, or damaged references would make it a circle.
+    // Every step must go forward: damaged references could make a circle.
     const void* last = nullptr;
     while (!path.empty()) {
       check_.Step();
@@ -150,7 +156,7 @@ class Reader {
     }
   }
 
-  // Cuts the nested ranges into stretches that have one innermost scope each.
+  // Divides the nested ranges into stretches with one innermost scope each.
   void Finish() {
     struct Edge {
       uint64_t address;
@@ -186,7 +192,7 @@ class Reader {
   }
 
  private:
-  // Takes note of a DIE. False if nothing in it can have code.
+  // Records a DIE. Returns false if nothing in it can have code.
   bool Enter(Dwarf_Die* die, uint32_t* scope, uint32_t* depth) {
     switch (libdw_.tag_(die)) {
       case DW_TAG_subprogram: {
@@ -220,7 +226,7 @@ class Reader {
   }
 
   void AddScope(Dwarf_Die* die, uint32_t parent, uint32_t* scope, uint32_t* depth) {
-    const std::vector<AddressRange> ranges = RangesOf(libdw_, die, &ranges_left_);
+    const std::vector<AddressRange> ranges = ReadRanges(libdw_, die, &ranges_left_);
     if (ranges.empty()) return;
     LineScope added;
     added.parent = parent;
@@ -250,7 +256,7 @@ class Reader {
     return value;
   }
 
-  // As the linker knows the function, following references to where it was declared.
+  // Returns the linkage name of a function, following references to its declaration.
   const char* NameOf(Dwarf_Die* die) const {
     for (const unsigned int name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name}) {
       Dwarf_Attribute attribute;
@@ -272,7 +278,7 @@ class Reader {
   RangeBudget ranges_left_ = kRangesOfUnit;
 };
 
-// The last element whose address is not above `address`; null if there is none.
+// Returns the last element whose address is not above `address`, or null.
 template <typename Element>
 const Element* LastUpTo(const std::vector<Element>& elements, ModuleAddress address,
                         AddressRange* range) {
@@ -312,7 +318,7 @@ size_t LineUnit::MemoryBytes() const {
   return bytes;
 }
 
-std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget) {
+std::vector<AddressRange> ReadRanges(const Libdw& libdw, Dwarf_Die* die, RangeBudget* budget) {
   std::vector<AddressRange> ranges;
   Dwarf_Addr base = 0, start = 0, end = 0;
   ptrdiff_t position = 0;
@@ -331,7 +337,7 @@ std::vector<AddressRange> RangesOf(const Libdw& libdw, Dwarf_Die* die, RangeBudg
 LineUnit ReadLineRows(const Libdw& libdw, Dwarf_Die* unit) {
   LineUnit lines;
   Reader reader(libdw, &lines, nullptr);
-  reader.ReadFolder(unit);
+  reader.ReadDirectory(unit);
   reader.ReadRows(unit);
   return lines;
 }
@@ -340,7 +346,7 @@ LineUnit ReadLineUnit(const Libdw& libdw, Dwarf_Die* unit, Dwarf_Die* functions,
                       const CancelFlag* cancel) {
   LineUnit lines;
   Reader reader(libdw, &lines, cancel);
-  reader.ReadFolder(unit);
+  reader.ReadDirectory(unit);
   reader.ReadRows(unit);
   reader.ReadScopes(functions, files);
   reader.Finish();

@@ -1,3 +1,7 @@
+// DemangleRust chooses the scheme by the prefix. V0Parser parses the newer one by recursive descent
+// over its grammar, a function for each production, and prints as it parses; DemangleLegacy splits
+// the older one into its parts and replaces escapes such as "$LT$". Demangle calls it before it
+// tries C++.
 #include "symbols/rust_demangle.h"
 
 #include <algorithm>
@@ -80,17 +84,17 @@ void AppendUtf8(uint32_t code, std::string* out) {
   }
 }
 
-// Reads the part after "_R". Back references make names of exponential length possible, hence the
-// bounds; whoever meets one stops with ok_ false.
+// Parses the part after "_R". Back references make names of exponential length possible, hence the
+// bounds; a function that reaches one sets ok_ to false and stops.
 class V0Parser {
  public:
   explicit V0Parser(std::string_view input) : input_(input) {}
 
   std::optional<std::string> Parse() {
-    if (Peek() >= '0' && Peek() <= '9') return std::nullopt;  // a version that is not known
+    if (Peek() >= '0' && Peek() <= '9') return std::nullopt;  // an unknown version
     Path(/*in_type=*/false, /*leave_open=*/false);
     if (ok_ && position_ < input_.size() && IsUpper(Peek())) {
-      is_silent_ = true;  // the crate that needed the instance
+      is_silent_ = true;  // the crate that instantiated it
       Path(false, false);
     }
     const bool is_at_end = position_ == input_.size() || Peek() == '.' || Peek() == '$';
@@ -132,7 +136,7 @@ class V0Parser {
     output_ += text;
   }
 
-  // "_" is 0, "0_" is 1, ...
+  // Reads a number: "_" is 0, "0_" is 1, ...
   uint64_t Base62() {
     if (Take('_')) return 0;
     uint64_t value = 0;
@@ -217,7 +221,7 @@ class V0Parser {
     position_ = resume;
   }
 
-  // True if `leave_open` and generic arguments were left without their ">".
+  // Returns whether `leave_open` was set and generic arguments were printed without their ">".
   bool Path(bool in_type, bool leave_open) {
     const DepthGuard guard(this);
     if (!ok_) return false;
@@ -508,7 +512,7 @@ class V0Parser {
     }
   }
 
-  // Up to "_"; "" stands for 0.
+  // Reads up to "_"; "" stands for 0.
   std::string_view HexDigits() {
     const size_t start = position_;
     while (ok_ && IsHexDigit(Peek())) ++position_;
@@ -566,7 +570,7 @@ class V0Parser {
   uint64_t bound_lifetimes_ = 0;
 };
 
-// The character that "$LT$" and its like stand for; advances over it.
+// Decodes "$LT$" and the like, and advances over it.
 bool Unescape(std::string_view* text, std::string* out) {
   constexpr std::pair<std::string_view, char> kEscapes[] = {
       {"$SP$", '@'}, {"$BP$", '*'}, {"$RF$", '&'}, {"$LT$", '<'},
@@ -607,7 +611,7 @@ bool AppendLegacyPart(std::string_view part, std::string* out) {
   return true;
 }
 
-// "_ZN" parts "17h" 16 hexadecimal digits "E", as C++ would mangle a nested name.
+// The form is "_ZN" parts "17h" 16 hexadecimal digits "E", as C++ mangles a nested name.
 std::optional<std::string> DemangleLegacy(std::string_view symbol) {
   constexpr size_t kHashLength = 17;
   symbol.remove_prefix(3);

@@ -1,4 +1,5 @@
-// Names of Rust: the scheme v0 (RFC 2603, "_R...") and the older one ("_ZN...17h<hash>E").
+// Demangles names of Rust: the scheme v0 (RFC 2603, "_R...") and the older one
+// ("_ZN...17h<hash>E").
 #ifndef HBBP_LIB_SYMBOLS_RUST_DEMANGLE_H_
 #define HBBP_LIB_SYMBOLS_RUST_DEMANGLE_H_
 
@@ -8,7 +9,8 @@
 
 namespace hbbp {
 
-// Without hashes, as `c++filt` and `llvm-cxxfilt` print it. Nothing if it is no name of Rust.
+// Returns the name without hashes, as `c++filt` and `llvm-cxxfilt` print it, or nothing if it is
+// not a name of Rust.
 std::optional<std::string> DemangleRust(std::string_view symbol);
 
 }  // namespace hbbp

@@ -20,7 +20,7 @@ std::span<const uint8_t> AsBytes(const void* data, size_t size) {
 }  // namespace
 
 Status SectionFile::Flush() {
-  // Beyond the limit, writing would end the process by SIGXFSZ.
+  // A write beyond the limit would end the process by SIGXFSZ.
   struct rlimit limit;
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < written()) {
     return ErrnoStatus(EFBIG, kWhat);

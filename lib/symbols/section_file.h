@@ -1,4 +1,4 @@
-// SectionFile: writes an ELF file that has nothing but sections, for libdw to read.
+// SectionFile writes an ELF file that has only sections, for libdw to read.
 #ifndef HBBP_LIB_SYMBOLS_SECTION_FILE_H_
 #define HBBP_LIB_SYMBOLS_SECTION_FILE_H_
 
@@ -18,12 +18,12 @@ namespace hbbp {
 
 class SectionFile {
  public:
-  // `file` is empty.
+  // `file` has to be empty.
   explicit SectionFile(UniqueFd file) : file_(std::move(file)) {}
 
-  // What is written from now on is of this section.
+  // Starts a section, to which the following writes belong.
   void Begin(std::string_view name);
-  // Errors: kIo, kNoMemory.
+  // Returns kIo or kNoMemory.
   Status Write(std::span<const uint8_t> bytes);
   uint64_t written() const { return buffered_from_ + buffer_.size(); }
   StatusOr<UniqueFd> Finish();

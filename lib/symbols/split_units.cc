@@ -1,3 +1,7 @@
+// SplitUnits::Find first lets libdw open the .dwo file of a unit (FindInFile), once it is known
+// that all the files that libdw would open are regular. Otherwise it opens the package of the
+// module, once, and lets DwoPackage cut the unit out (FindInPackage), for which it slices the
+// unit's addresses and ranges out of the program. LineTable calls it when it decodes a unit.
 #include "symbols/split_units.h"
 
 #include <dwarf.h>
@@ -16,10 +20,10 @@
 namespace hbbp {
 namespace {
 
-// Of the addresses or ranges of a unit, where the file does not tell how many there are.
-constexpr uint64_t kMostBytes = 1 << 20;
+// This bounds the addresses or ranges of a unit where the file does not have their number.
+constexpr uint64_t kMaxBytes = 1 << 20;
 
-// What a unit in a package needs of the program.
+// A unit in a package needs these sections of the program.
 constexpr const char* kAddresses = ".debug_addr";
 constexpr const char* kRanges = ".debug_ranges";
 
@@ -33,7 +37,7 @@ bool IsRegularFile(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// What libdw takes for the path of what it reads; empty if that has no name any more.
+// Returns the path that libdw finds for its file; it is empty if the file no longer has a name.
 std::string PathOf(int fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd);
   const std::unique_ptr<char, decltype(&std::free)> path(::realpath(link.c_str(), nullptr),
@@ -43,7 +47,7 @@ std::string PathOf(int fd) {
 
 }  // namespace
 
-std::string SplitUnits::TextOf(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const {
+std::string SplitUnits::ReadText(Dwarf_Die* unit, std::initializer_list<unsigned int> names) const {
   Dwarf_Attribute attribute;
   for (const unsigned int name : names) {
     if (libdw_.attr_(unit, name, &attribute) == nullptr) continue;
@@ -53,8 +57,8 @@ std::string SplitUnits::TextOf(Dwarf_Die* unit, std::initializer_list<unsigned i
   return {};
 }
 
-std::optional<uint64_t> SplitUnits::NumberOf(Dwarf_Die* unit,
-                                             std::initializer_list<unsigned int> names) const {
+std::optional<uint64_t> SplitUnits::ReadNumber(Dwarf_Die* unit,
+                                               std::initializer_list<unsigned int> names) const {
   Dwarf_Attribute attribute;
   Dwarf_Word value;
   for (const unsigned int name : names) {
@@ -69,81 +73,78 @@ std::optional<uint64_t> SplitUnits::NumberOf(Dwarf_Die* unit,
 std::vector<std::string> SplitUnits::Candidates(Dwarf_Die* unit, const std::string& name,
                                                 const std::string& path) const {
   if (name.front() == '/') return {name};
-  const std::string folder = path.substr(0, path.rfind('/') + 1);
-  const std::string compiled_in = TextOf(unit, {DW_AT_comp_dir});
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  const std::string compiled_in = ReadText(unit, {DW_AT_comp_dir});
   std::vector<std::string> candidates;
-  if (!folder.empty()) candidates.push_back(folder + name);
+  if (!directory.empty()) candidates.push_back(directory + name);
   if (compiled_in.starts_with('/')) {
     candidates.push_back(compiled_in + "/" + name);
-  } else if (!folder.empty() && !compiled_in.empty()) {
-    candidates.push_back(folder + compiled_in + "/" + name);
+  } else if (!directory.empty() && !compiled_in.empty()) {
+    candidates.push_back(directory + compiled_in + "/" + name);
   }
   return candidates;
 }
 
-std::optional<SplitUnit> SplitUnits::FindInFile(Dwarf_Die* unit,
-                                                const std::vector<std::string>& candidates,
-                                                const std::string& own_package,
-                                                std::string* problem) const {
+StatusOr<std::optional<SplitUnit>> SplitUnits::FindInFile(
+    Dwarf_Die* unit, const std::vector<std::string>& candidates,
+    const std::string& own_package) const {
   std::vector<std::string> present;
   for (const std::string& path : candidates) {
     if (Exists(path)) present.push_back(path);
   }
-  if (present.empty()) return std::nullopt;
+  if (present.empty()) return std::optional<SplitUnit>();
   std::vector<std::string> opened = present;
   if (Exists(own_package)) opened.push_back(own_package);
-  // libdw would wait for a FIFO, whichever of them it is.
+  // libdw would block on a FIFO, whichever of them it is.
   const auto odd = std::ranges::find_if_not(opened, IsRegularFile);
   if (odd != opened.end()) {
-    *problem = *odd + ": not a regular file; remove it";
-    return std::nullopt;
+    return Status(StatusCode::kBadFormat, *odd + ": not a regular file; remove it");
   }
   SplitUnit split;
   if (libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, &split.die, nullptr, nullptr, nullptr) ==
           0 &&
       split.die.addr != nullptr) {
-    return split;
+    return std::optional(std::move(split));
   }
-  *problem = JoinedText(present, ", ") + ": has no unit of " + file_.path +
-             "; it is of another build, or damaged; build the program again";
-  return std::nullopt;
+  return Status(StatusCode::kMismatch,
+                JoinedText(present, ", ") + ": has no unit of " + file_.path +
+                    "; it is of another build, or damaged; build the program again");
 }
 
-std::optional<SplitUnit> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd, std::string* problem) {
-  const std::string name = TextOf(unit, {DW_AT_dwo_name, DW_AT_GNU_dwo_name});
-  if (name.empty()) return std::nullopt;
+StatusOr<std::optional<SplitUnit>> SplitUnits::Find(Dwarf_Die* unit, int libdw_fd) {
+  const std::string name = ReadText(unit, {DW_AT_dwo_name, DW_AT_GNU_dwo_name});
+  if (name.empty()) return std::optional<SplitUnit>();
   const std::string path = PathOf(libdw_fd);
   const std::vector<std::string> candidates = Candidates(unit, name, path);
-  if (std::optional<SplitUnit> split = FindInFile(unit, candidates, path + ".dwp", problem)) {
-    return split;
-  }
+  StatusOr<std::optional<SplitUnit>> in_file = FindInFile(unit, candidates, path + ".dwp");
+  if (in_file.ok() && in_file->has_value()) return in_file;
+  const Status file_status = in_file.status();
   OpenPackage();
   if (package_ == nullptr && package_status_.ok()) {
-    if (!problem->empty()) {
-      *problem += "; there is no " + module_ + ".dwp either";
-      return std::nullopt;
+    if (!file_status.ok()) {
+      return Status(file_status.code(),
+                    file_status.message() + "; there is no " + module_ + ".dwp either");
     }
-    *problem =
+    return Status(
+        StatusCode::kNotFound,
         file_.path +
-        ": the split debug information of a unit is missing, so that its functions and inlining "
-        "are not known; there is no " +
-        (candidates.empty() ? name : candidates.back()) + " and no " + module_ +
-        ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e PROGRAM)";
-    return std::nullopt;
+            ": the split debug information of a unit is missing, so that its functions and "
+            "inlining are not known; there is no " +
+            (candidates.empty() ? name : candidates.back()) + " and no " + module_ +
+            ".dwp; keep the .dwo files of the build, or make a package of them (llvm-dwp -e "
+            "PROGRAM)");
   }
   Status status = package_status_;
   uint64_t id = 0;
   if (status.ok() &&
       libdw_.cu_info_(unit->cu, nullptr, nullptr, nullptr, nullptr, &id, nullptr, nullptr) == 0) {
     StatusOr<SplitUnit> found = FindInPackage(unit, id);
-    if (found.ok()) {
-      problem->clear();
-      return *std::move(found);
-    }
+    if (found.ok()) return std::optional(*std::move(found));
     status = found.status();
   }
-  *problem = problem->empty() ? status.message() : *problem + "; " + status.message();
-  return std::nullopt;
+  if (status.ok()) return in_file;
+  if (file_status.ok()) return status;
+  return Status(status.code(), file_status.message() + "; " + status.message());
 }
 
 void SplitUnits::OpenPackage() {
@@ -165,7 +166,7 @@ Status SplitUnits::ReadSections() {
     HBBP_ASSIGN_OR_RETURN(std::unique_ptr<FileBytes> bytes,
                           FileBytes::FromFd(std::move(fd), file_.path));
     HBBP_ASSIGN_OR_RETURN(sections_, ElfFile::Create(std::move(bytes), file_.path, ElfKind::kAny));
-    // Linkers compress each section that becomes smaller by it.
+    // Linkers compress only the sections that become smaller by it.
     const bool is_packed = std::ranges::any_of(
         std::initializer_list<const char*>{kAddresses, kRanges}, [&](const char* name) {
           const ElfSection* const section = sections_->FindSection(name);
@@ -182,8 +183,8 @@ std::vector<uint8_t> SplitUnits::Slice(const char* section, uint64_t offset,
                                        bool has_length) const {
   const ElfSection* const found = sections_->FindSection(section);
   if (found == nullptr || offset >= found->header.sh_size) return {};
-  uint64_t size = std::min(kMostBytes, found->header.sh_size - offset);
-  // A length, which counts a version and two sizes, too.
+  uint64_t size = std::min(kMaxBytes, found->header.sh_size - offset);
+  // The header is a length, which also counts a version and two sizes.
   constexpr uint64_t kHeader = 8, kCounted = 4;
   uint32_t length;
   if (has_length && offset >= kHeader) {
@@ -204,11 +205,11 @@ StatusOr<SplitUnit> SplitUnits::FindInPackage(Dwarf_Die* unit, uint64_t id) {
   skeleton.id = id;
   Dwarf_Addr low_pc;
   if (libdw_.lowpc_(unit, &low_pc) == 0) skeleton.low_pc = low_pc;
-  const std::optional<uint64_t> base = NumberOf(unit, {DW_AT_addr_base});
-  const std::optional<uint64_t> base4 = NumberOf(unit, {DW_AT_GNU_addr_base});
+  const std::optional<uint64_t> base = ReadNumber(unit, {DW_AT_addr_base});
+  const std::optional<uint64_t> base4 = ReadNumber(unit, {DW_AT_GNU_addr_base});
   skeleton.addresses = Slice(kAddresses, base.value_or(base4.value_or(0)), base.has_value());
   if (!base) {
-    skeleton.ranges = Slice(kRanges, NumberOf(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
+    skeleton.ranges = Slice(kRanges, ReadNumber(unit, {DW_AT_GNU_ranges_base}).value_or(0), false);
   }
   SplitUnit split;
   HBBP_ASSIGN_OR_RETURN(split.fd, package_->CutOut(skeleton));

@@ -5,8 +5,8 @@
 
 namespace hbbp {
 
-// As in a sorted array the last of the ranges that are open is the one that holds, they are a
-// stack: one that ends below others is taken off when it comes to the top.
+// Sorted ranges that are open form a stack, of which the top holds; a range that ends below others
+// is removed when it comes to the top.
 UnitIndex::UnitIndex(std::vector<UnitRange> ranges) {
   std::sort(ranges.begin(), ranges.end(), [](const UnitRange& a, const UnitRange& b) {
     return std::tuple(a.range.start, b.range.end, b.unit) <

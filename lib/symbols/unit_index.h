@@ -1,4 +1,4 @@
-// UnitIndex: which DWARF unit has the code at an address.
+// UnitIndex finds the DWARF unit that has the code at an address.
 #ifndef HBBP_LIB_SYMBOLS_UNIT_INDEX_H_
 #define HBBP_LIB_SYMBOLS_UNIT_INDEX_H_
 
@@ -13,7 +13,7 @@ namespace hbbp {
 
 inline constexpr uint32_t kNoUnit = UINT32_MAX;
 
-// Code that a unit has, as it says itself.
+// A range of code that a unit declares.
 struct UnitRange {
   AddressRange range;
   uint32_t unit = 0;
@@ -24,16 +24,17 @@ class UnitIndex {
   UnitIndex() = default;
   // Ranges may overlap. Then the one that begins last holds; of those that begin together the
   // shortest; of equal ones that of the first unit. Linkers keep the first copy of an inline
-  // function, and let what the other units have about theirs refer to it.
+  // function, and let the debug information of the other copies refer to it.
   explicit UnitIndex(std::vector<UnitRange> ranges);
 
-  // kNoUnit if no unit has code there. `range` is narrowed to where the answer is the same.
+  // Returns kNoUnit if no unit has code there. Narrows `range` to the addresses with the same
+  // result.
   uint32_t Find(ModuleAddress address, AddressRange* range) const;
   bool empty() const { return changes_.empty(); }
   size_t MemoryBytes() const { return changes_.capacity() * sizeof(Change); }
 
  private:
-  // From `address` on it is `unit`.
+  // From `address` on, `unit` holds.
   struct Change {
     ModuleAddress address;
     uint32_t unit;

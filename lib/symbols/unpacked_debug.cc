@@ -1,3 +1,7 @@
+// UnpackDebugSections plans which sections lines need and how large they become (Plan), opens a
+// file without a name in a directory with enough room, and writes each section to it by
+// SectionFile, inflated (Inflate) or copied (Copy) in chunks, with a call of `progress` after each.
+// LineTable calls it when it opens a file, and SplitUnits for the sections of a package's program.
 #include "symbols/unpacked_debug.h"
 
 #include <dlfcn.h>
@@ -24,14 +28,14 @@ namespace {
 
 constexpr uint64_t kLarge = 32ull << 20;
 constexpr size_t kChunk = 1 << 18;
-// What a byte of deflated data stands for at most.
-constexpr uint64_t kMostInflated = 1032;
+// A byte of deflated data expands to at most so many.
+constexpr uint64_t kMaxInflated = 1032;
 
 constexpr std::string_view kNeeded[] = {
     ".debug_info",   ".debug_abbrev", ".debug_line",     ".debug_str",   ".debug_line_str",
     ".debug_ranges", ".debug_addr",   ".debug_rnglists", ".debug_types", ".debug_str_offsets"};
 
-// Loaded for the reasons of libdw.h; libelf needs it, so it is there.
+// zlib is loaded for the reasons in libdw.h; libelf needs it, so it is installed.
 struct Zlib {
   decltype(&::inflateInit_) init = nullptr;
   decltype(&::inflate) inflate = nullptr;
@@ -52,7 +56,7 @@ const Zlib* LoadZlib() {
   return loaded ? &*loaded : nullptr;
 }
 
-std::optional<Elf64_Chdr> CompressionOf(const ElfFile& file, const ElfSection& section) {
+std::optional<Elf64_Chdr> ReadCompression(const ElfFile& file, const ElfSection& section) {
   Elf64_Chdr header;
   if ((section.header.sh_flags & SHF_COMPRESSED) == 0 || section.header.sh_size < sizeof(header) ||
       ::pread(file.bytes().fd(), &header, sizeof(header),
@@ -62,18 +66,18 @@ std::optional<Elf64_Chdr> CompressionOf(const ElfFile& file, const ElfSection& s
   return header;
 }
 
-// In a folder that has room for so much.
+// Opens a file in a directory that has at least twice that room.
 UniqueFd NamelessFile(uint64_t bytes) {
   const char* const chosen = std::getenv("TMPDIR");
-  for (const char* folder : {chosen, "/var/tmp", "/tmp"}) {
+  for (const char* directory : {chosen, "/var/tmp", "/tmp"}) {
     struct statvfs room;
-    if (folder == nullptr || *folder == '\0' || ::statvfs(folder, &room) != 0 ||
+    if (directory == nullptr || *directory == '\0' || ::statvfs(directory, &room) != 0 ||
         room.f_bavail * room.f_frsize / 2 < bytes) {
       continue;
     }
-    UniqueFd file(::open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+    UniqueFd file(::open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (file.valid()) return file;
-    std::string name = std::string(folder) + "/hbbp-debug-XXXXXX";
+    std::string name = std::string(directory) + "/hbbp-debug-XXXXXX";
     file = UniqueFd(::mkostemp(name.data(), O_CLOEXEC));
     if (!file.valid()) continue;
     ::unlink(name.c_str());
@@ -115,14 +119,14 @@ class Unpacker {
       if (section.header.sh_type == SHT_NOBITS || std::ranges::count(kNeeded, section.name) == 0) {
         continue;
       }
-      Part part{&section, CompressionOf(file_, section), section.header.sh_size};
+      Part part{&section, ReadCompression(file_, section), section.header.sh_size};
       if (part.packed) {
         part.bytes = part.packed->ch_size;
         if (part.packed->ch_type != ELFCOMPRESS_ZLIB) {
           return MakeStatus(StatusCode::kUnsupported, "%s has compression %u",
                             std::string(section.name).c_str(), part.packed->ch_type);
         }
-        if (part.bytes / kMostInflated > section.header.sh_size) return Damaged(part);
+        if (part.bytes / kMaxInflated > section.header.sh_size) return Damaged(part);
       }
       parts_.push_back(part);
       total_ += part.bytes;
@@ -136,7 +140,7 @@ class Unpacker {
                       static_cast<unsigned long long>(part.section->header.sh_offset));
   }
 
-  // Calls `visit(bytes)` with the section, chunk by chunk, from `skip` on.
+  // Calls `visit(bytes)` for each chunk of the section, from `skip` on.
   template <typename Visitor>
   Status ForEachChunk(const Part& part, uint64_t skip, Visitor&& visit) {
     const Elf64_Shdr& header = part.section->header;
@@ -203,7 +207,7 @@ class Unpacker {
 bool IsWorthUnpacking(const ElfFile& file) {
   const ElfSection* const info = file.FindSection(".debug_info");
   if (info == nullptr || file.bytes().fd() < 0) return false;
-  const std::optional<Elf64_Chdr> packed = CompressionOf(file, *info);
+  const std::optional<Elf64_Chdr> packed = ReadCompression(file, *info);
   return packed && packed->ch_size >= kLarge;
 }
 

@@ -1,7 +1,7 @@
-// Large compressed debug sections, unpacked into a file without a name.
+// Unpacks large compressed debug sections into a file without a name.
 //
-// libdw keeps every section that is compressed in memory as a whole, and unpacks all of them anew
-// whenever it opens the file. Of a file it maps what it reads.
+// libdw keeps every compressed section in memory as a whole, and unpacks all of them again whenever
+// it opens the file. An uncompressed file it maps, and reads only what it needs.
 #ifndef HBBP_LIB_SYMBOLS_UNPACKED_DEBUG_H_
 #define HBBP_LIB_SYMBOLS_UNPACKED_DEBUG_H_
 
@@ -15,12 +15,12 @@
 
 namespace hbbp {
 
-// Is .debug_info compressed, and is so much in it that it is better unpacked?
+// Returns whether .debug_info is compressed and so large that unpacking it to a file pays off.
 bool IsWorthUnpacking(const ElfFile& file);
 
-// An ELF file with those sections of the file `fd` that source lines need, none of them compressed,
-// in TMPDIR, /var/tmp or /tmp. `progress` is told bytes of all, and may throw. Errors: kUnsupported
-// (no zlib, another compression), kBadFormat (damaged), kIo (no room).
+// Returns an ELF file with those sections of `fd` that lines need, uncompressed, in TMPDIR,
+// /var/tmp or /tmp. Calls `progress` with the bytes done and the total; it may throw. Returns
+// kUnsupported (no zlib, another compression), kBadFormat (damaged) or kIo (no room).
 StatusOr<UniqueFd> UnpackDebugSections(
     int fd, const std::string& path,
     const std::function<void(uint64_t done, uint64_t total)>& progress);

@@ -9,26 +9,26 @@
 #include <utility>
 
 #include "base/unique_fd.h"
-#include "symbols/source_lines.h"
+#include "symbols/line_table.h"
 
 namespace {
 
+using hbbp::LineRange;
+using hbbp::LineTable;
 using hbbp::ModuleAddress;
-using hbbp::SourceLines;
-using hbbp::SourcePlace;
 
 volatile uint64_t sink;
 
-void Ask(const SourceLines& lines, ModuleAddress address, ModuleAddress* next) {
-  const SourcePlace place = lines.Find(address);
-  if (!place.range.Contains(address) && address.value != UINT64_MAX) std::abort();
-  for (const hbbp::SourceFrame& frame : place.frames) {
+void Ask(const LineTable& lines, ModuleAddress address, ModuleAddress* next) {
+  const LineRange found = lines.Find(address);
+  if (!found.range.Contains(address) && address.value != UINT64_MAX) std::abort();
+  for (const hbbp::LineFrame& frame : found.frames) {
     for (const std::string_view text : {frame.file, frame.function}) {
       if (!text.empty())
         sink = static_cast<uint64_t>(text.front()) + static_cast<uint64_t>(text.back());
     }
   }
-  *next = place.range.end;
+  *next = found.range.end;
 }
 
 }  // namespace
@@ -36,11 +36,11 @@ void Ask(const SourceLines& lines, ModuleAddress address, ModuleAddress* next) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const hbbp::UniqueFd file(::memfd_create("fuzz", MFD_CLOEXEC));
   if (!file.valid() || ::write(file.get(), data, size) != static_cast<ssize_t>(size)) return 0;
-  hbbp::SourceOptions options;
+  hbbp::DebugInfoOptions options;
   options.search.debug_root = "";
   // Units are decoded again and again.
   options.memory_limit = 4096;
-  const auto lines = SourceLines::Open({"fuzz", file.get(), {}}, options);
+  const auto lines = LineTable::Open({"fuzz", file.get(), {}}, options);
   if (!lines.ok()) {
     if (lines.status().message().empty()) std::abort();
     return 0;

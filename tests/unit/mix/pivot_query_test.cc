@@ -77,7 +77,7 @@ TEST_CASE("many threads may ask for pivots, loops and lines at once") {
   HBBP_BUILD_OR_SKIP(path, "", "-Wa,-g -Wl,--build-id");
   const std::vector<std::string> keys = {"loop", "line", "inlined", "function"};
   const Analysis profile = AnalysisOf(TinyProfile(path));
-  const ProfileLines lines_of(profile.shared_modules());
+  const LineTableCache lines_of(profile.shared_modules());
   PivotSubject subject(profile);
   AddMissing({.instructions = true, .loops = true}, &subject);
   subject.lines = &lines_of;
@@ -175,7 +175,7 @@ TEST_CASE("lines of source code are keys") {
   const std::string path = folder.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-g -Wl,--build-id");
   const Analysis profile = AnalysisOf(TinyProfile(path));
-  const ProfileLines lines(profile.shared_modules());
+  const LineTableCache lines(profile.shared_modules());
   if (!lines.LinesOf(0).ok()) HBBP_SKIP(lines.LinesOf(0).status().message());
   PivotSubject subject(profile);
   subject.lines = &lines;

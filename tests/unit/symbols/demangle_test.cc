@@ -50,7 +50,7 @@ TEST_CASE("Names of Rust in the older scheme", "[demangle]") {
                  "17h930b740aa94f1d3aE") == "<Test + 'static as foo::Bar<Test>>::bar");
   CHECK(Demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.123") ==
         "core::fmt::Write::write_fmt");
-  // No hash: C++.
+  // Without a hash it is a name of C++.
   CHECK(Demangle("_ZN4core3fmt5writeE") == "core::fmt::write");
   CHECK(!DemangleRust("_ZN4core3fmt5writeE"));
 }
@@ -70,7 +70,7 @@ TEST_CASE("Names of Rust in the scheme v0", "[demangle]") {
 }
 
 TEST_CASE("Hostile names of Rust end soon", "[demangle]") {
-  // Each level names the one before twice.
+  // Each level refers to the one before twice.
   std::string doubling = "_RINvC1a1b";
   for (int i = 0; i < 60; ++i) doubling += "TB8_B8_";
   doubling += "E";
@@ -85,8 +85,8 @@ TEST_CASE("Hostile names of Rust end soon", "[demangle]") {
 }
 
 TEST_CASE("Names of the Rust compiler are those of llvm-cxxfilt", "[demangle]") {
-  const test::TemporaryDirectory folder;
-  const std::string list = folder.File("symbols");
+  const test::TemporaryDirectory directory;
+  const std::string list = directory.File("symbols");
   const auto symbols = test::RunCommand(
       "nm -D \"$(rustc --print sysroot)\"/lib/librustc_driver-*.so | awk '{print $NF}' "
       "| grep '^_R' | grep -v punycode | sort -u | tee " +

@@ -73,7 +73,7 @@ TEST_CASE("A cost may change", "[line_memory]") {
 
 TEST_CASE("Too many descriptors drop what has some", "[line_memory]") {
   LineMemory memory(100);
-  const auto files = Make(&memory, {1, LineMemory::kMostDescriptors}), unit = Make(&memory, {1, 0});
+  const auto files = Make(&memory, {1, LineMemory::kMaxDescriptors}), unit = Make(&memory, {1, 0});
   const auto more = Make(&memory, {1, 1});
   CHECK(files.expired());
   CHECK(!unit.expired());

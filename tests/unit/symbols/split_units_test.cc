@@ -1,4 +1,4 @@
-// Split DWARF: .dwo files and packages of them, also such as no tool makes.
+// Tests split DWARF: .dwo files and packages of them, including packages that no tool makes.
 #include "symbols/split_units.h"
 
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 #include <random>
 
 #include "support/catch.h"
-#include "symbols/source_lines.h"
+#include "symbols/line_table.h"
 #include "unit/image/test_programs.h"
-#include "unit/symbols/source_places.h"
+#include "unit/symbols/program_lines.h"
 
 namespace hbbp {
 namespace {
@@ -28,12 +28,12 @@ using test::SomeAddresses;
 using test::TemporaryDirectory;
 using test::Text;
 
-TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
+TEST_CASE("Split DWARF is followed into .dwo files", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
   const std::string flags = GENERATE("-O2 -gdwarf-4 -gsplit-dwarf", "-O2 -gdwarf-5 -gsplit-dwarf");
-  const std::string source = folder.File("nested.cc"), object = folder.File("nested.o"),
-                    dwo = folder.File("nested.dwo");
+  const std::string source = directory.File("nested.cc"), object = directory.File("nested.o"),
+                    dwo = directory.File("nested.dwo");
   std::ofstream(source) << kNested;
   if (!RunCommand("g++ " + flags + " -c " + source + " -o " + object) ||
       !RunCommand("g++ " + object + " -o " + program)) {
@@ -43,7 +43,7 @@ TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
   REQUIRE(std::filesystem::exists(dwo));
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
-  ExpectAs(kLlvmSymbolizer, **lines, program, program, folder);
+  ExpectAs(kLlvmSymbolizer, **lines, program, program, directory);
   CHECK((*lines)->Problem() == "");
 
   std::filesystem::remove(dwo);
@@ -52,10 +52,10 @@ TEST_CASE("Split DWARF is followed into .dwo files", "[source_lines]") {
   const auto without = OpenLines(program);
   REQUIRE(without.ok());
   const Module module = OpenModule(program);
-  const SourcePlace place = (*without)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
-  REQUIRE(!place.frames.empty());
-  CHECK(place.frames[0].line >= 3);
-  CHECK(place.frames[0].function.empty());
+  const LineRange found = (*without)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
+  REQUIRE(!found.frames.empty());
+  CHECK(found.frames[0].line >= 3);
+  CHECK(found.frames[0].function.empty());
   CHECK((*without)->Problem().find(dwo) != std::string::npos);
   CHECK((*without)->Problem().find(program + ".dwp") != std::string::npos);
 }
@@ -67,46 +67,47 @@ struct Answer {
   bool operator==(const Answer&) const = default;
 };
 
-// A program in run/, compiled in build/, where its .dwo file is.
+// A program that is compiled in build/, where its .dwo file is, and moved to run/.
 class MovedProgram {
  public:
-  // False if there is no compiler.
+  // Returns false if there is no compiler.
   bool Build() const {
     for (const char* name : {"build", "run"}) {
-      std::filesystem::create_directory(folder_.File(name));
+      std::filesystem::create_directory(directory_.File(name));
     }
-    std::ofstream(folder_.File("build/nested.cc")) << kNested;
-    const std::string change_folder = "cd " + folder_.File("build") + " && ";
-    return RunCommand(change_folder + "g++ -O2 -gdwarf-4 -gsplit-dwarf -c nested.cc -o nested.o") &&
-           RunCommand(change_folder + "g++ nested.o -o " + program());
+    std::ofstream(directory_.File("build/nested.cc")) << kNested;
+    const std::string change_directory = "cd " + directory_.File("build") + " && ";
+    return RunCommand(change_directory +
+                      "g++ -O2 -gdwarf-4 -gsplit-dwarf -c nested.cc -o nested.o") &&
+           RunCommand(change_directory + "g++ nested.o -o " + program());
   }
   bool Pack() const {
     return RunCommand("llvm-dwp-14 -e " + program() + " -o " + package()).has_value();
   }
 
-  // Of Outer(), whose name only the .dwo file has.
+  // Returns the lines of Outer(), whose name only the .dwo file has.
   Answer Ask() const {
     const auto lines = OpenLines(program());
     REQUIRE(lines.ok());
     const Module module = OpenModule(program());
-    const SourcePlace place = (*lines)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
-    REQUIRE(!place.frames.empty());
-    return {std::string(place.frames.back().function), (*lines)->Problem()};
+    const LineRange found = (*lines)->Find(*module.image->AddressOfSymbol("_Z5Outeri"));
+    REQUIRE(!found.frames.empty());
+    return {std::string(found.frames.back().function), (*lines)->Problem()};
   }
-  std::string program() const { return folder_.File("run/program"); }
+  std::string program() const { return directory_.File("run/program"); }
   std::string package() const { return program() + ".dwp"; }
-  std::string beside() const { return folder_.File("run/nested.dwo"); }
-  std::string compiled() const { return folder_.File("build/nested.dwo"); }
+  std::string next_to_program() const { return directory_.File("run/nested.dwo"); }
+  std::string compiled() const { return directory_.File("build/nested.dwo"); }
 
  private:
-  TemporaryDirectory folder_;
+  TemporaryDirectory directory_;
 };
 
-TEST_CASE("No file that could block is opened in place of a .dwo file", "[source_lines]") {
+TEST_CASE("No file that could block is opened instead of a .dwo file", "[line_table]") {
   const MovedProgram moved;
   if (!moved.Build()) HBBP_SKIP("no g++");
   REQUIRE(moved.Ask() == Answer{"_Z5Outeri", ""});
-  const std::string fifo = GENERATE(false, true) ? moved.beside() : moved.package();
+  const std::string fifo = GENERATE(false, true) ? moved.next_to_program() : moved.package();
   REQUIRE(::mkfifo(fifo.c_str(), 0600) == 0);
   const Answer answer = moved.Ask();
   CHECK(answer.function == "");
@@ -114,7 +115,7 @@ TEST_CASE("No file that could block is opened in place of a .dwo file", "[source
 }
 
 TEST_CASE("A .dwo file of another build is named, and its package is read instead",
-          "[source_lines]") {
+          "[line_table]") {
   const MovedProgram moved;
   if (!moved.Build()) HBBP_SKIP("no g++");
   const bool is_packed = GENERATE(false, true);
@@ -122,36 +123,36 @@ TEST_CASE("A .dwo file of another build is named, and its package is read instea
   std::filesystem::remove(moved.compiled());
   const MovedProgram other;
   REQUIRE(other.Build());
-  std::filesystem::copy_file(other.compiled(), moved.beside());
+  std::filesystem::copy_file(other.compiled(), moved.next_to_program());
   const Answer answer = moved.Ask();
   if (is_packed) {
     CHECK(answer == Answer{"_Z5Outeri", ""});
   } else {
     CHECK(answer.function == "");
-    CHECK_THAT(answer.problem,
-               Catch::Matchers::StartsWith(moved.beside() + ": has no unit of " + moved.program()));
+    CHECK_THAT(answer.problem, Catch::Matchers::StartsWith(moved.next_to_program() +
+                                                           ": has no unit of " + moved.program()));
     CHECK_THAT(answer.problem, !Catch::Matchers::Contains(moved.compiled()));
     CHECK_THAT(answer.problem, Catch::Matchers::Contains("build the program again"));
   }
 }
 
-// Two units, whose .dwo files are in a package and gone.
+// A program of two units, whose .dwo files are removed after they were packaged.
 class PackagedProgram {
  public:
-  // False if there is no such compiler or packager.
+  // Returns false if there is no such compiler or packager.
   bool Build(const std::string& compiler, const std::string& flags, const std::string& packager) {
-    std::ofstream(folder_.File("nested.cc")) << kNested;
-    std::ofstream(folder_.File("other.cc"))
+    std::ofstream(directory_.File("nested.cc")) << kNested;
+    std::ofstream(directory_.File("other.cc"))
         << "static inline int Twice(int x) {\n  return x ^ (x << 1);\n}\n"
            "int Other(int x) {\n  int y = Twice(x);\n  return y * Twice(y + 3);\n}\n";
     for (const std::string unit : {"nested", "other"}) {
-      if (!RunCommand(compiler + " -O2 -gsplit-dwarf " + flags + " -c " + folder_.File(unit) +
-                      ".cc -o " + folder_.File(unit) + ".o")) {
+      if (!RunCommand(compiler + " -O2 -gsplit-dwarf " + flags + " -c " + directory_.File(unit) +
+                      ".cc -o " + directory_.File(unit) + ".o")) {
         return false;
       }
     }
-    if (!RunCommand(compiler + " " + flags + " " + folder_.File("nested.o") + " " +
-                    folder_.File("other.o") + " -o " + program())) {
+    if (!RunCommand(compiler + " " + flags + " " + directory_.File("nested.o") + " " +
+                    directory_.File("other.o") + " -o " + program())) {
       return false;
     }
     addresses_ = SomeAddresses(program(), 5000);
@@ -162,11 +163,11 @@ class PackagedProgram {
   }
   void RemoveUnits() const {
     for (const std::string unit : {"nested", "other"}) {
-      std::filesystem::remove(folder_.File(unit + ".dwo"));
+      std::filesystem::remove(directory_.File(unit + ".dwo"));
     }
   }
 
-  // Of all addresses, in order; `problem` is what the module has to say in the end.
+  // Returns the lines of all addresses, in order; `problem` is the expected problem of the module.
   std::vector<std::string> Answers(const std::string& problem) const {
     const auto lines = OpenLines(program());
     REQUIRE(lines.ok());
@@ -179,21 +180,21 @@ class PackagedProgram {
     }
     return answers;
   }
-  std::string program() const { return folder_.File("program"); }
+  std::string program() const { return directory_.File("program"); }
   std::string package() const { return program() + ".dwp"; }
   const std::vector<std::string>& by_dwo() const { return by_dwo_; }
 
  private:
-  TemporaryDirectory folder_;
+  TemporaryDirectory directory_;
   std::vector<uint64_t> addresses_;
   std::vector<std::string> by_dwo_;
 };
 
-TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[source_lines]") {
+TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[line_table]") {
   struct Way {
     std::string compiler, flags, packager;
   };
-  // llvm-dwp does not end on several units in DWARF 5 of gcc; binutils' dwp packs DWARF 4 only.
+  // llvm-dwp hangs on several units in DWARF 5 of gcc; binutils' dwp packs DWARF 4 only.
   const auto [compiler, flags, packager] = GENERATE(
       Way{"g++", "-gdwarf-4", "dwp"}, Way{"g++", "-gdwarf-4", "llvm-dwp-14"},
       Way{"clang++-14", "-gdwarf-4", "llvm-dwp-14"}, Way{"clang++-14", "-gdwarf-5", "llvm-dwp-14"},
@@ -216,7 +217,7 @@ TEST_CASE("Packages of split DWARF give what their .dwo files gave", "[source_li
 }
 
 TEST_CASE("A linker may compress the ranges that a package needs, and leave the addresses",
-          "[source_lines]") {
+          "[line_table]") {
   PackagedProgram packaged;
   if (!packaged.Build("clang++-14", "-gdwarf-4 -ffunction-sections", "llvm-dwp-14")) {
     HBBP_SKIP("no clang or llvm-dwp");
@@ -231,7 +232,7 @@ TEST_CASE("A linker may compress the ranges that a package needs, and leave the 
   CHECK(are_same);
 }
 
-TEST_CASE("A package that does not fit is told", "[source_lines]") {
+TEST_CASE("A package that does not fit is reported", "[line_table]") {
   PackagedProgram packaged;
   const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");
   if (!packaged.Build("clang++-14", version, "llvm-dwp-14")) HBBP_SKIP("no clang or llvm-dwp");

@@ -9,7 +9,7 @@
 namespace hbbp {
 namespace {
 
-// What the constructor promises, range by range.
+// Returns what the constructor promises, by a search of all ranges.
 uint32_t Holder(const std::vector<UnitRange>& ranges, ModuleAddress address) {
   const UnitRange* holder = nullptr;
   const auto rank = [](const UnitRange& range) {

@@ -1,4 +1,9 @@
-#include "symbols/source_lines.h"
+// LineTable::Open finds the debug information (FindDebugInfo), unpacks it if that pays off
+// (Unpack), and lets libdw list the units, whose ranges become the UnitIndex (Index). Find looks an
+// address up in the index, decodes the unit if LineMemory does not have it (Unit, Decode), and
+// follows the scopes from the innermost outward. libdw is closed and opened again when what it
+// keeps itself exceeds its share of the limit. analysis/ opens the tables of a profile by it.
+#include "symbols/line_table.h"
 
 #include <dwarf.h>
 #include <sys/stat.h>
@@ -26,8 +31,8 @@ std::string HexText(uint64_t value) {
   return text;
 }
 
-// What a file was when it was opened. libdw reads it through a mapping, and a page that a
-// truncated file does not have any more raises SIGBUS.
+// The identity of a file when it was opened. libdw reads the file through a mapping, and a page
+// that a truncated file has lost raises SIGBUS.
 class FileIdentity {
  public:
   explicit FileIdentity(int fd) { is_known_ = ::fstat(fd, &status_) == 0; }
@@ -46,13 +51,14 @@ class FileIdentity {
   bool is_known_ = false;
 };
 
-// libdw's own estimate of a row and what hangs on it.
+// This is an estimate of the size of a row in libdw, with what belongs to it.
 constexpr uint64_t kLibdwBytesPerRow = 64;
 constexpr uint64_t kLibdwBytesPerScope = 64;
 
-// Of the code of units. A range takes 32 bytes of the index at most, and some hundred while that is
-// made: all of it within the limit, and most of the limit left for what is decoded later. Tiny
-// functions (clang -gmlt -ffunction-sections, compressed) have seven bytes of file for each.
+// Returns the budget for the code ranges of units. A range takes at most 32 bytes of the index, and
+// a few hundred while that is built: the budget fits that into the limit, and leaves most of the
+// limit to decoded units. Tiny functions (clang -gmlt -ffunction-sections, compressed) have seven
+// bytes of file each.
 RangeBudget RangesOfModule(uint64_t file_bytes, uint64_t memory_limit) {
   constexpr size_t kAlways = 1 << 16;
   constexpr uint64_t kFileBytesPerRange = 4, kMemoryPerRange = 128, kReadPerFileByte = 2;
@@ -61,7 +67,7 @@ RangeBudget RangesOfModule(uint64_t file_bytes, uint64_t memory_limit) {
           file_bytes * kReadPerFileByte};
 }
 
-// What libdw has open. What it decoded, and the files of split units, it keeps until it is closed.
+// An open Dwarf. libdw keeps what it decoded, and the files of split units, until it is closed.
 struct OpenDwarf {
   explicit OpenDwarf(const Libdw& functions) : libdw(functions) {}
   OpenDwarf(const OpenDwarf&) = delete;
@@ -70,7 +76,7 @@ struct OpenDwarf {
     if (shared != nullptr) libdw.end_(shared);
   }
 
-  // Is it better to begin anew than to go on?
+  // Returns whether it should be closed and opened again.
   bool IsUsedUp(LineCost limit) const {
     return cost.bytes > limit.bytes / 2 || cost.descriptors > limit.descriptors / 2;
   }
@@ -81,7 +87,7 @@ struct OpenDwarf {
   LineCost cost;
 };
 
-// A decoded unit, with those of its strings that were handed out.
+// A decoded unit, with those of its strings that were returned to callers.
 struct KeptUnit {
   explicit KeptUnit(LineUnit decoded)
       : unit(std::move(decoded)),
@@ -97,14 +103,14 @@ struct KeptUnit {
 
 }  // namespace
 
-struct SourceLines::State {
+struct LineTable::State {
   State(const Libdw& functions, DebugInfoFile debug_file, std::string module_path,
-        SourceOptions source_options, std::shared_ptr<LineMemory> line_memory)
+        DebugInfoOptions line_options, std::shared_ptr<LineMemory> line_memory)
       : libdw(functions),
         file(std::move(debug_file)),
         identity(file.fd.get()),
         module(std::move(module_path)),
-        options(std::move(source_options)),
+        options(std::move(line_options)),
         memory(std::move(line_memory)),
         problem(file.problem),
         split_units(libdw, file, module, options.search.cancel) {}
@@ -136,7 +142,7 @@ struct SourceLines::State {
     return known;
   }
 
-  void LookForCancel() const { CancelCheck(options.search.cancel).CheckNow(); }
+  void ThrowIfCancelled() const { CancelCheck(options.search.cancel).CheckNow(); }
   int LibdwFd() const { return unpacked.valid() ? unpacked.get() : file.fd.get(); }
 
   void Progress(uint64_t done) const {
@@ -145,25 +151,25 @@ struct SourceLines::State {
                      unpacked_bytes + file.info_bytes);
   }
 
-  // Where that fails, libdw has it all in memory.
+  // If this fails, libdw unpacks all of it in memory.
   void Unpack() {
     StatusOr<UniqueFd> file_of_all =
         UnpackDebugSections(file.fd.get(), file.path, [&](uint64_t done, uint64_t total) {
           unpacked_bytes = total;
           if (options.progress) options.progress(module, done, total + file.info_bytes);
-          LookForCancel();
+          ThrowIfCancelled();
         });
     if (file_of_all.ok()) unpacked = *std::move(file_of_all);
   }
 
-  void Complain(std::string text) {
+  void RecordProblem(std::string text) {
     if (problem.empty()) problem = std::move(text);
   }
 
   Status Index();
   std::shared_ptr<KeptUnit> Unit(uint32_t number);
   StatusOr<LineUnit> Decode(uint32_t number);
-  // `known` is where the answer is kept.
+  // `known` caches the result.
   std::string_view Intern(const std::string& text, std::string_view* known) {
     if (known->data() == nullptr) *known = *strings.insert(text).first;
     return *known;
@@ -173,7 +179,7 @@ struct SourceLines::State {
   const DebugInfoFile file;
   const FileIdentity identity;
   const std::string module;
-  const SourceOptions options;
+  const DebugInfoOptions options;
 
   const std::shared_ptr<LineMemory> memory;
 
@@ -187,10 +193,10 @@ struct SourceLines::State {
   std::vector<Dwarf_Off> unit_dies;  // offsets
   std::vector<std::weak_ptr<KeptUnit>> units;
   uint64_t units_decoded = 0;
-  std::unordered_set<std::string> strings;  // that were handed out
+  std::unordered_set<std::string> strings;  // that were returned to callers
 };
 
-Status SourceLines::State::Index() {
+Status LineTable::State::Index() {
   HBBP_ASSIGN_OR_RETURN(const std::shared_ptr<OpenDwarf> opened, Opened());
   constexpr size_t kUnitsPerReport = 64;
   RangeBudget budget = RangesOfModule(identity.bytes(), memory->limit().bytes);
@@ -203,27 +209,28 @@ Status SourceLines::State::Index() {
   Dwarf_Off last = 0;
   while ((result = libdw.get_units_(opened->dwarf, unit, &unit, &version, &type, &die, nullptr)) ==
          0) {
-    LookForCancel();
+    ThrowIfCancelled();
     if (type != DW_UT_compile && type != DW_UT_skeleton) continue;
     const Dwarf_Off offset = libdw.dieoffset_(&die);
     const auto number = static_cast<uint32_t>(unit_dies.size());
     unit_dies.push_back(offset);
     last = offset;
-    for (const AddressRange& range : RangesOf(libdw, &die, &budget)) {
+    for (const AddressRange& range : ReadRanges(libdw, &die, &budget)) {
       ranges.push_back({range, number});
     }
     if (number % kUnitsPerReport == 0) Progress(offset);
   }
   if (result < 0) {
-    Complain(file.path + ": damaged DWARF in .debug_info after " + HexText(last) + " (libdw: " +
-             libdw.Error() + "); what follows has no lines; build or install it again");
+    RecordProblem(file.path + ": damaged DWARF in .debug_info after " + HexText(last) +
+                  " (libdw: " + libdw.Error() +
+                  "); what follows has no lines; build or install it again");
   }
   Progress(file.info_bytes);
   if (budget.kept == 0 || budget.read == 0) {
-    Complain(file.path +
-             ": has more ranges of code in .debug_info than its size and the limit of memory "
-             "allow; what comes after " +
-             std::to_string(ranges.size()) + " has no lines; build or install it again");
+    RecordProblem(file.path +
+                  ": has more ranges of code in .debug_info than its size and the limit of memory "
+                  "allow; what comes after " +
+                  std::to_string(ranges.size()) + " has no lines; build or install it again");
   }
   if (ranges.empty() && result < 0) {
     return Status(StatusCode::kBadFormat, problem);
@@ -235,13 +242,13 @@ Status SourceLines::State::Index() {
   return OkStatus();
 }
 
-std::shared_ptr<KeptUnit> SourceLines::State::Unit(uint32_t number) {
+std::shared_ptr<KeptUnit> LineTable::State::Unit(uint32_t number) {
   std::shared_ptr<KeptUnit> unit = units[number].lock();
   if (unit == nullptr) {
     StatusOr<LineUnit> decoded = Decode(number);
-    if (!decoded.ok()) Complain(decoded.status().message());
+    if (!decoded.ok()) RecordProblem(decoded.status().message());
     ++units_decoded;
-    // By two allocations, or the weak pointer would keep the memory.
+    // These are two allocations on purpose: with one, the weak pointer would keep the memory.
     unit = std::make_unique<KeptUnit>(decoded.ok() ? *std::move(decoded) : LineUnit());
     units[number] = unit;
   }
@@ -249,8 +256,8 @@ std::shared_ptr<KeptUnit> SourceLines::State::Unit(uint32_t number) {
   return unit;
 }
 
-StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
-  LookForCancel();
+StatusOr<LineUnit> LineTable::State::Decode(uint32_t number) {
+  ThrowIfCancelled();
   if (identity.HasChanged(file.fd.get())) {
     return MakeStatus(StatusCode::kMismatch, "%s: was changed while it was read; start again",
                       file.path.c_str());
@@ -262,16 +269,16 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
                       file.path.c_str(), static_cast<unsigned long long>(unit_dies[number]),
                       libdw.Error());
   }
-  std::string missing;
-  std::optional<SplitUnit> split = split_units.Find(&die, LibdwFd(), &missing);
-  if (!missing.empty()) Complain(std::move(missing));
+  StatusOr<std::optional<SplitUnit>> found = split_units.Find(&die, LibdwFd());
+  if (!found.ok()) RecordProblem(found.status().message());
+  std::optional<SplitUnit> split = found.ok() ? *std::move(found) : std::nullopt;
   if (split && !split->IsOfPackage()) ++opened->cost.descriptors;
   Dwarf_Die* const functions = split ? &split->die : &die;
   Dwarf_Die* const files = split && split->IsOfPackage() ? &die : functions;
   LineUnit decoded = ReadLineUnit(libdw, &die, functions, files, options.search.cancel);
   if (!decoded.problem.empty()) {
-    Complain(file.path + ": of the unit at " + HexText(unit_dies[number]) + " " + decoded.problem +
-             "; its code has no lines; build or install it again");
+    RecordProblem(file.path + ": of the unit at " + HexText(unit_dies[number]) + " " +
+                  decoded.problem + "; its code has no lines; build or install it again");
   }
   opened->cost.bytes +=
       decoded.rows_read * kLibdwBytesPerRow + decoded.scopes.size() * kLibdwBytesPerScope;
@@ -279,13 +286,13 @@ StatusOr<LineUnit> SourceLines::State::Decode(uint32_t number) {
   return decoded;
 }
 
-SourceLines::SourceLines(std::unique_ptr<State> state) : state_(std::move(state)) {}
-SourceLines::SourceLines(GeneratedLines generated) : generated_(std::move(generated)) {}
-SourceLines::~SourceLines() = default;
+LineTable::LineTable(std::unique_ptr<State> state) : state_(std::move(state)) {}
+LineTable::LineTable(GeneratedLines generated) : generated_(std::move(generated)) {}
+LineTable::~LineTable() = default;
 
-StatusOr<std::unique_ptr<SourceLines>> SourceLines::Open(const DebugTarget& target,
-                                                         const SourceOptions& options,
-                                                         std::shared_ptr<LineMemory> memory) {
+StatusOr<std::unique_ptr<LineTable>> LineTable::Open(const DebugTarget& target,
+                                                     const DebugInfoOptions& options,
+                                                     std::shared_ptr<LineMemory> memory) {
   HBBP_ASSIGN_OR_RETURN(const Libdw* libdw, LoadLibdw());
   HBBP_ASSIGN_OR_RETURN(DebugInfoFile file, FindDebugInfo(target, options.search));
   if (memory == nullptr) memory = std::make_shared<LineMemory>(options.memory_limit);
@@ -293,58 +300,58 @@ StatusOr<std::unique_ptr<SourceLines>> SourceLines::Open(const DebugTarget& targ
       std::make_unique<State>(*libdw, std::move(file), target.path, options, std::move(memory));
   if (state->file.is_packed) state->Unpack();
   HBBP_RETURN_IF_ERROR(state->Index());
-  return std::unique_ptr<SourceLines>(new SourceLines(std::move(state)));
+  return std::unique_ptr<LineTable>(new LineTable(std::move(state)));
 }
 
-SourcePlace SourceLines::Find(ModuleAddress address) const {
+LineRange LineTable::Find(ModuleAddress address) const {
   if (state_ == nullptr) return generated_.Find(address);
-  SourcePlace place = FindInFile({address.value - slide_});
-  if (place.range.start.value != 0) place.range.start.value += slide_;
-  if (place.range.end.value != UINT64_MAX) place.range.end.value += slide_;
-  return place;
+  LineRange found = FindInFile({address.value - slide_});
+  if (found.range.start.value != 0) found.range.start.value += slide_;
+  if (found.range.end.value != UINT64_MAX) found.range.end.value += slide_;
+  return found;
 }
 
-SourcePlace SourceLines::FindInFile(ModuleAddress address) const {
+LineRange LineTable::FindInFile(ModuleAddress address) const {
   std::lock_guard lock(state_->mutex);
-  SourcePlace place;
-  place.range = {{0}, {UINT64_MAX}};
-  const uint32_t number = state_->index.Find(address, &place.range);
-  if (number == kNoUnit) return place;
+  LineRange found;
+  found.range = {{0}, {UINT64_MAX}};
+  const uint32_t number = state_->index.Find(address, &found.range);
+  if (number == kNoUnit) return found;
   const std::shared_ptr<KeptUnit> kept = state_->Unit(number);
   const LineUnit& unit = kept->unit;
-  const LineRow* row = unit.FindRow(address, &place.range);
-  uint32_t scope = unit.FindScope(address, &place.range);
-  const auto add_file = [&](SourceFrame* frame, uint32_t file, uint32_t line, uint32_t column) {
+  const LineRow* row = unit.FindRow(address, &found.range);
+  uint32_t scope = unit.FindScope(address, &found.range);
+  const auto add_file = [&](LineFrame* frame, uint32_t file, uint32_t line, uint32_t column) {
     if (file != kNoFile) frame->file = state_->Intern(unit.files[file], &kept->files[file]);
     frame->line = line;
     frame->column = column;
   };
-  SourceFrame frame;
+  LineFrame frame;
   if (row != nullptr) add_file(&frame, row->file, row->line, row->column);
   while (scope != kNoScope) {
-    const LineScope& found = unit.scopes[scope];
-    frame.function = state_->Intern(unit.names[found.name], &kept->names[found.name]);
-    place.frames.push_back(frame);
-    scope = found.parent;
+    const LineScope& inner = unit.scopes[scope];
+    frame.function = state_->Intern(unit.names[inner.name], &kept->names[inner.name]);
+    found.frames.push_back(frame);
+    scope = inner.parent;
     frame = {};
-    if (scope != kNoScope) add_file(&frame, found.call_file, found.call_line, found.call_column);
+    if (scope != kNoScope) add_file(&frame, inner.call_file, inner.call_line, inner.call_column);
   }
-  if (place.frames.empty() && row != nullptr) place.frames.push_back(frame);
-  return place;
+  if (found.frames.empty() && row != nullptr) found.frames.push_back(frame);
+  return found;
 }
 
-const std::string& SourceLines::debug_file() const {
+const std::string& LineTable::debug_file() const {
   static const std::string kNone;
   return state_ == nullptr ? kNone : state_->file.path;
 }
 
-std::string SourceLines::Problem() const {
+std::string LineTable::Problem() const {
   if (state_ == nullptr) return {};
   std::lock_guard lock(state_->mutex);
   return state_->problem;
 }
 
-uint64_t SourceLines::units_decoded() const {
+uint64_t LineTable::units_decoded() const {
   if (state_ == nullptr) return 0;
   std::lock_guard lock(state_->mutex);
   return state_->units_decoded;

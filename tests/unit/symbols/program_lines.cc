@@ -1,4 +1,4 @@
-#include "unit/symbols/source_places.h"
+#include "unit/symbols/program_lines.h"
 
 #include <fcntl.h>
 
@@ -62,15 +62,15 @@ Module OpenModule(const std::string& path) {
   return module;
 }
 
-StatusOr<std::unique_ptr<SourceLines>> OpenLines(const std::string& path,
-                                                 const std::string& debug_root) {
+StatusOr<std::unique_ptr<LineTable>> OpenLines(const std::string& path,
+                                               const std::string& debug_root) {
   const Module module = OpenModule(path);
-  SourceOptions options;
+  DebugInfoOptions options;
   options.search.debug_root = debug_root;
-  return SourceLines::Open(module.target, options);
+  return LineTable::Open(module.target, options);
 }
 
-std::vector<uint64_t> SomeAddresses(const std::string& path, size_t most) {
+std::vector<uint64_t> SomeAddresses(const std::string& path, size_t limit) {
   const Module module = OpenModule(path);
   std::vector<uint64_t> addresses;
   for (const AddressRange& function : module.image->AllFunctions()) {
@@ -80,69 +80,69 @@ std::vector<uint64_t> SomeAddresses(const std::string& path, size_t most) {
   }
   std::mt19937_64 random(1);
   std::shuffle(addresses.begin(), addresses.end(), random);
-  if (addresses.size() > most) addresses.resize(most);
+  if (addresses.size() > limit) addresses.resize(limit);
   return addresses;
 }
 
-std::optional<Places> Ask(const std::string& command, const std::vector<uint64_t>& addresses,
-                          const TemporaryDirectory& folder) {
-  std::ofstream input(folder.File("addresses"));
+std::optional<Answers> Ask(const std::string& command, const std::vector<uint64_t>& addresses,
+                           const TemporaryDirectory& directory) {
+  std::ofstream input(directory.File("addresses"));
   for (const uint64_t address : addresses) input << "0x" << std::hex << address << '\n';
   input.close();
-  const auto lines = RunCommand(command + " < " + folder.File("addresses"));
+  const auto lines = RunCommand(command + " < " + directory.File("addresses"));
   if (!lines) return std::nullopt;
-  Places places;
+  Answers answers;
   bool is_function = true;
   for (std::string line : *lines) {
     if (line.empty()) continue;
     if (line.starts_with("0x") && is_function) {
-      places.emplace_back();
+      answers.emplace_back();
       continue;
     }
     if (is_function) {
-      places.back().push_back({line, "", 0});
+      answers.back().push_back({line, "", 0});
     } else {
       line = line.substr(0, line.find(" (discriminator"));
       const size_t colon = line.rfind(':');
-      places.back().back().file = Normal(line.substr(0, colon));
-      places.back().back().line = std::strtoull(line.c_str() + colon + 1, nullptr, 10);
+      answers.back().back().file = Normal(line.substr(0, colon));
+      answers.back().back().line = std::strtoull(line.c_str() + colon + 1, nullptr, 10);
     }
     is_function = !is_function;
   }
-  return places;
+  return answers;
 }
 
-std::string Text(const std::vector<Place>& places) {
+std::string Text(const std::vector<Line>& lines) {
   std::string text;
-  for (const Place& place : places) {
-    text += place.function + "@" + place.file + ":" + std::to_string(place.line) + "; ";
+  for (const Line& line : lines) {
+    text += line.function + "@" + line.file + ":" + std::to_string(line.line) + "; ";
   }
   return text;
 }
 
-std::vector<Place> Found(const SourceLines& lines, uint64_t address) {
-  std::vector<Place> places;
-  for (const SourceFrame& frame : lines.Find({address}).frames) {
-    places.push_back({std::string(frame.function), Normal(std::string(frame.file)), frame.line});
+std::vector<Line> Found(const LineTable& table, uint64_t address) {
+  std::vector<Line> found;
+  for (const LineFrame& frame : table.Find({address}).frames) {
+    found.push_back({std::string(frame.function), Normal(std::string(frame.file)), frame.line});
   }
-  return places;
+  return found;
 }
 
-Agreement Compare(const SourceLines& lines, const std::vector<uint64_t>& addresses,
-                  const Places& expected, Trust trust) {
+Agreement Compare(const LineTable& table, const std::vector<uint64_t>& addresses,
+                  const Answers& expected, Trust trust) {
   Agreement agreement;
   REQUIRE(expected.size() == addresses.size());
   for (size_t i = 0; i < addresses.size(); ++i) {
-    std::vector<Place> found = Found(lines, addresses[i]);
-    std::vector<Place> wanted = expected[i];
+    std::vector<Line> found = Found(table, addresses[i]);
+    std::vector<Line> wanted = expected[i];
     const bool is_known = !wanted.empty() && wanted.front().line != 0;
     if (!is_known && (found.empty() || found.front().line == 0)) continue;
     ++agreement.known;
     if (found.size() > 1) ++agreement.inlined;
-    for (auto* places : {&found, &wanted}) {
-      for (size_t j = 0; j < places->size(); ++j) {
-        if (trust == Trust::kLines || j + 1 == places->size()) (*places)[j].function.clear();
-        if (trust == Trust::kLines && j == 0) (*places)[j].file.clear();
+    for (auto* side : {&found, &wanted}) {
+      for (size_t j = 0; j < side->size(); ++j) {
+        if (trust == Trust::kLines || j + 1 == side->size()) (*side)[j].function.clear();
+        if (trust == Trust::kLines && j == 0) (*side)[j].file.clear();
       }
     }
     if (Text(found) == Text(wanted)) {
@@ -156,22 +156,22 @@ Agreement Compare(const SourceLines& lines, const std::vector<uint64_t>& address
   return agreement;
 }
 
-void ExpectAs(const std::string& tool, const SourceLines& lines, const std::string& debug_file,
-              const std::string& module, const TemporaryDirectory& folder) {
+void ExpectAs(const std::string& tool, const LineTable& table, const std::string& debug_file,
+              const std::string& module, const TemporaryDirectory& directory) {
   const std::vector<uint64_t> addresses = SomeAddresses(module, 2000);
-  const auto expected = Ask(tool + debug_file, addresses, folder);
+  const auto expected = Ask(tool + debug_file, addresses, directory);
   if (!expected) HBBP_SKIP("no " + tool);
   const Agreement agreement =
-      Compare(lines, addresses, *expected, tool == kAddr2line ? Trust::kLines : Trust::kAll);
+      Compare(table, addresses, *expected, tool == kAddr2line ? Trust::kLines : Trust::kAll);
   INFO(tool << agreement.first_difference);
   CHECK(agreement.same == agreement.known);
   CHECK(agreement.known > 30);
   CHECK(agreement.inlined > 10);
 }
 
-bool BuildProgram(const TemporaryDirectory& folder, const std::string& compiler,
+bool BuildProgram(const TemporaryDirectory& directory, const std::string& compiler,
                   const std::string& flags, const std::string& output, std::string_view source) {
-  const std::string path = folder.File("nested.cc");
+  const std::string path = directory.File("nested.cc");
   std::ofstream(path) << source;
   return RunCommand(compiler + " " + flags + " " + path + " -o " + output).has_value();
 }

@@ -1,5 +1,5 @@
-// Source lines of small programs and of this one, against addr2line and llvm-symbolizer.
-#include "symbols/source_lines.h"
+// Compares the lines of small programs, and of this one, with addr2line and llvm-symbolizer.
+#include "symbols/line_table.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 #include "symbols/demangle.h"
 #include "symbols/libdw.h"
 #include "unit/image/test_programs.h"
-#include "unit/symbols/source_places.h"
+#include "unit/symbols/program_lines.h"
 
 namespace hbbp {
 namespace {
@@ -41,27 +41,28 @@ using test::TemporaryDirectory;
 using test::Text;
 using test::Trust;
 
-TEST_CASE("Lines and inlined functions are those that others find", "[source_lines]") {
-  const TemporaryDirectory folder;
+TEST_CASE("Lines and inlined functions are those that others find", "[line_table]") {
+  const TemporaryDirectory directory;
   const std::string compiler = GENERATE("g++", "clang++-14", "clang++-19");
   const std::string flags =
       GENERATE("-O2 -gdwarf-4", "-O2 -gdwarf-5", "-O1 -gdwarf-5 -gz", "-O2 -gdwarf-5 -no-pie");
-  const std::string program = folder.File("program");
-  if (!BuildProgram(folder, compiler, flags, program)) HBBP_SKIP("no " + compiler);
+  const std::string program = directory.File("program");
+  if (!BuildProgram(directory, compiler, flags, program)) HBBP_SKIP("no " + compiler);
   INFO(compiler + " " + flags);
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   CHECK((*lines)->debug_file() == program);
-  ExpectAs(kLlvmSymbolizer, **lines, program, program, folder);
-  // It does not see what clang inlined.
-  if (compiler == "g++") ExpectAs(kAddr2line, **lines, program, program, folder);
+  ExpectAs(kLlvmSymbolizer, **lines, program, program, directory);
+  // addr2line does not see what clang inlined.
+  if (compiler == "g++") ExpectAs(kAddr2line, **lines, program, program, directory);
   CHECK((*lines)->Problem() == "");
 }
 
-TEST_CASE("A place tells the chain of inlined functions and how far it holds", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
-  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+TEST_CASE("A line range has the chain of inlined functions and says how far it holds",
+          "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
+  if (!BuildProgram(directory, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   const Module module = OpenModule(program);
@@ -70,42 +71,43 @@ TEST_CASE("A place tells the chain of inlined functions and how far it holds", "
   const AddressRange function = *module.image->FunctionAround(*outer);
   std::set<std::string> chains;
   for (ModuleAddress at = function.start; at < function.end;) {
-    const SourcePlace place = (*lines)->Find(at);
-    REQUIRE(place.range.Contains(at));
-    CHECK((*lines)->Find(place.range.start).frames == place.frames);
-    CHECK((*lines)->Find(place.range.end - 1).frames == place.frames);
+    const LineRange found = (*lines)->Find(at);
+    REQUIRE(found.range.Contains(at));
+    CHECK((*lines)->Find(found.range.start).frames == found.frames);
+    CHECK((*lines)->Find(found.range.end - 1).frames == found.frames);
     std::string chain;
-    for (const SourceFrame& frame : place.frames) chain += Demangle(frame.function) + " ";
+    for (const LineFrame& frame : found.frames) chain += Demangle(frame.function) + " ";
     chains.insert(chain);
     if (chain.starts_with("Innermost")) {
-      CHECK(place.frames[0].line == 4);
-      CHECK(place.frames[1].line == 9);
-      CHECK((place.frames[2].line == 13 || place.frames[2].line == 15));
-      CHECK(place.frames[0].column > 0);
+      CHECK(found.frames[0].line == 4);
+      CHECK(found.frames[1].line == 9);
+      CHECK((found.frames[2].line == 13 || found.frames[2].line == 15));
+      CHECK(found.frames[0].column > 0);
     }
-    at = place.range.end;
+    at = found.range.end;
   }
   CHECK(chains.contains("Innermost Middle Outer(int) "));
   CHECK((*lines)->Find({1}).frames.empty());
   CHECK((*lines)->Find({UINT64_MAX}).frames.empty());
 }
 
-TEST_CASE("Separate debug files are found by build ID and by name", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string whole = folder.File("whole"), program = folder.File("program"),
-                    debug = folder.File("program.debug");
+TEST_CASE("Separate debug files are found by build ID and by name", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string whole = directory.File("whole"), program = directory.File("program"),
+                    debug = directory.File("program.debug");
   const bool has_build_id = GENERATE(true, false);
-  if (!BuildProgram(folder, "g++", has_build_id ? "-O2 -g" : "-O2 -g -Wl,--build-id=none", whole) ||
+  if (!BuildProgram(directory, "g++", has_build_id ? "-O2 -g" : "-O2 -g -Wl,--build-id=none",
+                    whole) ||
       !RunCommand("objcopy --only-keep-debug " + whole + " " + debug) ||
       !RunCommand("objcopy --strip-debug --add-gnu-debuglink=" + debug + " " + whole + " " +
                   program)) {
     HBBP_SKIP("no g++ or objcopy");
   }
-  SECTION("beside the program") {
+  SECTION("next to the program") {
     const auto lines = OpenLines(program, "/nonexistent");
     REQUIRE(lines.ok());
     CHECK((*lines)->debug_file() == debug);
-    ExpectAs(kAddr2line, **lines, whole, program, folder);
+    ExpectAs(kAddr2line, **lines, whole, program, directory);
   }
   SECTION("by build ID") {
     if (!has_build_id) return;
@@ -113,18 +115,18 @@ TEST_CASE("Separate debug files are found by build ID and by name", "[source_lin
     const std::string id =
         test::ToHex({module.target.build_id.begin(), module.target.build_id.end()});
     const std::string there =
-        folder.File("root/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
+        directory.File("root/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
     std::filesystem::create_directories(std::filesystem::path(there).parent_path());
     std::filesystem::rename(debug, there);
-    const auto lines = OpenLines(program, folder.File("root"));
+    const auto lines = OpenLines(program, directory.File("root"));
     REQUIRE(lines.ok());
     CHECK((*lines)->debug_file() == there);
-    ExpectAs(kAddr2line, **lines, whole, program, folder);
+    ExpectAs(kAddr2line, **lines, whole, program, directory);
   }
   SECTION("of another build") {
-    const std::string other = folder.File("other");
-    REQUIRE(
-        BuildProgram(folder, "g++", has_build_id ? "-O1 -g" : "-O1 -g -Wl,--build-id=none", other));
+    const std::string other = directory.File("other");
+    REQUIRE(BuildProgram(directory, "g++", has_build_id ? "-O1 -g" : "-O1 -g -Wl,--build-id=none",
+                         other));
     REQUIRE(RunCommand("objcopy --only-keep-debug " + other + " " + debug));
     const auto lines = OpenLines(program, "/nonexistent");
     REQUIRE(!lines.ok());
@@ -135,7 +137,7 @@ TEST_CASE("Separate debug files are found by build ID and by name", "[source_lin
   }
   SECTION("missing") {
     std::filesystem::remove(debug);
-    const auto lines = OpenLines(program, folder.File("root"));
+    const auto lines = OpenLines(program, directory.File("root"));
     REQUIRE(!lines.ok());
     CHECK(lines.status().code() == StatusCode::kNotFound);
     CHECK(lines.status().message().starts_with(program + ": no debug information"));
@@ -145,17 +147,17 @@ TEST_CASE("Separate debug files are found by build ID and by name", "[source_lin
   SECTION("a FIFO of that name") {
     std::filesystem::remove(debug);
     REQUIRE(::mkfifo(debug.c_str(), 0600) == 0);
-    CHECK(!OpenLines(program, folder.File("root")).ok());
+    CHECK(!OpenLines(program, directory.File("root")).ok());
   }
 }
 
-TEST_CASE("What dwz shares between files is followed", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program"), other = folder.File("other"),
-                    whole = folder.File("whole"), shared = folder.File("shared.debug");
+TEST_CASE("What dwz shares between files is followed", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program"), other = directory.File("other"),
+                    whole = directory.File("whole"), shared = directory.File("shared.debug");
   const std::string version = GENERATE("-gdwarf-4", "-gdwarf-5");
-  if (!BuildProgram(folder, "g++", "-O2 " + version, program)) HBBP_SKIP("no g++");
-  REQUIRE(BuildProgram(folder, "g++", "-O1 " + version, other));
+  if (!BuildProgram(directory, "g++", "-O2 " + version, program)) HBBP_SKIP("no g++");
+  REQUIRE(BuildProgram(directory, "g++", "-O1 " + version, other));
   std::filesystem::copy_file(program, whole);
   if (!RunCommand("dwz -m " + shared + " " + program + " " + other) ||
       !std::filesystem::exists(shared)) {
@@ -164,7 +166,7 @@ TEST_CASE("What dwz shares between files is followed", "[source_lines]") {
   {
     const auto lines = OpenLines(program);
     REQUIRE(lines.ok());
-    ExpectAs(kAddr2line, **lines, whole, program, folder);
+    ExpectAs(kAddr2line, **lines, whole, program, directory);
     CHECK((*lines)->Problem() == "");
   }
   std::filesystem::remove(shared);
@@ -175,10 +177,10 @@ TEST_CASE("What dwz shares between files is followed", "[source_lines]") {
   CHECK(!(*lines)->Find(*module.image->AddressOfSymbol("main")).frames.empty());
 }
 
-TEST_CASE("Rust programs have lines and names", "[source_lines]") {
-  const TemporaryDirectory folder;
+TEST_CASE("Rust programs have lines and names", "[line_table]") {
+  const TemporaryDirectory directory;
   const std::string mangling = GENERATE("legacy", "v0");
-  const std::string source = folder.File("sums.rs"), program = folder.File("program");
+  const std::string source = directory.File("sums.rs"), program = directory.File("program");
   std::ofstream(source) << R"(
 trait Weigh { fn weigh(&self) -> u64; }
 struct Pair<T>(T, T);
@@ -208,10 +210,10 @@ fn main() {
     const std::string symbol = module.image->FunctionName(function.start);
     if (symbol.find("sums") == std::string::npos) continue;
     names.insert(Demangle(symbol));
-    const SourcePlace place = (*lines)->Find(function.start);
-    REQUIRE(!place.frames.empty());
+    const LineRange found = (*lines)->Find(function.start);
+    REQUIRE(!found.frames.empty());
     if (symbol.find("total") != std::string::npos) {
-      CHECK(place.frames.back().file == source);
+      CHECK(found.frames.back().file == source);
     }
   }
   INFO(mangling);
@@ -220,16 +222,16 @@ fn main() {
                        "> as sums::Weigh>::weigh"));
 }
 
-// This program, which was built with debug information unless somebody wanted otherwise.
-TEST_CASE("Ten thousand addresses of a real program", "[source_lines]") {
-  const TemporaryDirectory folder;
+// This program was built with debug information by default.
+TEST_CASE("Ten thousand addresses of a real program", "[line_table]") {
+  const TemporaryDirectory directory;
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const auto lines = OpenLines(self);
   if (!lines.ok()) HBBP_SKIP("built without -g");
   const std::vector<uint64_t> addresses = SomeAddresses(self, 10000);
   const bool by_llvm = GENERATE(false, true);
   const std::string& tool = by_llvm ? kLlvmSymbolizer : kAddr2line;
-  const auto expected = Ask(tool + self, addresses, folder);
+  const auto expected = Ask(tool + self, addresses, directory);
   if (!expected) HBBP_SKIP("no " + tool);
   const Agreement agreement =
       Compare(**lines, addresses, *expected, by_llvm ? Trust::kAll : Trust::kLines);
@@ -239,21 +241,21 @@ TEST_CASE("Ten thousand addresses of a real program", "[source_lines]") {
   CHECK(static_cast<double>(agreement.same) >= 0.999 * static_cast<double>(agreement.known));
 }
 
-// Module `i` has a unit for each of its kUnits functions, so that they can be dropped one by one.
-// Empty if there is no compiler.
+// Builds modules with a unit for each of their kUnits functions, so that units can be dropped one
+// by one. Returns nothing if there is no compiler.
 constexpr int kUnits = 6;
-std::vector<std::string> BuildModules(const TemporaryDirectory& folder, int count) {
+std::vector<std::string> BuildModules(const TemporaryDirectory& directory, int count) {
   std::vector<std::string> programs;
   for (int i = 0; i < count; ++i) {
     std::string files;
     for (int unit = 0; unit < kUnits; ++unit) {
       const std::string name = "m" + std::to_string(i) + "u" + std::to_string(unit);
-      std::ofstream(folder.File(name + ".cc"))
+      std::ofstream(directory.File(name + ".cc"))
           << "int " << name << "(int x) {\n  return x * " << unit + 3 << ";\n}\n"
           << (unit == 0 ? "int main() { return 0; }\n" : "");
-      files += folder.File(name + ".cc") + " ";
+      files += directory.File(name + ".cc") + " ";
     }
-    programs.push_back(folder.File("m" + std::to_string(i)));
+    programs.push_back(directory.File("m" + std::to_string(i)));
     if (!RunCommand("g++ -O1 -g " + files + "-o " + programs.back())) return {};
   }
   return programs;
@@ -269,14 +271,14 @@ std::vector<uint64_t> UnitAddresses(const std::string& program, int number) {
   return addresses;
 }
 
-TEST_CASE("Memory is bounded, and answers do not depend on it", "[source_lines]") {
+TEST_CASE("Memory is bounded, and answers do not depend on it", "[line_table]") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const Module module = OpenModule(self);
   const auto much = std::make_shared<LineMemory>(256 << 20);
   const auto little = std::make_shared<LineMemory>(1);
-  const auto roomy = SourceLines::Open(module.target, {}, much);
+  const auto roomy = LineTable::Open(module.target, {}, much);
   if (!roomy.ok()) HBBP_SKIP("built without -g");
-  const auto tight = SourceLines::Open(module.target, {}, little);
+  const auto tight = LineTable::Open(module.target, {}, little);
   REQUIRE(tight.ok());
   const std::vector<uint64_t> addresses = SomeAddresses(self, 200);
   uint64_t largest = 0;
@@ -285,23 +287,23 @@ TEST_CASE("Memory is bounded, and answers do not depend on it", "[source_lines]"
     largest = std::max(largest, little->kept().bytes);
   }
   CHECK((*tight)->units_decoded() > (*roomy)->units_decoded());
-  // One unit is always kept.
+  // The last used unit is always kept.
   CHECK(largest < much->kept().bytes);
   const uint64_t decoded = (*roomy)->units_decoded();
   for (const uint64_t address : addresses) (*roomy)->Find({address});
   CHECK((*roomy)->units_decoded() == decoded);
 }
 
-TEST_CASE("Modules share one memory, whose oldest units go first", "[source_lines]") {
+TEST_CASE("Modules share one memory, whose oldest units go first", "[line_table]") {
   constexpr int kModules = 3;
-  const TemporaryDirectory folder;
-  const std::vector<std::string> programs = BuildModules(folder, kModules);
+  const TemporaryDirectory directory;
+  const std::vector<std::string> programs = BuildModules(directory, kModules);
   if (programs.empty()) HBBP_SKIP("no g++");
   const auto open = [&](uint64_t limit) {
     const auto memory = std::make_shared<LineMemory>(limit);
-    std::vector<std::unique_ptr<SourceLines>> modules;
+    std::vector<std::unique_ptr<LineTable>> modules;
     for (const std::string& program : programs) {
-      auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+      auto lines = LineTable::Open(OpenModule(program).target, {}, memory);
       REQUIRE(lines.ok());
       modules.push_back(*std::move(lines));
     }
@@ -333,7 +335,7 @@ TEST_CASE("Modules share one memory, whose oldest units go first", "[source_line
     const uint64_t decoded = modules.back()->units_decoded();
     Found(*modules.back(), addresses.back().back());
     CHECK(modules.back()->units_decoded() == decoded);
-    // The first module's units went first.
+    // The first module's units were dropped first.
     Found(*modules.front(), addresses.front().front());
     CHECK(modules.front()->units_decoded() == 2 * kUnits + 1);
   }
@@ -357,7 +359,7 @@ TEST_CASE("Modules share one memory, whose oldest units go first", "[source_line
       threads.emplace_back([&, which, &modules = modules] {
         std::vector<std::string> found(expected.size());
         for (size_t round = 0; round < 20 * expected.size(); ++round) {
-          // Each thread in an order of its own: steps that share no factor with the count.
+          // Each thread has its own order, in steps that share no factor with the count.
           const size_t at = (round * (std::vector<size_t>{1, 5, 7, 11}[which])) % expected.size();
           const size_t module = at / kUnits;
           found[at] = Text(Found(*modules[module], addresses[module][at % kUnits]));
@@ -371,7 +373,7 @@ TEST_CASE("Modules share one memory, whose oldest units go first", "[source_line
   }
 }
 
-TEST_CASE("Threads may ask at once", "[source_lines]") {
+TEST_CASE("Threads may ask at once", "[line_table]") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const auto lines = OpenLines(self);
   if (!lines.ok()) HBBP_SKIP("built without -g");
@@ -387,31 +389,31 @@ TEST_CASE("Threads may ask at once", "[source_lines]") {
   for (const auto& mine : answers) CHECK(mine == answers.front());
 }
 
-TEST_CASE("Progress goes up to the size of .debug_info", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
-  if (!BuildProgram(folder, "g++", "-O2 -g -gz", program)) HBBP_SKIP("no g++");
+TEST_CASE("Progress goes up to the size of .debug_info", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
+  if (!BuildProgram(directory, "g++", "-O2 -g -gz", program)) HBBP_SKIP("no g++");
   const Module module = OpenModule(program);
   uint64_t last = 0, whole = 0;
-  SourceOptions options;
+  DebugInfoOptions options;
   options.progress = [&](const std::string& path, uint64_t done, uint64_t total) {
     CHECK(path == program);
     CHECK(done >= last);
     last = done;
     whole = total;
   };
-  REQUIRE(SourceLines::Open(module.target, options).ok());
+  REQUIRE(LineTable::Open(module.target, options).ok());
   CHECK(whole > 500);
   CHECK(last == whole);
 }
 
-TEST_CASE("A unit that is not read yet is called off, one that is read is not", "[source_lines]") {
+TEST_CASE("Only a unit that is not read yet can be cancelled", "[line_table]") {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
   const Module module = OpenModule(self);
   CancelFlag flag;
-  SourceOptions options;
+  DebugInfoOptions options;
   options.search.cancel = &flag;
-  const auto lines = SourceLines::Open(module.target, options);
+  const auto lines = LineTable::Open(module.target, options);
   if (!lines.ok()) HBBP_SKIP("built without -g");
   const std::vector<uint64_t> addresses = SomeAddresses(self, 2000);
   uint64_t known = 0;
@@ -444,7 +446,7 @@ TEST_CASE("A unit that is not read yet is called off, one that is read is not", 
   }
 }
 
-// A unit without functions that makes .debug_info large.
+// This unit has no functions and makes .debug_info large.
 constexpr std::string_view kLargeUnit = R"(
   .section .debug_abbrev, "", @progbits
 1: .byte 1, 0x3c, 0, 0, 0, 0
@@ -459,14 +461,14 @@ constexpr std::string_view kLargeUnit = R"(
   .section .note.GNU-stack, "", @progbits
 )";
 
-TEST_CASE("Large compressed debug information is unpacked into a file", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string small = folder.File("small"), large = folder.File("large");
-  std::ofstream(folder.File("large.s")) << kLargeUnit;
-  if (!BuildProgram(folder, "g++", "-O2 -gdwarf-5", small) ||
+TEST_CASE("Large compressed debug information is unpacked into a file", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string small = directory.File("small"), large = directory.File("large");
+  std::ofstream(directory.File("large.s")) << kLargeUnit;
+  if (!BuildProgram(directory, "g++", "-O2 -gdwarf-5", small) ||
       !BuildProgram(
-          folder, "g++",
-          "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + folder.File("large.s"),
+          directory, "g++",
+          "-O2 -gdwarf-5 -gz=zlib -Wa,--nocompress-debug-sections " + directory.File("large.s"),
           large)) {
     HBBP_SKIP("no g++");
   }
@@ -475,7 +477,7 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
   const auto expected = OpenLines(small);
   REQUIRE(expected.ok());
   const Module module = OpenModule(large);
-  SourceOptions options;
+  DebugInfoOptions options;
   uint64_t done = 0, total = 0;
   options.progress = [&](const std::string&, uint64_t now, uint64_t whole) {
     CHECK(now >= done);
@@ -483,7 +485,7 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
     total = whole;
   };
   SECTION("whole") {
-    const auto lines = SourceLines::Open(module.target, options);
+    const auto lines = LineTable::Open(module.target, options);
     REQUIRE(lines.ok());
     CHECK(done == total);
     CHECK(total > 2 * 0x2100000);
@@ -492,17 +494,17 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
     }
     CHECK((*lines)->Problem() == "");
   }
-  SECTION("called off") {
+  SECTION("cancelled") {
     CancelFlag flag;
     options.search.cancel = &flag;
-    // While it is unpacked, and when its units are about to be looked for.
+    // Cancel while it is unpacked, and before its units are listed.
     for (const uint64_t part : {4, 2}) {
       flag.Set(false);
       options.progress = [&](const std::string&, uint64_t now, uint64_t whole) {
         CHECK_FALSE(flag.is_set());
         flag.Set(now >= whole / part);
       };
-      CHECK_THROWS_AS(SourceLines::Open(module.target, options), WorkCancelled);
+      CHECK_THROWS_AS(LineTable::Open(module.target, options), WorkCancelled);
     }
   }
   SECTION("no room") {
@@ -511,7 +513,7 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
     struct rlimit tight = before;
     tight.rlim_cur = 1 << 20;
     ::setrlimit(RLIMIT_FSIZE, &tight);
-    const auto lines = SourceLines::Open(module.target);
+    const auto lines = LineTable::Open(module.target);
     ::setrlimit(RLIMIT_FSIZE, &before);
     REQUIRE(lines.ok());
     for (const uint64_t address : addresses) {
@@ -531,15 +533,15 @@ TEST_CASE("Large compressed debug information is unpacked into a file", "[source
       file.seekp(static_cast<long>(offset + size / 2));
       file << "no deflated data";
     }
-    const auto lines = SourceLines::Open(OpenModule(large).target);
+    const auto lines = LineTable::Open(OpenModule(large).target);
     if (lines.ok()) CHECK((*lines)->Find({addresses[0]}).frames.size() <= 3);
   }
 }
 
-TEST_CASE("A file that changes while it is read is noticed", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
-  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+TEST_CASE("A file that changes while it is read is noticed", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
+  if (!BuildProgram(directory, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   const Module module = OpenModule(program);
@@ -549,10 +551,10 @@ TEST_CASE("A file that changes while it is read is noticed", "[source_lines]") {
   CHECK((*lines)->Problem().find("changed") != std::string::npos);
 }
 
-TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program"), damaged = folder.File("damaged");
-  if (!BuildProgram(folder, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
+TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program"), damaged = directory.File("damaged");
+  if (!BuildProgram(directory, "g++", "-O2 -g", program)) HBBP_SKIP("no g++");
   const std::vector<uint64_t> addresses = SomeAddresses(program, 200);
   const std::vector<uint8_t> bytes = test::ReadAll(program);
   const auto headers = RunCommand("readelf -SW " + program);
@@ -585,8 +587,8 @@ TEST_CASE("Damaged DWARF gives fewer answers, and no crash", "[source_lines]") {
   CHECK(damaged_sections >= 5);
 }
 
-// Units that share one list: a wide range, and many within it. `start` of the many tells whether
-// they are of code that a linker dropped.
+// Returns units that share one list with a wide range and many within it. `start` decides whether
+// those are of code that a linker dropped.
 std::string UnitsOfOneList(int units, int ranges, const std::string& start) {
   return ".section .debug_abbrev, \"\", @progbits\n"
          "1: .byte 1, 0x11, 0, 0x11, 1, 0x55, 0x17, 0, 0, 0\n"
@@ -611,24 +613,25 @@ std::string UnitsOfOneList(int units, int ranges, const std::string& start) {
 }
 
 TEST_CASE("Units that share one list of ranges take no more than their file allows",
-          "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program"), units = folder.File("units.s");
+          "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program"), units = directory.File("units.s");
   const std::string start = GENERATE("0x100000 + 16 * i", "1");
   std::ofstream(units) << UnitsOfOneList(10000, 20000, start);
-  if (!BuildProgram(folder, "g++", "-O2 -Wa,--nocompress-debug-sections " + units, program)) {
+  if (!BuildProgram(directory, "g++", "-O2 -Wa,--nocompress-debug-sections " + units, program)) {
     HBBP_SKIP("no g++");
   }
   const uint64_t file_bytes = std::filesystem::file_size(program);
   const auto memory = std::make_shared<LineMemory>(256 << 20);
-  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  const auto lines = LineTable::Open(OpenModule(program).target, {}, memory);
   REQUIRE(lines.ok());
   CHECK_THAT((*lines)->Problem(), Catch::Matchers::StartsWith(program + ": has more ranges"));
   CHECK(memory->kept().bytes < 4 * file_bytes);
   CHECK((*lines)->Find({0x100000}).range.end.value <= 0x40000000);
 }
 
-// A unit with a function at each address from 0x10000 on, whose name begins a byte after the last.
+// Returns a unit with a function at each address from 0x10000 on, whose names each begin a byte
+// later in one string.
 std::string FunctionsOfOneString(int functions, int string_bytes) {
   return R"(
   .section .debug_abbrev, "", @progbits
@@ -661,77 +664,77 @@ std::string FunctionsOfOneString(int functions, int string_bytes) {
 )";
 }
 
-TEST_CASE("Names that overlap are bounded", "[source_lines]") {
+TEST_CASE("Names that overlap are bounded", "[line_table]") {
   constexpr int kFunctions = 4000, kStringBytes = 200000;
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program"), functions = folder.File("functions.s");
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program"), functions = directory.File("functions.s");
   std::ofstream(functions) << FunctionsOfOneString(kFunctions, kStringBytes);
-  if (!BuildProgram(folder, "g++", "-O2 " + functions, program)) HBBP_SKIP("no g++");
+  if (!BuildProgram(directory, "g++", "-O2 " + functions, program)) HBBP_SKIP("no g++");
   const auto memory = std::make_shared<LineMemory>(256 << 20);
-  const auto lines = SourceLines::Open(OpenModule(program).target, {}, memory);
+  const auto lines = LineTable::Open(OpenModule(program).target, {}, memory);
   REQUIRE(lines.ok());
-  const SourcePlace first = (*lines)->Find({0x10000});
+  const LineRange first = (*lines)->Find({0x10000});
   REQUIRE(first.frames.size() == 1);
   CHECK(first.frames[0].function == std::string(1 << 16, 'A'));
-  const SourcePlace last = (*lines)->Find({0x10000 + kFunctions - 1});
+  const LineRange last = (*lines)->Find({0x10000 + kFunctions - 1});
   REQUIRE(last.frames.size() == 1);
   CHECK(last.frames[0].function == "");
   CHECK(memory->kept().bytes < 150 << 20);
 }
 
-TEST_CASE("An inline function has the lines of the unit whose copy was linked", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
+TEST_CASE("An inline function has the lines of the unit whose copy was linked", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
   const std::string inlined = "[[gnu::noinline]] inline int Shared(int x) { return x * 7; }\n";
-  std::ofstream(folder.File("first.cc"))
+  std::ofstream(directory.File("first.cc"))
       << inlined << "int First(int x) { return Shared(x) + 1; }\n"
       << "int main(int argc, char**) { return First(argc); }\n";
-  std::ofstream(folder.File("second.cc"))
+  std::ofstream(directory.File("second.cc"))
       << "\n\n\n"
       << inlined << "int Second(int x) { return Shared(x) + 2; }\n";
-  if (!RunCommand("g++ -O1 -g " + folder.File("first.cc") + " " + folder.File("second.cc") +
+  if (!RunCommand("g++ -O1 -g " + directory.File("first.cc") + " " + directory.File("second.cc") +
                   " -o " + program)) {
     HBBP_SKIP("no g++");
   }
   const auto lines = OpenLines(program);
   REQUIRE(lines.ok());
   const Module module = OpenModule(program);
-  const SourcePlace place = (*lines)->Find(*module.image->AddressOfSymbol("_Z6Sharedi"));
-  REQUIRE(place.frames.size() == 1);
-  CHECK(place.frames[0].file == folder.File("first.cc"));
-  CHECK(place.frames[0].line == 1);
+  const LineRange found = (*lines)->Find(*module.image->AddressOfSymbol("_Z6Sharedi"));
+  REQUIRE(found.frames.size() == 1);
+  CHECK(found.frames[0].file == directory.File("first.cc"));
+  CHECK(found.frames[0].line == 1);
 }
 
-TEST_CASE("What has no debug information says so", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program");
-  if (!BuildProgram(folder, "g++", "-O2", program)) HBBP_SKIP("no g++");
+TEST_CASE("What has no debug information says so", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program");
+  if (!BuildProgram(directory, "g++", "-O2", program)) HBBP_SKIP("no g++");
   const auto lines = OpenLines(program);
   REQUIRE(!lines.ok());
   CHECK(lines.status().code() == StatusCode::kNotFound);
   CHECK(lines.status().message().find("compile with -g") != std::string::npos);
 }
 
-TEST_CASE("Servers are asked only if that is allowed", "[source_lines]") {
-  const TemporaryDirectory folder;
-  const std::string program = folder.File("program"), whole = folder.File("whole");
-  if (!BuildProgram(folder, "g++", "-O2 -g", whole) ||
+TEST_CASE("Servers are asked only if that is allowed", "[line_table]") {
+  const TemporaryDirectory directory;
+  const std::string program = directory.File("program"), whole = directory.File("whole");
+  if (!BuildProgram(directory, "g++", "-O2 -g", whole) ||
       !RunCommand("objcopy --strip-debug " + whole + " " + program)) {
     HBBP_SKIP("no g++ or objcopy");
   }
   ::unsetenv("DEBUGINFOD_URLS");
   const Module module = OpenModule(program);
-  SourceOptions options;
+  DebugInfoOptions options;
   options.search.debug_root = "/nonexistent";
-  const auto refused = SourceLines::Open(module.target, options);
+  const auto refused = LineTable::Open(module.target, options);
   CHECK(refused.status().message().find("allow debuginfod") != std::string::npos);
   options.search.use_debuginfod = true;
-  const auto asked = SourceLines::Open(module.target, options);
+  const auto asked = LineTable::Open(module.target, options);
   REQUIRE(!asked.ok());
   CHECK(asked.status().message().find("DEBUGINFOD_URLS") != std::string::npos);
 }
 
-TEST_CASE("A libdw that is not there is an error that says what to install", "[source_lines]") {
+TEST_CASE("A libdw that is not there is an error that says what to install", "[line_table]") {
   const auto libdw = LoadLibdwFrom("libno-such-dw.so.1");
   REQUIRE(!libdw.ok());
   CHECK(libdw.status().code() == StatusCode::kUnsupported);

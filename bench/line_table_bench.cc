@@ -1,5 +1,5 @@
-// Source lines by address. HBBP_BENCH_ELF names a file with debug information; without it, this
-// program is taken.
+// Measures finding lines by address. HBBP_BENCH_ELF names a file with debug information; the
+// default is this program.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "base/unique_fd.h"
 #include "image/elf_image.h"
 #include "symbols/demangle.h"
-#include "symbols/source_lines.h"
+#include "symbols/line_table.h"
 
 namespace hbbp {
 namespace {
@@ -28,8 +28,8 @@ struct Module {
   std::unique_ptr<ElfImage> image;
   UniqueFd fd;
 
-  std::unique_ptr<SourceLines> Open(std::shared_ptr<LineMemory> memory = nullptr) const {
-    auto lines = SourceLines::Open({File(), fd.get(), image->build_id()}, {}, std::move(memory));
+  std::unique_ptr<LineTable> Open(std::shared_ptr<LineMemory> memory = nullptr) const {
+    auto lines = LineTable::Open({File(), fd.get(), image->build_id()}, {}, std::move(memory));
     return lines.ok() ? *std::move(lines) : nullptr;
   }
 };
@@ -59,12 +59,12 @@ void BM_Open(benchmark::State& state) {
 }
 BENCHMARK(BM_Open)->Unit(benchmark::kMillisecond);
 
-// Opening, and the first line of a unit.
+// Measures opening, and the first line of a unit.
 void BM_FirstLine(benchmark::State& state) {
   const std::vector<ModuleAddress> addresses = SomeAddresses();
   size_t i = 0;
   for (auto _ : state) {
-    const std::unique_ptr<SourceLines> lines = TheModule().Open();
+    const std::unique_ptr<LineTable> lines = TheModule().Open();
     if (lines == nullptr) return state.SkipWithError("no debug information");
     benchmark::DoNotOptimize(lines->Find(addresses[i++ % addresses.size()]));
   }
@@ -72,8 +72,8 @@ void BM_FirstLine(benchmark::State& state) {
 BENCHMARK(BM_FirstLine)->Unit(benchmark::kMillisecond);
 
 void BM_Find(benchmark::State& state) {
-  const auto memory = std::make_shared<LineMemory>(SourceOptions().memory_limit);
-  const std::unique_ptr<SourceLines> lines = TheModule().Open(memory);
+  const auto memory = std::make_shared<LineMemory>(DebugInfoOptions().memory_limit);
+  const std::unique_ptr<LineTable> lines = TheModule().Open(memory);
   if (lines == nullptr) return state.SkipWithError("no debug information");
   const std::vector<ModuleAddress> addresses = SomeAddresses();
   for (const ModuleAddress address : addresses) benchmark::DoNotOptimize(lines->Find(address));
@@ -86,9 +86,9 @@ void BM_Find(benchmark::State& state) {
 }
 BENCHMARK(BM_Find);
 
-// A whole function, as a listing asks.
+// Measures the lines of a whole function, as a listing reads them.
 void BM_WalkFunction(benchmark::State& state) {
-  const std::unique_ptr<SourceLines> lines = TheModule().Open();
+  const std::unique_ptr<LineTable> lines = TheModule().Open();
   if (lines == nullptr) return state.SkipWithError("no debug information");
   const AddressRange function = *TheModule().image->FunctionAround(SomeAddresses().front());
   int64_t places = 0;

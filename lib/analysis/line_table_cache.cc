@@ -1,4 +1,4 @@
-#include "analysis/profile_lines.h"
+#include "analysis/line_table_cache.h"
 
 #include <fcntl.h>
 
@@ -80,52 +80,53 @@ Status FindLineTarget(const ResolvedModules& modules, uint32_t module, LineTarge
   return OkStatus();
 }
 
-StatusOr<std::unique_ptr<SourceLines>> OpenLines(const ResolvedModules& modules, uint32_t module,
-                                                 const SourceOptions& options,
-                                                 const std::shared_ptr<LineMemory>& memory) {
+StatusOr<std::unique_ptr<LineTable>> OpenLines(const ResolvedModules& modules, uint32_t module,
+                                               const DebugInfoOptions& options,
+                                               const std::shared_ptr<LineMemory>& memory) {
   GeneratedLines generated;
   for (const CodeChunk& chunk : modules.data().modules[module].chunks) {
     if (chunk.lines.rows.empty()) continue;
     generated.Add({chunk.offset}, chunk.bytes.size(), chunk.name, chunk.lines);
   }
-  if (!generated.empty()) return std::make_unique<SourceLines>(std::move(generated));
+  if (!generated.empty()) return std::make_unique<LineTable>(std::move(generated));
   LineTarget found;
   HBBP_RETURN_IF_ERROR(FindLineTarget(modules, module, &found));
-  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<SourceLines> lines,
-                        SourceLines::Open(found.target, options, memory));
+  HBBP_ASSIGN_OR_RETURN(std::unique_ptr<LineTable> lines,
+                        LineTable::Open(found.target, options, memory));
   lines->SetSlide(found.slide);
   return lines;
 }
 
 }  // namespace
 
-SourceOptions WithoutHost(SourceOptions options) {
+DebugInfoOptions WithoutHost(DebugInfoOptions options) {
   options.progress = nullptr;
   options.search.cancel = nullptr;
   return options;
 }
 
-struct ProfileLines::Opened {
+struct LineTableCache::Opened {
   // Opened once, without a lock that other modules need.
   struct Module {
     std::mutex mutex;
     bool was_opened = false;  // not if it was cancelled
-    StatusOr<std::unique_ptr<SourceLines>> lines{std::unique_ptr<SourceLines>()};
+    StatusOr<std::unique_ptr<LineTable>> lines{std::unique_ptr<LineTable>()};
   };
 
   std::mutex mutex;  // which modules there are
   std::map<uint32_t, Module> modules;
 };
 
-ProfileLines::ProfileLines(std::shared_ptr<const ResolvedModules> modules, SourceOptions options)
+LineTableCache::LineTableCache(std::shared_ptr<const ResolvedModules> modules,
+                               DebugInfoOptions options)
     : modules_(std::move(modules)),
       options_(std::move(options)),
       memory_(std::make_shared<LineMemory>(options_.memory_limit)),
       opened_(std::make_unique<Opened>()) {}
 
-ProfileLines::~ProfileLines() = default;
+LineTableCache::~LineTableCache() = default;
 
-StatusOr<const SourceLines*> ProfileLines::LinesOf(uint32_t module) const {
+StatusOr<const LineTable*> LineTableCache::LinesOf(uint32_t module) const {
   const size_t modules = modules_->data().modules.size();
   if (module >= modules) {
     return MakeStatus(StatusCode::kNotFound, "module %u of %zu", module, modules);

@@ -1,5 +1,5 @@
 // Source lines of several modules of one profile.
-#include "analysis/profile_lines.h"
+#include "analysis/line_table_cache.h"
 
 #include <algorithm>
 #include <chrono>
@@ -40,13 +40,14 @@ ProfileData ProfileOf(const std::vector<std::string>& programs) {
   return data;
 }
 
-ProfileLines LinesOf(ProfileData data, const SourceOptions& options = {},
-                     const KernelFilePaths& paths = {}) {
+LineTableCache LinesOf(ProfileData data, const DebugInfoOptions& options = {},
+                       const KernelFilePaths& paths = {}) {
   StatusOr<KernelFiles> files = OpenKernelFilesFor(data, paths);
   REQUIRE(files.ok());
-  return ProfileLines(std::make_shared<const ResolvedModules>(
-                          std::make_shared<const ProfileData>(std::move(data)), *std::move(files)),
-                      options);
+  return LineTableCache(
+      std::make_shared<const ResolvedModules>(std::make_shared<const ProfileData>(std::move(data)),
+                                              *std::move(files)),
+      options);
 }
 
 TEST_CASE("A module that is slow to open keeps no other waiting", "[profile_lines]") {
@@ -56,7 +57,7 @@ TEST_CASE("A module that is slow to open keeps no other waiting", "[profile_line
   std::mutex mutex;
   std::condition_variable changed;
   bool is_slow_one_opening = false, is_fast_one_open = false, was_in_time = false;
-  SourceOptions options;
+  DebugInfoOptions options;
   options.progress = [&](const std::string& module, uint64_t, uint64_t) {
     if (module != programs[0]) return;
     std::unique_lock lock(mutex);
@@ -66,7 +67,7 @@ TEST_CASE("A module that is slow to open keeps no other waiting", "[profile_line
     was_in_time =
         changed.wait_for(lock, std::chrono::seconds(60), [&] { return is_fast_one_open; });
   };
-  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
+  const LineTableCache profile = LinesOf(ProfileOf(programs), options);
   bool is_slow_one_ok = false;
   std::thread slow([&] { is_slow_one_ok = profile.LinesOf(0).ok(); });
   {
@@ -91,14 +92,14 @@ TEST_CASE("Threads that ask for the same modules open each once", "[profile_line
   if (programs.empty()) HBBP_SKIP("no g++");
   std::mutex mutex;
   std::vector<std::string> opened;
-  SourceOptions options;
+  DebugInfoOptions options;
   options.memory_limit = 1;
   options.progress = [&](const std::string& module, uint64_t done, uint64_t total) {
     std::lock_guard lock(mutex);
     if (done == total) opened.push_back(module);
   };
-  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
-  std::vector<std::vector<const SourceLines*>> found(4, std::vector<const SourceLines*>(kModules));
+  const LineTableCache profile = LinesOf(ProfileOf(programs), options);
+  std::vector<std::vector<const LineTable*>> found(4, std::vector<const LineTable*>(kModules));
   std::vector<std::thread> threads;
   for (size_t first = 0; first < found.size(); ++first) {
     threads.emplace_back([&, first] {
@@ -111,7 +112,7 @@ TEST_CASE("Threads that ask for the same modules open each once", "[profile_line
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& mine : found) CHECK(mine == found.front());
-  for (const SourceLines* lines : found.front()) CHECK(lines != nullptr);
+  for (const LineTable* lines : found.front()) CHECK(lines != nullptr);
   std::sort(opened.begin(), opened.end());
   CHECK(opened == programs);
 }
@@ -121,11 +122,11 @@ TEST_CASE("What was called off is read the next time", "[profile_lines]") {
   const std::vector<std::string> programs = BuildPrograms(folder, 1);
   if (programs.empty()) HBBP_SKIP("no g++");
   CancelFlag flag;
-  SourceOptions options;
+  DebugInfoOptions options;
   int told = 0;
   options.progress = [&](const std::string&, uint64_t, uint64_t) { ++told; };
   options.search.cancel = &flag;
-  const ProfileLines profile = LinesOf(ProfileOf(programs), options);
+  const LineTableCache profile = LinesOf(ProfileOf(programs), options);
   flag.Set(true);
   for (int i = 0; i < 2; ++i) CHECK_THROWS_AS(profile.LinesOf(0), WorkCancelled);
   flag.Set(false);
@@ -141,18 +142,18 @@ TEST_CASE("A part has the source options of the whole, but calls nothing of its 
   if (programs.empty()) HBBP_SKIP("no g++");
   CancelFlag flag;
   flag.Set(true);
-  SourceOptions options;
+  DebugInfoOptions options;
   options.progress = [](const std::string&, uint64_t, uint64_t) { FAIL("called"); };
   options.search.cancel = &flag;
   options.memory_limit = 1;
   CHECK(WithoutHost(options).memory_limit == 1);
-  const ProfileLines part = LinesOf(ProfileOf(programs), WithoutHost(options));
+  const LineTableCache part = LinesOf(ProfileOf(programs), WithoutHost(options));
   CHECK(part.LinesOf(0).ok());
 }
 
 TEST_CASE("What has no lines is told each time", "[profile_lines]") {
   const TemporaryFolder folder;
-  const ProfileLines profile = LinesOf(ProfileOf({folder.File("none")}));
+  const LineTableCache profile = LinesOf(ProfileOf({folder.File("none")}));
   for (int i = 0; i < 2; ++i) {
     const auto lines = profile.LinesOf(0);
     REQUIRE(!lines.ok());
@@ -182,13 +183,13 @@ TEST_CASE("Lines of a kernel are those of its vmlinux, where it was loaded", "[p
   std::filesystem::create_directories(std::filesystem::path(vmlinux).parent_path());
   const uint64_t start = kTinyKernelStart + GENERATE(0, 0x1c00000);
   if (!BuildTinyVmlinux(vmlinux, "abababab", "-g")) HBBP_SKIP("there is no compiler");
-  const ProfileLines profile = LinesOf(KernelProfile(start), {}, paths);
+  const LineTableCache profile = LinesOf(KernelProfile(start), {}, paths);
   const auto lines = profile.LinesOf(0);
   INFO(lines.status().message());
   REQUIRE(lines.ok());
   std::ifstream source(vmlinux + ".s");
   const auto text_at = [&](uint64_t address) {
-    const SourcePlace place = (*lines)->Find({address});
+    const LineRange place = (*lines)->Find({address});
     REQUIRE(!place.frames.empty());
     CHECK(place.range.Contains({address}));
     CHECK(place.range.end.value - place.range.start.value < 16);
@@ -210,7 +211,7 @@ TEST_CASE("A kernel without lines says why", "[profile_lines]") {
   KernelFilePaths paths;
   paths.root = folder.File("root");
   SECTION("no vmlinux") {
-    const ProfileLines profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
+    const LineTableCache profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
     const Status status = profile.LinesOf(0).status();
     CHECK(status.code() == StatusCode::kNotFound);
     CHECK_THAT(status.message(), Catch::Matchers::Contains("abababab") &&
@@ -220,7 +221,7 @@ TEST_CASE("A kernel without lines says why", "[profile_lines]") {
   SECTION("a vmlinux that was built without") {
     paths.vmlinux = folder.File("vmlinux");
     if (!BuildTinyVmlinux(paths.vmlinux)) HBBP_SKIP("there is no compiler");
-    const ProfileLines profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
+    const LineTableCache profile = LinesOf(KernelProfile(kTinyKernelStart), {}, paths);
     const Status status = profile.LinesOf(0).status();
     CHECK(status.code() == StatusCode::kNotFound);
     CHECK_THAT(status.message(), Catch::Matchers::StartsWith(paths.vmlinux) &&
@@ -236,7 +237,7 @@ TEST_CASE("The vdso and generated code say why they have no lines", "[profile_li
   data.modules[0].build_id = {0xab, 0xcd, 0xef, 0x01};
   data.modules[1].kind = ModuleKind::kAnonymous;
   data.modules[1].path = "[anonymous]";
-  const ProfileLines profile = LinesOf(data);
+  const LineTableCache profile = LinesOf(data);
   const Status vdso = profile.LinesOf(0).status();
   CHECK(vdso.code() == StatusCode::kNotFound);
   CHECK_THAT(vdso.message(), Catch::Matchers::StartsWith("[vdso]") &&
@@ -256,11 +257,11 @@ TEST_CASE("Generated code has the lines that its JIT has told", "[profile_lines]
       {0x1000, std::vector<uint8_t>(16, 0x90), "first", {{"a.js", "b.js"}, {{2, 0, 7}, {8, 1, 0}}}},
       {0x1010, std::vector<uint8_t>(16, 0x90), "without lines"},
       {0x1020, std::vector<uint8_t>(16, 0x90), "last", {{"b.js"}, {{0, 0, 3}}}}};
-  const ProfileLines profile = LinesOf(data);
+  const LineTableCache profile = LinesOf(data);
   const auto lines = profile.LinesOf(0);
   REQUIRE(lines.ok());
   const auto at = [&](uint64_t address) { return (*lines)->Find({address}); };
-  using Frames = std::vector<SourceFrame>;
+  using Frames = std::vector<LineFrame>;
 
   CHECK(at(0x1001).frames == Frames{{"first", "", 0, 0}});
   CHECK(at(0x1001).range == AddressRange{{0x1000}, {0x1002}});
@@ -280,7 +281,7 @@ TEST_CASE("Generated code has the lines that its JIT has told", "[profile_lines]
 TEST_CASE("Of a file that is gone nobody says how it was compiled", "[profile_lines]") {
   const TemporaryFolder folder;
   const std::string gone = folder.File("gone");
-  const ProfileLines profile = LinesOf(ProfileOf({gone}));
+  const LineTableCache profile = LinesOf(ProfileOf({gone}));
   const auto lines = profile.LinesOf(0);
   REQUIRE_FALSE(lines.ok());
   CHECK(lines.status().message().starts_with(gone + ": no debug information"));

@@ -1,0 +1,31 @@
+// LineRange is a range of code with one line, and the functions inlined there.
+#ifndef HBBP_LIB_SYMBOLS_LINE_RANGE_H_
+#define HBBP_LIB_SYMBOLS_LINE_RANGE_H_
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "image/module_code.h"
+
+namespace hbbp {
+
+struct LineFrame {
+  std::string_view function;  // linkage name (mangled) if DWARF has it; may be empty
+  std::string_view file;      // absolute if the compilation directory is known; may be empty
+  uint32_t line = 0;          // 0: no line
+  uint32_t column = 0;        // 0: unknown
+
+  bool operator==(const LineFrame&) const = default;
+};
+
+struct LineRange {
+  // The addresses around the one that was requested that have the same frames; without debug
+  // information for it, up to the next address that has some.
+  AddressRange range;
+  std::vector<LineFrame> frames;  // innermost first; empty: nothing is known of the address
+};
+
+}  // namespace hbbp
+
+#endif  // HBBP_LIB_SYMBOLS_LINE_RANGE_H_
