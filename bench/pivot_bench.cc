@@ -1,4 +1,4 @@
-// A pivot over ten million instructions that ran in threads of a large program.
+// Measures a pivot over ten million instructions that ran in threads of a large program.
 #include <benchmark/benchmark.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     block.first_instruction = code.instructions.size();
     for (uint32_t j = 0; j < kBlockLength; ++j) {
       random = random * 6364136223846793005u + 1442695040888963407u;
-      // A few kinds are most of the code, as they are.
+      // A few kinds make up most of the code, as in real programs.
       const double place = static_cast<double>(random >> 11) * 0x1p-53;
       code.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 8)), 4 * j});
     }
@@ -64,16 +64,16 @@ enum class Field { kThread, kFunction, kMnemonic, kAddress };
 class FieldKey : public PivotKey {
  public:
   FieldKey(Field field, KeyLevel level) : PivotKey("field", level), field_(field) {}
-  uint32_t ValueOf(const PivotPlace& place) override {
+  uint32_t ValueOf(const PivotContext& context) override {
     switch (field_) {
       case Field::kThread:
-        return place.observation->thread;
+        return context.observation->thread;
       case Field::kFunction:
-        return place.block->function;
+        return context.block->function;
       case Field::kMnemonic:
-        return static_cast<uint32_t>(place.kind->mnemonic);
+        return static_cast<uint32_t>(context.kind->mnemonic);
       case Field::kAddress:
-        return place.block->block * kBlockLength + place.instruction->offset / 4;
+        return context.block->block * kBlockLength + context.instruction->offset / 4;
     }
     return 0;
   }

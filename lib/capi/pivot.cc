@@ -224,7 +224,7 @@ HBBP_API hbbp_status hbbp_pivot_cell_at(const hbbp_pivot* pivot, size_t row, siz
     }
     if (value >= pivot->values) return BadIndex(kFunction, value, pivot->values);
     const PivotSum& sum = table.At(row, column, value);
-    const hbbp::CountEstimate share = ShareOf(sum, table.Whole(value));
+    const hbbp::CountEstimate share = ComputeShare(sum, table.Whole(value));
     HBBP_INIT(hbbp_pivot_cell, full);
     full.value = sum.value;
     full.standard_error = sum.StandardError();

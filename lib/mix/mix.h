@@ -1,5 +1,5 @@
-// Instruction mixes: how many instructions of each kind ran, by thread, slice of time, module and
-// function.
+// Computes instruction mixes: how many instructions of each kind ran, by thread, slice of time,
+// module and function.
 #ifndef HBBP_LIB_MIX_MIX_H_
 #define HBBP_LIB_MIX_MIX_H_
 
@@ -22,12 +22,12 @@ struct MixKeys {
 };
 
 struct MixRow {
-  // Keys that were not asked for are kInvalid and kNoIndex.
+  // Keys that were not requested are kInvalid and kNoIndex.
   Mnemonic mnemonic = Mnemonic::kInvalid;
   uint32_t module = kNoIndex;
   uint32_t function = kNoIndex;
   uint32_t thread = kNoIndex;
-  uint32_t slice = kNoIndex;  // also where it is not known
+  uint32_t slice = kNoIndex;  // kNoIndex also if it is unknown
   double instructions = 0;
   double standard_error = 0;
 };
@@ -37,11 +37,11 @@ struct Mix {
   std::vector<MixRow> rows;  // most instructions first; ties by keys
 };
 
-// A block that ran c times adds n * c executions of a mnemonic that stands in it n times; its
+// A block that ran c times adds n * c executions of a mnemonic that it contains n times; its
 // standard error grows by the same factor. Blocks are independent where IP samples counted them;
 // where streams did, bursts are (estimate/stream_estimator.h). Without mnemonics as a key,
-// functions whose code is missing count as well: by their samples.
-// Errors: those of MakePivotTable.
+// functions whose code is missing count as well, by their samples. Returns the errors of
+// MakePivotTable.
 StatusOr<Mix> ComputeMix(const PivotSubject& subject, const MixKeys& keys);
 
 QueryNeeds NeedsOf(const MixKeys& keys);

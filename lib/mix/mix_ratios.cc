@@ -1,10 +1,13 @@
+// ComputeMixRatios prepares a query without rows (filter, needs, input), RatioSummer adds the
+// amounts of each observation's block to CorrelatedSums, one sum for each Count, and ComputeRatios
+// forms the ratios of kForms from these. lib/capi calls it.
 #include "mix/mix_ratios.h"
 
 #include <algorithm>
 #include <array>
 #include <memory>
 
-#include "mix/joint_sums.h"
+#include "mix/correlated_sums.h"
 #include "mix/query_keys.h"
 #include "mix/where_filter.h"
 
@@ -19,7 +22,8 @@ constexpr char kOperations[] = "operations";
 constexpr char kShare[] = "share";
 constexpr char kInstructions[] = "instructions";
 
-// Executions of instructions with some property, and what they add up to.
+// The amounts that are summed: executions of instructions with some property, and what they add up
+// to.
 enum class Count : uint8_t {
   kAll,
   kOfMemory,
@@ -64,7 +68,7 @@ struct RatioForm {
   const char* name;
   const char* unit;
   Count part;
-  std::optional<Count> whole;  // none: the part itself
+  std::optional<Count> whole;  // empty: the ratio is the part itself
 };
 
 constexpr RatioForm kForms[] = {
@@ -141,7 +145,7 @@ std::optional<Count> PackedOfWidth(uint16_t bits) {
   }
 }
 
-// Of one execution.
+// Returns the amounts of one execution.
 Amounts AmountsOf(const InstructionProperties& kind) {
   const InstructionCategory category = kind.category;
   Amounts amounts;
@@ -167,7 +171,7 @@ Amounts AmountsOf(const InstructionProperties& kind) {
   return amounts;
 }
 
-// Streams see the branches of what they count, and of nothing else.
+// Streams count the branches of what they observe, and no others.
 bool OnlyStreamsCount(const Analysis& analysis) {
   const std::vector<SourceRecord>& sources = analysis.data().sources;
   for (uint32_t i = 0; i < sources.size(); ++i) {
@@ -178,23 +182,23 @@ bool OnlyStreamsCount(const Analysis& analysis) {
   });
 }
 
-class Summing {
+class RatioSummer {
  public:
-  Summing(const PivotInput& input, PivotFilter* filter) : input_(input), filter_(filter) {
+  RatioSummer(const PivotInput& input, PivotFilter* filter) : input_(input), filter_(filter) {
     of_kinds_.reserve(input.code->kinds.size());
     for (const InstructionProperties& kind : input.code->kinds)
       of_kinds_.push_back(AmountsOf(kind));
   }
 
-  JointSums Sum() {
+  CorrelatedSums Sum() {
     uint32_t block = kNoIndex;
     uint32_t observation_class = 0;
     Amounts amounts;
     for (const PivotObservation& observation : input_.observations) {
-      const uint32_t asked = filter_ == nullptr ? 0 : filter_->ClassOf(observation);
-      if (observation.block != block || asked != observation_class) {
+      const uint32_t next_class = filter_ == nullptr ? 0 : filter_->ClassOf(observation);
+      if (observation.block != block || next_class != observation_class) {
         block = observation.block;
-        observation_class = asked;
+        observation_class = next_class;
         amounts = OfBlock(input_.blocks[block], observation_class);
       }
       if (observation.replicates == kNoIndex) {
@@ -210,13 +214,13 @@ class Summing {
  private:
   Amounts OfBlock(const PivotBlock& block, uint32_t observation_class) {
     Amounts amounts;
-    PivotPlace place;
-    place.block = &block;
+    PivotContext context;
+    context.block = &block;
     for (uint32_t i = 0; i < block.instruction_count; ++i) {
-      place.instruction = &input_.code->instructions[block.first_instruction + i];
-      place.kind = &input_.code->kinds[place.instruction->kind];
-      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) continue;
-      amounts += of_kinds_[place.instruction->kind];
+      context.instruction = &input_.code->instructions[block.first_instruction + i];
+      context.kind = &input_.code->kinds[context.instruction->kind];
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, context)) continue;
+      amounts += of_kinds_[context.instruction->kind];
     }
     return amounts;
   }
@@ -224,14 +228,14 @@ class Summing {
   const PivotInput& input_;
   PivotFilter* const filter_;
   std::vector<Amounts> of_kinds_;
-  JointSums sums_{static_cast<size_t>(Count::kNumber)};
+  CorrelatedSums sums_{static_cast<size_t>(Count::kNumber)};
 };
 
 }  // namespace
 
-std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
-                               const std::vector<TakenBranchRecord>& taken_branches) {
-  JointSums sums = Summing(input, filter).Sum();
+std::vector<MixRatio> ComputeRatios(const PivotInput& input, PivotFilter* filter,
+                                    const std::vector<TakenBranchRecord>& taken_branches) {
+  CorrelatedSums sums = RatioSummer(input, filter).Sum();
   Amounts of_taken;
   of_taken[Count::kTakenBranches] = 1;
   for (const TakenBranchRecord& branch : taken_branches) {
@@ -241,7 +245,7 @@ std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
   for (const RatioForm& form : kForms) {
     const auto part = static_cast<size_t>(form.part);
     MixRatio& ratio = ratios.emplace_back(MixRatio{form.group, form.name, form.unit, {}});
-    ratio.value = form.whole ? sums.Quotient(part, static_cast<size_t>(*form.whole))
+    ratio.value = form.whole ? sums.Ratio(part, static_cast<size_t>(*form.whole))
                              : std::optional(sums.Sum(part));
   }
   return ratios;
@@ -272,9 +276,9 @@ StatusOr<std::vector<MixRatio>> ComputeMixRatios(PivotSubject subject, const std
   detail.slices = keys.Use("slice");
   const Analysis& analysis = subject.analysis;
   const PivotInput input = MakePivotInput(analysis, subject.code, detail);
-  const bool knows_taken = where.empty() && OnlyStreamsCount(analysis);
-  return RatiosOf(input, filter.get(),
-                  knows_taken ? analysis.branches() : std::vector<TakenBranchRecord>());
+  const bool has_taken_branches = where.empty() && OnlyStreamsCount(analysis);
+  return ComputeRatios(input, filter.get(),
+                       has_taken_branches ? analysis.branches() : std::vector<TakenBranchRecord>());
 }
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// What follows from a whole mix: operations, bytes, and shares of instructions.
+// Computes ratios of a whole mix: operations, bytes, and shares of instructions.
 #ifndef HBBP_LIB_MIX_MIX_RATIOS_H_
 #define HBBP_LIB_MIX_MIX_RATIOS_H_
 
@@ -19,25 +19,25 @@ struct MixRatio {
   const char* group;
   const char* name;
   const char* unit;
-  // None: the profile cannot tell, or there is nothing to divide by. The error is of the ratio
-  // itself (mix/joint_sums.h), not of its parts.
+  // It is empty if the profile does not have the data, or the divisor is 0. The error is that of
+  // the ratio itself (mix/correlated_sums.h), not of its parts.
   std::optional<CountEstimate> value;
 };
 
-// Of the instructions that `where` keeps; empty: of all. How many branches were taken is known of
-// all only, and only where streams were observed. What is needed and the subject does not have is
-// made for this call (pivot_subject.h). Errors are those of `where`.
+// Computes the ratios of the instructions that match `where`, or of all if it is empty. The number
+// of taken branches is known only for all instructions, and only where streams were observed. Data
+// that the subject lacks is made for this call (pivot_subject.h). Returns the errors of `where`.
 StatusOr<std::vector<MixRatio>> ComputeMixRatios(PivotSubject subject, const std::string& where,
                                                  const std::vector<Taxonomy>& taxonomies);
 
-// Errors are those of `where`.
+// Returns the errors of `where`.
 StatusOr<QueryNeeds> FindNeedsOfRatios(const Analysis& analysis, const std::string& where,
                                        const std::vector<Taxonomy>& taxonomies);
 
-// The same of `input`, which has instructions. `filter` may be null; without taken branches it is
-// not known how many there were.
-std::vector<MixRatio> RatiosOf(const PivotInput& input, PivotFilter* filter,
-                               const std::vector<TakenBranchRecord>& taken_branches);
+// Computes the same from `input`, which must have instructions. `filter` may be null; without taken
+// branches their number is unknown.
+std::vector<MixRatio> ComputeRatios(const PivotInput& input, PivotFilter* filter,
+                                    const std::vector<TakenBranchRecord>& taken_branches);
 
 }  // namespace hbbp
 

@@ -1,4 +1,4 @@
-// NumberPairs: each pair of numbers as one number, counted from 0.
+// NumberPairs gives each pair of numbers one number, counted from 0.
 //
 //   NumberPairs pairs;
 //   pairs.Combine(3, 4)   // 0
@@ -16,12 +16,12 @@
 
 namespace hbbp {
 
-// Pairs often come with the same first number, one after the other: all instructions of a function,
-// then all of the next. A first number that never comes back costs no look-up in a hash table, and
-// its pairs no place there.
+// Pairs with the same first number often come in one run: all instructions of a function, then all
+// of the next. A first number that does not come back costs neither a look-up nor space in a hash
+// table.
 class NumberPairs {
  public:
-  // `first` is a small number: there is a table by it.
+  // `first` must be small, because it is the index of a table.
   uint32_t Combine(uint32_t first, uint32_t second) {
     if (first != first_ || round_ == 0) TurnTo(first);
     if (second >= kRemembered) {
@@ -38,10 +38,10 @@ class NumberPairs {
   size_t size() const { return parts_.size(); }
 
  private:
-  // Of a first number.
+  // The state of a first number.
   enum class State : uint8_t {
     kNew,
-    kInOneRun,  // its pairs stand together in parts_, and were not asked for since
+    kInOneRun,  // its pairs are contiguous in parts_, and it did not come back since
     kHashed,    // its pairs are in numbers_
   };
   struct Run {
@@ -88,7 +88,7 @@ class NumberPairs {
   std::vector<std::pair<uint32_t, uint32_t>> parts_;
   std::vector<Run> runs_;  // by first number
   std::unordered_map<uint64_t, uint32_t> numbers_;
-  // Pairs with the first number at hand, by the second.
+  // The pairs with the current first number, by the second one.
   static constexpr uint32_t kRemembered = 4096;
   struct Remembered {
     uint64_t round = 0;
@@ -97,7 +97,7 @@ class NumberPairs {
   std::vector<Remembered> remembered_;
   uint32_t first_ = 0;
   bool is_hashed_ = false;
-  uint64_t round_ = 0;  // 0: there was no pair yet
+  uint64_t round_ = 0;  // 0: no pair yet
 };
 
 }  // namespace hbbp

@@ -1,3 +1,8 @@
+// MakePivot goes through the observations, which are sorted by block. For each block, and each
+// class of observations that the filter distinguishes, it finds the instructions that the filter
+// keeps (FindItems) and sums their amounts by row, column and cell (SumItems); this is kept until
+// the next block. It then adds these amounts times the count of the observation to the sums (Add,
+// AddTo). MakePivotTable and ComputeMix call it.
 #include "mix/pivot.h"
 
 #include <algorithm>
@@ -5,7 +10,7 @@
 #include <cmath>
 
 #include "mix/number_pairs.h"
-#include "mix/quotient_error.h"
+#include "mix/ratio_error.h"
 
 namespace hbbp {
 namespace {
@@ -14,15 +19,15 @@ constexpr size_t kMeasures = 6;
 
 using Amounts = std::array<double, kMeasures>;
 
-// What one execution of a block adds to a place, a row, a column or a cell, before it is known what
-// observations add to the keys.
+// The amounts that one execution of a block adds to a row, a column or a cell, before the keys of
+// observations are known.
 struct Addition {
   uint32_t row = 0;
   uint32_t column = 0;
   Amounts amounts{};
 };
 
-// What one execution of a block adds, as far as a filter keeps it.
+// The amounts that one execution of a block adds, as far as the filter keeps it.
 struct BlockAdditions {
   Amounts whole{};
   std::vector<Addition> rows;
@@ -36,7 +41,7 @@ struct Item {
   double executions;
   double instructions;
   double bytes;
-  const InstructionProperties* kind;  // null: of a whole block
+  const InstructionProperties* kind;  // null: a whole block
 };
 
 class PivotMaker {
@@ -48,10 +53,10 @@ class PivotMaker {
       *sums = PivotSums(measures_.size());
     }
     pivot_.whole.Resize(1);
-    looks_at_instructions_ = std::any_of(measures.begin(), measures.end(), NeedsInstructions) ||
-                             (filter != nullptr && filter->NeedsInstructions());
+    needs_instructions_ = std::any_of(measures.begin(), measures.end(), NeedsInstructions) ||
+                          (filter != nullptr && filter->NeedsInstructions());
     for (const PivotAxis* axis : {rows, columns}) {
-      looks_at_instructions_ |= axis->Uses(KeyLevel::kKind) || axis->Uses(KeyLevel::kInstruction);
+      needs_instructions_ |= axis->Uses(KeyLevel::kKind) || axis->Uses(KeyLevel::kInstruction);
     }
   }
 
@@ -63,7 +68,8 @@ class PivotMaker {
         ++round_;
         classes_ = 0;
       }
-      Add(AdditionsOf(input_.blocks[block], filter_ == nullptr ? 0 : filter_->ClassOf(observation)),
+      Add(FindAdditions(input_.blocks[block],
+                        filter_ == nullptr ? 0 : filter_->ClassOf(observation)),
           observation);
     }
     for (const PivotAxis* axis : {rows_, columns_}) {
@@ -73,11 +79,13 @@ class PivotMaker {
   }
 
  private:
-  const BlockAdditions& AdditionsOf(const PivotBlock& block, uint32_t observation_class) {
-    if (observation_class >= places_.size()) places_.resize(observation_class + size_t{1});
-    ClassPlace& place = places_[observation_class];
-    if (place.round == round_) return by_class_[place.place];
-    place = {round_, classes_};
+  const BlockAdditions& FindAdditions(const PivotBlock& block, uint32_t observation_class) {
+    if (observation_class >= class_indices_.size()) {
+      class_indices_.resize(observation_class + size_t{1});
+    }
+    ClassIndex& known = class_indices_[observation_class];
+    if (known.round == round_) return by_class_[known.index];
+    known = {round_, classes_};
     if (classes_ == by_class_.size()) by_class_.emplace_back();
     BlockAdditions& additions = by_class_[classes_++];
     FindItems(block, observation_class);
@@ -89,20 +97,20 @@ class PivotMaker {
     items_.clear();
     const uint32_t row = rows_->PartOfBlock(block);
     const uint32_t column = columns_->PartOfBlock(block);
-    PivotPlace place;
-    place.block = &block;
+    PivotContext context;
+    context.block = &block;
     if (block.block == kNoIndex) {
-      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) return;
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, context)) return;
       const auto no_kind =
           static_cast<uint32_t>(input_.code == nullptr ? 0 : input_.code->kinds.size());
-      // How often code that is missing was entered, nobody knows.
-      items_.push_back({rows_->PartOfInstruction(row, place, no_kind),
-                        columns_->PartOfInstruction(column, place, no_kind), 0,
+      // The executions of code that is missing are unknown.
+      items_.push_back({rows_->PartOfInstruction(row, context, no_kind),
+                        columns_->PartOfInstruction(column, context, no_kind), 0,
                         static_cast<double>(block.instruction_count), 0, nullptr});
       return;
     }
-    if (!looks_at_instructions_) {
-      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) return;
+    if (!needs_instructions_) {
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, context)) return;
       items_.push_back({row, column, 1, static_cast<double>(block.instruction_count),
                         static_cast<double>(block.bytes), nullptr});
       return;
@@ -110,13 +118,13 @@ class PivotMaker {
     const DescribedInstruction* const first = &input_.code->instructions[block.first_instruction];
     const DescribedInstruction* const end = first + block.instruction_count;
     for (const DescribedInstruction* instruction = first; instruction != end; ++instruction) {
-      place.instruction = instruction;
-      place.kind = &input_.code->kinds[instruction->kind];
-      if (filter_ != nullptr && !filter_->Keeps(observation_class, place)) continue;
+      context.instruction = instruction;
+      context.kind = &input_.code->kinds[instruction->kind];
+      if (filter_ != nullptr && !filter_->Keeps(observation_class, context)) continue;
       const uint32_t next = instruction + 1 == end ? block.bytes : instruction[1].offset;
-      items_.push_back({rows_->PartOfInstruction(row, place, instruction->kind),
-                        columns_->PartOfInstruction(column, place, instruction->kind), 1, 1,
-                        static_cast<double>(next - instruction->offset), place.kind});
+      items_.push_back({rows_->PartOfInstruction(row, context, instruction->kind),
+                        columns_->PartOfInstruction(column, context, instruction->kind), 1, 1,
+                        static_cast<double>(next - instruction->offset), context.kind});
     }
   }
 
@@ -130,20 +138,21 @@ class PivotMaker {
     (*amounts)[static_cast<size_t>(PivotMeasure::kFlops)] += item.kind->flops;
   }
 
-  // One addition for all items of a place. `place_of` gives its number.
-  template <typename PlaceOf>
-  void SumByPlace(PlaceOf&& place_of, std::vector<Addition>* additions) {
+  // Makes one addition for all items of a group, a row, a column or a cell. `group_of` gives its
+  // number.
+  template <typename GroupOf>
+  void SumByGroup(GroupOf&& group_of, std::vector<Addition>* additions) {
     order_.clear();
-    for (const Item& item : items_) order_.push_back({place_of(item), &item});
+    for (const Item& item : items_) order_.push_back({group_of(item), &item});
     std::sort(order_.begin(), order_.end(),
-              [](const PlacedItem& a, const PlacedItem& b) { return a.place < b.place; });
-    const PlacedItem* last = nullptr;
-    for (const PlacedItem& placed : order_) {
-      if (last == nullptr || last->place != placed.place) {
-        additions->push_back({placed.item->row, placed.item->column, {}});
+              [](const GroupedItem& a, const GroupedItem& b) { return a.group < b.group; });
+    const GroupedItem* last = nullptr;
+    for (const GroupedItem& grouped : order_) {
+      if (last == nullptr || last->group != grouped.group) {
+        additions->push_back({grouped.item->row, grouped.item->column, {}});
       }
-      AddItem(*placed.item, &additions->back().amounts);
-      last = &placed;
+      AddItem(*grouped.item, &additions->back().amounts);
+      last = &grouped;
     }
   }
 
@@ -153,14 +162,14 @@ class PivotMaker {
     additions->columns.clear();
     additions->cells.clear();
     for (const Item& item : items_) AddItem(item, &additions->whole);
-    SumByPlace([](const Item& item) { return uint64_t{item.row}; }, &additions->rows);
+    SumByGroup([](const Item& item) { return uint64_t{item.row}; }, &additions->rows);
     if (columns_->empty()) return;
-    SumByPlace([](const Item& item) { return uint64_t{item.column}; }, &additions->columns);
-    SumByPlace([](const Item& item) { return uint64_t{item.row} << 32 | item.column; },
+    SumByGroup([](const Item& item) { return uint64_t{item.column}; }, &additions->columns);
+    SumByGroup([](const Item& item) { return uint64_t{item.row} << 32 | item.column; },
                &additions->cells);
   }
 
-  void AddTo(PivotSums* sums, size_t place, const Amounts& amounts, const Amounts& whole,
+  void AddTo(PivotSums* sums, size_t index, const Amounts& amounts, const Amounts& whole,
              const PivotObservation& observation) const {
     const CountEstimate& estimate = observation.estimate;
     const double variance = estimate.standard_error * estimate.standard_error;
@@ -168,10 +177,10 @@ class PivotMaker {
       const auto measure = static_cast<size_t>(measures_[i]);
       const double amount = amounts[measure];
       if (observation.replicates != kNoIndex) {
-        sums->Add(place, i, amount * estimate.count, amount,
+        sums->Add(index, i, amount * estimate.count, amount,
                   input_.replicates[observation.replicates]);
       } else {
-        sums->Add(place, i, amount * estimate.count, amount * amount * variance,
+        sums->Add(index, i, amount * estimate.count, amount * amount * variance,
                   amount * whole[measure] * variance);
       }
     }
@@ -182,21 +191,21 @@ class PivotMaker {
     AddTo(&pivot_.whole, 0, additions.whole, additions.whole, observation);
     const uint32_t row_part = rows_->PartOfObservation(observation);
     for (const Addition& addition : additions.rows) {
-      AddTo(&pivot_.rows, rows_->LineOf(addition.row, row_part), addition.amounts, additions.whole,
-            observation);
+      AddTo(&pivot_.rows, rows_->FindLine(addition.row, row_part), addition.amounts,
+            additions.whole, observation);
     }
     if (columns_->empty()) return;
     const uint32_t column_part = columns_->PartOfObservation(observation);
     for (const Addition& addition : additions.columns) {
-      AddTo(&pivot_.columns, columns_->LineOf(addition.column, column_part), addition.amounts,
+      AddTo(&pivot_.columns, columns_->FindLine(addition.column, column_part), addition.amounts,
             additions.whole, observation);
     }
     for (const Addition& addition : additions.cells) {
-      const PivotCell cell = {rows_->LineOf(addition.row, row_part),
-                              columns_->LineOf(addition.column, column_part)};
-      const uint32_t place = cells_.Combine(cell.row, cell.column);
-      if (place == pivot_.cells.size()) pivot_.cells.push_back(cell);
-      AddTo(&pivot_.cell_sums, place, addition.amounts, additions.whole, observation);
+      const PivotCell cell = {rows_->FindLine(addition.row, row_part),
+                              columns_->FindLine(addition.column, column_part)};
+      const uint32_t index = cells_.Combine(cell.row, cell.column);
+      if (index == pivot_.cells.size()) pivot_.cells.push_back(cell);
+      AddTo(&pivot_.cell_sums, index, addition.amounts, additions.whole, observation);
     }
   }
 
@@ -205,24 +214,24 @@ class PivotMaker {
   PivotFilter* const filter_;
   PivotAxis* const rows_;
   PivotAxis* const columns_;
-  bool looks_at_instructions_ = false;
+  bool needs_instructions_ = false;
   Pivot pivot_;
   NumberPairs cells_;
   std::vector<Item> items_;
-  struct PlacedItem {
-    uint64_t place;
+  struct GroupedItem {
+    uint64_t group;
     const Item* item;
   };
-  std::vector<PlacedItem> order_;  // of items_
-  // Of the block at hand; the first `classes_` of them.
+  std::vector<GroupedItem> order_;  // pointers into items_
+  // The additions of the current block; the first `classes_` are valid.
   std::vector<BlockAdditions> by_class_;
   size_t classes_ = 0;
-  // Where those of a class are, if `round` is that of the block at hand.
-  struct ClassPlace {
+  // The index of a class in by_class_, valid if `round` is that of the current block.
+  struct ClassIndex {
     uint64_t round = 0;
-    size_t place = 0;
+    size_t index = 0;
   };
-  std::vector<ClassPlace> places_;
+  std::vector<ClassIndex> class_indices_;
   uint64_t round_ = 0;
 };
 
@@ -244,34 +253,34 @@ bool NeedsInstructions(PivotMeasure measure) {
 
 double PivotSum::StandardError() const { return std::sqrt(variance + VarianceOf(replicates)); }
 
-PivotSum PivotSums::At(size_t place, size_t measure) const {
-  const size_t index = Index(place, measure);
-  const auto& [value, variance, covariance] = moments_[index];
-  return {value, variance, covariance, replicates_.empty() ? ReplicateSums() : replicates_[index]};
+PivotSum PivotSums::At(size_t index, size_t measure) const {
+  const size_t slot = Slot(index, measure);
+  const auto& [value, variance, covariance] = moments_[slot];
+  return {value, variance, covariance, replicates_.empty() ? ReplicateSums() : replicates_[slot]};
 }
 
-void PivotSums::Resize(size_t places) {
-  moments_.resize(places * measures_);
+void PivotSums::Resize(size_t size) {
+  moments_.resize(size * measures_);
   if (!replicates_.empty()) replicates_.resize(moments_.size());
 }
 
-void PivotSums::Add(size_t place, size_t measure, double value, double variance,
+void PivotSums::Add(size_t index, size_t measure, double value, double variance,
                     double covariance) {
-  Moments& moments = moments_[MakeIndex(place, measure)];
+  Moments& moments = moments_[MakeSlot(index, measure)];
   moments.value += value;
   moments.variance += variance;
   moments.covariance += covariance;
 }
 
-void PivotSums::Add(size_t place, size_t measure, double value, double amount,
+void PivotSums::Add(size_t index, size_t measure, double value, double amount,
                     const ReplicateSums& replicates) {
-  const size_t index = MakeIndex(place, measure);
+  const size_t slot = MakeSlot(index, measure);
   if (replicates_.empty()) replicates_.resize(moments_.size());
-  moments_[index].value += value;
-  replicates_[index].Add(replicates, amount);
+  moments_[slot].value += value;
+  replicates_[slot].Add(replicates, amount);
 }
 
-CountEstimate ShareOf(const PivotSum& part, const PivotSum& whole) {
+CountEstimate ComputeShare(const PivotSum& part, const PivotSum& whole) {
   if (!(whole.value > 0)) return {};
   const double share = part.value / whole.value;
   ReplicateSums differences = part.replicates;

@@ -22,38 +22,39 @@ PivotAxis::PivotAxis(std::vector<PivotKey*> keys) : keys_(std::move(keys)) {
   }
 }
 
-// The value of a key. Keys that look at code have one more, which is 0: that there is none.
-uint32_t PivotAxis::NumberOf(size_t key, const PivotPlace& place) const {
-  if (keys_[key]->DoesWithoutCode()) return keys_[key]->ValueOf(place);
-  // There is a block, as keys of observations do without. NOLINTNEXTLINE(*-core.NullDereference)
-  return place.block->block == kNoIndex ? 0 : keys_[key]->ValueOf(place) + 1;
+// Returns the value of a key. Keys that depend on code have one more, 0, for code that is missing.
+uint32_t PivotAxis::FindNumber(size_t key, const PivotContext& context) const {
+  if (keys_[key]->DoesWithoutCode()) return keys_[key]->ValueOf(context);
+  // Only keys of observations go without a block. NOLINTNEXTLINE(*-core.NullDereference)
+  return context.block->block == kNoIndex ? 0 : keys_[key]->ValueOf(context) + 1;
 }
 
-uint32_t PivotAxis::PartOf(KeyLevel level, const PivotPlace& place) {
+uint32_t PivotAxis::FindPart(KeyLevel level, const PivotContext& context) {
   Level& used = levels_[static_cast<size_t>(level)];
   if (used.keys.empty()) return 0;
-  uint32_t part = NumberOf(used.keys[0], place);
+  uint32_t part = FindNumber(used.keys[0], context);
   for (size_t i = 1; i < used.keys.size(); ++i) {
-    part = used.pairs[i - 1].Combine(part, NumberOf(used.keys[i], place));
+    part = used.pairs[i - 1].Combine(part, FindNumber(used.keys[i], context));
   }
   return part;
 }
 
 uint32_t PivotAxis::PartOfBlock(const PivotBlock& block) {
-  PivotPlace place;
-  place.block = &block;
-  return PartOf(KeyLevel::kBlock, place);
+  PivotContext context;
+  context.block = &block;
+  return FindPart(KeyLevel::kBlock, context);
 }
 
-uint32_t PivotAxis::PartOfInstruction(uint32_t block_part, const PivotPlace& place, uint32_t kind) {
+uint32_t PivotAxis::PartOfInstruction(uint32_t block_part, const PivotContext& context,
+                                      uint32_t kind) {
   uint32_t part = block_part;
   if (Uses(KeyLevel::kKind)) {
     uint32_t& kind_part = At(&kind_parts_, kind);
-    if (kind_part == kNoIndex) kind_part = PartOf(KeyLevel::kKind, place);
+    if (kind_part == kNoIndex) kind_part = FindPart(KeyLevel::kKind, context);
     part = Uses(KeyLevel::kBlock) ? with_kind_.Combine(part, kind_part) : kind_part;
   }
   if (Uses(KeyLevel::kInstruction)) {
-    const uint32_t of_instruction = PartOf(KeyLevel::kInstruction, place);
+    const uint32_t of_instruction = FindPart(KeyLevel::kInstruction, context);
     const bool is_alone = !Uses(KeyLevel::kBlock) && !Uses(KeyLevel::kKind);
     part = is_alone ? of_instruction : with_instruction_.Combine(part, of_instruction);
   }
@@ -61,12 +62,12 @@ uint32_t PivotAxis::PartOfInstruction(uint32_t block_part, const PivotPlace& pla
 }
 
 uint32_t PivotAxis::PartOfObservation(const PivotObservation& observation) {
-  PivotPlace place;
-  place.observation = &observation;
-  return PartOf(KeyLevel::kObservation, place);
+  PivotContext context;
+  context.observation = &observation;
+  return FindPart(KeyLevel::kObservation, context);
 }
 
-uint32_t PivotAxis::LineOf(uint32_t code_part, uint32_t observation_part) {
+uint32_t PivotAxis::FindLine(uint32_t code_part, uint32_t observation_part) {
   const uint32_t part = Uses(KeyLevel::kObservation)
                             ? with_observation_.Combine(code_part, observation_part)
                             : code_part;
@@ -78,7 +79,7 @@ uint32_t PivotAxis::LineOf(uint32_t code_part, uint32_t observation_part) {
   return line;
 }
 
-void PivotAxis::PutValues(KeyLevel level, uint32_t part, std::span<uint32_t> values) const {
+void PivotAxis::CopyPartValues(KeyLevel level, uint32_t part, std::span<uint32_t> values) const {
   const Level& used = LevelOf(level);
   for (size_t i = used.keys.size(); i > 0; --i) {
     uint32_t value = part;
@@ -89,26 +90,26 @@ void PivotAxis::PutValues(KeyLevel level, uint32_t part, std::span<uint32_t> val
   }
 }
 
-void PivotAxis::ValuesOf(uint32_t line, std::span<uint32_t> values) const {
+void PivotAxis::CopyValues(uint32_t line, std::span<uint32_t> values) const {
   uint32_t part = lines_[line];
   if (Uses(KeyLevel::kObservation)) {
     uint32_t of_observation = 0;
     std::tie(part, of_observation) = with_observation_.Parts(part);
-    PutValues(KeyLevel::kObservation, of_observation, values);
+    CopyPartValues(KeyLevel::kObservation, of_observation, values);
   }
   if (Uses(KeyLevel::kInstruction)) {
     uint32_t of_instruction = part;
     if (Uses(KeyLevel::kBlock) || Uses(KeyLevel::kKind)) {
       std::tie(part, of_instruction) = with_instruction_.Parts(part);
     }
-    PutValues(KeyLevel::kInstruction, of_instruction, values);
+    CopyPartValues(KeyLevel::kInstruction, of_instruction, values);
   }
   if (Uses(KeyLevel::kKind)) {
     uint32_t of_kind = part;
     if (Uses(KeyLevel::kBlock)) std::tie(part, of_kind) = with_kind_.Parts(part);
-    PutValues(KeyLevel::kKind, of_kind, values);
+    CopyPartValues(KeyLevel::kKind, of_kind, values);
   }
-  PutValues(KeyLevel::kBlock, part, values);
+  CopyPartValues(KeyLevel::kBlock, part, values);
 }
 
 }  // namespace hbbp

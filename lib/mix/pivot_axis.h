@@ -1,4 +1,4 @@
-// PivotAxis: the rows, or the columns, of a pivot, as numbers.
+// PivotAxis numbers the rows, or the columns, of a pivot.
 #ifndef HBBP_LIB_MIX_PIVOT_AXIS_H_
 #define HBBP_LIB_MIX_PIVOT_AXIS_H_
 
@@ -12,8 +12,8 @@
 
 namespace hbbp {
 
-// A line is a row or a column. What the code alone tells of it is known by block and instruction,
-// once; what an observation adds is combined with that.
+// A line is a row or a column. The part of a line that depends on code is computed once for each
+// block and instruction, and then combined with the part that depends on the observation.
 class PivotAxis {
  public:
   explicit PivotAxis(std::vector<PivotKey*> keys);
@@ -23,27 +23,27 @@ class PivotAxis {
   bool Uses(KeyLevel level) const { return !LevelOf(level).keys.empty(); }
 
   uint32_t PartOfBlock(const PivotBlock& block);
-  // Of an instruction of the block that `block_part` is of. `kind` is the number of its kind; of
-  // code that is missing, one that no kind has.
-  uint32_t PartOfInstruction(uint32_t block_part, const PivotPlace& place, uint32_t kind);
+  // Returns the part of an instruction in the block that `block_part` is of. `kind` is the number
+  // of its kind; for code that is missing, one that no kind has.
+  uint32_t PartOfInstruction(uint32_t block_part, const PivotContext& context, uint32_t kind);
   uint32_t PartOfObservation(const PivotObservation& observation);
-  // The line, counted from 0 as they come up.
-  uint32_t LineOf(uint32_t code_part, uint32_t observation_part);
+  // Returns the line, counted from 0 in order of appearance.
+  uint32_t FindLine(uint32_t code_part, uint32_t observation_part);
 
   size_t size() const { return lines_.size(); }
-  // `values` has a place for each key; kNoCode where code is missing and the key looks at code.
-  void ValuesOf(uint32_t line, std::span<uint32_t> values) const;
+  // Sets one of `values` for each key: kNoCode where code is missing and the key depends on code.
+  void CopyValues(uint32_t line, std::span<uint32_t> values) const;
 
  private:
   struct Level {
-    std::vector<size_t> keys;        // of keys_
-    std::vector<NumberPairs> pairs;  // one fewer
+    std::vector<size_t> keys;        // indices of keys_
+    std::vector<NumberPairs> pairs;  // one fewer than keys
   };
 
   const Level& LevelOf(KeyLevel level) const { return levels_[static_cast<size_t>(level)]; }
-  uint32_t NumberOf(size_t key, const PivotPlace& place) const;
-  uint32_t PartOf(KeyLevel level, const PivotPlace& place);
-  void PutValues(KeyLevel level, uint32_t part, std::span<uint32_t> values) const;
+  uint32_t FindNumber(size_t key, const PivotContext& context) const;
+  uint32_t FindPart(KeyLevel level, const PivotContext& context);
+  void CopyPartValues(KeyLevel level, uint32_t part, std::span<uint32_t> values) const;
 
   std::vector<PivotKey*> keys_;
   std::array<Level, 4> levels_;

@@ -67,7 +67,7 @@ class InputMaker {
     }
   }
 
-  // Which part of a block's count a contribution belongs to.
+  // The part of a block's count that a contribution belongs to.
   struct Part {
     uint32_t block = 0;
     uint32_t thread = kNoIndex;
@@ -120,7 +120,7 @@ class InputMaker {
               });
   }
 
-  // A sample of a function without code stands for its period of instructions.
+  // A sample of a function without code counts as the instructions of its period.
   void AddMissingCode() {
     for (const Contribution& contribution : analysis_.contributions()) {
       if (contribution.function == kNoIndex) continue;

@@ -1,6 +1,7 @@
-// What a pivot adds up: blocks with their instructions, and how often each was observed to run.
+// PivotInput is what a pivot sums: blocks with their instructions, and how often each was observed
+// to run.
 //
-// Nothing here is a string. What is here is true of the profile and not of a query.
+// It has no strings, and depends on the profile and not on the query.
 #ifndef HBBP_LIB_MIX_PIVOT_INPUT_H_
 #define HBBP_LIB_MIX_PIVOT_INPUT_H_
 
@@ -21,39 +22,40 @@ namespace hbbp {
 struct PivotBlock {
   uint32_t module = kNoIndex;
   uint32_t function = kNoIndex;
-  uint32_t block = kNoIndex;  // of Analysis::blocks(); kNoIndex: the code is missing
+  uint32_t block = kNoIndex;  // index of Analysis::blocks(); kNoIndex: the code is missing
   SourceKind source = SourceKind::kNone;
   ModuleAddress start;
   uint32_t bytes = 0;
   uint32_t instruction_count = 0;
-  // Of PivotInput::code, if it is there.
+  // The index in PivotInput::code, if that is present.
   size_t first_instruction = 0;
 };
 
-// How often a block ran, in one thread or in all, in one slice of time or in all.
+// The executions of a block, in one thread or in all, in one slice of time or in all.
 struct PivotObservation {
-  uint32_t block = 0;  // of PivotInput::blocks
+  uint32_t block = 0;  // index of PivotInput::blocks
   uint32_t thread = kNoIndex;
   CountEstimate estimate;
-  // Of PivotInput::replicates. kNoIndex: the error in `estimate` is independent of all others.
+  // The index in PivotInput::replicates. kNoIndex: the error in `estimate` is independent of all
+  // others.
   uint32_t replicates = kNoIndex;
   uint32_t slice = kNoSlice;  // of time
 };
 
 struct PivotInput {
-  std::shared_ptr<const DescribedCode> code;  // null: instructions are numbered only
+  std::shared_ptr<const DescribedCode> code;  // null: instructions are only counted
   std::vector<PivotBlock> blocks;
   std::vector<PivotObservation> observations;  // by block
   std::vector<ReplicateSums> replicates;
 };
 
 struct PivotDetail {
-  bool threads = false;       // else observations are of all threads
-  bool slices = false;        // else they are of all times
-  bool missing_code = false;  // a function without code, by its samples
+  bool threads = false;       // false: observations are of all threads
+  bool slices = false;        // false: they are of all times
+  bool missing_code = false;  // includes functions without code, by their samples
 };
 
-// `code` is of the analysis, or null.
+// `code` must be of the analysis, or null.
 PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
                           const PivotDetail& detail);
 

@@ -1,7 +1,7 @@
-// What rows and columns of a pivot can stand for, and what its filter can ask for.
+// PivotKey is what rows and columns of a pivot can stand for, and what its filter can refer to.
 //
-// A key gives every place of a PivotInput a number, its value there, and every value a label. The
-// pivot calls ValueOf as seldom as `level` allows, and LabelOf for what it shows only.
+// A key maps every context of a PivotInput to a number, its value there, and every value to a
+// label. The pivot calls ValueOf as rarely as `level` allows, and LabelOf only for what it shows.
 #ifndef HBBP_LIB_MIX_PIVOT_KEY_H_
 #define HBBP_LIB_MIX_PIVOT_KEY_H_
 
@@ -16,13 +16,13 @@
 
 namespace hbbp {
 
-// What a value depends on.
+// The level of a key says what its value depends on.
 enum class KeyLevel : uint8_t { kObservation, kBlock, kKind, kInstruction };
 
-// Of its pointers, those are set that the level of a key speaks of: of kObservation `observation`,
-// of kBlock `block`, and of the others all but `observation`. What a key of kKind says depends on
-// the kind alone.
-struct PivotPlace {
+// A PivotContext is what a key computes its value from. The level of the key says which pointers
+// are set: at kObservation `observation`, at kBlock `block`, and otherwise all but `observation`.
+// At kKind the value depends on the kind alone.
+struct PivotContext {
   const PivotObservation* observation = nullptr;
   const PivotBlock* block = nullptr;
   const InstructionProperties* kind = nullptr;
@@ -33,19 +33,19 @@ enum class LabelKind : uint8_t { kText, kNumber, kAddress };
 
 struct PivotLabel {
   LabelKind kind = LabelKind::kText;
-  std::string text;           // of numbers and addresses too
-  uint64_t number = 0;        // of the other kinds; of a word of a fixed list, its number there
-  uint32_t index = kNoIndex;  // in the list of the profile that the key speaks of, if there is one
+  std::string text;           // set for numbers and addresses too
+  uint64_t number = 0;        // the number or address; for a name of a fixed list, its number there
+  uint32_t index = kNoIndex;  // in the profile's list that the key refers to, if there is one
 };
 
-// Numbers before texts, each in their order; the index decides between equal ones.
+// Orders numbers before texts, each in their order, and equal ones by index.
 bool IsBefore(const PivotLabel& a, const PivotLabel& b);
 
 PivotLabel TextLabel(std::string text, uint32_t index = kNoIndex);
 PivotLabel NumberLabel(uint64_t number, uint32_t index = kNoIndex);
 PivotLabel AddressLabel(uint64_t address, uint32_t index = kNoIndex);
 
-// What a key that looks at code says of code that is missing, in place of its values.
+// This value stands for code that is missing, in keys that depend on code.
 inline constexpr uint32_t kNoCode = kNoIndex;
 PivotLabel NoCodeLabel();
 
@@ -56,21 +56,21 @@ class PivotKey {
 
   const std::string& name() const { return name_; }
   KeyLevel level() const { return level_; }
-  // Does it have values where code is missing (PivotBlock::block is kNoIndex)? Others are not asked
-  // there.
+  // Returns whether it has values where code is missing (PivotBlock::block is kNoIndex). Otherwise
+  // ValueOf is not called there.
   virtual bool DoesWithoutCode() const { return level_ == KeyLevel::kObservation; }
 
-  // Do filters compare its values as numbers?
+  // Returns whether filters compare its values as numbers.
   virtual bool is_number() const { return false; }
-  // All labels that there can be, by value, if that is known. Filters then refuse other ones.
-  virtual std::vector<std::string_view> Words() const { return {}; }
+  // Returns all labels that are possible, by value, if they are known. Filters then refuse others.
+  virtual std::vector<std::string_view> FixedLabels() const { return {}; }
 
-  // The number of a value: small, because there are tables by it.
-  virtual uint32_t ValueOf(const PivotPlace& place) = 0;
+  // Returns the number of a value, which must be small because it is the index of tables.
+  virtual uint32_t ValueOf(const PivotContext& context) = 0;
   virtual PivotLabel LabelOf(uint32_t value) const = 0;
-  // Values of one such name are one where names are joined (joined_key.h).
-  virtual std::string NameForPeople(uint32_t value) const { return LabelOf(value).text; }
-  // What else a filter may call the value.
+  // Returns the name by which values are joined (joined_key.h).
+  virtual std::string DisplayName(uint32_t value) const { return LabelOf(value).text; }
+  // Returns other names by which filters may refer to the value.
   virtual std::vector<std::string> AliasesOf(uint32_t /*value*/) const { return {}; }
 
  private:

@@ -29,8 +29,8 @@ StatusOr<std::vector<PivotKey*>> FindKeys(const std::vector<std::string>& names,
   return found;
 }
 
-// Properties and groups have each name once.
-std::vector<std::unique_ptr<JoinedKey>> JoinNames(std::vector<PivotKey*>* keys) {
+// Properties and groups need no joined keys: they have each name once.
+std::vector<std::unique_ptr<JoinedKey>> MakeJoinedKeys(std::vector<PivotKey*>* keys) {
   std::vector<std::unique_ptr<JoinedKey>> joined;
   for (PivotKey*& key : *keys) {
     if (key->level() == KeyLevel::kKind) continue;
@@ -51,13 +51,13 @@ Status CheckKeys(const PivotQuery& query) {
   return OkStatus();
 }
 
-// Keys belong to QueryKeys, or to the joined keys here.
+// Keys belong to QueryKeys, or are the joined keys here.
 struct ParsedQuery {
   std::vector<PivotKey*> row_keys;
   std::vector<PivotKey*> column_keys;
   std::vector<std::unique_ptr<JoinedKey>> joined_rows;
   std::vector<std::unique_ptr<JoinedKey>> joined_columns;
-  std::unique_ptr<PivotFilter> filter;  // null: all
+  std::unique_ptr<PivotFilter> filter;  // null: keep all
   QueryNeeds needs;
 };
 
@@ -67,8 +67,8 @@ StatusOr<ParsedQuery> Parse(const PivotQuery& query, QueryKeys* keys) {
   HBBP_ASSIGN_OR_RETURN(parsed.row_keys, FindKeys(query.rows, keys));
   HBBP_ASSIGN_OR_RETURN(parsed.column_keys, FindKeys(query.columns, keys));
   if (query.join_names) {
-    parsed.joined_rows = JoinNames(&parsed.row_keys);
-    parsed.joined_columns = JoinNames(&parsed.column_keys);
+    parsed.joined_rows = MakeJoinedKeys(&parsed.row_keys);
+    parsed.joined_columns = MakeJoinedKeys(&parsed.column_keys);
   }
   if (!query.where.empty()) {
     HBBP_ASSIGN_OR_RETURN(parsed.filter, ParseWhere(query.where, keys));

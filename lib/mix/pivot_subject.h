@@ -1,5 +1,5 @@
-// PivotSubject: what a query is about: an analysis, and what is made of it for queries alone. Who
-// makes several queries keeps that.
+// PivotSubject is the subject of a query: an analysis, and data derived from it for queries alone,
+// which a caller with several queries keeps.
 #ifndef HBBP_LIB_MIX_PIVOT_SUBJECT_H_
 #define HBBP_LIB_MIX_PIVOT_SUBJECT_H_
 
@@ -12,7 +12,7 @@
 
 namespace hbbp {
 
-// What a query has to know besides the analysis.
+// The data that a query needs besides the analysis.
 struct QueryNeeds {
   bool instructions = false;
   bool loops = false;
@@ -25,10 +25,10 @@ struct PivotSubject {
   const Analysis& analysis;
   std::shared_ptr<const DescribedCode> code;  // of the analysis
   std::shared_ptr<const ProfileLoops> loops;  // of the analysis
-  const LineTableCache* lines = nullptr;      // null: no line is known
+  const LineTableCache* lines = nullptr;      // null: lines are unknown
 };
 
-// Makes the code and the loops that a query needs and the subject does not have.
+// Makes the code and the loops that a query needs and the subject lacks.
 void AddMissing(const QueryNeeds& needs, PivotSubject* subject);
 
 }  // namespace hbbp

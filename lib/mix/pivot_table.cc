@@ -10,8 +10,8 @@ namespace {
 
 uint64_t Packed(const PivotCell& cell) { return uint64_t{cell.row} << 32 | cell.column; }
 
-// The labels of the values that come up. Every `step`th number from `first` on is a value, and
-// becomes the rank of its label. kNoCode comes last.
+// Returns the labels of the values that occur. Every `step`th number from `first` on is a value,
+// and is replaced by the rank of its label. kNoCode comes last.
 std::vector<PivotLabel> RankValues(const PivotKey& key, size_t first, size_t step,
                                    std::vector<uint32_t>* values) {
   std::vector<uint32_t> rank_of_value;
@@ -74,7 +74,7 @@ PivotTable::Axis PivotTable::MakeAxis(const PivotAxis& numbers) {
   axis.lines = numbers.size();
   axis.ranks.resize(axis.lines * keys);
   for (uint32_t line = 0; line < numbers.size(); ++line) {
-    numbers.ValuesOf(line, std::span(axis.ranks).subspan(line * keys, keys));
+    numbers.CopyValues(line, std::span(axis.ranks).subspan(line * keys, keys));
   }
   for (size_t key = 0; key < keys; ++key) {
     axis.labels.push_back(RankValues(*numbers.keys()[key], key, keys, &axis.ranks));

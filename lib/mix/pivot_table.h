@@ -1,4 +1,4 @@
-// PivotTable: a pivot with names instead of numbers, sorted, for people and programs to read.
+// PivotTable is a pivot with names instead of numbers, sorted, for people and programs to read.
 #ifndef HBBP_LIB_MIX_PIVOT_TABLE_H_
 #define HBBP_LIB_MIX_PIVOT_TABLE_H_
 
@@ -13,20 +13,21 @@
 
 namespace hbbp {
 
-// What rows are sorted by.
+// The order of the rows.
 struct PivotOrder {
   enum By : uint8_t { kValue, kError, kLabels };
   By by = kValue;
-  size_t measure = 0;  // of those of the pivot; kValue and kError, largest first
+  // index of a measure of the pivot; kValue and kError sort by it, largest first
+  size_t measure = 0;
 };
 
 class PivotTable {
  public:
-  // A line of all.
+  // Stands for all rows, or all columns.
   static constexpr size_t kAll = SIZE_MAX;
 
-  // `top` rows at most, the first ones; 0: all. Columns are sorted by their labels if these are
-  // numbers, else by their first value. Lines that agree otherwise are in the order of labels.
+  // Keeps the first `top` rows, or all if it is 0. Columns are sorted by their labels if these are
+  // numbers, else by their first value. Ties are in the order of labels.
   PivotTable(Pivot pivot, const PivotAxis& rows, const PivotAxis& columns, const PivotOrder& order,
              size_t top);
 
@@ -39,8 +40,7 @@ class PivotTable {
     return columns_.Label(column, key);
   }
 
-  // kAll: of all rows, or columns, those included that are not shown. A cell that nothing was added
-  // to is 0.
+  // kAll includes rows, or columns, that are not shown. A cell without additions is 0.
   PivotSum At(size_t row, size_t column, size_t measure) const;
   PivotSum Whole(size_t measure) const { return pivot_.whole.At(0, measure); }
 
@@ -60,7 +60,7 @@ class PivotTable {
   static void Sort(const PivotSums& sums, const PivotOrder& order, size_t top, Axis* axis);
 
   Pivot pivot_;
-  std::vector<uint32_t> sorted_cells_;  // of pivot_.cells, by row and column
+  std::vector<uint32_t> sorted_cells_;  // indices of pivot_.cells, by row and column
   Axis rows_;
   Axis columns_;
 };

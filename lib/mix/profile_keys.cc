@@ -1,3 +1,7 @@
+// Each key is a class: ProcessKey to LoopKey read records of the analysis by the indices in the
+// context, and FileKey, LineKey and InlinedKey, which derive from DebugInfoKey, find lines by
+// LineTableCache and keep the last line range, because instructions come in order of address. The
+// table kKnown at the end makes them by name. QueryKeys calls it.
 #include "mix/profile_keys.h"
 
 #include <map>
@@ -60,8 +64,8 @@ class ProcessKey : public ProfileKey {
       process_of_thread_.push_back(number->second);
     }
   }
-  uint32_t ValueOf(const PivotPlace& place) override {
-    return process_of_thread_[place.observation->thread];
+  uint32_t ValueOf(const PivotContext& context) override {
+    return process_of_thread_[context.observation->thread];
   }
   PivotLabel LabelOf(uint32_t value) const override { return NumberLabel(pids_[value]); }
   bool is_number() const override { return true; }
@@ -76,7 +80,7 @@ class ThreadKey : public ProfileKey {
  public:
   explicit ThreadKey(const PivotSubject& subject)
       : ProfileKey("thread", KeyLevel::kObservation, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override { return place.observation->thread; }
+  uint32_t ValueOf(const PivotContext& context) override { return context.observation->thread; }
   PivotLabel LabelOf(uint32_t value) const override {
     return NumberLabel(data().threads[value].tid, value);
   }
@@ -94,7 +98,7 @@ class ModuleKey : public ProfileKey {
   explicit ModuleKey(const PivotSubject& subject)
       : ProfileKey("module", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
-  uint32_t ValueOf(const PivotPlace& place) override { return place.block->module; }
+  uint32_t ValueOf(const PivotContext& context) override { return context.block->module; }
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(data().modules[value].path, value);
   }
@@ -103,7 +107,7 @@ class ModuleKey : public ProfileKey {
   }
 };
 
-// "a::f(int)" and "a::f".
+// Returns "a::f(int)" and "a::f".
 std::vector<std::string> NamesInConditions(std::string demangled) {
   std::string without(WithoutParameters(demangled));
   return {std::move(demangled), std::move(without)};
@@ -114,22 +118,22 @@ class FunctionKey : public ProfileKey {
   explicit FunctionKey(const PivotSubject& subject)
       : ProfileKey("function", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
-  uint32_t ValueOf(const PivotPlace& place) override { return place.block->function; }
+  uint32_t ValueOf(const PivotContext& context) override { return context.block->function; }
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(analysis().functions()[value].name, value);
   }
-  std::string NameForPeople(uint32_t value) const override {
+  std::string DisplayName(uint32_t value) const override {
     return Demangle(analysis().functions()[value].name);
   }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return NamesInConditions(NameForPeople(value));
+    return NamesInConditions(DisplayName(value));
   }
 };
 
 class BlockKey : public ProfileKey {
  public:
   explicit BlockKey(const PivotSubject& subject) : ProfileKey("block", KeyLevel::kBlock, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override { return place.block->block; }
+  uint32_t ValueOf(const PivotContext& context) override { return context.block->block; }
   PivotLabel LabelOf(uint32_t value) const override {
     return AddressLabel(analysis().blocks()[value].block.start.value, value);
   }
@@ -140,18 +144,18 @@ class AddressKey : public ProfileKey {
  public:
   explicit AddressKey(const PivotSubject& subject)
       : ProfileKey("address", KeyLevel::kInstruction, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override {
-    return places_.Combine(place.block->block, place.instruction->offset);
+  uint32_t ValueOf(const PivotContext& context) override {
+    return addresses_.Combine(context.block->block, context.instruction->offset);
   }
   PivotLabel LabelOf(uint32_t value) const override {
-    const auto [block, offset] = places_.Parts(value);
+    const auto [block, offset] = addresses_.Parts(value);
     const BlockRecord& record = analysis().blocks()[block];
     return AddressLabel((record.block.start + offset).value, record.module);
   }
   bool is_number() const override { return true; }
 
  private:
-  NumberPairs places_;  // block and offset
+  NumberPairs addresses_;  // block and offset
 };
 
 class SourceKey : public ProfileKey {
@@ -159,13 +163,13 @@ class SourceKey : public ProfileKey {
   explicit SourceKey(const PivotSubject& subject)
       : ProfileKey("source", KeyLevel::kBlock, subject) {}
   bool DoesWithoutCode() const override { return true; }
-  uint32_t ValueOf(const PivotPlace& place) override {
-    return static_cast<uint32_t>(place.block->source);
+  uint32_t ValueOf(const PivotContext& context) override {
+    return static_cast<uint32_t>(context.block->source);
   }
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(SourceName(static_cast<SourceKind>(value)));
   }
-  std::vector<std::string_view> Words() const override {
+  std::vector<std::string_view> FixedLabels() const override {
     std::vector<std::string_view> words(static_cast<size_t>(SourceKind::kCombined) + 1);
     for (const SourceKind kind :
          {SourceKind::kNone, SourceKind::kEbs, SourceKind::kLbr, SourceKind::kIbs,
@@ -180,20 +184,20 @@ class SliceKey : public ProfileKey {
  public:
   explicit SliceKey(const PivotSubject& subject)
       : ProfileKey("slice", KeyLevel::kObservation, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override {
-    return place.observation->slice == kNoSlice ? 0 : place.observation->slice + 1;
+  uint32_t ValueOf(const PivotContext& context) override {
+    return context.observation->slice == kNoSlice ? 0 : context.observation->slice + 1;
   }
   PivotLabel LabelOf(uint32_t value) const override {
     return value == 0 ? TextLabel("unknown") : NumberLabel(value - 1, value - 1);
   }
 };
 
-// The innermost loop around a block, by the address of its header.
+// The value is the innermost loop around a block, by the address of its header.
 class LoopKey : public ProfileKey {
  public:
   explicit LoopKey(const PivotSubject& subject) : ProfileKey("loop", KeyLevel::kBlock, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override {
-    const uint32_t loop = subject().loops->innermost[place.block->block];
+  uint32_t ValueOf(const PivotContext& context) override {
+    const uint32_t loop = subject().loops->innermost[context.block->block];
     return loop == kNoIndex ? 0 : loop + 1;
   }
   PivotLabel LabelOf(uint32_t value) const override {
@@ -202,43 +206,43 @@ class LoopKey : public ProfileKey {
   }
 };
 
-// What debug information says of an instruction. What it does not know is "unknown".
-class SourcePlaceKey : public ProfileKey {
+// The value is from the debug information of an instruction, or "unknown".
+class DebugInfoKey : public ProfileKey {
  public:
-  SourcePlaceKey(std::string_view name, const PivotSubject& subject)
+  DebugInfoKey(std::string_view name, const PivotSubject& subject)
       : ProfileKey(name, KeyLevel::kInstruction, subject) {}
-  uint32_t ValueOf(const PivotPlace& place) override {
-    const ModuleAddress address = place.block->start + place.instruction->offset;
-    if (place.block->module != module_ || !range_.Contains(address)) {
-      Look(place.block->module, address, place.block->function);
+  uint32_t ValueOf(const PivotContext& context) override {
+    const ModuleAddress address = context.block->start + context.instruction->offset;
+    if (context.block->module != module_ || !range_.Contains(address)) {
+      FindValue(context.block->module, address, context.block->function);
     }
     return value_;
   }
   PivotLabel LabelOf(uint32_t value) const override { return TextLabel(texts_[value]); }
 
  protected:
-  virtual std::string TextOf(const LineFrame& innermost, uint32_t function) const = 0;
+  virtual std::string MakeText(const LineFrame& innermost, uint32_t function) const = 0;
 
  private:
-  // Null where there are none.
+  // Returns null if the module has no lines.
   const LineTable* FindLines(uint32_t module) const {
     if (subject().lines == nullptr) return nullptr;
     const auto lines = subject().lines->LinesOf(module);
     return lines.ok() ? *lines : nullptr;
   }
 
-  void Look(uint32_t module, ModuleAddress address, uint32_t function) {
+  void FindValue(uint32_t module, ModuleAddress address, uint32_t function) {
     if (module != module_) {
       lines_ = FindLines(module);
       module_ = module;
     }
     LineRange found;
     if (lines_ != nullptr) found = lines_->Find(address);
-    // Where nothing is known, functions may change.
+    // An unknown range may span several functions.
     const bool is_known = !found.frames.empty() && !found.frames.front().function.empty();
     range_ = is_known ? found.range : AddressRange();
     const LineFrame nothing;
-    std::string text = TextOf(found.frames.empty() ? nothing : found.frames.front(), function);
+    std::string text = MakeText(found.frames.empty() ? nothing : found.frames.front(), function);
     const auto [number, is_new] =
         numbers_.try_emplace(std::move(text), static_cast<uint32_t>(texts_.size()));
     if (is_new) texts_.push_back(number->first);
@@ -247,50 +251,50 @@ class SourcePlaceKey : public ProfileKey {
 
   uint32_t module_ = kNoIndex;
   const LineTable* lines_ = nullptr;
-  AddressRange range_;  // where value_ is the answer
+  AddressRange range_;  // where value_ holds
   uint32_t value_ = 0;
   std::unordered_map<std::string, uint32_t> numbers_;
   std::vector<std::string> texts_;
 };
 
-class FileKey : public SourcePlaceKey {
+class FileKey : public DebugInfoKey {
  public:
-  explicit FileKey(const PivotSubject& subject) : SourcePlaceKey("file", subject) {}
+  explicit FileKey(const PivotSubject& subject) : DebugInfoKey("file", subject) {}
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return LastPart(LabelOf(value).text);
   }
 
  private:
-  std::string TextOf(const LineFrame& innermost, uint32_t) const override {
+  std::string MakeText(const LineFrame& innermost, uint32_t) const override {
     return innermost.file.empty() ? "unknown" : std::string(innermost.file);
   }
 };
 
-class LineKey : public SourcePlaceKey {
+class LineKey : public DebugInfoKey {
  public:
-  explicit LineKey(const PivotSubject& subject) : SourcePlaceKey("line", subject) {}
+  explicit LineKey(const PivotSubject& subject) : DebugInfoKey("line", subject) {}
   std::vector<std::string> AliasesOf(uint32_t value) const override {
     return LastPart(LabelOf(value).text);
   }
 
  private:
-  std::string TextOf(const LineFrame& innermost, uint32_t) const override {
+  std::string MakeText(const LineFrame& innermost, uint32_t) const override {
     if (innermost.file.empty() || innermost.line == 0) return "unknown";
     return std::string(innermost.file) + ":" + std::to_string(innermost.line);
   }
 };
 
-// The innermost function, inlined or not.
-class InlinedKey : public SourcePlaceKey {
+// The value is the innermost function, inlined or not.
+class InlinedKey : public DebugInfoKey {
  public:
-  explicit InlinedKey(const PivotSubject& subject) : SourcePlaceKey("inlined", subject) {}
-  std::string NameForPeople(uint32_t value) const override { return Demangle(LabelOf(value).text); }
+  explicit InlinedKey(const PivotSubject& subject) : DebugInfoKey("inlined", subject) {}
+  std::string DisplayName(uint32_t value) const override { return Demangle(LabelOf(value).text); }
   std::vector<std::string> AliasesOf(uint32_t value) const override {
-    return NamesInConditions(NameForPeople(value));
+    return NamesInConditions(DisplayName(value));
   }
 
  private:
-  std::string TextOf(const LineFrame& innermost, uint32_t function) const override {
+  std::string MakeText(const LineFrame& innermost, uint32_t function) const override {
     if (!innermost.function.empty()) return std::string(innermost.function);
     return analysis().functions()[function].name;
   }

@@ -1,4 +1,4 @@
-// The keys that a profile itself has: who ran, and where.
+// Makes the keys that every profile has: who ran, and where.
 #ifndef HBBP_LIB_MIX_PROFILE_KEYS_H_
 #define HBBP_LIB_MIX_PROFILE_KEYS_H_
 
@@ -11,11 +11,12 @@
 
 namespace hbbp {
 
-// process, thread, module, function, block, address, source, slice, loop, file, line, inlined.
+// Returns process, thread, module, function, block, address, source, slice, loop, file, line,
+// inlined.
 const std::vector<std::string_view>& ProfileKeyNames();
 
-// nullptr: no such key. The subject must outlive the key, and have what the key needs when values
-// are asked for.
+// Returns null if there is no such key. The subject must outlive the key, and have the data that
+// the key needs when values are computed.
 std::unique_ptr<PivotKey> MakeProfileKey(std::string_view name, const PivotSubject& subject);
 
 }  // namespace hbbp

@@ -10,8 +10,8 @@ class PropertyKey : public PivotKey {
   explicit PropertyKey(Property property)
       : PivotKey(std::string(NameOf(property)), KeyLevel::kKind), property_(property) {}
 
-  uint32_t ValueOf(const PivotPlace& place) override {
-    return static_cast<uint32_t>(PropertyNumber(*place.kind, property_));
+  uint32_t ValueOf(const PivotContext& context) override {
+    return static_cast<uint32_t>(PropertyNumber(*context.kind, property_));
   }
   PivotLabel LabelOf(uint32_t value) const override {
     if (IsNumber(property_)) return NumberLabel(value);
@@ -29,18 +29,18 @@ class TaxonomyKey : public PivotKey {
   explicit TaxonomyKey(const Taxonomy& taxonomy)
       : PivotKey(taxonomy.name(), KeyLevel::kKind), taxonomy_(taxonomy) {}
 
-  uint32_t ValueOf(const PivotPlace& place) override {
-    const auto kind = static_cast<size_t>(place.instruction->kind);
+  uint32_t ValueOf(const PivotContext& context) override {
+    const auto kind = static_cast<size_t>(context.instruction->kind);
     if (kind >= group_of_kind_.size()) group_of_kind_.resize(kind + 1, kNoIndex);
     if (group_of_kind_[kind] == kNoIndex) {
-      group_of_kind_[kind] = static_cast<uint32_t>(taxonomy_.GroupOf(*place.kind));
+      group_of_kind_[kind] = static_cast<uint32_t>(taxonomy_.GroupOf(*context.kind));
     }
     return group_of_kind_[kind];
   }
   PivotLabel LabelOf(uint32_t value) const override {
     return TextLabel(std::string(taxonomy_.GroupName(value)));
   }
-  std::vector<std::string_view> Words() const override {
+  std::vector<std::string_view> FixedLabels() const override {
     std::vector<std::string_view> words;
     for (size_t group = 0; group <= taxonomy_.groups().size(); ++group) {
       words.push_back(taxonomy_.GroupName(group));

@@ -1,4 +1,4 @@
-// Static properties of instructions, and groups of them, as keys.
+// Makes keys of the static properties of instructions, and of groups of them.
 #ifndef HBBP_LIB_MIX_PROPERTY_KEYS_H_
 #define HBBP_LIB_MIX_PROPERTY_KEYS_H_
 
@@ -10,7 +10,7 @@
 
 namespace hbbp {
 
-// The number of a label that is a word is that of PropertyValue.
+// If a label is a name, its number is that of PropertyValue.
 std::unique_ptr<PivotKey> MakePropertyKey(Property property);
 
 // The taxonomy must outlive the key.

@@ -1,4 +1,5 @@
-// The keys of one query, by name: those of the profile, properties of instructions, taxonomies.
+// QueryKeys finds the keys of one query by name: those of the profile, properties of instructions,
+// taxonomies.
 #ifndef HBBP_LIB_MIX_QUERY_KEYS_H_
 #define HBBP_LIB_MIX_QUERY_KEYS_H_
 
@@ -14,23 +15,25 @@
 
 namespace hbbp {
 
-// All keys that a profile has, without taxonomies.
+// Returns the names of all keys that a profile has, without taxonomies.
 const std::vector<std::string_view>& PivotKeyNames();
 
-// An error if one of them is called as a key that every profile has: it could not be asked for.
+// Returns an error if a taxonomy has the name of a key that every profile has, because queries
+// could not refer to it.
 Status CheckTaxonomyNames(const std::vector<Taxonomy>& taxonomies);
 
 class QueryKeys {
  public:
-  // What it is given must outlive it.
+  // The subject and the taxonomies must outlive it.
   QueryKeys(const PivotSubject& subject, const std::vector<Taxonomy>& taxonomies);
 
-  // nullptr: no such key. It belongs to this object, and is made when it is first asked for.
+  // Returns null if there is no such key. The key is made at the first call and belongs to this
+  // object.
   PivotKey* Find(std::string_view name);
-  // For "did you mean".
+  // Returns the names for "did you mean".
   std::vector<std::string_view> Names() const;
 
-  // Of the keys that were found.
+  // Both refer to the keys that were found.
   bool Use(KeyLevel level) const;
   bool Use(std::string_view name) const;
   QueryNeeds Needs() const;

@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Properties have the numbers that PropertyKeys gives them, other keys follow.
+// Properties have the numbers of PropertyKeys, and other keys follow.
 constexpr auto kFirstOtherKey = static_cast<uint32_t>(Property::kCount);
 
 class ExpressionKeysOfQuery : public ExpressionKeys {
@@ -26,20 +26,20 @@ class ExpressionKeysOfQuery : public ExpressionKeys {
     PivotKey* const key = keys_->Find(name);
     if (key == nullptr) return std::nullopt;
     if (const auto property = PropertyKeys().Find(name)) return property;
-    size_t place =
+    size_t index =
         static_cast<size_t>(std::find(others_.begin(), others_.end(), key) - others_.begin());
-    if (place == others_.size()) others_.push_back(key);
-    const uint32_t id = kFirstOtherKey + static_cast<uint32_t>(place);
-    if (!key->Words().empty()) return ExpressionKey{id, KeyType::kWord};
+    if (index == others_.size()) others_.push_back(key);
+    const uint32_t id = kFirstOtherKey + static_cast<uint32_t>(index);
+    if (!key->FixedLabels().empty()) return ExpressionKey{id, KeyType::kWord};
     return ExpressionKey{id, key->is_number() ? KeyType::kNumber : KeyType::kText};
   }
   std::vector<std::string_view> Names() const override { return keys_->Names(); }
   uint32_t WordCount(uint32_t id) const override {
-    if (id >= kFirstOtherKey) return static_cast<uint32_t>(WordsOf(id).size());
+    if (id >= kFirstOtherKey) return static_cast<uint32_t>(FixedLabelsOf(id).size());
     return PropertyKeys().WordCount(id);
   }
   std::string_view WordAt(uint32_t id, uint32_t word) const override {
-    return id >= kFirstOtherKey ? WordsOf(id)[word] : PropertyKeys().WordAt(id, word);
+    return id >= kFirstOtherKey ? FixedLabelsOf(id)[word] : PropertyKeys().WordAt(id, word);
   }
   std::optional<uint32_t> FindSynonym(uint32_t id, std::string_view word) const override {
     if (id >= kFirstOtherKey) return std::nullopt;
@@ -47,8 +47,8 @@ class ExpressionKeysOfQuery : public ExpressionKeys {
   }
 
  private:
-  std::vector<std::string_view> WordsOf(uint32_t id) const {
-    return others_[id - kFirstOtherKey]->Words();
+  std::vector<std::string_view> FixedLabelsOf(uint32_t id) const {
+    return others_[id - kFirstOtherKey]->FixedLabels();
   }
 
   QueryKeys* const keys_;
@@ -81,26 +81,26 @@ class WhereFilter : public PivotFilter {
   }
 
   uint32_t ClassOf(const PivotObservation& observation) override {
-    PivotPlace place;
-    place.observation = &observation;
+    PivotContext context;
+    context.observation = &observation;
     uint32_t observation_class = 0;
     for (size_t i = 0; i < of_observations_.size(); ++i) {
-      const uint32_t value = others_[of_observations_[i]]->ValueOf(place);
+      const uint32_t value = others_[of_observations_[i]]->ValueOf(context);
       observation_class = classes_.Combine(observation_class, value);
     }
     return observation_class;
   }
 
-  bool Keeps(uint32_t observation_class, const PivotPlace& place) override {
+  bool Keeps(uint32_t observation_class, const PivotContext& context) override {
     for (size_t i = of_observations_.size(); i > 0; --i) {
       uint32_t value = 0;
       std::tie(observation_class, value) = classes_.Parts(observation_class);
       values_[of_observations_[i - 1]] = value;
     }
     for (size_t i = 0; i < others_.size(); ++i) {
-      if (others_[i]->level() != KeyLevel::kObservation) values_[i] = others_[i]->ValueOf(place);
+      if (others_[i]->level() != KeyLevel::kObservation) values_[i] = others_[i]->ValueOf(context);
     }
-    return expression_.Matches(Values{this, place.kind});
+    return expression_.Matches(Values{this, context.kind});
   }
 
  private:
@@ -127,7 +127,7 @@ class WhereFilter : public PivotFilter {
     return *numbers[value];
   }
 
-  // Each test asks for each value once.
+  // Each test compares the names of each value once.
   template <typename Fits>
   bool AnyText(size_t other, uint32_t test, Fits&& fits) {
     if (test >= answers_.size()) answers_.resize(test + size_t{1});
@@ -147,9 +147,9 @@ class WhereFilter : public PivotFilter {
   const Expression expression_;
   const std::vector<PivotKey*> others_;
   bool uses_properties_ = false;
-  std::vector<size_t> of_observations_;  // of others_
+  std::vector<size_t> of_observations_;  // indices of others_
   NumberPairs classes_;
-  std::vector<uint32_t> values_;                               // of others_, at the place at hand
+  std::vector<uint32_t> values_;                               // of others_, in the current context
   std::vector<std::vector<std::optional<uint64_t>>> numbers_;  // of others_, by value
   std::vector<std::vector<Answer>> answers_;                   // by test and value
 };

@@ -1,4 +1,4 @@
-// The filter of a query: an expression over its keys (isa/property_expression.h).
+// Parses the filter of a query, an expression over its keys (isa/property_expression.h).
 #ifndef HBBP_LIB_MIX_WHERE_FILTER_H_
 #define HBBP_LIB_MIX_WHERE_FILTER_H_
 
@@ -11,8 +11,8 @@
 
 namespace hbbp {
 
-// A value may be called by its label or by an alias. Keys of `keys` are found as they are needed.
-// kInvalidArgument: the text cannot be read; the message says where and what is near.
+// A filter may refer to a value by its label or by an alias. Keys of `keys` are found on demand.
+// Returns kInvalidArgument if the text cannot be parsed, with the position and the nearest name.
 StatusOr<std::unique_ptr<PivotFilter>> ParseWhere(std::string_view text, QueryKeys* keys);
 
 }  // namespace hbbp

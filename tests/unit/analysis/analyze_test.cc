@@ -17,8 +17,8 @@
 #include "profile/profile_file.h"
 #include "support/analysis_of.h"
 #include "support/catch.h"
+#include "support/compute_mix.h"
 #include "support/loaded_library.h"
-#include "support/mix_of.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -779,7 +779,8 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
   }
   CHECK(by_thread == Approx(instructions));
   for (const bool thread : {false, true}) {
-    CHECK(MixOf(profile, {.mnemonic = true, .thread = thread}).total == Approx(instructions));
+    CHECK(ComputeMixOrFail(profile, {.mnemonic = true, .thread = thread}).total ==
+          Approx(instructions));
   }
 }
 

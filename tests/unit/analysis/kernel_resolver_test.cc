@@ -14,7 +14,7 @@
 #include "profile/profile_merge.h"
 #include "support/analysis_of.h"
 #include "support/catch.h"
-#include "support/mix_of.h"
+#include "support/compute_mix.h"
 #include "support/tiny_kernel.h"
 #include "unit/profile/sample_profiles.h"
 
@@ -75,7 +75,7 @@ Analysis AnalysisWith(const ProfileData& data, const KernelFilePaths& paths) {
 
 std::map<std::string, double> Mnemonics(const Analysis& profile) {
   std::map<std::string, double> counts;
-  for (const MixRow& row : MixOf(profile, {.mnemonic = true}).rows) {
+  for (const MixRow& row : ComputeMixOrFail(profile, {.mnemonic = true}).rows) {
     counts[std::string(MnemonicName(row.mnemonic))] = row.instructions;
   }
   return counts;
@@ -151,8 +151,8 @@ TEST_CASE("functions with and without code stand in order") {
   CHECK(functions[0].samples == 7);
   CHECK(functions[3].instructions == Approx(4 * kPeriod));
   // They have no mnemonics, but they count in all else.
-  CHECK(MixOf(profile, {.mnemonic = true}).total == Approx(16 * kPeriod));
-  const Mix by_function = MixOf(profile, {.function = true, .thread = true});
+  CHECK(ComputeMixOrFail(profile, {.mnemonic = true}).total == Approx(16 * kPeriod));
+  const Mix by_function = ComputeMixOrFail(profile, {.function = true, .thread = true});
   CHECK(by_function.total == Approx(27 * kPeriod));
   CHECK(by_function.rows.size() == 4);
 }

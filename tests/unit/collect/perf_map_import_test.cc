@@ -15,7 +15,7 @@
 #include "perf/perf_event.h"
 #include "support/analysis_of.h"
 #include "support/catch.h"
-#include "support/mix_of.h"
+#include "support/compute_mix.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"
 
@@ -90,7 +90,7 @@ TEST_CASE("samples in generated code count for the functions that a map names") 
   const Analysis profile = AnalysisOf(std::move(data));
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 4);
-  const Mix mix = MixOf(profile, {.function = true});
+  const Mix mix = ComputeMixOrFail(profile, {.function = true});
   REQUIRE(mix.rows.size() == 2);
   CHECK(mix.rows[0].instructions == Approx(2 * kPeriod));
   CHECK(mix.rows[1].instructions == Approx(kPeriod));

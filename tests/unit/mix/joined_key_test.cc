@@ -5,12 +5,12 @@
 
 #include "mix/pivot.h"
 #include "support/catch.h"
-#include "unit/mix/made_up_pivot.h"
+#include "unit/mix/synthetic_pivot.h"
 
 namespace hbbp {
 namespace {
 
-// Three blocks in functions of these numbers, whose bursts saw them together.
+// Returns three blocks in functions of these numbers, which the same bursts observed.
 PivotInput ThreeBlocks(const std::vector<uint32_t>& functions) {
   PivotInput input;
   for (const uint32_t function : functions) {
@@ -23,7 +23,7 @@ PivotInput ThreeBlocks(const std::vector<uint32_t>& functions) {
   return input;
 }
 
-double ErrorOf(const PivotSums& sums, size_t line) { return sums.At(line, 0).StandardError(); }
+double LineError(const PivotSums& sums, size_t line) { return sums.At(line, 0).StandardError(); }
 
 TEST_CASE("values of one name are one line, whose error is that of the sum") {
   TestKey function = FunctionTestKey();
@@ -39,14 +39,14 @@ TEST_CASE("values of one name are one line, whose error is that of the sum") {
   CHECK(name.LabelOf(1).text == "other");
   CHECK(by_name.rows.ValueAt(0, 0) == 640);
 
-  // As if both were one function.
+  // The result is the same as if both were one function.
   TestKey same = FunctionTestKey();
   PivotAxis one({&same});
   const Pivot of_one = MakePivot(ThreeBlocks({0, 0, 2}), measures, nullptr, &one, &columns);
-  CHECK(ErrorOf(by_name.rows, 0) == Approx(ErrorOf(of_one.rows, 0)));
+  CHECK(LineError(by_name.rows, 0) == Approx(LineError(of_one.rows, 0)));
   const Pivot by_function = MakePivot(input, measures, nullptr, &apart, &columns);
   REQUIRE(apart.size() == 3);
-  CHECK(ErrorOf(by_name.rows, 0) == Approx(2 * ErrorOf(by_function.rows, 0)));
+  CHECK(LineError(by_name.rows, 0) == Approx(2 * LineError(by_function.rows, 0)));
 }
 
 TEST_CASE("code that is missing is joined like any") {
@@ -62,7 +62,7 @@ TEST_CASE("code that is missing is joined like any") {
   const Pivot pivot = MakePivot(input, {PivotMeasure::kInstructions}, nullptr, &rows, &columns);
   REQUIRE(rows.size() == 2);
   uint32_t value[1];
-  rows.ValuesOf(1, value);
+  rows.CopyValues(1, value);
   CHECK(value[0] == kNoCode);
 }
 

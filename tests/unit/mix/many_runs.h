@@ -1,4 +1,4 @@
-// Whether errors are those of many runs of one program.
+// Compares reported errors with the scatter of many runs of one program.
 #ifndef HBBP_TESTS_UNIT_MIX_MANY_RUNS_H_
 #define HBBP_TESTS_UNIT_MIX_MANY_RUNS_H_
 
@@ -9,7 +9,7 @@
 
 namespace hbbp {
 
-// What is said of a value in many runs, and of its error.
+// The values of many runs, with their reported errors.
 class Repetition {
  public:
   void Add(double value, double error) {
@@ -22,7 +22,7 @@ class Repetition {
     const double mean = sum_ / number_;
     return std::sqrt(squares_ / number_ - mean * mean);
   }
-  double ToldError() const { return std::sqrt(variances_ / number_); }
+  double ReportedError() const { return std::sqrt(variances_ / number_); }
 
  private:
   double number_ = 0, sum_ = 0, squares_ = 0, variances_ = 0;

@@ -10,7 +10,7 @@
 #include "profile/profile_merge.h"
 #include "support/analysis_of.h"
 #include "support/catch.h"
-#include "support/mix_of.h"
+#include "support/compute_mix.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -29,44 +29,44 @@ MixKeys Keys(unsigned bits) {
   return keys;
 }
 
-const MixRow* RowOf(const Mix& mix, const std::string& mnemonic) {
+const MixRow* FindRow(const Mix& mix, const std::string& mnemonic) {
   for (const MixRow& row : mix.rows) {
     if (MnemonicName(row.mnemonic) == mnemonic) return &row;
   }
   return nullptr;
 }
 
-// Counts of TinyProfile: entry 2000 times, loop 6000 times, tiny_twice 1000 / 3 times.
+// TinyProfile counts entry 2000 times, loop 6000 times, tiny_twice 1000 / 3 times.
 TEST_CASE("a mnemonic ran as often as the blocks that it stands in, errors add up in squares") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
-  const Mix mix = MixOf(profile, Keys(1));
+  const Mix mix = ComputeMixOrFail(profile, Keys(1));
   CHECK(mix.total == Approx(23'000));
   const double loop_error = 1000 * std::sqrt(18.0) / 3;
   const double twice_error = 1000 / 3.0;
-  const MixRow* add = RowOf(mix, "add");
+  const MixRow* add = FindRow(mix, "add");
   REQUIRE(add != nullptr);
   CHECK(add->instructions == Approx(6000 + 1000 / 3.0));
   CHECK(add->standard_error ==
         Approx(std::sqrt(loop_error * loop_error + twice_error * twice_error)));
-  const MixRow* dec = RowOf(mix, "dec");
+  const MixRow* dec = FindRow(mix, "dec");
   REQUIRE(dec != nullptr);
   CHECK(dec->instructions == Approx(6000));
   CHECK(dec->standard_error == Approx(loop_error));
-  const MixRow* ret = RowOf(mix, "ret");
+  const MixRow* ret = FindRow(mix, "ret");
   REQUIRE(ret != nullptr);
   CHECK(ret->instructions == Approx(1000 / 3.0));
   CHECK(mix.rows.front().mnemonic == add->mnemonic);
 }
 
 TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
-  const Mix by_function = MixOf(profile, Keys(4));
+  const Mix by_function = ComputeMixOrFail(profile, Keys(4));
   REQUIRE(by_function.rows.size() == 2);
   CHECK(by_function.rows[0].function == 0);
   CHECK(by_function.rows[0].instructions == Approx(profile.functions()[0].instructions));
@@ -74,7 +74,7 @@ TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
   CHECK(by_function.rows[0].mnemonic == Mnemonic::kInvalid);
   CHECK(by_function.rows[0].thread == kNoIndex);
   CHECK(by_function.rows[0].module == kNoIndex);
-  const Mix by_thread = MixOf(profile, Keys(8));
+  const Mix by_thread = ComputeMixOrFail(profile, Keys(8));
   REQUIRE(by_thread.rows.size() == 2);
   CHECK(by_thread.rows[0].thread == 0);
   CHECK(by_thread.rows[0].instructions == Approx(16'000));
@@ -83,18 +83,18 @@ TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
 }
 
 TEST_CASE("every combination of keys gives the same total, and finer rows add up to coarser ones") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   data.modules.push_back(data.modules[0]);
   data.counts.push_back(MakeCount(1, 0, 1, TinyWorkOffset(path), 10, kTinyPeriod));
   const Analysis profile = AnalysisOf(data);
-  const Mix finest = MixOf(profile, Keys(15));
+  const Mix finest = ComputeMixOrFail(profile, Keys(15));
   for (unsigned bits = 0; bits < 16; ++bits) {
     CAPTURE(bits);
     const MixKeys keys = Keys(bits);
-    const Mix mix = MixOf(profile, keys);
+    const Mix mix = ComputeMixOrFail(profile, keys);
     CHECK(mix.total == Approx(33'000));
     std::map<std::tuple<Mnemonic, uint32_t, uint32_t, uint32_t>, double> sums;
     for (const MixRow& row : finest.rows) {
@@ -115,16 +115,16 @@ TEST_CASE("every combination of keys gives the same total, and finer rows add up
 }
 
 TEST_CASE("the mix of one thread is that thread's part of the mix") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ProfileData data = TinyProfile(path);
-  const Mix whole = MixOf(AnalysisOf(data), Keys(1 | 8));
-  const Mix second = MixOf(AnalysisOf(*SelectThread(data, 11)), Keys(1));
+  const Mix whole = ComputeMixOrFail(AnalysisOf(data), Keys(1 | 8));
+  const Mix second = ComputeMixOrFail(AnalysisOf(*SelectThread(data, 11)), Keys(1));
   CHECK(second.total == Approx(7000));
   for (const MixRow& row : whole.rows) {
     if (row.thread != 1) continue;
-    const MixRow* same = RowOf(second, std::string(MnemonicName(row.mnemonic)));
+    const MixRow* same = FindRow(second, std::string(MnemonicName(row.mnemonic)));
     REQUIRE(same != nullptr);
     CHECK(row.instructions == Approx(same->instructions));
     CHECK(row.standard_error == Approx(same->standard_error));
@@ -132,12 +132,12 @@ TEST_CASE("the mix of one thread is that thread's part of the mix") {
 }
 
 TEST_CASE("the same profile gives the same rows in the same order") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const auto rows = [&path] {
     std::string text;
-    for (const MixRow& row : MixOf(AnalysisOf(TinyProfile(path)), Keys(15)).rows) {
+    for (const MixRow& row : ComputeMixOrFail(AnalysisOf(TinyProfile(path)), Keys(15)).rows) {
       text += std::string(MnemonicName(row.mnemonic)) + " " + std::to_string(row.function) + " " +
               std::to_string(row.thread) + " " + std::to_string(row.instructions) + "\n";
     }
@@ -148,12 +148,12 @@ TEST_CASE("the same profile gives the same rows in the same order") {
 }
 
 TEST_CASE("a profile without code has an empty mix") {
-  const Mix mix = MixOf(AnalysisOf(ProfileData()), Keys(1));
+  const Mix mix = ComputeMixOrFail(AnalysisOf(ProfileData()), Keys(1));
   CHECK(mix.total == 0);
   CHECK(mix.rows.empty());
 }
 
-// One burst of 5 in thread 0 and one of 3 in thread 1, of period 1000, both around the loop.
+// Returns a burst of 5 in thread 0 and one of 3 in thread 1, of period 1000, both around the loop.
 ProfileData LoopStreams(const std::string& library) {
   const uint64_t work = TinyWorkOffset(library);
   ProfileData data = TinyProfile(library);
@@ -174,18 +174,18 @@ ProfileData LoopStreams(const std::string& library) {
 }
 
 TEST_CASE("errors of streams add up by burst, not by block") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = LoopStreams(path);
   const double both_bursts = std::sqrt(16.0 / 15 * (2e6 - 4e6 / 16));
-  const Mix mix = MixOf(AnalysisOf(data), Keys(1));
+  const Mix mix = ComputeMixOrFail(AnalysisOf(data), Keys(1));
   CHECK(mix.total == 6000);
-  const MixRow* add = RowOf(mix, "add");
+  const MixRow* add = FindRow(mix, "add");
   REQUIRE(add != nullptr);
   CHECK(add->instructions == 2000);
   CHECK(add->standard_error == Approx(both_bursts));
-  // The same streams also cross tiny_twice: its `add` comes with that of the loop.
+  // The same streams also cross tiny_twice: its `add` is counted together with that of the loop.
   const uint64_t work = TinyWorkOffset(path);
   for (BranchCount branch : LoopStreams(path).branches) {
     branch.to = work + kTinyTwice;
@@ -193,18 +193,18 @@ TEST_CASE("errors of streams add up by burst, not by block") {
     data.branches.push_back(branch);
   }
   Normalize(&data.branches);
-  const Mix of_both = MixOf(AnalysisOf(data), Keys(1));
-  add = RowOf(of_both, "add");
+  const Mix of_both = ComputeMixOrFail(AnalysisOf(data), Keys(1));
+  add = FindRow(of_both, "add");
   REQUIRE(add != nullptr);
   CHECK(add->instructions == 4000);
   CHECK(add->standard_error == Approx(2 * both_bursts));
 }
 
 TEST_CASE("streams by thread") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Mix mix = MixOf(AnalysisOf(LoopStreams(path)), Keys(8));
+  const Mix mix = ComputeMixOrFail(AnalysisOf(LoopStreams(path)), Keys(8));
   REQUIRE(mix.rows.size() == 2);
   CHECK(mix.total == 6000);
   for (const MixRow& row : mix.rows) {

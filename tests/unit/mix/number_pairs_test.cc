@@ -12,7 +12,7 @@ namespace {
 
 using Pairs = std::vector<std::pair<uint32_t, uint32_t>>;
 
-// Asks for all of them twice over, and compares with a map.
+// Combines all of them twice, and compares with a map.
 void CheckAgainstMap(const Pairs& asked) {
   NumberPairs pairs;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> expected;
@@ -30,7 +30,8 @@ void CheckAgainstMap(const Pairs& asked) {
 TEST_CASE("pairs are numbered as they come up, whatever their order") {
   CheckAgainstMap({});
   CheckAgainstMap({{0, 0}});
-  // One run each, then again; one after the other in turns; a run that goes on later.
+  // The sequences are one run each, then again; alternating first numbers; a run that continues
+  // later.
   CheckAgainstMap({{3, 4}, {3, 5}, {3, 4}, {7, 4}, {7, 5}});
   CheckAgainstMap({{0, 1}, {1, 1}, {0, 1}, {1, 1}, {0, 2}, {1, 2}});
   CheckAgainstMap({{0, 1}, {0, 2}, {5, 1}, {0, 3}, {0, 1}, {6, 0}, {0, 4}, {0, 3}, {5, 2}});

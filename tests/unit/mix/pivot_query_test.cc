@@ -1,4 +1,4 @@
-// Queries by name, of a profile of real code.
+// Tests queries by name, of a profile of real code.
 #include "mix/pivot_query.h"
 
 #include <cmath>
@@ -27,14 +27,14 @@ PivotQuery Query(std::vector<std::string> rows, std::string where = "") {
   return query;
 }
 
-double TotalOf(const PivotSubject& profile, const std::string& where) {
+double ComputeTotal(const PivotSubject& profile, const std::string& where) {
   const auto table = MakePivotTable(profile, Query({"mnemonic"}, where));
   INFO(where << ": " << table.status().message());
   REQUIRE(table.ok());
   return table->Whole(0).value;
 }
 
-std::string ErrorOf(const PivotSubject& profile, const PivotQuery& query) {
+std::string QueryError(const PivotSubject& profile, const PivotQuery& query) {
   const auto table = MakePivotTable(profile, query);
   REQUIRE_FALSE(table.ok());
   CHECK(table.status().code() == StatusCode::kInvalidArgument);
@@ -42,8 +42,8 @@ std::string ErrorOf(const PivotSubject& profile, const PivotQuery& query) {
 }
 
 TEST_CASE("every key alone adds up to the whole, and the whole is surely that") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query;
@@ -63,17 +63,17 @@ TEST_CASE("every key alone adds up to the whole, and the whole is surely that") 
     }
     CHECK(sum == Approx(23'000));
     CHECK(table->Whole(0).value == Approx(23'000));
-    // Who asks for what does not change how sure the whole is.
+    // The error of the whole does not depend on the key.
     const double whole_error = table->Whole(0).StandardError();
     if (error == 0) error = whole_error;
     CHECK(whole_error == Approx(error));
   }
 }
 
-// Blocks, loops and lines are found by whoever asks first.
+// Whichever thread is first finds blocks, loops and lines.
 TEST_CASE("many threads may ask for pivots, loops and lines at once") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-Wa,-g -Wl,--build-id");
   const std::vector<std::string> keys = {"loop", "line", "inlined", "function"};
   const Analysis profile = AnalysisOf(TinyProfile(path));
@@ -105,38 +105,38 @@ TEST_CASE("many threads may ask for pivots, loops and lines at once") {
   CHECK(problems == std::vector<std::string>(problems.size(), problems[0]));
 }
 
-// Counts of TinyProfile: entry 2000 times, loop 6000 times, tiny_twice 1000 / 3 times.
-TEST_CASE("conditions on threads, places and properties") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+// TinyProfile counts entry 2000 times, loop 6000 times, tiny_twice 1000 / 3 times.
+TEST_CASE("conditions on threads, code and properties") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
-  CHECK(TotalOf(profile, "thread = 10") == Approx(16'000));
-  CHECK(TotalOf(profile, "thread = second") == Approx(7'000));
-  CHECK(TotalOf(profile, "thread != second") == Approx(16'000));
-  CHECK(TotalOf(profile, "process = 10") == Approx(23'000));
-  CHECK(TotalOf(profile, "process > 10") == 0);
-  CHECK(TotalOf(profile, "module = lib.so") == Approx(23'000));
-  CHECK(TotalOf(profile, "module = \"" + path + "\"") == Approx(23'000));
-  CHECK(TotalOf(profile, "module != lib.so") == 0);
-  CHECK(TotalOf(profile, "module = other.so") == 0);
-  CHECK(TotalOf(profile, "function = tiny_twice") == Approx(1000));
-  CHECK(TotalOf(profile, "function ~ tiny_w*") == Approx(22'000));
-  CHECK(TotalOf(profile, "source = ebs") == Approx(23'000));
-  CHECK(TotalOf(profile, "mnemonic = dec") == Approx(6000));
-  CHECK(TotalOf(profile, "mnemonic = dec and thread = 11") == Approx(2000));
-  CHECK(TotalOf(profile, "mnemonic = dec or function = tiny_twice") == Approx(7000));
-  CHECK(TotalOf(profile, "not (mnemonic = dec or function = tiny_twice)") == Approx(16'000));
-  CHECK(TotalOf(profile, "(thread = 10 and mnemonic = dec) or thread = 11") == Approx(11'000));
-  // What blocks alone tell needs no look at instructions.
+  CHECK(ComputeTotal(profile, "thread = 10") == Approx(16'000));
+  CHECK(ComputeTotal(profile, "thread = second") == Approx(7'000));
+  CHECK(ComputeTotal(profile, "thread != second") == Approx(16'000));
+  CHECK(ComputeTotal(profile, "process = 10") == Approx(23'000));
+  CHECK(ComputeTotal(profile, "process > 10") == 0);
+  CHECK(ComputeTotal(profile, "module = lib.so") == Approx(23'000));
+  CHECK(ComputeTotal(profile, "module = \"" + path + "\"") == Approx(23'000));
+  CHECK(ComputeTotal(profile, "module != lib.so") == 0);
+  CHECK(ComputeTotal(profile, "module = other.so") == 0);
+  CHECK(ComputeTotal(profile, "function = tiny_twice") == Approx(1000));
+  CHECK(ComputeTotal(profile, "function ~ tiny_w*") == Approx(22'000));
+  CHECK(ComputeTotal(profile, "source = ebs") == Approx(23'000));
+  CHECK(ComputeTotal(profile, "mnemonic = dec") == Approx(6000));
+  CHECK(ComputeTotal(profile, "mnemonic = dec and thread = 11") == Approx(2000));
+  CHECK(ComputeTotal(profile, "mnemonic = dec or function = tiny_twice") == Approx(7000));
+  CHECK(ComputeTotal(profile, "not (mnemonic = dec or function = tiny_twice)") == Approx(16'000));
+  CHECK(ComputeTotal(profile, "(thread = 10 and mnemonic = dec) or thread = 11") == Approx(11'000));
+  // Keys of blocks need no instructions.
   const auto by_module = MakePivotTable(profile, Query({"module"}, "function = tiny_twice"));
   REQUIRE(by_module.ok());
   CHECK(by_module->Whole(0).value == Approx(1000));
 }
 
 TEST_CASE("loops, lines and slices are keys") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   data.slices = {1'000'000, 2};
@@ -157,22 +157,22 @@ TEST_CASE("loops, lines and slices are keys") {
   CHECK(slices->At(1, PivotTable::kAll, 0).value == Approx(5000));
   CHECK(slices->At(2, PivotTable::kAll, 0).value == Approx(4000));
   CHECK(slices->Whole(0).value == Approx(23'000));
-  // There is no debug information: functions are those of the symbol table.
+  // Without debug information, functions are those of the symbol table.
   const auto lines = MakePivotTable(profile, Query({"file", "line", "inlined"}));
   REQUIRE(lines.ok());
   REQUIRE(lines->row_count() == 2);
   CHECK(lines->RowLabel(0, 1).text == "unknown");
   CHECK(lines->RowLabel(0, 2).text == "tiny_work");
   CHECK(lines->At(0, PivotTable::kAll, 0).value == Approx(22'000));
-  CHECK(TotalOf(profile, "slice = 1") == Approx(5000));
-  CHECK(TotalOf(profile, "loop != none") == Approx(18'000));
-  CHECK(TotalOf(profile, "inlined = tiny_twice") == Approx(1000));
+  CHECK(ComputeTotal(profile, "slice = 1") == Approx(5000));
+  CHECK(ComputeTotal(profile, "loop != none") == Approx(18'000));
+  CHECK(ComputeTotal(profile, "inlined = tiny_twice") == Approx(1000));
 }
 
-// Each instruction stands on a line of its own: those of the loop on 9 to 11.
+// Each instruction has a line of its own: those of the loop have 9 to 11.
 TEST_CASE("lines of source code are keys") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-g -Wl,--build-id");
   const Analysis profile = AnalysisOf(TinyProfile(path));
   const LineTableCache lines(profile.shared_modules());
@@ -188,13 +188,13 @@ TEST_CASE("lines of source code are keys") {
     loop.push_back(table->RowLabel(row, 0).text);
   }
   CHECK(loop == std::vector<std::string>{path + ".s:10", path + ".s:11", path + ".s:9"});
-  CHECK(TotalOf(subject, "file = lib.so.s") == Approx(23'000));
-  CHECK(TotalOf(subject, "line ~ *:10") == Approx(6000));
+  CHECK(ComputeTotal(subject, "file = lib.so.s") == Approx(23'000));
+  CHECK(ComputeTotal(subject, "line ~ *:10") == Approx(6000));
 }
 
 TEST_CASE("addresses and blocks are numbers") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto blocks = MakePivotTable(profile, Query({"block"}));
@@ -202,14 +202,14 @@ TEST_CASE("addresses and blocks are numbers") {
   REQUIRE(blocks->row_count() == 3);
   const std::string loop = blocks->RowLabel(0, 0).text;
   CHECK(loop.starts_with("0x"));
-  CHECK(TotalOf(profile, "block = " + loop) == Approx(18'000));
-  CHECK(TotalOf(profile, "address = " + loop) == Approx(6'000));
-  CHECK(TotalOf(profile, "address < " + loop + " and function = tiny_work") == Approx(4'000));
+  CHECK(ComputeTotal(profile, "block = " + loop) == Approx(18'000));
+  CHECK(ComputeTotal(profile, "address = " + loop) == Approx(6'000));
+  CHECK(ComputeTotal(profile, "address < " + loop + " and function = tiny_work") == Approx(4'000));
 }
 
 TEST_CASE("values follow from properties") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query = Query({"mnemonic"});
@@ -218,7 +218,7 @@ TEST_CASE("values follow from properties") {
   REQUIRE(table.ok());
   for (size_t row = 0; row < table->row_count(); ++row) {
     if (table->RowLabel(row, 0).text != "ret") continue;
-    // c3, which pops its address.
+    // The instruction c3 pops its address.
     CHECK(table->At(row, PivotTable::kAll, 0).value == Approx(1000 / 3.0));
     CHECK(table->At(row, PivotTable::kAll, 1).value == Approx(1000 / 3.0));
     CHECK(table->At(row, PivotTable::kAll, 2).value == Approx(1000 / 3.0));
@@ -230,8 +230,8 @@ TEST_CASE("values follow from properties") {
 }
 
 TEST_CASE("groups of a user are keys and can be asked for") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query = Query({"mine"}, "mine = down, other");
@@ -243,10 +243,10 @@ TEST_CASE("groups of a user are keys and can be asked for") {
   CHECK(table->RowLabel(1, 0).text == "down");
   CHECK(table->At(1, PivotTable::kAll, 0).value == Approx(6000));
   query.where = "mine = dwn";
-  CHECK(ErrorOf(profile, query) == "condition: column 8: no mine 'dwn'; did you mean 'down'?");
+  CHECK(QueryError(profile, query) == "condition: column 8: no mine 'dwn'; did you mean 'down'?");
   query.taxonomies.clear();
   query.where = "";
-  CHECK(ErrorOf(profile, query).starts_with("no key is called 'mine'"));
+  CHECK(QueryError(profile, query).starts_with("no key is called 'mine'"));
 }
 
 TEST_CASE("no taxonomy is called as a key") {
@@ -258,26 +258,26 @@ TEST_CASE("no taxonomy is called as a key") {
   CHECK(CheckTaxonomyNames(*ParseTaxonomies(DefaultTaxonomyText())).ok());
 }
 
-TEST_CASE("what is asked for wrongly is told, with what is near") {
+TEST_CASE("a wrong query is an error that says what is near") {
   const Analysis profile = AnalysisOf(ProfileData());
-  CHECK(ErrorOf(profile, Query({"mnemnic"})) ==
+  CHECK(QueryError(profile, Query({"mnemnic"})) ==
         "no key is called 'mnemnic'; did you mean 'mnemonic'?");
-  CHECK(ErrorOf(profile, Query({"module", "module"})) == "the key 'module' is there twice");
-  CHECK(ErrorOf(profile, Query({"module"}, "functoin = f")) ==
+  CHECK(QueryError(profile, Query({"module", "module"})) == "the key 'module' is there twice");
+  CHECK(QueryError(profile, Query({"module"}, "functoin = f")) ==
         "condition: column 1: no key 'functoin'; did you mean 'function'?");
-  CHECK(ErrorOf(profile, Query({"module"}, "thread > 3")).find("is not a number") !=
+  CHECK(QueryError(profile, Query({"module"}, "thread > 3")).find("is not a number") !=
         std::string::npos);
-  CHECK(ErrorOf(profile, Query({"module"}, "source = swtb")) ==
+  CHECK(QueryError(profile, Query({"module"}, "source = swtb")) ==
         "condition: column 10: no source 'swtb'; did you mean 'swbt'?");
-  CHECK(ErrorOf(profile, Query({"module"}, "source != timer")) ==
+  CHECK(QueryError(profile, Query({"module"}, "source != timer")) ==
         "condition: column 11: no source 'timer'; choose from none, ebs, lbr, ibs, swbt, truth, "
         "combined");
-  CHECK(ErrorOf(profile, Query({"module"}, "memory = both")) ==
+  CHECK(QueryError(profile, Query({"module"}, "memory = both")) ==
         "condition: column 10: no memory 'both'; choose from none, read, write, read-write");
-  CHECK(ErrorOf(profile, Query({"module"}, "mnemonic = fooooooooooooooo")) ==
+  CHECK(QueryError(profile, Query({"module"}, "mnemonic = fooooooooooooooo")) ==
         "condition: column 12: no mnemonic 'fooooooooooooooo'; 'hbbp mix FILE --by mnemonic' lists "
         "those of a profile");
-  CHECK(ErrorOf(profile, Query({"zzzzzz"})).find("; choose from process, thread, module") !=
+  CHECK(QueryError(profile, Query({"zzzzzz"})).find("; choose from process, thread, module") !=
         std::string::npos);
   CHECK(FindPivotMeasure("zzz").status().message() ==
         "no value is called 'zzz'; choose from instructions, executions, bytes, read-bytes, "
@@ -289,7 +289,7 @@ TEST_CASE("what is asked for wrongly is told, with what is near") {
   CHECK(empty->row_count() == 0);
 }
 
-double RatioOf(const std::vector<MixRatio>& ratios, const std::string& name) {
+double FindRatio(const std::vector<MixRatio>& ratios, const std::string& name) {
   for (const MixRatio& ratio : ratios) {
     if (name == ratio.name) return ratio.value ? ratio.value->count : -1;
   }
@@ -303,7 +303,7 @@ double ErrorOfRatio(const std::vector<MixRatio>& ratios, const std::string& name
   return -1;
 }
 
-// The same question, asked of a pivot.
+// Computes the same share by a pivot.
 CountEstimate ShareOfPivot(const Analysis& profile, const std::string& groups) {
   PivotQuery query;
   query.rows = {"asked"};
@@ -312,15 +312,16 @@ CountEstimate ShareOfPivot(const Analysis& profile, const std::string& groups) {
   REQUIRE(table.ok());
   for (size_t row = 0; row < table->row_count(); ++row) {
     if (table->RowLabel(row, 0).text == "other") continue;
-    return ShareOf(table->At(row, PivotTable::kAll, 0), table->Whole(0));
+    return ComputeShare(table->At(row, PivotTable::kAll, 0), table->Whole(0));
   }
   return {};
 }
 
-// Where hbbp_pivot_label.index leads, by key; nowhere for keys without a list.
+// The table has the value that hbbp_pivot_label.index must have, by key; keys without a list have
+// none.
 TEST_CASE("labels of lists have the index of their entry, all others have none") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   PivotQuery query;
@@ -354,8 +355,8 @@ TEST_CASE("labels of lists have the index of their entry, all others have none")
 }
 
 TEST_CASE("what queries need is made once for all of them, or for each") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   const PivotQuery query = Query({"loop"}, "mnemonic = dec");
@@ -377,7 +378,7 @@ TEST_CASE("what queries need is made once for all of them, or for each") {
   CHECK(MakePivotInput(profile, code, {}).code == code);
   CHECK(MakePivotInput(profile, nullptr, {}).code == nullptr);
   const double total = MakePivotTable(profile, query)->Whole(0).value;
-  // Queries of several threads at once.
+  // Several threads query at once.
   std::vector<std::thread> threads;
   std::vector<double> found(4);
   for (double& one : found) {
@@ -391,14 +392,14 @@ TEST_CASE("what queries need is made once for all of them, or for each") {
 }
 
 TEST_CASE("errors of ratios are those of pivots") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
   const CountEstimate conditional = ShareOfPivot(profile, "it: category = conditional-branch");
-  CHECK(RatioOf(*ratios, "conditional-branches") == Approx(conditional.count));
+  CHECK(FindRatio(*ratios, "conditional-branches") == Approx(conditional.count));
   CHECK(ErrorOfRatio(*ratios, "conditional-branches") == Approx(conditional.standard_error));
   CHECK(conditional.standard_error > 0);
   const CountEstimate memory = ShareOfPivot(profile, "it: memory != none");
@@ -406,11 +407,11 @@ TEST_CASE("errors of ratios are those of pivots") {
   const auto whole = MakePivotTable(profile, Query({"module"}));
   REQUIRE(whole.ok());
   CHECK(ErrorOfRatio(*ratios, "instructions") == Approx(whole->Whole(0).StandardError()));
-  // The error of 1 / x, relatively, is that of x.
-  const double by_branch = RatioOf(*ratios, "instructions-by-branch");
+  // The relative error of 1 / x is that of x.
+  const double by_branch = FindRatio(*ratios, "instructions-by-branch");
   CHECK(ErrorOfRatio(*ratios, "instructions-by-branch") / by_branch ==
-        Approx(ErrorOfRatio(*ratios, "branches") / RatioOf(*ratios, "branches")));
-  // Threads are summed apart, and what they were sampled by is not.
+        Approx(ErrorOfRatio(*ratios, "branches") / FindRatio(*ratios, "branches")));
+  // Threads are summed separately, without their sources.
   const auto of_threads = ComputeMixRatios(profile, "thread != 999", {});
   REQUIRE(of_threads.ok());
   CHECK(ErrorOfRatio(*of_threads, "conditional-branches") == Approx(conditional.standard_error));
@@ -421,30 +422,30 @@ TEST_CASE("errors of ratios are those of pivots") {
 }
 
 TEST_CASE("ratios of a mix") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
-  CHECK(RatioOf(*ratios, "instructions") == Approx(23'000));
-  CHECK(RatioOf(*ratios, "flops") == 0);
-  CHECK(RatioOf(*ratios, "packed") == 0);
-  // IP samples tell of no taken branch.
-  CHECK(RatioOf(*ratios, "instructions-by-taken-branch") == -1);
-  // One in the loop, one at the end of tiny_twice.
-  CHECK(RatioOf(*ratios, "branches") == Approx((6000 + 1000 / 3.0) / 23'000));
-  CHECK(RatioOf(*ratios, "conditional-branches") == Approx(6000 / 23'000.0));
+  CHECK(FindRatio(*ratios, "instructions") == Approx(23'000));
+  CHECK(FindRatio(*ratios, "flops") == 0);
+  CHECK(FindRatio(*ratios, "packed") == 0);
+  // IP samples do not show taken branches.
+  CHECK(FindRatio(*ratios, "instructions-by-taken-branch") == -1);
+  // One is in the loop, one at the end of tiny_twice.
+  CHECK(FindRatio(*ratios, "branches") == Approx((6000 + 1000 / 3.0) / 23'000));
+  CHECK(FindRatio(*ratios, "conditional-branches") == Approx(6000 / 23'000.0));
   const auto of_one = ComputeMixRatios(profile, "function = tiny_twice", {});
   REQUIRE(of_one.ok());
-  CHECK(RatioOf(*of_one, "branches") == Approx(1 / 3.0));
+  CHECK(FindRatio(*of_one, "branches") == Approx(1 / 3.0));
   CHECK_FALSE(ComputeMixRatios(profile, "functoin = x", {}).ok());
 }
 
-// Nothing but rounds of the loop, of three instructions and one taken branch each.
+// The profile has only iterations of the loop, of three instructions and one taken branch each.
 TEST_CASE("instructions by taken branch are known if streams count all of them") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ProfileData samples = TinyProfile(path);
   ProfileData data = samples;
@@ -455,10 +456,10 @@ TEST_CASE("instructions by taken branch are known if streams count all of them")
   const auto by_taken = [](const ProfileData& of) {
     const auto ratios = ComputeMixRatios(AnalysisOf(of), "", {});
     REQUIRE(ratios.ok());
-    return RatioOf(*ratios, "instructions-by-taken-branch");
+    return FindRatio(*ratios, "instructions-by-taken-branch");
   };
   CHECK(by_taken(data) == Approx(3));
-  // Of the second source, which has IP samples: in the block that streams count, and elsewhere.
+  // The second source has IP samples: in the block that streams count, and elsewhere.
   ProfileData merged = data;
   merged.counts = {samples.counts[3]};
   CHECK(by_taken(merged) == -1);

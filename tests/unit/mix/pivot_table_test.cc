@@ -3,12 +3,12 @@
 #include <string>
 
 #include "support/catch.h"
-#include "unit/mix/made_up_pivot.h"
+#include "unit/mix/synthetic_pivot.h"
 
 namespace hbbp {
 namespace {
 
-// Function f ran 2, 3, 3 and 1 times; a mnemonic each, and one that all have.
+// Functions ran 2, 3, 3 and 1 times; each has a mnemonic of its own, and one that all have.
 PivotInput FourFunctions() {
   PivotInput input;
   const double counts[] = {2, 3, 3, 1};
@@ -25,7 +25,7 @@ std::string RowsOf(const PivotTable& table) {
   return text;
 }
 
-PivotTable TableOf(TestKey* row, TestKey* column, const PivotOrder& order, size_t top) {
+PivotTable MakeTable(TestKey* row, TestKey* column, const PivotOrder& order, size_t top) {
   PivotAxis rows({row});
   PivotAxis columns(column == nullptr ? std::vector<PivotKey*>() : std::vector<PivotKey*>{column});
   Pivot pivot = MakePivot(FourFunctions(), {PivotMeasure::kInstructions}, nullptr, &rows, &columns);
@@ -34,17 +34,17 @@ PivotTable TableOf(TestKey* row, TestKey* column, const PivotOrder& order, size_
 
 TEST_CASE("rows are sorted by value, error or label, equal ones by label") {
   TestKey function = FunctionTestKey();
-  CHECK(RowsOf(TableOf(&function, nullptr, {}, 0)) == "1 2 0 3 ");
-  CHECK(RowsOf(TableOf(&function, nullptr, {PivotOrder::kError, 0}, 0)) == "0 1 2 3 ");
-  CHECK(RowsOf(TableOf(&function, nullptr, {PivotOrder::kLabels, 0}, 0)) == "0 1 2 3 ");
+  CHECK(RowsOf(MakeTable(&function, nullptr, {}, 0)) == "1 2 0 3 ");
+  CHECK(RowsOf(MakeTable(&function, nullptr, {PivotOrder::kError, 0}, 0)) == "0 1 2 3 ");
+  CHECK(RowsOf(MakeTable(&function, nullptr, {PivotOrder::kLabels, 0}, 0)) == "0 1 2 3 ");
   function.texts = {"d", "c", "b", "a"};
-  CHECK(RowsOf(TableOf(&function, nullptr, {}, 0)) == "b c d a ");
-  CHECK(RowsOf(TableOf(&function, nullptr, {PivotOrder::kLabels, 0}, 0)) == "a b c d ");
+  CHECK(RowsOf(MakeTable(&function, nullptr, {}, 0)) == "b c d a ");
+  CHECK(RowsOf(MakeTable(&function, nullptr, {PivotOrder::kLabels, 0}, 0)) == "a b c d ");
 }
 
 TEST_CASE("rows that are not shown are part of totals") {
   TestKey function = FunctionTestKey(), mnemonic = MnemonicTestKey();
-  const PivotTable table = TableOf(&function, &mnemonic, {}, 2);
+  const PivotTable table = MakeTable(&function, &mnemonic, {}, 2);
   CHECK(RowsOf(table) == "1 2 ");
   CHECK(table.rows_in_all() == 4);
   CHECK(table.Whole(0).value == 18);
@@ -58,7 +58,7 @@ TEST_CASE("rows that are not shown are part of totals") {
 
 TEST_CASE("a cell is found by its row and column, and 0 where nothing ran") {
   TestKey function = FunctionTestKey(), mnemonic = MnemonicTestKey();
-  const PivotTable table = TableOf(&function, &mnemonic, {PivotOrder::kLabels, 0}, 0);
+  const PivotTable table = MakeTable(&function, &mnemonic, {PivotOrder::kLabels, 0}, 0);
   const double counts[] = {2, 3, 3, 1};
   for (size_t row = 0; row < 4; ++row) {
     for (size_t column = 0; column < 5; ++column) {
@@ -70,11 +70,11 @@ TEST_CASE("a cell is found by its row and column, and 0 where nothing ran") {
 
 TEST_CASE("columns of numbers are in their order, others by what is most") {
   TestKey function = FunctionTestKey(), module = ModuleTestKey();
-  PivotTable table = TableOf(&module, &function, {}, 0);
+  PivotTable table = MakeTable(&module, &function, {}, 0);
   CHECK(table.ColumnLabel(0, 0).number == 0);
   CHECK(table.ColumnLabel(3, 0).number == 3);
   function.texts = {"d", "c", "b", "a"};
-  table = TableOf(&module, &function, {}, 0);
+  table = MakeTable(&module, &function, {}, 0);
   CHECK(table.ColumnLabel(0, 0).text == "b");
   CHECK(table.ColumnLabel(3, 0).text == "a");
 }

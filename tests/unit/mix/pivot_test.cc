@@ -6,8 +6,8 @@
 
 #include "base/random_bits.h"
 #include "support/catch.h"
-#include "unit/mix/made_up_pivot.h"
 #include "unit/mix/many_runs.h"
+#include "unit/mix/synthetic_pivot.h"
 
 namespace hbbp {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 const std::vector<PivotMeasure> kAllMeasures = {PivotMeasure::kInstructions,
                                                 PivotMeasure::kExecutions, PivotMeasure::kBytes};
 
-// Blocks of random instructions in three modules, which three threads ran.
+// Returns blocks of random instructions in three modules, which three threads ran.
 PivotInput RandomInput(uint64_t seed) {
   RandomBits random(seed);
   PivotInput input;
@@ -47,7 +47,7 @@ TEST_CASE("cells are what their instructions and observations add up to") {
   TestKey thread = ThreadTestKey(), module = ModuleTestKey(), function = FunctionTestKey();
   TestKey mnemonic = MnemonicTestKey(), offset = OffsetTestKey();
   const std::vector<PivotKey*> all = {&offset, &mnemonic, &thread, &function, &module};
-  // Every choice of keys for rows and for columns, each order of levels included.
+  // Try every choice of keys for rows and for columns, in each order of levels.
   for (unsigned choice = 0; choice < 1024; ++choice) {
     const unsigned of_rows = choice & 31, of_columns = choice >> 5;
     if ((of_rows & of_columns) != 0) continue;
@@ -67,18 +67,18 @@ TEST_CASE("cells are what their instructions and observations add up to") {
       for (uint32_t i = 0; i < block.instruction_count; ++i) {
         const DescribedInstruction& instruction =
             input.code->instructions[block.first_instruction + i];
-        const PivotPlace place = {&observation, &block, &input.code->kinds[instruction.kind],
-                                  &instruction};
+        const PivotContext context = {&observation, &block, &input.code->kinds[instruction.kind],
+                                      &instruction};
         Values row, column;
-        for (PivotKey* key : row_keys) row.push_back(key->ValueOf(place));
-        for (PivotKey* key : column_keys) column.push_back(key->ValueOf(place));
+        for (PivotKey* key : row_keys) row.push_back(key->ValueOf(context));
+        for (PivotKey* key : column_keys) column.push_back(key->ValueOf(context));
         expected[{row, column}] += observation.estimate.count;
       }
     }
     std::map<std::pair<Values, Values>, double> found;
     const auto values_of = [](const PivotAxis& axis, uint32_t line) {
       Values values(axis.keys().size());
-      axis.ValuesOf(line, values);
+      axis.CopyValues(line, values);
       return values;
     };
     for (size_t i = 0; i < pivot.cells.size(); ++i) {
@@ -134,7 +134,7 @@ TEST_CASE("a block executes once however many of its instructions are in a cell"
   REQUIRE(rows.size() == 2);
   for (uint32_t row = 0; row < 2; ++row) {
     uint32_t value[1];
-    rows.ValuesOf(row, value);
+    rows.CopyValues(row, value);
     const bool is_first = value[0] == 1;
     CHECK(ValueAt(pivot.rows, row, 0) == (is_first ? 25 : 10));
     CHECK(ValueAt(pivot.rows, row, 1) == (is_first ? 15 : 10));
@@ -153,7 +153,7 @@ TEST_CASE("code that is missing has instructions, and nothing else") {
   missing.instruction_count = 1;
   input.blocks.push_back(missing);
   input.observations = {{0, 0, {10, 0}, kNoIndex}, {1, 0, {1000, 100}, kNoIndex}};
-  // Whatever keys look at, all of it is in a row.
+  // Whatever the keys depend on, all of it is in one row.
   TestKey module = ModuleTestKey(), mnemonic = MnemonicTestKey(), offset = OffsetTestKey();
   TestKey thread = ThreadTestKey();
   using Keys = std::vector<PivotKey*>;
@@ -167,20 +167,20 @@ TEST_CASE("code that is missing has instructions, and nothing else") {
   std::vector<uint32_t> values(keys.size());
   double missing_code = 0;
   for (uint32_t row = 0; row < rows.size(); ++row) {
-    rows.ValuesOf(row, values);
+    rows.CopyValues(row, values);
     if (values.front() == kNoCode) missing_code += ValueAt(pivot.rows, row, 0);
   }
   CHECK(missing_code == 1000);
 }
 
-// Keeps one mnemonic, and that of one thread only.
+// Keeps one mnemonic, in one thread only.
 class OneMnemonicOfOneThread : public PivotFilter {
  public:
   bool NeedsInstructions() const override { return true; }
   bool DoesWithoutCode() const override { return false; }
   uint32_t ClassOf(const PivotObservation& observation) override { return observation.thread == 1; }
-  bool Keeps(uint32_t observation_class, const PivotPlace& place) override {
-    return observation_class == 1 && place.kind->mnemonic == Mnemonic{2};
+  bool Keeps(uint32_t observation_class, const PivotContext& context) override {
+    return observation_class == 1 && context.kind->mnemonic == Mnemonic{2};
   }
 };
 
@@ -209,7 +209,7 @@ void AddRun(const PivotInput& input, Repetitions* all) {
   const PivotSum& whole = pivot.whole.At(0, 0);
   const auto add = [&](const PivotSum& sum, Repetition* value, Repetition* share) {
     value->Add(sum.value, sum.StandardError());
-    const CountEstimate of_whole = ShareOf(sum, whole);
+    const CountEstimate of_whole = ComputeShare(sum, whole);
     share->Add(of_whole.count, of_whole.standard_error);
   };
   add(pivot.rows.At(0, 0), &all->row, &all->row_share);
@@ -221,14 +221,14 @@ void AddRun(const PivotInput& input, Repetitions* all) {
 }
 
 void CheckErrors(const Repetitions& all) {
-  CHECK(all.cell.ToldError() == Approx(all.cell.Scatter()).epsilon(0.1));
-  CHECK(all.row.ToldError() == Approx(all.row.Scatter()).epsilon(0.1));
-  CHECK(all.whole.ToldError() == Approx(all.whole.Scatter()).epsilon(0.1));
-  CHECK(all.cell_share.ToldError() == Approx(all.cell_share.Scatter()).epsilon(0.1));
-  CHECK(all.row_share.ToldError() == Approx(all.row_share.Scatter()).epsilon(0.1));
+  CHECK(all.cell.ReportedError() == Approx(all.cell.Scatter()).epsilon(0.1));
+  CHECK(all.row.ReportedError() == Approx(all.row.Scatter()).epsilon(0.1));
+  CHECK(all.whole.ReportedError() == Approx(all.whole.Scatter()).epsilon(0.1));
+  CHECK(all.cell_share.ReportedError() == Approx(all.cell_share.Scatter()).epsilon(0.1));
+  CHECK(all.row_share.ReportedError() == Approx(all.row_share.Scatter()).epsilon(0.1));
 }
 
-// Four blocks in two functions; kind 0 stands in each of them.
+// Returns four blocks in two functions; kind 0 is in each of them.
 PivotInput FourBlocks() {
   PivotInput input;
   AddTestBlock(0, 0, {0, 0, 1}, &input);
@@ -268,7 +268,7 @@ TEST_CASE(
     input.observations.clear();
     input.replicates.assign(4, {});
     double counts[4] = {};
-    // A burst stays in one function, and goes round in its blocks.
+    // A burst stays in one function, and iterates over its blocks.
     const uint32_t bursts = Poisson(60, &random);
     for (uint32_t burst = 0; burst < bursts; ++burst) {
       const uint32_t function = random.Next() % 3 == 0 ? 1 : 0;
@@ -295,10 +295,10 @@ TEST_CASE("the share of everything is certain") {
   TestKey module = ModuleTestKey();
   PivotAxis rows({&module}), columns({});
   const Pivot pivot = MakePivot(input, {PivotMeasure::kInstructions}, nullptr, &rows, &columns);
-  const CountEstimate share = ShareOf(pivot.rows.At(0, 0), pivot.whole.At(0, 0));
+  const CountEstimate share = ComputeShare(pivot.rows.At(0, 0), pivot.whole.At(0, 0));
   CHECK(share.count == 1);
   CHECK(share.standard_error == Approx(0).margin(1e-9));
-  CHECK(ShareOf(PivotSum(), PivotSum()).count == 0);
+  CHECK(ComputeShare(PivotSum(), PivotSum()).count == 0);
 }
 
 }  // namespace

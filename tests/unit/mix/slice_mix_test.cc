@@ -1,4 +1,4 @@
-// Mixes by slice of time.
+// Tests mixes by slice of time.
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -7,7 +7,7 @@
 #include "profile/profile_merge.h"
 #include "support/analysis_of.h"
 #include "support/catch.h"
-#include "support/mix_of.h"
+#include "support/compute_mix.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -17,7 +17,7 @@ namespace {
 #define HBBP_BUILD_OR_SKIP(...) \
   if (!BuildTinyLibrary(__VA_ARGS__)) HBBP_SKIP("there is no compiler")
 
-// Samples in the slices 0, 1, 2 in turns; streams of the loop in 0 and 2.
+// Returns samples in the slices 0, 1, 2 in turns, and streams of the loop in 0 and 2.
 ProfileData SlicedProfile(const std::string& library, bool has_streams) {
   ProfileData data = TinyProfile(library);
   data.slices = {1'000'000, 3};
@@ -39,20 +39,20 @@ ProfileData SlicedProfile(const std::string& library, bool has_streams) {
 }
 
 TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const bool has_streams = GENERATE(false, true);
   const ProfileData data = SlicedProfile(path, has_streams);
   const Analysis profile = AnalysisOf(data);
   MixKeys keys;
   keys.slice = true;
-  const Mix mix = MixOf(profile, keys);
-  CHECK(mix.total == Approx(MixOf(profile, {}).total));
+  const Mix mix = ComputeMixOrFail(profile, keys);
+  CHECK(mix.total == Approx(ComputeMixOrFail(profile, {}).total));
   CHECK(mix.rows.size() >= 2);
   keys.mnemonic = keys.thread = true;
   std::map<uint32_t, double> by_finer_rows;
-  for (const MixRow& row : MixOf(profile, keys).rows) {
+  for (const MixRow& row : ComputeMixOrFail(profile, keys).rows) {
     by_finer_rows[row.slice] += row.instructions;
   }
   for (const MixRow& row : mix.rows) {
@@ -61,20 +61,20 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
     // Where both families count, one alone may see what the other does not.
     if (has_streams) continue;
     const Analysis alone = AnalysisOf(*SelectSlice(data, row.slice));
-    const Mix of_slice = MixOf(alone, {});
+    const Mix of_slice = ComputeMixOrFail(alone, {});
     CHECK(of_slice.total == Approx(row.instructions));
     CHECK(of_slice.rows.at(0).standard_error == Approx(row.standard_error));
   }
 }
 
 TEST_CASE("without slices there is one row, of no slice") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const Analysis profile = AnalysisOf(TinyProfile(path));
   MixKeys keys;
   keys.slice = true;
-  const Mix mix = MixOf(profile, keys);
+  const Mix mix = ComputeMixOrFail(profile, keys);
   REQUIRE(mix.rows.size() == 1);
   CHECK(mix.rows[0].slice == kNoIndex);
 }

@@ -1,6 +1,6 @@
-// Input of pivots that no program is needed for, and keys for it.
-#ifndef HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_
-#define HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_
+// Makes input of pivots without a program, and keys for it.
+#ifndef HBBP_TESTS_UNIT_MIX_SYNTHETIC_PIVOT_H_
+#define HBBP_TESTS_UNIT_MIX_SYNTHETIC_PIVOT_H_
 
 #include <cstdint>
 #include <functional>
@@ -14,22 +14,22 @@
 
 namespace hbbp {
 
-// A key whose values are what a function says.
+// A key whose values a function computes.
 class TestKey : public PivotKey {
  public:
-  using Value = std::function<uint32_t(const PivotPlace&)>;
+  using Value = std::function<uint32_t(const PivotContext&)>;
   TestKey(KeyLevel level, Value value) : PivotKey("test", level), value_(std::move(value)) {}
 
-  uint32_t ValueOf(const PivotPlace& place) override {
+  uint32_t ValueOf(const PivotContext& context) override {
     ++asked;
-    return value_(place);
+    return value_(context);
   }
   PivotLabel LabelOf(uint32_t value) const override {
     if (texts.empty()) return NumberLabel(value);
     return TextLabel(texts[value], value);
   }
 
-  std::vector<std::string> texts;  // if labels are texts
+  std::vector<std::string> texts;  // not empty: labels are texts
   size_t asked = 0;
 
  private:
@@ -38,24 +38,25 @@ class TestKey : public PivotKey {
 
 inline TestKey ThreadTestKey() {
   return {KeyLevel::kObservation,
-          [](const PivotPlace& place) { return place.observation->thread; }};
+          [](const PivotContext& context) { return context.observation->thread; }};
 }
 inline TestKey ModuleTestKey() {
-  return {KeyLevel::kBlock, [](const PivotPlace& place) { return place.block->module; }};
+  return {KeyLevel::kBlock, [](const PivotContext& context) { return context.block->module; }};
 }
 inline TestKey FunctionTestKey() {
-  return {KeyLevel::kBlock, [](const PivotPlace& place) { return place.block->function; }};
+  return {KeyLevel::kBlock, [](const PivotContext& context) { return context.block->function; }};
 }
 inline TestKey MnemonicTestKey() {
-  return {KeyLevel::kKind,
-          [](const PivotPlace& place) { return static_cast<uint32_t>(place.kind->mnemonic); }};
+  return {KeyLevel::kKind, [](const PivotContext& context) {
+            return static_cast<uint32_t>(context.kind->mnemonic);
+          }};
 }
 inline TestKey OffsetTestKey() {
   return {KeyLevel::kInstruction,
-          [](const PivotPlace& place) { return place.instruction->offset; }};
+          [](const PivotContext& context) { return context.instruction->offset; }};
 }
 
-// A block of instructions of the kinds that are named, four bytes each. Kind k has mnemonic k + 1.
+// Adds a block of instructions of these kinds, four bytes each. Kind k has mnemonic k + 1.
 inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<uint32_t>& kinds,
                          PivotInput* input) {
   PivotBlock block;
@@ -81,4 +82,4 @@ inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<u
 
 }  // namespace hbbp
 
-#endif  // HBBP_TESTS_UNIT_MIX_MADE_UP_PIVOT_H_
+#endif  // HBBP_TESTS_UNIT_MIX_SYNTHETIC_PIVOT_H_

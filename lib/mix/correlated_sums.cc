@@ -1,12 +1,12 @@
-#include "mix/joint_sums.h"
+#include "mix/correlated_sums.h"
 
 #include <cmath>
 
-#include "mix/quotient_error.h"
+#include "mix/ratio_error.h"
 
 namespace hbbp {
 
-void JointSums::AddValues(std::span<const double> amounts, double executions) {
+void CorrelatedSums::AddValues(std::span<const double> amounts, double executions) {
   used_.clear();
   for (size_t i = 0; i < amounts.size(); ++i) {
     if (amounts[i] == 0) continue;
@@ -15,7 +15,7 @@ void JointSums::AddValues(std::span<const double> amounts, double executions) {
   }
 }
 
-void JointSums::Add(std::span<const double> amounts, const CountEstimate& executions) {
+void CorrelatedSums::Add(std::span<const double> amounts, const CountEstimate& executions) {
   AddValues(amounts, executions.count);
   const double variance = executions.standard_error * executions.standard_error;
   for (size_t i = 0; i < used_.size(); ++i) {
@@ -25,25 +25,25 @@ void JointSums::Add(std::span<const double> amounts, const CountEstimate& execut
   }
 }
 
-void JointSums::Add(std::span<const double> amounts, double executions,
-                    const ReplicateSums& replicates) {
+void CorrelatedSums::Add(std::span<const double> amounts, double executions,
+                         const ReplicateSums& replicates) {
   AddValues(amounts, executions);
   for (const size_t i : used_) replicates_[i].Add(replicates, amounts[i]);
 }
 
-CountEstimate JointSums::Sum(size_t sum) const {
+CountEstimate CorrelatedSums::Sum(size_t sum) const {
   return {values_[sum], std::sqrt(CovarianceOfSamples(sum, sum) + VarianceOf(replicates_[sum]))};
 }
 
-std::optional<CountEstimate> JointSums::Quotient(size_t part, size_t whole) const {
+std::optional<CountEstimate> CorrelatedSums::Ratio(size_t part, size_t whole) const {
   if (!(values_[whole] > 0)) return std::nullopt;
-  const double quotient = values_[part] / values_[whole];
+  const double ratio = values_[part] / values_[whole];
   ReplicateSums differences = replicates_[part];
-  differences.Add(replicates_[whole], -quotient);
+  differences.Add(replicates_[whole], -ratio);
   const double of_samples =
       VarianceOfDifference(CovarianceOfSamples(part, part), CovarianceOfSamples(part, whole),
-                           CovarianceOfSamples(whole, whole), quotient);
-  return CountEstimate{quotient, std::sqrt(of_samples + VarianceOf(differences)) / values_[whole]};
+                           CovarianceOfSamples(whole, whole), ratio);
+  return CountEstimate{ratio, std::sqrt(of_samples + VarianceOf(differences)) / values_[whole]};
 }
 
 }  // namespace hbbp
