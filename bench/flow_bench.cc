@@ -1,5 +1,5 @@
-// Time of InferFlow against the number of blocks, which items_per_second counts: nested ifs and
-// loops, and a tangle where nothing but gradients helps.
+// Measures the time of InferFlow against the number of blocks, which items_per_second counts:
+// nested ifs and loops, and a tangle that only gradients solve.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

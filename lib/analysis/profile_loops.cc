@@ -60,7 +60,7 @@ Evidence::Evidence(const Analysis& of)
   for (size_t i = 0; i < samples.size(); ++i) {
     if (samples[i].block == kNoIndex || HasReplicates(blocks[samples[i].block].source)) continue;
     const double length = std::max(blocks[samples[i].block].block.instruction_count, 1u);
-    counts[samples[i].block].replicates.Add(DealSamples(
+    counts[samples[i].block].replicates.Add(AssignReplicates(
         samples[i].samples, samples[i].period_sum / length,
         samples[i].period_squares / length / length, SeedOf(analysis.data().counts[i])));
   }
@@ -406,7 +406,7 @@ class FunctionLoops {
     } else if (exits_[loop].unknown == 0) {
       entries = exits_[loop].sum;
     }
-    record->trips_by_counts = WithImbalance(RatioOf(iterations, entries), loop, entries);
+    record->trips_by_counts = WithImbalance(ComputeRatio(iterations, entries), loop, entries);
     return entries;
   }
 

@@ -1,3 +1,7 @@
+// CountBlocks handles one module. For EstimatorKind::kFlow it calls CombineByFlow; otherwise it
+// counts each observed block by both families (CountFamilies), chooses one by the method, the tree
+// included, and records which samples that supersedes. Contributions are then attributed to the
+// threads and slices that observed the block. Analyze() calls it for each module.
 #include "estimate/block_counts.h"
 
 #include <algorithm>
@@ -32,7 +36,7 @@ class ModuleCounter {
       record.block = observed.block;
       SetObservations(observed, &record);
       const SourceFamily family = FamilyFor(record);
-      record.source = KindOf(family, observed);
+      record.source = FindKind(family, observed);
       if (family == SourceFamily::kStreams) {
         for (const size_t i : observed.counts) {
           const IpCount& count = evidence_.data.counts[i];
@@ -40,7 +44,8 @@ class ModuleCounter {
         }
       }
       if (record.source == SourceKind::kNone) {
-        // Where each block is chosen for, that the chosen source did not see it is an answer.
+        // If the choice depends on the block, the chosen source's observation of nothing counts as
+        // 0.
         if (method_.estimator.kind != EstimatorKind::kTree) continue;
         record.source = KindIn(evidence_.data, family);
       }
@@ -76,7 +81,8 @@ class ModuleCounter {
           origins_of_function[key] += weight * observed->block.instruction_count;
         }
       }
-      // A block that nobody observed is of one thread and slice: there may be many of all.
+      // A block that no source observed is attributed to one thread and slice, because all of them
+      // may be many.
       OriginWeights busiest_origin;
       const auto busiest =
           std::max_element(origins_of_function.begin(), origins_of_function.end(),
@@ -121,7 +127,7 @@ class ModuleCounter {
     return SourceFamily::kStreams;
   }
 
-  SourceKind KindOf(SourceFamily family, const ObservedBlock& observed) const {
+  SourceKind FindKind(SourceFamily family, const ObservedBlock& observed) const {
     const ProfileData& data = evidence_.data;
     if (family == SourceFamily::kStreams) {
       return observed.streams.empty() ? SourceKind::kNone
@@ -131,7 +137,7 @@ class ModuleCounter {
                                    : data.sources[data.counts[observed.counts.front()].source].kind;
   }
 
-  // The index of the block that is about to be added.
+  // Returns the index of the block that is added next.
   uint32_t next_block() const { return static_cast<uint32_t>(counts_.blocks.size()); }
 
   void CountSamples(const ObservedBlock& observed, BlockRecord* record) {
@@ -156,7 +162,7 @@ class ModuleCounter {
     record->replicates = total.replicates;
   }
 
-  // How much of a block each thread did in each slice, by all sources.
+  // Returns the share of each thread and slice in the block, by all sources.
   OriginWeights WeightsByOrigin(const ObservedBlock& observed) const {
     OriginWeights weights;
     for (const size_t i : observed.counts) {

@@ -1,4 +1,4 @@
-// What all sources observed of the blocks of a profile, before any of them is chosen.
+// BlockEvidence is what all sources observed of the blocks of a profile, before one is chosen.
 #ifndef HBBP_LIB_ESTIMATE_BLOCK_EVIDENCE_H_
 #define HBBP_LIB_ESTIMATE_BLOCK_EVIDENCE_H_
 
@@ -15,7 +15,7 @@
 
 namespace hbbp {
 
-// [first, end) of a list of ProfileData, the part that belongs to a module.
+// The part [first, end) of a list of ProfileData that belongs to a module.
 struct IndexRange {
   size_t first = 0;
   size_t end = 0;
@@ -23,7 +23,7 @@ struct IndexRange {
   bool empty() const { return first == end; }
 };
 
-// Whose streams: of all that cross a block.
+// The origin of some of the streams that cross a block.
 struct StreamOrigin {
   uint32_t source = 0;
   uint32_t thread = 0;
@@ -36,22 +36,22 @@ struct ObservedBlock {
   Block block;
   std::vector<size_t> counts;  // indices of IP samples in it
   std::map<StreamOrigin, StreamSums> streams;
-  StreamSums fell_through;  // streams that went on into the block behind it
-  StreamSums all_streams;   // of all sources and threads
-  // Streams that came to its function here: by a branch, or from the block before it.
+  StreamSums fell_through;  // streams that continued into the block after it
+  StreamSums all_streams;   // from all sources and threads
+  // The streams that entered its function here, by a branch or from the block before it.
   uint64_t streams_into_function = 0;
   BranchBias bias;  // of the branches in it
 };
 
 struct BlockObservations {
-  std::map<ModuleAddress, ObservedBlock> blocks;  // by their starts
-  bool has_samples = false;                       // of IPs, that are in a block
-  bool has_streams = false;                       // that were explained
-  // Of ProfileData::branches: those that such streams begin with.
+  std::map<ModuleAddress, ObservedBlock> blocks;  // by start
+  bool has_samples = false;                       // IP samples that are in a block
+  bool has_streams = false;                       // streams that were explained
+  // The branches of ProfileData::branches with which explained streams begin.
   std::vector<IndexRange> explained_branches;
 };
 
-// A module with samples, and what they say of its blocks.
+// A module with samples, and what they observed of its blocks.
 struct ObservedModule {
   uint32_t module = 0;
   IndexRange counts;

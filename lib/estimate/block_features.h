@@ -1,4 +1,4 @@
-// What a decision tree may ask about a basic block.
+// Defines the features of a basic block that decision trees can test.
 //
 // Counts of the two families of sources are on one scale, and divided by the mean count of the
 // profile's blocks, so that a tree does not depend on how long a program ran.
@@ -13,22 +13,22 @@
 
 namespace hbbp {
 
-// Trees are stored with the names; the order is that of hbbp_profile_copy_features.
+// Trees contain the names; the order is that of hbbp_profile_copy_features.
 enum class Feature : uint8_t {
   kLength,  // instructions
   kBytes,
-  kBiased,        // 1: a branch of it is suspect (branch_bias.h), else 0
+  kBiased,        // 1: one of its branches is suspect (branch_bias.h), else 0
   kEbsCount,      // by IP samples
-  kEbsError,      // standard error of that
+  kEbsError,      // its standard error
   kStreamsCount,  // by streams
   kStreamsError,
-  kLongLatencyShare,  // of its instructions, as the next three; code_traits.h says which they are
+  kLongLatencyShare,  // of its instructions, like the next three; code_traits.h defines them
   kMemoryShare,
   kCallShare,
   kDivisionShare,
-  kPreviousLength,  // of the block that ends where it starts; 0 if there is none
-  kNextLength,      // of the block that starts where it ends
-  kTakenRatio,      // of the streams across its end, those that a taken branch ended there
+  kPreviousLength,  // of the block that ends at its start; 0 if there is none
+  kNextLength,      // of the block that starts at its end
+  kTakenRatio,      // share of the streams across its end that a taken branch ended there
   kCount
 };
 

@@ -1,4 +1,4 @@
-// The count of a block, and what each thread and source contributes to it.
+// Defines the count of a block, and what each thread and source contributes to it.
 #ifndef HBBP_LIB_ESTIMATE_BLOCK_RECORD_H_
 #define HBBP_LIB_ESTIMATE_BLOCK_RECORD_H_
 
@@ -15,7 +15,7 @@ namespace hbbp {
 
 inline constexpr uint32_t kNoIndex = UINT32_MAX;
 
-// What each family of sources says of a block, on one scale.
+// The counts of a block by each family of sources, on one scale.
 struct FamilyCounts {
   CountEstimate ebs;
   CountEstimate streams;
@@ -28,15 +28,15 @@ struct BlockRecord {
   Block block;
   SourceKind source = SourceKind::kNone;
   CountEstimate estimate;
-  // Of the source: IP samples in the block, streams across it.
+  // Observations by the source: IP samples in the block, or streams across it.
   uint64_t samples = 0;
   ReplicateSums replicates;  // of the count, if HasReplicates(source); see stream_estimator.h
-  StreamSums fell_through;   // streams that went on into the block behind it
+  StreamSums fell_through;   // streams that continued into the block after it
   BranchBias bias;           // of the branches in it
   FamilyCounts families;
 };
 
-// What one thread adds to the count of a block, according to one source of IP samples.
+// What one thread adds to the count of a block, by one source of IP samples.
 struct Contribution {
   uint32_t block = kNoIndex;  // kNoIndex: unexplained, or another source counts the block
   uint32_t thread = 0;
@@ -48,7 +48,7 @@ struct Contribution {
   uint32_t slice = kNoSlice;
 };
 
-// The same, according to one source of streams, or its part in a count of several sources.
+// What one thread adds by one source of streams, or its part of a count by several sources.
 struct StreamContribution {
   uint32_t block = kNoIndex;
   uint32_t thread = 0;

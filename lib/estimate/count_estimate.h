@@ -1,4 +1,4 @@
-// How often something ran, and how sure that is.
+// CountEstimate is an estimated number of executions with its standard error.
 #ifndef HBBP_LIB_ESTIMATE_COUNT_ESTIMATE_H_
 #define HBBP_LIB_ESTIMATE_COUNT_ESTIMATE_H_
 

@@ -1,3 +1,6 @@
+// FromJson checks the nesting of the text (IsTooDeep), parses it, and reads the nodes one by one,
+// which checks features, thresholds and that children come after their parents and have one each.
+// Choose walks from the root. CountBlocks calls Choose for each block, and lib/capi calls FromJson.
 #include "estimate/decision_tree.h"
 
 #include <algorithm>
@@ -23,7 +26,7 @@ std::string ListOf(const auto& names) {
   return list;
 }
 
-// The JSON reader goes down a level a bracket; what is deeper is no tree of ours.
+// The JSON reader recurses for each bracket; a deeper text is not a tree.
 bool IsTooDeep(std::string_view json) {
   constexpr int kMaxLevels = 64;
   int level = 0;

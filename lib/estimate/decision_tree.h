@@ -1,15 +1,15 @@
-// DecisionTree: which family of sources counts a block, by its features.
+// DecisionTree chooses the family of sources that counts a block, by its features.
 //
 // The default is the published rule (Nowak et al., "Hybrid Basic Block Profiling", section IV):
-// blocks of up to 18 instructions by streams (LBR), longer ones by IP samples (EBS). Others are
-// data:
+// blocks of up to 18 instructions by streams (LBR), longer ones by IP samples (EBS). Other trees
+// are data:
 //
 //   {"format": "hbbp-tree", "version": 1,
 //    "nodes": [{"feature": "length", "threshold": 18, "yes": 1, "no": 2},
 //              {"class": "streams"},
 //              {"class": "ebs"}]}
 //
-// Node 0 is the root. A value that is not above the threshold goes to "yes". Children stand behind
+// Node 0 is the root. A value that is not above the threshold goes to "yes". Children come after
 // their parents, so that no path is endless, and every node but the root has one parent. Other
 // members, such as "training", are for people.
 #ifndef HBBP_LIB_ESTIMATE_DECISION_TREE_H_
@@ -26,8 +26,8 @@
 
 namespace hbbp {
 
-// The sources that count blocks alike: EBS and IBS, whose samples are instruction pointers; LBR and
-// SWBT, whose samples are streams.
+// A family is the sources that count blocks in the same way: EBS and IBS, whose samples are
+// instruction pointers; LBR and SWBT, whose samples are streams.
 enum class SourceFamily : uint8_t { kEbs, kStreams };
 
 inline constexpr std::string_view kFamilyNames[] = {"ebs", "streams"};
@@ -38,14 +38,14 @@ class DecisionTree {
   static constexpr size_t kMaxDepth = 256;
   static constexpr size_t kMaxJsonBytes = 16 << 20;
 
-  // The published rule.
+  // Makes the tree of the published rule.
   DecisionTree();
 
-  // kBadFormat: no such tree; the message says which node, and what would be right.
+  // Returns kBadFormat if it is not such a tree; the message has the node and what would be right.
   static StatusOr<DecisionTree> FromJson(std::string_view json);
   std::string ToJson() const;
 
-  // Any thread; allocates nothing. A value that is no number goes to "no".
+  // Any thread may call it, and it allocates nothing. A NaN goes to "no".
   SourceFamily Choose(const BlockFeatures& features) const;
 
   size_t node_count() const { return nodes_.size(); }
@@ -55,7 +55,7 @@ class DecisionTree {
 
   struct Node {
     double threshold = 0;
-    uint32_t yes = 0;  // 0, which is no child: the node is a leaf
+    uint32_t yes = 0;  // 0, which is never a child: the node is a leaf
     uint32_t no = 0;
     Feature feature = Feature::kLength;
     SourceFamily family = SourceFamily::kEbs;  // of a leaf

@@ -1,9 +1,9 @@
-// The replicates of a count from event-based sampling, dealt when they are asked for.
+// Assigns the samples of event-based sampling to replicates, when they are needed.
 //
-// Samples are independent of each other, so it makes no difference whether they are dealt into the
-// replicates of stream_estimator.h when they are taken or when they are analysed, and profiles need
-// not store that. Dealing n samples leaves n_g in replicate g, with Binomial marginals; each is
-// worth the mean period p, and deviations are stretched by sqrt(n sum(p^2)) / sum(p), so that
+// Samples are independent of each other, so they can be assigned to the replicates of
+// stream_estimator.h when they are taken or when they are analysed, and profiles need not store the
+// assignment. Of n samples, n_g are assigned to replicate g, with Binomial marginals; each has the
+// mean period p, and deviations are stretched by sqrt(n sum(p^2)) / sum(p), so that
 //
 //   sum over g of s_g = sum(p)   and   E[VarianceOf(s)] = sum(p^2)
 //
@@ -19,10 +19,11 @@
 
 namespace hbbp {
 
-// The same for the same `seed`; samples that were counted apart need seeds of their own, such as a
-// hash of their address, thread and source. All 0 without samples or with a period_sum of 0.
-ReplicateSums DealSamples(uint64_t samples, double period_sum, double period_squares,
-                          uint64_t seed);
+// The result depends on `seed`: samples that were counted separately need different seeds, such as
+// a hash of their address, thread and source. It is all 0 without samples or with a period_sum of
+// 0.
+ReplicateSums AssignReplicates(uint64_t samples, double period_sum, double period_squares,
+                               uint64_t seed);
 
 }  // namespace hbbp
 

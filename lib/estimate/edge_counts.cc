@@ -19,7 +19,7 @@ class EdgeCounter {
       unknown_[side].resize(nodes_.size());
       first_[side].resize(nodes_.size() + 1);
       for (const CountedEdge& edge : edges_) {
-        if (const uint32_t node = EndOf(edge, side); node < nodes_.size()) {
+        if (const uint32_t node = EdgeEnd(edge, side); node < nodes_.size()) {
           ++unknown_[side][node];
           ++first_[side][node + 1];
         }
@@ -28,7 +28,7 @@ class EdgeCounter {
       edges_of_[side].resize(first_[side].back());
       std::vector<size_t> next(first_[side].begin(), first_[side].end() - 1);
       for (size_t i = 0; i < edges_.size(); ++i) {
-        if (const uint32_t node = EndOf(edges_[i], side); node < nodes_.size()) {
+        if (const uint32_t node = EdgeEnd(edges_[i], side); node < nodes_.size()) {
           edges_of_[side][next[node]++] = i;
         }
       }
@@ -36,32 +36,32 @@ class EdgeCounter {
   }
 
   std::vector<std::optional<ReplicatedCount>> Count() {
-    // Edges that are all of a node first, which tell of themselves best.
+    // Edges that are the only one of a node come first, because they follow from a single count.
     for (size_t node = 0; node < nodes_.size(); ++node) {
       for (size_t side = 0; side < kSides; ++side) Consider(node, side);
     }
     while (!waiting_.empty()) {
       const auto [node, side] = waiting_.front();
       waiting_.pop_front();
-      Settle(node, side);
+      Resolve(node, side);
     }
     return std::move(counts_);
   }
 
  private:
-  static uint32_t EndOf(const CountedEdge& edge, size_t side) {
+  static uint32_t EdgeEnd(const CountedEdge& edge, size_t side) {
     return side == kIn ? edge.to : edge.from;
   }
 
-  // A side may tell of its last edge, or of the node if it has no count.
+  // The counts of one side may determine its last edge, or the node if it has no count.
   void Consider(size_t node, size_t side) {
-    const bool tells_edge = nodes_[node] && unknown_[side][node] == 1;
+    const bool determines_edge = nodes_[node] && unknown_[side][node] == 1;
     const bool has_edges = first_[side][node] != first_[side][node + 1];
-    const bool tells_node = !nodes_[node] && has_edges && unknown_[side][node] == 0;
-    if (tells_edge || tells_node) waiting_.push_back({node, side});
+    const bool determines_node = !nodes_[node] && has_edges && unknown_[side][node] == 0;
+    if (determines_edge || determines_node) waiting_.push_back({node, side});
   }
 
-  void Settle(size_t node, size_t side) {
+  void Resolve(size_t node, size_t side) {
     ReplicatedCount sum;
     std::optional<size_t> unknown;
     for (size_t i = first_[side][node]; i < first_[side][node + 1]; ++i) {
@@ -88,7 +88,7 @@ class EdgeCounter {
   void SetEdge(size_t edge, const ReplicatedCount& count) {
     counts_[edge] = count;
     for (size_t side = 0; side < kSides; ++side) {
-      const uint32_t node = EndOf(edges_[edge], side);
+      const uint32_t node = EdgeEnd(edges_[edge], side);
       if (node >= nodes_.size()) continue;
       --unknown_[side][node];
       Consider(node, side);
@@ -98,7 +98,8 @@ class EdgeCounter {
   const std::span<const CountedEdge> edges_;
   std::vector<std::optional<ReplicatedCount>> nodes_;
   std::vector<std::optional<ReplicatedCount>> counts_;
-  // By side and node: edges whose count is not known, and where its edges are in edges_of_.
+  // By side and node: the number of edges with unknown count, and the range of its edges in
+  // edges_of_.
   std::vector<uint32_t> unknown_[kSides];
   std::vector<size_t> first_[kSides];
   std::vector<size_t> edges_of_[kSides];
@@ -112,7 +113,7 @@ std::vector<std::optional<ReplicatedCount>> CountEdges(
   return EdgeCounter(nodes, edges).Count();
 }
 
-Ratio RatioOf(const ReplicatedCount& a, const ReplicatedCount& b) {
+Ratio ComputeRatio(const ReplicatedCount& a, const ReplicatedCount& b) {
   if (!(b.count > 0)) return {};
   Ratio ratio{a.count / b.count, 0};
   ReplicateSums left = a.replicates;

@@ -1,4 +1,5 @@
-// How often control went along an edge, where the counts of nodes determine that.
+// Computes how often control went along the edges of a graph, where the counts of nodes determine
+// it.
 //
 // What goes into a node goes out of it. Where all edges on one side of a node are known but one,
 // that one is the rest:
@@ -6,8 +7,7 @@
 //   preheader (10) -> header (1000) -> exit (10), header -> header
 //   the preheader leads nowhere else: 10; so the header came back to itself 990 times
 //
-// Edges that this does not reach stay unknown; to find the most likely flow is the business of
-// flow_inference.h.
+// Other edges stay unknown; flow_inference.h estimates the most likely flow.
 #ifndef HBBP_LIB_ESTIMATE_EDGE_COUNTS_H_
 #define HBBP_LIB_ESTIMATE_EDGE_COUNTS_H_
 
@@ -31,23 +31,23 @@ struct ReplicatedCount {
   double StandardError() const { return std::sqrt(VarianceOf(replicates)); }
 };
 
-// An end that is no node is outside.
+// An edge between nodes, or from or to the outside (kOutside).
 struct CountedEdge {
   uint32_t from = UINT32_MAX;
   uint32_t to = UINT32_MAX;
 };
 
-// By edge. Counts of edges are never negative. A node without a count conserves flow all the same.
+// Returns counts by edge, which are never negative. A node without a count conserves flow as well.
 std::vector<std::optional<ReplicatedCount>> CountEdges(
     std::span<const std::optional<ReplicatedCount>> nodes, std::span<const CountedEdge> edges);
 
-// One count by another, where both have the same replicates; its standard error is that of
-// a - ratio * b, by b (the delta method), so that what they have in common cancels out.
+// The ratio of two counts with the same replicates. Its standard error is that of a - ratio * b,
+// divided by b (the delta method), so that errors they share cancel out.
 struct Ratio {
   double value = 0;
   double standard_error = 0;
 };
-Ratio RatioOf(const ReplicatedCount& a, const ReplicatedCount& b);
+Ratio ComputeRatio(const ReplicatedCount& a, const ReplicatedCount& b);
 
 }  // namespace hbbp
 

@@ -1,8 +1,9 @@
-// How far estimated counts are from reference counts. All errors are fractions: 0.05 is 5 %.
+// Measures how far estimated counts are from reference counts. All errors are fractions: 0.05 is 5
+// %.
 //
-// A worked example. Two blocks; block 1 has 4 instructions (3 add, 1 jne), block 2 has
-// 2 (1 add, 1 ret). Truth: block 1 ran 100 times, block 2 ran 50 times, so 500 instructions:
-// add 350, jne 100, ret 50. The estimate says 90 and 70, so add 340, jne 90, ret 70.
+// A worked example. Two blocks; block 1 has 4 instructions (3 add, 1 jne), block 2 has 2 (1 add, 1
+// ret). Truth: block 1 ran 100 times, block 2 ran 50 times, so 500 instructions: add 350, jne 100,
+// ret 50. The estimate is 90 and 70, so add 340, jne 90, ret 70.
 //
 //   relative error of add        |350 - 340| / 350                        = 0.0286
 //   average weighted error       (10 + 10 + 20) / 500                     = 0.08
@@ -10,8 +11,7 @@
 //   overlap over mnemonics       min(.70, .68) + min(.20, .18) + min(.10, .14) = 0.96
 //   overlap over blocks          (by instructions) min(.8, .72) + min(.2, .28) = 0.92
 //
-// Where the reference is 0 there is nothing to divide by: an error is then 0 if the estimate is 0
-// too, and infinite if not.
+// If the reference is 0, an error is 0 if the estimate is 0 too, and infinite otherwise.
 #ifndef HBBP_LIB_ESTIMATE_ERROR_METRICS_H_
 #define HBBP_LIB_ESTIMATE_ERROR_METRICS_H_
 
@@ -19,35 +19,36 @@
 
 namespace hbbp {
 
-// Of one mnemonic, or of whatever else is counted.
+// The counts of one mnemonic, or of whatever else is counted.
 struct CountPair {
   double reference = 0;
   double estimate = 0;
 };
 
-// Of one basic block: executions, not instructions.
+// The counts of one basic block, in executions and not in instructions.
 struct BlockCountPair {
   double reference = 0;
   double estimate = 0;
   double instruction_count = 0;  // of the block: its length
 };
 
-// |ref - est| / ref.
+// Returns |ref - est| / ref.
 double RelativeError(double reference, double estimate);
 
-// sum |ref - est| / sum ref: the relative errors, each weighted by its share of the reference.
-// Over mnemonics this is the metric of Nowak et al., "Hybrid Basic Block Profiling", VI.B.
+// Returns sum |ref - est| / sum ref: the relative errors, each weighted by its share of the
+// reference. Over mnemonics this is the metric of Nowak et al., "Hybrid Basic Block Profiling",
+// VI.B.
 double AverageWeightedError(std::span<const CountPair> counts);
 
-// sum |est - ref| * length / sum ref * length: the share of instructions that were attributed to
-// the wrong block ("Base of Trust", 3.3).
+// Returns sum |est - ref| * length / sum ref * length: the share of instructions that were
+// attributed to the wrong block ("Base of Trust", 3.3).
 double BlockAccuracyError(std::span<const BlockCountPair> blocks);
 
-// sum min(ref / sum ref, est / sum est): 1 if both are distributed alike, whatever their scale,
-// 0 if they have nothing in common. 1 if both are empty, 0 if only one is.
+// Returns sum min(ref / sum ref, est / sum est): 1 if both have the same distribution, whatever
+// their scale, 0 if they have nothing in common. It is 1 if both are empty, 0 if only one is.
 double Overlap(std::span<const CountPair> counts);
 
-// Overlap over blocks, each weighing what it executed: executions * length.
+// Returns the overlap over blocks, each weighted by executions * length.
 double BlockOverlap(std::span<const BlockCountPair> blocks);
 
 }  // namespace hbbp

@@ -4,7 +4,7 @@
 
 namespace hbbp {
 
-FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams) {
+FamilyScales FindScales(const FamilyEvidence& ebs, const FamilyEvidence& streams) {
   const bool are_both = ebs.is_observed && streams.is_observed;
   if (!are_both || (ebs.counts_executions && streams.counts_executions)) return {};
   FamilyScales scales;
@@ -18,9 +18,9 @@ FamilyScales ScalesOf(const FamilyEvidence& ebs, const FamilyEvidence& streams) 
   return {.are_common = false};
 }
 
-EstimatorKind EstimatorFor(EstimatorKind asked, const FamilyEvidence& ebs,
+EstimatorKind EstimatorFor(EstimatorKind requested, const FamilyEvidence& ebs,
                            const FamilyEvidence& streams) {
-  if (asked != EstimatorKind::kAuto) return asked;
+  if (requested != EstimatorKind::kAuto) return requested;
   if (!streams.is_observed && ebs.is_observed) return EstimatorKind::kEbs;
   const bool are_alike =
       ebs.is_observed && ebs.counts_executions && streams.is_observed && streams.counts_executions;

@@ -49,7 +49,7 @@ ChosenEstimator ChooseEstimator(const ProfileData& data, const SampleTotals& tot
       streams.instructions += InstructionsBy(SourceFamily::kStreams, block, contributions);
     }
   };
-  // Stacks of user mode reach into the kernel here and there.
+  // Stacks of user mode sometimes reach into the kernel.
   for (const bool of_kernel : {false, true}) {
     if (ebs.instructions > 0 && streams.instructions > 0) break;
     for (const ObservedModule& module : modules) {
@@ -58,7 +58,7 @@ ChosenEstimator ChooseEstimator(const ProfileData& data, const SampleTotals& tot
       if (by_both && is_kernel == of_kernel) add(module);
     }
   }
-  return {EstimatorFor(asked, ebs, streams), ScalesOf(ebs, streams),
+  return {EstimatorFor(asked, ebs, streams), FindScales(ebs, streams),
           (ebs.is_observed ? 1 : 0) + (streams.is_observed ? 1 : 0)};
 }
 

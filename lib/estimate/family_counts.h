@@ -1,4 +1,4 @@
-// What each family of sources counts, block by block, and what makes their counts comparable.
+// Counts blocks by each family of sources, and makes these counts comparable.
 #ifndef HBBP_LIB_ESTIMATE_FAMILY_COUNTS_H_
 #define HBBP_LIB_ESTIMATE_FAMILY_COUNTS_H_
 
@@ -16,23 +16,23 @@ namespace hbbp {
 void Scale(double factor, Contribution* contribution);
 void Scale(double factor, StreamSums* sums);
 
-// How the blocks of a profile are counted.
+// The estimator that counts the blocks of a profile.
 struct ChosenEstimator {
-  EstimatorKind kind = EstimatorKind::kAuto;  // not kAuto, once it is chosen
+  EstimatorKind kind = EstimatorKind::kAuto;  // not kAuto once it is chosen
   FamilyScales scales;
-  int families = 0;  // that were observed
+  int families = 0;  // number of families that were observed
 };
 
-// `contributions` are of data.counts, and not on any scale yet.
+// `contributions` must be of data.counts, without scale yet.
 ChosenEstimator ChooseEstimator(const ProfileData& data, const SampleTotals& totals,
                                 std::span<const ObservedModule> modules,
                                 std::span<const Contribution> contributions, EstimatorKind asked);
 
-// `contributions` are on the scale of the result.
+// `contributions` must be on the scale of the result.
 FamilyCounts CountFamilies(const ObservedBlock& observed,
                            std::span<const Contribution> contributions, double streams_scale);
 
-// Of the blocks that were observed, by a family; 0 if there are none.
+// Returns the mean over the blocks that a family observed, or 0 if there are none.
 double MeanCount(std::span<const ObservedModule> modules,
                  std::span<const Contribution> contributions, const ChosenEstimator& estimator);
 

@@ -6,7 +6,7 @@
 namespace hbbp {
 namespace {
 
-// A list that short is tidied whenever it changes.
+// A list this short is tidied at each change.
 constexpr uint32_t kShortList = 32;
 
 }  // namespace
@@ -146,7 +146,8 @@ void FlowElimination::ConnectAll(std::span<const Half> neighbours, double invers
   }
 }
 
-// Each but the last is connected to one of those of larger conductance, by its share in theirs.
+// Connects each neighbour but the last to one of those with larger conductance, at random by
+// conductance.
 void FlowElimination::ConnectSome(std::span<Half> neighbours, double inverse_sum) {
   std::sort(neighbours.begin(), neighbours.end(),
             [](const Half& a, const Half& b) { return a.value < b.value; });

@@ -1,4 +1,4 @@
-// The elimination of flow_laplacian.h.
+// Does the elimination for flow_laplacian.h.
 #ifndef HBBP_LIB_ESTIMATE_FLOW_ELIMINATION_H_
 #define HBBP_LIB_ESTIMATE_FLOW_ELIMINATION_H_
 
@@ -16,16 +16,16 @@ struct Conductance {
   double value = 0;  // >= 0
 };
 
-// Which nodes were eliminated, in which order.
+// The nodes in the order in which they were eliminated.
 struct Elimination {
   struct Step {
     uint32_t node;
-    uint32_t end;  // of its part of neighbours, which begins where that before it ends
+    uint32_t end;  // of its part of neighbours, which begins at the end of the step before
     double inverse_sum;
   };
   struct Neighbour {
     uint32_t node;
-    double share;  // of the conductance of the eliminated node
+    double share;  // in the conductance of the eliminated node
   };
 
   bool is_exact = true;
@@ -37,14 +37,14 @@ class FlowElimination {
  public:
   FlowElimination(uint32_t nodes, std::span<const Conductance> edges, size_t max_added);
 
-  // Eliminates all nodes but 0.
+  // Eliminates all nodes except 0.
   Elimination Run();
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX;
-  static constexpr uint32_t kManyNeighbours = 255;  // no finer order among these
+  static constexpr uint32_t kManyNeighbours = 255;  // nodes with more are not ordered
 
-  // An edge, as one of its nodes sees it.
+  // One direction of an edge.
   struct Half {
     uint32_t to;
     uint32_t next;  // of the same node
@@ -52,7 +52,8 @@ class FlowElimination {
   };
   struct Node {
     uint32_t first = kNone;  // of its halves
-    uint32_t length = 0;     // of their list, which may name a neighbour twice, or a dead one
+    // of their list, which may contain a neighbour twice, or an eliminated one
+    uint32_t length = 0;
     uint32_t tidy_length = 0;
     uint32_t degree = 0;
     bool is_eliminated = false;
@@ -60,7 +61,7 @@ class FlowElimination {
   };
 
   void AddHalf(uint32_t node, uint32_t to, double value);
-  // Leaves each live neighbour once in the list of a node, and the same in tidied_.
+  // Removes duplicates and eliminated neighbours from the list of a node, and copies it to tidied_.
   void Tidy(uint32_t node);
   void Enqueue(uint32_t node);
   uint32_t NextNode();
@@ -73,8 +74,9 @@ class FlowElimination {
   uint32_t free_half_ = kNone;
   std::vector<uint32_t> position_;  // of a node in tidied_, or kNone
   std::vector<Half> tidied_;
-  std::vector<Half> neighbours_;               // of the node that is eliminated
-  std::vector<std::vector<uint32_t>> queues_;  // by degree; may name a node that has moved on
+  std::vector<Half> neighbours_;  // of the node that is being eliminated
+  // by degree; may contain nodes whose degree has changed
+  std::vector<std::vector<uint32_t>> queues_;
   uint32_t lowest_queue_ = 0;
   size_t may_add_;
   RandomBits random_{1};

@@ -1,3 +1,9 @@
+// CombineByFlow handles one module. FindUnits and FindArrivals prepare it: the count that one
+// observation stands for, and branches by target. Then, for each function with observed blocks,
+// FindNodes makes its blocks nodes, Solve calls MakeGraph, which adds an edge for each block and
+// each way to continue, with the measurements of samples and streams and the expectation of small
+// flows where nothing was measured, and InferFlow, and appends the blocks that ran. If InferFlow
+// fails, CountAsObserved appends the measured counts. CountBlocks calls it.
 #include "estimate/flow_graph.h"
 
 #include <algorithm>
@@ -16,19 +22,19 @@
 namespace hbbp {
 namespace {
 
-// Of a clock's samples: time is not instructions.
+// This is the error of a clock's samples, because time is not instructions.
 constexpr double kClockError = 3.0;
-// So many observations of the module weigh as much as all of the function in what one is worth.
+// The module's estimate of a unit has the weight of so many observations in that of a function.
 constexpr double kPriorObservations = 100;
-// Of one observation, for all the blocks of a function that nobody observed: nobody can say that
-// they ran so rarely.
+// All unobserved blocks of a function together are dropped if they ran less than this fraction of
+// one observation, which is below what can be measured.
 constexpr double kNegligible = 0.1;
-// Behind a call that comes back at all, no less than this share of what is before it.
+// If a call returns at all, the code after it has at least this share of the executions before it.
 constexpr double kComesBack = 0.1;
 
 double Bounded(double value) { return std::isfinite(value) ? std::clamp(value, 0.0, kMaxFlow) : 0; }
 
-// What one observation counts: variance / count.
+// A unit is the count that one observation stands for: variance / count.
 struct Unit {
   double count = 0;
   double variance = 0;
@@ -43,7 +49,7 @@ struct Unit {
   }
 };
 
-// A branch to a block of the module, all threads and sources together.
+// A branch to a block of the module, by all threads and sources together.
 struct Arrival {
   bool is_from_module = false;
   ModuleAddress from;
@@ -74,11 +80,11 @@ class ModuleFlow {
 
   void FindUnits();
   void FindArrivals();
-  // Gives back the observed blocks among its own that the function has not.
+  // Returns observed blocks in its range that the function does not have.
   std::vector<const ObservedBlock*> FindNodes(ModuleAddress address);
   void SetNode(const ObservedBlock& observed);
   void FindFunctionUnit();
-  void FindLeastSampled();
+  void FindMinSampled();
   void FindDisagreement();
   void AddStreams(const ObservedBlock& observed, Unit* unit) const;
   std::optional<size_t> NodeAt(ModuleAddress start) const;
@@ -96,7 +102,7 @@ class ModuleFlow {
   double SampledCount(const Node& node) const;
   double SureCount(const Node& node) const;
   double CountOf(const Node& node) const;
-  // What one observation of it counts.
+  // Returns the count that one observation of the block stands for.
   double UnitOf(const Node& node) const;
   ReplicateSums SampleReplicates(const Node& node) const;
   void Solve();
@@ -110,17 +116,17 @@ class ModuleFlow {
   Unit stream_unit_;  // of the module
   double crossed_by_stream_ = 1;
 
-  // Of the function at hand.
+  // These describe the current function.
   std::vector<Node> nodes_;
   double function_stream_unit_ = 1;
-  // A count of samples that no block, taken alone, is surer of than this: the function's mean, or
-  // of one sample if it has none.
-  double least_sampled_ = 1;
-  // Of samples with streams, beyond chance, as a fraction of counts.
+  // The expectation of a count by samples is at least this, for any block: the function's mean, or
+  // that of one sample if it has none.
+  double min_sampled_ = 1;
+  // The disagreement of samples with streams beyond chance, as a fraction of counts.
   double disagreement_ = 0;
   bool has_indirect_jumps_ = false;
   bool has_streams_ = false;
-  // Branches within the function, by their ends; what is left of arrivals_ comes from elsewhere.
+  // Branches within the function, by their ends; the rest of arrivals_ comes from outside.
   std::map<std::pair<size_t, size_t>, StreamSums> taken_;
   std::map<size_t, StreamSums> entered_;
   FlowProblem problem_;
@@ -140,7 +146,7 @@ void ModuleFlow::FindUnits() {
     crossings += crossing;
     streams += crossing - static_cast<double>(observed.fell_through.streams);
   }
-  // One that crosses many blocks is no more observations than one that crosses few.
+  // A stream that crosses many blocks is one observation, like one that crosses few.
   if (streams > 0) crossed_by_stream_ = crossings / streams;
 }
 
@@ -168,7 +174,7 @@ std::vector<const ObservedBlock*> ModuleFlow::FindNodes(ModuleAddress address) {
   std::vector<const ObservedBlock*> strays;
   const auto& blocks = evidence_.observations.blocks;
   if (!NodeAt(address)) {
-    // Such as the end of the last instruction of the window before.
+    // This happens at the end of the last instruction of the previous window.
     SetNode(blocks.at(address));
     return strays;
   }
@@ -196,19 +202,19 @@ void ModuleFlow::FindFunctionUnit() {
   function_stream_unit_ = unit.Of(otherwise) * crossed_by_stream_;
 }
 
-void ModuleFlow::FindLeastSampled() {
+void ModuleFlow::FindMinSampled() {
   double instructions = 0, executed = 0;
   for (const Node& node : nodes_) {
     instructions += node.block.instruction_count;
     executed += SampledCount(node) * node.block.instruction_count;
   }
   const double one_sample = period_.Of(1);
-  least_sampled_ = std::max(executed, one_sample) / std::max(instructions, 1.0);
+  min_sampled_ = std::max(executed, one_sample) / std::max(instructions, 1.0);
 }
 
-// Whether samples are of what they are taken for depends on the processor, the event and the code,
-// and nobody tells. But streams do not slip, so that where samples disagree with them by more than
-// chance explains, it is the samples that are to be trusted less.
+// Whether samples measure what they claim depends on the processor, the event and the code, and is
+// unknown. But streams do not skid, so where samples disagree with them by more than chance, the
+// samples get less weight.
 void ModuleFlow::FindDisagreement() {
   double squares = 0, by_chance = 0, counts = 0;
   for (const Node& node : nodes_) {
@@ -263,12 +269,12 @@ void ModuleFlow::MeasureSamples(size_t index) {
   FlowMeasurement measurement;
   measurement.edge = node.edge;
   measurement.unit = period_.Of(1) / length;
-  measurement.least = least_sampled_;
+  measurement.min_expected = min_sampled_;
   measurement.relative_error = std::hypot(errors_.ebs + errors_.ebs_skid / length, disagreement_);
-  double beside = 0;
-  if (index > 0) beside = SureCount(nodes_[index - 1]);
-  if (index + 1 < nodes_.size()) beside = std::max(beside, SureCount(nodes_[index + 1]));
-  measurement.error = errors_.ebs_skid / length * beside;
+  double neighbour = 0;
+  if (index > 0) neighbour = SureCount(nodes_[index - 1]);
+  if (index + 1 < nodes_.size()) neighbour = std::max(neighbour, SureCount(nodes_[index + 1]));
+  measurement.error = errors_.ebs_skid / length * neighbour;
   measurement.value = SampledCount(node);
   measurement.replicates = SampleReplicates(node);
   problem_.measurements.push_back(measurement);
@@ -280,9 +286,9 @@ ReplicateSums ModuleFlow::SampleReplicates(const Node& node) const {
   const double length = std::max(node.block.instruction_count, 1u);
   for (const size_t i : node.observed->counts) {
     const Contribution& contribution = evidence_.contributions[i];
-    replicates.Add(DealSamples(contribution.samples, Bounded(contribution.period_sum / length),
-                               Bounded(contribution.period_squares / length / length),
-                               SeedOf(evidence_.data.counts[i])));
+    replicates.Add(AssignReplicates(contribution.samples, Bounded(contribution.period_sum / length),
+                                    Bounded(contribution.period_squares / length / length),
+                                    SeedOf(evidence_.data.counts[i])));
   }
   return replicates;
 }
@@ -312,7 +318,7 @@ double ModuleFlow::SampledCount(const Node& node) const {
   return Bounded(period_sum / std::max(node.block.instruction_count, 1u));
 }
 
-// One sample is no more than chance.
+// One sample may be chance.
 double ModuleFlow::SureCount(const Node& node) const {
   const double by_one = period_.Of(1) / std::max(node.block.instruction_count, 1u);
   return std::max(SampledCount(node) - by_one, 0.0);
@@ -324,7 +330,7 @@ double ModuleFlow::CountOf(const Node& node) const {
                   Bounded(evidence_.streams_scale * node.observed->all_streams.weights));
 }
 
-// As if it had been measured to be 0, with that error.
+// Adds a measurement of 0 with that error.
 void ModuleFlow::ExpectLittle(uint32_t edge, const Node& node, double error) {
   FlowMeasurement measurement;
   measurement.edge = edge;
@@ -333,7 +339,7 @@ void ModuleFlow::ExpectLittle(uint32_t edge, const Node& node, double error) {
   problem_.measurements.push_back(measurement);
 }
 
-// What is called may not come back; if it is seen not to, nothing is expected.
+// A callee may not return; if it is observed not to, no measurement is added.
 void ModuleFlow::AddLeak(size_t call, const Node& behind) {
   const uint32_t edge = AddEdge(Out(call), kGround);
   const double before = CountOf(nodes_[call]);
@@ -356,7 +362,7 @@ void ModuleFlow::AddFallThrough(size_t from) {
   switch (node.block.terminator) {
     case BranchKind::kCall:
     case BranchKind::kIndirectCall:
-      // What arrives behind a call from elsewhere returned from it.
+      // Branches from elsewhere to the code after a call are returns of the callee.
       MeasureStreams(edge, entered_[*next], &node, &behind);
       entered_.erase(*next);
       AddLeak(from, behind);
@@ -371,7 +377,7 @@ void ModuleFlow::AddFallThrough(size_t from) {
     default: {
       const StreamSums fell = node.observed ? node.observed->fell_through : StreamSums{};
       behind.is_in_unseen_run = fell.streams == 0;
-      // What is missing along a run is missing once, however many blocks it has.
+      // A run whose streams are missing is measured once, however many blocks it has.
       if (behind.is_in_unseen_run && node.is_in_unseen_run) break;
       MeasureStreams(edge, fell, &node, &behind);
     }
@@ -407,7 +413,8 @@ void ModuleFlow::AddEntries(size_t to) {
   }
 }
 
-// From the function before, or from a block that the function does not have.
+// Adds streams that fell in from the previous function, or from a block that the function does not
+// have.
 void ModuleFlow::AddFallenIn(size_t to) {
   const ModuleAddress start = nodes_[to].block.start;
   const auto& blocks = evidence_.observations.blocks;
@@ -423,7 +430,7 @@ void ModuleFlow::MakeGraph() {
   problem_.nodes = static_cast<uint32_t>(2 * nodes_.size() + 1);
   taken_.clear();
   entered_.clear();
-  // Elsewhere in the module they say nothing of this function.
+  // Streams elsewhere in the module are not evidence about this function.
   has_streams_ = std::any_of(nodes_.begin(), nodes_.end(), [](const Node& node) {
     return node.observed != nullptr && !node.observed->streams.empty();
   });
@@ -450,7 +457,7 @@ void ModuleFlow::MakeGraph() {
     AddFallThrough(from);
     AddTaken(from);
   }
-  // What is left are indirect jumps.
+  // The remaining branches are indirect jumps.
   for (const auto& [ends, sums] : taken_) {
     const auto [from, to] = ends;
     MeasureStreams(AddEdge(Out(from), In(to)), sums, &nodes_[from], &nodes_[to]);
@@ -466,7 +473,7 @@ double ModuleFlow::UnitOf(const Node& node) const {
 
 void ModuleFlow::Solve() {
   FindFunctionUnit();
-  FindLeastSampled();
+  FindMinSampled();
   FindDisagreement();
   MakeGraph();
   const StatusOr<FlowSolution> solution = InferFlow(problem_);
@@ -485,7 +492,7 @@ void ModuleFlow::Solve() {
   }
 }
 
-// Where a graph is too large to solve, or numbers are absurd.
+// Is used where a graph is too large to solve, or numbers are absurd.
 void ModuleFlow::CountAsObserved() {
   for (const Node& node : nodes_) {
     if (node.observed == nullptr) continue;

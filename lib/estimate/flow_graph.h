@@ -1,20 +1,21 @@
-// The flow of control through the functions of a module, from what was observed in their blocks.
+// Infers the flow of control through the functions of a module, from what was observed in their
+// blocks.
 //
 // A function (or part of one, or window: what BlockMap decodes as one) becomes a graph for
-// flow_inference.h: each block is an edge, so is each way to go on, and the ground is all
-// that is not the function.
+// flow_inference.h: each block is an edge, so is each way to continue, and the ground is everything
+// outside of the function.
 //
 //   falls through, jumps, branches     to the block there; to the ground if that is elsewhere
-//   indirect jumps                     to where they were seen to go, and to the ground
-//   calls, system calls                to the block behind, and now and then to the ground, because
-//                                      what is called may exit, throw, longjmp or switch stacks
+//   indirect jumps                     to observed targets, and to the ground
+//   calls, system calls                to the next block, and sometimes to the ground, because the
+//                                      callee may exit, throw, longjmp or switch stacks
 //   returns, traps                     to the ground
-//   entries, and blocks that nothing   from the ground; blocks behind calls, and all blocks of a
-//   leads to (landing pads, cases)     function with indirect jumps, now and then too
+//   entries, and blocks that nothing   from the ground; blocks after calls, and all blocks of a
+//   leads to (landing pads, cases)     function with indirect jumps, sometimes too
 //
 // IP samples measure blocks. Streams measure edges: falling through where they cross two blocks,
-// branches where they begin. That they do not measure blocks too is because they would by what
-// they measure of the edges into them.
+// branches where they begin. They do not measure blocks too, because that would count the same
+// observations again.
 #ifndef HBBP_LIB_ESTIMATE_FLOW_GRAPH_H_
 #define HBBP_LIB_ESTIMATE_FLOW_GRAPH_H_
 
@@ -33,30 +34,30 @@
 
 namespace hbbp {
 
-// What is wrong with measurements however many there are, as fractions of counts; one sigma. Not in
-// standard errors, but in how much a measurement weighs.
+// Errors of measurements that do not shrink with their number, as fractions of counts; one sigma.
+// They are not in standard errors, but reduce the weight of a measurement.
 struct FlowErrors {
   double ebs = 0.05;
-  // Instructions that samples slip by: of as many times as it or its neighbours ran, divided by its
-  // length, a block has too many samples or too few.
+  // The instructions that samples skid over: a block has this many samples too many or too few,
+  // times the executions of it or of its neighbours, divided by its length.
   double ebs_skid = 1;
   double streams = 0.02;
   double biased_streams = 0.5;  // next to a suspect branch (branch_bias.h)
-  double leak = 0.1;            // of calls, if some come back
+  double leak = 0.1;            // of calls, if some return
 };
 
-// Samples of a clock tell where time goes.
+// Returns the errors for the sources of `data`: samples of a clock measure time.
 FlowErrors FlowErrorsOf(const ProfileData& data);
 
 struct FlowEvidence {
   const ProfileData& data;
   const BlockObservations& observations;  // of the module
-  // The address that an offset of data.branches stands for.
+  // Returns the address for an offset of data.branches.
   std::function<std::optional<ModuleAddress>(uint64_t offset)> address_of;
   uint32_t module_index = 0;
-  // Of data.counts, with period sums on the scale of the result.
+  // The contributions for data.counts, with period sums on the scale of the result.
   std::span<const Contribution> contributions;
-  double streams_scale = 1;  // what the sums of streams have to be multiplied by
+  double streams_scale = 1;  // factor for the sums of streams
 };
 
 struct CombinedBlock {
@@ -65,8 +66,8 @@ struct CombinedBlock {
   ReplicateSums replicates;
 };
 
-// All blocks that ran, by address, and all that were observed: those of functions in which anything
-// was observed. `map` is the one that the observations were made with; not null if there are any.
+// Returns, by address, all blocks that ran or were observed, of functions in which anything was
+// observed. `map` must be that of the observations, and may be null if there are none.
 std::vector<CombinedBlock> CombineByFlow(const FlowEvidence& evidence, BlockMap* map,
                                          const FlowErrors& errors);
 

@@ -1,3 +1,9 @@
+// InferFlow checks the problem (Check) and scales it by its largest measurement. Inference::Run
+// first expects what the measurements show (ExpectMeasurements) and weights them by that (Weigh).
+// Then it takes interior-point steps (TakeStep), and until the weights converge sets the
+// expectation to the flow and weights again (ExpectFlow). At the end it makes the flows conserve
+// exactly (Balance) and applies the same linear map to the replicates (FindReplicates).
+// FlowLaplacian solves the linear systems. CombineByFlow calls it for each function.
 #include "estimate/flow_inference.h"
 
 #include <algorithm>
@@ -13,25 +19,25 @@ namespace {
 // All numbers are fractions of the largest measurement.
 constexpr double kSmallestUnit = 1e-9;
 constexpr double kLargestUnit = 10;
-constexpr double kSmallestLeast = 1e-4;  // of a unit
+constexpr double kSmallestExpected = 1e-4;  // of a unit
 constexpr double kLargestError = 10;
-// Of an edge without measurements: so much that its centre, 0, does not matter.
+// The variance of an edge without measurements is so large that its centre, 0, does not matter.
 constexpr double kFreeVariance = 1e8;
 constexpr double kFirstFreeFlow = 0.1;
 constexpr double kNegligibleFlow = 1e-9;
 
 constexpr int kWeightRounds = 12;
-constexpr double kWeightChange = 1e-3;  // of all flow; what is less changes no weight
+constexpr double kWeightChange = 1e-3;  // of all flow; smaller changes do not change weights
 constexpr int kMaxSteps = 80;
 constexpr double kGap = 1e-10;    // flow * price, which is in squares of standard errors
 constexpr double kMisfit = 1e-4;  // in standard errors
 constexpr double kRoughBalance = 1e-6;
 constexpr double kBalance = 1e-13;
-constexpr double kWayToBound = 0.995;  // that a step may go
+constexpr double kWayToBound = 0.995;  // the part of it that a step may go
 constexpr int kBalanceSteps = 4;
 constexpr size_t kAddedPerEdge = 8;
-// Of graphs that elimination alone does not solve, which no program that people write has.
-constexpr size_t kMostTangledEdges = 100'000;
+// This limits graphs that elimination alone does not solve, which no program written by people has.
+constexpr size_t kMaxTangledEdges = 100'000;
 
 using Column = FlowLaplacian::Vectors<1>;
 
@@ -42,8 +48,8 @@ std::vector<Conductance> WithoutConductances(const FlowProblem& problem) {
   return edges;
 }
 
-// A primal-dual interior-point method (predictor and corrector after Mehrotra). With potentials x
-// of the nodes and prices z >= 0 of the bounds f >= 0, the solution obeys
+// Inference is a primal-dual interior-point method (predictor and corrector after Mehrotra). With
+// potentials x of the nodes and prices z >= 0 of the bounds f >= 0, the solution obeys
 //
 //   (f - centre) / variance + x_from - x_to - z = 0,   A f = 0,   f z = 0.
 //
@@ -64,11 +70,11 @@ class Inference {
  private:
   struct Edge {
     double expected = 0;
-    double centre = 0;  // the measurements combined
+    double centre = 0;  // the combined measurements
     double variance = 0;
     double flow = 0;
     double price = 0;
-    // Of the step at hand.
+    // These are of the current step.
     double conductance = 0;
     double push = 0;  // towards the solution, without the potentials
     double flow_change = 0;
@@ -76,7 +82,7 @@ class Inference {
   };
 
   void ExpectMeasurements();
-  // A fraction of the scale, as the flows of edges are.
+  // Returns a fraction of the scale, as the flows of edges are.
   double UnitOf(const FlowMeasurement& measurement) const;
   double Variance(const FlowMeasurement& measurement) const;
   void Weigh();
@@ -85,11 +91,12 @@ class Inference {
   double Gap() const;
   double Misfit() const;
   void Factorize();
-  // Of a flow: what each node gives out more than it takes in. Gives back the largest.
+  // Sets, for each node, the outflow minus the inflow. Returns the largest.
   template <size_t kColumns, typename FlowOf>
   double FindImbalance(const FlowOf& flow_of, FlowLaplacian::Vectors<kColumns>* imbalance) const;
   double Imbalance() const;
-  // To where flow * price is `target`, up to what the last step changed in it if `correct`.
+  // Finds the step to flow * price = `target`, including the second-order change of the last step
+  // if `correct`.
   void FindStep(double target, bool correct);
   double LongestStep() const;
   void TakeStep();
@@ -107,7 +114,7 @@ class Inference {
   FlowLaplacian laplacian_;
 };
 
-// As if all that was counted, in all measurements, was counted in one.
+// Sets the expectation of an edge as if all its measurements were one.
 void Inference::ExpectMeasurements() {
   std::vector<double> observations(edges_.size()), exposures(edges_.size());
   for (const FlowMeasurement& measurement : problem_.measurements) {
@@ -129,8 +136,9 @@ double Inference::Variance(const FlowMeasurement& measurement) const {
   const double expected = edges_[measurement.edge].expected;
   const double relative_error = std::min(measurement.relative_error, kLargestError) * expected;
   const double error = std::min(measurement.error / scale_, kLargestError);
-  const double least = std::clamp(measurement.least / scale_, kSmallestLeast * unit, unit);
-  return unit * std::max(expected, least) + relative_error * relative_error + error * error;
+  const double min_expected =
+      std::clamp(measurement.min_expected / scale_, kSmallestExpected * unit, unit);
+  return unit * std::max(expected, min_expected) + relative_error * relative_error + error * error;
 }
 
 void Inference::Weigh() {
@@ -155,13 +163,13 @@ void Inference::Start() {
   }
 }
 
-// How much of all flow was not expected.
+// Moves the expectation to the flow, and returns the fraction of all flow that was unexpected.
 double Inference::ExpectFlow() {
   double change = 0, total = 0;
   for (Edge& edge : edges_) {
     change += std::abs(edge.flow - edge.expected);
     total += edge.flow;
-    // Half way, as two that take turns would otherwise never agree.
+    // It moves half way, because two edges that alternate would never converge otherwise.
     edge.expected = (edge.expected + edge.flow) / 2;
   }
   return change / total;
@@ -173,7 +181,7 @@ double Inference::Gap() const {
   return sum / static_cast<double>(edges_.size());
 }
 
-// How far, at worst, the first of the three equations is from true.
+// Returns the largest violation of the first of the three equations.
 double Inference::Misfit() const {
   double largest = 0;
   for (size_t e = 0; e < edges_.size(); ++e) {
@@ -275,7 +283,7 @@ void Inference::TakeStep() {
   }
 }
 
-// Adds the least, by conductance, that makes flows conserve.
+// Adds the smallest change, weighted by conductance, that makes flows conserve.
 template <size_t kColumns>
 void Inference::Balance(std::vector<std::array<double, kColumns>>* flows) const {
   FlowLaplacian::Vectors<kColumns> imbalance;
@@ -293,8 +301,8 @@ void Inference::Balance(std::vector<std::array<double, kColumns>>* flows) const 
   }
 }
 
-// Near the solution, f is what minimises sum (f - centre)^2 / variance + f^2 (price / flow) under
-// A f = 0: linear in the measurements, and where f is 0 price / flow keeps it there.
+// Near the solution, f minimises sum (f - centre)^2 / variance + f^2 (price / flow) under A f = 0.
+// That is linear in the measurements, and price / flow keeps edges with f = 0 there.
 std::vector<std::array<double, kReplicates>> Inference::FindReplicates() const {
   std::vector<std::array<double, kReplicates>> flows(edges_.size());
   for (const FlowMeasurement& measurement : problem_.measurements) {
@@ -367,11 +375,12 @@ Status Check(const FlowProblem& problem) {
     if (!IsCount(measurement.value) || !IsCount(measurement.unit) || measurement.unit == 0 ||
         !IsCount(measurement.relative_error) || !IsCount(measurement.error) ||
         !are_replicates_finite) {
-      return MakeStatus(StatusCode::kInvalidArgument,
-                        "measurement %zu: %g in units of %g with errors of %g and %g of it is no "
-                        "count; numbers must be finite and from 0 to %g, units above 0",
-                        i, measurement.value, measurement.unit, measurement.error,
-                        measurement.relative_error, kMaxFlow);
+      return MakeStatus(
+          StatusCode::kInvalidArgument,
+          "measurement %zu: %g in units of %g with errors of %g and %g of it is not a "
+          "count; numbers must be finite and from 0 to %g, units above 0",
+          i, measurement.value, measurement.unit, measurement.error, measurement.relative_error,
+          kMaxFlow);
     }
   }
   return OkStatus();
@@ -387,10 +396,10 @@ StatusOr<FlowSolution> InferFlow(const FlowProblem& problem) {
   }
   if (largest == 0) return FlowSolution{std::vector<Flow>(problem.edges.size())};
   Inference inference(problem, largest);
-  if (problem.edges.size() > kMostTangledEdges && !inference.can_eliminate()) {
+  if (problem.edges.size() > kMaxTangledEdges && !inference.can_eliminate()) {
     return MakeStatus(StatusCode::kUnsupported,
                       "%zu edges so tangled that it would take minutes; at most %zu",
-                      problem.edges.size(), kMostTangledEdges);
+                      problem.edges.size(), kMaxTangledEdges);
   }
   FlowSolution solution = inference.Run();
   const bool is_finite = std::all_of(solution.flows.begin(), solution.flows.end(),

@@ -1,3 +1,8 @@
+// The constructor eliminates once, with the conductances it is given, and if that was exact plans
+// its repetition: the position of each edge among the neighbours of a step (PlanRepetition).
+// SetConductances then repeats only the arithmetic (RepeatElimination), or eliminates again
+// approximately. Solve substitutes forward and backward (Substitute), within conjugate gradients if
+// elimination is not exact. InferFlow calls it.
 #include "estimate/flow_laplacian.h"
 
 #include <algorithm>
@@ -8,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Once it is known that elimination cannot be exact, more of it costs more than it saves.
+// Once elimination is known not to be exact, more of it costs more than it saves.
 constexpr size_t kEdgesPerAdded = 2;
 constexpr int kMaxGradientSteps = 300;
 constexpr double kResidual = 1e-5;  // of the norm of the right-hand side
@@ -26,7 +31,7 @@ Columns<kColumns> Dot(const std::vector<Columns<kColumns>>& a,
   return products;
 }
 
-// a += factor * b
+// Computes a += factor * b.
 template <size_t kColumns>
 void AddTimes(const Columns<kColumns>& factor, const std::vector<Columns<kColumns>>& b,
               std::vector<Columns<kColumns>>* a) {
@@ -44,7 +49,7 @@ FlowLaplacian::FlowLaplacian(uint32_t nodes, std::vector<Conductance> edges, siz
 }
 
 void FlowLaplacian::Eliminate(size_t max_added) {
-  elimination_ = {};  // before the next one takes as much memory
+  elimination_ = {};  // frees memory before the next one allocates as much
   elimination_ = FlowElimination(nodes_, edges_, max_added).Run();
 }
 
@@ -58,7 +63,7 @@ void FlowLaplacian::SetConductances(std::span<const double> values) {
 }
 
 void FlowLaplacian::PlanRepetition() {
-  std::vector<uint32_t> order(nodes_);  // in which nodes are eliminated
+  std::vector<uint32_t> order(nodes_);  // position of each node in the elimination
   uint32_t first = 0;
   for (uint32_t i = 0; i < elimination_.steps.size(); ++i) {
     order[elimination_.steps[i].node] = i;

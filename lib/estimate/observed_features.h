@@ -1,4 +1,4 @@
-// The features of a block: of its code, of the blocks around it, and of what was observed.
+// Finds the features of a block: of its code, of the blocks around it, and of the observations.
 #ifndef HBBP_LIB_ESTIMATE_OBSERVED_FEATURES_H_
 #define HBBP_LIB_ESTIMATE_OBSERVED_FEATURES_H_
 
@@ -9,7 +9,7 @@
 
 namespace hbbp {
 
-// `code` and `map` are of the record's module, `mean_count` is of the profile (family_counts.h).
+// `code` and `map` must be of the record's module, `mean_count` of the profile (family_counts.h).
 BlockFeatures FindFeatures(const BlockRecord& record, const ModuleCode& code, BlockMap* map,
                            double mean_count);
 

@@ -6,7 +6,7 @@
 namespace hbbp {
 namespace {
 
-// One sigma of what is wrong with the correction for speed, of it.
+// The error of the correction for speed, one sigma, as a fraction of it.
 constexpr double kCorrectionError = 0.1;
 constexpr double kCorrectionErrorWithCalls = 0.5;
 constexpr double kRounding = 1e-9;
@@ -17,9 +17,9 @@ ReplicatedCount Sum(const ReplicatedCount& a, const ReplicatedCount& b, double f
   return sum;
 }
 
-// Replicates with one burst, or some dealt alike, agree whatever they say.
+// Replicates are meaningless with one burst, or with few that were assigned to the same replicates.
 TripCount Divide(const ReplicatedCount& iterations, const ReplicatedCount& divisor) {
-  TripCount count{RatioOf(iterations, divisor), divisor};
+  TripCount count{ComputeRatio(iterations, divisor), divisor};
   const auto& sums = divisor.replicates.sums;
   if (std::count(sums.begin(), sums.end(), 0.0f) == kReplicates - 1) {
     count.trips.standard_error = std::hypot(count.trips.standard_error, count.trips.value);
@@ -27,7 +27,7 @@ TripCount Divide(const ReplicatedCount& iterations, const ReplicatedCount& divis
   return count;
 }
 
-// Of what is seen to be entered, or left, more often than the other, by more than chance.
+// Returns by how much entries exceed exits, or exits entries, beyond chance.
 double Imbalance(const LoopFlow& flow) {
   const ReplicatedCount difference = Sum(flow.exits, flow.entries, -1);
   return std::max(std::abs(difference.count) - difference.StandardError(), 0.0);
@@ -36,12 +36,12 @@ double Imbalance(const LoopFlow& flow) {
 }  // namespace
 
 TripCount CountTrips(const LoopFlow& flow) {
-  // The length of a burst is counted in iterations, too.
+  // The length of a burst in iterations must be known too.
   if (!(flow.iterations.count > 0)) return {};
-  // What sums of weights leave where it should be nothing.
+  // This bounds the rounding errors of sums of weights that should be 0.
   const double nothing = kRounding * flow.iterations.count;
   if (!(flow.exits.count > nothing)) {
-    // Left too rarely to be seen, in a way that is not seen, or never.
+    // The loop was left too rarely, in a way that is not observed, or never.
     if (!(flow.entries.count > nothing)) return {};
     TripCount by_entries = Divide(flow.iterations, flow.entries);
     by_entries.trips.standard_error =
@@ -53,7 +53,7 @@ TripCount CountTrips(const LoopFlow& flow) {
   const double by_burst = std::max(flow.iterations_by_burst, 1.0);
   TripCount whole = Divide(Sum(flow.iterations, excess, 0.5), Sum({}, both, 0.5));
   if (whole.trips.value <= by_burst) {
-    // Visits that are shorter than a burst are seen to begin and to end about equally often.
+    // Visits that are shorter than a burst are observed to begin and to end about equally often.
     const double more = std::max(flow.entries.count, flow.exits.count);
     whole.trips.standard_error =
         std::hypot(whole.trips.standard_error, whole.trips.value * Imbalance(flow) / more);

@@ -1,22 +1,22 @@
-// The average trip count of a loop, from what bursts of branches saw of it.
+// Estimates the average trip count of a loop from bursts of branches.
 //
-// Bursts of a clock begin in proportion to time. Of a loop that is entered and left N times and
-// goes round T times, they see, where B iterations are as long as a burst, t_o and t_i are the time
-// between branches around the loop and in it, and S begin in the loop:
+// Bursts of a clock begin in proportion to time. Let a loop be entered and left N times and iterate
+// T times for each, let B iterations be as long as a burst, let t_o and t_i be the time between
+// branches around the loop and in it, and let S bursts begin in the loop. Then they observe
 //
-//   entries E = N B t_o    seen by bursts that begin before the loop
-//   exits   X = N B t_i    seen by bursts that begin in it, near its end
+//   entries E = N B t_o    by bursts that begin before the loop
+//   exits   X = N B t_i    by bursts that begin in it, near its end
 //   S = N T t_i
 //
 // as long as T >= B. E and X differ by as much as the speeds do, and iterations by entries would be
-// wrong by that. But each burst in the loop sees B iterations, less (B + 1) / 2 on average if it
-// sees it left, and one that sees it entered (B + 1) / 2 of them:
+// wrong by that factor. But each burst in the loop observes B iterations, minus (B + 1) / 2 on
+// average if it observes the exit, and one that observes the entry (B + 1) / 2 of them:
 //
 //   iterations I = S B + (E - X) (B + 1) / 2,   T = S B / X = (I + (X - E) (B + 1) / 2) / X
 //
-// If T < B, each burst that begins in the loop sees it left, each that ends in it entered, and both
-// (T - 1) / 2 and (T + 1) / 2 iterations of it, the others whole visits. This is the same with T in
-// place of B, whence
+// If T < B, each burst that begins in the loop observes the exit, each that ends in it the entry,
+// and both (T - 1) / 2 and (T + 1) / 2 of its iterations, the others whole visits. This is the same
+// with T instead of B, so
 //
 //   T = (2 I + X - E) / (X + E)
 //
@@ -36,16 +36,17 @@ struct LoopFlow {
   ReplicatedCount iterations;
   ReplicatedCount entries;
   ReplicatedCount exits;
-  // As long as a burst; infinite if bursts begin by executions, or nobody knows.
+  // The number of iterations that are as long as a burst; infinite if bursts begin by executions,
+  // or if it is unknown.
   double iterations_by_burst = 0;
-  // Some of the branches of a burst are not in the loop, but called from it: the former is too
-  // large by an unknown factor.
+  // Some of the branches of a burst are not in the loop, but called from it, so iterations_by_burst
+  // is too large by an unknown factor.
   bool has_calls = false;
 };
 
 struct TripCount {
-  Ratio trips;              // 0: not known
-  ReplicatedCount divisor;  // what it rests on: entries, exits, or both
+  Ratio trips;              // 0: unknown
+  ReplicatedCount divisor;  // the count that it was divided by: entries, exits, or both
 };
 
 TripCount CountTrips(const LoopFlow& flow);

@@ -162,7 +162,7 @@ struct IbsLine {
   uint64_t miss_cycles = 0;
 };
 
-// For DealSamples (estimate/ebs_replicates.h): what was counted apart is dealt apart.
+// For AssignReplicates (estimate/ebs_replicates.h): what was counted apart is dealt apart.
 uint64_t SeedOf(const IpCount& count);
 
 struct ProfileData {

@@ -60,7 +60,7 @@ TEST_CASE("choosing allocates nothing") {
   CHECK(before > 0);
 }
 
-TEST_CASE("what is no number goes to no") {
+TEST_CASE("what is not a number goes to no") {
   CHECK(DecisionTree().Choose(OfLength(std::nan(""))) == SourceFamily::kEbs);
   CHECK(DecisionTree().Choose(OfLength(-std::numeric_limits<double>::infinity())) ==
         SourceFamily::kStreams);
@@ -89,7 +89,7 @@ TEST_CASE("every feature has a name of its own") {
   CHECK(FeatureNamed("lenght") == std::nullopt);
 }
 
-TEST_CASE("what is no tree is refused with the place and what would be right") {
+TEST_CASE("what is not a tree is refused with the node and what would be right") {
   const auto message_of = [](const std::string& json) {
     const auto tree = DecisionTree::FromJson(json);
     REQUIRE_FALSE(tree.ok());
@@ -134,7 +134,7 @@ TEST_CASE("deep JSON and deep trees are refused") {
   CHECK_THAT(tree.status().message(), Catch::Contains("deeper than 256"));
 }
 
-TEST_CASE("instructions between branch stacks are no executions of streams") {
+TEST_CASE("instructions between branch stacks are not executions of streams") {
   using enum EventKind;
   CHECK(CountsExecutions(SourceFamily::kStreams, kTakenBranches));
   CHECK_FALSE(CountsExecutions(SourceFamily::kStreams, kInstructions));
@@ -149,22 +149,22 @@ TEST_CASE("instructions between branch stacks are no executions of streams") {
 TEST_CASE("counts are scaled to the family that counts executions") {
   const FamilyEvidence executions{true, true, 100};
   const FamilyEvidence clock{true, false, 400};
-  CHECK(ScalesOf(executions, executions).ebs == 1);
-  CHECK(ScalesOf(executions, clock).streams == 0.25);
-  CHECK(ScalesOf(executions, clock).ebs == 1);
-  CHECK(ScalesOf(clock, executions).ebs == 0.25);
-  CHECK(ScalesOf(clock, executions).streams == 1);
+  CHECK(FindScales(executions, executions).ebs == 1);
+  CHECK(FindScales(executions, clock).streams == 0.25);
+  CHECK(FindScales(executions, clock).ebs == 1);
+  CHECK(FindScales(clock, executions).ebs == 0.25);
+  CHECK(FindScales(clock, executions).streams == 1);
   const FamilyEvidence other_clock{true, false, 100};
-  CHECK(ScalesOf(clock, other_clock).ebs == 0.25);
-  CHECK(ScalesOf(clock, other_clock).streams == 1);
-  CHECK(ScalesOf(clock, {}).ebs == 1);
-  CHECK(ScalesOf({}, clock).streams == 1);
-  CHECK(ScalesOf({}, clock).are_common);
-  CHECK(ScalesOf(executions, clock).are_common);
-  // Nothing that both observed, or absurd numbers.
-  CHECK_FALSE(ScalesOf({true, true, 0}, {true, false, 0}).are_common);
-  CHECK_FALSE(ScalesOf({true, true, 1e300}, {true, false, 1e-300}).are_common);
-  CHECK(ScalesOf({true, true, 1e300}, {true, false, 1e-300}).streams == 1);
+  CHECK(FindScales(clock, other_clock).ebs == 0.25);
+  CHECK(FindScales(clock, other_clock).streams == 1);
+  CHECK(FindScales(clock, {}).ebs == 1);
+  CHECK(FindScales({}, clock).streams == 1);
+  CHECK(FindScales({}, clock).are_common);
+  CHECK(FindScales(executions, clock).are_common);
+  // Neither a module that both observed nor absurd numbers give a common scale.
+  CHECK_FALSE(FindScales({true, true, 0}, {true, false, 0}).are_common);
+  CHECK_FALSE(FindScales({true, true, 1e300}, {true, false, 1e-300}).are_common);
+  CHECK(FindScales({true, true, 1e300}, {true, false, 1e-300}).streams == 1);
 }
 
 TEST_CASE("flow is the default where both families count executions") {

@@ -26,7 +26,7 @@ std::vector<double> CountsOf(const std::vector<std::optional<ReplicatedCount>>& 
 }
 
 TEST_CASE("an edge is what is left of its node") {
-  // 0 -> 1, 1 -> 1, 1 -> 2
+  // The edges are 0 -> 1, 1 -> 1, 1 -> 2.
   const std::vector<CountedEdge> edges = {{kOutside, 0}, {0, 1}, {1, 1}, {1, 2}, {2, kOutside}};
   const auto counts = CountEdges(std::vector{Count(10, 1), Count(1000, 2), Count(11, 3)}, edges);
   CHECK(CountsOf(counts) == std::vector<double>{10, 10, 990, 11, 11});
@@ -35,8 +35,8 @@ TEST_CASE("an edge is what is left of its node") {
   CHECK(counts[2]->replicates.sums[1] == -10);
 }
 
-TEST_CASE("what cannot be told stays unknown, and nothing becomes negative") {
-  // Two blocks with two ways each: both sums are known, no edge is.
+TEST_CASE("what is undetermined stays unknown, and nothing becomes negative") {
+  // Two blocks have two ways each: both sums are known, but no edge is.
   const auto unknown = CountEdges(std::vector{Count(5), Count(5), Count(5), Count(5)},
                                   std::vector<CountedEdge>{{0, 2}, {0, 3}, {1, 2}, {1, 3}});
   CHECK(CountsOf(unknown) == std::vector<double>{-1, -1, -1, -1});
@@ -47,7 +47,7 @@ TEST_CASE("what cannot be told stays unknown, and nothing becomes negative") {
 }
 
 TEST_CASE("a node without a count passes on what comes") {
-  // Two jumps through one table with two targets, of which one has another way in.
+  // Two jumps go through one table with two targets, one of which has another way in.
   const auto counts = CountEdges(
       std::vector{Count(3), Count(4), std::optional<ReplicatedCount>(), Count(5), Count(9)},
       std::vector<CountedEdge>{{0, 2}, {1, 2}, {2, 3}, {2, 4}, {kOutside, 4}});
@@ -62,24 +62,24 @@ TEST_CASE("a ratio is as sure as its parts are independent") {
     b.count += static_cast<double>(b.replicates.sums[i]);
   }
   a.Add(b, 7);
-  const Ratio same = RatioOf(a, b);
+  const Ratio same = ComputeRatio(a, b);
   CHECK(same.value == Approx(7));
   CHECK(same.standard_error < 1e-6);
 
   ReplicatedCount c{1600, {}};
   c.replicates.sums.fill(100);
-  const Ratio steady = RatioOf(c, b);
+  const Ratio steady = ComputeRatio(c, b);
   CHECK(steady.standard_error ==
         Approx(std::sqrt(VarianceOf(b.replicates)) * c.count / b.count / b.count));
-  CHECK(RatioOf(a, ReplicatedCount{}).value == 0);
+  CHECK(ComputeRatio(a, ReplicatedCount{}).value == 0);
 }
 
-// Poisson counts, of which the header's are the sum of both kinds of edges: the error that one run
-// tells is the scatter of many.
+// Counts are Poisson, and the header's are the sum of both kinds of edges: the error that one run
+// reports must be the scatter of many.
 TEST_CASE("the error of a ratio is that of repeated runs") {
   std::mt19937_64 random(5);
   constexpr double kEntries = 30, kBack = 180;
-  double squares = 0, told = 0;
+  double squares = 0, reported = 0;
   constexpr int kRuns = 3000;
   for (int run = 0; run < kRuns; ++run) {
     ReplicatedCount entries, iterations;
@@ -91,11 +91,11 @@ TEST_CASE("the error of a ratio is that of repeated runs") {
       entries.count += in;
       iterations.count += in + back;
     }
-    const Ratio ratio = RatioOf(iterations, entries);
+    const Ratio ratio = ComputeRatio(iterations, entries);
     squares += (ratio.value - 7) * (ratio.value - 7);
-    told += ratio.standard_error * ratio.standard_error;
+    reported += ratio.standard_error * ratio.standard_error;
   }
-  CHECK(told / squares == Approx(1).epsilon(0.1));
+  CHECK(reported / squares == Approx(1).epsilon(0.1));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace hbbp {
 namespace {
 
-// The worked example of error_metrics.h.
+// This is the worked example of error_metrics.h.
 const std::vector<CountPair> kMnemonics = {{350, 340}, {100, 90}, {50, 70}};
 const std::vector<BlockCountPair> kBlocks = {{100, 90, 4}, {50, 70, 2}};
 

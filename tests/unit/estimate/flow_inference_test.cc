@@ -20,9 +20,9 @@ FlowSolution Infer(const FlowProgram& program) {
   return *std::move(solution);
 }
 
-double CountOf(const FlowSolution& solution, uint32_t edge) { return solution.flows[edge].count; }
+double EdgeCount(const FlowSolution& solution, uint32_t edge) { return solution.flows[edge].count; }
 
-// Two blocks one after the other; the second has no measurement.
+// Two blocks follow each other; the second has no measurement.
 struct Line {
   FlowProgram program;
   uint32_t first = program.AddBlock(100);
@@ -32,7 +32,7 @@ struct Line {
   uint32_t exit = program.AddEdge(program.Out(second), kGround, 100);
 };
 
-TEST_CASE("measurements that agree are kept, and what nobody measured follows from them") {
+TEST_CASE("measurements that agree are kept, and what is not measured follows from them") {
   Line line;
   line.program.Measure(line.first, 100);
   const FlowSolution solution = Infer(line.program);
@@ -43,25 +43,25 @@ TEST_CASE("measurements that disagree meet where their variances say") {
   Line line;
   line.program.Measure(line.first, 90);
   line.program.Measure(line.second, 110);
-  CHECK(CountOf(Infer(line.program), line.between) == Approx(100).epsilon(1e-3));
-  // Half as sure: 100 = (2 * 90 + 120) / 3.
+  CHECK(EdgeCount(Infer(line.program), line.between) == Approx(100).epsilon(1e-3));
+  // This measurement has half the weight: 100 = (2 * 90 + 120) / 3.
   line.program.problem.measurements[1].value = 120;
   line.program.problem.measurements[1].unit = 2;
-  CHECK(CountOf(Infer(line.program), line.exit) == Approx(100).epsilon(1e-3));
+  CHECK(EdgeCount(Infer(line.program), line.exit) == Approx(100).epsilon(1e-3));
 }
 
 TEST_CASE("several measurements of one edge are combined in the same way") {
   Line line;
   line.program.Measure(line.first, 90);
   line.program.Measure(line.first, 120, 2);
-  CHECK(CountOf(Infer(line.program), line.second) == Approx(100).epsilon(1e-3));
+  CHECK(EdgeCount(Infer(line.program), line.second) == Approx(100).epsilon(1e-3));
 }
 
 TEST_CASE("a relative error makes a measurement weigh less") {
   Line line;
   line.program.Measure(line.first, 1'000'000, 1);
   line.program.Measure(line.second, 1'200'000, 1, 0.2);
-  CHECK(CountOf(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
+  CHECK(EdgeCount(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
 }
 
 TEST_CASE("so does an error that does not depend on the count") {
@@ -69,7 +69,7 @@ TEST_CASE("so does an error that does not depend on the count") {
   line.program.Measure(line.first, 1'000'000, 1);
   line.program.Measure(line.second, 1'200'000, 1);
   line.program.problem.measurements[1].error = 200'000;
-  CHECK(CountOf(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
+  CHECK(EdgeCount(Infer(line.program), line.first) == Approx(1'000'000).epsilon(1e-3));
 }
 
 TEST_CASE("where nothing was observed says less than where much was") {
@@ -77,11 +77,12 @@ TEST_CASE("where nothing was observed says less than where much was") {
   line.program.Measure(line.first, 1000);
   line.program.Measure(line.second, 1000);
   line.program.Measure(line.between, 0);
-  // By the variances of what is expected: 2/3 of 1000; by those of what was observed, about 2.
-  CHECK(CountOf(Infer(line.program), line.first) == Approx(667).epsilon(0.02));
+  // The variances of the expected counts give 2/3 of 1000; those of the observed ones about 2.
+  CHECK(EdgeCount(Infer(line.program), line.first) == Approx(667).epsilon(0.02));
 }
 
-// if (...) then; join, with a loop around: 50 entries, 200 rounds, 150 times "then".
+// The program is if (...) then; join, with a loop around: 50 entries, 200 iterations, 150 times
+// "then".
 struct Loop {
   FlowProgram program;
   uint32_t head = program.AddBlock(200);
@@ -116,20 +117,20 @@ TEST_CASE("the truth gives the truth back, whichever measurements determine it")
 
 TEST_CASE("no flow is negative") {
   Loop loop;
-  // 100 in `then` cannot all have come from 60 in `head`.
+  // The 100 in `then` cannot all have come from 60 in `head`.
   loop.program.Measure(loop.head, 60);
   loop.program.Measure(loop.then, 100);
   loop.program.Measure(loop.join, 60);
   loop.program.Measure(loop.skip, 0);
   const FlowSolution solution = Infer(loop.program);
   for (const Flow& flow : solution.flows) CHECK(flow.count >= 0);
-  CHECK(CountOf(solution, loop.skip) == Approx(0).margin(1e-4));
-  CHECK(CountOf(solution, loop.then) == Approx(CountOf(solution, loop.head)));
-  CHECK(CountOf(solution, loop.then) == Approx(73).epsilon(0.03));
+  CHECK(EdgeCount(solution, loop.skip) == Approx(0).margin(1e-4));
+  CHECK(EdgeCount(solution, loop.then) == Approx(EdgeCount(solution, loop.head)));
+  CHECK(EdgeCount(solution, loop.then) == Approx(73).epsilon(0.03));
 }
 
 TEST_CASE("an exit that should run backwards is closed, and its flow found elsewhere") {
-  // Ground -> a -> b -> ground, and a second entry into b: b ran less often than a.
+  // The graph is ground -> a -> b -> ground, with a second entry into b: b ran less often than a.
   FlowProgram program;
   const uint32_t a = program.AddBlock(0), b = program.AddBlock(0);
   program.AddEdge(kGround, program.In(a), 0);
@@ -139,9 +140,9 @@ TEST_CASE("an exit that should run backwards is closed, and its flow found elsew
   program.Measure(a, 110);
   program.Measure(b, 90);
   const FlowSolution solution = Infer(program);
-  CHECK(CountOf(solution, second_entry) == Approx(0).margin(1e-3));
-  CHECK(CountOf(solution, a) == Approx(100).epsilon(1e-2));
-  CHECK(CountOf(solution, b) == Approx(100).epsilon(1e-2));
+  CHECK(EdgeCount(solution, second_entry) == Approx(0).margin(1e-3));
+  CHECK(EdgeCount(solution, a) == Approx(100).epsilon(1e-2));
+  CHECK(EdgeCount(solution, b) == Approx(100).epsilon(1e-2));
 }
 
 TEST_CASE("self loops, parallel edges and parts of their own") {
@@ -153,7 +154,7 @@ TEST_CASE("self loops, parallel edges and parts of their own") {
   const uint32_t other = program.AddEdge(program.Out(a), kGround, 1);
   const uint32_t node = program.AddNode();
   const uint32_t loop = program.AddEdge(node, node, 5);
-  // Cut off from the ground: a circle, and blocks that nothing enters.
+  // A circle, and blocks that nothing enters, are not connected to the ground.
   const uint32_t b = program.AddBlock(7);
   program.AddEdge(program.Out(b), program.In(b), 7);
   const uint32_t unreachable = program.AddBlock(0);
@@ -165,9 +166,9 @@ TEST_CASE("self loops, parallel edges and parts of their own") {
   const FlowSolution solution = Infer(program);
   for (const uint32_t e : {a, entry, again, one, other, loop, b, from_ground_to_ground}) {
     CAPTURE(e);
-    CHECK(CountOf(solution, e) == Approx(program.truth[e]).margin(1e-3));
+    CHECK(EdgeCount(solution, e) == Approx(program.truth[e]).margin(1e-3));
   }
-  CHECK(CountOf(solution, unreachable) == Approx(0).margin(1e-6));
+  CHECK(EdgeCount(solution, unreachable) == Approx(0).margin(1e-6));
 }
 
 TEST_CASE("replicates add up to the flow") {
@@ -250,7 +251,7 @@ TEST_CASE("absurd numbers are refused") {
   CHECK(refuses(problem, "edge 2 goes from node 0 to 5 of 5"));
 }
 
-TEST_CASE("extreme numbers that are no absurd ones have a result") {
+TEST_CASE("extreme but possible numbers have a result") {
   std::mt19937_64 random(7);
   for (int run = 0; run < 30; ++run) {
     FlowProgram program = MakeTangledProgram(40, 100, static_cast<uint64_t>(run));
@@ -293,8 +294,8 @@ TEST_CASE("ten thousand blocks in a row agree on one count") {
   program.AddEdge(program.Out(last), kGround, 1000);
   std::mt19937_64 random(10);
   for (const uint32_t e : program.blocks) program.MeasureAtRandom(e, 10, &random);
-  // 10,000 times 100 observations: one in a thousand.
-  CHECK(CountOf(Infer(program), program.blocks[5000]) == Approx(1000).epsilon(0.004));
+  // The chain has 10,000 times 100 observations, so the error is one in a thousand.
+  CHECK(EdgeCount(Infer(program), program.blocks[5000]) == Approx(1000).epsilon(0.004));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kAnyNumber = SIZE_MAX;
 
-// The largest |L x - b| of a node, as a fraction of the largest |b|.
+// Returns the largest |L x - b| of a node, as a fraction of the largest |b|.
 double Residual(uint32_t nodes, const std::vector<Conductance>& edges,
                 const FlowLaplacian::Vectors<1>& b, const FlowLaplacian::Vectors<1>& x) {
   std::vector<double> left(nodes);
@@ -56,7 +56,7 @@ TEST_CASE("a part without the ground is solved up to a constant") {
 }
 
 TEST_CASE("conductances of all sizes lose no digits") {
-  // A chain to the ground; all of b flows through all of it.
+  // In a chain to the ground all of b flows through all edges.
   std::vector<Conductance> edges;
   FlowLaplacian::Vectors<1> b(41);
   b[40] = {1};

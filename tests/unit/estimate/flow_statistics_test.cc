@@ -1,4 +1,5 @@
-// Is what InferFlow finds better than what it was given, and are its standard errors true?
+// Tests whether the results of InferFlow are better than its input, and its standard errors are
+// true.
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -12,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Two sources of blocks, of which the second is sharper, and the edges of the second.
+// Samples two sources of blocks, of which the second is sharper, and edges by the second.
 FlowProgram Sampled(FlowProgram program, std::mt19937_64* random) {
   for (const uint32_t block : program.blocks) {
     program.MeasureAtRandom(block, 30, random);
@@ -34,7 +35,7 @@ struct Errors {
   double chi_square_of_total = 0;
 };
 
-Errors ErrorsOf(const std::vector<FlowProgram>& programs, int runs) {
+Errors ComputeErrors(const std::vector<FlowProgram>& programs, int runs) {
   Errors errors;
   std::mt19937_64 random(11);
   for (int run = 0; run < runs; ++run) {
@@ -72,14 +73,14 @@ Errors ErrorsOf(const std::vector<FlowProgram>& programs, int runs) {
 void Check(const Errors& errors, int runs) {
   CHECK(errors.flow < 0.7 * errors.second);
   CHECK(errors.second < errors.first);
-  // No bias worth the name.
+  // There is no significant bias.
   CHECK(errors.sum == Approx(errors.truth).epsilon(0.005));
-  // 68.3 % and 95.4 % for a normal distribution; of Student's with the 15 degrees of freedom that
-  // 16 replicates leave, 66.7 % and 93.6 %.
+  // A normal distribution has 68.3 % and 95.4 %; Student's with the 15 degrees of freedom that 16
+  // replicates leave, 66.7 % and 93.6 %.
   CHECK(errors.within_one / errors.blocks == Approx(0.667).margin(0.04));
   CHECK(errors.within_two / errors.blocks == Approx(0.936).margin(0.025));
-  // So the sums of all blocks, with all that goes together in them: 2.5 standard errors of this
-  // test.
+  // The same must hold for the sums of all blocks, with their correlations: to 2.5 standard errors
+  // of this test.
   CHECK(errors.total_within_one / runs == Approx(0.667).margin(2.5 * std::sqrt(0.222 / runs)));
 }
 
@@ -88,7 +89,7 @@ TEST_CASE("flow is nearer to the truth than each source, as near as it says: str
   for (uint64_t seed = 0; seed < 10; ++seed) {
     programs.push_back(MakeStructuredProgram(80, 2000, 100 + seed));
   }
-  Check(ErrorsOf(programs, 300), 300);
+  Check(ComputeErrors(programs, 300), 300);
 }
 
 TEST_CASE("flow is nearer to the truth than each source, as near as it says: irreducible") {
@@ -96,32 +97,33 @@ TEST_CASE("flow is nearer to the truth than each source, as near as it says: irr
   for (uint64_t seed = 0; seed < 10; ++seed) {
     programs.push_back(MakeTangledProgram(60, 1000, 200 + seed));
   }
-  Check(ErrorsOf(programs, 300), 300);
+  Check(ComputeErrors(programs, 300), 300);
 }
 
-TEST_CASE("a biased source does less harm where its error is told") {
+TEST_CASE("a biased source does less harm where its error is declared") {
   std::mt19937_64 random(12);
-  double told = 0, untold = 0, unbiased = 0;
+  double declared = 0, undeclared = 0, unbiased = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const FlowProgram base = MakeStructuredProgram(80, 100'000, 300 + seed);
-    for (const bool tell : {false, true}) {
+    for (const bool declares : {false, true}) {
       FlowProgram program = base;
       for (const uint32_t block : program.blocks) {
         program.MeasureAtRandom(block, 30, &random);
         const double factor = std::uniform_real_distribution<>(0.5, 1.5)(random);
-        program.MeasureAtRandom(block, 30, &random, factor, tell ? 0.3 : 0);
+        program.MeasureAtRandom(block, 30, &random, factor, declares ? 0.3 : 0);
       }
       const auto solution = InferFlow(program.problem);
       REQUIRE(solution.ok());
       for (size_t i = 0; i < program.blocks.size(); ++i) {
         const double truth = program.truth[program.blocks[i]];
-        (tell ? told : untold) += std::pow(solution->flows[program.blocks[i]].count - truth, 2);
-        if (tell) unbiased += std::pow(program.problem.measurements[2 * i].value - truth, 2);
+        (declares ? declared : undeclared) +=
+            std::pow(solution->flows[program.blocks[i]].count - truth, 2);
+        if (declares) unbiased += std::pow(program.problem.measurements[2 * i].value - truth, 2);
       }
     }
   }
-  CHECK(told < unbiased);
-  CHECK(told < untold / 4);
+  CHECK(declared < unbiased);
+  CHECK(declared < undeclared / 4);
 }
 
 }  // namespace

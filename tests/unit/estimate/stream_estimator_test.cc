@@ -9,7 +9,7 @@
 namespace hbbp {
 namespace {
 
-// Of burst k, which adds x_k, in the replicate that is named.
+// Adds burst k, of weight x_k, to this replicate.
 void AddBurst(double weight, uint64_t streams, size_t replicate, StreamSums* sums) {
   sums->streams += streams;
   sums->weights += weight * static_cast<double>(streams);
@@ -62,7 +62,7 @@ TEST_CASE("on average the variance is the sum of the squares of what bursts add"
     mean += VarianceOf(sums.replicates) / kRuns;
   }
   constexpr double kExpected = 100 * 9 + 300 * 1;
-  // One run is known to sqrt(2 / 15), so 500 to 1.6 %.
+  // One run has an error of sqrt(2 / 15), so 500 of 1.6 %.
   CHECK(mean == Approx(kExpected).epsilon(0.06));
 }
 
@@ -77,15 +77,15 @@ TEST_CASE("streams that always come together are not taken for independent") {
   CHECK(EstimateStreams(both).standard_error == Approx(2 * EstimateStreams(first).standard_error));
 }
 
-TEST_CASE("bursts are dealt evenly, and by no simple rule") {
-  std::array<int, kReplicates> dealt{};
+TEST_CASE("bursts are assigned evenly, and by no simple rule") {
+  std::array<int, kReplicates> assigned{};
   std::array<int, kReplicates> every_16th{};
   for (uint64_t i = 0; i < 16'000; ++i) {
-    ++dealt[ReplicateOf(i)];
+    ++assigned[ReplicateOf(i)];
     ++every_16th[ReplicateOf(16 * i)];
   }
   for (size_t i = 0; i < kReplicates; ++i) {
-    CHECK(std::abs(dealt[i] - 1000) < 150);
+    CHECK(std::abs(assigned[i] - 1000) < 150);
     CHECK(std::abs(every_16th[i] - 1000) < 150);
   }
 }

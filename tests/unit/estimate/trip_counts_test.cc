@@ -18,13 +18,13 @@ ReplicatedCount CountOf(double count) {
   return result;
 }
 
-// A program that goes round `trips` times and then takes `around` branches elsewhere, again and
-// again. What bursts see of it that begin before each of its branches, in proportion to the time
-// before it.
+// Simulates a program that repeatedly iterates a loop `trips` times and then takes `around`
+// branches elsewhere. Returns what bursts observe that begin before each of its branches, in
+// proportion to the time before it.
 LoopFlow WhatBurstsSee(int64_t trips, int64_t around, int64_t burst, double time_in,
                        double time_around) {
   const int64_t cycle = trips + around;
-  // Of branches [0, end): those that enter, go round, leave.
+  // Counts, of branches [0, end), those that enter, iterate and leave.
   const auto whole_and_rest = [&](int64_t end) {
     const int64_t cycles = end / cycle;
     const int64_t rest = end % cycle;
@@ -58,7 +58,7 @@ TEST_CASE("trip counts are right at any speed of the loop and of what is around 
   CAPTURE(trips, around, time_in, time_around);
   const LoopFlow flow = WhatBurstsSee(trips, around, 100, time_in, time_around);
   const double expected = static_cast<double>(trips);
-  // A burst that sees a loop left, and at once entered again, began in it.
+  // A burst that observes a loop left, and at once entered again, began in it.
   const double tolerance = around == 1 ? 0.1 : 0.02;
   CHECK(CountTrips(flow).trips.value == Approx(expected).epsilon(tolerance));
   if (trips >= 1000 && around == 5000 && time_in == 400 && time_around == 1) {
@@ -81,12 +81,12 @@ TEST_CASE("a correction is not exact, less so if a loop calls") {
   flow.has_calls = true;
   const Ratio with_calls = CountTrips(flow).trips;
   CHECK(with_calls.value == alone.value);
-  // 19 exits too few by 50.5 iterations each.
+  // The 19 missing exits stand for 50.5 iterations each.
   CHECK(alone.standard_error == Approx(0.1 * 19 * 50.5).epsilon(0.01));
   CHECK(with_calls.standard_error == Approx(0.5 * 19 * 50.5).epsilon(0.01));
 }
 
-TEST_CASE("a loop that nobody saw left, or entered") {
+TEST_CASE("a loop that no burst saw left, or entered") {
   LoopFlow flow;
   flow.iterations = CountOf(500);
   flow.iterations_by_burst = 100;
@@ -100,10 +100,10 @@ TEST_CASE("a loop that nobody saw left, or entered") {
   CHECK(CountTrips(flow).trips.value == Approx(250 + 50.5));
 }
 
-TEST_CASE("a loop that nobody saw go round") {
+TEST_CASE("a loop that no burst saw iterate") {
   LoopFlow flow;
   flow.exits = CountOf(10);
-  // The last is what infinitely long bursts make of no iterations.
+  // The last is the quotient for infinitely long bursts and no iterations.
   for (const double by_burst : {0.0, 8.0, kForever, std::nan("")}) {
     CAPTURE(by_burst);
     flow.iterations_by_burst = by_burst;
@@ -123,7 +123,7 @@ TEST_CASE("what rounding leaves of ways in and out is none") {
   CHECK(CountTrips(flow).trips.value == 0);
 }
 
-TEST_CASE("one burst does not tell how sure it is") {
+TEST_CASE("one burst does not show how sure it is") {
   LoopFlow flow;
   flow.iterations_by_burst = 100;
   const auto burst = [](float count) {
