@@ -1,4 +1,4 @@
-// The analysing half: from addresses to blocks to a mix, over a large library.
+// Measures the analysis: from addresses to blocks to a mix, over a large library.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kLibrary[] = "/lib/x86_64-linux-gnu/libc.so.6";
 
-// Samples at the starts of `count` functions, spread over the library.
+// Returns samples at the starts of `count` functions, spread over the library.
 ProfileData MakeProfile(size_t count) {
   ProfileData data;
   SourceRecord source;
@@ -55,7 +55,7 @@ void BM_Analyze(benchmark::State& state) {
 }
 BENCHMARK(BM_Analyze)->Arg(100)->Arg(2'000)->Unit(benchmark::kMillisecond);
 
-// A tree of so many levels, each of which asks about the length.
+// The tree has so many levels, each of which tests the length.
 void BM_ChooseByTree(benchmark::State& state) {
   const int levels = static_cast<int>(state.range(0));
   std::string json = R"({"format": "hbbp-tree", "version": 1, "nodes": [)";
@@ -85,7 +85,7 @@ void BM_FeaturesOfBlock(benchmark::State& state) {
 }
 BENCHMARK(BM_FeaturesOfBlock);
 
-// The first mix of an analysis describes its instructions, the next ones find them described.
+// The first mix of an analysis makes the instruction table, which the next ones reuse.
 void BM_FirstMixByMnemonic(benchmark::State& state) {
   const StatusOr<Analysis> analysis = Analyze(MakeProfile(2'000));
   for (auto _ : state) {

@@ -645,7 +645,7 @@ void SwbtBackend::DeliverStatistics(SampleSink* sink) {
   const auto sum_of = [&sums](Counter counter) { return sums[static_cast<int>(counter)]; };
   TraceStatistics statistics;
   statistics.mode = mode_;
-  statistics.rung = rung_;
+  statistics.method = rung_;
   statistics.bursts = sum_of(Counter::kBursts);
   statistics.taken_branches = sum_of(Counter::kTakenBranches);
   statistics.breakpoints = sum_of(Counter::kBreakpoints);

@@ -232,7 +232,7 @@ HBBP_API hbbp_status hbbp_profile_source_at(const hbbp_profile* profile, size_t 
         full->verified_branches = record.trace.verified_branches;
         full->disagreements = record.trace.disagreements;
         full->mode = record.trace.mode.c_str();
-        full->rung = record.trace.rung.c_str();
+        full->rung = record.trace.method.c_str();
         full->event_name = record.event_name.c_str();
         full->precise_ip = record.precise_ip;
         full->ebs_method = static_cast<hbbp_ebs_method>(record.ebs_method);

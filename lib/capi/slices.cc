@@ -15,7 +15,7 @@ using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
 using hbbp::capi::WriteOutput;
 
-static_assert(HBBP_MOST_SLICES == hbbp::SliceClock::kMostSlices);
+static_assert(HBBP_MOST_SLICES == hbbp::SliceClock::kMaxSlices);
 
 extern "C" {
 

@@ -159,8 +159,8 @@ void Aggregator::BoundSlices() {
 }
 
 void Aggregator::JoinSlices() {
-  for (SourceTable& counted : branch_tables_) counted.slice = HalfOf(counted.slice);
-  for (BranchCount& branch : branches_) branch.slice = HalfOf(branch.slice);
+  for (SourceTable& counted : branch_tables_) counted.slice = CoarserSlice(counted.slice);
+  for (BranchCount& branch : branches_) branch.slice = CoarserSlice(branch.slice);
   Normalize(&branches_);
   sorted_branches_ = branches_.size();
   ip_table_.JoinSlices();

@@ -45,7 +45,7 @@ void IpTable::JoinSlices() {
   Sums joined = WithBuckets(sums_.bucket_count(), sums_.get_allocator().resource());
   while (!sums_.empty()) {
     auto node = sums_.extract(sums_.begin());
-    node.key().slice = HalfOf(node.key().slice);
+    node.key().slice = CoarserSlice(node.key().slice);
     const auto inserted = joined.insert(std::move(node));
     if (inserted.inserted) continue;
     const Sum& sum = inserted.node.mapped();

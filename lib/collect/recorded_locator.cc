@@ -111,7 +111,7 @@ void RecordedLocator::AddMapping(uint32_t pid, const MappingEvent& mapping) {
     return MapOrDrop([&] {
       charge_.Add(kIntervalBytes + mapping.path.size());
       ModuleRecord& kernel = modules_[kKernelModule];
-      NoteKernelMapping(mapping, &kernel.kernel);
+      RecordKernelMapping(mapping, &kernel.kernel);
       if (mapping.path.starts_with(kRecordedKernel) && kernel.build_id.empty()) {
         kernel.build_id = mapping.build_id;
       }

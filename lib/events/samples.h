@@ -129,7 +129,7 @@ inline void AddCounter(const char* name, uint64_t number, Counters* counters) {
 // What software branch tracing did, besides its bursts. Sums since the backend was started.
 struct TraceStatistics {
   std::string mode;  // "lookahead", "breakpoint", "verify"
-  std::string rung;  // what it samples and steps with, and why nothing better: one line
+  std::string method;  // what it samples and steps with, and why nothing better: one line
   uint64_t bursts = 0;
   uint64_t taken_branches = 0;
   uint64_t breakpoints = 0;             // that were hit

@@ -1,4 +1,4 @@
-// The section of a profile file that has what IBS samples were.
+// Reads and writes the section of a profile file with the data of IBS samples:
 //
 //   u64 count of names, then each: string
 //   u64 count of sums, then each: u32 source, u32 thread, u32 module, u32 name, u64 offset, u64 sum
@@ -20,7 +20,7 @@ namespace hbbp {
 std::vector<uint8_t> WriteIbs(const ProfileData& data);
 Status ReadIbs(std::span<const uint8_t> bytes, uint32_t version, ProfileData* data);
 
-// Of a profile whose sections were all read.
+// Checks the data after all sections of the profile were read.
 Status CheckIbs(const ProfileData& data);
 
 }  // namespace hbbp

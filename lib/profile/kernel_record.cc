@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::string_view kKallsyms = "[kernel.kallsyms]";
 constexpr uint64_t kKernelHalf = uint64_t{1} << 63;
-// More than any kernel loads.
-constexpr size_t kMostRanges = 65536;
+// This is more than any kernel loads.
+constexpr size_t kMaxRanges = 65536;
 
-// "/lib/modules/6.1/kernel/drivers/nvme/host/nvme.ko.xz", "[nvme]" -> "[nvme]".
+// Turns "/lib/modules/6.1/kernel/drivers/nvme/host/nvme.ko.xz" and "[nvme]" into "[nvme]".
 std::string ModuleName(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.starts_with('[')) return std::string(name);
@@ -34,8 +34,8 @@ std::string RunningBootId() {
 }
 
 std::vector<uint8_t> RunningKernelBuildId() {
-  constexpr uint64_t kMostNotes = 1 << 20;
-  const StatusOr<std::vector<uint8_t>> notes = ReadFile("/sys/kernel/notes", kMostNotes);
+  constexpr uint64_t kMaxNotes = 1 << 20;
+  const StatusOr<std::vector<uint8_t>> notes = ReadFile("/sys/kernel/notes", kMaxNotes);
   return notes.ok() ? ReadBuildIdInNotes(*notes) : std::vector<uint8_t>();
 }
 
@@ -47,7 +47,7 @@ KernelRecord DescribeRunningKernel() {
   return kernel;
 }
 
-void NoteKernelMapping(const MappingEvent& mapping, KernelRecord* kernel) {
+void RecordKernelMapping(const MappingEvent& mapping, KernelRecord* kernel) {
   const bool is_kernel = mapping.path.starts_with(kKallsyms);
   const std::string symbol = is_kernel ? mapping.path.substr(kKallsyms.size()) : "";
   if (!symbol.empty() && kernel->reference_symbol.empty() && mapping.offset.value >= kKernelHalf) {
@@ -56,9 +56,9 @@ void NoteKernelMapping(const MappingEvent& mapping, KernelRecord* kernel) {
   }
   NamedRange range;
   range.name = is_kernel ? "[kernel]" : ModuleName(mapping.path);
-  // Old versions of perf begin the kernel at 0.
+  // Old versions of perf let the kernel begin at 0.
   range.range = {{std::max(mapping.start.value, kKernelHalf)}, {mapping.end.value}};
-  // Some have the kernel reach over its modules, which are told of later.
+  // Some versions let the kernel overlap its modules, which they record later.
   for (NamedRange& known : kernel->modules) {
     if (known.name == "[kernel]" && known.range.Contains(range.range.start) &&
         known.range.start < range.range.start) {
@@ -69,7 +69,7 @@ void NoteKernelMapping(const MappingEvent& mapping, KernelRecord* kernel) {
 }
 
 void AddRange(NamedRange range, std::vector<NamedRange>* ranges) {
-  if (range.range.start >= range.range.end || ranges->size() >= kMostRanges) return;
+  if (range.range.start >= range.range.end || ranges->size() >= kMaxRanges) return;
   const auto next = std::ranges::lower_bound(
       *ranges, range.range.start, {}, [](const NamedRange& named) { return named.range.start; });
   const bool overlaps_next = next != ranges->end() && next->range.start < range.range.end;

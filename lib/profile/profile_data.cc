@@ -1,3 +1,8 @@
+// These functions sort and merge the counts of a profile. Normalize sorts by the key of a record
+// (KeyOf) and adds up equal keys; for branches it sorts only those that were appended, and merges
+// them in place if there is no memory for a copy. Loops and comparisons call CancelCheck where the
+// caller gave one. collect/ calls them for snapshots, profile_merge.cc and profile_file.cc for
+// whole profiles.
 #include "profile/profile_data.h"
 
 #include <algorithm>
@@ -51,7 +56,7 @@ void AddTo(IbsLine* sum, const IbsLine& more) {
 
 constexpr auto kIsBefore = [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); };
 
-// Calls body(is_before, step), where both look at `check` if there is one.
+// Calls body(is_before, step), both of which check `check` if there is one.
 template <typename Body>
 void WithCheck(CancelCheck* check, Body&& body) {
   if (check == nullptr) return body(kIsBefore, [] {});
@@ -121,7 +126,7 @@ void NormalizeBranches(Branches* branches, IsBefore is_before, Step step) {
   branches->resize(kept);
 }
 
-void Join(const std::string& more, std::string* list) {
+void AddToList(const std::string& more, std::string* list) {
   constexpr std::string_view kSeparator = "; ";
   if (more.empty() || *list == more) return;
   const std::string separated = *list + std::string(kSeparator);
@@ -182,8 +187,8 @@ size_t CountWithoutSlices(std::span<const BranchCount> branches) {
 }
 
 void AddTraceStatistics(const TraceStatistics& more, TraceStatistics* sum) {
-  Join(more.mode, &sum->mode);
-  Join(more.rung, &sum->rung);
+  AddToList(more.mode, &sum->mode);
+  AddToList(more.method, &sum->method);
   sum->bursts += more.bursts;
   sum->taken_branches += more.taken_branches;
   sum->breakpoints += more.breakpoints;

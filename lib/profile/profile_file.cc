@@ -1,3 +1,9 @@
+// The table kSections lists the sections with their versions, a Write and a Read function for each.
+// SerializeProfile writes them in that order, after the header and the table. ParseProfile checks
+// the header, the table and the checksums, reads the sections that it knows, in the order of
+// kSections, and then checks that indices and sums are possible (CheckCounts, CheckBranches,
+// CheckIbs). Damaged files of any content end in kBadFormat. collect/ and lib/capi save and load
+// profiles by it.
 #include "profile/profile_file.h"
 
 #define XXH_INLINE_ALL
@@ -23,7 +29,7 @@ using Reader = SectionReader;
 static_assert(std::endian::native == std::endian::little, "the file format is little-endian");
 
 constexpr char kMagic[8] = {'H', 'B', 'B', 'P', 'P', 'R', 'O', 'F'};
-// 2: branches. A reader that knows only 1 would show nothing of them.
+// Version 2 added branches, without which a reader of version 1 would show a wrong profile.
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMaxSections = 64;
 
@@ -80,7 +86,7 @@ Status ReadInfo(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
 
 void WriteTraceStatistics(const TraceStatistics& trace, Writer* writer) {
   writer->PutString(trace.mode);
-  writer->PutString(trace.rung);
+  writer->PutString(trace.method);
   for (const uint64_t number : {trace.bursts, trace.taken_branches, trace.breakpoints,
                                 trace.lookahead_instructions, trace.decoded_instructions,
                                 trace.handler_ns, trace.verified_branches, trace.disagreements}) {
@@ -121,7 +127,7 @@ std::vector<uint8_t> WriteSources(const ProfileData& data) {
 TraceStatistics ReadTraceStatistics(Reader* reader) {
   TraceStatistics trace;
   trace.mode = reader->GetString();
-  trace.rung = reader->GetString();
+  trace.method = reader->GetString();
   for (uint64_t* number : {&trace.bursts, &trace.taken_branches, &trace.breakpoints,
                            &trace.lookahead_instructions, &trace.decoded_instructions,
                            &trace.handler_ns, &trace.verified_branches, &trace.disagreements}) {
@@ -234,7 +240,7 @@ void WriteLines(const CodeLines& lines, Writer* writer) {
   }
 }
 
-// Rows of files that are not there are left out.
+// Rows of files that do not exist are dropped.
 CodeLines ReadLines(Reader* reader) {
   CodeLines lines;
   lines.files.resize(reader->GetCount(sizeof(uint64_t)));
@@ -335,12 +341,12 @@ Status ReadCounts(std::span<const uint8_t> bytes, uint32_t version, ProfileData*
   return reader.status();
 }
 
-// Set in the mask of replicates: how often the branch was the oldest of its stack follows them.
+// This bit of the mask of replicates says that two numbers about the oldest entry follow.
 constexpr uint32_t kHasOldest = uint32_t{1} << 31;
 static_assert(kReplicates < 31);
 
-// Most branches are in one or two bursts, so that most replicates are 0 and left out: the bits of
-// a mask say which are there.
+// Most branches are in one or two bursts, so most replicates are 0 and not written: the bits of a
+// mask say which are.
 std::vector<uint8_t> WriteBranches(const ProfileData& data) {
   Writer writer;
   writer.Put<uint64_t>(data.branches.size());
@@ -411,9 +417,9 @@ Status CheckBranches(const ProfileData& data) {
       return MakeStatus(StatusCode::kBadFormat,
                         "a branch refers to a source, thread or module that is not in the file");
     }
-    // So small that no sum of them overflows a float.
-    constexpr double kMost = 1e36;
-    const auto is_plausible = [](double weight) { return weight >= 0 && weight < kMost; };
+    // Sums of numbers this small cannot overflow a float.
+    constexpr double kMaxWeight = 1e36;
+    const auto is_plausible = [](double weight) { return weight >= 0 && weight < kMaxWeight; };
     bool plausible = is_plausible(branch.weights) && (branch.HasStream() || branch.weights == 0);
     sum += branch.weights;
     for (const float replicate : branch.replicates.sums) {
@@ -421,17 +427,17 @@ Status CheckBranches(const ProfileData& data) {
       sum += static_cast<double>(replicate);
     }
     plausible = plausible && branch.oldest <= branch.number && branch.oldest_expected >= 0 &&
-                branch.oldest_expected < kMost;
+                branch.oldest_expected < kMaxWeight;
     if (!plausible || !is_plausible(sum)) {
       return MakeStatus(StatusCode::kBadFormat,
-                        "the weight or the place of a branch is not possible");
+                        "the weight or the stack entry of a branch is not possible");
     }
   }
   return OkStatus();
 }
 
-// Of numbers, the sum of squares lies between the square of their sum by their number and that
-// square; periods have 64 bits.
+// The sum of squares of n numbers is at least the square of their sum divided by n, and at most
+// that square; periods have 64 bits.
 bool IsPossible(const IpCount& count) {
   constexpr double kRounding = 1e-6;
   const double sum = count.period_sum, squares = count.period_squares;
@@ -469,7 +475,8 @@ struct SectionFormat {
   Status (*read)(std::span<const uint8_t>, uint32_t version, ProfileData*);
 };
 
-// Read in this order, wherever they are in the file: slices are those of counts and branches.
+// Sections are read in this order, whatever their order in the file: slices refer to counts and
+// branches.
 constexpr std::array<SectionFormat, 8> kSections = {{
     {SectionType::kInfo, 1, "info", WriteInfo, ReadInfo},
     {SectionType::kSources, 5, "sources", WriteSources, ReadSources},

@@ -1,8 +1,8 @@
-// The profile file: versioned, checksummed, little-endian.
+// Reads and writes profile files, which are versioned, checksummed and little-endian:
 //
 //   header   magic "HBBPPROF", u32 version, u32 section count, u64 file size, u64 checksum of the
 //            section table
-//   table    a section: u32 type, u32 version, u64 offset, u64 size, u64 checksum
+//   table    for each section: u32 type, u32 version, u64 offset, u64 size, u64 checksum
 //   sections see profile_file.cc; unknown ones are skipped, so that a newer library may add some
 //
 // Checksums are XXH3 (64 bit).
@@ -21,7 +21,7 @@ namespace hbbp {
 
 std::vector<uint8_t> SerializeProfile(const ProfileData& data);
 
-// kBadFormat says where the bytes stop making sense; kVersion for a file of a newer library.
+// Returns kBadFormat with what is damaged, and kVersion for a file of a newer library.
 StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes);
 
 Status SaveProfile(const ProfileData& data, const std::string& path);

@@ -1,3 +1,7 @@
+// MergeProfiles takes one profile after the other: Index maps its modules, sources and threads to
+// those of the sum, by a key for each kind of record; counts and branches get the new indices and
+// the slices of SliceMerger and are appended; at the end Normalize adds up equal ones. SelectThread
+// and SelectSlice filter a copy. lib/capi calls them.
 #include "profile/profile_merge.h"
 
 #include <algorithm>
@@ -16,16 +20,16 @@ class Index {
  public:
   explicit Index(std::vector<Record>* merged) : merged_(merged) {}
 
-  // The index, and whether the record is new in the merged list.
+  // Returns the index, and whether the record is new in the merged list.
   std::pair<uint32_t, bool> Add(const Key& key, const Record& record) {
-    auto [place, added] = places_.emplace(key, static_cast<uint32_t>(merged_->size()));
+    auto [index, added] = indices_.emplace(key, static_cast<uint32_t>(merged_->size()));
     if (added) merged_->push_back(record);
-    return {place->second, added};
+    return {index->second, added};
   }
 
  private:
   std::vector<Record>* merged_;
-  std::map<Key, uint32_t> places_;
+  std::map<Key, uint32_t> indices_;
 };
 
 using ModuleKey = std::tuple<ModuleKind, std::vector<uint8_t>, std::string, uint64_t, uint64_t>;
@@ -33,20 +37,20 @@ using SourceKey = std::tuple<SourceKind, EventKind, PeriodMode, bool, uint64_t, 
                              std::string, uint32_t, EbsMethod, BurstExtent>;
 using ThreadKey = std::pair<uint32_t, uint32_t>;
 
-// The same of two build IDs that SameBuildId finds equal.
+// Returns the same for two build IDs that SameBuildId finds equal.
 std::vector<uint8_t> WithoutZerosAtEnd(std::vector<uint8_t> build_id) {
   while (!build_id.empty() && build_id.back() == 0) build_id.pop_back();
   return build_id;
 }
 
-ModuleKey KeyOf(const ModuleRecord& module, uint32_t pid) {
+ModuleKey MakeModuleKey(const ModuleRecord& module, uint32_t pid) {
   switch (module.kind) {
     case ModuleKind::kAnonymous:
       return {module.kind, {}, module.path, pid, 0};
     case ModuleKind::kVdso:
       return {module.kind, module.build_id, module.path, 0, 0};
     case ModuleKind::kKernel:
-      // From boot to boot it is at other addresses.
+      // Its addresses differ from boot to boot.
       return {module.kind, module.build_id, module.path + module.kernel.boot_id,
               module.kernel.reference_address, 0};
     case ModuleKind::kFile:
@@ -73,10 +77,10 @@ void AddPeriods(const SourceRecord& from, SourceRecord* to) {
 
 void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
   for (const CodeChunk& chunk : from.chunks) {
-    const auto same_place = [&chunk](const CodeChunk& known) {
+    const auto contains_chunk = [&chunk](const CodeChunk& known) {
       return known.offset == chunk.offset && known.bytes.size() >= chunk.bytes.size();
     };
-    if (std::none_of(to->chunks.begin(), to->chunks.end(), same_place)) {
+    if (std::none_of(to->chunks.begin(), to->chunks.end(), contains_chunk)) {
       to->chunks.push_back(chunk);
     }
   }
@@ -121,7 +125,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       thread_of.push_back(threads.Add({thread.pid, thread.tid}, thread).first);
     }
     for (const ModuleRecord& module : profile->modules) {
-      auto [index, added] = modules.Add(KeyOf(module, profile->pid), module);
+      auto [index, added] = modules.Add(MakeModuleKey(module, profile->pid), module);
       module_of.push_back(index);
       if (added) continue;
       ModuleRecord& known = merged.modules[index];
@@ -133,7 +137,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       count.source = source_of[count.source];
       count.thread = thread_of[count.thread];
       count.module = module_of[count.module];
-      count.slice = slices.Place(number, count.slice);
+      count.slice = slices.Map(number, count.slice);
       merged.counts.push_back(count);
     }
     for (BranchCount branch : profile->branches) {
@@ -142,7 +146,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       for (uint32_t* module : {&branch.from_module, &branch.to_module}) {
         if (*module != kNoModule) *module = module_of[*module];
       }
-      branch.slice = slices.Place(number, branch.slice);
+      branch.slice = slices.Map(number, branch.slice);
       merged.branches.push_back(branch);
     }
     std::vector<uint32_t> name_of;

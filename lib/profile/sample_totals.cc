@@ -16,7 +16,7 @@ SampleTotals CountSamples(const ProfileData& data) {
     totals.of_module[count.module] += count.samples;
   }
   for (size_t i = 0; i < data.sources.size(); ++i) {
-    // A sample at an unknown address is a sample all the same.
+    // A sample at an unknown address counts as a sample too.
     totals.of_source[i] += data.sources[i].unmapped;
     totals.unmapped_of_source[i] += data.sources[i].unmapped;
   }

@@ -1,4 +1,4 @@
-// How many samples a profile has of each source, thread, slice and module.
+// Counts the samples of a profile by source, thread, slice and module.
 #ifndef HBBP_LIB_PROFILE_SAMPLE_TOTALS_H_
 #define HBBP_LIB_PROFILE_SAMPLE_TOTALS_H_
 
@@ -10,13 +10,13 @@
 namespace hbbp {
 
 struct SampleTotals {
-  // IP samples and bursts.
+  // Counts IP samples and bursts.
   std::vector<uint64_t> of_source;
   std::vector<uint64_t> of_thread;
   std::vector<uint64_t> of_slice;
-  // IP samples in it, taken branches into it.
+  // Counts IP samples in it and taken branches into it.
   std::vector<uint64_t> of_module;
-  // IP samples and targets of taken branches that were in no known mapping.
+  // Counts IP samples and targets of taken branches that were in no known mapping.
   std::vector<uint64_t> unmapped_of_source;
 };
 

@@ -1,4 +1,4 @@
-// The content of a section of a profile file, byte by byte.
+// Encodes and decodes the content of a section of a profile file.
 #ifndef HBBP_LIB_PROFILE_SECTION_IO_H_
 #define HBBP_LIB_PROFILE_SECTION_IO_H_
 
@@ -37,7 +37,7 @@ class SectionWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// Reads what SectionWriter wrote; the first failure sticks.
+// Reads what SectionWriter wrote. After the first failure all reads return zeros.
 class SectionReader {
  public:
   SectionReader(std::span<const uint8_t> bytes, const char* section)
@@ -59,7 +59,8 @@ class SectionReader {
     std::vector<uint8_t> bytes = GetBytes();
     return {bytes.begin(), bytes.end()};
   }
-  // A number of elements of at least `element_size` bytes each; 0 if so many cannot follow.
+  // Reads a number of elements of at least `element_size` bytes each. Returns 0 if so many do not
+  // fit into the rest.
   uint64_t GetCount(size_t element_size) {
     const uint64_t count = Get<uint64_t>();
     if (count > cursor_.remaining() / element_size) ok_ = false;

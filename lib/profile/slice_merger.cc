@@ -6,12 +6,12 @@
 namespace hbbp {
 namespace {
 
-// Between two images of a process; process ids are used again, but not so soon.
+// This is the longest gap between two images of a process; process ids are reused, but not so soon.
 constexpr uint64_t kLongestExecNs = 1'000'000'000;
 
 uint64_t AddUpTo(uint64_t limit, uint64_t a, uint64_t b) { return b > limit - a ? limit : a + b; }
 
-// By its last slice, it went on into that one at least.
+// Returns the end of the profile, which is at least the start of its last slice.
 uint64_t EndOf(const ProfileData& profile) {
   const TimeSlices& slices = profile.slices;
   const uint64_t in_slices =
@@ -19,7 +19,7 @@ uint64_t EndOf(const ProfileData& profile) {
   return AddUpTo(UINT64_MAX, profile.start_time_ns, std::max(profile.duration_ns, in_slices));
 }
 
-// When the run began that each profile is of.
+// Returns, for each profile, the start of the run that it belongs to.
 std::vector<uint64_t> StartsOfRuns(std::span<const ProfileData* const> profiles) {
   std::vector<size_t> order(profiles.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -58,20 +58,20 @@ SliceMerger::SliceMerger(std::span<const ProfileData* const> profiles) {
   }
   for (size_t i = 0; i < profiles.size(); ++i) {
     if (profiles[i]->slices.count == 0) continue;
-    while (PlaceOf(i, profiles[i]->slices.count - 1) >= SliceClock::kMostSlices) {
+    while (MappedPosition(i, profiles[i]->slices.count - 1) >= SliceClock::kMaxSlices) {
       merged_.width_ns *= 2;
     }
   }
 }
 
-uint32_t SliceMerger::Place(size_t index, uint32_t slice) {
+uint32_t SliceMerger::Map(size_t index, uint32_t slice) {
   if (slice == kNoSlice) return kNoSlice;
-  const auto place = static_cast<uint32_t>(PlaceOf(index, slice));
-  merged_.count = std::max(merged_.count, place + 1);
-  return place;
+  const auto mapped = static_cast<uint32_t>(MappedPosition(index, slice));
+  merged_.count = std::max(merged_.count, mapped + 1);
+  return mapped;
 }
 
-double SliceMerger::PlaceOf(size_t index, uint32_t slice) const {
+double SliceMerger::MappedPosition(size_t index, uint32_t slice) const {
   const double middle_ns = (slice + 0.5) * static_cast<double>(widths_ns_[index]);
   return (static_cast<double>(delays_ns_[index]) + middle_ns) /
          static_cast<double>(merged_.width_ns);

@@ -1,4 +1,4 @@
-// Where the slices of several profiles are in those of their sum.
+// SliceMerger maps the slices of several profiles to those of their sum.
 //
 // Each run begins at 0, so that what runs did at the same point of theirs is in one slice; by the
 // clock, runs of yesterday and of today would be two crowded slices and a thousand empty ones.
@@ -20,17 +20,18 @@ namespace hbbp {
 
 class SliceMerger {
  public:
-  // At least one.
+  // Needs at least one profile.
   explicit SliceMerger(std::span<const ProfileData* const> profiles);
 
-  // Of a slice of profiles[index]; by its middle, where widths differ.
-  uint32_t Place(size_t index, uint32_t slice);
+  // Maps a slice of profiles[index], by its middle if widths differ.
+  uint32_t Map(size_t index, uint32_t slice);
 
-  // As wide as the widest, or wider if there would be too many; up to the last that was placed.
+  // Returns slices as wide as the widest, or wider if there would be too many, up to the last
+  // mapped one.
   const TimeSlices& merged() const { return merged_; }
 
  private:
-  double PlaceOf(size_t index, uint32_t slice) const;
+  double MappedPosition(size_t index, uint32_t slice) const;
 
   std::vector<uint64_t> widths_ns_;  // by profile
   std::vector<uint64_t> delays_ns_;  // from the start of its run

@@ -6,14 +6,14 @@ namespace hbbp {
 namespace {
 
 template <typename Counted>
-void WriteSlicesOf(const std::vector<Counted>& counts, SectionWriter* writer) {
+void WriteSliceNumbers(const std::vector<Counted>& counts, SectionWriter* writer) {
   writer->Put<uint64_t>(counts.size());
   for (const Counted& count : counts) writer->Put(count.slice);
 }
 
 template <typename Counted>
-Status ReadSlicesOf(const char* what, SectionReader* reader, std::vector<Counted>* counts,
-                    uint32_t slices) {
+Status ReadSliceNumbers(const char* what, SectionReader* reader, std::vector<Counted>* counts,
+                        uint32_t slices) {
   const uint64_t number = reader->GetCount(sizeof(uint32_t));
   if (number != counts->size()) {
     return MakeStatus(StatusCode::kBadFormat,
@@ -38,8 +38,8 @@ std::vector<uint8_t> WriteSlices(const ProfileData& data) {
   SectionWriter writer;
   writer.Put(data.slices.width_ns);
   writer.Put(data.slices.count);
-  WriteSlicesOf(data.counts, &writer);
-  WriteSlicesOf(data.branches, &writer);
+  WriteSliceNumbers(data.counts, &writer);
+  WriteSliceNumbers(data.branches, &writer);
   return writer.Take();
 }
 
@@ -48,14 +48,14 @@ Status ReadSlices(std::span<const uint8_t> bytes, uint32_t, ProfileData* data) {
   data->slices.width_ns = reader.Get<uint64_t>();
   data->slices.count = reader.Get<uint32_t>();
   const TimeSlices& slices = data->slices;
-  const bool begins_never = slices.count > 0 && slices.StartOf(slices.count - 1) == UINT64_MAX;
-  if (slices.width_ns == 0 || begins_never || slices.count > SliceClock::kMostSlices) {
+  const bool overflows = slices.count > 0 && slices.StartOf(slices.count - 1) == UINT64_MAX;
+  if (slices.width_ns == 0 || overflows || slices.count > SliceClock::kMaxSlices) {
     return MakeStatus(StatusCode::kBadFormat,
                       "the slices section has %u slices of %llu ns: the file is damaged",
                       slices.count, static_cast<unsigned long long>(slices.width_ns));
   }
-  HBBP_RETURN_IF_ERROR(ReadSlicesOf("counts", &reader, &data->counts, data->slices.count));
-  HBBP_RETURN_IF_ERROR(ReadSlicesOf("branches", &reader, &data->branches, data->slices.count));
+  HBBP_RETURN_IF_ERROR(ReadSliceNumbers("counts", &reader, &data->counts, data->slices.count));
+  HBBP_RETURN_IF_ERROR(ReadSliceNumbers("branches", &reader, &data->branches, data->slices.count));
   return reader.status();
 }
 

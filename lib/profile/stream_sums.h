@@ -1,4 +1,4 @@
-// Block counts from bursts of taken branches (software branch tracing, branch stacks).
+// Counts blocks from bursts of taken branches (software branch tracing, branch stacks).
 //
 // A burst of N taken branches, worth P events, holds N - 1 streams: the code from the target of one
 // branch to the next branch. Each stream adds the weight P / extent to every block that it crosses,
@@ -17,19 +17,19 @@
 //   If the periods are instructions, and the bursts hold 40 and 10: c = 3 * 1000 / 40 + 2 * 1000 /
 //   10 = 275.
 //
-// Instructions in front of the first branch and behind the last one are in no stream, hence neither
-// counted nor in the extent. What that takes from one burst the others make up for.
+// Instructions before the first branch and after the last one are in no stream, so they are neither
+// counted nor part of the extent. What one burst loses by that the others make up for.
 //
-// Assumption: bursts that start within a burst's length of each other have extents that are alike.
-// A stream is found by the starts in front of it, as many as there are instructions in the N - 1
-// streams before; it is weighed by those in the streams with which it was found. Sums over a
-// program are right whatever it does, shares only if they do not change from one burst to the next:
+// It assumes that bursts that start within a burst's length of each other have similar extents. A
+// stream is found by the starts before it, as many as there are instructions in the N - 1 streams
+// before; it is weighted by those in the streams with which it was found. Sums over a program are
+// right in any case, shares only if they do not change from one burst to the next:
 //
 //   for (;;) { for (int i = 0; i < 500; ++i) Nop(); Straight400(); Straight400(); Straight400(); }
 //
-// Bursts of 256 branches in the loop of 2 instructions hold 510, those that reach the rest up
-// to three times as many: the rest, 55 % of all instructions, comes out as 35 %. With 50,000 rounds
-// and 250 of the blocks, each 50 %, it comes out as 49.3 %.
+// Bursts of 256 branches in the loop of 2 instructions hold 510, those that reach the rest up to
+// three times as many: the rest, 55 % of all instructions, is estimated at 35 %. With 50,000
+// iterations and 250 of the blocks, each 50 %, it is estimated at 49.3 %.
 //
 // Each sum is also kept by replicate, of which the burst drew one at random, for its standard error
 // (estimate/stream_estimator.h).
@@ -44,9 +44,9 @@ namespace hbbp {
 
 inline constexpr size_t kReplicates = 16;
 
-// A sum, by replicate.
+// A sum by replicate.
 struct ReplicateSums {
-  // Single precision suffices for an error of an error.
+  // Single precision suffices, because only errors are computed from it.
   std::array<float, kReplicates> sums{};
 
   void Add(const ReplicateSums& more, double factor = 1) {
@@ -69,14 +69,15 @@ struct StreamSums {
   }
 };
 
-// Of each stream of a burst. A burst of fewer than two branches has none. Extent 0: its streams.
+// Returns the weight of each stream of a burst, or 0 if it has fewer than two branches, which means
+// no stream. An extent of 0 stands for the number of streams.
 inline double StreamWeight(uint64_t period, size_t branches, uint64_t extent = 0) {
   if (branches < 2) return 0;
   return static_cast<double>(period) / static_cast<double>(extent != 0 ? extent : branches - 1);
 }
 
-// The replicate of a burst, by its number in the session: the same in every run, and as good as
-// random, so that it has no relation to what the program does in turns.
+// Returns the replicate of a burst by its number in the session. It is the same in every run, and
+// pseudo-random, so that it is independent of what the program does periodically.
 size_t ReplicateOf(uint64_t burst_number);
 
 }  // namespace hbbp

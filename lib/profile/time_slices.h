@@ -1,5 +1,5 @@
-// Slices of time of equal width, in bounded number and memory: when there are too many, neighbours
-// become one and the width doubles.
+// Divides time into slices of equal width, in bounded number and memory: when there are too many,
+// neighbours are merged and the width doubles.
 #ifndef HBBP_LIB_PROFILE_TIME_SLICES_H_
 #define HBBP_LIB_PROFILE_TIME_SLICES_H_
 
@@ -9,15 +9,15 @@
 
 namespace hbbp {
 
-// Of a count: nobody knows when, or slices are not kept.
+// The slice of a count is this if its time is unknown, or slices are not kept.
 inline constexpr uint32_t kNoSlice = UINT32_MAX;
 
-// What ProfileData says of them. Slice i is [i, i + 1) * width_ns after the start of the profile.
+// The slices of a ProfileData. Slice i is [i, i + 1) * width_ns after the start of the profile.
 struct TimeSlices {
   uint64_t width_ns = 0;  // 0: no slices are kept
   uint32_t count = 0;
 
-  // Of a slice, after the start of the profile; UINT64_MAX where that is later than can be told.
+  // Both return times after the start of the profile, and UINT64_MAX if that would overflow.
   uint64_t StartOf(uint32_t slice) const {
     uint64_t start_ns;
     return __builtin_mul_overflow(width_ns, uint64_t{slice}, &start_ns) ? UINT64_MAX : start_ns;
@@ -31,28 +31,29 @@ struct TimeSlices {
 
 class SliceClock {
  public:
-  static constexpr uint32_t kMostSlices = 1024;
-  // Of all counts together. Those of a program that takes more without slices may take twice that.
-  static constexpr size_t kMostBytes = size_t{256} << 20;
+  static constexpr uint32_t kMaxSlices = 1024;
+  // Bounds the bytes of all counts together. A program whose counts take more without slices may
+  // use twice that.
+  static constexpr size_t kMaxBytes = size_t{256} << 20;
 
   explicit SliceClock(uint64_t width_ns = 0) : slices_{width_ns, 0} {}
 
   bool is_on() const { return slices_.width_ns != 0; }
   const TimeSlices& slices() const { return slices_; }
 
-  // The first call tells when the first slice begins.
+  // The first call sets the start of the first slice.
   void Begin(uint64_t time_ns) {
     if (!has_begun_) begin_ns_ = time_ns;
     has_begun_ = true;
   }
 
-  // Calls on_double() after the slices have become half as many, before it goes on.
+  // Calls on_double() each time after the number of slices was halved, before it continues.
   template <typename OnDouble>
   uint32_t SliceAt(uint64_t time_ns, OnDouble&& on_double) {
     if (!is_on() || time_ns == 0) return kNoSlice;
     Begin(time_ns);
     const uint64_t since_ns = time_ns - std::min(begin_ns_, time_ns);
-    while (since_ns / slices_.width_ns >= kMostSlices) {
+    while (since_ns / slices_.width_ns >= kMaxSlices) {
       Double();
       on_double();
     }
@@ -61,18 +62,18 @@ class SliceClock {
     return slice;
   }
 
-  // The same where counts take too many bytes, if fewer slices can help.
-  // `bytes_without_slices()`, which may take its time, is what they would take if there were none.
+  // Halves the number of slices if counts take too many bytes and fewer slices can help.
+  // `bytes_without_slices()`, which may be slow, returns what they would take without slices.
   template <typename BytesWithoutSlices, typename OnDouble>
   void Bound(size_t bytes, BytesWithoutSlices&& bytes_without_slices, OnDouble&& on_double) {
     if (!is_on() || bytes <= allowed_bytes_ || slices_.count <= 1) return;
-    allowed_bytes_ = std::max(kMostBytes, 2 * bytes_without_slices());
+    allowed_bytes_ = std::max(kMaxBytes, 2 * bytes_without_slices());
     if (bytes <= allowed_bytes_ || slices_.width_ns > UINT64_MAX / 2) return;
     Double();
     on_double();
   }
 
-  // Makes them half as many; false if there are no two.
+  // Halves the number of slices. Returns false if there are fewer than two.
   template <typename OnDouble>
   bool Widen(OnDouble&& on_double) {
     if (!is_on() || slices_.count <= 1 || slices_.width_ns > UINT64_MAX / 2) return false;
@@ -81,7 +82,7 @@ class SliceClock {
     return true;
   }
 
-  // Of SliceAt: times in the same slice.
+  // Both return times of the clock that SliceAt takes.
   uint64_t StartOf(uint32_t slice) const { return SinceBegin(slices_.StartOf(slice)); }
   uint64_t EndOf(uint32_t slice) const { return SinceBegin(slices_.EndOf(slice)); }
 
@@ -99,11 +100,11 @@ class SliceClock {
   TimeSlices slices_;
   bool has_begun_ = false;
   uint64_t begin_ns_ = 0;
-  size_t allowed_bytes_ = kMostBytes;
+  size_t allowed_bytes_ = kMaxBytes;
 };
 
-// Of what Double did to a count.
-inline uint32_t HalfOf(uint32_t slice) { return slice == kNoSlice ? kNoSlice : slice / 2; }
+// Returns the slice of a count after Double.
+inline uint32_t CoarserSlice(uint32_t slice) { return slice == kNoSlice ? kNoSlice : slice / 2; }
 
 }  // namespace hbbp
 

@@ -58,7 +58,7 @@ struct BranchSink : SampleSink {
     return 0;
   }
   std::string Describe() const {
-    std::string text = statistics.mode + ", " + statistics.rung + ": bursts " +
+    std::string text = statistics.mode + ", " + statistics.method + ": bursts " +
                        std::to_string(statistics.bursts) + ", branches " +
                        std::to_string(statistics.taken_branches) + ", breakpoints " +
                        std::to_string(statistics.breakpoints);

@@ -185,7 +185,7 @@ TEST_CASE("without perf events, timers start bursts and look-ahead does without 
   const Sink sink = Trace(
       BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
   CAPTURE(sink.Describe());
-  CHECK(sink.statistics.rung.find("timers") != std::string::npos);
+  CHECK(sink.statistics.method.find("timers") != std::string::npos);
   CHECK(sink.statistics.bursts > 0);
   CHECK(sink.statistics.breakpoints == 0);
   CheckConsistent(sink);
@@ -254,20 +254,20 @@ TEST_CASE("by default, a process that switches often goes on with timers") {
   const auto trace = [&](const std::function<void()>& work) { return Trace(config, work); };
   const Sink sink = trace([&] { game.PlayFor(3500); });
   CAPTURE(sink.Describe());
-  if (sink.statistics.rung.find("instructions") != std::string::npos) {
+  if (sink.statistics.method.find("instructions") != std::string::npos) {
     HBBP_SKIP("counters of the PMU are cheap here");
   }
-  CHECK(sink.statistics.rung.find("CPU-time timers") != std::string::npos);
+  CHECK(sink.statistics.method.find("CPU-time timers") != std::string::npos);
   CHECK(game.interrupted() == 0);
   CHECK(sink.CounterOf("samples") > 0);
   SECTION("if it may choose") {
     config.event = EventKind::kTaskClock;
     const Sink chosen = trace([&] { game.PlayFor(2500); });
-    CHECK(chosen.statistics.rung.find("CPU-time timers") == std::string::npos);
+    CHECK(chosen.statistics.method.find("CPU-time timers") == std::string::npos);
   }
   SECTION("and one that computes does not") {
     const Sink busy = trace([] { WorkFor(2500); });
-    CHECK(busy.statistics.rung.find("CPU-time timers") == std::string::npos);
+    CHECK(busy.statistics.method.find("CPU-time timers") == std::string::npos);
     CHECK(busy.statistics.bursts > 0);
   }
 }
@@ -293,7 +293,7 @@ TEST_CASE("on kernels without sigtrap, real-time signals do the same") {
     const Sink sink = Trace(
         BranchConfig(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
     CAPTURE(sink.Describe());
-    CHECK(sink.statistics.rung.find("real-time signals") != std::string::npos);
+    CHECK(sink.statistics.method.find("real-time signals") != std::string::npos);
     CHECK(sink.statistics.bursts > 0);
     CHECK(sink.statistics.disagreements == 0);
     if (mode != TraceMode::kLookAhead) CHECK(sink.statistics.breakpoints > 0);
@@ -350,7 +350,7 @@ TEST_CASE("threads that live for a few milliseconds are traced") {
   std::map<uint32_t, int> bursts;
   for (const auto& [tid, burst] : sink.bursts) ++bursts[tid];
   const auto is_traced = [&bursts](uint32_t tid) { return bursts[tid] >= 3; };
-  if (sink.statistics.rung.find("with sigtrap") == std::string::npos) {
+  if (sink.statistics.method.find("with sigtrap") == std::string::npos) {
     HBBP_SKIP("without sigtrap, threads are found by looking for them");
   }
   CHECK(std::count_if(tids.begin(), tids.end(), is_traced) >= kThreads - 3);
@@ -420,7 +420,7 @@ int TraceAndSetFilter() {
   const auto drain = [&] {
     SleepMs(5);
     backend.Drain(&sink);
-    has_ended = sink.statistics.rung.find("tracing ended early") != std::string::npos;
+    has_ended = sink.statistics.method.find("tracing ended early") != std::string::npos;
   };
   const auto work = [&] {
     has_filter = RefuseSystemCall(SYS_acct);  // which nobody calls

@@ -291,7 +291,7 @@ TEST_CASE("statistics of the tracer replace what it told before and add up over 
   recorder.AddSource(Source(1000));
   TraceStatistics told;
   told.mode = "lookahead";
-  told.rung = "timers";
+  told.method = "timers";
   told.bursts = 5;
   told.counters = {{"trap", 2}};
   recorder.OnTraceStatistics(0, told);
@@ -308,7 +308,7 @@ TEST_CASE("statistics of the tracer replace what it told before and add up over 
   REQUIRE(data.sources.size() == 1);
   CHECK(data.sources[0].trace.bursts == 10);
   CHECK(data.sources[0].trace.mode == "lookahead");
-  CHECK(data.sources[0].trace.rung == "timers");
+  CHECK(data.sources[0].trace.method == "timers");
   CHECK(CounterOf(data, "trap") == 6);
   CHECK(CounterOf(data, "full") == 2);
 }

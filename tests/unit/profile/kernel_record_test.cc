@@ -28,23 +28,23 @@ NamedRange Range(uint64_t start, uint64_t end, const std::string& name) {
 TEST_CASE("the kernel's mappings in recordings say where it and its modules were") {
   KernelRecord kernel;
   SECTION("of now") {
-    NoteKernelMapping(Mapping(0xffffffffb4200000, 0xffffffffb5000000, 0xffffffffb4200000,
-                              "[kernel.kallsyms]_text"),
-                      &kernel);
+    RecordKernelMapping(Mapping(0xffffffffb4200000, 0xffffffffb5000000, 0xffffffffb4200000,
+                                "[kernel.kallsyms]_text"),
+                        &kernel);
     CHECK(kernel.modules == std::vector{Range(0xffffffffb4200000, 0xffffffffb5000000, "[kernel]")});
   }
   SECTION("of Linux 3, from 0 on and over its modules") {
-    NoteKernelMapping(Mapping(0, 0xffffffffff000000, 0xffffffffb4200000, "[kernel.kallsyms]_text"),
-                      &kernel);
+    RecordKernelMapping(
+        Mapping(0, 0xffffffffff000000, 0xffffffffb4200000, "[kernel.kallsyms]_text"), &kernel);
     CHECK(kernel.modules == std::vector{Range(uint64_t{1} << 63, 0xffffffffff000000, "[kernel]")});
   }
   const uint64_t start = kernel.modules[0].range.start.value;
-  NoteKernelMapping(Mapping(0xffffffffc0100000, 0xffffffffc0108000, 0,
-                            "/lib/modules/6.1/kernel/drivers/nvme/nvme.ko.xz"),
-                    &kernel);
-  NoteKernelMapping(Mapping(0xffffffffc0200000, 0xffffffffc0208000, 0, "[zram]"), &kernel);
-  // Told twice, as perf does for each map that it splits.
-  NoteKernelMapping(Mapping(0xffffffffc0200000, 0xffffffffc0208000, 0, "[zram]"), &kernel);
+  RecordKernelMapping(Mapping(0xffffffffc0100000, 0xffffffffc0108000, 0,
+                              "/lib/modules/6.1/kernel/drivers/nvme/nvme.ko.xz"),
+                      &kernel);
+  RecordKernelMapping(Mapping(0xffffffffc0200000, 0xffffffffc0208000, 0, "[zram]"), &kernel);
+  // perf repeats it for each map that it splits.
+  RecordKernelMapping(Mapping(0xffffffffc0200000, 0xffffffffc0208000, 0, "[zram]"), &kernel);
   CHECK(kernel.reference_symbol == "_text");
   CHECK(kernel.reference_address == 0xffffffffb4200000);
   REQUIRE(kernel.modules.size() == 3);
@@ -56,8 +56,8 @@ TEST_CASE("the kernel's mappings in recordings say where it and its modules were
 
 TEST_CASE("a mapping that says nothing of where the kernel was") {
   KernelRecord kernel;
-  NoteKernelMapping(Mapping(0, 0, 0, "[kernel.kallsyms]_text"), &kernel);
-  NoteKernelMapping(Mapping(UINT64_MAX, 1, 5, "[kernel.kallsyms]"), &kernel);
+  RecordKernelMapping(Mapping(0, 0, 0, "[kernel.kallsyms]_text"), &kernel);
+  RecordKernelMapping(Mapping(UINT64_MAX, 1, 5, "[kernel.kallsyms]"), &kernel);
   CHECK(kernel == KernelRecord());
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("sums do not depend on the order of the counts") {
   CHECK(counts.size() == 3 * 2 * 5 * 7);
 }
 
-TEST_CASE("sorting is called off, and is the same with a check that nobody sets") {
+TEST_CASE("sorting can be cancelled, and is the same with a check that is never set") {
   CancelFlag flag;
   CancelCheck check(&flag);
   std::vector<IpCount> counts;

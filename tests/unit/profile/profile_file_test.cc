@@ -95,7 +95,7 @@ TEST_CASE("bytes behind the end are an error") {
   CHECK(CodeOf(bytes) == StatusCode::kBadFormat);
 }
 
-TEST_CASE("a file that is no profile is told from a damaged one") {
+TEST_CASE("a file that is not a profile has another message than a damaged one") {
   CHECK(CodeOf({}) == StatusCode::kBadFormat);
   const std::string text = "#!/bin/sh\necho a script that is longer than any header\n";
   const auto parsed = ParseProfile({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
@@ -155,7 +155,7 @@ TEST_CASE("a count that refers to nothing is refused") {
   }
 }
 
-TEST_CASE("a count that is no number is refused") {
+TEST_CASE("a count that is not a number is refused") {
   for (double bad :
        {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -1.0}) {
     CAPTURE(bad);
@@ -214,7 +214,7 @@ TEST_CASE("a branch whose weight cannot be is refused") {
   REQUIRE_FALSE(data.branches[4].HasStream());
   data.branches[4].weights = 1;
   CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
-  // No one of them is too large, their sum is.
+  // None of them is too large, but their sum is.
   data = FullProfile();
   for (BranchCount& branch : data.branches) branch.weights = branch.HasStream() ? 5e35 : 0;
   CHECK(CodeOf(SerializeProfile(data)) == StatusCode::kBadFormat);
@@ -255,20 +255,20 @@ ProfileData ProfileOfOneSource() {
   return data;
 }
 
-// What versions 2, 3, 4 and 5 of the sources added to each.
+// These are the bytes that versions 2, 3, 4 and 5 of the sources added to each.
 constexpr size_t kTraceBytes = 11 * 8;
 constexpr size_t kEventNameBytes = 8;
 constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
 constexpr size_t kExtentBytes = 4;
 
-// Makes the only source one of an older version, which has so many bytes less.
+// Makes the only source one of an older version, which lacks so many bytes.
 void CutSource(ProfileBytes* bytes, uint32_t version, size_t missing) {
   bytes->SetSectionVersion(kSourcesSection, version);
   std::vector<uint8_t>& sources = bytes->Section(kSourcesSection);
   sources.resize(sources.size() - missing);
 }
 
-// As the first version of the library wrote it: no branches, nothing of tracing.
+// The first version of the library wrote neither branches nor data of tracing.
 TEST_CASE("a file of version 1 is read") {
   ProfileData data = ProfileOfOneSource();
   data.sources[0].trace = {};
@@ -291,7 +291,7 @@ TEST_CASE("sources of version 2, without names of events, are read") {
   CHECK(Describe(*parsed) == Describe(data));
 }
 
-// What older versions lacked stood at the end of the section.
+// The bytes that older versions lacked are at the end of the section.
 void CheckModulesOfVersion(uint32_t version, size_t missing_bytes, ProfileData data) {
   data.counts.clear();
   data.branches.clear();
@@ -309,7 +309,7 @@ TEST_CASE("modules of version 1, whose code has no names, are read") {
   ProfileData data = FullProfile();
   data.modules.resize(1);
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}}};
-  // The name, and numbers of files and rows of lines.
+  // These are the name, and the numbers of files and of rows of lines.
   constexpr size_t kNameBytes = 8 + 2 * 8;
   CheckModulesOfVersion(1, kNameBytes, std::move(data));
 }
@@ -319,7 +319,7 @@ TEST_CASE("modules of version 2, whose generated code has no functions without c
   data.modules = {data.modules[2]};
   data.modules[0].functions.clear();
   data.modules[0].chunks = {{0x7000, {0x90, 0xc3}, "named"}};
-  // Numbers of functions, and of files and rows of lines.
+  // These are the numbers of functions, and of files and rows of lines.
   constexpr size_t kNumberBytes = 8 + 2 * 8;
   CheckModulesOfVersion(2, kNumberBytes, std::move(data));
 }
@@ -347,7 +347,7 @@ TEST_CASE("sources of version 4, whose bursts were weighed by their streams, are
   CHECK(Describe(*parsed) == Describe(data));
 }
 
-TEST_CASE("branches of version 1, without places in their stacks, are read") {
+TEST_CASE("branches of version 1, without entries of their stacks, are read") {
   ProfileData data = FullProfile();
   for (BranchCount& branch : data.branches) branch.oldest = 0, branch.oldest_expected = 0;
   ProfileBytes bytes(data);
@@ -403,18 +403,18 @@ TEST_CASE("a section outside the file is refused") {
 }
 
 TEST_CASE("files are saved and loaded, and errors name them") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("profile");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("profile");
   REQUIRE(SaveProfile(FullProfile(), path).ok());
   const StatusOr<ProfileData> loaded = LoadProfile(path);
   REQUIRE(loaded.ok());
   CHECK(Describe(*loaded) == Describe(FullProfile()));
-  CHECK(LoadProfile(folder.File("none")).status().code() == StatusCode::kNotFound);
+  CHECK(LoadProfile(directory.File("none")).status().code() == StatusCode::kNotFound);
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   const Status damaged = LoadProfile(path).status();
   CHECK(damaged.code() == StatusCode::kBadFormat);
   CHECK(damaged.message().starts_with(path + ": truncated"));
-  CHECK(SaveProfile(FullProfile(), folder.File("none/profile")).code() == StatusCode::kNotFound);
+  CHECK(SaveProfile(FullProfile(), directory.File("none/profile")).code() == StatusCode::kNotFound);
 }
 
 }  // namespace

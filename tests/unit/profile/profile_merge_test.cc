@@ -17,7 +17,7 @@ ProfileData Merge(const std::vector<ProfileData>& profiles) {
   return MergeProfiles(pointers);
 }
 
-// One file module, one source, one thread, three samples.
+// Returns a profile of one file module, one source, one thread, three samples.
 ProfileData SmallProfile() {
   ProfileData data;
   data.pid = 10;
@@ -296,23 +296,23 @@ TEST_CASE("the parts of all threads add up to the whole") {
   CHECK(DescribeIbs(sum) == DescribeIbs(whole));
 }
 
-TEST_CASE("modes and rungs that differ are listed, each once; counters add up by name") {
+TEST_CASE("modes and methods that differ are listed, each once; counters add up by name") {
   TraceStatistics sum;
   TraceStatistics more;
   more.mode = "lookahead";
-  more.rung = "perf events";
+  more.method = "perf events";
   more.counters = {{"full", 3}, {"trap", 4}};
   AddTraceStatistics(more, &sum);
   AddTraceStatistics(more, &sum);
   CHECK(sum.mode == "lookahead");
   more.mode = "look";
-  more.rung = "timers";
+  more.method = "timers";
   more.counters = {{"trap", 10}, {"system-call", 1}};
   AddTraceStatistics(more, &sum);
   AddTraceStatistics(more, &sum);
   AddTraceStatistics({}, &sum);
   CHECK(sum.mode == "lookahead; look");
-  CHECK(sum.rung == "perf events; timers");
+  CHECK(sum.method == "perf events; timers");
   CHECK(sum.counters == std::vector<std::pair<std::string, uint64_t>>{
                             {"full", 6}, {"trap", 28}, {"system-call", 2}});
 }

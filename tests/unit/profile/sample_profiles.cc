@@ -212,7 +212,7 @@ std::string Describe(const ProfileData& data) {
         << source.period << ' ' << source.frequency_hz << ' ' << source.lost << ' '
         << source.throttled << ' ' << source.unmapped << ' ' << source.note << '\n';
     const TraceStatistics& trace = source.trace;
-    out << "event " << source.event_name << " trace " << trace.mode << '|' << trace.rung << '|'
+    out << "event " << source.event_name << " trace " << trace.mode << '|' << trace.method << '|'
         << trace.bursts << ' ' << trace.taken_branches << ' ' << trace.breakpoints << ' '
         << trace.lookahead_instructions << ' ' << trace.decoded_instructions << ' '
         << trace.handler_ns << ' ' << trace.verified_branches << ' ' << trace.disagreements;

@@ -1,4 +1,4 @@
-// Counts by slices of time: in the recorder, in files, merged, selected.
+// Tests counts by slices of time: in the recorder, in files, merged, selected.
 #include "profile/time_slices.h"
 
 #include <cstdint>
@@ -49,7 +49,7 @@ class SlicedRecorder {
     recorder_.OnSample(sample);
   }
 
-  // One stream.
+  // Records a burst of one stream.
   void Burst(uint64_t time_ns) {
     Burst(time_ns, std::vector<TakenBranchSample>(2, {{0x10020}, {0x10010}}));
   }
@@ -102,7 +102,7 @@ TEST_CASE("samples and bursts are counted in the slice of their time") {
   CHECK(data.slices == TimeSlices{kSlice, 6});
   CHECK(SamplesBySlice(data) == BySlice{{0, 3}, {1, 1}, {5, 1}});
   CHECK(BurstsBySlice(data) == BySlice{{0, 3}, {1, 1}, {5, 1}});
-  // Replicates are by burst, in whatever slice.
+  // Replicates depend on the burst, not on the slice.
   CHECK(data.branches.size() == 6);
 }
 
@@ -130,11 +130,11 @@ TEST_CASE("too many slices become half as many, twice as wide") {
   CHECK(samples == BurstsBySlice(data));
   CHECK(samples.size() == 626);
   for (const auto& [slice, number] : samples) CHECK(number == (slice == 625 ? 1 : 4));
-  // Those of a slice are one count each.
+  // All samples of a slice are one count.
   CHECK(data.counts.size() == 626);
 }
 
-TEST_CASE("slices join when counts take too many bytes") {
+TEST_CASE("slices are merged when counts take too many bytes") {
   SliceClock clock(kSlice);
   for (uint64_t slice = 0; slice < 10; ++slice) {
     clock.SliceAt(kBegin + slice * kSlice, [] { FAIL("there are few"); });
@@ -146,13 +146,13 @@ TEST_CASE("slices join when counts take too many bytes") {
         bytes, [&] { return without_slices; }, [&] { ++doubled; });
     return clock.slices();
   };
-  CHECK(bound(SliceClock::kMostBytes) == TimeSlices{kSlice, 10});
-  CHECK(bound(SliceClock::kMostBytes + 1) == TimeSlices{2 * kSlice, 5});
+  CHECK(bound(SliceClock::kMaxBytes) == TimeSlices{kSlice, 10});
+  CHECK(bound(SliceClock::kMaxBytes + 1) == TimeSlices{2 * kSlice, 5});
   CHECK(doubled == 1);
-  // Much code is no reason to give slices up; many copies of it are.
-  without_slices = SliceClock::kMostBytes;
-  CHECK(bound(2 * SliceClock::kMostBytes) == TimeSlices{2 * kSlice, 5});
-  CHECK(bound(2 * SliceClock::kMostBytes + 1) == TimeSlices{4 * kSlice, 3});
+  // Slices are not halved because there is much code, but because there are many copies of it.
+  without_slices = SliceClock::kMaxBytes;
+  CHECK(bound(2 * SliceClock::kMaxBytes) == TimeSlices{2 * kSlice, 5});
+  CHECK(bound(2 * SliceClock::kMaxBytes + 1) == TimeSlices{4 * kSlice, 3});
   CHECK(bound(SIZE_MAX).count == 2);
   CHECK(bound(SIZE_MAX).count == 1);
   CHECK(bound(SIZE_MAX) == TimeSlices{16 * kSlice, 1});
@@ -180,7 +180,7 @@ TEST_CASE("times that are absurd") {
   const StatusOr<ProfileData> parsed = ParseProfile(SerializeProfile(recorder.Finish()));
   REQUIRE(parsed.ok());
   CHECK(parsed->slices.count > 1);
-  CHECK(parsed->slices.count <= SliceClock::kMostSlices);
+  CHECK(parsed->slices.count <= SliceClock::kMaxSlices);
   CHECK(parsed->slices.EndOf(parsed->slices.count - 1) >= UINT64_MAX - kBegin);
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("profiles of one run keep their distances") {
   CHECK(merged.slices == TimeSlices{kSlice, 9});
   CHECK(SamplesBySlice(merged) == BySlice{{0, 1}, {2, 2}, {3, 1}, {5, 3}, {8, 1}, {kNoSlice, 4}});
 
-  // A child of the child, and one that only the first covers.
+  // These are a child of the child, and one that only the first overlaps.
   ProfileData grandchild = data;
   grandchild.start_time_ns += 8 * kSlice;
   CHECK(MergedBySlice({&grandchild, &data, &child}) ==
@@ -257,7 +257,7 @@ TEST_CASE("images of one process keep their distances") {
   second.start_time_ns += 7 * kSlice;
   CHECK(MergedBySlice({&first, &second}) ==
         BySlice{{0, 1}, {2, 2}, {5, 1}, {7, 1}, {9, 2}, {12, 1}});
-  // The id was used again.
+  // The process id was reused.
   second.start_time_ns += kSecond;
   CHECK(MergedBySlice({&first, &second}) == BySlice{{0, 2}, {2, 4}, {5, 2}});
 }
@@ -294,7 +294,7 @@ TEST_CASE("absurd times are merged, too") {
   late.slices.width_ns = uint64_t{1} << 60;
   const std::vector<const ProfileData*> both = {&early, &late};
   const ProfileData merged = MergeProfiles(both);
-  CHECK(merged.slices.count <= SliceClock::kMostSlices);
+  CHECK(merged.slices.count <= SliceClock::kMaxSlices);
   CHECK(merged.slices.count > 1);
   CHECK(ParseProfile(SerializeProfile(merged)).ok());
 }

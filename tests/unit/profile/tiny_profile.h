@@ -1,4 +1,4 @@
-// The profile of a tiny library, with samples at known instructions.
+// Makes the profile of a tiny library, with samples at known instructions.
 #ifndef HBBP_TESTS_UNIT_PROFILE_TINY_PROFILE_H_
 #define HBBP_TESTS_UNIT_PROFILE_TINY_PROFILE_H_
 
@@ -17,7 +17,7 @@ namespace hbbp {
 
 inline constexpr uint64_t kTinyPeriod = 1000;
 
-// Two threads, two sources of the same kind. Period 1000; samples of tiny_work:
+// It has two threads and two sources of the same kind. The period is 1000; samples of tiny_work:
 //   entry (2 instructions): 4 by thread 0
 //   loop (3 instructions):  9 by thread 0 on two instructions, 6 by thread 1, 3 of source 1
 //   return (1):             none

@@ -506,7 +506,7 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
     ++bursts;
     TraceStatistics statistics;
     statistics.mode = "lookahead";
-    statistics.rung = "a rung";
+    statistics.method = "a rung";
     statistics.bursts = ++bursts_of_run;
     sink->OnTraceStatistics(0, statistics);
   };
