@@ -24,7 +24,7 @@ constexpr uint32_t kMnemonics = 200;
 PivotInput MakeInput(uint32_t threads, bool with_replicates) {
   const uint32_t blocks = kInstructions / threads / kBlockLength;
   PivotInput input;
-  DescribedCode code;
+  InstructionTable code;
   for (uint32_t i = 0; i < kKinds; ++i) {
     code.kinds.emplace_back().mnemonic = static_cast<Mnemonic>(1 + i * kMnemonics / kKinds);
   }
@@ -55,7 +55,7 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     }
     input.blocks.push_back(block);
   }
-  input.code = std::make_shared<const DescribedCode>(std::move(code));
+  input.code = std::make_shared<const InstructionTable>(std::move(code));
   return input;
 }
 

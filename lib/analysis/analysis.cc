@@ -19,7 +19,7 @@ uint64_t Analysis::UnexplainedOfSource(uint32_t source) const {
 }
 
 // The code of a module is decoded under its lock. A module that was not observed has no map, and is
-// decoded for the question.
+// decoded for the call.
 template <typename Answer>
 Answer Analysis::AskMap(uint32_t module, Answer (BlockMap::*question)(ModuleAddress),
                         ModuleAddress address) const {

@@ -1,10 +1,9 @@
-// Analysis: what Analyze() found in a profile, as a value: the blocks and functions that its
-// samples fell in and that its streams crossed, with their counts, and the branches that were
-// taken.
+// Analysis is the result of Analyze() for a profile: the blocks and functions that its samples fell
+// in and that its streams crossed, with their counts, and the branches that were taken.
 //
-// Nothing in it changes, so any thread may read it. What is asked of code reads on in its files
-// (resolved_modules.h); loops (profile_loops.h), descriptions of instructions (described_code.h)
-// and lines (line_table_cache.h) are made of it by those that want them.
+// It is a value that never changes, so any thread may read it. Functions that need code read its
+// files on demand (resolved_modules.h); loops (profile_loops.h), instruction tables
+// (instruction_table.h) and lines (line_table_cache.h) are made from it by callers that need them.
 #ifndef HBBP_LIB_ANALYSIS_ANALYSIS_H_
 #define HBBP_LIB_ANALYSIS_ANALYSIS_H_
 
@@ -30,7 +29,7 @@ namespace hbbp {
 
 class Analysis {
  public:
-  // By module, of those that were observed; null for the others.
+  // By module; null for those that were not observed.
   using BlockMaps = std::vector<std::unique_ptr<BlockMap>>;
 
   struct Parts {
@@ -52,20 +51,20 @@ class Analysis {
   const std::shared_ptr<const ResolvedModules>& shared_modules() const { return parts_.modules; }
   const SampleTotals& totals() const { return parts_.totals; }
 
-  // IP samples in no block, streams that no path through the code explains.
+  // Returns the IP samples in no block, and the streams that no path through the code explains.
   uint64_t UnexplainedOfSource(uint32_t source) const;
   const UnexplainedCounts& UnexplainedByReason(uint32_t source) const {
     return parts_.unexplained[source];
   }
-  // IP samples in code that another source counts.
+  // Returns the IP samples in code that another source counts.
   uint64_t SupersededOfSource(uint32_t source) const { return parts_.counts.superseded[source]; }
-  // Never kAuto.
+  // Never returns kAuto.
   EstimatorKind estimator() const { return parts_.estimator.kind; }
   const FamilyScales& family_scales() const { return parts_.estimator.scales; }
 
   const std::vector<BlockRecord>& blocks() const { return parts_.counts.blocks; }
   const std::vector<FunctionRecord>& functions() const { return parts_.functions; }
-  // By index of data().counts.
+  // Returns one for each of data().counts, with the same index.
   const std::vector<Contribution>& contributions() const { return parts_.counts.contributions; }
   const std::vector<StreamContribution>& stream_contributions() const {
     return parts_.counts.stream_contributions;
@@ -73,15 +72,16 @@ class Analysis {
   const std::vector<TakenBranchRecord>& branches() const { return parts_.branches; }
   const std::vector<IbsSumRecord>& ibs_sums() const { return parts_.ibs_sums; }
 
-  // kNotFound: no such module, or no code there.
+  // Returns kNotFound if there is no such module, or no code there.
   StatusOr<BlockRecord> FindBlock(uint32_t module, ModuleAddress address) const;
-  // All blocks of the function (or part) around an address, and the jump tables that it uses; empty
-  // where there is no code.
+  // Return all blocks of the function (or part) around an address, and the jump tables that it
+  // uses, or nothing where there is no code.
   std::vector<Block> FunctionBlocks(uint32_t module, ModuleAddress address) const;
   std::vector<ReadJumpTable> JumpTables(uint32_t module, ModuleAddress address) const;
-  // Of a block of blocks().
+  // `record` must be one of blocks().
   BlockFeatures FeaturesOf(const BlockRecord& record) const;
-  // Of a kernel: bytes of the functions with samples in which memory differed from vmlinux.
+  // For a kernel: counts the bytes of the functions with samples in which memory differed from
+  // vmlinux.
   uint64_t PatchedBytesOf(uint32_t module) const;
 
  private:

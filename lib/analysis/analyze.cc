@@ -54,8 +54,8 @@ double InstructionsPerUop(const Block& block, const ModuleCode& code) {
   return block.instruction_count / EstimateUops(code.CodeAt(block.start, block.end - block.start));
 }
 
-// From here on a sample of uops stands for instructions, as those of other sources do, so that a
-// block of l instructions and u uops is counted P s / u times and not P s / l.
+// Converts samples of uops to instructions, which those of other sources are in, so that a block of
+// l instructions and u uops is counted P s / u times and not P s / l.
 void CountInInstructions(const ResolvedModules& modules, const ObservedModule& observed,
                          std::vector<Contribution>* contributions) {
   const ResolvedModules::Use use = modules.Open(observed.module);

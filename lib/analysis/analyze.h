@@ -1,11 +1,11 @@
-// Analyze(): from what was counted to blocks, functions and their counts.
+// Analyze() turns the counted addresses of a profile into blocks, functions and their counts.
 //
-//   modules        their code is found again                     resolved_modules.h
-//   observations   samples and streams are put into blocks       block_observations.h
-//   estimator      which one, and what makes counts comparable   estimate/family_counts.h
-//   counts         of blocks, and what each thread adds          estimate/block_counts.h
-//   functions      what their blocks add up to                   function_records.h
-//   branches, IBS  each address once                             taken_branches.h, ibs_sums.h
+//   modules        finds their code again                           resolved_modules.h
+//   observations   attributes samples and streams to blocks         block_observations.h
+//   estimator      chooses it, and the scale of counts              estimate/family_counts.h
+//   counts         counts blocks, and what each thread adds         estimate/block_counts.h
+//   functions      adds up their blocks                             function_records.h
+//   branches, IBS  adds up equal addresses                          taken_branches.h, ibs_sums.h
 #ifndef HBBP_LIB_ANALYSIS_ANALYZE_H_
 #define HBBP_LIB_ANALYSIS_ANALYZE_H_
 
@@ -26,12 +26,12 @@ struct AnalysisOptions {
   KernelFiles kernel_files = {};
 };
 
-// kCancelled if `work` is cancelled. What code could not be found is no error: modules have
-// problems, and samples are unexplained.
+// Returns kCancelled if `work` is cancelled. Missing code is not an error: modules have problems,
+// and samples are unexplained.
 StatusOr<Analysis> Analyze(ProfileData data, const AnalysisOptions& options = {},
                            const Work& work = {});
 
-// The same of modules that may be open already, and stay open.
+// Takes modules that may be open already, and keeps them open.
 StatusOr<Analysis> Analyze(std::shared_ptr<const ResolvedModules> modules,
                            const EstimatorOptions& estimator = {}, const Work& work = {});
 

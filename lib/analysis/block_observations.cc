@@ -1,3 +1,7 @@
+// ObserveBlocks first gives all evidence of the module to its BlockMap, because evidence may move
+// the bounds of blocks, and then attributes each sample to its block, and each stream to the blocks
+// that WalkStream crosses. What fits no block is counted by reason. The blocks collect counts,
+// streams by origin, and the bias of their branches. Analyze() calls it for each module.
 #include "analysis/block_observations.h"
 
 #include <algorithm>
@@ -28,12 +32,12 @@ UnexplainedReason ReasonOf(StreamFault fault) {
   return UnexplainedReason::kNoCode;
 }
 
-// What is called comes back by a taken branch.
+// Calls count as well, because the callee returns by a taken branch.
 bool RunsOn(BranchKind kind) {
   return FallsThrough(kind) && kind != BranchKind::kCall && kind != BranchKind::kIndirectCall;
 }
 
-// Gathers the observations of one module.
+// Collects the observations of one module.
 class Observer {
  public:
   Observer(const ProfileData& data, const ResolvedModule& module, BlockMap* map,
@@ -43,7 +47,7 @@ class Observer {
   BlockObservations Observe(IndexRange counts, IndexRange branches) {
     Locate(counts);
     Locate(branches, &streams_);
-    // All evidence first: it may move the bounds of blocks.
+    // All evidence comes first, because it may move the bounds of blocks.
     for (size_t i = 0; i < samples_.size() && Advance(); ++i) {
       map_->AddInstructionEvidence(samples_[i].address);
     }
@@ -62,7 +66,7 @@ class Observer {
   };
   bool Advance() { return meter_ == nullptr || meter_->Advance(); }
 
-  // Branches with the same stream behind them.
+  // The branches that the same stream follows.
   struct Stream {
     ModuleAddress start;
     ModuleAddress end;
@@ -116,9 +120,9 @@ class Observer {
     }
   }
 
-  // The instruction that ends at the start of a block is in the block before, if control can have
+  // An instruction that ends at the start of a block is in the block before, if control can have
   // come from there without a taken branch.
-  std::optional<Block> BlockOf(ModuleAddress address, IpPosition position) const {
+  std::optional<Block> FindBlock(ModuleAddress address, IpPosition position) const {
     const std::optional<Block> block = map_->Find(address);
     const bool is_inside = block && block->start < address;
     if (position == IpPosition::kAt || is_inside || address.value == 0) return block;
@@ -128,7 +132,7 @@ class Observer {
 
   void Add(const Sample& sample) {
     const IpCount& count = data_.counts[sample.index];
-    const std::optional<Block> block = BlockOf(sample.address, count.position);
+    const std::optional<Block> block = FindBlock(sample.address, count.position);
     if (!block || block->instruction_count == 0) {
       const bool has_code = !module_.code->CodeAt(sample.address, 1).empty();
       CannotExplain(count.source,

@@ -1,4 +1,4 @@
-// What all sources observed of the blocks of one module.
+// Collects what all sources observed of the blocks of one module.
 #ifndef HBBP_LIB_ANALYSIS_BLOCK_OBSERVATIONS_H_
 #define HBBP_LIB_ANALYSIS_BLOCK_OBSERVATIONS_H_
 
@@ -15,7 +15,7 @@
 
 namespace hbbp {
 
-// Why an IP sample is in no block, or a stream crosses none.
+// The reasons why an IP sample is in no block, or a stream crosses none.
 enum class UnexplainedReason : uint8_t {
   kNoCode,
   kUndecodable,
@@ -27,14 +27,14 @@ enum class UnexplainedReason : uint8_t {
   kCount
 };
 
-// "no-code"; stable, used in JSON.
+// Returns a name such as "no-code", which is stable and used in JSON.
 const char* NameOf(UnexplainedReason reason);
 
 using UnexplainedCounts = std::array<uint64_t, static_cast<size_t>(UnexplainedReason::kCount)>;
 
-// `unexplained` is by source; what is in no block is added there. `map` is null without code.
-// `meter` advances by two steps for each count and each stream; if it ends the work, the outcome is
-// of no use.
+// Adds what is in no block to `unexplained`, by source. `map` is null without code. `meter`
+// advances by two steps for each count and each stream; if it ends the work, the result is
+// incomplete and must not be used.
 BlockObservations ObserveBlocks(const ProfileData& data, IndexRange counts, IndexRange branches,
                                 const ResolvedModule& module, BlockMap* map,
                                 std::vector<UnexplainedCounts>* unexplained,

@@ -52,7 +52,7 @@ class ModuleFunctions {
   void AddThoseWithoutCode() {
     const auto unnamed = SamplesWithoutCode();
     if (unnamed.empty()) return;
-    // Functions stay in order of address, so those that have blocks may move.
+    // Functions stay in order of address, so those with blocks may get new indices.
     std::vector<FunctionRecord> with_blocks(
         functions_.begin() + static_cast<ptrdiff_t>(first_function_), functions_.end());
     functions_.resize(first_function_);
@@ -105,14 +105,14 @@ class ModuleFunctions {
     replicates_[block->function].Add(block->replicates, length);
   }
 
-  // By the start of their function.
+  // Returns indices of samples by the start of their function.
   std::map<ModuleAddress, std::vector<size_t>> SamplesWithoutCode() {
     std::map<ModuleAddress, std::vector<size_t>> samples;
     for (size_t i = observed_.counts.first; i < observed_.counts.end; ++i) {
       const ModuleAddress address{data_.counts[i].offset};
       const auto function = module_.code->FunctionAround(address);
       if (counts_.contributions[i].block != kNoIndex || !function) continue;
-      // Another source counts what is in a block.
+      // Samples in a block are counted by another source.
       const auto block = map_->Find(address);
       if (block && block->instruction_count != 0) continue;
       samples[function->start].push_back(i);

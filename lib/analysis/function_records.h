@@ -1,4 +1,4 @@
-// The functions that have counts, with what their blocks add up to.
+// Makes the records of the functions that have counts, with the sums of their blocks.
 #ifndef HBBP_LIB_ANALYSIS_FUNCTION_RECORDS_H_
 #define HBBP_LIB_ANALYSIS_FUNCTION_RECORDS_H_
 
@@ -22,17 +22,18 @@ struct FunctionRecord {
   std::string name;
   double instructions = 0;
   double standard_error = 0;
-  uint64_t samples = 0;  // IP samples in it, streams that came into it
+  uint64_t samples = 0;  // IP samples in it, and streams that entered it
 };
 
-// Appends the functions of a module, whose blocks are the last of `counts` from `first_block` on,
-// and names them there. Samples where there is no code count for functions, too, if the module has
-// their names. `map` is the one that the module was observed with.
+// Appends the functions of a module, whose blocks are those of `counts` from `first_block` on, and
+// sets their functions. If the module has names for code that is missing, samples there count for
+// functions too. `map` must be the one that the module was observed with.
 void AddFunctions(const ProfileData& data, const ObservedModule& observed,
                   const ResolvedModule& module, BlockMap* map, size_t first_block,
                   BlockCounts* counts, std::vector<FunctionRecord>* functions);
 
-// The index of the function around an address, or kNoIndex. `functions` are by module and address.
+// Returns the index of the function around an address, or kNoIndex. `functions` must be sorted by
+// module and address.
 uint32_t FindFunction(std::span<const FunctionRecord> functions, uint32_t module,
                       ModuleAddress address);
 

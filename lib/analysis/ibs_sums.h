@@ -1,4 +1,4 @@
-// What IBS samples of a profile were, by instruction.
+// Adds up the IBS samples of a profile by instruction.
 #ifndef HBBP_LIB_ANALYSIS_IBS_SUMS_H_
 #define HBBP_LIB_ANALYSIS_IBS_SUMS_H_
 
@@ -13,16 +13,16 @@
 
 namespace hbbp {
 
-// What IBS samples of one instruction were by one event, by all threads and sources.
+// The sum of IBS samples of one instruction by one event, by all threads and sources.
 struct IbsSumRecord {
   uint32_t module = 0;
   uint32_t function = kNoIndex;
-  ModuleAddress address = kNoAddress;  // run-time address in the kernel and in generated code
-  uint32_t event = 0;                  // of ProfileData::ibs_names
+  ModuleAddress address = kNoAddress;  // a run-time address in the kernel and in generated code
+  uint32_t event = 0;                  // index of ProfileData::ibs_names
   uint64_t sum = 0;
 };
 
-// By module, address and event.
+// Returns the sums by module, address and event.
 std::vector<IbsSumRecord> ListIbsSums(const ResolvedModules& modules,
                                       std::span<const FunctionRecord> functions);
 

@@ -1,3 +1,9 @@
+// OpenKernelFilesFor opens the files that the user named, and CheckKernelFiles compares them with
+// the kernels of the profile. ResolveKernel then collects the parts of one kernel in a Resolver:
+// code from the profile, a core file and vmlinux, functions from vmlinux, kallsyms and the profile,
+// each only if it is of the kernel that ran, moved by its slide; it makes a KernelCode of them, and
+// the problem says what is missing. CaptureKernel stores names and code for later. ResolvedModules
+// calls the former, and DataToStore the latter.
 #include "analysis/kernel_resolver.h"
 
 #include <algorithm>
@@ -15,9 +21,9 @@
 namespace hbbp {
 namespace {
 
-// Of the addresses that a kernel may be loaded at.
+// This is the alignment of the addresses that a kernel may be loaded at.
 constexpr uint64_t kKernelAlignment = uint64_t{2} << 20;
-// Functions have some kilobytes; more is what a kernel that tells nothing has.
+// Functions have some kilobytes; only a kernel without any symbols has larger ones.
 constexpr uint64_t kMaxCapturedFunction = uint64_t{256} << 10;
 constexpr uint64_t kMaxCapturedBytes = uint64_t{64} << 20;
 
@@ -35,8 +41,8 @@ std::optional<Reference> ReferenceOf(const KernelSymbols& symbols) {
   return std::nullopt;
 }
 
-// Of the running kernel. Profiles that are open at the same time share them: there are a hundred
-// thousand.
+// Reads the symbols of the running kernel. Profiles that are open at the same time share them,
+// because there are a hundred thousand.
 StatusOr<std::shared_ptr<const KernelSymbols>> RunningSymbols() {
   static std::mutex mutex;
   static std::weak_ptr<const KernelSymbols> shared;
@@ -47,8 +53,8 @@ StatusOr<std::shared_ptr<const KernelSymbols>> RunningSymbols() {
   return symbols;
 }
 
-// Without a boot ID, as in recordings of perf, by what differs from kernel to kernel, and, as the
-// kernel is loaded at a random address, from boot to boot.
+// Without a boot ID, as in recordings of perf, it compares what differs from kernel to kernel, and
+// the load address, which is random and differs from boot to boot.
 bool IsRunningKernel(const ModuleRecord& record) {
   if (!record.kernel.boot_id.empty()) return record.kernel.boot_id == RunningBootId();
   if (record.build_id.empty() || record.kernel.reference_address == 0 ||
@@ -85,8 +91,8 @@ Status CheckCore(const KernelCore& core, const std::string& path, const ModuleRe
   const KernelRecord& kernel = record.kernel;
   if (core.stext().has_value() && kernel.reference_address != 0) {
     // A kernel begins with _text, and _stext is on the same large page.
-    const uint64_t most = kernel.reference_symbol == "_stext" ? 0 : kKernelAlignment - 1;
-    if (core.stext()->value - kernel.reference_address > most) {
+    const uint64_t max_distance = kernel.reference_symbol == "_stext" ? 0 : kKernelAlignment - 1;
+    if (core.stext()->value - kernel.reference_address > max_distance) {
       return MakeStatus(StatusCode::kMismatch,
                         "%s: of another boot, with _stext at 0x%" PRIx64
                         ", but %s was at 0x%" PRIx64 " when the profile was made",
@@ -97,9 +103,9 @@ Status CheckCore(const KernelCore& core, const std::string& path, const ModuleRe
   return OkStatus();
 }
 
-// How much higher the kernel was loaded than `symbols` say.
-StatusOr<uint64_t> SlideOf(const KernelSymbols& symbols, const std::string& path,
-                           const ModuleRecord& record) {
+// Returns the load address of the kernel minus that in `symbols`.
+StatusOr<uint64_t> FindSlide(const KernelSymbols& symbols, const std::string& path,
+                             const ModuleRecord& record) {
   if (record.kernel.reference_address == 0) return uint64_t{0};
   const auto address = symbols.AddressOf(record.kernel.reference_symbol);
   const uint64_t slide = address ? record.kernel.reference_address - address->value : 1;
@@ -113,11 +119,11 @@ StatusOr<uint64_t> SlideOf(const KernelSymbols& symbols, const std::string& path
 std::optional<ModuleAddress> AddressIn(const ElfImage& vmlinux, const std::string& symbol) {
   const auto address = vmlinux.AddressOfSymbol(symbol);
   if (address || symbol != "_text") return address;
-  // A stripped one still begins there.
+  // A stripped one begins there too.
   return vmlinux.CodeStart();
 }
 
-// Sets `path` to where it is.
+// Sets `path` to the path of the file.
 std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const std::string& root,
                                             std::string* path) {
   if (record.build_id.empty()) return nullptr;
@@ -125,7 +131,7 @@ std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const st
   const std::string& release = record.kernel.release;
   std::vector<std::string> paths = {"/usr/lib/debug/.build-id/" + id.substr(0, 2) + "/" +
                                     id.substr(2) + ".debug"};
-  // A release is part of a path only if it is no path itself.
+  // A release is used in a path only if it cannot leave the directory.
   if (!release.empty() && release[0] != '.' && release.find('/') == std::string::npos) {
     for (const auto& [before, after] : {std::pair("/usr/lib/debug/boot/vmlinux-", ""),
                                         {"/usr/lib/debug/lib/modules/", "/vmlinux"},
@@ -145,7 +151,7 @@ std::shared_ptr<const ElfImage> FindVmlinux(const ModuleRecord& record, const st
   return nullptr;
 }
 
-// Gathers what there is of one kernel.
+// Collects the parts that are available of one kernel.
 class Resolver {
  public:
   Resolver(const ModuleRecord& record, const KernelFiles& files)
@@ -184,7 +190,7 @@ class Resolver {
 
   void TakeSymbols() {
     if (files_.symbols != nullptr) {
-      const StatusOr<uint64_t> slide = SlideOf(*files_.symbols, files_.paths.symbols, record_);
+      const StatusOr<uint64_t> slide = FindSlide(*files_.symbols, files_.paths.symbols, record_);
       if (!slide.ok()) return Note(slide.status());
       parts_.symbols = files_.symbols;
       parts_.symbols_slide = *slide;
@@ -335,7 +341,7 @@ Status CheckKernelFiles(const KernelFiles& files, const ModuleRecord& record) {
     HBBP_RETURN_IF_ERROR(CheckCore(*files.core, files.paths.core, record));
   }
   if (files.symbols == nullptr) return OkStatus();
-  return SlideOf(*files.symbols, files.paths.symbols, record).status();
+  return FindSlide(*files.symbols, files.paths.symbols, record).status();
 }
 
 StatusOr<KernelFiles> OpenKernelFilesFor(const ProfileData& data, const KernelFilePaths& paths) {
@@ -377,7 +383,7 @@ void CaptureKernel(const ResolvedModule& module, const std::vector<uint64_t>& of
     const bool is_named = !name.empty() && !name.starts_with('[');
     if (is_named) AddRange({done, name}, &record->kernel.functions);
     if (!is_one_function) {
-      // Some pages of it.
+      // Store only some pages of it.
       const ModuleAddress page{offset & ~(kPageBytes - 1)};
       done = {std::max(done.start, page - kPageBytes), std::min(done.end, page + 2 * kPageBytes)};
     }

@@ -1,5 +1,5 @@
-// Finds the code and the functions of a profile's kernel again. docs/reference/kernel.md says in
-// which order.
+// Finds the code and the functions of a profile's kernel again. docs/reference/kernel.md has the
+// order in which files are tried.
 #ifndef HBBP_LIB_ANALYSIS_KERNEL_RESOLVER_H_
 #define HBBP_LIB_ANALYSIS_KERNEL_RESOLVER_H_
 
@@ -17,15 +17,16 @@
 
 namespace hbbp {
 
-// Where to look; empty: where such files usually are, if they are of the kernel that ran.
+// The paths of files; where one is empty, the usual paths are searched for a file of the kernel
+// that ran.
 struct KernelFilePaths {
   std::string vmlinux;
   std::string core;
   std::string symbols;
-  std::string root;  // below it are /proc/kcore and the usual places of a vmlinux; empty: "/"
+  std::string root;  // the directory of /proc/kcore and of the usual paths of a vmlinux; empty: "/"
 };
 
-// Files that somebody named.
+// The files that the user named.
 struct KernelFiles {
   std::shared_ptr<const ElfImage> vmlinux;
   std::shared_ptr<const KernelCore> core;
@@ -35,18 +36,19 @@ struct KernelFiles {
 
 StatusOr<KernelFiles> OpenKernelFiles(const KernelFilePaths& paths);
 
-// kMismatch, with the reason, if a named file is of another kernel than `record`.
+// Returns kMismatch, with the reason, if a named file is of another kernel than `record`.
 Status CheckKernelFiles(const KernelFiles& files, const ModuleRecord& record);
 
-// Files that are named for a profile. kMismatch if none of the kernels that have samples is the one
-// that a file is of; a profile without kernel samples takes any. And the errors of OpenKernelFiles.
+// Opens files that are named for a profile. Returns kMismatch if none of the kernels with samples
+// is that of a file, unless the profile has no kernel samples, and the errors of OpenKernelFiles.
 StatusOr<KernelFiles> OpenKernelFilesFor(const ProfileData& data, const KernelFilePaths& paths);
 
-// Named files that are of another kernel are left out.
+// Ignores named files that are of another kernel.
 ResolvedModule ResolveKernel(const ModuleRecord& record, const KernelFiles& files);
 
-// Notes in `record` what `module`, of that record, knows about the code at `offsets` (as
-// IpCount::offset, by rising offset): names of functions, and code that is in memory only.
+// Stores in `record` what `module`, which must be resolved from it, knows about the code at
+// `offsets` (as IpCount::offset, by rising offset): names of functions, and code that is in memory
+// only.
 void CaptureKernel(const ResolvedModule& module, const std::vector<uint64_t>& offsets,
                    ModuleRecord* record);
 

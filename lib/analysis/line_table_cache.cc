@@ -16,7 +16,7 @@
 namespace hbbp {
 namespace {
 
-// What has the lines of a module, with what it refers to.
+// The file that has the lines of a module, and the objects that it refers to.
 struct LineTarget {
   DebugTarget target;
   UniqueFd fd;
@@ -67,10 +67,10 @@ Status FindLineTarget(const ResolvedModules& modules, uint32_t module, LineTarge
     case ModuleKind::kAnonymous:
       return MakeStatus(
           StatusCode::kUnsupported,
-          "%s: nobody has told source lines of this code, which was generated at run time",
+          "%s: no JIT has reported lines of this code, which was generated at run time",
           record.path.c_str());
   }
-  // Without the module, its debug file still is where its build ID leads.
+  // Without the module, its build ID still leads to its debug file.
   if (image != nullptr) {
     if (image->fd() >= 0) target->fd = UniqueFd(::fcntl(image->fd(), F_DUPFD_CLOEXEC, 0));
     target->build_id.assign(image->build_id().begin(), image->build_id().end());
@@ -80,7 +80,7 @@ Status FindLineTarget(const ResolvedModules& modules, uint32_t module, LineTarge
   return OkStatus();
 }
 
-StatusOr<std::unique_ptr<LineTable>> OpenLines(const ResolvedModules& modules, uint32_t module,
+StatusOr<std::unique_ptr<LineTable>> OpenTable(const ResolvedModules& modules, uint32_t module,
                                                const DebugInfoOptions& options,
                                                const std::shared_ptr<LineMemory>& memory) {
   GeneratedLines generated;
@@ -106,14 +106,14 @@ DebugInfoOptions WithoutHost(DebugInfoOptions options) {
 }
 
 struct LineTableCache::Opened {
-  // Opened once, without a lock that other modules need.
+  // Each module has its own lock, so that opening it does not block others.
   struct Module {
     std::mutex mutex;
-    bool was_opened = false;  // not if it was cancelled
+    bool was_opened = false;  // false if it was cancelled
     StatusOr<std::unique_ptr<LineTable>> lines{std::unique_ptr<LineTable>()};
   };
 
-  std::mutex mutex;  // which modules there are
+  std::mutex mutex;  // guards the map
   std::map<uint32_t, Module> modules;
 };
 
@@ -126,7 +126,7 @@ LineTableCache::LineTableCache(std::shared_ptr<const ResolvedModules> modules,
 
 LineTableCache::~LineTableCache() = default;
 
-StatusOr<const LineTable*> LineTableCache::LinesOf(uint32_t module) const {
+StatusOr<const LineTable*> LineTableCache::Open(uint32_t module) const {
   const size_t modules = modules_->data().modules.size();
   if (module >= modules) {
     return MakeStatus(StatusCode::kNotFound, "module %u of %zu", module, modules);
@@ -137,7 +137,7 @@ StatusOr<const LineTable*> LineTableCache::LinesOf(uint32_t module) const {
     opened = &opened_->modules[module];
   }
   std::lock_guard lock(opened->mutex);
-  if (!opened->was_opened) opened->lines = OpenLines(*modules_, module, options_, memory_);
+  if (!opened->was_opened) opened->lines = OpenTable(*modules_, module, options_, memory_);
   opened->was_opened = true;
   if (!opened->lines.ok()) return opened->lines.status();
   return opened->lines->get();

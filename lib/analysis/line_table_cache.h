@@ -1,5 +1,4 @@
-// LineTableCache: the source lines of the modules of a profile, a cache of debug files: each is
-// opened when it is first asked for.
+// LineTableCache opens the line tables of the modules of a profile on demand, and keeps them.
 #ifndef HBBP_LIB_ANALYSIS_LINE_TABLE_CACHE_H_
 #define HBBP_LIB_ANALYSIS_LINE_TABLE_CACHE_H_
 
@@ -12,10 +11,11 @@
 
 namespace hbbp {
 
-// Those of a part of a profile: neither progress nor flag, which the host keeps for the whole.
+// Returns the options for a part of a profile: without the progress callback and the flag, which
+// the host keeps for the whole.
 DebugInfoOptions WithoutHost(DebugInfoOptions options);
 
-// Any thread.
+// Any thread may call any function.
 class LineTableCache {
  public:
   explicit LineTableCache(std::shared_ptr<const ResolvedModules> modules,
@@ -24,10 +24,11 @@ class LineTableCache {
 
   const DebugInfoOptions& options() const { return options_; }
 
-  // They live as long as this object and may be asked by any thread. Errors: kNotFound (no module,
-  // no debug information), kMismatch, kUnsupported (no libdw; generated code), kBadFormat, kIo.
-  // Where options().search.cancel is set, WorkCancelled is thrown, and the next call opens them.
-  StatusOr<const LineTable*> LinesOf(uint32_t module) const;
+  // Returns a table that lives as long as this object and may be used by any thread. Errors are
+  // kNotFound (no module, no debug information), kMismatch, kUnsupported (no libdw; generated
+  // code), kBadFormat, kIo. If options().search.cancel is set, WorkCancelled is thrown, and the
+  // next call opens it.
+  StatusOr<const LineTable*> Open(uint32_t module) const;
 
  private:
   struct Opened;

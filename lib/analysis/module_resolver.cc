@@ -33,7 +33,7 @@ bool MayBeModule(const ElfImage& image, const ModuleRecord& record) {
   return record.build_id.empty() || SameBuildId(image.build_id(), record.build_id);
 }
 
-// The chunks as the file that they were copied from, with zeros in between.
+// Assembles the chunks to the file that they were copied from, with zeros in between.
 std::vector<uint8_t> AssembleImage(const ModuleRecord& record) {
   constexpr uint64_t kMaxImageBytes = 1ull << 30;
   uint64_t size = 0;
@@ -60,7 +60,8 @@ ResolvedModule ResolveFromChunks(const ModuleRecord& record) {
 ResolvedModule ResolveFromPinnedFile(const ModuleRecord& record) {
   UniqueFd fd(::fcntl(record.pinned_file->get(), F_DUPFD_CLOEXEC, 0));
   struct stat status;
-  // The program may have closed all descriptors, ours too, and opened others under their numbers.
+  // The program may have closed all descriptors, including ours, and opened others under their
+  // numbers.
   if (!fd.valid() || ::fstat(fd.get(), &status) != 0 || status.st_ino != record.inode ||
       status.st_dev != record.device) {
     return {};
@@ -98,8 +99,8 @@ ResolvedModule ResolveFile(const ModuleRecord& record) {
     if (module.code != nullptr) return module;
   }
   ResolvedModule from_path = ResolveFromPath(record);
-  // A file has its code stored only if its path did not lead to it any more; without build ID,
-  // what is there now cannot be told from it.
+  // The code of a file is stored only if its path no longer led to it; without build ID, the file
+  // that is there now cannot be distinguished from it.
   const bool path_is_known_wrong = record.build_id.empty() && !record.chunks.empty();
   if (from_path.code != nullptr && !path_is_known_wrong) return from_path;
   if (record.chunks.empty()) return from_path;

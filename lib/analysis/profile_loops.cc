@@ -1,3 +1,9 @@
+// FindProfileLoops goes through the functions that have counts. For each, FunctionLoops makes a
+// graph of its blocks, with the indirect jumps that were observed (AddObservedJumps), and FindLoops
+// (blocks/loop_nest.h) finds its loops. CountByBlocks then computes iterations and entries from the
+// counts of edges that blocks determine, CountByStreams from branches and streams, and Describe
+// puts both into a LoopRecord. Evidence indexes the branches of the analysis once for all
+// functions. lib/capi calls it, and AddMissing for queries with the key "loop".
 #include "analysis/profile_loops.h"
 
 #include <algorithm>
@@ -20,7 +26,8 @@ CountEstimate EstimateOf(const ReplicatedCount& count) {
   return {count.count, count.StandardError()};
 }
 
-// Branches behind which the next one is known, by burst. Infinite where bursts begin by executions.
+// Returns the mean number of branches of a burst after which another one is known. It is infinite
+// where bursts begin by executions.
 double StreamsByBurst(const ProfileData& data) {
   const bool are_by_executions =
       std::all_of(data.sources.begin(), data.sources.end(), [](const SourceRecord& source) {
@@ -36,17 +43,17 @@ double StreamsByBurst(const ProfileData& data) {
   return static_cast<double>(streams) / static_cast<double>(bursts);
 }
 
-// Of the whole analysis.
+// Evidence is from the whole analysis.
 struct Evidence {
   explicit Evidence(const Analysis& of);
-  // Indices of branches to that address.
+  // Returns indices of the branches to that address.
   std::span<const uint32_t> ArrivalsAt(uint32_t module, ModuleAddress address) const;
-  // Branches from there.
+  // Returns the branches from there.
   std::span<const TakenBranchRecord> DeparturesFrom(uint32_t module, AddressRange range) const;
 
   const Analysis& analysis;
   std::vector<ReplicatedCount> counts;  // by block
-  std::vector<uint32_t> arrivals;       // of branches, by target
+  std::vector<uint32_t> arrivals;       // indices of branches, by target
   double streams_by_burst;
 };
 
@@ -100,7 +107,7 @@ std::span<const TakenBranchRecord> Evidence::DeparturesFrom(uint32_t module,
   return {first, end};
 }
 
-// The function (or part) around a block that has a count.
+// Finds the loops of the function (or part) around a block that has a count.
 class FunctionLoops {
  public:
   FunctionLoops(const Evidence& evidence, size_t block)
@@ -110,7 +117,7 @@ class FunctionLoops {
     const ModuleAddress address = evidence.analysis.blocks()[block].block.start;
     blocks_ = evidence.analysis.FunctionBlocks(module_, address);
     if (!FindBlockAt(blocks_, address)) {
-      // Such as the end of the last instruction of the window before.
+      // This happens at the end of the last instruction of the previous window.
       blocks_.clear();
       next_ = block + 1;
       return;
@@ -120,7 +127,7 @@ class FunctionLoops {
     AddObservedJumps();
   }
 
-  // The index of the first block that has a count and lies behind.
+  // Returns the index of the first block with a count that is after the function.
   size_t next() const { return next_; }
 
   void AppendTo(ProfileLoops* all) {
@@ -132,17 +139,17 @@ class FunctionLoops {
     if (std::all_of(is_executed_.begin(), is_executed_.end(), [](bool is) { return !is; })) return;
     CountByBlocks();
     CountByStreams();
-    std::vector<uint32_t> place(nest_.loops.size(), kNoIndex);
+    std::vector<uint32_t> indices(nest_.loops.size(), kNoIndex);
     for (uint32_t i = 0; i < nest_.loops.size(); ++i) {
       if (!is_executed_[i]) continue;
-      place[i] = static_cast<uint32_t>(all->loops.size());
+      indices[i] = static_cast<uint32_t>(all->loops.size());
       LoopRecord record = Describe(i);
-      if (nest_.loops[i].parent != kNoLoop) record.parent = place[nest_.loops[i].parent];
+      if (nest_.loops[i].parent != kNoLoop) record.parent = indices[nest_.loops[i].parent];
       all->loops.push_back(record);
     }
     for (size_t i = 0; i < blocks_.size(); ++i) {
       if (records_[i] == kNoIndex || nest_.innermost[i] == kNoLoop) continue;
-      all->innermost[records_[i]] = place[nest_.innermost[i]];
+      all->innermost[records_[i]] = indices[nest_.innermost[i]];
     }
   }
 
@@ -163,9 +170,9 @@ class FunctionLoops {
     }
   }
 
-  // Where a branch to `to` came from: a block of the function, or outside. What arrives behind a
-  // call from elsewhere returned from it.
-  std::optional<uint32_t> SourceOf(const TakenBranchRecord& branch, uint32_t to) const {
+  // Returns the block of the function that a branch to `to` came from, or nothing if it came from
+  // outside. A branch from elsewhere to the code after a call is the return of the callee.
+  std::optional<uint32_t> FindOrigin(const TakenBranchRecord& branch, uint32_t to) const {
     const ModuleAddress target = blocks_[to].start;
     std::optional<uint32_t> from;
     if (branch.from_module == module_) from = FindBlockAround(blocks_, branch.from);
@@ -181,7 +188,7 @@ class FunctionLoops {
     return is_call ? std::optional(to - 1) : std::nullopt;
   }
 
-  // Through pointers, or tables that could not be read.
+  // Adds jumps through pointers, or through tables that could not be read.
   void AddObservedJumps() {
     std::vector<bool> has_table(blocks_.size());
     for (const GraphEdge& edge : graph_.edges) {
@@ -191,7 +198,7 @@ class FunctionLoops {
     for (uint32_t to = 0; to < blocks_.size(); ++to) {
       std::vector<uint32_t> sources;
       for (const uint32_t i : evidence_.ArrivalsAt(module_, blocks_[to].start)) {
-        const auto from = SourceOf(evidence_.analysis.branches()[i], to);
+        const auto from = FindOrigin(evidence_.analysis.branches()[i], to);
         if (!from) {
           is_entered_[to] = true;
         } else if (blocks_[*from].terminator == BranchKind::kIndirectJump && !has_table[*from]) {
@@ -226,7 +233,7 @@ class FunctionLoops {
     }
   }
 
-  // Finds what the counts of blocks say of edges.
+  // Computes what the counts of blocks determine about edges.
   void CountByBlocks() {
     std::vector<bool> has_predecessor(graph_.nodes);
     for (const GraphEdge& edge : graph_.edges) {
@@ -260,7 +267,7 @@ class FunctionLoops {
         const bool is_back = nest_.IsWithin(loop_of(from), loop);
         (is_back ? into_header_[loop].back : into_header_[loop].entries).Add(edge_counts[i], 1);
       }
-      // It leaves all loops from here outward up to the one that it stays in.
+      // The edge leaves all loops from here outward up to the one that it stays in.
       const uint32_t common = nest_.Common(loop_of(from), loop_of(to));
       if (loop_of(from) != kNoLoop) exits_[loop_of(from)].Add(edge_counts[i], 1);
       if (common != kNoLoop) exits_[common].Add(edge_counts[i], -1);
@@ -271,7 +278,7 @@ class FunctionLoops {
     }
   }
 
-  // Finds what streams saw of the ways out of loops, and how many began in each.
+  // Counts the streams that leave loops, and those that begin in each.
   void CountByStreams() {
     seen_.resize(nest_.loops.size());
     for (uint32_t i = 0; i < blocks_.size(); ++i) {
@@ -314,13 +321,13 @@ class FunctionLoops {
       case BranchKind::kIndirectJump:
         break;
       default:
-        // What is called comes back; an interrupt, too.
+        // Callees return, and so do interrupts.
         if (branch.to_module != module_ || BranchTargetOf(block) != branch.to) return;
     }
     AddExit(from, to.value_or(kNoNode), {branch.count, branch.replicates});
   }
 
-  // It leaves all loops from here outward up to the one that it stays in.
+  // Adds an exit from all loops around `from` up to the one that it stays in.
   void AddExit(uint32_t from, uint32_t to, const ReplicatedCount& count) {
     const uint32_t innermost = nest_.innermost[from];
     if (innermost == kNoLoop) return;
@@ -336,7 +343,7 @@ class FunctionLoops {
     record.function = function_;
     record.depth = loop.depth;
     record.blocks = blocks_in_[index];
-    // The header may be a jump table that several jumps share; none of its targets stands out.
+    // The header may be a jump table that several jumps share, none of whose targets is special.
     record.is_irreducible = loop.is_irreducible || loop.header >= blocks_.size();
     record.instructions = EstimateOf(all_[index]);
     record.own_instructions = EstimateOf(own_[index]);
@@ -379,7 +386,7 @@ class FunctionLoops {
     };
     for (const uint32_t i : evidence_.ArrivalsAt(module_, blocks_[header].start)) {
       const TakenBranchRecord& branch = evidence_.analysis.branches()[i];
-      add(SourceOf(branch, header), {branch.count, branch.replicates});
+      add(FindOrigin(branch, header), {branch.count, branch.replicates});
     }
     if (header > 0 && FallThroughOf(blocks_[header - 1]) == blocks_[header].start &&
         records_[header - 1] != kNoIndex) {
@@ -410,8 +417,8 @@ class FunctionLoops {
     return entries;
   }
 
-  // A loop is left as often as it is entered. If it seems not to be, by more than chance, the trip
-  // count is wrong by about as much: bursts that begin in a slow loop and end before it does.
+  // A loop is left as often as it is entered. If counts differ beyond chance, the trip count is
+  // wrong by about as much, because of bursts that begin in a slow loop and end before it does.
   Ratio WithImbalance(Ratio trips, uint32_t loop, const ReplicatedCount& entries) const {
     if (exits_[loop].unknown != 0 || !(entries.count > 0)) return trips;
     ReplicatedCount difference = exits_[loop].sum;
@@ -423,7 +430,7 @@ class FunctionLoops {
 
   struct PartlyKnown {
     ReplicatedCount sum;
-    int64_t unknown = 0;  // edges
+    int64_t unknown = 0;  // number of edges
 
     void Add(const std::optional<ReplicatedCount>& count, int sign) {
       if (count) {
@@ -453,11 +460,11 @@ class FunctionLoops {
   size_t next_ = 0;
   std::vector<Block> blocks_;
   std::vector<uint32_t> records_;  // by block: its index in the profile
-  std::vector<bool> is_entered_;   // by block: seen to be, from outside
+  std::vector<bool> is_entered_;   // by block: was observed to be entered from outside
   FunctionGraph graph_;
   LoopNest nest_;
   std::vector<CountedEdge> edges_;
-  // By loop.
+  // These are by loop.
   std::vector<ReplicatedCount> own_, all_;  // instructions
   std::vector<uint32_t> blocks_in_;
   std::vector<bool> is_executed_;

@@ -1,4 +1,4 @@
-// ResolvedModule: the code of a module of a profile, as far as it was found.
+// ResolvedModule is the code of a module of a profile, as far as it was found.
 #ifndef HBBP_LIB_ANALYSIS_RESOLVED_MODULE_H_
 #define HBBP_LIB_ANALYSIS_RESOLVED_MODULE_H_
 
@@ -18,18 +18,19 @@ class KernelCode;
 
 struct ResolvedModule {
   CodeState state = CodeState::kMissing;
-  std::string problem;               // one line, empty if there is none
+  std::string problem;               // one line; empty if there is none
   std::unique_ptr<ModuleCode> code;  // null if it is missing
 
-  // The address in the module that IpCount::offset stands for.
+  // Returns the address in the module for an IpCount::offset.
   std::optional<ModuleAddress> AddressOf(uint64_t offset) const;
 
   bool offsets_are_of_file = false;
 
-  // `code` knows functions that it has no code of: where their samples are is all that can be said.
+  // `code` knows the bounds and names of functions whose code it does not have, so samples there
+  // can only be attributed to functions.
   bool names_missing_code = false;
 
-  // Of a kernel: `code` as what it is, and where a symbol of it was (see KernelRecord).
+  // For a kernel: `code` with its type, and the address of one of its symbols (see KernelRecord).
   const KernelCode* kernel = nullptr;
   std::string kernel_reference_symbol;
   uint64_t kernel_reference_address = 0;

@@ -42,7 +42,7 @@ ResolvedModules::ResolvedModules(std::shared_ptr<const ProfileData> data, Kernel
 ResolvedModules::Use ResolvedModules::Open(uint32_t module) const {
   std::unique_lock lock(opened_->mutex);
   std::unique_ptr<const ResolvedModule>& opened = opened_->modules[module];
-  // Where memory is short on the way, it is sought again the next time.
+  // If memory is short, the module is opened again the next time.
   if (opened == nullptr) {
     opened = std::make_unique<const ResolvedModule>(
         ResolveModule(data_->modules[module], kernel_files_));
@@ -77,8 +77,7 @@ std::vector<uint8_t> ResolvedModules::CodeAt(uint32_t module, ModuleAddress addr
   return {code.begin(), code.end()};
 }
 
-std::vector<Instruction> ResolvedModules::InstructionsOf(uint32_t module,
-                                                         const Block& block) const {
+std::vector<Instruction> ResolvedModules::DecodeBlock(uint32_t module, const Block& block) const {
   std::vector<Instruction> instructions;
   instructions.reserve(block.instruction_count);
   const Use use = Open(module);

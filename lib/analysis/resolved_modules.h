@@ -1,5 +1,4 @@
-// ResolvedModules: the code of the modules of a profile, a cache of files: each module is opened
-// when it is first asked for, and kept.
+// ResolvedModules opens the code of the modules of a profile on demand, and keeps it.
 #ifndef HBBP_LIB_ANALYSIS_RESOLVED_MODULES_H_
 #define HBBP_LIB_ANALYSIS_RESOLVED_MODULES_H_
 
@@ -21,7 +20,7 @@
 
 namespace hbbp {
 
-// Any thread.
+// Any thread may call any function.
 class ResolvedModules {
  public:
   explicit ResolvedModules(std::shared_ptr<const ProfileData> data, KernelFiles kernel_files = {});
@@ -30,7 +29,7 @@ class ResolvedModules {
   const std::shared_ptr<const ProfileData>& shared_data() const { return data_; }
   const KernelFiles& kernel_files() const { return kernel_files_; }
 
-  // A module, and the lock of all modules: their code is read lazily, and kernels share files.
+  // A module, with the lock of all modules: their code is read lazily, and kernels share files.
   class Use {
    public:
     Use(std::unique_lock<std::mutex> lock, const ResolvedModule* module)
@@ -42,27 +41,28 @@ class ResolvedModules {
     std::unique_lock<std::mutex> lock_;
     const ResolvedModule* module_;
   };
-  // `module` is below data().modules.size(). Not while the thread holds another Use.
+  // `module` must be below data().modules.size(). A thread must not call it while it holds another
+  // Use.
   Use Open(uint32_t module) const;
   bool HasOpened() const;
 
   CodeState CodeStateOf(uint32_t module) const { return Open(module)->state; }
-  // Lives as long as this object.
+  // Returns a problem that lives as long as this object.
   const std::string& ProblemOf(uint32_t module) const { return Open(module)->problem; }
-  // kNotFound: no such module, or no code there.
+  // Returns kNotFound if there is no such module, or no code there.
   StatusOr<Instruction> Decode(uint32_t module, ModuleAddress address) const;
-  // The bytes of code at an address: `size` of them, fewer where it ends.
+  // Returns `size` bytes of code at an address, or fewer where it ends.
   std::vector<uint8_t> CodeAt(uint32_t module, ModuleAddress address, size_t size) const;
-  // In order; empty if the code is gone.
-  std::vector<Instruction> InstructionsOf(uint32_t module, const Block& block) const;
+  // Returns the instructions in order, or nothing if the code is missing.
+  std::vector<Instruction> DecodeBlock(uint32_t module, const Block& block) const;
 
-  // The profile with what is known now, and may not be later, of the code of kernels.
+  // Returns the profile with what is known now, and may be lost later, of the code of kernels.
   ProfileData DataToStore() const;
 
  private:
   struct Opened {
     std::mutex mutex;
-    std::vector<std::unique_ptr<const ResolvedModule>> modules;  // null: not asked for yet
+    std::vector<std::unique_ptr<const ResolvedModule>> modules;  // null: not requested yet
   };
 
   const std::shared_ptr<const ProfileData> data_;

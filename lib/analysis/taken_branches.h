@@ -1,4 +1,4 @@
-// The taken branches of a profile, each once.
+// Lists the taken branches of a profile, each once.
 #ifndef HBBP_LIB_ANALYSIS_TAKEN_BRANCHES_H_
 #define HBBP_LIB_ANALYSIS_TAKEN_BRANCHES_H_
 
@@ -13,7 +13,7 @@
 
 namespace hbbp {
 
-// An address whose module is not known, or has no code to tell it by.
+// This is an address whose module is unknown, or has no code by which to convert it.
 inline constexpr ModuleAddress kNoAddress = {UINT64_MAX};
 
 // A taken branch, by all threads and sources.
@@ -30,10 +30,10 @@ struct TakenBranchRecord {
   BranchBias bias;
 };
 
-// The address that an offset of the profile stands for; kNoAddress if that is not known.
+// Returns the address for an offset of the profile, or kNoAddress if it is unknown.
 ModuleAddress FindAddress(const ResolvedModules& modules, uint32_t module, uint64_t offset);
 
-// By source, then by target.
+// Returns the branches by origin, then by target.
 std::vector<TakenBranchRecord> ListTakenBranches(const ResolvedModules& modules,
                                                  double streams_scale);
 

@@ -8,7 +8,7 @@
 using hbbp::Analysis;
 using hbbp::BlockRecord;
 using hbbp::DebugInfoOptions;
-using hbbp::DescribedCode;
+using hbbp::InstructionTable;
 using hbbp::KernelFiles;
 using hbbp::LineTableCache;
 using hbbp::OkStatus;
@@ -76,15 +76,17 @@ StatusOr<std::shared_ptr<const ProfileLoops>> hbbp_profile::FindLoops() const {
   });
 }
 
-StatusOr<std::shared_ptr<const DescribedCode>> hbbp_profile::DescribeCode() const {
+StatusOr<std::shared_ptr<const InstructionTable>> hbbp_profile::DescribeCode() const {
   HBBP_ASSIGN_OR_RETURN(const auto analysis, Analyze());
   const std::vector<BlockRecord>& blocks = analysis->blocks();
   const size_t instructions = std::accumulate(
       blocks.begin(), blocks.end(), size_t{0},
       [](size_t sum, const BlockRecord& record) { return sum + record.block.instruction_count; });
-  const auto describe = [&]() -> StatusOr<DescribedCode> { return hbbp::DescribeCode(*analysis); };
+  const auto describe = [&]() -> StatusOr<InstructionTable> {
+    return hbbp::MakeInstructionTable(*analysis);
+  };
   if (instructions <= kMaxKeptInstructions) return code_.Get(describe);
-  return std::make_shared<const DescribedCode>(*describe());
+  return std::make_shared<const InstructionTable>(*describe());
 }
 
 StatusOr<PivotSubject> hbbp_profile::SubjectFor(const hbbp::QueryNeeds& needs) const {

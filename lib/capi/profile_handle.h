@@ -82,7 +82,7 @@ struct hbbp_profile {
   hbbp::StatusOr<hbbp::PivotSubject> SubjectFor(const hbbp::QueryNeeds& needs) const;
 
  private:
-  hbbp::StatusOr<std::shared_ptr<const hbbp::DescribedCode>> DescribeCode() const;
+  hbbp::StatusOr<std::shared_ptr<const hbbp::InstructionTable>> DescribeCode() const;
 
   const hbbp::SampleTotals totals_;
   std::shared_ptr<const hbbp::ResolvedModules> modules_;
@@ -90,7 +90,7 @@ struct hbbp_profile {
   std::unique_ptr<const hbbp::LineTableCache> lines_;
   mutable hbbp::capi::MadeOnce<hbbp::Analysis> analysis_;
   mutable hbbp::capi::MadeOnce<hbbp::ProfileLoops> loops_;
-  mutable hbbp::capi::MadeOnce<hbbp::DescribedCode> code_;
+  mutable hbbp::capi::MadeOnce<hbbp::InstructionTable> code_;
 };
 
 namespace hbbp::capi {

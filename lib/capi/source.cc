@@ -96,7 +96,7 @@ HBBP_API hbbp_status hbbp_profile_find_source(const hbbp_profile* profile, uint3
     constexpr const char* kFunction = "hbbp_profile_find_source";
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (place == nullptr) return NullArgument(kFunction, "place");
-    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().LinesOf(module));
+    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().Open(module));
     const LineRange found = lines->Find({address});
     size_t copied = 0;
     HBBP_RETURN_IF_ERROR(CopyList<hbbp_source_frame>(
@@ -118,7 +118,7 @@ HBBP_API hbbp_status hbbp_profile_source_problem(const hbbp_profile* profile, ui
     if (profile == nullptr) return NullArgument(kFunction, "profile");
     if (buffer == nullptr || buffer_size == 0) return NullArgument(kFunction, "buffer");
     buffer[0] = '\0';
-    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().LinesOf(module));
+    HBBP_ASSIGN_OR_RETURN(const LineTable* lines, profile->lines().Open(module));
     CopyText(lines->Problem(), buffer, buffer_size);
     return OkStatus();
   });

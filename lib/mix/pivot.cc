@@ -115,9 +115,9 @@ class PivotMaker {
                         static_cast<double>(block.bytes), nullptr});
       return;
     }
-    const DescribedInstruction* const first = &input_.code->instructions[block.first_instruction];
-    const DescribedInstruction* const end = first + block.instruction_count;
-    for (const DescribedInstruction* instruction = first; instruction != end; ++instruction) {
+    const InstructionEntry* const first = &input_.code->instructions[block.first_instruction];
+    const InstructionEntry* const end = first + block.instruction_count;
+    for (const InstructionEntry* instruction = first; instruction != end; ++instruction) {
       context.instruction = instruction;
       context.kind = &input_.code->kinds[instruction->kind];
       if (filter_ != nullptr && !filter_->Keeps(observation_class, context)) continue;

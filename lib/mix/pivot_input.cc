@@ -15,7 +15,7 @@ namespace {
 
 class InputMaker {
  public:
-  InputMaker(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+  InputMaker(const Analysis& analysis, std::shared_ptr<const InstructionTable> code,
              const PivotDetail& detail)
       : analysis_(analysis), detail_(detail) {
     input_.code = std::move(code);
@@ -143,7 +143,7 @@ class InputMaker {
 
 }  // namespace
 
-PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const InstructionTable> code,
                           const PivotDetail& detail) {
   return InputMaker(analysis, std::move(code), detail).Make();
 }

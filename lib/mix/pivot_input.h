@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/analysis.h"
-#include "analysis/described_code.h"
+#include "analysis/instruction_table.h"
 #include "base/address.h"
 #include "estimate/count_estimate.h"
 #include "estimate/stream_estimator.h"
@@ -43,7 +43,7 @@ struct PivotObservation {
 };
 
 struct PivotInput {
-  std::shared_ptr<const DescribedCode> code;  // null: instructions are only counted
+  std::shared_ptr<const InstructionTable> code;  // null: instructions are only counted
   std::vector<PivotBlock> blocks;
   std::vector<PivotObservation> observations;  // by block
   std::vector<ReplicateSums> replicates;
@@ -56,7 +56,7 @@ struct PivotDetail {
 };
 
 // `code` must be of the analysis, or null.
-PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const DescribedCode> code,
+PivotInput MakePivotInput(const Analysis& analysis, std::shared_ptr<const InstructionTable> code,
                           const PivotDetail& detail);
 
 }  // namespace hbbp

@@ -26,7 +26,7 @@ struct PivotContext {
   const PivotObservation* observation = nullptr;
   const PivotBlock* block = nullptr;
   const InstructionProperties* kind = nullptr;
-  const DescribedInstruction* instruction = nullptr;
+  const InstructionEntry* instruction = nullptr;
 };
 
 enum class LabelKind : uint8_t { kText, kNumber, kAddress };

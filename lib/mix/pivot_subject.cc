@@ -4,7 +4,8 @@ namespace hbbp {
 
 void AddMissing(const QueryNeeds& needs, PivotSubject* subject) {
   if (needs.instructions && subject->code == nullptr) {
-    subject->code = std::make_shared<const DescribedCode>(DescribeCode(subject->analysis));
+    subject->code =
+        std::make_shared<const InstructionTable>(MakeInstructionTable(subject->analysis));
   }
   if (needs.loops && subject->loops == nullptr) {
     subject->loops = std::make_shared<const ProfileLoops>(FindProfileLoops(subject->analysis));

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "analysis/analysis.h"
-#include "analysis/described_code.h"
+#include "analysis/instruction_table.h"
 #include "analysis/line_table_cache.h"
 #include "analysis/profile_loops.h"
 
@@ -23,9 +23,9 @@ struct PivotSubject {
   PivotSubject(const Analysis& of) : analysis(of) {}  // NOLINT: implicit by design
 
   const Analysis& analysis;
-  std::shared_ptr<const DescribedCode> code;  // of the analysis
-  std::shared_ptr<const ProfileLoops> loops;  // of the analysis
-  const LineTableCache* lines = nullptr;      // null: lines are unknown
+  std::shared_ptr<const InstructionTable> code;  // of the analysis
+  std::shared_ptr<const ProfileLoops> loops;     // of the analysis
+  const LineTableCache* lines = nullptr;         // null: lines are unknown
 };
 
 // Makes the code and the loops that a query needs and the subject lacks.

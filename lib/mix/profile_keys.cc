@@ -227,7 +227,7 @@ class DebugInfoKey : public ProfileKey {
   // Returns null if the module has no lines.
   const LineTable* FindLines(uint32_t module) const {
     if (subject().lines == nullptr) return nullptr;
-    const auto lines = subject().lines->LinesOf(module);
+    const auto lines = subject().lines->Open(module);
     return lines.ok() ? *lines : nullptr;
   }
 

@@ -44,7 +44,7 @@ void CheckProfile(ProfileData data) {
     Require(block.function < profile.functions().size());
     Require(block.block.start < block.block.end);
     Require(block.block.instruction_count > 0);
-    (void)profile.modules().InstructionsOf(block.module, block.block);
+    (void)profile.modules().DecodeBlock(block.module, block.block);
     if (block.source == SourceKind::kEbs) samples += block.samples;
     Require(block.estimate.count >= 0);
     Require(block.estimate.standard_error >= 0);

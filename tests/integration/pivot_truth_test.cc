@@ -14,7 +14,7 @@
 
 #include "image/elf_image.h"
 #include "mix/pivot_query.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "truth/truth_file.h"
@@ -244,7 +244,7 @@ void CheckRun(const std::string& command) {
     CountTurnsOnce(listing, &module);
     AddTo(listing, module, &tallies);
   }
-  const Analysis profile = AnalysisOf(ProfileOf(modules));
+  const Analysis profile = AnalyzeOrFail(ProfileOf(modules));
   std::printf("%s: %.0f instructions\n", command.c_str(), tallies.total);
   // A block has one count: where callgrind's differ within one, as where a signal or the end of the
   // program comes in between, instructions are a little off.

@@ -15,9 +15,9 @@
 #include "collect/module_capture.h"
 #include "collect/recorder.h"
 #include "profile/profile_file.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
-#include "support/compute_mix.h"
+#include "support/compute_mix_or_fail.h"
 #include "support/loaded_library.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
@@ -29,10 +29,10 @@ namespace {
   if (!BuildTinyLibrary(__VA_ARGS__)) HBBP_SKIP("there is no compiler")
 
 TEST_CASE("samples become block counts with standard errors") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 3);
 
@@ -58,11 +58,11 @@ TEST_CASE("samples become block counts with standard errors") {
 }
 
 TEST_CASE("an analysis that is cancelled leaves nothing behind, wherever it was") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
-  // Many threads, so that there are many steps.
+  // There are many threads, so that there are many steps.
   const std::vector<IpCount> counts = data.counts;
   for (uint32_t tid = 2; tid < 300; ++tid) {
     data.threads.push_back({1, tid, "many"});
@@ -72,7 +72,7 @@ TEST_CASE("an analysis that is cancelled leaves nothing behind, wherever it was"
     }
   }
   Normalize(&data.counts);
-  const Analysis whole = AnalysisOf(data);
+  const Analysis whole = AnalyzeOrFail(data);
   const auto modules =
       std::make_shared<const ResolvedModules>(std::make_shared<const ProfileData>(data));
   int last_call = 0;
@@ -108,8 +108,8 @@ TEST_CASE("an analysis that is cancelled leaves nothing behind, wherever it was"
 }
 
 TEST_CASE("a sample of the instruction before its address is in the block of that") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   const uint64_t work = TinyWorkOffset(path);
@@ -123,7 +123,7 @@ TEST_CASE("a sample of the instruction before its address is in the block of tha
   };
   const auto samples_by_block = [&] {
     std::vector<uint64_t> samples;
-    const Analysis profile = AnalysisOf(data);
+    const Analysis profile = AnalyzeOrFail(data);
     for (const BlockRecord& block : profile.blocks()) {
       samples.push_back(block.samples);
     }
@@ -135,10 +135,10 @@ TEST_CASE("a sample of the instruction before its address is in the block of tha
 }
 
 TEST_CASE("samples of uops count blocks by their uops") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
-  // Two instructions, three uops.
-  const std::string source = folder.Write("rmw.s", R"(
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  // The loop has two instructions, which are three uops.
+  const std::string source = directory.Write("rmw.s", R"(
     .globl f
     .type f, @function
   f: addl %eax, (%rsp)
@@ -154,17 +154,17 @@ TEST_CASE("samples of uops count blocks by their uops") {
       std::search(file.begin(), file.end(), std::begin(code), std::end(code)) - file.begin());
   ProfileData data = TinyProfile(path);
   data.counts = {MakeCount(0, 0, 0, offset, 9, kTinyPeriod)};
-  CHECK(AnalysisOf(data).blocks().at(0).estimate.count == Approx(9000 / 2.0));
+  CHECK(AnalyzeOrFail(data).blocks().at(0).estimate.count == Approx(9000 / 2.0));
   data.sources[0].event = EventKind::kUops;
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.blocks().at(0).estimate.count == Approx(9000 / 3.0));
   CHECK(profile.blocks().at(0).estimate.standard_error == Approx(3000 / 3.0));
   CHECK(profile.functions().at(0).instructions == Approx(2 * 9000 / 3.0));
 }
 
 TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   const uint64_t work = TinyWorkOffset(path);
@@ -175,7 +175,7 @@ TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
   data.ibs_counts = {{0, 0, 0, 0, work, 1}, {0, 1, 0, 0, work, 2},  {1, 0, 0, 0, work, 4},
                      {0, 0, 0, 1, work, 8}, {0, 0, 1, 0, 0xff, 16}, {0, 0, 2, 0, 0x10, 32},
                      {0, 0, 2, 0, 0x20, 64}};
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   const std::vector<IbsSumRecord>& sums = profile.ibs_sums();
   REQUIRE(sums.size() == 4);
   CHECK(sums[0].address == profile.functions()[0].range.start);
@@ -191,21 +191,21 @@ TEST_CASE("sums of IBS are by instruction, whatever thread and source") {
 }
 
 TEST_CASE("a block is biased as the branches in it are") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   for (SourceRecord& source : data.sources) source.kind = SourceKind::kLbr;
   data.counts.clear();
   const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
-  // Two sources of one loop, and an entry from elsewhere.
+  // Two sources have branches of one loop, and an entry from elsewhere.
   data.branches = {MakeBranch(0, 0, kNoModule, 1, 0, loop, loop + 4, 9, 1),
                    MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1),
                    MakeBranch(1, 0, 0, loop + 4, 0, loop, loop + 4, 50, 1)};
   data.branches[0].oldest_expected = 0.5;
   data.branches[1].oldest = 30, data.branches[1].oldest_expected = 6;
   data.branches[2].oldest = 10, data.branches[2].oldest_expected = 3;
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].bias.oldest == 40);
   CHECK(profile.blocks()[0].bias.expected == 9);
@@ -213,10 +213,10 @@ TEST_CASE("a block is biased as the branches in it are") {
 }
 
 TEST_CASE("functions have names, bounds and the instructions of their blocks") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const std::vector<FunctionRecord>& functions = profile.functions();
   REQUIRE(functions.size() == 2);
   CHECK(functions[0].name == "tiny_work");
@@ -233,11 +233,11 @@ TEST_CASE("functions have names, bounds and the instructions of their blocks") {
 }
 
 TEST_CASE("a function without a symbol is named after its address") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
-  const std::string script = folder.Write("hide.map", "{ local: *; };");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
+  const std::string script = directory.Write("hide.map", "{ local: *; };");
   HBBP_BUILD_OR_SKIP(path, "", "-s -Wl,--build-id -Wl,--version-script=" + script);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   REQUIRE(profile.functions().size() == 1);
   char name[32];
   std::snprintf(name, sizeof(name), "0x%llx",
@@ -246,10 +246,10 @@ TEST_CASE("a function without a symbol is named after its address") {
 }
 
 TEST_CASE("what threads contribute adds up to the counts of blocks") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   std::vector<double> sums(profile.blocks().size());
   std::vector<uint64_t> samples(profile.blocks().size());
   REQUIRE(profile.contributions().size() == 6);
@@ -268,7 +268,7 @@ TEST_CASE("what threads contribute adds up to the counts of blocks") {
 TEST_CASE("samples are counted by source, thread and module without any code") {
   ProfileData data = FullProfile();
   data.modules[0].path = "/no/lib.so";
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.totals().of_source[0] == 3 + 1 + 1 + 7 + 5);
   CHECK(profile.totals().of_source[1] == 2 + 1 + 15);
   CHECK(profile.totals().of_source[2] == 2);
@@ -281,14 +281,14 @@ TEST_CASE("samples are counted by source, thread and module without any code") {
 }
 
 TEST_CASE("samples where there is no code are unexplained, by source") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   data.counts.push_back(MakeCount(0, 0, 0, 0, 5, 1000));  // the ELF header
   data.counts.push_back(MakeCount(0, 1, 0, uint64_t{1} << 40, 7, 1000));
   Normalize(&data.counts);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.UnexplainedOfSource(0) == 5);
   CHECK(profile.UnexplainedOfSource(1) == 7);
   CHECK(profile.blocks().size() == 3);
@@ -300,7 +300,7 @@ TEST_CASE("samples where there is no code are unexplained, by source") {
 TEST_CASE("a module whose file is gone explains nothing and says why") {
   ProfileData data = TinyProfile("/proc/self/exe");
   data.modules[0].path = "/nonexistent/lib.so";
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
   CHECK(profile.UnexplainedOfSource(1) == 3);
@@ -311,12 +311,12 @@ TEST_CASE("a module whose file is gone explains nothing and says why") {
 }
 
 TEST_CASE("a module whose file was replaced explains nothing and names both build IDs") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "old");
   const ProfileData data = TinyProfile(path);
   HBBP_BUILD_OR_SKIP(path, "new");
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.modules().CodeStateOf(0) == CodeState::kMismatch);
   CHECK(profile.modules().ProblemOf(0).find("was profiled") != std::string::npos);
   CHECK(profile.blocks().empty());
@@ -324,10 +324,10 @@ TEST_CASE("a module whose file was replaced explains nothing and names both buil
 }
 
 TEST_CASE("a block is found whether it has samples or not") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const ModuleAddress work = profile.blocks()[0].block.start;
   const StatusOr<BlockRecord> loop = profile.FindBlock(0, work + kTinyLoop + 1);
   REQUIRE(loop.ok());
@@ -347,13 +347,13 @@ TEST_CASE("a block is found whether it has samples or not") {
 }
 
 TEST_CASE("the instructions of a block, and one at a time") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   std::string mnemonics;
   for (const Instruction& instruction :
-       profile.modules().InstructionsOf(0, profile.blocks()[1].block)) {
+       profile.modules().DecodeBlock(0, profile.blocks()[1].block)) {
     mnemonics += std::string(MnemonicName(instruction.mnemonic)) + " ";
   }
   CHECK((mnemonics == "add dec jnz " || mnemonics == "add dec jne "));
@@ -370,7 +370,7 @@ TEST_CASE("generated code that was stored explains its samples") {
   ProfileData data = FullProfile();
   data.modules[2].chunks = {{0x7000, {0x90, 0x90, 0xc3}}};
   data.counts = {MakeCount(2, 0, 0, 0x7001, 6, 1000), MakeCount(2, 0, 0, 0x9000, 2, 1000)};
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].block.start == ModuleAddress{0x7000});
   CHECK(profile.blocks()[0].block.instruction_count == 3);
@@ -381,7 +381,7 @@ TEST_CASE("generated code that was stored explains its samples") {
   CHECK(profile.functions()[0].name == "0x7000");
 }
 
-TEST_CASE("generated functions with names are told apart though they touch") {
+TEST_CASE("generated functions with names are separate though they touch") {
   ProfileData data = FullProfile();
   data.branches.clear();
   data.modules[2].chunks = {{0x7000, {0x90, 0x90, 0xc3}, "first"},
@@ -389,7 +389,7 @@ TEST_CASE("generated functions with names are told apart though they touch") {
                             {0x7005, {0x90, 0xc3}}};
   data.counts = {MakeCount(2, 0, 0, 0x7000, 3, 1000), MakeCount(2, 0, 0, 0x7004, 2, 1000),
                  MakeCount(2, 0, 0, 0x7005, 1, 1000)};
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   REQUIRE(profile.functions().size() == 3);
   CHECK(profile.functions()[0].name == "first");
   CHECK(profile.functions()[0].range.end == ModuleAddress{0x7003});
@@ -401,23 +401,23 @@ TEST_CASE("generated functions with names are told apart though they touch") {
 }
 
 TEST_CASE("an empty profile has nothing") {
-  const Analysis profile = AnalysisOf(ProfileData());
+  const Analysis profile = AnalyzeOrFail(ProfileData());
   CHECK(profile.blocks().empty());
   CHECK(profile.functions().empty());
   CHECK(profile.FindBlock(0, {0}).status().code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("many threads may ask at once and get the same") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   std::vector<size_t> found(4);
   std::vector<std::thread> threads;
   for (size_t& mine : found) {
     threads.emplace_back([&profile, &mine] {
       for (const BlockRecord& block : profile.blocks()) {
-        mine += profile.modules().InstructionsOf(block.module, block.block).size();
+        mine += profile.modules().DecodeBlock(block.module, block.block).size();
         mine += profile.FindBlock(0, block.block.start).ok();
       }
       mine += profile.functions().size();
@@ -429,7 +429,7 @@ TEST_CASE("many threads may ask at once and get the same") {
   for (size_t mine : found) CHECK(mine == 2 + 3 + 3 + 3 + 2 + 1);
 }
 
-// As TinyProfile, but of streams: N is 5, so each has the weight 250.
+// Returns TinyProfile with streams. N is 5, so each has the weight 250.
 //   8 around the loop, 3 from entry through the loop, 2 through the loop to the return, by thread
 //   1; 1 across tiny_twice, by thread 0
 ProfileData TinyStreams(const std::string& library) {
@@ -451,10 +451,10 @@ ProfileData TinyStreams(const std::string& library) {
 }
 
 TEST_CASE("streams count every block that they cross") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyStreams(path));
+  const Analysis profile = AnalyzeOrFail(TinyStreams(path));
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
 
@@ -469,7 +469,7 @@ TEST_CASE("streams count every block that they cross") {
   CHECK(loop.block.instruction_count == 3);
   CHECK(loop.samples == 13);
   CHECK(loop.estimate.count == 3250);
-  // Three replicates with 2000, 750 and 500.
+  // Three replicates have 2000, 750 and 500.
   const double squares = 2000.0 * 2000 + 750 * 750 + 500 * 500 - 3250.0 * 3250 / 16;
   CHECK(loop.estimate.standard_error == Approx(std::sqrt(squares * 16 / 15)));
 
@@ -487,10 +487,10 @@ TEST_CASE("streams count every block that they cross") {
 }
 
 TEST_CASE("a function has the instructions of its blocks, and errors of whole bursts") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyStreams(path));
+  const Analysis profile = AnalyzeOrFail(TinyStreams(path));
   REQUIRE(profile.functions().size() == 2);
   const FunctionRecord& work = profile.functions()[0];
   CHECK(work.name == "tiny_work");
@@ -505,8 +505,8 @@ TEST_CASE("a function has the instructions of its blocks, and errors of whole bu
 }
 
 TEST_CASE("what threads contribute to streams adds up to the counts of blocks") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyStreams(path);
   for (BranchCount branch : TinyStreams(path).branches) {
@@ -514,7 +514,7 @@ TEST_CASE("what threads contribute to streams adds up to the counts of blocks") 
     data.branches.push_back(branch);
   }
   Normalize(&data.branches);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   std::vector<StreamSums> sums(profile.blocks().size());
   CHECK(profile.stream_contributions().size() == 7);
   for (const StreamContribution& contribution : profile.stream_contributions()) {
@@ -530,14 +530,14 @@ TEST_CASE("what threads contribute to streams adds up to the counts of blocks") 
 }
 
 TEST_CASE("a stream that starts inside a block splits it") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyStreams(path);
   const uint64_t work = TinyWorkOffset(path);
   data.branches.push_back(MakeBranch(0, 0, 0, work + 19, 0, work + 9, work + 11, 4, kTinyPeriod));
   Normalize(&data.branches);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   REQUIRE(profile.blocks().size() == 5);
   const BlockRecord& first = profile.blocks()[1];
   const BlockRecord& second = profile.blocks()[2];
@@ -554,8 +554,8 @@ uint64_t UnexplainedBecause(const Analysis& profile, UnexplainedReason reason) {
 }
 
 TEST_CASE("streams that no path explains are counted, each with its reason") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyStreams(path);
   const uint64_t work = TinyWorkOffset(path);
@@ -569,7 +569,7 @@ TEST_CASE("streams that no path explains are counted, each with its reason") {
   add(work + kTinyLoop, kStreamLeavesModule, 5);  // into another module
   add(work, uint64_t{1} << 40, 6);                // behind the end of the module
   Normalize(&data.branches);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 1);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kBackwards) == 2);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kPassesBranch) == 3);
@@ -580,14 +580,14 @@ TEST_CASE("streams that no path explains are counted, each with its reason") {
   for (const StreamContribution& contribution : profile.stream_contributions()) {
     explained += contribution.sums.streams;
   }
-  // The loop is two blocks: a branch arrived at its jnz, whatever came of that.
+  // The loop is two blocks, because a branch arrived at its jnz.
   CHECK(explained == 3 + 2 * 13 + 2 + 1);
 }
 
 TEST_CASE("streams in a module without code are unexplained") {
   ProfileData data = TinyStreams("/proc/self/exe");
   data.modules[0].path = "/nonexistent/lib.so";
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.blocks().empty());
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 14);
   CHECK(profile.UnexplainedOfSource(0) == 14);
@@ -598,10 +598,10 @@ TEST_CASE("streams in a module without code are unexplained") {
 }
 
 TEST_CASE("taken branches are listed once, with their addresses and counts") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyStreams(path));
+  const Analysis profile = AnalyzeOrFail(TinyStreams(path));
   const ModuleAddress work = profile.blocks()[0].block.start;
   const std::vector<TakenBranchRecord>& branches = profile.branches();
   REQUIRE(branches.size() == 4);
@@ -624,8 +624,8 @@ TEST_CASE("taken branches are listed once, with their addresses and counts") {
 }
 
 TEST_CASE("where streams and samples saw a module, streams alone count it") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyProfile(path);
   const ProfileData streams = TinyStreams(path);
@@ -635,12 +635,12 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
   data.modules[1].chunks = {{0x7000, {0x90, 0x90, 0xc3}}};
   data.counts.push_back(MakeCount(1, 0, 0, 0x7001, 6, kTinyPeriod));
   const uint64_t work = TinyWorkOffset(path);
-  // tiny_twice only has samples.
+  // tiny_twice has only samples.
   for (BranchCount branch : streams.branches) {
     branch.source = 2;
     if (branch.to < work + kTinyTwice) data.branches.push_back(branch);
   }
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
   CHECK(blocks[0].estimate.count == 750);
@@ -650,7 +650,7 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
   CHECK(blocks[2].estimate.count == 500);
   CHECK(blocks[3].module == 1);
   CHECK(blocks[3].source == SourceKind::kEbs);
-  // Of the tiny library, streams make 11750 instructions and samples 23 periods.
+  // For the tiny library, streams count 11750 instructions and samples 23 periods.
   CHECK(profile.family_scales().streams == 1);
   CHECK(profile.family_scales().ebs == Approx(11750.0 / (23 * kTinyPeriod)));
   CHECK(blocks[3].estimate.count == Approx(2000 * 11750.0 / (23 * kTinyPeriod)));
@@ -660,16 +660,16 @@ TEST_CASE("where streams and samples saw a module, streams alone count it") {
   REQUIRE(profile.functions().size() == 2);
   CHECK(profile.functions()[0].instructions == 750 * 2 + 3250 * 3 + 500);
 
-  // Streams that explain nothing silence nothing.
+  // Streams that explain nothing do not supersede samples.
   data.branches = {MakeBranch(2, 0, 0, work, 0, work + 11, work, 9, kTinyPeriod)};
-  const Analysis unexplained = AnalysisOf(data);
+  const Analysis unexplained = AnalyzeOrFail(data);
   REQUIRE(unexplained.blocks().size() >= 4);
   CHECK(unexplained.blocks()[0].source == SourceKind::kEbs);
   CHECK(unexplained.SupersededOfSource(0) == 0);
   CHECK(unexplained.UnexplainedOfSource(2) == 9);
 }
 
-// The tiny library by samples, and but for tiny_twice by streams.
+// Returns the tiny library by samples, and except for tiny_twice by streams.
 ProfileData TinyOfBothFamilies(const std::string& path) {
   ProfileData data = TinyProfile(path);
   const ProfileData streams = TinyStreams(path);
@@ -691,10 +691,10 @@ EstimatorOptions TreeOf(const char* json) {
 }
 
 TEST_CASE("the estimator says which family counts a block") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  Analysis profile = AnalysisOf(TinyOfBothFamilies(path));
+  Analysis profile = AnalyzeOrFail(TinyOfBothFamilies(path));
   const auto set_estimator = [&profile](const EstimatorOptions& estimator) {
     profile = *Analyze(profile.shared_modules(), estimator);
   };
@@ -717,7 +717,7 @@ TEST_CASE("the estimator says which family counts a block") {
   for (const BlockRecord& block : profile.blocks()) CHECK(block.source == kEbs);
   const std::vector<BlockRecord> by_samples = profile.blocks();
   ProfileData samples_only = TinyProfile(path);
-  const Analysis unscaled = AnalysisOf(samples_only);
+  const Analysis unscaled = AnalyzeOrFail(samples_only);
   REQUIRE(by_samples.size() == unscaled.blocks().size());
   for (size_t i = 0; i < by_samples.size(); ++i) {
     CHECK(by_samples[i].estimate.count == Approx(scale * unscaled.blocks()[i].estimate.count));
@@ -731,7 +731,7 @@ TEST_CASE("the estimator says which family counts a block") {
       {"feature": "taken_ratio", "threshold": 0, "yes": 3, "no": 4},
       {"class": "streams"}, {"class": "ebs"}]})"));
   CHECK(profile.estimator() == EstimatorKind::kTree);
-  // tiny_twice, which no stream crossed, is there and did not run.
+  // tiny_twice, which no stream crossed, is present with a count of 0.
   CHECK(sources() == std::vector<SourceKind>{kSwbt, kEbs, kSwbt, kSwbt});
   CHECK(profile.blocks()[0].estimate.count == 750);
   CHECK(profile.blocks()[1].estimate.count == Approx(by_samples[1].estimate.count));
@@ -752,12 +752,12 @@ TEST_CASE("the estimator says which family counts a block") {
 }
 
 TEST_CASE("by flow, all sources count together, and what flows in flows out") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   EstimatorOptions flow;
   flow.kind = EstimatorKind::kFlow;
-  const Analysis profile = AnalysisOf(TinyOfBothFamilies(path), {.estimator = flow});
+  const Analysis profile = AnalyzeOrFail(TinyOfBothFamilies(path), {.estimator = flow});
   CHECK(profile.estimator() == EstimatorKind::kFlow);
   const std::vector<BlockRecord>& blocks = profile.blocks();
   REQUIRE(blocks.size() == 4);
@@ -768,7 +768,7 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
     CHECK(block.estimate.standard_error > 0);
     instructions += block.estimate.count * block.block.instruction_count;
   }
-  // tiny_work: entry, loop, return.
+  // The blocks of tiny_work are entry, loop, return.
   CHECK(blocks[0].estimate.count == Approx(blocks[2].estimate.count).epsilon(1e-6));
   CHECK(blocks[1].estimate.count > blocks[0].estimate.count);
   CHECK(profile.SupersededOfSource(0) == 0);
@@ -784,16 +784,16 @@ TEST_CASE("by flow, all sources count together, and what flows in flows out") {
   }
 }
 
-TEST_CASE("where EBS counts instructions beside LBR, both count together") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+TEST_CASE("where EBS counts instructions next to LBR, both count together") {
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyOfBothFamilies(path);
   data.sources[0].event = EventKind::kInstructions;
   data.sources[1].event = EventKind::kInstructions;
   data.sources[2].event = EventKind::kTakenBranches;
   data.sources[2].kind = SourceKind::kLbr;
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.estimator() == EstimatorKind::kFlow);
   CHECK(profile.family_scales().ebs == 1);
   CHECK(profile.family_scales().streams == 1);
@@ -801,10 +801,10 @@ TEST_CASE("where EBS counts instructions beside LBR, both count together") {
 }
 
 TEST_CASE("features of a block are those of its code and of both families") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyOfBothFamilies(path));
+  const Analysis profile = AnalyzeOrFail(TinyOfBothFamilies(path));
   REQUIRE(profile.blocks().size() == 3);
   const BlockRecord& loop = profile.blocks()[1];
   const BlockFeatures features = profile.FeaturesOf(loop);
@@ -814,7 +814,7 @@ TEST_CASE("features of a block are those of its code and of both families") {
   CHECK(features[Feature::kNextLength] == 1);
   CHECK(features[Feature::kLongLatencyShare] == 0);
   CHECK(features[Feature::kBiased] == 0);
-  // 2 of the 13 streams across the loop run on into the return.
+  // Of the 13 streams across the loop, 2 continue into the return.
   CHECK(features[Feature::kTakenRatio] == Approx(1 - 500.0 / 3250));
   CHECK(features[Feature::kStreamsCount] / features[Feature::kStreamsError] ==
         Approx(loop.families.streams.count / loop.families.streams.standard_error));
@@ -823,14 +823,14 @@ TEST_CASE("features of a block are those of its code and of both families") {
     const BlockFeatures all = profile.FeaturesOf(block);
     sum += all[Feature::kEbsCount] + all[Feature::kStreamsCount];
   }
-  // The mean of blocks that were observed, of which tiny_twice has no record here.
+  // The mean is over observed blocks, and tiny_twice has no record here.
   CHECK(sum > 2 * 3);
   CHECK(sum < 2 * 4);
 }
 
 TEST_CASE("sources of streams that were merged add up") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = TinyStreams(path);
   data.sources.push_back(data.sources[0]);
@@ -839,12 +839,12 @@ TEST_CASE("sources of streams that were merged add up") {
   data.branches.push_back(
       MakeBranch(1, 1, 0, work + 11, 0, work + kTinyLoop, work + 11, 2, 2 * kTinyPeriod));
   Normalize(&data.branches);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   CHECK(profile.blocks()[1].estimate.count == 3250 + 2 * 500);
   CHECK(profile.blocks()[1].samples == 15);
 }
 
-// A library that was sampled while it was mapped, and what became of its file.
+// Records a library that is sampled while it is mapped, with changes to its file before and after.
 ProfileData RecordTiny(const std::string& path, const std::function<void()>& before_sample,
                        const std::function<void()>& after_sample) {
   const LoadedLibrary library(path);
@@ -871,7 +871,7 @@ ProfileData SaveAndLoad(ProfileData data, const std::string& path) {
 }
 
 void CheckTinyLoop(const ProfileData& data) {
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   REQUIRE(profile.blocks().size() == 1);
   CHECK(profile.blocks()[0].block.instruction_count == 3);
   CHECK(profile.blocks()[0].block.end - profile.blocks()[0].block.start == kTinyReturn - kTinyLoop);
@@ -884,15 +884,15 @@ TEST_CASE("code is found whatever happened to the file while it was mapped") {
     for (bool early : {true, false}) {
       for (bool replaced : {true, false}) {
         CAPTURE(flags, early, replaced);
-        const TemporaryFolder folder;
-        const std::string path = folder.File("lib.so");
+        const TemporaryFolder directory;
+        const std::string path = directory.File("lib.so");
         HBBP_BUILD_OR_SKIP(path, "old", flags);
-        const std::string no_code = folder.Write("no_code.s", ".text\n.zero 4096, 0xcc\n");
+        const std::string no_code = directory.Write("no_code.s", ".text\n.zero 4096, 0xcc\n");
         REQUIRE(RunCommand("cc -shared -nostdlib " + std::string(flags) + " -o " +
-                           folder.File("new.so") + " " + no_code));
+                           directory.File("new.so") + " " + no_code));
         const auto happen = [&] {
           if (replaced) {
-            std::filesystem::rename(folder.File("new.so"), path);
+            std::filesystem::rename(directory.File("new.so"), path);
           } else {
             std::filesystem::remove(path);
           }
@@ -900,7 +900,7 @@ TEST_CASE("code is found whatever happened to the file while it was mapped") {
         const ProfileData data =
             early ? RecordTiny(path, happen, nothing) : RecordTiny(path, nothing, happen);
         CheckTinyLoop(data);
-        CheckTinyLoop(SaveAndLoad(data, folder.File("profile")));
+        CheckTinyLoop(SaveAndLoad(data, directory.File("profile")));
       }
     }
   }

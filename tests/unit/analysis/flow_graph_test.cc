@@ -36,12 +36,12 @@ class FlowTest {
     code_->AddFunction(address, end);
   }
 
-  // So that a block of `instructions` at `address` counts `count`.
+  // Adds samples so that a block of `instructions` at `address` counts `count`.
   void Sample(uint64_t address, uint32_t instructions, uint64_t count) {
     data_.counts.push_back(MakeCount(0, 0, 0, address, count * instructions / kPeriod, kPeriod));
   }
 
-  // Each of `number` streams counts 1.
+  // Adds `number` streams that count 1 each.
   void Stream(uint64_t from, uint64_t to, uint64_t end, uint64_t number, uint32_t from_module = 0) {
     BranchCount branch;
     branch.source = 1;
@@ -161,7 +161,7 @@ TEST_CASE("a call comes back, or does not") {
 TEST_CASE("streams measure edges, and what they did not see follows") {
   FlowTest test;
   test.AddFunction(0x1000, kLoop);
-  // From elsewhere into the function, to its loop, out of it.
+  // The function is entered from elsewhere, iterates and returns.
   test.Stream(0x10, 0x1000, 0x1005, 50, 1);
   test.Stream(0x1005, 0x1002, 0x1005, 900);
   test.Stream(0x1005, 0x1002, 0x1007, 50);
@@ -229,7 +229,7 @@ TEST_CASE("samples of a clock are known to be worse than those of instructions")
 }
 
 TEST_CASE("samples that disagree with streams beyond chance are trusted less") {
-  // The code of the test above: 2004 and 2008 are the arms.
+  // The code is that of the test above: 2004 and 2008 are the arms.
   const auto arm = [](uint64_t sampled) {
     constexpr uint64_t kStreams = 1'000'000;
     FlowTest test;
@@ -245,9 +245,9 @@ TEST_CASE("samples that disagree with streams beyond chance are trusted less") {
     test.Stream(0x2006, 0x200b, 0x200d, kStreams);
     return CountAt(test.Combine(), 0x2004);
   };
-  // Many of both: samples say 9 to 1, streams 1 to 1.
+  // With many of both, samples say 9 to 1, streams 1 to 1.
   CHECK(arm(1'800'000) == Approx(1'000'000).epsilon(0.03));
-  // What both agree on stays.
+  // Counts on which both agree stay.
   CHECK(arm(1'000'000) == Approx(1'000'000).epsilon(0.001));
 }
 
@@ -263,7 +263,7 @@ TEST_CASE("what falls in from the function before has entered") {
 }
 
 TEST_CASE("many blocks, few of them sampled, keep what was sampled") {
-  // A path of 2000 blocks of one jz to the next instruction each, and a return.
+  // This is a path of 2000 blocks of one jz to the next instruction each, and a return.
   FlowTest test;
   std::vector<uint8_t> code;
   for (int i = 0; i < 2000; ++i) code.insert(code.end(), {0x74, 0x00});

@@ -1,4 +1,5 @@
-// Random walks through functions of real programs, sampled: does flow find the true counts again?
+// Samples random walks through functions of real programs, and compares the result of flow with the
+// true counts.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -24,8 +25,8 @@ constexpr uint64_t kPeriod = 200;  // instructions from sample to sample
 constexpr uint64_t kGap = 100;     // taken branches from burst to burst
 constexpr uint64_t kBurst = 8;     // streams
 
-// Runs a function from its entry to a return, again and again. Conditional branches are taken with
-// a probability of their own, calls come back, indirect jumps go where nothing else goes.
+// Runs a function from its entry to a return, repeatedly. Each conditional branch has a probability
+// of its own, calls return, and indirect jumps go to blocks that nothing else leads to.
 class Walk {
  public:
   Walk(const std::vector<Block>& blocks, uint64_t seed) : blocks_(blocks), random_(seed) {
@@ -45,7 +46,7 @@ class Walk {
     counts.resize(blocks.size());
   }
 
-  // The block that runs next, and whether a taken branch leads there.
+  // Returns the block that runs next, and whether a taken branch leads there.
   std::pair<size_t, bool> Next() {
     const Block& block = blocks_[at_];
     ++counts[at_];
@@ -121,7 +122,7 @@ uint64_t LastInstruction(const ModuleCode& code, const Block& block) {
   return last;
 }
 
-// What was sampled of a walk.
+// Samples a walk.
 ProfileData Sample(const ModuleCode& code, const std::vector<Block>& blocks, uint64_t seed,
                    uint64_t steps, std::vector<double>* truth) {
   ProfileData data;
@@ -186,7 +187,7 @@ ProfileData Sample(const ModuleCode& code, const std::vector<Block>& blocks, uin
   return data;
 }
 
-// Does not own its image.
+// A view does not own its image.
 class View : public ModuleCode {
  public:
   explicit View(const ElfImage* image) : image_(image) {}
@@ -208,10 +209,11 @@ class View : public ModuleCode {
 };
 
 struct Result {
-  // Sums of squares of errors, as fractions of all that ran.
+  // Sums of squares of errors, as fractions of all executions.
   double ebs = 0, streams = 0, flow = 0;
-  double covered = 0, often = 0;  // of blocks that ran often, those within a standard error
-  double found = 0;               // blocks that ran, that no source saw, and that flow has
+  // blocks that ran often, and those of them within a standard error
+  double covered = 0, often = 0;
+  double found = 0;  // blocks that ran, that no source observed, and that flow has
 };
 
 Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t seed) {
@@ -230,7 +232,7 @@ Result Compare(const ElfImage& image, const std::vector<Block>& blocks, uint64_t
                              count.period_sum, count.period_squares});
   }
   FlowErrors errors;
-  errors.ebs = errors.ebs_skid = errors.streams = 0;  // here nothing is wrong but by chance
+  errors.ebs = errors.ebs_skid = errors.streams = 0;  // errors here are only by chance
   const auto combined =
       CombineByFlow({.data = data,
                      .observations = observations,

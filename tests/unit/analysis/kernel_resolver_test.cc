@@ -12,9 +12,9 @@
 #include "mix/query_keys.h"
 #include "profile/profile_file.h"
 #include "profile/profile_merge.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
-#include "support/compute_mix.h"
+#include "support/compute_mix_or_fail.h"
 #include "support/tiny_kernel.h"
 #include "unit/profile/sample_profiles.h"
 
@@ -24,8 +24,8 @@ namespace {
 constexpr uint64_t kStart = kTinyKernelStart;
 constexpr uint64_t kPeriod = 1000;
 
-// Of another machine: 2 samples at the start of sys_work, 10 in its loop, 1 at its end, 3 in
-// traced, 4 in a kernel module.
+// Returns a profile of another machine: 2 samples at the start of sys_work, 10 in its loop, 1 at
+// its end, 3 in traced, 4 in a kernel module.
 ProfileData TinyKernelProfile() {
   ProfileData data;
   data.sources.resize(1);
@@ -51,26 +51,26 @@ ProfileData TinyKernelProfile() {
 
 class TinyKernelFiles {
  public:
-  // False where there is no compiler.
+  // Returns false where there is no compiler.
   bool Build() {
     TinyKernelCore().Write(core());
-    folder_.Write("kallsyms", TinyKallsyms());
+    directory_.Write("kallsyms", TinyKallsyms());
     return BuildTinyVmlinux(vmlinux());
   }
-  std::string vmlinux() const { return folder_.File("vmlinux"); }
-  std::string core() const { return folder_.File("core"); }
-  std::string kallsyms() const { return folder_.File("kallsyms"); }
-  const TemporaryFolder& folder() const { return folder_; }
+  std::string vmlinux() const { return directory_.File("vmlinux"); }
+  std::string core() const { return directory_.File("core"); }
+  std::string kallsyms() const { return directory_.File("kallsyms"); }
+  const TemporaryFolder& directory() const { return directory_; }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryFolder directory_;
 };
 
 Analysis AnalysisWith(const ProfileData& data, const KernelFilePaths& paths) {
   StatusOr<KernelFiles> files = OpenKernelFilesFor(data, paths);
   INFO(files.status().message());
   REQUIRE(files.ok());
-  return AnalysisOf(data, {.kernel_files = *std::move(files)});
+  return AnalyzeOrFail(data, {.kernel_files = *std::move(files)});
 }
 
 std::map<std::string, double> Mnemonics(const Analysis& profile) {
@@ -150,7 +150,7 @@ TEST_CASE("functions with and without code stand in order") {
   }
   CHECK(functions[0].samples == 7);
   CHECK(functions[3].instructions == Approx(4 * kPeriod));
-  // They have no mnemonics, but they count in all else.
+  // They have no mnemonics, but all else counts.
   CHECK(ComputeMixOrFail(profile, {.mnemonic = true}).total == Approx(16 * kPeriod));
   const Mix by_function = ComputeMixOrFail(profile, {.function = true, .thread = true});
   CHECK(by_function.total == Approx(27 * kPeriod));
@@ -209,50 +209,50 @@ TEST_CASE("functions of a kernel whose code is not there, by its symbols") {
 }
 
 TEST_CASE("symbols of the kernel as it was linked serve where it was loaded") {
-  const TemporaryFolder folder;
-  folder.Write("System.map", TinyKallsyms(kTinyKernelLinked, false));
+  const TemporaryFolder directory;
+  directory.Write("System.map", TinyKallsyms(kTinyKernelLinked, false));
   const Analysis profile =
-      AnalysisWith(TinyKernelProfile(), {"", "", folder.File("System.map"), ""});
+      AnalysisWith(TinyKernelProfile(), {"", "", directory.File("System.map"), ""});
   CHECK(SamplesByFunction(profile) ==
         std::map<std::string, uint64_t>{{"sys_work", 13}, {"traced", 3}});
 }
 
 TEST_CASE("the kernel of another machine has nothing of the one that runs here") {
-  const Analysis profile = AnalysisOf(TinyKernelProfile());
+  const Analysis profile = AnalyzeOrFail(TinyKernelProfile());
   CHECK(profile.functions().empty());
   CHECK(profile.UnexplainedOfSource(0) == 20);
   CHECK(profile.modules().CodeStateOf(0) == CodeState::kMissing);
   CHECK(profile.modules().ProblemOf(0).find("kallsyms") != std::string::npos);
-  // Nor has a kernel of an earlier boot of this one, or one that is not known at all.
+  // A kernel of an earlier boot of this one, or an unknown one, has none either.
   for (const char* boot_id : {"another", ""}) {
     ProfileData data = TinyKernelProfile();
     data.modules[0].path = kRunningKernel;
     data.modules[0].kernel = {};
     data.modules[0].kernel.boot_id = boot_id;
-    CHECK(AnalysisOf(data).functions().empty());
+    CHECK(AnalyzeOrFail(data).functions().empty());
   }
 }
 
-TEST_CASE("a static file in one of the usual places is found by its build ID") {
-  const TemporaryFolder folder;
-  const std::string built = folder.File("built");
+TEST_CASE("a static file in one of the usual paths is found by its build ID") {
+  const TemporaryFolder directory;
+  const std::string built = directory.File("built");
   if (!BuildTinyVmlinux(built)) HBBP_SKIP("there is no compiler");
   ProfileData data = TinyKernelProfile();
   data.modules[0].kernel.release = "6.1.0";
   KernelFilePaths paths;
-  paths.root = folder.File("root");
-  for (const char* place :
+  paths.root = directory.File("root");
+  for (const char* usual :
        {"/usr/lib/debug/.build-id/ab/ababab.debug", "/usr/lib/debug/boot/vmlinux-6.1.0",
         "/usr/lib/debug/lib/modules/6.1.0/vmlinux", "/lib/modules/6.1.0/build/vmlinux",
         "/boot/vmlinux-6.1.0"}) {
-    CAPTURE(place);
-    const std::filesystem::path path = paths.root + place;
+    CAPTURE(usual);
+    const std::filesystem::path path = paths.root + usual;
     std::filesystem::create_directories(path.parent_path());
     std::filesystem::copy_file(built, path);
     const Analysis profile = AnalysisWith(data, paths);
     CHECK(profile.modules().CodeStateOf(0) == CodeState::kFile);
     std::filesystem::remove(path);
-    // Of another kernel of that release.
+    // This file is of another kernel of that release.
     REQUIRE(BuildTinyVmlinux(path, "cdcdcdcd"));
     const Analysis other = AnalysisWith(data, paths);
     CHECK(other.modules().CodeStateOf(0) == CodeState::kMissing);
@@ -261,21 +261,21 @@ TEST_CASE("a static file in one of the usual places is found by its build ID") {
 }
 
 TEST_CASE("memory of the kernel that runs is read now and stored for later") {
-  const TemporaryFolder folder;
-  std::filesystem::create_directories(folder.File("proc"));
-  TinyKernelCore().Write(folder.File("proc/kcore"));
+  const TemporaryFolder directory;
+  std::filesystem::create_directories(directory.File("proc"));
+  TinyKernelCore().Write(directory.File("proc/kcore"));
   ProfileData data = TinyKernelProfile();
   data.modules[0].path = kRunningKernel;
   data.modules[0].kernel = DescribeRunningKernel();
   if (data.modules[0].kernel.boot_id.empty()) HBBP_SKIP("no /proc here");
   KernelFilePaths paths;
-  paths.root = folder.File("");
+  paths.root = directory.File("");
   const Analysis profile = AnalysisWith(data, paths);
   CHECK(profile.modules().CodeStateOf(0) == CodeState::kCore);
   CHECK(profile.UnexplainedOfSource(0) == 0);
   const ProfileData stored = profile.modules().DataToStore();
   CHECK(stored.modules[0].chunks.size() == 2);
-  const Analysis later = AnalysisOf(stored);
+  const Analysis later = AnalyzeOrFail(stored);
   CHECK(later.modules().CodeStateOf(0) == CodeState::kProfile);
   CHECK(Mnemonics(later) == Mnemonics(profile));
   // After a boot, or on another machine, it is another kernel.
@@ -294,7 +294,7 @@ TEST_CASE("files of other kernels and boots are refused") {
   };
   const ProfileData data = TinyKernelProfile();
   using Catch::Matchers::Contains;
-  const std::string other = files.folder().File("other");
+  const std::string other = files.directory().File("other");
   REQUIRE(BuildTinyVmlinux(other, "cdcdcdcd"));
   CHECK_THAT(refused(data, {other, "", "", ""}), Contains("cdcdcdcd") && Contains("abababab"));
   CoreBuilder core = TinyKernelCore();
@@ -308,13 +308,13 @@ TEST_CASE("files of other kernels and boots are refused") {
   core.SetVmcoreInfo("SYMBOL(_stext)=ffffffff83c00190\n").Write(other);
   CHECK_THAT(refused(by_stext, {"", other, "", ""}), Contains("another boot"));
   CHECK(OpenKernelFilesFor(data, {"", other, "", ""}).ok());
-  files.folder().Write("other", TinyKallsyms(kStart + 16));
+  files.directory().Write("other", TinyKallsyms(kStart + 16));
   CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
-  files.folder().Write("other", "ffffffff81000000 T none\n");
+  files.directory().Write("other", "ffffffff81000000 T none\n");
   CHECK_THAT(refused(data, {"", "", other, ""}), Contains("_text"));
   CHECK(OpenKernelFilesFor(data, {"/nonexistent", "", "", ""}).status().code() ==
         StatusCode::kNotFound);
-  files.folder().Write("other", "compressed");
+  files.directory().Write("other", "compressed");
   const Status compressed = OpenKernelFilesFor(data, {other, "", "", ""}).status();
   CHECK(compressed.code() == StatusCode::kBadFormat);
   CHECK_THAT(compressed.message(), Contains("vmlinuz"));
@@ -326,7 +326,7 @@ TEST_CASE("files of other kernels and boots are refused") {
         StatusCode::kBadFormat);
   CHECK(OpenKernelFilesFor(data, {"", "", files.vmlinux(), ""}).status().code() ==
         StatusCode::kBadFormat);
-  // A profile without kernel samples has no use for them.
+  // A profile without kernel samples ignores them.
   CHECK(OpenKernelFilesFor(ProfileData(), {files.vmlinux(), "", "", ""}).ok());
 }
 
@@ -340,7 +340,7 @@ TEST_CASE("a core file says where the kernel was if the recording does not") {
   const Analysis profile = AnalysisWith(data, {files.vmlinux(), files.core(), "", ""});
   CHECK(profile.PatchedBytesOf(0) == 3);
   CHECK(SamplesByFunction(profile).at("sys_work") == 13);
-  // A vmlinux alone does not.
+  // A vmlinux alone is not enough.
   const Analysis unknown = AnalysisWith(data, {files.vmlinux(), "", "", ""});
   CHECK(unknown.blocks().empty());
   CHECK(unknown.modules().ProblemOf(0).find("where the kernel was loaded") != std::string::npos);
@@ -358,13 +358,13 @@ TEST_CASE("what is stored of a kernel serves without its files") {
   };
   SECTION("memory and symbols") {
     const ProfileData data = stored_with({"", files.core(), files.kallsyms(), ""});
-    const Analysis profile = AnalysisOf(data);
+    const Analysis profile = AnalyzeOrFail(data);
     CHECK(profile.modules().CodeStateOf(0) == CodeState::kProfile);
     CHECK(profile.UnexplainedOfSource(0) == 0);
     CHECK(profile.blocks().size() == 5);
     CHECK(Mnemonics(profile).at("call") == Approx(1000));
     CHECK(SamplesByFunction(profile).at("tiny_irq [tiny]") == 4);
-    // Storing it again changes nothing, as does adding it to itself.
+    // Storing it again changes nothing, and neither does merging it with itself.
     CHECK(SerializeProfile(profile.modules().DataToStore()) == SerializeProfile(data));
     const ProfileData* const twice[] = {&data, &data};
     CHECK(MergeProfiles(twice).modules[0].kernel == data.modules[0].kernel);
@@ -373,14 +373,14 @@ TEST_CASE("what is stored of a kernel serves without its files") {
   SECTION("symbols alone") {
     const ProfileData data = stored_with({"", "", files.kallsyms(), ""});
     CHECK(data.modules[0].chunks.empty());
-    CHECK(SamplesByFunction(AnalysisOf(data)).at("traced") == 3);
+    CHECK(SamplesByFunction(AnalyzeOrFail(data)).at("traced") == 3);
   }
   SECTION("a static file is not stored, as it is not what ran") {
     CHECK(stored_with({files.vmlinux(), "", "", ""}).modules[0].chunks.empty());
   }
   SECTION("memory without symbols") {
     const ProfileData data = stored_with({"", files.core(), "", ""});
-    CHECK(AnalysisOf(data).UnexplainedOfSource(0) == 0);
+    CHECK(AnalyzeOrFail(data).UnexplainedOfSource(0) == 0);
     CHECK(data.modules[0].kernel.functions.empty());
   }
 }
@@ -393,7 +393,7 @@ TEST_CASE("a hostile profile makes no kernel unsafe") {
   kernel.reference_address = UINT64_MAX;
   kernel.release = "../../etc";
   data.modules[0].chunks = {{UINT64_MAX - 1, {1, 2, 3}}, {kStart, {0xff}}, {kStart, {0xeb, 0xfe}}};
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   uint64_t in_blocks = 0;
   for (const BlockRecord& block : profile.blocks()) in_blocks += block.samples;
   CHECK(in_blocks + profile.UnexplainedOfSource(0) == 20);

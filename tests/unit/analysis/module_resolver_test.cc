@@ -20,7 +20,7 @@ namespace {
 
 ModuleRecord RecordOf(const std::string& path) { return TinyProfile(path).modules[0]; }
 
-// As PinOrCopyModule does.
+// Does what PinOrCopyModule does.
 void Pin(ModuleRecord* record) {
   UniqueFd fd(::open(record->path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat status = {};
@@ -31,8 +31,8 @@ void Pin(ModuleRecord* record) {
 }
 
 TEST_CASE("a file with the right build ID serves") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ResolvedModule module = ResolveModule(RecordOf(path));
   CHECK(module.state == CodeState::kFile);
@@ -45,8 +45,8 @@ TEST_CASE("a file with the right build ID serves") {
 }
 
 TEST_CASE("a file serves if its build ID was padded, and not if it differs behind that") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   for (const char* id : {"0x0102030405060708", "0x0102030405060708090a0b0c0d0e0f10"}) {
     HBBP_BUILD_OR_SKIP(path, "", std::string("-Wl,--build-id=") + id);
     ModuleRecord record = RecordOf(path);
@@ -58,8 +58,8 @@ TEST_CASE("a file serves if its build ID was padded, and not if it differs behin
 }
 
 TEST_CASE("without a known build ID the file serves, with a warning") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ModuleRecord record = RecordOf(path);
   record.build_id.clear();
@@ -69,8 +69,8 @@ TEST_CASE("without a known build ID the file serves, with a warning") {
 }
 
 TEST_CASE("a pinned file serves after its path is gone, and an impostor in its place does not") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   ModuleRecord record = RecordOf(path);
   Pin(&record);
@@ -83,8 +83,8 @@ TEST_CASE("a pinned file serves after its path is gone, and an impostor in its p
 }
 
 TEST_CASE("stored code serves where the path cannot") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "old");
   ModuleRecord record = RecordOf(path);
   record.chunks = {{0, BytesOfFile(path)}};
@@ -98,8 +98,8 @@ TEST_CASE("stored code serves where the path cannot") {
 }
 
 TEST_CASE("stored code is preferred to a file that nothing identifies") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "old", "-Wl,--build-id=none");
   ModuleRecord record = RecordOf(path);
   record.chunks = {{0, BytesOfFile(path)}};
@@ -109,7 +109,7 @@ TEST_CASE("stored code is preferred to a file that nothing identifies") {
   CHECK(ResolveModule(record).state == CodeState::kFile);
 }
 
-TEST_CASE("stored code that claims absurd places is refused without taking memory") {
+TEST_CASE("stored code that claims absurd offsets is refused without taking memory") {
   ModuleRecord record;
   record.path = "/nonexistent/lib.so";
   for (uint64_t offset : {UINT64_MAX, UINT64_MAX - 1, uint64_t{1} << 50}) {
@@ -118,7 +118,7 @@ TEST_CASE("stored code that claims absurd places is refused without taking memor
   }
 }
 
-TEST_CASE("modules that are no files") {
+TEST_CASE("modules that are not files") {
   ModuleRecord record;
   record.kind = ModuleKind::kVdso;
   CHECK(ResolveModule(record).state == CodeState::kMissing);

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "unit/profile/sample_profiles.h"
 
@@ -33,7 +33,7 @@ class LoopTest {
     data_.modules[0].chunks.push_back({address, std::move(bytes), "f" + std::to_string(address)});
   }
 
-  // So that a block of `instructions` at `address` counts `count`.
+  // Adds samples so that a block of `instructions` at `address` counts `count`.
   void Sample(uint64_t address, uint64_t instructions, uint64_t count) {
     IpCount sample = MakeCount(0, 0, 0, address, count, kPeriod);
     sample.period_sum = static_cast<double>(count * instructions);
@@ -41,7 +41,7 @@ class LoopTest {
     data_.counts.push_back(sample);
   }
 
-  // Each of `number` streams counts 1; all in replicate number % 16.
+  // Adds `number` streams that count 1 each, all in replicate number % 16.
   void Stream(uint64_t from, uint64_t to, uint64_t end, uint64_t number, uint32_t from_module = 0) {
     BranchCount branch;
     branch.source = 1;
@@ -58,7 +58,7 @@ class LoopTest {
   Analysis Analyze(const EstimatorOptions& estimator = {}) {
     Normalize(&data_.counts);
     Normalize(&data_.branches);
-    return AnalysisOf(data_, {.estimator = estimator});
+    return AnalyzeOrFail(data_, {.estimator = estimator});
   }
 
  private:
@@ -85,7 +85,7 @@ void AddNest(LoopTest* test) {
                              0xc3});                        // 100f: ret
 }
 
-// 10 calls of 10 trips of 7.
+// Adds the streams of 10 calls of 10 trips of 7.
 void AddStreamsOfNest(LoopTest* test) {
   test->Stream(0xdead, 0x1000, 0x1009, 10, kNoModule);
   test->Stream(0x1009, kInner, 0x1009, 500);
@@ -94,7 +94,7 @@ void AddStreamsOfNest(LoopTest* test) {
   test->Stream(0x100d, kOuter, 0x1009, 90);
 }
 
-TEST_CASE("counts of blocks tell how often loops go round") {
+TEST_CASE("counts of blocks show how often loops iterate") {
   LoopTest test;
   AddNest(&test);
   test.Sample(0x1000, 1, 10);
@@ -128,7 +128,7 @@ TEST_CASE("counts of blocks tell how often loops go round") {
   CHECK(loops.innermost == std::vector<uint32_t>{kNoIndex, 0, 1, 0, kNoIndex});
 }
 
-TEST_CASE("taken branches and streams tell how often loops go round") {
+TEST_CASE("taken branches and streams show how often loops iterate") {
   LoopTest test;
   AddNest(&test);
   AddStreamsOfNest(&test);
@@ -144,7 +144,7 @@ TEST_CASE("taken branches and streams tell how often loops go round") {
   // The same counts determine all edges.
   CHECK(outer->trips_by_counts.value == Approx(10));
   CHECK(inner->trips_by_counts.value == Approx(7));
-  // All streams are of one burst, which cannot tell how far another one would be from it.
+  // All streams are of one burst, which cannot show how far another one would be from it.
   CHECK(inner->trips_by_branches.standard_error ==
         Approx(std::hypot(7, inner->trips_by_counts.standard_error)));
 }

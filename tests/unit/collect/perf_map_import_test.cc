@@ -13,9 +13,9 @@
 #include "collect/generated_names.h"
 #include "collect/perf_import.h"
 #include "perf/perf_event.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
-#include "support/compute_mix.h"
+#include "support/compute_mix_or_fail.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"
 
@@ -67,7 +67,7 @@ ProfileData Import(const std::vector<uint8_t>& recording, const PerfImportOption
 using Functions = std::vector<std::pair<std::string, uint64_t>>;  // with their samples
 
 Functions FunctionsOf(ProfileData data) {
-  const Analysis profile = AnalysisOf(std::move(data));
+  const Analysis profile = AnalyzeOrFail(std::move(data));
   Functions functions;
   for (const FunctionRecord& function : profile.functions()) {
     functions.emplace_back(function.name, function.samples);
@@ -87,7 +87,7 @@ TEST_CASE("samples in generated code count for the functions that a map names") 
   CHECK(data.sources[0].note.empty());
   CHECK(FunctionsOf(data) == kNamed);
 
-  const Analysis profile = AnalysisOf(std::move(data));
+  const Analysis profile = AnalyzeOrFail(std::move(data));
   CHECK(profile.blocks().empty());
   CHECK(profile.UnexplainedOfSource(0) == 4);
   const Mix mix = ComputeMixOrFail(profile, {.function = true});

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "profile/profile_merge.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
-#include "support/compute_mix.h"
+#include "support/compute_mix_or_fail.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -41,7 +41,7 @@ TEST_CASE("a mnemonic ran as often as the blocks that it stands in, errors add u
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const Mix mix = ComputeMixOrFail(profile, Keys(1));
   CHECK(mix.total == Approx(23'000));
   const double loop_error = 1000 * std::sqrt(18.0) / 3;
@@ -65,7 +65,7 @@ TEST_CASE("without a mnemonic as key, every instruction of a block counts") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const Mix by_function = ComputeMixOrFail(profile, Keys(4));
   REQUIRE(by_function.rows.size() == 2);
   CHECK(by_function.rows[0].function == 0);
@@ -89,7 +89,7 @@ TEST_CASE("every combination of keys gives the same total, and finer rows add up
   ProfileData data = TinyProfile(path);
   data.modules.push_back(data.modules[0]);
   data.counts.push_back(MakeCount(1, 0, 1, TinyWorkOffset(path), 10, kTinyPeriod));
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   const Mix finest = ComputeMixOrFail(profile, Keys(15));
   for (unsigned bits = 0; bits < 16; ++bits) {
     CAPTURE(bits);
@@ -119,8 +119,8 @@ TEST_CASE("the mix of one thread is that thread's part of the mix") {
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const ProfileData data = TinyProfile(path);
-  const Mix whole = ComputeMixOrFail(AnalysisOf(data), Keys(1 | 8));
-  const Mix second = ComputeMixOrFail(AnalysisOf(*SelectThread(data, 11)), Keys(1));
+  const Mix whole = ComputeMixOrFail(AnalyzeOrFail(data), Keys(1 | 8));
+  const Mix second = ComputeMixOrFail(AnalyzeOrFail(*SelectThread(data, 11)), Keys(1));
   CHECK(second.total == Approx(7000));
   for (const MixRow& row : whole.rows) {
     if (row.thread != 1) continue;
@@ -137,7 +137,7 @@ TEST_CASE("the same profile gives the same rows in the same order") {
   HBBP_BUILD_OR_SKIP(path);
   const auto rows = [&path] {
     std::string text;
-    for (const MixRow& row : ComputeMixOrFail(AnalysisOf(TinyProfile(path)), Keys(15)).rows) {
+    for (const MixRow& row : ComputeMixOrFail(AnalyzeOrFail(TinyProfile(path)), Keys(15)).rows) {
       text += std::string(MnemonicName(row.mnemonic)) + " " + std::to_string(row.function) + " " +
               std::to_string(row.thread) + " " + std::to_string(row.instructions) + "\n";
     }
@@ -148,7 +148,7 @@ TEST_CASE("the same profile gives the same rows in the same order") {
 }
 
 TEST_CASE("a profile without code has an empty mix") {
-  const Mix mix = ComputeMixOrFail(AnalysisOf(ProfileData()), Keys(1));
+  const Mix mix = ComputeMixOrFail(AnalyzeOrFail(ProfileData()), Keys(1));
   CHECK(mix.total == 0);
   CHECK(mix.rows.empty());
 }
@@ -179,7 +179,7 @@ TEST_CASE("errors of streams add up by burst, not by block") {
   HBBP_BUILD_OR_SKIP(path);
   ProfileData data = LoopStreams(path);
   const double both_bursts = std::sqrt(16.0 / 15 * (2e6 - 4e6 / 16));
-  const Mix mix = ComputeMixOrFail(AnalysisOf(data), Keys(1));
+  const Mix mix = ComputeMixOrFail(AnalyzeOrFail(data), Keys(1));
   CHECK(mix.total == 6000);
   const MixRow* add = FindRow(mix, "add");
   REQUIRE(add != nullptr);
@@ -193,7 +193,7 @@ TEST_CASE("errors of streams add up by burst, not by block") {
     data.branches.push_back(branch);
   }
   Normalize(&data.branches);
-  const Mix of_both = ComputeMixOrFail(AnalysisOf(data), Keys(1));
+  const Mix of_both = ComputeMixOrFail(AnalyzeOrFail(data), Keys(1));
   add = FindRow(of_both, "add");
   REQUIRE(add != nullptr);
   CHECK(add->instructions == 4000);
@@ -204,7 +204,7 @@ TEST_CASE("streams by thread") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Mix mix = ComputeMixOrFail(AnalysisOf(LoopStreams(path)), Keys(8));
+  const Mix mix = ComputeMixOrFail(AnalyzeOrFail(LoopStreams(path)), Keys(8));
   REQUIRE(mix.rows.size() == 2);
   CHECK(mix.total == 6000);
   for (const MixRow& row : mix.rows) {

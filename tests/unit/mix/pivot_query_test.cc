@@ -9,7 +9,7 @@
 
 #include "mix/mix_ratios.h"
 #include "mix/query_keys.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
@@ -45,7 +45,7 @@ TEST_CASE("every key alone adds up to the whole, and the whole is surely that") 
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   PivotQuery query;
   query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
   std::vector<std::string> keys = {"groups", "traffic"};
@@ -76,11 +76,11 @@ TEST_CASE("many threads may ask for pivots, loops and lines at once") {
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-Wa,-g -Wl,--build-id");
   const std::vector<std::string> keys = {"loop", "line", "inlined", "function"};
-  const Analysis profile = AnalysisOf(TinyProfile(path));
-  const LineTableCache lines_of(profile.shared_modules());
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
+  const LineTableCache tables(profile.shared_modules());
   PivotSubject subject(profile);
   AddMissing({.instructions = true, .loops = true}, &subject);
-  subject.lines = &lines_of;
+  subject.lines = &tables;
   std::vector<double> wholes(2 * keys.size());
   std::vector<size_t> loops(wholes.size());
   std::vector<std::string> problems(wholes.size());
@@ -88,7 +88,7 @@ TEST_CASE("many threads may ask for pivots, loops and lines at once") {
   for (size_t i = 0; i < wholes.size(); ++i) {
     threads.emplace_back([&, i] {
       if (i % 2 == 1) loops[i] = FindProfileLoops(profile).loops.size();
-      const auto lines = lines_of.LinesOf(0);
+      const auto lines = tables.Open(0);
       const auto table = MakePivotTable(subject, Query({keys[i % keys.size()]}));
       if (table.ok()) wholes[i] = table->Whole(0).value;
       loops[i] = subject.loops->loops.size();
@@ -110,7 +110,7 @@ TEST_CASE("conditions on threads, code and properties") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   CHECK(ComputeTotal(profile, "thread = 10") == Approx(16'000));
   CHECK(ComputeTotal(profile, "thread = second") == Approx(7'000));
   CHECK(ComputeTotal(profile, "thread != second") == Approx(16'000));
@@ -142,7 +142,7 @@ TEST_CASE("loops, lines and slices are keys") {
   data.slices = {1'000'000, 2};
   data.counts[0].slice = 0;
   data.counts[1].slice = 1;
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   const auto loops = MakePivotTable(profile, Query({"loop"}));
   REQUIRE(loops.ok());
   REQUIRE(loops->row_count() == 2);
@@ -174,9 +174,9 @@ TEST_CASE("lines of source code are keys") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path, "", "-g -Wl,--build-id");
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const LineTableCache lines(profile.shared_modules());
-  if (!lines.LinesOf(0).ok()) HBBP_SKIP(lines.LinesOf(0).status().message());
+  if (!lines.Open(0).ok()) HBBP_SKIP(lines.Open(0).status().message());
   PivotSubject subject(profile);
   subject.lines = &lines;
   const auto table = MakePivotTable(subject, Query({"line"}));
@@ -196,7 +196,7 @@ TEST_CASE("addresses and blocks are numbers") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const auto blocks = MakePivotTable(profile, Query({"block"}));
   REQUIRE(blocks.ok());
   REQUIRE(blocks->row_count() == 3);
@@ -211,7 +211,7 @@ TEST_CASE("values follow from properties") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   PivotQuery query = Query({"mnemonic"});
   query.measures = AllPivotMeasures();
   const auto table = MakePivotTable(profile, query);
@@ -233,7 +233,7 @@ TEST_CASE("groups of a user are keys and can be asked for") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   PivotQuery query = Query({"mine"}, "mine = down, other");
   query.taxonomies = *ParseTaxonomies("[mine]\nup: mnemonic = add\ndown: mnemonic = dec, sub\n");
   const auto table = MakePivotTable(profile, query);
@@ -259,7 +259,7 @@ TEST_CASE("no taxonomy is called as a key") {
 }
 
 TEST_CASE("a wrong query is an error that says what is near") {
-  const Analysis profile = AnalysisOf(ProfileData());
+  const Analysis profile = AnalyzeOrFail(ProfileData());
   CHECK(QueryError(profile, Query({"mnemnic"})) ==
         "no key is called 'mnemnic'; did you mean 'mnemonic'?");
   CHECK(QueryError(profile, Query({"module", "module"})) == "the key 'module' is there twice");
@@ -323,7 +323,7 @@ TEST_CASE("labels of lists have the index of their entry, all others have none")
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   PivotQuery query;
   query.taxonomies = *ParseTaxonomies(DefaultTaxonomyText());
   std::vector<std::string> keys = {"groups"};
@@ -358,7 +358,7 @@ TEST_CASE("what queries need is made once for all of them, or for each") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const PivotQuery query = Query({"loop"}, "mnemonic = dec");
   const StatusOr<QueryNeeds> needs = FindNeeds(profile, query);
   REQUIRE(needs.ok());
@@ -368,7 +368,7 @@ TEST_CASE("what queries need is made once for all of them, or for each") {
   CHECK_FALSE(FindNeeds(profile, Query({"functoin"})).ok());
   PivotSubject subject(profile);
   AddMissing(*needs, &subject);
-  const std::shared_ptr<const DescribedCode> code = subject.code;
+  const std::shared_ptr<const InstructionTable> code = subject.code;
   size_t instructions = 0;
   for (const BlockRecord& block : profile.blocks()) instructions += block.block.instruction_count;
   CHECK(code->instructions.size() == instructions);
@@ -395,7 +395,7 @@ TEST_CASE("errors of ratios are those of pivots") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
   const CountEstimate conditional = ShareOfPivot(profile, "it: category = conditional-branch");
@@ -425,7 +425,7 @@ TEST_CASE("ratios of a mix") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   const auto ratios = ComputeMixRatios(profile, "", {});
   REQUIRE(ratios.ok());
   CHECK(FindRatio(*ratios, "instructions") == Approx(23'000));
@@ -454,7 +454,7 @@ TEST_CASE("instructions by taken branch are known if streams count all of them")
   const uint64_t loop = TinyWorkOffset(path) + kTinyLoop;
   data.branches = {MakeBranch(0, 0, 0, loop + 4, 0, loop, loop + 4, 100, 1)};
   const auto by_taken = [](const ProfileData& of) {
-    const auto ratios = ComputeMixRatios(AnalysisOf(of), "", {});
+    const auto ratios = ComputeMixRatios(AnalyzeOrFail(of), "", {});
     REQUIRE(ratios.ok());
     return FindRatio(*ratios, "instructions-by-taken-branch");
   };

@@ -65,8 +65,7 @@ TEST_CASE("cells are what their instructions and observations add up to") {
     for (const PivotObservation& observation : input.observations) {
       const PivotBlock& block = input.blocks[observation.block];
       for (uint32_t i = 0; i < block.instruction_count; ++i) {
-        const DescribedInstruction& instruction =
-            input.code->instructions[block.first_instruction + i];
+        const InstructionEntry& instruction = input.code->instructions[block.first_instruction + i];
         const PivotContext context = {&observation, &block, &input.code->kinds[instruction.kind],
                                       &instruction};
         Values row, column;

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "profile/profile_merge.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
-#include "support/compute_mix.h"
+#include "support/compute_mix_or_fail.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
 
@@ -44,7 +44,7 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
   HBBP_BUILD_OR_SKIP(path);
   const bool has_streams = GENERATE(false, true);
   const ProfileData data = SlicedProfile(path, has_streams);
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   MixKeys keys;
   keys.slice = true;
   const Mix mix = ComputeMixOrFail(profile, keys);
@@ -60,7 +60,7 @@ TEST_CASE("the mix of a slice is that of the slice alone, and slices add up") {
     CHECK(by_finer_rows[row.slice] == Approx(row.instructions));
     // Where both families count, one alone may see what the other does not.
     if (has_streams) continue;
-    const Analysis alone = AnalysisOf(*SelectSlice(data, row.slice));
+    const Analysis alone = AnalyzeOrFail(*SelectSlice(data, row.slice));
     const Mix of_slice = ComputeMixOrFail(alone, {});
     CHECK(of_slice.total == Approx(row.instructions));
     CHECK(of_slice.rows.at(0).standard_error == Approx(row.standard_error));
@@ -71,7 +71,7 @@ TEST_CASE("without slices there is one row, of no slice") {
   const TemporaryFolder directory;
   const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
-  const Analysis profile = AnalysisOf(TinyProfile(path));
+  const Analysis profile = AnalyzeOrFail(TinyProfile(path));
   MixKeys keys;
   keys.slice = true;
   const Mix mix = ComputeMixOrFail(profile, keys);

@@ -67,7 +67,7 @@ inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<u
   block.start = {0x1000 + 0x100 * input->blocks.size()};
   block.bytes = static_cast<uint32_t>(4 * kinds.size());
   block.instruction_count = static_cast<uint32_t>(kinds.size());
-  DescribedCode code = input->code == nullptr ? DescribedCode() : *input->code;
+  InstructionTable code = input->code == nullptr ? InstructionTable() : *input->code;
   block.first_instruction = code.instructions.size();
   for (size_t i = 0; i < kinds.size(); ++i) {
     while (code.kinds.size() <= kinds[i]) {
@@ -76,7 +76,7 @@ inline void AddTestBlock(uint32_t module, uint32_t function, const std::vector<u
     }
     code.instructions.push_back({kinds[i], static_cast<uint32_t>(4 * i)});
   }
-  input->code = std::make_shared<const DescribedCode>(std::move(code));
+  input->code = std::make_shared<const InstructionTable>(std::move(code));
   input->blocks.push_back(block);
 }
 

@@ -18,7 +18,7 @@
 #include "collect/module_capture.h"
 #include "profile/profile_file.h"
 #include "session/session.h"
-#include "support/analysis_of.h"
+#include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
 #include "support/heap_use.h"
@@ -107,7 +107,7 @@ TEST_CASE("a program's own loop is found as its hottest block") {
   HBBP_START_OR_SKIP(*session);
   Spin(100 * kMs);
   REQUIRE(session->Stop().ok());
-  const Analysis profile = AnalysisOf(session->Snapshot());
+  const Analysis profile = AnalyzeOrFail(session->Snapshot());
   const BlockRecord* hottest = nullptr;
   for (const BlockRecord& block : profile.blocks()) {
     if (hottest == nullptr || block.samples > hottest->samples) hottest = &block;
@@ -257,7 +257,7 @@ void SpinInLibrary(const LoadedLibrary& library, uint64_t cpu_ns) {
 }
 
 void CheckTinySpin(const ProfileData& data, const std::string& path) {
-  const Analysis profile = AnalysisOf(data);
+  const Analysis profile = AnalyzeOrFail(data);
   uint64_t in_loop = 0;
   for (const BlockRecord& block : profile.blocks()) {
     if (data.modules[block.module].path != path) continue;

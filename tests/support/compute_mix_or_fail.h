@@ -1,6 +1,6 @@
 // Computes a mix, or fails the test.
-#ifndef HBBP_TESTS_SUPPORT_COMPUTE_MIX_H_
-#define HBBP_TESTS_SUPPORT_COMPUTE_MIX_H_
+#ifndef HBBP_TESTS_SUPPORT_COMPUTE_MIX_OR_FAIL_H_
+#define HBBP_TESTS_SUPPORT_COMPUTE_MIX_OR_FAIL_H_
 
 #include <utility>
 
@@ -18,4 +18,4 @@ inline Mix ComputeMixOrFail(const PivotSubject& subject, const MixKeys& keys) {
 
 }  // namespace hbbp
 
-#endif  // HBBP_TESTS_SUPPORT_COMPUTE_MIX_H_
+#endif  // HBBP_TESTS_SUPPORT_COMPUTE_MIX_OR_FAIL_H_

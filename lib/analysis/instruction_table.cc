@@ -1,4 +1,4 @@
-#include "analysis/described_code.h"
+#include "analysis/instruction_table.h"
 
 #include <span>
 #include <tuple>
@@ -25,7 +25,7 @@ struct HashedProperties {
   bool operator==(const HashedProperties& other) const { return Fields() == other.Fields(); }
 };
 
-// Takes what instructions of one mnemonic most often differ in.
+// Hashes the properties in which instructions of one mnemonic most often differ.
 struct PropertiesHash {
   size_t operator()(const HashedProperties& hashed) const {
     const InstructionProperties& p = hashed.properties;
@@ -37,24 +37,24 @@ struct PropertiesHash {
   }
 };
 
-class Describer {
+class TableMaker {
  public:
-  explicit Describer(const Analysis& analysis) : analysis_(analysis) {}
+  explicit TableMaker(const Analysis& analysis) : analysis_(analysis) {}
 
-  DescribedCode Describe() {
+  InstructionTable Make() {
     for (const BlockRecord& record : analysis_.blocks()) Add(record);
-    return std::move(described_);
+    return std::move(table_);
   }
 
  private:
-  uint32_t KindOf(const InstructionProperties& properties) {
+  uint32_t FindKind(const InstructionProperties& properties) {
     const auto [kind, is_new] =
-        kinds_.try_emplace({properties}, static_cast<uint32_t>(described_.kinds.size()));
-    if (is_new) described_.kinds.push_back(properties);
+        kinds_.try_emplace({properties}, static_cast<uint32_t>(table_.kinds.size()));
+    if (is_new) table_.kinds.push_back(properties);
     return kind->second;
   }
 
-  // A block may end within its last instruction: with a lock prefix that other code jumps over.
+  // A block may end within its last instruction, after a lock prefix that other code jumps over.
   void Add(const BlockRecord& record) {
     const std::vector<uint8_t> code = analysis_.modules().CodeAt(
         record.module, record.block.start,
@@ -63,18 +63,20 @@ class Describer {
     for (uint32_t i = 0; i < record.block.instruction_count; ++i) {
       InstructionProperties properties;
       DescribeInstruction(std::span(code).subspan(offset), &properties);
-      described_.instructions.push_back({KindOf(properties), static_cast<uint32_t>(offset)});
+      table_.instructions.push_back({FindKind(properties), static_cast<uint32_t>(offset)});
       offset += properties.length;
     }
   }
 
   const Analysis& analysis_;
-  DescribedCode described_;
+  InstructionTable table_;
   std::unordered_map<HashedProperties, uint32_t, PropertiesHash> kinds_;
 };
 
 }  // namespace
 
-DescribedCode DescribeCode(const Analysis& analysis) { return Describer(analysis).Describe(); }
+InstructionTable MakeInstructionTable(const Analysis& analysis) {
+  return TableMaker(analysis).Make();
+}
 
 }  // namespace hbbp

@@ -1,6 +1,6 @@
 // An analysis that works, for tests.
-#ifndef HBBP_TESTS_SUPPORT_ANALYSIS_OF_H_
-#define HBBP_TESTS_SUPPORT_ANALYSIS_OF_H_
+#ifndef HBBP_TESTS_SUPPORT_ANALYZE_OR_FAIL_H_
+#define HBBP_TESTS_SUPPORT_ANALYZE_OR_FAIL_H_
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 
 namespace hbbp {
 
-inline Analysis AnalysisOf(ProfileData data, const AnalysisOptions& options = {}) {
+inline Analysis AnalyzeOrFail(ProfileData data, const AnalysisOptions& options = {}) {
   StatusOr<Analysis> analysis = Analyze(std::move(data), options);
   INFO(analysis.status().message());
   REQUIRE(analysis.ok());
@@ -18,4 +18,4 @@ inline Analysis AnalysisOf(ProfileData data, const AnalysisOptions& options = {}
 
 }  // namespace hbbp
 
-#endif  // HBBP_TESTS_SUPPORT_ANALYSIS_OF_H_
+#endif  // HBBP_TESTS_SUPPORT_ANALYZE_OR_FAIL_H_
