@@ -25,16 +25,16 @@ from overhead import percent
 
 
 class Lab:
-    def __init__(self, arguments, folder):
+    def __init__(self, arguments, directory):
         self.hbbp = os.path.abspath(arguments.hbbp)
         self.arguments = arguments
-        self.folder = folder
-        self.profile = os.path.join(folder, "profile")
+        self.directory = directory
+        self.profile = os.path.join(directory, "profile")
 
     def programs(self):
         scale = self.arguments.scale
-        everything = (workloads.prepare(self.folder, scale)
-                      + workloads.prepare_more(self.folder, scale))
+        everything = (workloads.prepare(self.directory, scale)
+                      + workloads.prepare_more(self.directory, scale))
         return [(name, command) for name, command in everything
                 if self.arguments.only is None or name in self.arguments.only]
 
@@ -126,7 +126,7 @@ def threads(lab):
     print("| threads | bursts | handler us a burst: look-ahead | breakpoint, 16 branches |")
     print("|---|---|---|---|")
     for count in [1, 4, 16, 64, 400]:
-        command = workloads.threads_program(lab.folder, count, lab.arguments.scale)
+        command = workloads.threads_program(lab.directory, count, lab.arguments.scale)
         period = ["--period", "2000000"]
         ahead = lab.trace(period, command)
         stepped = lab.trace(period + ["--mode", "breakpoint"], command)
@@ -158,8 +158,8 @@ def main():
     parser.add_argument("--pairs", type=int, default=7)
     parser.add_argument("--scale", type=int, default=1, help="about so many seconds a run")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        measurements[arguments.measurement](Lab(arguments, folder))
+    with tempfile.TemporaryDirectory() as directory:
+        measurements[arguments.measurement](Lab(arguments, directory))
 
 
 if __name__ == "__main__":

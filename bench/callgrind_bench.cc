@@ -7,7 +7,7 @@
 namespace hbbp::tools {
 namespace {
 
-// As callgrind writes it: functions of short compressed lines, and now and then a call.
+// Returns text like callgrind's: functions of short compressed lines, and some calls.
 std::string MakeFile(int functions) {
   std::string text =
       "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\n"

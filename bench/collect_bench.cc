@@ -1,4 +1,4 @@
-// The collecting half: what a sample costs the worker, and what a session costs the process.
+// Measures the collection: what a sample costs the worker, and what a session costs the process.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -56,7 +56,7 @@ void BM_CountSample(benchmark::State& state) {
 }
 BENCHMARK(BM_CountSample)->Arg(100)->Arg(10'000)->Arg(1'000'000);
 
-// Bursts of 64 branches between random addresses.
+// Bursts have 64 branches between random addresses.
 void BM_CountBurst(benchmark::State& state) {
   SyntheticRun run(1);
   const auto addresses = static_cast<uint64_t>(state.range(0));

@@ -1,4 +1,4 @@
-// What it costs a host to feed a sample, through the C ABI.
+// Measures what it costs a host to feed a sample, through the C ABI.
 #include <benchmark/benchmark.h>
 #include <hbbp/feed.h>
 #include <linux/perf_event.h>
@@ -55,7 +55,7 @@ std::vector<hbbp_branch_entry> MakeStack(size_t branches, uint64_t* state) {
   return stack;
 }
 
-// Offsets of the times of kBatch samples are in `times`.
+// Sets `times` to the offsets of the times of kBatch samples.
 std::vector<uint8_t> MakeRecords(size_t branches, std::vector<size_t>* times) {
   std::vector<uint8_t> bytes;
   uint64_t state = 1;

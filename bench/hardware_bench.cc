@@ -1,4 +1,5 @@
-// What a sample of a hardware event costs the worker that drains the ring, from record to count.
+// Measures what a sample of a hardware event costs the worker that drains the ring, from record to
+// count.
 #include <benchmark/benchmark.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ class Run {
   void WriteSample() { Write(ips_, Record(ips_).Ip(Address()).Sample()); }
   void WriteStack() {
     std::vector<BranchEntry> entries(kBranches);
-    // Blocks of a loop, as real stacks have them.
+    // The branches are those of a loop, like in real stacks.
     for (BranchEntry& entry : entries) {
       entry.to = Address() & ~uint64_t{0xfff};
       entry.from = entry.to + 40;

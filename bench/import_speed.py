@@ -37,9 +37,9 @@ def enlarge(recording, copies, path):
             out.write(whole[data:data + data_bytes])
 
 
-def run(command, folder):
+def run(command, directory):
     """(CPU seconds, KiB) of the command and all that it starts."""
-    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
@@ -68,8 +68,8 @@ def main():
     parser.add_argument("--copies", type=int, default=20)
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        recording = os.path.join(folder, "perf.data")
+    with tempfile.TemporaryDirectory() as directory:
+        recording = os.path.join(directory, "perf.data")
         enlarge(arguments.recording, arguments.copies, recording)
         megabytes = os.path.getsize(recording) / 1e6
         print(f"{megabytes:.0f} MB\n")
@@ -81,7 +81,7 @@ def main():
             if shutil.which(command[0]) is None:
                 print(f"| {name} | not installed | | | |")
                 continue
-            results = [run(command, folder) for _ in range(arguments.runs)]
+            results = [run(command, directory) for _ in range(arguments.runs)]
             if None in results:
                 print(f"| {name} | fails | | | |")
                 continue

@@ -43,7 +43,7 @@ template <typename Decode>
 void Sweep(benchmark::State& state, const Decode& decode) {
   const std::span<const uint8_t> text = LibcText();
   if (text.empty()) {
-    state.SkipWithError("no libc.so.6 at its usual place");
+    state.SkipWithError("no libc.so.6 at its usual path");
     return;
   }
   int64_t instructions = 0;
@@ -96,7 +96,7 @@ void BM_GroupOf(benchmark::State& state) {
   }
   const auto taxonomies = ParseTaxonomies(DefaultTaxonomyText());
   if (described.empty() || !taxonomies.ok()) {
-    state.SkipWithError("no libc.so.6 at its usual place");
+    state.SkipWithError("no libc.so.6 at its usual path");
     return;
   }
   for (auto _ : state) {

@@ -91,13 +91,13 @@ void BM_WalkFunction(benchmark::State& state) {
   const std::unique_ptr<LineTable> lines = TheModule().Open();
   if (lines == nullptr) return state.SkipWithError("no debug information");
   const AddressRange function = *TheModule().image->FunctionAround(SomeAddresses().front());
-  int64_t places = 0;
+  int64_t ranges = 0;
   for (auto _ : state) {
-    for (ModuleAddress at = function.start; at < function.end; ++places) {
+    for (ModuleAddress at = function.start; at < function.end; ++ranges) {
       at = lines->Find(at).range.end;
     }
   }
-  state.SetItemsProcessed(places);
+  state.SetItemsProcessed(ranges);
 }
 BENCHMARK(BM_WalkFunction);
 

@@ -40,15 +40,15 @@ def main():
     parser.add_argument("--period", type=int, help="ns; default: that of hbbp")
     parser.add_argument("--only", help="a workload")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        output = os.path.join(folder, "profile")
+    with tempfile.TemporaryDirectory() as directory:
+        output = os.path.join(directory, "profile")
         record = [os.path.abspath(arguments.hbbp), "record", "-o", output]
         if arguments.period:
             record += ["--period", str(arguments.period)]
         print("| program | seconds alone | wall-clock overhead (quartiles) | CPU overhead |")
         print("|---|---|---|---|")
         medians = []
-        for name, command in workloads.prepare(folder, arguments.scale):
+        for name, command in workloads.prepare(directory, arguments.scale):
             if arguments.only and name != arguments.only:
                 continue
             run(command)

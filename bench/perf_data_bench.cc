@@ -1,4 +1,4 @@
-// Bytes a second of reading recordings, from a file in the page cache.
+// Measures bytes per second of reading recordings, from a file in the page cache.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -37,7 +37,7 @@ perf_event_attr Attr(size_t branches) {
   return attr;
 }
 
-// Two events of as many ids as there are CPUs, whose samples come CPU by CPU in each round.
+// Returns two events of as many ids as there are CPUs, whose samples come CPU by CPU in each round.
 std::vector<uint8_t> MakeRecording(size_t branches) {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(branches);
@@ -58,8 +58,8 @@ std::vector<uint8_t> MakeRecording(size_t branches) {
 }
 
 void ReadRecording(benchmark::State& state, size_t branches, PerfDataOptions::Order order) {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("perf.data");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("perf.data");
   const std::vector<uint8_t> recording = MakeRecording(branches);
   if (!WriteFileAtomically(path, recording).ok()) {
     state.SkipWithError("no room for a temporary file");

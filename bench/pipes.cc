@@ -1,4 +1,5 @@
-// What a profiler adds to context switches: two processes on one CPU wake each other through pipes.
+// Measures what a profiler adds to context switches: two processes on one CPU wake each other
+// through pipes.
 //
 //   bench/pipes [ROUNDS]; hbbp record -- bench/pipes [ROUNDS]
 #include <sched.h>

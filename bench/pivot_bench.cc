@@ -42,8 +42,8 @@ PivotInput MakeInput(uint32_t threads, bool with_replicates) {
     for (uint32_t j = 0; j < kBlockLength; ++j) {
       random = random * 6364136223846793005u + 1442695040888963407u;
       // A few kinds make up most of the code, as in real programs.
-      const double place = static_cast<double>(random >> 11) * 0x1p-53;
-      code.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(place, 8)), 4 * j});
+      const double fraction = static_cast<double>(random >> 11) * 0x1p-53;
+      code.instructions.push_back({static_cast<uint32_t>(kKinds * std::pow(fraction, 8)), 4 * j});
     }
     for (uint32_t thread = 0; thread < threads; ++thread) {
       PivotObservation observation{i, thread, {1000, 100}, kNoIndex};

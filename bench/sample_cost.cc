@@ -1,13 +1,12 @@
-// What a sample takes from the thread that it is of: an interrupt and a record, which CPU time has
-// in it but no clock tells apart.
+// Measures what a sample takes from its thread: an interrupt and a record, which CPU time includes,
+// but no clock shows separately.
 //
 //   bench/sample_cost [ROUNDS [instructions]]
 //
 // The same loop runs without sampling and with periods from 1,000,000 to 50,000 (nanoseconds of the
-// task clock, or instructions), in turns. Two figures come from that: the slope of a line through
-// the medians of how much more CPU time the loop needs, by how many samples there are; and the
-// median of how long it stands still, as the time stamp counter tells it, when nearly all that
-// interrupts it are samples.
+// task clock, or instructions), in turns. Two figures result: the slope of a line through the
+// medians of the additional CPU time of the loop by the number of samples; and the median duration
+// of its standstills by the time stamp counter, when nearly all that interrupts it are samples.
 #include <hbbp/hbbp.h>
 #include <time.h>
 #include <x86intrin.h>
@@ -24,9 +23,9 @@ namespace {
 
 constexpr std::array<uint64_t, 6> kPeriods = {0, 1'000'000, 400'000, 200'000, 100'000, 50'000};
 constexpr int kTurns = 400'000;
-// Longer than a turn of the loop, shorter than any interrupt.
+// This is longer than an iteration of the loop, and shorter than any interrupt.
 constexpr uint64_t kStandstillNs = 250;
-// Longer ones are other programs' turns, not interrupts.
+// Longer ones are time slices of other programs, not interrupts.
 constexpr uint64_t kLongestNs = 50'000;
 
 struct Window {
@@ -98,9 +97,9 @@ double Median(std::vector<T> values) {
   return static_cast<double>(*middle);
 }
 
-// Of one period, over all rounds.
+// The results for one period, over all rounds.
 struct Measured {
-  std::vector<double> extra_ns;  // CPU time beyond that of the round's window without samples
+  std::vector<double> extra_ns;  // CPU time minus that of the round's window without samples
   std::vector<uint64_t> samples;
   std::vector<uint64_t> standstills;  // ticks
 };
@@ -111,7 +110,7 @@ class Line {
     ++count_;
     x_ += x, y_ += y, xx_ += x * x, xy_ += x * y;
   }
-  // Of least squares.
+  // Returns the slope by least squares.
   double Slope() const { return (count_ * xy_ - x_ * y_) / (count_ * xx_ - x_ * x_); }
 
  private:
@@ -129,7 +128,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round < rounds; ++round) {
     std::array<Window, kPeriods.size()> windows;
     for (size_t i = 0; i < windows.size(); ++i) {
-      // Each is the first one in its turn.
+      // The order rotates from round to round.
       const size_t k = (i + static_cast<size_t>(round)) % windows.size();
       if (!Run(event, kPeriods[k], ticks_per_ns, &windows[k])) return 1;
     }
@@ -145,7 +144,7 @@ int main(int argc, char** argv) {
   Line line;
   for (size_t k = 0; k < kPeriods.size(); ++k) {
     const double samples = Median(measured[k].samples), extra_ns = Median(measured[k].extra_ns);
-    // Without a session there is not what a session costs by itself, either.
+    // Without a session there is no cost of the session itself either, so it is left out.
     if (kPeriods[k] != 0) line.Add(samples, extra_ns);
     std::printf("%9.0f %8.0f %13.1f %21.1f %10.2f\n", static_cast<double>(kPeriods[k]), samples,
                 extra_ns / 1e3, static_cast<double>(measured[k].standstills.size()) / rounds,

@@ -1,5 +1,5 @@
-// What a session costs that samples for no time, from its creation to its end, through the C ABI:
-// time, and CPU time of the process, the worker's included.
+// Measures what a session costs that does not sample, from its creation to its end, through the C
+// ABI: time, and CPU time of the process, the worker's included.
 #include <benchmark/benchmark.h>
 #include <hbbp/hbbp.h>
 

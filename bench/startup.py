@@ -70,16 +70,16 @@ def output(*command):
     return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE).stdout
 
 
-def compile_program(folder, name, source, *flags):
-    path = folder / name
-    (folder / f"{name}.c").write_text(source)
+def compile_program(directory, name, source, *flags):
+    path = directory / name
+    (directory / f"{name}.c").write_text(source)
     subprocess.run([os.environ.get("CC", "cc"), "-O2", "-w", f"-I{INCLUDE}", f"{path}.c", *flags,
                     "-o", path], check=True)
     return path
 
 
-def print_sizes(library, folder):
-    stripped = folder / "stripped.so"
+def print_sizes(library, directory):
+    stripped = directory / "stripped.so"
     subprocess.run(["strip", "-o", stripped, library], check=True)
     sections = dict(re.findall(r"^\s*\[ *\d+\] (\S+) +\S+ +\S+ \S+ ([0-9a-f]+)",
                                output("readelf", "-SW", library), flags=re.M))
@@ -103,12 +103,12 @@ def main():
     arguments = parser.parse_args()
     library = arguments.library.resolve()
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        print_sizes(library, folder)
-        spawn = compile_program(folder, "spawn", SPAWN)
-        empty = compile_program(folder, "empty", EMPTY)
-        linked = compile_program(folder, "linked", LINKED, library, f"-Wl,-rpath,{library.parent}")
-        loaded = compile_program(folder, "loaded", LOADED, "-ldl")
+        directory = pathlib.Path(name)
+        print_sizes(library, directory)
+        spawn = compile_program(directory, "spawn", SPAWN)
+        empty = compile_program(directory, "empty", EMPTY)
+        linked = compile_program(directory, "linked", LINKED, library, f"-Wl,-rpath,{library.parent}")
+        loaded = compile_program(directory, "loaded", LOADED, "-ldl")
         times = {"process without it": [], "process linked with it": [], "dlopen and a call": []}
         for _ in range(arguments.rounds):
             times["process without it"].append(float(output(spawn, empty)))

@@ -1,10 +1,10 @@
-// What an event adds to a context switch: by disabling and enabling it, as perf/switch_cost.h does
-// at the start of sessions, and by switches, which that stands for.
+// Measures what an event adds to a context switch: by disabling and enabling it, as
+// perf/switch_cost.h does at the start of sessions, and by real switches, which that stands for.
 //
 //   bench/switch_cost
 //
-// Two threads on one CPU wake each other through pipes. Printed is their CPU time by switch: the
-// least of some runs, with no event, with one without hardware, and with each event that this
+// Two threads on one CPU wake each other through pipes. It prints their CPU time per switch: the
+// minimum of some runs, with no event, with one without hardware, and with each event that this
 // machine has.
 #include "perf/switch_cost.h"
 
@@ -43,7 +43,7 @@ void StayOnOneCpu() {
   ::sched_setaffinity(0, sizeof(cpus), &cpus);
 }
 
-// CPU time of kRounds replies, or of kRounds questions.
+// Returns the CPU time of kRounds replies, or of kRounds questions.
 uint64_t Play(const perf_event_attr* attr, int from, int to, bool begins) {
   const UniqueFd event(attr != nullptr ? RawPerfEventOpen(*attr, 0, -1) : -1);
   const uint64_t begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
@@ -57,7 +57,7 @@ uint64_t Play(const perf_event_attr* attr, int from, int to, bool begins) {
 }
 
 double SwitchNsByPipes(const perf_event_attr* attr) {
-  double least_ns = std::numeric_limits<double>::infinity();
+  double min_ns = std::numeric_limits<double>::infinity();
   for (int run = 0; run < kRuns; ++run) {
     int there[2], back[2];
     if (::pipe(there) != 0 || ::pipe(back) != 0) return 0;
@@ -67,9 +67,9 @@ double SwitchNsByPipes(const perf_event_attr* attr) {
     asks.join();
     answers.join();
     for (const int fd : {there[0], there[1], back[0], back[1]}) ::close(fd);
-    least_ns = std::min(least_ns, static_cast<double>(asks_ns + answers_ns) / (2.0 * kRounds));
+    min_ns = std::min(min_ns, static_cast<double>(asks_ns + answers_ns) / (2.0 * kRounds));
   }
-  return least_ns;
+  return min_ns;
 }
 
 int Main() {

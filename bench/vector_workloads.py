@@ -72,11 +72,11 @@ INPUTS = {
 LIBRARIES = {"dgemm": "-ldl", "json_sums": "-lsimdjson", "image_filter": "-lm"}
 
 
-def compile_program(folder, name):
+def compile_program(directory, name):
     """False where a header or library of it is missing."""
     source, = SOURCES.glob(name + ".c*")
     compiler = "g++" if source.suffix == ".cc" else "gcc"
-    command = [compiler, "-O2", "-o", folder / name, source, LIBRARIES[name]]
+    command = [compiler, "-O2", "-o", directory / name, source, LIBRARIES[name]]
     return subprocess.run(command, stderr=subprocess.DEVNULL).returncode == 0
 
 
@@ -107,23 +107,23 @@ def candidates(scale=1):
     ]
 
 
-def prepare(folder, scale=1, names=None):
+def prepare(directory, scale=1, names=None):
     """Returns [(name, command)] of what this machine has, for about half a second each; of all, or of `names`.
 
-    What they read goes into `folder`.
+    What they read goes into `directory`.
     """
-    folder = pathlib.Path(folder)
+    directory = pathlib.Path(directory)
     found = []
     for name, words in candidates(scale):
         if names is not None and name not in names:
             continue
         command = []
         for word in map(str, words):
-            path = folder / word
+            path = directory / word
             if word in INPUTS and not path.exists():
                 INPUTS[word](path)
             if word in LIBRARIES and not path.exists():
-                compile_program(folder, word)
+                compile_program(directory, word)
             command.append(str(path) if word in INPUTS or word in LIBRARIES else word)
         if shutil.which(command[0]):
             found.append((name, command))

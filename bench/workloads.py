@@ -1,6 +1,6 @@
 """Real programs and inputs for the measurements of docs/lab/results.md.
 
-Inputs are made afresh in a folder of the caller's, from fixed seeds, so that two runs do the same.
+Inputs are made afresh in a directory of the caller's, from fixed seeds, so that two runs do the same.
 """
 
 import pathlib
@@ -175,59 +175,59 @@ def text_of(size):
     return "".join(lines)
 
 
-def prepare(folder, scale=1):
-    """Returns [(name, command)] with the inputs in `folder`; they run for some `scale` seconds each.
+def prepare(directory, scale=1):
+    """Returns [(name, command)] with the inputs in `directory`; they run for some `scale` seconds each.
 
     Every command prints to stdout only.
     """
-    folder = pathlib.Path(folder)
+    directory = pathlib.Path(directory)
     for name, text in [("mix.lua", LUA), ("mix.pl", PERL), ("mix.py", PYTHON)]:
-        (folder / name).write_text(text.replace("SCALE", str(scale)))
-    (folder / "small.txt").write_text(text_of(scale * 3_000_000))
-    (folder / "large.txt").write_text(text_of(scale * 24_000_000))
-    write_c_source(folder / "switches.c", scale * 220)
-    (folder / "query.sql").write_text(SQL.replace("SCALE", str(scale)))
+        (directory / name).write_text(text.replace("SCALE", str(scale)))
+    (directory / "small.txt").write_text(text_of(scale * 3_000_000))
+    (directory / "large.txt").write_text(text_of(scale * 24_000_000))
+    write_c_source(directory / "switches.c", scale * 220)
+    (directory / "query.sql").write_text(SQL.replace("SCALE", str(scale)))
     cc1 = subprocess.run(["gcc", "-print-prog-name=cc1"], capture_output=True, text=True,
                          check=True).stdout.strip()
     candidates = [
-        ("lua", ["lua5.4", folder / "mix.lua"]),
-        ("bzip2", ["bzip2", "-c", folder / "large.txt"]),
-        ("xz", ["xz", "-3", "-T1", "-c", folder / "small.txt"]),
-        ("cc1", [cc1, "-quiet", "-O2", folder / "switches.c", "-o", "/dev/null"]),
-        ("perl", ["perl", folder / "mix.pl"]),
-        ("python3", ["/usr/bin/python3", folder / "mix.py"]),
-        ("xz, 2 threads", ["xz", "-1", "-T2", "--block-size=2MiB", "-c", folder / "large.txt"]),
+        ("lua", ["lua5.4", directory / "mix.lua"]),
+        ("bzip2", ["bzip2", "-c", directory / "large.txt"]),
+        ("xz", ["xz", "-3", "-T1", "-c", directory / "small.txt"]),
+        ("cc1", [cc1, "-quiet", "-O2", directory / "switches.c", "-o", "/dev/null"]),
+        ("perl", ["perl", directory / "mix.pl"]),
+        ("python3", ["/usr/bin/python3", directory / "mix.py"]),
+        ("xz, 2 threads", ["xz", "-1", "-T2", "--block-size=2MiB", "-c", directory / "large.txt"]),
     ]
     return [(name, [str(word) for word in command]) for name, command in candidates
             if shutil.which(str(command[0]))]
 
 
-def compile_program(folder, name, text, *arguments):
-    source = folder / (name + (".cc" if "iostream" in text or "std::" in text else ".c"))
+def compile_program(directory, name, text, *arguments):
+    source = directory / (name + (".cc" if "iostream" in text or "std::" in text else ".c"))
     source.write_text(text)
     compiler = "g++" if source.suffix == ".cc" else "gcc"
-    subprocess.run([compiler, "-O2", "-o", folder / name, source, *arguments], check=True)
-    return [str(folder / name)]
+    subprocess.run([compiler, "-O2", "-o", directory / name, source, *arguments], check=True)
+    return [str(directory / name)]
 
 
-def threads_program(folder, count, scale=1):
+def threads_program(directory, count, scale=1):
     """A program that does the same work with `count` threads, whatever that is."""
     text = THREADS.replace("COUNT", str(count)).replace("SCALE", str(scale))
-    return compile_program(pathlib.Path(folder), f"threads{count}", text, "-pthread")
+    return compile_program(pathlib.Path(directory), f"threads{count}", text, "-pthread")
 
 
-def prepare_more(folder, scale=1):
+def prepare_more(directory, scale=1):
     """Returns more of the same, for branch tracing. After prepare, whose inputs they share."""
-    folder = pathlib.Path(folder)
+    directory = pathlib.Path(directory)
     candidates = [
-        ("zstd", ["zstd", "-9", "-q", "-c", "--single-thread", folder / "large.txt"]),
-        ("clang", ["clang-14", "-O2", "-S", "-o", "/dev/null", folder / "switches.c"]),
-        ("sqlite3", ["sqlite3", ":memory:", ".read " + str(folder / "query.sql")]),
+        ("zstd", ["zstd", "-9", "-q", "-c", "--single-thread", directory / "large.txt"]),
+        ("clang", ["clang-14", "-O2", "-S", "-o", "/dev/null", directory / "switches.c"]),
+        ("sqlite3", ["sqlite3", ":memory:", ".read " + str(directory / "query.sql")]),
         ("openssl", ["openssl", "enc", "-aes-256-cbc", "-pbkdf2", "-iter", str(scale * 3_000_000),
-                     "-k", "secret", "-S", "0011223344556677", "-in", folder / "mix.lua"]),
-        ("C++ map", compile_program(folder, "cpp_map", CPP_MAP.replace("SCALE", str(scale)))),
-        ("n-body", compile_program(folder, "n_body", N_BODY.replace("SCALE", str(scale)), "-lm")),
-        ("64 threads", threads_program(folder, 64, scale)),
+                     "-k", "secret", "-S", "0011223344556677", "-in", directory / "mix.lua"]),
+        ("C++ map", compile_program(directory, "cpp_map", CPP_MAP.replace("SCALE", str(scale)))),
+        ("n-body", compile_program(directory, "n_body", N_BODY.replace("SCALE", str(scale)), "-lm")),
+        ("64 threads", threads_program(directory, 64, scale)),
     ]
     return [(name, [str(word) for word in command]) for name, command in candidates
             if shutil.which(str(command[0]))]

@@ -15,7 +15,7 @@ def _ticks(limit):
 def bars(title, series, groups, limit=None):
     """`groups`: [(label, [(low, middle, high) or None for each of `series`])], shares of 1.
 
-    What is above `limit` is cut, with its value beside the bar.
+    What is above `limit` is cut, with its value next to the bar.
     """
     highest = max((value[2] for _, values in groups for value in values if value), default=0)
     limit = min(limit or highest, highest) or 1
@@ -39,8 +39,8 @@ def bars(title, series, groups, limit=None):
         x = LABEL_WIDTH + tick * scale
         out.append(f'<line x1="{x:.1f}" y1="{TOP - 3}" x2="{x:.1f}" y2="{bottom}" stroke="#ddd"/>'
                    f'<text x="{x:.1f}" y="{bottom + 14}" class="tick">{100 * tick:g} %</text>')
-    for place, (label, values) in enumerate(groups):
-        y = TOP + place * group_height
+    for index, (label, values) in enumerate(groups):
+        y = TOP + index * group_height
         out.append(f'<text x="{LABEL_WIDTH - 6}" y="{y + BAR * len(series) / 2 + 4:.1f}" class="label">'
                    f'{escape(label)}</text>')
         for colour, value in zip(COLOURS, values):

@@ -83,7 +83,7 @@ def measure(bench, name, command, sources, arguments):
 
 def block_rows(bench, found, both, callgrind, counted):
     """Blocks by executed instructions: what labels say of them, and executions by each method."""
-    labels = bench.folder / "labels" / (found.name + ".csv")
+    labels = bench.directory / "labels" / (found.name + ".csv")
     bench.label([(found.name, both, callgrind)], labels)
     estimates = {}
     for method, (profile, estimator) in counted.items():
@@ -157,11 +157,11 @@ def block_table(program, methods, top):
             table(["block", "function", "length", "share", "executions"] + methods, rows))
 
 
-def write_csv(folder, found, methods):
-    folder.mkdir(parents=True, exist_ok=True)
+def write_csv(directory, found, methods):
+    directory.mkdir(parents=True, exist_ok=True)
 
     def write(name, header, rows):
-        with open(folder / name, "w", newline="") as file:
+        with open(directory / name, "w", newline="") as file:
             writer = csv.writer(file)
             writer.writerow(header)
             writer.writerows(rows)
@@ -179,24 +179,24 @@ def write_csv(folder, found, methods):
             *(row[method] for method in methods)] for program in found for row in program.blocks])
 
 
-def write_svg(folder, found, methods, top):
-    folder.mkdir(parents=True, exist_ok=True)
+def write_svg(directory, found, methods, top):
+    directory.mkdir(parents=True, exist_ok=True)
     for key, title in measuring.METRICS.items():
         groups = [(program.name, [program.metric(method, key) for method in methods]) for program in found]
         limit = BAR_LIMIT if key == "block_accuracy_error" else 1
-        (folder / f"{key}.svg").write_text(bar_chart.bars(title, methods, groups, limit))
+        (directory / f"{key}.svg").write_text(bar_chart.bars(title, methods, groups, limit))
     for program in found:
         groups = [(f"{mnemonic} ({percent(share)})", errors)
                   for mnemonic, share, errors in mnemonic_rows(program, methods, top)]
         title = f"{program.name}: error of the {len(groups)} most executed mnemonics"
-        (folder / f"mnemonics-{program.name}.svg").write_text(bar_chart.bars(title, methods, groups, 1))
+        (directory / f"mnemonics-{program.name}.svg").write_text(bar_chart.bars(title, methods, groups, 1))
 
 
-def number_of_at_least(least):
+def number_of_at_least(minimum):
     def parse(text):
         value = int(text)
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{text} is less than {least}")
+        if value < minimum:
+            raise argparse.ArgumentTypeError(f"{text} is less than {minimum}")
         return value
     return parse
 
@@ -231,7 +231,7 @@ def main():
         bench = measuring.Bench(arguments.hbbp, arguments.keep or temporary, arguments.reuse)
         chosen = programs.kernels(arguments.kernels, arguments.scale) if arguments.kernels else []
         if not arguments.no_real:
-            chosen += programs.real(bench.folder, max(1, round(arguments.scale)))
+            chosen += programs.real(bench.directory, max(1, round(arguments.scale)))
         if arguments.only:
             names = [name for name, _ in chosen]
             unknown = set(arguments.only) - set(names)

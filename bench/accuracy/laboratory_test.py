@@ -22,9 +22,9 @@ METHODS = ["EBS 1 ms", "SWBT 1 ms", "SWBT", "hybrid: tree", "hybrid: ebs", "hybr
 METRICS = ["avg_weighted_error", "block_accuracy_error", "overlap", "mnemonic_overlap"]
 
 
-def laboratory(folder, *options):
+def laboratory(directory, *options):
     return subprocess.run([sys.executable, "-B", LABORATORY, HBBP, "--kernels", KERNELS, "--no-real",
-                           "--scale", "0.3", "--repeats", "2", "--only", "g4box", "--keep", folder, *options],
+                           "--scale", "0.3", "--repeats", "2", "--only", "g4box", "--keep", directory, *options],
                           capture_output=True, text=True)
 
 
@@ -42,10 +42,10 @@ class LaboratoryTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-laboratory-"))
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.result = laboratory(cls.folder, "--mnemonics", "--blocks", "--top", "5", "--csv", cls.folder / "csv",
-                                "--svg", cls.folder / "svg", "--estimators", "tree", "ebs", "streams")
+        cls.directory = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-laboratory-"))
+        cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
+        cls.result = laboratory(cls.directory, "--mnemonics", "--blocks", "--top", "5", "--csv", cls.directory / "csv",
+                                "--svg", cls.directory / "svg", "--estimators", "tree", "ebs", "streams")
 
     def setUp(self):
         self.assertEqual(self.result.returncode, 0, self.result.stderr)
@@ -62,7 +62,7 @@ class LaboratoryTest(unittest.TestCase):
         self.assertNotIn("nan", text)
 
     def test_metrics_are_plausible(self):
-        rows = rows_of(self.folder / "csv" / "programs.csv")
+        rows = rows_of(self.directory / "csv" / "programs.csv")
         self.assertEqual(sorted({row["method"] for row in rows}), sorted(METHODS))
         self.assertEqual(len(rows), len(METHODS) * 2)
         for row in rows:
@@ -76,10 +76,10 @@ class LaboratoryTest(unittest.TestCase):
         self.assertLess(max(swbt), 0.3)
 
     def test_hybrid_of_one_family_is_that_family(self):
-        rows = {(row["method"], row["repeat"]): row for row in rows_of(self.folder / "csv" / "programs.csv")}
-        truth = self.folder / "truth" / "g4box.callgrind"
+        rows = {(row["method"], row["repeat"]): row for row in rows_of(self.directory / "csv" / "programs.csv")}
+        truth = self.directory / "truth" / "g4box.callgrind"
         for repeat in "01":
-            both = self.folder / "profiles" / f"g4box-EBSandSWBT1ms-{repeat}.hbbp"
+            both = self.directory / "profiles" / f"g4box-EBSandSWBT1ms-{repeat}.hbbp"
             for family in ("ebs", "streams"):
                 total = hbbp_json("compare", both, "--truth", truth, "--estimator", family)["total"]
                 for key in METRICS:
@@ -88,48 +88,48 @@ class LaboratoryTest(unittest.TestCase):
             counted_by = {row["source"] for row in hbbp_json("blocks", both, "--estimator", "ebs")["rows"]
                           if row["share"] > 0.01}
             self.assertEqual(counted_by, {"ebs"})
-            # Another run has other samples and, beside other programs, other speeds: how near depends on that.
+            # Another run has other samples and, with other programs running, other speeds: how near depends on that.
             errors = {method: float(rows[method, repeat]["block_accuracy_error"]) for method in METHODS}
             for hybrid, alone, other in (("ebs", "EBS 1 ms", "SWBT 1 ms"), ("streams", "SWBT 1 ms", "EBS 1 ms")):
                 found = errors["hybrid: " + hybrid]
                 self.assertLess(abs(found - errors[alone]), abs(found - errors[other]), errors)
 
     def test_blocks_sum_up_to_the_metric(self):
-        blocks = rows_of(self.folder / "csv" / "blocks.csv")
+        blocks = rows_of(self.directory / "csv" / "blocks.csv")
         total = sum(float(row["truth"]) * float(row["length"]) for row in blocks)
-        first = {row["method"]: row for row in rows_of(self.folder / "csv" / "programs.csv") if row["repeat"] == "0"}
+        first = {row["method"]: row for row in rows_of(self.directory / "csv" / "programs.csv") if row["repeat"] == "0"}
         self.assertGreater(total, 1e8)
         for method in ("EBS 1 ms", "SWBT 1 ms"):
             off = sum(abs(float(row[method]) - float(row["truth"])) * float(row["length"]) for row in blocks)
             self.assertAlmostEqual(off / total, float(first[method]["block_accuracy_error"]), delta=0.02)
 
     def test_charts_are_well_formed(self):
-        charts = sorted(path.name for path in (self.folder / "svg").iterdir())
+        charts = sorted(path.name for path in (self.directory / "svg").iterdir())
         self.assertEqual(charts, sorted([key + ".svg" for key in METRICS] + ["mnemonics-g4box.svg"]))
         for chart in charts:
-            text = (self.folder / "svg" / chart).read_text()
+            text = (self.directory / "svg" / chart).read_text()
             xml.dom.minidom.parseString(text)
             self.assertEqual(text.count('class="value"') % len(METHODS), 0, chart)
 
     def test_counts_against_themselves_are_no_error(self):
-        profile = next((self.folder / "profiles").glob("g4box-SWBT1ms-0.hbbp"))
+        profile = next((self.directory / "profiles").glob("g4box-SWBT1ms-0.hbbp"))
         total = hbbp_json("compare", profile, profile)["total"]
         self.assertAlmostEqual(total["avg_weighted_error"], 0)
         self.assertAlmostEqual(total["block_accuracy_error"], 0)
         self.assertAlmostEqual(total["overlap"], 1)
 
     def test_truth_is_kept(self):
-        truth = self.folder / "truth" / "g4box.callgrind"
+        truth = self.directory / "truth" / "g4box.callgrind"
         before = truth.stat().st_mtime_ns
-        again = laboratory(self.folder, "--reuse")
+        again = laboratory(self.directory, "--reuse")
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(truth.stat().st_mtime_ns, before)
-        changed = laboratory(self.folder, "--reuse", "--scale", "0.05")
+        changed = laboratory(self.directory, "--reuse", "--scale", "0.05")
         self.assertEqual(changed.returncode, 0, changed.stderr)
         self.assertNotEqual(truth.stat().st_mtime_ns, before)
 
     def test_unknown_programs_are_named(self):
-        result = laboratory(self.folder, "--only", "g5box")
+        result = laboratory(self.directory, "--only", "g5box")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no program g5box; there are: latency_biased", result.stderr)
 

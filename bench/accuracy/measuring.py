@@ -15,7 +15,7 @@ METRICS = {"avg_weighted_error": "mnemonics: avg. weighted error",
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """What hbbp record is told."""
+    """The options of hbbp record."""
     name: str
     options: tuple
 
@@ -39,21 +39,21 @@ def file_name(*parts):
 
 
 class Bench:
-    """One hbbp, and a folder for what it writes."""
+    """One hbbp, and a directory for what it writes."""
 
-    def __init__(self, hbbp, folder, reuse=False):
+    def __init__(self, hbbp, directory, reuse=False):
         self.hbbp = str(pathlib.Path(hbbp).resolve())
-        self.folder = pathlib.Path(folder)
+        self.directory = pathlib.Path(directory)
         self.reuse = reuse
         for part in ("truth", "profiles", "labels"):
-            (self.folder / part).mkdir(parents=True, exist_ok=True)
+            (self.directory / part).mkdir(parents=True, exist_ok=True)
 
     def truth(self, name, command):
-        return truth.callgrind(self.folder / "truth", name, command)
+        return truth.callgrind(self.directory / "truth", name, command)
 
     def record(self, name, command, source, repeat):
         """The profile of one run."""
-        path = self.folder / "profiles" / (file_name(name, source.name, repeat) + ".hbbp")
+        path = self.directory / "profiles" / (file_name(name, source.name, repeat) + ".hbbp")
         if not (self.reuse and path.exists()):
             truth.run([self.hbbp, "record", *source.options, "-o", str(path), "--", *command])
         return path

@@ -73,9 +73,9 @@ def run(*words):
 
 
 class Laboratory:
-    """The programs of a build, and a folder with traces."""
+    """The programs of a build, and a directory with traces."""
 
-    def __init__(self, arguments, folder):
+    def __init__(self, arguments, directory):
         build = pathlib.Path(arguments.build)
         self.tool = build / "tools" / "hbbp"
         self.model = build / "bench" / "accuracy" / "pmu_model" / "hbbp_pmu_model"
@@ -83,19 +83,19 @@ class Laboratory:
         for program in (self.tool, self.model):
             if not program.exists():
                 raise SystemExit(f"{program} is missing; build hbbp-tool, hbbp_pmu_model and "
-                                 "accuracy_kernels, and name the folder by --build")
+                                 "accuracy_kernels, and name the directory by --build")
         self.arguments = arguments
-        self.folder = folder
+        self.directory = directory
 
     def trace(self, kernel):
         """Files of the trace and of its exact counts."""
         program = self.kernels / kernel
         build = hashlib.sha256(program.read_bytes()).hexdigest()[:16]
         name = f"{kernel}.{self.arguments.rounds}.{build}"
-        trace, truth = self.folder / f"{name}.trace", self.folder / f"{name}.truth"
+        trace, truth = self.directory / f"{name}.trace", self.directory / f"{name}.truth"
         if not trace.exists() or not truth.exists():
             run(self.model, "--save-trace", trace, "--truth", truth, "-o",
-                self.folder / "unused.data", "--", program, self.arguments.rounds)
+                self.directory / "unused.data", "--", program, self.arguments.rounds)
         return trace, truth
 
     def periods(self, options):
@@ -104,15 +104,15 @@ class Laboratory:
                                        "--branch-period": self.arguments.branch_period}
         for name, period in given.items():
             if name in words:
-                place = words.index(name)
-                given[name] = round(period * float(words[place + 1][1:]))
-                del words[place:place + 2]
+                position = words.index(name)
+                given[name] = round(period * float(words[position + 1][1:]))
+                del words[position:position + 2]
         return [*words, *(word for pair in given.items() for word in pair)]
 
     def profiles(self, kernel, method, options=()):
         """One after the other, for each seed."""
         trace, _ = self.trace(kernel)
-        data, profile = self.folder / "simulated.data", self.folder / "simulated.hbbp"
+        data, profile = self.directory / "simulated.data", self.directory / "simulated.hbbp"
         for seed in range(1, self.arguments.repeats + 1):
             run(self.model, "--trace", trace, "--method", method, "-o", data, "--seed", seed,
                 *self.periods(options))
@@ -253,9 +253,9 @@ class BlockErrors:
             length, reference = row["instructions"], truth.get(start, 0)
             found = self.by_length.setdefault(length, [0, 0, 0])
             found[0] += weight * reference * length / total
-            for place, counts in ((1, ebs), (2, streams)):
+            for index, counts in ((1, ebs), (2, streams)):
                 count = counts[start]["count"] if start in counts else 0
-                found[place] += weight * abs(count - reference) * length / total
+                found[index] += weight * abs(count - reference) * length / total
 
     def of(self, lengths):
         """Relative errors of EBS and of LBR in the blocks of these lengths, and their share."""
@@ -352,7 +352,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("study", choices=STUDIES)
-    parser.add_argument("--build", default="build/dev", help="the folder of a build (build/dev)")
+    parser.add_argument("--build", default="build/dev", help="the directory of a build (build/dev)")
     parser.add_argument("--kernels", nargs="+", default=PAPER_KERNELS, choices=KERNELS)
     parser.add_argument("--rounds", type=int, default=50,
                         help="of a kernel, 100,000 instructions each (50)")
@@ -367,12 +367,12 @@ def main():
                         help="of the study `hybrid`, at the end: options for hbbp_pmu_model")
     parser.add_argument("--csv", help="file for the numbers of every repeat or length")
     parser.add_argument("--svg", help="file for a plot")
-    parser.add_argument("--keep", help="a folder that keeps traces, and has them the next time")
+    parser.add_argument("--keep", help="a directory that keeps traces, and has them the next time")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = pathlib.Path(arguments.keep or temporary)
-        folder.mkdir(parents=True, exist_ok=True)
-        STUDIES[arguments.study](Laboratory(arguments, folder), arguments)
+        directory = pathlib.Path(arguments.keep or temporary)
+        directory.mkdir(parents=True, exist_ok=True)
+        STUDIES[arguments.study](Laboratory(arguments, directory), arguments)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The arithmetic of pmu_study.py on made-up blocks, and each study once on one kernel.
+"""The arithmetic of pmu_study.py on synthetic blocks, and each study once on one kernel.
 
-usage: pmu_study_test.py BUILD_FOLDER
+usage: pmu_study_test.py BUILD_DIRECTORY
 """
 
 import math
@@ -72,16 +72,16 @@ class Studies(unittest.TestCase):
     def setUp(self):
         if not (BUILD / "bench/accuracy/kernels/static").is_dir() or not shutil.which("valgrind"):
             self.skipTest("needs valgrind, and a static C library")
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-study-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-study-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def study(self, name, *options):
         result = subprocess.run(
             [sys.executable, "-B", STUDY, name, "--build", BUILD, "--rounds", "4", "--repeats",
-             "2", "--kernels", "fitter_sse", "--csv", self.folder / "numbers.csv", *options],
+             "2", "--kernels", "fitter_sse", "--csv", self.directory / "numbers.csv", *options],
             capture_output=True, text=True, check=False)
         self.assertEqual(result.returncode, 0, result.stderr)
-        return result.stdout, (self.folder / "numbers.csv").read_text().splitlines()
+        return result.stdout, (self.directory / "numbers.csv").read_text().splitlines()
 
     def test_table1(self):
         text, numbers = self.study("table1")
@@ -99,7 +99,7 @@ class Studies(unittest.TestCase):
         self.assertEqual(len(numbers), 1 + 2 * 4)
 
     def test_a_kept_trace_is_of_this_build(self):
-        kept = self.folder / "kept"
+        kept = self.directory / "kept"
         options = ("--keep", kept, "--model-options", "--skid", "0")
         first = self.study("hybrid", *options)
         traces = list(kept.glob("*.trace"))
@@ -109,8 +109,8 @@ class Studies(unittest.TestCase):
         self.assertEqual(self.study("hybrid", *options), first)
         self.assertEqual(len(list(kept.glob("*.trace"))), 2)
 
-    def test_wrong_build_is_told(self):
-        result = subprocess.run([sys.executable, "-B", STUDY, "table1", "--build", self.folder],
+    def test_wrong_build_is_reported(self):
+        result = subprocess.run([sys.executable, "-B", STUDY, "table1", "--build", self.directory],
                                 capture_output=True, text=True, check=False)
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("--build", result.stderr)

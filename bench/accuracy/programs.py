@@ -19,15 +19,15 @@ KERNEL_ROUNDS = 40_000
 VECTOR = ["x264-avx2", "json-avx2", "dgemm-avx2", "filter-avx2", "chacha20", "sha512"]
 
 
-def kernels(folder, scale=1):
+def kernels(directory, scale=1):
     """What the build made of bench/accuracy/kernels, each for some seconds."""
-    paths = [(name, pathlib.Path(folder) / name) for name in KERNELS]
+    paths = [(name, pathlib.Path(directory) / name) for name in KERNELS]
     rounds = str(max(1, round(scale * KERNEL_ROUNDS)))
     return [(name, [str(path), rounds]) for name, path in paths if os.access(path, os.X_OK)]
 
 
-def real(folder, scale=1):
-    """Inputs are made in `folder`."""
-    found = workloads.prepare(folder, scale) + workloads.prepare_more(folder, scale)
-    found += vector_workloads.prepare(folder, scale, VECTOR)
+def real(directory, scale=1):
+    """Inputs are made in `directory`."""
+    found = workloads.prepare(directory, scale) + workloads.prepare_more(directory, scale)
+    found += vector_workloads.prepare(directory, scale, VECTOR)
     return [(name.replace(", ", "-").replace(" ", "-"), command) for name, command in found]

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 
 # What makes a program do the same under valgrind and without: valgrind has no AVX-512, no RTM and no
-# SHA, so libc and OpenSSL, which choose by processor, are told to do without. Hashes of Python's
+# SHA, so libc and OpenSSL, which choose by processor, are set to do without. Hashes of Python's
 # strings are random otherwise.
 SAME_WORK = {
     "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW,-AVX512DQ,-AVX512CD,-RTM,"
@@ -41,9 +41,9 @@ def identity(command):
     return "\n".join(parts)
 
 
-def callgrind(folder, name, command):
-    """The path of callgrind's counts of `command`, which are made unless `folder` has them."""
-    path = pathlib.Path(folder) / f"{name}.callgrind"
+def callgrind(directory, name, command):
+    """The path of callgrind's counts of `command`, which are made unless `directory` has them."""
+    path = pathlib.Path(directory) / f"{name}.callgrind"
     made_of = path.with_suffix(".callgrind.of")
     wanted = identity(command)
     if path.exists() and made_of.exists() and made_of.read_text() == wanted:

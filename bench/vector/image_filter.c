@@ -30,7 +30,7 @@ FILTER(FilterSse2, "sse2")
 FILTER(FilterAvx2, "avx2")
 FILTER(FilterAvx512, "avx512f,avx512bw,avx512vl,prefer-vector-width=512")
 
-// Runs that begin in `mask`; bit 0 of `previous` says whether the pixel in front of it is bright.
+// Counts runs that begin in `mask`; bit 0 of `previous` says whether the pixel before it is bright.
 static uint64_t CountRuns(uint64_t mask, uint64_t previous) {
   if (mask == 0) return 0;
   return (uint64_t)__builtin_popcountll(mask & ~(mask << 1 | previous));

@@ -1,9 +1,9 @@
-// Blocks of every length from 1 to 64, each executed in seven of eight cases, with the test before
+// Executes blocks of every length from 1 to 64, each in seven of eight cases, with the test before
 // it in a block of two.
 //
-// Not a kernel of the papers: it shows which lengths a way to sample counts well, where other
-// programs have only some lengths. Of each length there is a block of additions, one that loads,
-// and one with a division in the middle.
+// It is not a kernel of the papers: it shows which lengths a sampling method counts well, where
+// other programs have only some lengths. Of each length there is a block of additions, one that
+// loads, and one with a division in the middle.
 #include "rounds.h"
 
 enum { kSteps = 92 };
@@ -22,7 +22,7 @@ enum { kSteps = 92 };
   MOSTLY(SHIFT, __asm__ volatile(REPEATED(COUNT, "add $1, %0") : "+r"(sum)::"cc"))
 #define LOADS(SHIFT, COUNT) \
   MOSTLY(SHIFT, __asm__ volatile(REPEATED(COUNT, "add %1, %0") : "+r"(sum) : "m"(one) : "cc"))
-// Of COUNT + 1 + COUNT instructions.
+// The block has COUNT + 1 + COUNT instructions.
 #define DIVISION(SHIFT, COUNT)                                                                     \
   MOSTLY(SHIFT, __asm__ volatile(                                                                  \
                     REPEATED(COUNT, "add $1, %0") "divsd %1, %1\n\t" REPEATED(COUNT, "add $1, %0") \

@@ -1,4 +1,5 @@
-// Ten functions, each of which calls the next one and does a little before and after that.
+// Calls a chain of ten functions, each of which calls the next one and does a little before and
+// after that.
 //
 // Blocks end at calls and returns, and a late sample often is of another function.
 #include "rounds.h"

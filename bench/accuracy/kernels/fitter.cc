@@ -1,9 +1,9 @@
-// A Kalman filter that fits straight tracks to the hits of a row of detector planes, as many
-// tracks at a time as a register holds.
+// Fits straight tracks to the hits of a row of detector planes by a Kalman filter, as many tracks
+// at a time as a register holds.
 //
-// Long blocks of arithmetic: the same work with x87, SSE and AVX, and with AVX where every operator
-// is called. All compute in single precision and without fused operations, so SSE and AVX agree to
-// the last bit, and x87, whose registers are wider, nearly.
+// It has long blocks of arithmetic: the same work with x87, SSE and AVX, and with AVX where every
+// operator is called. All compute in single precision and without fused operations, so SSE and AVX
+// agree to the last bit, and x87, whose registers are wider, nearly.
 #include <array>
 #include <cstdio>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr int kTracks = 64;  // in a round; a multiple of every number of lanes
 constexpr int kPlanes = 10;
 
-// Where a track is and where it goes to, in x and in y, and the covariance of these.
+// The position and direction of a track, in x and in y, and their covariance.
 struct State {
   Lanes x, y, tx, ty;
   Lanes xx, xt, tt;  // the same for x and y, which do not mix
@@ -79,7 +79,7 @@ void MakeHits(Hits* hits) {
   return sum;
 }
 
-// Apart from main, so that nothing of a variant runs before the processor was asked.
+// It is separate from main, so that nothing of a variant runs before the processor was checked.
 [[gnu::noinline]] void Run(long rounds) {
   Hits hits;
   MakeHits(&hits);
@@ -87,7 +87,7 @@ void MakeHits(Hits* hits) {
   double sum = 0;
   for (long round = 0; round < rounds; ++round) {
     for (int i = 0; i < FITTER_FITS_IN_A_ROUND; ++i) FitTracks(hits, &fit);
-    // The next round is of slightly other hits.
+    // The next round has slightly different hits.
     hits.x[static_cast<size_t>(round) % kPlanes][0] += 1e-3F;
     sum += Sum(fit.x) + Sum(fit.tx) + Sum(fit.chi2);
   }

@@ -1,7 +1,7 @@
-// A box and the questions that a particle's way through a geometry asks of it: is a point inside,
+// Answers the questions that a particle's path through a geometry asks of a box: is a point inside,
 // how far is it to the surface from outside and from inside.
 //
-// Chains of tests with short blocks between them; hardly a block has ten instructions.
+// It has chains of tests with short blocks between them; hardly a block has ten instructions.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -18,30 +18,30 @@ struct Vector {
   float x, y, z;
 };
 
-enum class Place { kOutside, kSurface, kInside };
+enum class Position { kOutside, kSurface, kInside };
 
 class Box {
  public:
   Box(float dx, float dy, float dz) : dx_(dx), dy_(dy), dz_(dz) {}
 
-  [[gnu::noinline]] Place Inside(const Vector& p) const {
+  [[gnu::noinline]] Position Inside(const Vector& p) const {
     const float x = std::abs(p.x), y = std::abs(p.y), z = std::abs(p.z);
     if (x <= dx_ - kHalfTolerance) {
       if (y <= dy_ - kHalfTolerance) {
-        if (z <= dz_ - kHalfTolerance) return Place::kInside;
-        if (z <= dz_ + kHalfTolerance) return Place::kSurface;
+        if (z <= dz_ - kHalfTolerance) return Position::kInside;
+        if (z <= dz_ + kHalfTolerance) return Position::kSurface;
       } else if (y <= dy_ + kHalfTolerance) {
-        if (z <= dz_ + kHalfTolerance) return Place::kSurface;
+        if (z <= dz_ + kHalfTolerance) return Position::kSurface;
       }
     } else if (x <= dx_ + kHalfTolerance) {
       if (y <= dy_ + kHalfTolerance) {
-        if (z <= dz_ + kHalfTolerance) return Place::kSurface;
+        if (z <= dz_ + kHalfTolerance) return Position::kSurface;
       }
     }
-    return Place::kOutside;
+    return Position::kOutside;
   }
 
-  // From a point outside, along v.
+  // Starts at a point outside, along v.
   [[gnu::noinline]] float DistanceToIn(const Vector& p, const Vector& v) const {
     float nearest = -kNowhere, farthest = kNowhere;
     if (!Clip(p.x, v.x, dx_, &nearest, &farthest)) return kNowhere;
@@ -51,7 +51,7 @@ class Box {
     return nearest > kHalfTolerance ? nearest : 0;
   }
 
-  // From a point inside, along v.
+  // Starts at a point inside, along v.
   [[gnu::noinline]] float DistanceToOut(const Vector& p, const Vector& v) const {
     float nearest = kNowhere;
     if (v.x > 0) {
@@ -91,7 +91,7 @@ class Box {
 };
 
 struct Tally {
-  std::array<unsigned long, 3> places{};
+  std::array<unsigned long, 3> positions{};
   unsigned long misses = 0;
   double way = 0;
 };
@@ -109,10 +109,10 @@ void Track(const Box& box, unsigned* state, Tally* tally) {
   };
   const Vector point = {coordinate(10), coordinate(20), coordinate(30)};
   const Vector along = {direction(), direction(), direction()};
-  const Place place = box.Inside(point);
-  ++tally->places[static_cast<size_t>(place)];
-  const float way =
-      place == Place::kOutside ? box.DistanceToIn(point, along) : box.DistanceToOut(point, along);
+  const Position position = box.Inside(point);
+  ++tally->positions[static_cast<size_t>(position)];
+  const float way = position == Position::kOutside ? box.DistanceToIn(point, along)
+                                                   : box.DistanceToOut(point, along);
   if (way >= kNowhere) {
     ++tally->misses;
   } else if (way < 1000) {
@@ -130,6 +130,6 @@ int main(int argc, char** argv) {
   for (long round = 0; round < rounds; ++round) {
     for (int i = 0; i < kPoints; ++i) Track(box, &state, &tally);
   }
-  std::printf("%lu %lu %lu %lu %.3f\n", tally.places[0], tally.places[1], tally.places[2],
+  std::printf("%lu %lu %lu %lu %.3f\n", tally.positions[0], tally.positions[1], tally.positions[2],
               tally.misses, tally.way);
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every kernel does the same in every run and every way of linking, and refuses wrong arguments.
 
-usage: kernels_test.py FOLDER NAME..., the folder that they were built into and their names
+usage: kernels_test.py FOLDER NAME..., the directory that they were built into and their names
 """
 
 import pathlib

@@ -1,6 +1,6 @@
-// A loop with a short block of high latency and one of low latency, taken in turns.
+// Runs a loop with a short block of high latency and one of low latency, in turns.
 //
-// What is sampled by time, or late, finds the division and what stands behind it too often.
+// Sampling by time, or with skid, finds the division and the code after it too often.
 #include "rounds.h"
 
 enum { kSteps = 16600 };

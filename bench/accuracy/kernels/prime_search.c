@@ -1,6 +1,7 @@
-// A search for primes by trial division, written as a kernel is: integers only, no library.
+// Searches primes by trial division, written like a kernel: integers only, no library.
 //
-// One long-running loop of a division, a test and a step; the share of each outcome is known.
+// It has one long-running loop of a division, a test and a step; the share of each outcome is
+// known.
 #include "rounds.h"
 
 enum { kCandidates = 350 };

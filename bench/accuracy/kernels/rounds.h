@@ -1,4 +1,4 @@
-// What the kernels have in common: the number of rounds that they are started with.
+// Kernels share this code: they are started with a number of rounds.
 #ifndef HBBP_BENCH_ACCURACY_KERNELS_ROUNDS_H_
 #define HBBP_BENCH_ACCURACY_KERNELS_ROUNDS_H_
 
@@ -19,13 +19,13 @@ static inline long RoundsFrom(int argc, char** argv) {
   return rounds;
 }
 
-// The next number of a sequence that looks random and is the same in every run.
+// Returns the next number of a sequence that looks random and is the same in every run.
 static inline unsigned NextNumber(unsigned* state) {
   *state = *state * 1664525U + 1013904223U;
   return *state >> 8;
 }
 
-// From 0 up to, not including, 1.
+// Returns a number in [0, 1).
 static inline float NextFraction(unsigned* state) { return (float)NextNumber(state) * 0x1p-24F; }
 
 #endif  // HBBP_BENCH_ACCURACY_KERNELS_ROUNDS_H_

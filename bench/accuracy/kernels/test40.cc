@@ -1,4 +1,4 @@
-// Particles that step through layers of materials: many objects, each of a class with short
+// Moves particles in steps through layers of materials: many objects, each of a class with short
 // virtual methods, as simulations of detectors have them.
 //
 // Control jumps between many small functions, mostly through tables of virtual methods.
@@ -170,7 +170,7 @@ class World {
 
   static constexpr int kLayers = 12;
 
-  // Until it has no energy or has left the world. Returns the number of steps.
+  // Moves the particle until it has no energy or has left the world. Returns the number of steps.
   int Track(Particle particle, Detector* detector) {
     int steps = 0;
     while (steps < kMaxSteps && particle.energy > 0.05F && particle.layer >= 0 &&

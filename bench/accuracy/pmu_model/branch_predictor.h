@@ -1,5 +1,5 @@
-// SIMULATION: which branches a simple predictor gets wrong: two bits for a conditional branch, the
-// last target for an indirect one; direct branches and returns are always right.
+// SIMULATION: a simple branch predictor: two bits for a conditional branch, the last target for an
+// indirect one; direct branches and returns are always predicted correctly.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_BRANCH_PREDICTOR_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_BRANCH_PREDICTOR_H_
 
@@ -12,10 +12,10 @@ namespace hbbp::simulation {
 
 class BranchPredictor {
  public:
-  // Of the branches that end so many blocks.
+  // Predicts the branches at the ends of so many blocks.
   explicit BranchPredictor(size_t blocks) : branches_(blocks) {}
 
-  // Was it expected that the branch of `block` goes to `next`? Learns that it did.
+  // Returns whether the branch of `block` was predicted to go to `next`, and learns that it did.
   bool Expects(uint32_t block, BranchKind kind, bool is_taken, uint64_t next) {
     State& state = branches_[block];
     switch (kind) {
@@ -39,7 +39,7 @@ class BranchPredictor {
  private:
   struct State {
     uint64_t target = 0;
-    uint8_t taken = 1;  // 0 to 3; from 2 on it is expected to be taken
+    uint8_t taken = 1;  // 0 to 3; from 2 on it is predicted to be taken
   };
   std::vector<State> branches_;
 };

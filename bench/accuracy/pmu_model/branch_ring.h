@@ -1,4 +1,4 @@
-// SIMULATION: the last taken branches, and what goes wrong with the oldest of them.
+// SIMULATION: the last taken branches, and the anomalies of the oldest of them.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_BRANCH_RING_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_BRANCH_RING_H_
 
@@ -24,7 +24,7 @@ class BranchRing {
 
   void Push(const BranchPair& branch) {
     if (size_ == depth_ && IsSticky(ring_[next_].from) && random_.Chance(sticky_chance_)) {
-      // ring_[next_] is the oldest; the one after it makes room.
+      // ring_[next_] is the oldest; the one after it is dropped instead.
       const size_t second = Advance(next_);
       ring_[second] = ring_[next_];
       ring_[next_] = branch;
@@ -36,7 +36,7 @@ class BranchRing {
     if (size_ < depth_) ++size_;
   }
 
-  // Newest first, as perf has them.
+  // Returns the branches newest first, like perf.
   std::vector<BranchPair> Read() {
     std::vector<BranchPair> stack;
     stack.reserve(size_);
@@ -48,7 +48,7 @@ class BranchRing {
     return stack;
   }
 
-  // By the address of the branch alone, so that it is the same in every run with this seed.
+  // Depends on the address of the branch alone, so that it is the same in every run with this seed.
   bool IsSticky(uint64_t from) const {
     return sticky_share_ > 0 && Fraction(Mix(from ^ Mix(seed_))) < sticky_share_;
   }
@@ -63,7 +63,7 @@ class BranchRing {
   uint64_t seed_;
   Random random_;
   std::vector<BranchPair> ring_;
-  size_t next_ = 0;  // where the next branch goes, which is the oldest once the ring is full
+  size_t next_ = 0;  // index of the next branch, and of the oldest once the ring is full
   size_t size_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace hbbp::simulation {
 namespace {
 
-const TraceModule* ModuleOf(const Trace& trace, uint64_t address) {
+const TraceModule* FindModule(const Trace& trace, uint64_t address) {
   for (const TraceModule& module : trace.modules) {
     if (module.start <= address && address < module.end) return &module;
   }
@@ -22,7 +22,7 @@ std::string CallgrindText(const Trace& trace) {
   uint64_t total = 0;
   for (size_t i = 0; i < trace.blocks.size(); ++i) {
     const TraceBlock& block = trace.blocks[i];
-    const TraceModule* module = ModuleOf(trace, block.start);
+    const TraceModule* module = FindModule(trace, block.start);
     if (executions[i] == 0 || module == nullptr) continue;
     auto& addresses = counts[module->path];
     for (const TraceInstruction& instruction : trace.InstructionsOf(block)) {

@@ -1,4 +1,4 @@
-// The exact counts of a trace, as `valgrind --tool=callgrind --dump-instr=yes` would write them.
+// Writes the exact counts of a trace like `valgrind --tool=callgrind --dump-instr=yes`.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_CALLGRIND_WRITER_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_CALLGRIND_WRITER_H_
 

@@ -1,4 +1,4 @@
-// A child process that is traced, and killed when that ends.
+// A child process that is traced, and killed when its object is destroyed.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_CHILD_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_CHILD_H_
 
@@ -22,7 +22,7 @@ class Child {
   ~Child();
 
   pid_t pid() const { return pid_; }
-  // As waitpid gives it. Once it has ended, it is not waited for again.
+  // Returns the status of waitpid. After the child has ended, it is not waited for again.
   StatusOr<int> Wait();
 
  private:

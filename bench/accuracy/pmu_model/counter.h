@@ -22,12 +22,12 @@ class Counter {
                    ? LargestPrimeUpTo(period)
                    : period;
     period_ = nominal_;
-    left_ = event.counter.phase;
-    if (left_ == 0) Overflow(0);
+    remaining_ = event.counter.phase;
+    if (remaining_ == 0) Overflow(0);
   }
 
-  // The instruction at `address` is about to retire in `cycle`. Calls record(ip, period, is_exact)
-  // if a sample is complete.
+  // Call it before the instruction at `address` retires in `cycle`. It calls record(ip, period,
+  // is_exact) if a sample is complete.
   template <typename Record>
   void BeforeInstruction(uint64_t address, uint64_t cycle, Record record) {
     if (has_captured_) {
@@ -44,15 +44,15 @@ class Counter {
     }
   }
 
-  // It happened, in `cycle`.
+  // Counts an event that happened in `cycle`.
   void Count(uint64_t cycle) {
-    if (--left_ == 0) Overflow(cycle);
+    if (--remaining_ == 0) Overflow(cycle);
   }
 
   CountedEvent counted() const { return event_.counted; }
   bool with_stack() const { return event_.with_stack; }
   uint64_t dropped() const { return dropped_; }
-  // The trace has ended; `address` is where control went. An interrupt still comes.
+  // Ends the trace, after which control went to `address`. A pending interrupt still comes.
   template <typename Record>
   void End(uint64_t address, Record record) {
     if (has_captured_) record(address, captured_period_, false);
@@ -68,7 +68,7 @@ class Counter {
  private:
   void Overflow(uint64_t cycle) {
     const uint64_t period = period_;
-    left_ = Next();
+    remaining_ = Next();
     if (is_waiting_) {
       ++dropped_;
       return;
@@ -80,14 +80,15 @@ class Counter {
     waiting_period_ = period;
   }
 
-  // The number of events to the next overflow; what its sample stands for is in period_ then.
+  // Returns the number of events to the next overflow, and sets period_ to what its sample stands
+  // for.
   uint64_t Next() {
     switch (event_.counter.period_mode) {
       case PeriodMode::kRandom:
         period_ = draw_.Next(nominal_);
         return std::max<uint64_t>(period_, 1);
       case PeriodMode::kPoisson:
-        // Rounded down, an exponential distribution of this mean gives one of nominal_ - 1.
+        // An exponential distribution of this mean, rounded down, has the mean nominal_ - 1.
         return 1 + static_cast<uint64_t>(random_.Exponential(
                        -1 / std::log1p(-1 / std::max(static_cast<double>(nominal_), 1.001))));
       default:
@@ -121,8 +122,8 @@ class Counter {
   Random random_;
   PeriodDraw draw_;
   uint64_t nominal_ = 1;
-  uint64_t period_ = 1;  // that is being counted
-  uint64_t left_ = 0;
+  uint64_t period_ = 1;  // the current one
+  uint64_t remaining_ = 0;
   bool is_waiting_ = false, is_at_once_ = false, has_captured_ = false;
   uint64_t due_ = 0;
   uint64_t waiting_period_ = 0, captured_period_ = 0;

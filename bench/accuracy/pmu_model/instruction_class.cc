@@ -20,7 +20,8 @@ bool ReadsMemory(const ZydisDecodedInstruction& instruction) {
       break;
   }
   if (instruction.raw.modrm.offset == 0 || instruction.raw.modrm.mod == 3) return false;
-  // The plain stores of compilers, by opcode; all else with an operand in memory reads it.
+  // These are the plain stores of compilers, by opcode; everything else with an operand in memory
+  // reads it.
   const bool is_one_byte = instruction.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT;
   const bool is_two_byte = instruction.opcode_map == ZYDIS_OPCODE_MAP_0F;
   const uint8_t opcode = instruction.opcode;
@@ -29,7 +30,7 @@ bool ReadsMemory(const ZydisDecodedInstruction& instruction) {
   return true;
 }
 
-// Of "vdivsd", "divsd" and "fdiv" alike "div" and so on.
+// Accepts "div" in "vdivsd", "divsd" and "fdiv", and so on.
 bool Names(std::string_view mnemonic, std::string_view operation) {
   for (const std::string_view prefix : {"", "v", "f", "i", "fi", "p", "vp"}) {
     if (mnemonic.starts_with(prefix) && mnemonic.substr(prefix.size()).starts_with(operation)) {

@@ -1,4 +1,4 @@
-// What an instruction costs, as far as the simulation tells instructions apart.
+// Classifies instructions by their cost, as far as the simulation distinguishes them.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_INSTRUCTION_CLASS_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_INSTRUCTION_CLASS_H_
 
@@ -9,8 +9,8 @@
 namespace hbbp::simulation {
 
 enum class InstructionClass : uint8_t {
-  kSimple,      // moves, integer arithmetic, branches, what is not below
-  kLoad,        // reads what its ModRM or stack operand names
+  kSimple,      // moves, integer arithmetic, branches, everything else
+  kLoad,        // reads its ModRM or stack operand
   kMultiply,    // integer multiplication, arithmetic of floating point
   kDivide,      // of integers or floating point, and remainders
   kSquareRoot,  // and x87's transcendental functions
@@ -19,7 +19,7 @@ enum class InstructionClass : uint8_t {
 };
 inline constexpr size_t kInstructionClasses = static_cast<size_t>(InstructionClass::kLastClass) + 1;
 
-// Of the instruction at the start of `code`; kSimple if that is none.
+// Returns the class of the instruction at the start of `code`, or kSimple if there is none.
 InstructionClass ClassOf(std::span<const uint8_t> code);
 
 }  // namespace hbbp::simulation

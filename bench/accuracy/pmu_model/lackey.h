@@ -1,4 +1,4 @@
-// What valgrind's lackey tells of a run: a line for each instruction and each access to memory.
+// Parses the output of valgrind's lackey: a line for each instruction and each access to memory.
 //
 //   I  00401920,2
 //    L 1fff0006a0,8
@@ -16,13 +16,13 @@
 
 namespace hbbp::simulation {
 
-// The address of an instruction's line; nothing of any other line.
+// Returns the address in the line of an instruction, or nothing for any other line.
 std::optional<uint64_t> InstructionOfLackeyLine(std::string_view line);
 
-// Lines of text that comes in pieces.
+// Splits text that comes in pieces into lines.
 class LineSplitter {
  public:
-  // Calls take(line) for each line that `piece` completes, until it returns false; then false.
+  // Calls take(line) for each line that `piece` completes. Returns false as soon as `take` does.
   template <typename Take>
   bool Add(std::string_view piece, Take take) {
     while (true) {
@@ -45,7 +45,7 @@ class LineSplitter {
   }
 
  private:
-  // Longer ones are none of lackey's, and are cut.
+  // Longer ones are not lackey's, and are cut.
   static constexpr size_t kMaxLine = 4096;
   std::string rest_;
 };

@@ -90,7 +90,7 @@ void AddOptions(CLI::App* app, Request* request) {
       ->check(CLI::IsMember(methods))
       ->capture_default_str();
   app->add_option("-o,--output", request->output,
-                  "the recording; of `all` or with --repeat a folder, METHOD.N.data in it")
+                  "the recording; of `all` or with --repeat a directory, METHOD.N.data in it")
       ->capture_default_str();
   app->add_option("--truth", request->truth, "where the exact counts go, as callgrind has them");
   app->add_option("--repeat", request->repeats, "recordings with seeds SEED, SEED + 1, ...")
@@ -139,7 +139,7 @@ Status Record(const Trace& trace, const std::string& method, const std::string& 
   options.seed = seed;
   if (request.has_phase) options.phase = request.phase;
   if (!request.period_mode.empty()) options.period_mode = PeriodModes().at(request.period_mode);
-  const std::vector<MethodEvent> events = EventsOf(method, options);
+  const std::vector<MethodEvent> events = MakeEvents(method, options);
   std::vector<EventParameters> counted;
   counted.reserve(events.size());
   for (const MethodEvent& event : events) counted.push_back(event.parameters);
@@ -171,8 +171,8 @@ Status Run(const Request& request, const std::vector<std::string>& words) {
   const bool is_all = request.method == kAllMethods;
   const std::vector<std::string> methods =
       is_all ? MethodNames() : std::vector<std::string>{request.method};
-  const bool is_folder = is_all || request.repeats > 1;
-  if (is_folder) {
+  const bool is_directory = is_all || request.repeats > 1;
+  if (is_directory) {
     std::error_code error;
     std::filesystem::create_directories(request.output, error);
     if (error) return ErrnoStatus(error.value(), request.output);
@@ -180,8 +180,8 @@ Status Run(const Request& request, const std::vector<std::string>& words) {
   for (uint64_t i = 0; i < request.repeats; ++i) {
     for (const std::string& method : methods) {
       const std::string path =
-          is_folder ? request.output + "/" + method + "." + std::to_string(i) + ".data"
-                    : request.output;
+          is_directory ? request.output + "/" + method + "." + std::to_string(i) + ".data"
+                       : request.output;
       HBBP_RETURN_IF_ERROR(
           Record(trace, method, path, request.parameters.seed + i, request, words));
     }

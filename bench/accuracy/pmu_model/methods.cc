@@ -87,7 +87,7 @@ const std::vector<std::string>& EbsMethodNames() {
   return names;
 }
 
-std::vector<MethodEvent> EventsOf(std::string_view name, const MethodOptions& options) {
+std::vector<MethodEvent> MakeEvents(std::string_view name, const MethodOptions& options) {
   std::vector<MethodEvent> events = EventsWithoutPhase(name, options);
   Random random(options.seed);
   for (MethodEvent& event : events) {

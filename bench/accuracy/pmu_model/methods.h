@@ -1,4 +1,4 @@
-// SIMULATION: ways to sample, by name, and the events that each opens.
+// SIMULATION: sampling methods by name, and the events that each opens.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_METHODS_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_METHODS_H_
 
@@ -24,11 +24,11 @@ struct MethodOptions {
   uint64_t branch_period = 10'000;  // in taken branches
   // The method of the first event of `hybrid`.
   std::string hybrid_ebs = "prec_dist";
-  // Instead of that of the method.
+  // Replaces that of the method.
   std::optional<PeriodMode> period_mode;
-  // Makes the phase of the counters; the same seed gives the same phase.
+  // Determines the phase of the counters; the same seed gives the same phase.
   uint64_t seed = 1;
-  // The phase itself, if it shall not be random.
+  // The phase itself, if it is not random.
   std::optional<uint64_t> phase;
 };
 
@@ -41,11 +41,11 @@ struct MethodOptions {
 // lbr        taken branches with stacks, prime period
 // hybrid     MethodOptions::hybrid_ebs and lbr in one recording
 const std::vector<std::string>& MethodNames();
-// Of these, the ones that sample instruction pointers alone.
+// Returns the methods that sample instruction pointers alone.
 const std::vector<std::string>& EbsMethodNames();
 
-// Preconditions: `name` is one of MethodNames(), hybrid_ebs one with a single event.
-std::vector<MethodEvent> EventsOf(std::string_view name, const MethodOptions& options);
+// `name` must be one of MethodNames(), and hybrid_ebs one with a single event.
+std::vector<MethodEvent> MakeEvents(std::string_view name, const MethodOptions& options);
 
 }  // namespace hbbp::simulation
 

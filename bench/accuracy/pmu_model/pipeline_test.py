@@ -2,7 +2,7 @@
 """From simulated recordings through `hbbp import` to `hbbp compare`, with known truth.
 
 usage: pipeline_test.py [TEST]; HBBP_TOOL, HBBP_PMU_MODEL and HBBP_KERNELS name the command, the
-simulation and the folder of the kernels. Exit status 77: skipped.
+simulation and the directory of the kernels. Exit status 77: skipped.
 """
 
 import json
@@ -51,28 +51,28 @@ class PipelineTest(unittest.TestCase):
             self.skipTest("no static C library to link kernels with")
         if shutil.which("valgrind") is None:
             self.skipTest("no valgrind")
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-simulation-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.directory = pathlib.Path(tempfile.mkdtemp(prefix="hbbp-simulation-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
 
     def trace(self, kernel, rounds, *options):
-        """A trace of the kernel; its exact counts are beside it."""
-        trace = self.folder / f"{kernel}.trace"
+        """A trace of the kernel; its exact counts are next to it."""
+        trace = self.directory / f"{kernel}.trace"
         run(MODEL, "--save-trace", trace, "--truth", self.truth(kernel), "-o",
-            self.folder / "unused.data", *options, "--", KERNELS / kernel, rounds)
+            self.directory / "unused.data", *options, "--", KERNELS / kernel, rounds)
         return trace
 
     def truth(self, kernel):
-        return self.folder / f"{kernel}.callgrind"
+        return self.directory / f"{kernel}.callgrind"
 
     def sample(self, kernel, method, *options, repeats=1):
         """Profiles of so many recordings of a trace."""
-        out = self.folder / "recordings"
+        out = self.directory / "recordings"
         out.mkdir(exist_ok=True)
-        run(MODEL, "--trace", self.folder / f"{kernel}.trace", "--method", method, "--repeat",
+        run(MODEL, "--trace", self.directory / f"{kernel}.trace", "--method", method, "--repeat",
             repeats, "-o", out / f"{method}.0.data" if repeats == 1 else out, *options)
         profiles = []
         for i in range(repeats):
-            profiles.append(self.folder / f"{kernel}.{method}.{i}.hbbp")
+            profiles.append(self.directory / f"{kernel}.{method}.{i}.hbbp")
             run(TOOL, "import", "-o", profiles[-1], out / f"{method}.{i}.data")
         return profiles
 
@@ -108,8 +108,8 @@ class PipelineTest(unittest.TestCase):
         self.trace("call_chain", 1, "--tracer", "step")
         by_steps = counts_of(self.truth("call_chain"))
         run("valgrind", "--tool=callgrind", "--dump-instr=yes", "--dump-line=no", "--compress-pos=no",
-            f"--callgrind-out-file={self.folder / 'callgrind'}", KERNELS / "call_chain", 1)
-        by_callgrind = counts_of_callgrind(self.folder / "callgrind")
+            f"--callgrind-out-file={self.directory / 'callgrind'}", KERNELS / "call_chain", 1)
+        by_callgrind = counts_of_callgrind(self.directory / "callgrind")
         symbols = run("nm", "-S", KERNELS / "call_chain").stdout.splitlines()
         links = [line.split() for line in symbols if " Link" in line]
         self.assertEqual(len(links), 10)
@@ -234,24 +234,24 @@ class PipelineTest(unittest.TestCase):
         self.assertLess(total["block_accuracy_error"],
                         self.compare("test40", profile, "streams")["block_accuracy_error"])
 
-    def test_wrong_use_is_told(self):
-        damaged = self.folder / "damaged"
+    def test_wrong_use_is_reported(self):
+        damaged = self.directory / "damaged"
         damaged.write_bytes(b"hbbp simulation trace 1\n" + b"\xff" * 100)
         for words, expected in (
                 ([], "--help"),
                 (["--trace", damaged], "byte 32"),
-                (["--trace", self.folder / "missing"], "missing"),
-                (["--", self.folder / "missing"], "missing"),
-                (["--tracer", "step", "--", self.folder / "missing"], "could not be started"),
+                (["--trace", self.directory / "missing"], "missing"),
+                (["--", self.directory / "missing"], "missing"),
+                (["--tracer", "step", "--", self.directory / "missing"], "could not be started"),
                 (["--period", "0", "--", "true"], "--period"),
                 (["--skid", "-1", "--", "true"], "--skid"),
                 (["--method", "magic", "--", "true"], "magic")):
             with self.subTest(words=words):
                 result = subprocess.run([MODEL, *map(str, words)], capture_output=True, text=True,
-                                        cwd=self.folder, check=False)
+                                        cwd=self.directory, check=False)
                 self.assertNotEqual(result.returncode, 0)
                 self.assertIn(expected, result.stderr + result.stdout)
-                self.assertFalse((self.folder / "simulated.data").exists())
+                self.assertFalse((self.directory / "simulated.data").exists())
 
 
 def counts_of_callgrind(path):

@@ -68,7 +68,7 @@ class Simulation {
     }
   }
 
-  // Of a block, from which control went on to `next`.
+  // Ends a block, from which control went on to `next`.
   void End(uint32_t id, const TraceBlock& block, uint64_t next) {
     const bool is_taken = trace_.IsTaken(block, next);
     if (block.count != 0) {
@@ -76,7 +76,7 @@ class Simulation {
       if (!predictor_.Expects(id, kind, is_taken, next)) clock_.Mispredicted();
     }
     if (!is_taken) return;
-    ring_.Push(trace_.BranchOf(block, next));
+    ring_.Push(trace_.FindBranch(block, next));
     ++summary_.taken_branches;
     for (Counter& counter : counters_) {
       if (counter.counted() == CountedEvent::kTakenBranches) counter.Count(cycle_);

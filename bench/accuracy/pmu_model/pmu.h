@@ -1,9 +1,9 @@
-// SIMULATION: what a PMU with such parameters would have recorded of a trace.
+// SIMULATION: what a PMU with such parameters would record of a trace.
 //
 //   EventParameters event = {.capture = Capture::kPebs, .counter = {.period = 10'007}};
 //   Simulate(trace, parameters, {event}, [](const SimulatedSample& sample) { ... });
 //
-// A pure function of its arguments: the same samples every time.
+// It is a pure function of its arguments: the samples are the same every time.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_PMU_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_PMU_H_
 
@@ -30,8 +30,8 @@ struct SimulatedSample {
   uint64_t ip = 0;
   uint64_t cycle = 0;
   uint64_t period = 0;
-  bool is_exact = false;          // ip is the instruction that the sample is of
-  std::vector<BranchPair> stack;  // newest first; empty if the event is without
+  bool is_exact = false;          // ip is the sampled instruction
+  std::vector<BranchPair> stack;  // newest first; empty if the event has none
 };
 
 struct SimulationSummary {
@@ -39,8 +39,7 @@ struct SimulationSummary {
   uint64_t taken_branches = 0;
   uint64_t cycles = 0;
   uint64_t samples = 0;
-  // Overflows while the one before had not been recorded yet, and those after which the trace
-  // ended.
+  // Counts overflows before the previous one was recorded, and those after which the trace ended.
   uint64_t dropped = 0;
 };
 

@@ -15,8 +15,8 @@
 namespace hbbp::simulation {
 namespace {
 
-// No skid, no shadow, no anomaly.
-PmuParameters Ideal() {
+// Returns parameters without skid, shadow or anomaly.
+PmuParameters PerfectParameters() {
   PmuParameters parameters;
   parameters.skid_cycles = parameters.skid_spread_cycles = 0;
   parameters.lbr_skid_cycles = parameters.lbr_skid_spread_cycles = 0;
@@ -53,8 +53,8 @@ std::vector<uint64_t> Addresses(const Trace& trace) {
   return addresses;
 }
 
-// The share of samples in the block at `start`, which has `length` instructions.
-double ShareOf(const std::vector<SimulatedSample>& samples, uint64_t start, uint64_t length) {
+// Returns the share of samples in the block at `start`, which has `length` instructions.
+double ComputeShare(const std::vector<SimulatedSample>& samples, uint64_t start, uint64_t length) {
   const auto inside = std::count_if(samples.begin(), samples.end(), [&](const auto& sample) {
     return sample.ip >= start && sample.ip < start + SyntheticCode::kInstructionBytes * length;
   });
@@ -64,7 +64,7 @@ double ShareOf(const std::vector<SimulatedSample>& samples, uint64_t start, uint
 TEST_CASE("with a period of 1 and no delay every instruction is sampled once") {
   const Trace trace = TraceOfBlocks({3, 5, 2}, InTurns(3, 20), {false, true, false});
   for (const Capture capture : {Capture::kInterrupt, Capture::kPreciseDist}) {
-    const auto samples = Samples(trace, Ideal(), Instructions(1, 0, capture));
+    const auto samples = Samples(trace, PerfectParameters(), Instructions(1, 0, capture));
     std::vector<uint64_t> ips;
     ips.reserve(samples.size());
     for (const SimulatedSample& sample : samples) ips.push_back(sample.ip);
@@ -72,18 +72,19 @@ TEST_CASE("with a period of 1 and no delay every instruction is sampled once") {
   }
 }
 
-TEST_CASE("PEBS tells the instruction behind the one that it is of") {
+TEST_CASE("PEBS reports the instruction after the sampled one") {
   const Trace trace = TraceOfBlocks({3, 5, 2}, InTurns(3, 20));
   std::vector<uint64_t> expected = Addresses(trace);
   expected.erase(expected.begin());
   expected.push_back(trace.exit);
   std::vector<uint64_t> ips;
-  for (const auto& sample : Samples(trace, Ideal(), Instructions(1, 0, Capture::kPebs))) {
+  for (const auto& sample :
+       Samples(trace, PerfectParameters(), Instructions(1, 0, Capture::kPebs))) {
     CHECK_FALSE(sample.is_exact);
     ips.push_back(sample.ip);
   }
   CHECK(ips == expected);
-  PmuParameters fixed = Ideal();
+  PmuParameters fixed = PerfectParameters();
   fixed.reports_next_ip = false;
   const auto samples = Samples(trace, fixed, Instructions(1, 0, Capture::kPebs));
   CHECK(samples.front().is_exact);
@@ -92,7 +93,7 @@ TEST_CASE("PEBS tells the instruction behind the one that it is of") {
 
 TEST_CASE("with a period of 1, stacks of two are every stream once") {
   const Trace trace = TraceOfBlocks({3, 5, 2}, InTurns(3, 20));
-  PmuParameters parameters = Ideal();
+  PmuParameters parameters = PerfectParameters();
   parameters.lbr_depth = 2;
   const auto samples = Samples(trace, parameters, Branches(1, 1));
   REQUIRE(samples.size() == SizeOf(trace).taken_branches);
@@ -106,17 +107,17 @@ TEST_CASE("with a period of 1, stacks of two are every stream once") {
 }
 
 TEST_CASE("late samples find what waits: divisions, too often") {
-  // Alike but for the division.
+  // The blocks are the same except for the division.
   const Trace trace = TraceOfBlocks({6, 6}, InTurns(2, 30'000), {true, false});
   const auto share = [&trace](const PmuParameters& parameters, Capture capture) {
-    return ShareOf(Samples(trace, parameters, Instructions(997, 5, capture)), 0x1000, 6);
+    return ComputeShare(Samples(trace, parameters, Instructions(997, 5, capture)), 0x1000, 6);
   };
-  CHECK(share(Ideal(), Capture::kInterrupt) == Approx(0.5).margin(0.05));
-  PmuParameters late = Ideal();
+  CHECK(share(PerfectParameters(), Capture::kInterrupt) == Approx(0.5).margin(0.05));
+  PmuParameters late = PerfectParameters();
   late.skid_cycles = 20;
   late.skid_spread_cycles = 20;
   CHECK(share(late, Capture::kInterrupt) > 0.9);
-  PmuParameters shadowed = Ideal();
+  PmuParameters shadowed = PerfectParameters();
   shadowed.pebs_shadow_cycles = 4;
   shadowed.reports_next_ip = false;
   CHECK(share(shadowed, Capture::kPebs) > 0.8);
@@ -124,25 +125,25 @@ TEST_CASE("late samples find what waits: divisions, too often") {
   CHECK(share(shadowed, Capture::kPreciseDist) == Approx(0.5).margin(0.05));
 }
 
-TEST_CASE("a period that the loop divides finds one place, a prime all") {
+TEST_CASE("a period that the loop divides finds one instruction, a prime all") {
   const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 20'000));  // a turn has 10 instructions
-  const auto places = [&trace](PeriodMode mode) {
+  const auto instructions = [&trace](PeriodMode mode) {
     std::map<uint64_t, int> counts;
     for (const auto& sample :
-         Samples(trace, Ideal(), Instructions(1000, 3, Capture::kInterrupt, mode))) {
+         Samples(trace, PerfectParameters(), Instructions(1000, 3, Capture::kInterrupt, mode))) {
       ++counts[sample.ip];
     }
     return counts.size();
   };
-  CHECK(places(PeriodMode::kFixed) == 1);
-  CHECK(places(PeriodMode::kPrime) == 10);
-  CHECK(places(PeriodMode::kRandom) == 10);
+  CHECK(instructions(PeriodMode::kFixed) == 1);
+  CHECK(instructions(PeriodMode::kPrime) == 10);
+  CHECK(instructions(PeriodMode::kRandom) == 10);
 }
 
-TEST_CASE("random periods are around the period and told") {
+TEST_CASE("random periods are around the period and recorded") {
   const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 50'000));
-  const auto samples =
-      Samples(trace, Ideal(), Instructions(800, 3, Capture::kInterrupt, PeriodMode::kRandom));
+  const auto samples = Samples(trace, PerfectParameters(),
+                               Instructions(800, 3, Capture::kInterrupt, PeriodMode::kRandom));
   double sum = 0;
   for (size_t i = 1; i < samples.size(); ++i) {
     CHECK(samples[i].period >= 700);
@@ -154,26 +155,26 @@ TEST_CASE("random periods are around the period and told") {
 
 TEST_CASE("Poisson periods have the mean that each sample stands for") {
   const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 100'000));
-  const auto samples =
-      Samples(trace, Ideal(), Instructions(100, 3, Capture::kInterrupt, PeriodMode::kPoisson));
+  const auto samples = Samples(trace, PerfectParameters(),
+                               Instructions(100, 3, Capture::kInterrupt, PeriodMode::kPoisson));
   const double instructions = static_cast<double>(SizeOf(trace).instructions);
-  // 10,000 samples, give or take 100.
+  // There are 10,000 samples, with an error of 100.
   CHECK(static_cast<double>(samples.size()) == Approx(instructions / 100).epsilon(0.03));
   for (const SimulatedSample& sample : samples) CHECK(sample.period == 100);
 }
 
 TEST_CASE("the newest branch of a stack is the one that overflowed, if there is no skid") {
   const Trace trace = TraceOfBlocks({3, 5, 2}, InTurns(3, 100));
-  for (const auto& sample : Samples(trace, Ideal(), Branches(7, 7))) {
+  for (const auto& sample : Samples(trace, PerfectParameters(), Branches(7, 7))) {
     CHECK(sample.stack[0].to == sample.ip);
   }
-  PmuParameters deep = Ideal();
+  PmuParameters deep = PerfectParameters();
   deep.lbr_depth = 16;
   const auto samples = Samples(trace, deep, Branches(50, 50));
   REQUIRE(samples.size() > 2);
   CHECK(samples[1].stack.size() == 16);
   for (size_t i = 1; i < 16; ++i) {
-    // One block between two branches: it starts where the older one led to.
+    // There is one block between two branches, which starts at the target of the older one.
     CHECK((samples[1].stack[i].to & ~uint64_t{0xfff}) ==
           (samples[1].stack[i - 1].from & ~uint64_t{0xfff}));
   }
@@ -197,7 +198,7 @@ TEST_CASE("the same parameters give the same samples") {
 
 TEST_CASE("overflows while a sample is due are dropped and counted") {
   const Trace trace = TraceOfBlocks({4, 6}, InTurns(2, 1000));
-  PmuParameters late = Ideal();
+  PmuParameters late = PerfectParameters();
   late.skid_cycles = 50;
   const SimulationSummary summary =
       Simulate(trace, late, {Instructions(10, 1)}, [](const SimulatedSample&) {});
@@ -208,7 +209,7 @@ TEST_CASE("overflows while a sample is due are dropped and counted") {
   CHECK(summary.samples + summary.dropped == overflows);
 }
 
-// Blocks of lengths 1 to 12 in an order without a pattern.
+// Returns a trace of blocks of lengths 1 to 12 in an order without a pattern.
 Trace Irregular(size_t executions) {
   std::vector<uint32_t> lengths(12);
   std::iota(lengths.begin(), lengths.end(), 1);
@@ -219,7 +220,7 @@ Trace Irregular(size_t executions) {
 }
 
 double EbsError(const Trace& trace, uint64_t period, uint64_t seed) {
-  PmuParameters parameters = Ideal();
+  PmuParameters parameters = PerfectParameters();
   parameters.seed = seed;
   const EventParameters event = Instructions(period, 1 + Random(seed).Bits() % period,
                                              Capture::kInterrupt, PeriodMode::kRandom);
@@ -259,7 +260,7 @@ TEST_CASE("the error of an unbiased sampler falls as 1 / sqrt(samples)") {
     xx += (x[i] - mean_x) * (x[i] - mean_x);
   }
   INFO("slope " << xy / xx);
-  // A mean of 16 errors of 12 blocks is known to some 6 %, which moves the slope by 0.02.
+  // The mean of 16 errors of 12 blocks has an error of some 6 %, which moves the slope by 0.02.
   CHECK(xy / xx == Approx(-0.5).margin(0.06));
 }
 

@@ -1,4 +1,4 @@
-// ProcessCode: the code of a process that is being traced, read from the files that it maps.
+// ProcessCode reads the code of a traced process from the files that it maps.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_PROCESS_CODE_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_PROCESS_CODE_H_
 
@@ -18,7 +18,8 @@ namespace hbbp::simulation {
 
 class ProcessCode : public CodeSource {
  public:
-  // Looks the mappings of `pid` up when code comes that it does not know, so ask while it lives.
+  // Reads the mappings of `pid` at the first address in unknown code, so the process must be alive
+  // then.
   explicit ProcessCode(pid_t pid) : pid_(pid) {}
 
   std::optional<TraceInstruction> At(uint64_t address) override;
@@ -27,7 +28,7 @@ class ProcessCode : public CodeSource {
  private:
   struct Mapped {
     TraceModule module;
-    std::shared_ptr<const ElfImage> image;  // none if it is no file or could not be opened
+    std::shared_ptr<const ElfImage> image;  // null if it is not a file or could not be opened
   };
 
   const Mapped* Find(uint64_t address);

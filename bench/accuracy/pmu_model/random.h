@@ -1,4 +1,4 @@
-// A small generator of numbers that are the same in every run (splitmix64).
+// Generates numbers that are the same in every run (splitmix64).
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_RANDOM_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_RANDOM_H_
 
@@ -14,7 +14,7 @@ constexpr uint64_t Mix(uint64_t n) {
   return n ^ n >> 31;
 }
 
-// From 0 up to, not including, 1.
+// Returns a number in [0, 1).
 constexpr double Fraction(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 class Random {

@@ -1,6 +1,6 @@
-// SIMULATION: a recording as perf record writes them, of samples that no hardware took.
+// SIMULATION: a recording in the format of perf record, of samples that no hardware took.
 //
-// That it is simulated is said by the names of its events, its host and its CPU.
+// The names of its events, its host and its CPU say that it is simulated.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_RECORDING_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_RECORDING_H_
 
@@ -21,7 +21,7 @@ class Recording {
 
   void Add(const SimulatedSample& sample);
 
-  // perf.data. `command` is what made it, word by word.
+  // Returns perf.data. `command` is the command line that made it.
   std::vector<uint8_t> File(const std::vector<std::string>& command);
 
  private:

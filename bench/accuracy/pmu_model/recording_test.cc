@@ -34,7 +34,7 @@ Reading ReadBack(const std::string& method, std::vector<SimulatedSample>* sample
   MethodOptions options;
   options.period = 100;
   options.branch_period = 90;
-  const std::vector<MethodEvent> events = EventsOf(method, options);
+  const std::vector<MethodEvent> events = MakeEvents(method, options);
   std::vector<EventParameters> counted;
   counted.reserve(events.size());
   for (const MethodEvent& event : events) counted.push_back(event.parameters);
@@ -80,7 +80,7 @@ TEST_CASE("methods are events as perf would open them") {
   MethodOptions options;
   options.period = 1000;
   options.branch_period = 100;
-  const auto attr = [&options](const char* method) { return EventsOf(method, options)[0].attr; };
+  const auto attr = [&options](const char* method) { return MakeEvents(method, options)[0].attr; };
   CHECK(attr("default").precise_ip == 0);
   CHECK(attr("default").sample_period == 1000);
   CHECK(attr("precise").precise_ip == 1);
@@ -91,7 +91,7 @@ TEST_CASE("methods are events as perf would open them") {
   CHECK(attr("prec_dist").config == 0x01c0);
   CHECK(attr("lbr").config == 0x20c4);
   CHECK(attr("lbr").sample_period == 97);
-  const auto hybrid = [&options] { return EventsOf("hybrid", options); };
+  const auto hybrid = [&options] { return MakeEvents("hybrid", options); };
   REQUIRE(hybrid().size() == 2);
   CHECK(hybrid()[0].attr.config == 0x01c0);
   CHECK(hybrid()[1].attr.config == 0x20c4);
@@ -106,7 +106,7 @@ TEST_CASE("phases differ by seed and are within the period, or as asked for") {
   MethodOptions options;
   std::vector<uint64_t> phases;
   for (options.seed = 1; options.seed <= 20; ++options.seed) {
-    const uint64_t phase = EventsOf("default", options)[0].parameters.counter.phase;
+    const uint64_t phase = MakeEvents("default", options)[0].parameters.counter.phase;
     CHECK(phase >= 1);
     CHECK(phase <= options.period);
     phases.push_back(phase);
@@ -114,7 +114,7 @@ TEST_CASE("phases differ by seed and are within the period, or as asked for") {
   std::sort(phases.begin(), phases.end());
   CHECK(std::unique(phases.begin(), phases.end()) == phases.end());
   options.phase = 0;
-  CHECK(EventsOf("default", options)[0].parameters.counter.phase == 0);
+  CHECK(MakeEvents("default", options)[0].parameters.counter.phase == 0);
 }
 
 }  // namespace

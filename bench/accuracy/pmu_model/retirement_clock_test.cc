@@ -42,7 +42,7 @@ TEST_CASE("a full window waits for the oldest instruction") {
   ClockParameters parameters = Narrow();
   parameters.window = 2;
   RetirementClock clock(parameters, 1);
-  // The third one starts when the division, in 18, has left.
+  // The third one starts when the division, in 18, has retired.
   CHECK(Cycles(&clock, {kDivide, kSimple, kSimple}) == std::vector<uint64_t>{18, 18, 19});
 }
 

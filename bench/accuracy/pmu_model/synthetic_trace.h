@@ -1,4 +1,4 @@
-// Traces of programs that do not exist, for tests.
+// Makes traces of synthetic programs, for tests.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_SYNTHETIC_TRACE_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_SYNTHETIC_TRACE_H_
 
@@ -11,7 +11,7 @@
 
 namespace hbbp::simulation {
 
-// Instructions of 4 bytes, wherever the test puts them.
+// Code with instructions of 4 bytes, at the addresses that the test chooses.
 class SyntheticCode : public CodeSource {
  public:
   static constexpr uint64_t kInstructionBytes = 4;
@@ -32,8 +32,8 @@ class SyntheticCode : public CodeSource {
   std::map<uint64_t, TraceInstruction> instructions_;
 };
 
-// Block i starts at 0x1000 * (i + 1), has lengths[i] instructions, the last of which jumps to the
-// next block of `order`; the first one is a division if divisions[i].
+// Block i starts at 0x1000 * (i + 1) and has lengths[i] instructions, the last of which jumps to
+// the next block of `order`; the first one is a division if divisions[i].
 inline Trace TraceOfBlocks(const std::vector<uint32_t>& lengths, const std::vector<size_t>& order,
                            const std::vector<bool>& divisions = {}) {
   const auto start = [](size_t block) { return 0x1000 * (block + 1); };
@@ -55,7 +55,7 @@ inline Trace TraceOfBlocks(const std::vector<uint32_t>& lengths, const std::vect
   return *builder.Finish("/bin/made");
 }
 
-// 0, 1, .. blocks - 1, 0, 1, ..
+// Returns 0, 1, .. blocks - 1, 0, 1, ..
 inline std::vector<size_t> InTurns(size_t blocks, size_t rounds) {
   std::vector<size_t> order;
   for (size_t i = 0; i < blocks * rounds; ++i) order.push_back(i % blocks);

@@ -17,7 +17,7 @@ bool Trace::IsTaken(const TraceBlock& block, uint64_t next) const {
   }
 }
 
-BranchPair Trace::BranchOf(const TraceBlock& block, uint64_t next) const {
+BranchPair Trace::FindBranch(const TraceBlock& block, uint64_t next) const {
   if (block.count == 0) return {block.start, next};
   return {InstructionsOf(block).back().address, next};
 }

@@ -1,7 +1,7 @@
-// The exact run of a program: every basic block that it executed, one after the other.
+// A Trace is the exact run of a program: every basic block that it executed, in order.
 //
-// Four bytes a block, so that tens of millions of instructions fit into memory and can be sampled
-// again and again.
+// It takes four bytes for each block, so that tens of millions of instructions fit into memory and
+// can be sampled repeatedly.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_H_
 
@@ -25,11 +25,11 @@ struct TraceInstruction {
   bool operator==(const TraceInstruction&) const = default;
 };
 
-// A straight run of instructions of which only the last one branches. One without instructions
-// stands for code in no file (the vdso, generated code), which is left out.
+// A straight run of instructions of which only the last one branches. A block without instructions
+// stands for code that is not in a file (the vdso, generated code), which is left out.
 struct TraceBlock {
   uint64_t start = 0;
-  uint32_t first = 0;  // of Trace::instructions
+  uint32_t first = 0;  // index of Trace::instructions
   uint32_t count = 0;
 
   bool operator==(const TraceBlock&) const = default;
@@ -51,34 +51,35 @@ struct BranchPair {
   bool operator==(const BranchPair&) const = default;
 };
 
-// Cut to whole streams: the trace starts where a taken branch (`entry`) led to, and ends with a
-// taken branch, which led to `exit`.
+// A trace consists of whole streams: it starts at the target of a taken branch (`entry`), and ends
+// with a taken branch, whose target is `exit`.
 struct Trace {
   std::string program;
   std::vector<TraceModule> modules;
   std::vector<TraceInstruction> instructions;
   std::vector<TraceBlock> blocks;
-  std::vector<uint32_t> sequence;  // of `blocks`, as they ran
+  std::vector<uint32_t> sequence;  // indices of `blocks`, in the order in which they ran
   BranchPair entry;
   uint64_t exit = 0;
-  uint64_t outside = 0;  // instructions in no file, left out
+  uint64_t outside = 0;  // number of instructions that are not in a file and left out
 
   std::span<const TraceInstruction> InstructionsOf(const TraceBlock& block) const {
     return std::span(instructions).subspan(block.first, block.count);
   }
-  // Where control went after sequence[i].
+  // Returns the address to which control went after sequence[i].
   uint64_t After(size_t i) const {
     return i + 1 < sequence.size() ? blocks[sequence[i + 1]].start : exit;
   }
-  // Did the branch at the end of `block`, if there is one, lead to `next` by being taken?
+  // Returns whether the branch at the end of `block`, if there is one, was taken if control went to
+  // `next`.
   bool IsTaken(const TraceBlock& block, uint64_t next) const;
-  // The branch that it then is.
-  BranchPair BranchOf(const TraceBlock& block, uint64_t next) const;
+  // Returns that branch.
+  BranchPair FindBranch(const TraceBlock& block, uint64_t next) const;
 
   bool operator==(const Trace&) const = default;
 };
 
-// How often each block of the trace ran, in their order.
+// Counts the executions of each block of the trace.
 std::vector<uint64_t> Executions(const Trace& trace);
 
 struct TraceSize {

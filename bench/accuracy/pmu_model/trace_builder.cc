@@ -17,7 +17,7 @@ uint32_t TraceBuilder::Find(uint64_t address) {
   return entry->second;
 }
 
-uint32_t TraceBuilder::BlockOf(uint32_t first, uint32_t count) {
+uint32_t TraceBuilder::FindBlock(uint32_t first, uint32_t count) {
   Known& start = known_[first];
   if (start.block != kNone && start.block_count == count) return start.block;
   const uint64_t key = uint64_t{first} << 32 | count;
@@ -37,7 +37,7 @@ uint32_t TraceBuilder::BlockOf(uint32_t first, uint32_t count) {
 
 void TraceBuilder::CloseBlock() {
   if (current_.empty()) return;
-  trace_.sequence.push_back(BlockOf(current_.front(), static_cast<uint32_t>(current_.size())));
+  trace_.sequence.push_back(FindBlock(current_.front(), static_cast<uint32_t>(current_.size())));
   current_.clear();
 }
 
@@ -64,9 +64,9 @@ bool TraceBuilder::Add(uint64_t address) {
   if (known_[found].is_outside) {
     CloseBlock();
     ++trace_.outside;
-    const bool goes_on =
+    const bool continues =
         !trace_.sequence.empty() && trace_.blocks[trace_.sequence.back()].count == 0;
-    if (!goes_on) trace_.sequence.push_back(BlockOf(found, 0));
+    if (!continues) trace_.sequence.push_back(FindBlock(found, 0));
     return true;
   }
   current_.push_back(found);
@@ -90,7 +90,7 @@ StatusOr<Trace> TraceBuilder::Finish(std::string program) {
                       program.c_str(), static_cast<unsigned long long>(taken_));
   }
   trace_.entry =
-      trace_.BranchOf(trace_.blocks[sequence[first]], trace_.blocks[sequence[first + 1]].start);
+      trace_.FindBranch(trace_.blocks[sequence[first]], trace_.blocks[sequence[first + 1]].start);
   trace_.exit = trace_.blocks[sequence[last]].start;
   sequence.resize(last);
   sequence.erase(sequence.begin(), sequence.begin() + static_cast<std::ptrdiff_t>(first + 1));

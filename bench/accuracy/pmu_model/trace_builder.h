@@ -1,6 +1,6 @@
-// TraceBuilder: from the addresses of instructions, as they ran, to a Trace.
+// TraceBuilder makes a Trace from the addresses of instructions, in the order in which they ran.
 //
-// A repetition of a string instruction, which tracers tell apart, is one instruction: the PMU
+// Tracers report each repetition of a string instruction, but it is one instruction here: the PMU
 // counts it once.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_BUILDER_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_BUILDER_H_
@@ -19,21 +19,21 @@ namespace hbbp::simulation {
 class CodeSource {
  public:
   virtual ~CodeSource() = default;
-  // Nothing for code that is in no file. Asked once for an address.
+  // Returns nothing for code that is not in a file. It is called once for an address.
   virtual std::optional<TraceInstruction> At(uint64_t address) = 0;
   virtual std::vector<TraceModule> Modules() const = 0;
 };
 
 class TraceBuilder {
  public:
-  // `code` must outlive it. No more than `max_instructions` are taken.
+  // `code` must outlive it. At most `max_instructions` are accepted.
   TraceBuilder(CodeSource* code, uint64_t max_instructions)
       : code_(code), max_instructions_(max_instructions) {}
 
-  // False once there are enough instructions.
+  // Returns false once there are enough instructions.
   bool Add(uint64_t address);
 
-  // Errors: kNotFound if there are not two taken branches.
+  // Returns kNotFound if there are fewer than two taken branches.
   StatusOr<Trace> Finish(std::string program);
 
  private:
@@ -42,7 +42,7 @@ class TraceBuilder {
   struct Known {
     TraceInstruction instruction;
     bool is_outside = false;
-    uint32_t next = kNone;  // of known_: that at instruction.end()
+    uint32_t next = kNone;  // index of known_ for instruction.end()
     // The block that last started here.
     uint32_t block_count = 0;
     uint32_t block = kNone;
@@ -50,7 +50,7 @@ class TraceBuilder {
 
   uint32_t Find(uint64_t address);
   void CloseBlock();
-  uint32_t BlockOf(uint32_t first, uint32_t count);
+  uint32_t FindBlock(uint32_t first, uint32_t count);
 
   CodeSource* code_;
   uint64_t max_instructions_;
@@ -59,7 +59,7 @@ class TraceBuilder {
   std::vector<Known> known_;
   std::unordered_map<uint64_t, uint32_t> known_by_address_;
   std::unordered_map<uint64_t, uint32_t> block_by_first_and_count_;
-  std::vector<uint32_t> current_;  // of known_: the block that is not finished
+  std::vector<uint32_t> current_;  // indices of known_: the block that is not finished
 };
 
 }  // namespace hbbp::simulation

@@ -42,7 +42,7 @@ class TraceDecoder {
     std::span<const uint8_t> magic;
     if (!cursor_.ReadBytes(kMagic.size(), &magic) ||
         std::memcmp(magic.data(), kMagic.data(), kMagic.size()) != 0) {
-      return Bad("is no trace of hbbp_pmu_model; make one with --save-trace");
+      return Bad("is not a trace of hbbp_pmu_model; make one with --save-trace");
     }
     Trace trace;
     if (!Text(&trace.program) || !Modules(&trace.modules)) return Bad("module is cut off");
@@ -65,7 +65,7 @@ class TraceDecoder {
                       what);
   }
 
-  // How many elements of at least `size` bytes follow.
+  // Reads how many elements of at least `size` bytes follow.
   bool Count(size_t size, uint64_t* count) {
     return cursor_.Read(count) && *count <= cursor_.remaining() / size;
   }

@@ -1,6 +1,7 @@
-// A trace in a file, so that one run can be sampled by many processes.
+// Stores a trace in a file, so that many processes can sample one run.
 //
-// For the same build on the same machine: integers are in its byte order, and code is not in it.
+// The file is for the same build on the same machine: integers are in its byte order, and code is
+// not included.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_FILE_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_TRACE_FILE_H_
 
@@ -16,7 +17,7 @@ namespace hbbp::simulation {
 
 std::vector<uint8_t> EncodeTrace(const Trace& trace);
 
-// Errors: kBadFormat, with what is wrong and at which byte. `name` is for messages.
+// Returns kBadFormat, with the problem and its byte. `name` is for messages.
 StatusOr<Trace> DecodeTrace(std::span<const uint8_t> bytes, const std::string& name);
 
 }  // namespace hbbp::simulation

@@ -26,7 +26,7 @@ Trace Build(SyntheticCode* code, const std::vector<uint64_t>& addresses) {
   return *std::move(trace);
 }
 
-// 100: add; 104: jcc 100; 108: call 200; 10c: jmp 100. 200: ret.
+// The program is 100: add; 104: jcc 100; 108: call 200; 10c: jmp 100. 200: ret.
 SyntheticCode SmallProgram() {
   SyntheticCode code;
   code.Put(0x100);
@@ -46,7 +46,7 @@ TEST_CASE("a trace is the blocks between the first and the last taken branch") {
   const TraceSize size = SizeOf(trace);
   CHECK(size.instructions == 5);
   CHECK(size.taken_branches == 3);  // call, ret, jmp; the jcc fell through
-  CHECK(trace.BranchOf(trace.blocks[trace.sequence[1]], trace.After(1)) ==
+  CHECK(trace.FindBranch(trace.blocks[trace.sequence[1]], trace.After(1)) ==
         BranchPair{0x108, 0x200});
   CHECK(Executions(trace) == std::vector<uint64_t>{1, 1, 1, 1, 0});
 }
@@ -69,7 +69,7 @@ TEST_CASE("code in no file is left out, but the way there and back is not") {
   CHECK(StartsOf(trace) == std::vector<uint64_t>{0x100, 0x108, 0x9000, 0x10c});
   CHECK(trace.outside == 2);
   CHECK(SizeOf(trace).instructions == 4);
-  CHECK(trace.BranchOf(trace.blocks[trace.sequence[2]], trace.After(2)) ==
+  CHECK(trace.FindBranch(trace.blocks[trace.sequence[2]], trace.After(2)) ==
         BranchPair{0x9000, 0x10c});
 }
 
@@ -94,7 +94,7 @@ TEST_CASE("a trace in a file is the same trace") {
   CHECK(*read == trace);
 }
 
-TEST_CASE("what is cut off or damaged in the file of a trace is told") {
+TEST_CASE("what is cut off or damaged in the file of a trace is reported") {
   const Trace trace = TraceOfBlocks({2, 3}, InTurns(2, 3));
   const std::vector<uint8_t> bytes = EncodeTrace(trace);
   for (size_t size = 0; size < bytes.size(); ++size) {
@@ -152,7 +152,7 @@ TEST_CASE("exact counts are those of the addresses in the file") {
   trace.modules[0].load_bias = 0x800;
   const std::string text = CallgrindText(trace);
   CHECK(text.find("positions: instr\nevents: Ir\n") != std::string::npos);
-  // Of six blocks, the first is before the first taken branch and the last one behind the last.
+  // Of six blocks, the first is before the first taken branch and the last one after the last.
   CHECK(text.find("ob=/bin/made\nfn=traced\n0x800 2\n0x1800 2\n0x1804 2\ntotals: 6\n") !=
         std::string::npos);
 }

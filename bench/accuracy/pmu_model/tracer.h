@@ -1,4 +1,4 @@
-// Runs a program and tells the address of every instruction that it executes. Two ways:
+// Runs a program and records the address of every instruction that it executes, in one of two ways:
 //
 //   kSingleStep  ptrace; exact, and slow: where debug exceptions trap to a hypervisor some 100,000
 //                instructions a second
@@ -6,7 +6,7 @@
 //                program, and its own libraries run in it unless it is linked statically.
 //
 // Of programs with several threads or processes the first one is traced (kSingleStep) or all
-// threads in turns (kLackey), where each turn looks like a jump: meant for programs with one
+// threads in turns (kLackey), where each turn looks like a jump: it is meant for programs with one
 // thread.
 #ifndef HBBP_BENCH_ACCURACY_PMU_MODEL_TRACER_H_
 #define HBBP_BENCH_ACCURACY_PMU_MODEL_TRACER_H_
@@ -22,9 +22,8 @@ namespace hbbp::simulation {
 enum class Tracer { kSingleStep, kLackey };
 
 // Runs `command` to its end, or until it has executed `max_instructions`; then it is killed. Its
-// output goes where the caller's goes.
-// Errors: kNotFound if a program does not start, kUnsupported if it runs another one in its place,
-// and what tracing gives.
+// output goes where the caller's goes. Returns kNotFound if a program does not start, kUnsupported
+// if it executes another one, and the errors of tracing.
 StatusOr<Trace> TraceCommand(Tracer tracer, const std::vector<std::string>& command,
                              uint64_t max_instructions);
 
