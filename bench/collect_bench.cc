@@ -36,7 +36,7 @@ class SyntheticRun {
       const uint64_t offset = (state_ >> 33) % addresses_ * (kTextBytes / addresses_);
       recorder_.OnSample({RuntimeAddress{kTextStart + offset}, 1, 1, ++time_, 4999999});
     }
-    recorder_.Settle(time_);
+    recorder_.Commit(time_);
   }
 
   Recorder& recorder() { return recorder_; }
@@ -80,7 +80,7 @@ void BM_CountBurst(benchmark::State& state) {
       burst.branches = std::span<const TakenBranchSample>(branches).subspan(i, kBranches);
       run.recorder().OnBurst(burst);
     }
-    run.recorder().Settle(time_ns);
+    run.recorder().Commit(time_ns);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(branches.size()));
 }

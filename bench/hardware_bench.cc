@@ -62,7 +62,7 @@ class Run {
   }
   void Drain() {
     backend_->Drain(&recorder_);
-    recorder_.Settle(UINT64_MAX);
+    recorder_.Commit(UINT64_MAX);
   }
 
  private:

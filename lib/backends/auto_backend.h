@@ -23,10 +23,10 @@ class AutoBackend : public Backend {
   const char* name() const override { return chosen_->name(); }
   // The error is that of the last candidate.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
-  void Drain(SampleSink* sink) override { chosen_->Drain(sink); }
+  void Drain(EventSink* sink) override { chosen_->Drain(sink); }
   void Disable() override { chosen_->Disable(); }
   void Close() override { chosen_->Close(); }
-  Status SetPeriodFactor(double factor, SampleSink* sink) override {
+  Status SetPeriodFactor(double factor, EventSink* sink) override {
     return chosen_->SetPeriodFactor(factor, sink);
   }
   uint64_t SamplingNs() const override { return chosen_->SamplingNs(); }

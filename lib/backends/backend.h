@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "events/samples.h"
+#include "events/event_sink.h"
 
 namespace hbbp {
 
@@ -89,7 +89,7 @@ class Backend {
 
   // Delivers what was collected since the last call. A record may be delivered before an older
   // one of another CPU, but never one older than the start of the previous Drain.
-  virtual void Drain(SampleSink* sink) = 0;
+  virtual void Drain(EventSink* sink) = 0;
 
   // Collects nothing more; what was collected can still be drained.
   virtual void Disable() = 0;
@@ -98,7 +98,7 @@ class Backend {
 
   // Periods from now on are so many times those of Start; each sample has the period that it was
   // taken with. Delivers what was collected, as Drain does. If it fails, they stay as they were.
-  virtual Status SetPeriodFactor(double factor, SampleSink* sink) = 0;
+  virtual Status SetPeriodFactor(double factor, EventSink* sink) = 0;
 
   // Did the sample, which another one took, find this backend's own work and not the program's?
   virtual bool IsOwnWork(const IpSample& /*sample*/) const { return false; }

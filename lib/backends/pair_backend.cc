@@ -2,79 +2,47 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 namespace hbbp {
 namespace {
 
-// Passes everything on, with the sources of the backend behind `shift` others.
-class ShiftedSources : public SampleSink {
- public:
-  ShiftedSources(uint32_t shift, SampleSink* sink) : shift_(shift), sink_(*sink) {}
-
-  void OnSample(const IpSample& sample) override {
-    IpSample shifted = sample;
-    shifted.source += shift_;
-    sink_.OnSample(shifted);
-  }
-  void OnBurst(const BurstSample& burst) override {
-    BurstSample shifted = burst;
-    shifted.source += shift_;
-    sink_.OnBurst(shifted);
-  }
-  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
-    sink_.OnTraceStatistics(source + shift_, statistics);
-  }
-  void OnMapping(MappingEvent mapping) override { sink_.OnMapping(std::move(mapping)); }
-  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override {
-    sink_.OnThreadName(pid, tid, name);
-  }
-  void OnLost(uint32_t source, uint64_t samples) override {
-    sink_.OnLost(source + shift_, samples);
-  }
-  void OnThrottled(uint32_t source) override { sink_.OnThrottled(source + shift_); }
-
- private:
-  const uint32_t shift_;
-  SampleSink& sink_;
-};
-
 // Drops what is the work of the other backend.
-class WithoutWorkOf : public ShiftedSources {
+class WithoutWorkOf : public ForwardingSink {
  public:
   // `dropped` is by source.
-  WithoutWorkOf(const Backend& other, std::vector<uint64_t>* dropped, SampleSink* sink)
-      : ShiftedSources(0, sink), other_(other), dropped_(*dropped), told_(dropped->size()) {}
+  WithoutWorkOf(const Backend& other, std::vector<uint64_t>* dropped, EventSink* sink)
+      : ForwardingSink(sink), other_(other), dropped_(*dropped), statistics_(dropped->size()) {}
 
   void OnSample(const IpSample& sample) override {
     if (other_.IsOwnWork(sample)) {
       ++dropped_[sample.source];
     } else {
-      ShiftedSources::OnSample(sample);
+      next().OnSample(sample);
     }
   }
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
-    told_[source] = statistics;
+    statistics_[source] = statistics;
   }
 
-  void TellStatistics() {
-    for (uint32_t source = 0; source < told_.size(); ++source) {
-      AddCounter("in-handler", dropped_[source], &told_[source].counters);
-      ShiftedSources::OnTraceStatistics(source, told_[source]);
+  void ReportStatistics() {
+    for (uint32_t source = 0; source < statistics_.size(); ++source) {
+      AddCounter("in-handler", dropped_[source], &statistics_[source].counters);
+      next().OnTraceStatistics(source, statistics_[source]);
     }
   }
 
  private:
   const Backend& other_;
   std::vector<uint64_t>& dropped_;
-  std::vector<TraceStatistics> told_;
+  std::vector<TraceStatistics> statistics_;
 };
 
 }  // namespace
 
 Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) {
   HBBP_RETURN_IF_ERROR(first_->Start(config, excluded, choice));
-  sources_of_first_ = static_cast<uint32_t>(choice->sources.size());
-  in_handler_.assign(sources_of_first_, 0);
+  in_handler_.assign(choice->sources.size(), 0);
   BackendConfig config_of_second = config;
   for (const SourceChoice& source : choice->sources) {
     config_of_second.beside.push_back({source.event, source.period});
@@ -86,16 +54,19 @@ Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     first_->Close();
     return status;
   }
+  numbers_of_second_.resize(more.sources.size());
+  std::iota(numbers_of_second_.begin(), numbers_of_second_.end(),
+            static_cast<uint32_t>(choice->sources.size()));
   std::move(more.sources.begin(), more.sources.end(), std::back_inserter(choice->sources));
   return status;
 }
 
-void PairBackend::Drain(SampleSink* sink) {
+void PairBackend::Drain(EventSink* sink) {
   WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
   first_->Drain(&without_tracing);
-  without_tracing.TellStatistics();
-  ShiftedSources shifted(sources_of_first_, sink);
-  second_->Drain(&shifted);
+  without_tracing.ReportStatistics();
+  RenumberedSources numbered(numbers_of_second_, sink);
+  second_->Drain(&numbered);
 }
 
 void PairBackend::Disable() {
@@ -108,13 +79,13 @@ void PairBackend::Close() {
   first_->Close();
 }
 
-Status PairBackend::SetPeriodFactor(double factor, SampleSink* sink) {
+Status PairBackend::SetPeriodFactor(double factor, EventSink* sink) {
   WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
   const Status status = first_->SetPeriodFactor(factor, &without_tracing);
-  without_tracing.TellStatistics();
+  without_tracing.ReportStatistics();
   HBBP_RETURN_IF_ERROR(status);
-  ShiftedSources shifted(sources_of_first_, sink);
-  return second_->SetPeriodFactor(factor, &shifted);
+  RenumberedSources numbered(numbers_of_second_, sink);
+  return second_->SetPeriodFactor(factor, &numbered);
 }
 
 void PairBackend::ForgetInChild() {

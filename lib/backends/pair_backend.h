@@ -22,10 +22,10 @@ class PairBackend : public Backend {
   const char* name() const override { return name_.c_str(); }
   // Both, or neither: the error is that of the one that could not be started.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
-  void Drain(SampleSink* sink) override;
+  void Drain(EventSink* sink) override;
   void Disable() override;
   void Close() override;
-  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  Status SetPeriodFactor(double factor, EventSink* sink) override;
   uint64_t SamplingNs() const override { return first_->SamplingNs() + second_->SamplingNs(); }
   uint64_t SwitchingNs() override { return first_->SwitchingNs() + second_->SwitchingNs(); }
   uint64_t BufferBytes() const override { return first_->BufferBytes() + second_->BufferBytes(); }
@@ -37,8 +37,8 @@ class PairBackend : public Backend {
   const std::unique_ptr<Backend> first_;
   const std::unique_ptr<Backend> second_;
   const std::string name_;
-  uint32_t sources_of_first_ = 0;
-  std::vector<uint64_t> in_handler_;  // by source of the first
+  std::vector<uint32_t> numbers_of_second_;  // of its sources, behind those of the first
+  std::vector<uint64_t> in_handler_;         // by source of the first
 };
 
 }  // namespace hbbp

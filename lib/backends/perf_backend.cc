@@ -203,7 +203,7 @@ Status PerfBackend::ShareRing(int fd, pid_t tid, int cpu) {
   return OkStatus();
 }
 
-void PerfBackend::Drain(SampleSink* sink) {
+void PerfBackend::Drain(EventSink* sink) {
   if (observer_ != nullptr) observer_->Drain(sink);
   for (Ring& ring : rings_) {
     ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
@@ -216,7 +216,7 @@ void PerfBackend::Drain(SampleSink* sink) {
   TellLosses(sink);
 }
 
-void PerfBackend::TellLosses(SampleSink* sink) {
+void PerfBackend::TellLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
     TraceStatistics told;
     if (plan_.events[i].HasStack()) {
@@ -249,7 +249,7 @@ bool PerfBackend::IsDuplicate(int cpu, const Identity& identity, const SampleHea
   return deciding_events_.try_emplace(key, sample.id).first->second != sample.id;
 }
 
-void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
+void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, EventSink* sink) {
   const auto head = ParseSampleHead(record, kPlannedSampleType);
   if (!head || static_cast<pid_t>(head->pid) != pid_) return;
   const Identity* identity = FindIdentity(head->id);
@@ -279,7 +279,7 @@ void PerfBackend::DeliverSample(int cpu, std::span<const uint8_t> record, Sample
 }
 
 void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
-                               std::span<const uint8_t> record, SampleSink* sink) {
+                               std::span<const uint8_t> record, EventSink* sink) {
   if (!ParseSample(record, plan_.events[planned].SampleFormat(), &sample_)) return;
   BurstSample burst;
   burst.pid = head.pid;
@@ -295,7 +295,7 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   });
 }
 
-void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink) {
+void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink) {
   switch (HeaderOf(record).type) {
     case PERF_RECORD_SAMPLE:
       DeliverSample(cpu, record, sink);
@@ -377,7 +377,7 @@ void PerfBackend::ScaleAll(double factor) {
 // Events are opened anew: the kernel would change the period of an event that has been inherited in
 // the thread that it was opened for, and nowhere else, and a clock would go on reporting the old
 // one with its samples.
-Status PerfBackend::SetPeriodFactor(double factor, SampleSink* sink) {
+Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
   Drain(sink);
   std::erase_if(identities_,
                 [this](const auto& known) { return known.second.generation != generation_; });
@@ -396,7 +396,7 @@ Status PerfBackend::SetPeriodFactor(double factor, SampleSink* sink) {
 }
 
 // A thread has a ring of its own here, which ends with its event.
-Status PerfBackend::ReopenThreads(SampleSink* sink) {
+Status PerfBackend::ReopenThreads(EventSink* sink) {
   Disable();
   Drain(sink);
   rings_.clear();
@@ -408,7 +408,7 @@ Status PerfBackend::ReopenThreads(SampleSink* sink) {
 }
 
 // The new events are there before the old ones go, so that no mapping is missed in between.
-Status PerfBackend::ReopenProcess(SampleSink* sink) {
+Status PerfBackend::ReopenProcess(EventSink* sink) {
   std::vector<Event> old = std::move(events_);
   std::set<pid_t> old_attached = std::move(attached_);
   events_.clear();

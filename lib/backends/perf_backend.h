@@ -39,10 +39,10 @@ class PerfBackend : public Backend {
 
   const char* name() const override;
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
-  void Drain(SampleSink* sink) override;
+  void Drain(EventSink* sink) override;
   void Disable() override;
   void Close() override;
-  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  Status SetPeriodFactor(double factor, EventSink* sink) override;
   uint64_t SamplingNs() const override { return sampling_ns_; }
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
@@ -85,13 +85,13 @@ class PerfBackend : public Backend {
   Status Open(const PlannedEvent::Variant& variant, size_t planned, pid_t tid, int cpu);
   Status ShareRing(int fd, pid_t tid, int cpu);
   Status AttachNewThreads();
-  void Deliver(int cpu, std::span<const uint8_t> record, SampleSink* sink);
-  void DeliverSample(int cpu, std::span<const uint8_t> record, SampleSink* sink);
+  void Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink);
+  void DeliverSample(int cpu, std::span<const uint8_t> record, EventSink* sink);
   void DeliverStack(const SampleHead& head, size_t planned, std::span<const uint8_t> record,
-                    SampleSink* sink);
-  void TellLosses(SampleSink* sink);
-  Status ReopenThreads(SampleSink* sink);
-  Status ReopenProcess(SampleSink* sink);
+                    EventSink* sink);
+  void TellLosses(EventSink* sink);
+  Status ReopenThreads(EventSink* sink);
+  Status ReopenProcess(EventSink* sink);
   void RetireEvents(std::vector<Event> events);
   void ScaleAll(double factor);
   const Identity* FindIdentity(uint64_t id) const;

@@ -459,7 +459,7 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
 }
 
 // Threads that come and go inherit events, and would be found too late for a timer.
-void SwbtBackend::LeaveEventsIfSwitchesAreDear(SampleSink* sink) {
+void SwbtBackend::LeaveEventsIfSwitchesAreDear(EventSink* sink) {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
   if (!may_leave_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
@@ -505,7 +505,7 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
   return timers;
 }
 
-void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, SampleSink* sink) {
+void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
   may_leave_events_ = samples_by_event_ = threads_inherit_ = false;
   samplers_ = std::move(timers);
   drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
@@ -534,7 +534,7 @@ void SwbtBackend::EndForFilter() {
   EndEarly(kFilterWasSet);
 }
 
-void SwbtBackend::Drain(SampleSink* sink) {
+void SwbtBackend::Drain(EventSink* sink) {
   trace::Tracer& tracer = trace::Tracer::Get();
   if (tracer.failure() == trace::TracerFailure::kStackOverflow) {
     EndEarly("the stack of the interpreter overflowed: please report");
@@ -584,7 +584,7 @@ void SwbtBackend::DrawPeriods() {
   for (auto& [tid, sampler] : samplers_) sampler.SetPeriod(draw_.Next(period_));
 }
 
-void SwbtBackend::DeliverBurst(const trace::BurstView& view, SampleSink* sink) {
+void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
   Segments& segments = is_whole ? whole_ : unfinished_[view.tid];
@@ -615,7 +615,7 @@ uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
 
 // Together they stand for what a burst without gaps stands for.
 void SwbtBackend::DeliverSegments(const Segments& segments, const trace::BurstView& view,
-                                  SampleSink* sink) {
+                                  EventSink* sink) {
   uint64_t extent = 0;
   for (const Segment& segment : segments) extent += ExtentOf(segment);
   if (extent == 0) return;
@@ -638,7 +638,7 @@ void SwbtBackend::DeliverSegments(const Segments& segments, const trace::BurstVi
   }
 }
 
-void SwbtBackend::DeliverStatistics(SampleSink* sink) {
+void SwbtBackend::DeliverStatistics(EventSink* sink) {
   using trace::Counter;
   uint64_t sums[trace::kCounters];
   trace::Tracer::Get().ReadCounters(sums);
@@ -716,12 +716,12 @@ void SwbtBackend::CheckUserfaultfd() {
   next_descriptors_ns_ = begin_ns + std::max(kMappingsIntervalNs, cost_ns * kCostDivisor);
 }
 
-void SwbtBackend::DeliverNewMappings(SampleSink* sink) {
+void SwbtBackend::DeliverNewMappings(EventSink* sink) {
   if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(sink);
 }
 
 // With those of last time.
-void SwbtBackend::CompareMappings(SampleSink* sink) {
+void SwbtBackend::CompareMappings(EventSink* sink) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   if (!mappings.ok()) return;
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
@@ -739,7 +739,7 @@ void SwbtBackend::CompareMappings(SampleSink* sink) {
 
 // Handlers have so much less time for bursts; a burst stands for the samples that were left out
 // before it.
-Status SwbtBackend::SetPeriodFactor(double factor, SampleSink*) {
+Status SwbtBackend::SetPeriodFactor(double factor, EventSink*) {
   if (sample_budget_ns_ == 0) return OkStatus();
   const double budget_ns = static_cast<double>(sample_budget_ns_) / factor;
   trace::Tracer::Get().SetSampleBudget(std::max(uint64_t{1}, static_cast<uint64_t>(budget_ns)));

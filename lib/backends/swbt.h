@@ -37,10 +37,10 @@ class SwbtBackend : public Backend {
 
   const char* name() const override { return "swbt"; }
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
-  void Drain(SampleSink* sink) override;
+  void Drain(EventSink* sink) override;
   void Disable() override;
   void Close() override;
-  Status SetPeriodFactor(double factor, SampleSink* sink) override;
+  Status SetPeriodFactor(double factor, EventSink* sink) override;
   bool IsOwnWork(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
@@ -74,18 +74,18 @@ class SwbtBackend : public Backend {
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
-  void LeaveEventsIfSwitchesAreDear(SampleSink* sink);
+  void LeaveEventsIfSwitchesAreDear(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
-  void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, SampleSink* sink);
+  void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void EndEarly(const char* reason);
   void EndForFilter();
-  void DeliverBurst(const trace::BurstView& view, SampleSink* sink);
+  void DeliverBurst(const trace::BurstView& view, EventSink* sink);
   uint64_t ExtentOf(const Segment& segment) const;
-  void DeliverSegments(const Segments& segments, const trace::BurstView& view, SampleSink* sink);
-  void DeliverStatistics(SampleSink* sink);
+  void DeliverSegments(const Segments& segments, const trace::BurstView& view, EventSink* sink);
+  void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
-  void DeliverNewMappings(SampleSink* sink);
-  void CompareMappings(SampleSink* sink);
+  void DeliverNewMappings(EventSink* sink);
+  void CompareMappings(EventSink* sink);
   Status RefreshMappings();
   void CheckUserfaultfd();
 

@@ -8,7 +8,7 @@
 
 #include "capi/boundary.h"
 #include "capi/session_handle.h"
-#include "session/plugged_source.h"
+#include "session/external_source.h"
 
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
@@ -30,10 +30,10 @@ Status StatusOf(hbbp_status status, const hbbp_error& error) {
   return {static_cast<StatusCode>(status), message.empty() ? hbbp_status_name(status) : message};
 }
 
-class CallbackSource : public hbbp::HostSource {
+class CallbackSource : public hbbp::ExternalSource {
  public:
   CallbackSource(const hbbp_experimental_backend_ops& ops, void* context,
-                 std::shared_ptr<hbbp::FedSession> session)
+                 std::shared_ptr<hbbp::Feed> session)
       : ops_(ops), context_(context), session_(std::move(session)) {}
   ~CallbackSource() override {
     if (owns_context_ && ops_.destroy != nullptr) ops_.destroy(context_);
@@ -43,19 +43,19 @@ class CallbackSource : public hbbp::HostSource {
 
   void OwnContext() { owns_context_ = true; }
 
-  Status Start() override {
+  Status Start(hbbp::Feed* /*feed*/) override {
     HBBP_INIT(hbbp_error, error);
     const hbbp_status status = ops_.start(context_, &session_, &error);
     return StatusOf(status, error);
   }
-  Status Drain(bool* has_ended) override {
+  Status Drain(hbbp::Feed* /*feed*/, bool* has_ended) override {
     HBBP_INIT(hbbp_error, error);
     uint32_t ended = 0;
     const hbbp_status status = ops_.drain(context_, &session_, &ended, &error);
     *has_ended = status == HBBP_OK && ended != 0;
     return StatusOf(status, error);
   }
-  Status Stop() override {
+  Status Stop(hbbp::Feed* /*feed*/) override {
     HBBP_INIT(hbbp_error, error);
     const hbbp_status status = ops_.stop(context_, &session_, &error);
     return StatusOf(status, error);
@@ -87,10 +87,10 @@ Status CheckOps(const hbbp_experimental_backend_ops& ops) {
 }  // namespace
 
 struct hbbp_experimental_backend {
-  hbbp_experimental_backend(std::string name, std::unique_ptr<hbbp::HostSource> host)
+  hbbp_experimental_backend(std::string name, std::unique_ptr<hbbp::ExternalSource> host)
       : source(std::move(name), std::move(host)) {}
 
-  hbbp::PluggedSource source;
+  hbbp::ExternalSourceDriver source;
 };
 
 extern "C" {
@@ -132,7 +132,7 @@ HBBP_API hbbp_status hbbp_experimental_backend_start(hbbp_experimental_backend* 
                                                      hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (backend == nullptr) return NullArgument("hbbp_experimental_backend_start", "backend");
-    return backend->source.Start();
+    return backend->source.Start(nullptr);
   });
 }
 

@@ -1,3 +1,5 @@
+#include "session/feed.h"
+
 #include <hbbp/feed.h>
 
 #include <cstring>
@@ -13,12 +15,11 @@
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
 #include "perf/branch_stack.h"
-#include "session/fed_session.h"
 
-using hbbp::FedEvent;
-using hbbp::FedEventKind;
-using hbbp::FedSample;
-using hbbp::FedSession;
+using hbbp::Feed;
+using hbbp::FeedEvent;
+using hbbp::FeedEventKind;
+using hbbp::FeedSample;
 using hbbp::MakeStatus;
 using hbbp::OkStatus;
 using hbbp::SourceKind;
@@ -31,16 +32,16 @@ static_assert(sizeof(hbbp_branch_entry) == hbbp::BranchStack::kEntryBytes);
 static_assert(static_cast<int>(hbbp::IbsKind::kNone) == HBBP_IBS_NONE);
 static_assert(static_cast<int>(hbbp::IbsKind::kOp) == HBBP_IBS_OP);
 static_assert(static_cast<int>(hbbp::IbsKind::kFetch) == HBBP_IBS_FETCH);
-static_assert(static_cast<int>(FedEventKind::kMapping) == HBBP_FEED_MAPPING);
-static_assert(static_cast<int>(FedEventKind::kCode) == HBBP_FEED_CODE);
-static_assert(static_cast<int>(FedEventKind::kExec) == HBBP_FEED_EXEC);
-static_assert(static_cast<int>(FedEventKind::kFork) == HBBP_FEED_FORK);
-static_assert(static_cast<int>(FedEventKind::kExit) == HBBP_FEED_EXIT);
-static_assert(static_cast<int>(FedEventKind::kThreadName) == HBBP_FEED_THREAD_NAME);
-static_assert(static_cast<int>(FedEventKind::kBuildId) == HBBP_FEED_BUILD_ID);
-static_assert(static_cast<int>(FedEventKind::kLost) == HBBP_FEED_LOST);
-static_assert(static_cast<int>(FedEventKind::kThrottled) == HBBP_FEED_THROTTLED);
-static_assert(HBBP_FEED_KERNEL_PID == hbbp::Importer::kKernelPid);
+static_assert(static_cast<int>(FeedEventKind::kMapping) == HBBP_FEED_MAPPING);
+static_assert(static_cast<int>(FeedEventKind::kCode) == HBBP_FEED_CODE);
+static_assert(static_cast<int>(FeedEventKind::kExec) == HBBP_FEED_EXEC);
+static_assert(static_cast<int>(FeedEventKind::kFork) == HBBP_FEED_FORK);
+static_assert(static_cast<int>(FeedEventKind::kExit) == HBBP_FEED_EXIT);
+static_assert(static_cast<int>(FeedEventKind::kThreadName) == HBBP_FEED_THREAD_NAME);
+static_assert(static_cast<int>(FeedEventKind::kBuildId) == HBBP_FEED_BUILD_ID);
+static_assert(static_cast<int>(FeedEventKind::kLost) == HBBP_FEED_LOST);
+static_assert(static_cast<int>(FeedEventKind::kThrottled) == HBBP_FEED_THROTTLED);
+static_assert(HBBP_FEED_KERNEL_PID == hbbp::kKernelPid);
 
 namespace {
 
@@ -58,7 +59,7 @@ Status BadField(const char* what, const char* must) {
   return MakeStatus(StatusCode::kInvalidArgument, "%s: must be %s", what, must);
 }
 
-StatusOr<FedSession*> FedOf(const char* function, hbbp_session* session) {
+StatusOr<Feed*> FedOf(const char* function, hbbp_session* session) {
   if (session == nullptr) return NullArgument(function, "session");
   if (session->fed == nullptr) {
     return MakeStatus(StatusCode::kInvalidState,
@@ -163,8 +164,8 @@ const char* ProblemOf(const hbbp_feed_event& event, size_t source_count) {
   }
 }
 
-FedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
-  FedSample sample;
+FeedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
+  FeedSample sample;
   sample.pid = given.pid;
   sample.tid = given.tid;
   sample.time_ns = given.time_ns;
@@ -184,9 +185,9 @@ FedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
   return sample;
 }
 
-FedEvent EventOf(const hbbp_feed_event& given) {
-  FedEvent event;
-  event.kind = static_cast<FedEventKind>(given.kind);
+FeedEvent EventOf(const hbbp_feed_event& given) {
+  FeedEvent event;
+  event.kind = static_cast<FeedEventKind>(given.kind);
   event.pid = given.pid;
   event.tid = given.tid;
   event.parent_pid = given.parent_pid;
@@ -231,7 +232,7 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
                  &options->files);
 }
 
-Status AddRecordSource(const hbbp_feed_source& source, FedSession* session, uint32_t* index) {
+Status AddRecordSource(const hbbp_feed_source& source, Feed* session, uint32_t* index) {
   if (source.kind != 0 || source.event != 0 || source.ibs != 0 || source.include_kernel != 0 ||
       source.period != 0 || source.frequency_hz != 0) {
     return BadField("hbbp_feed_source.kind, event, ibs, include_kernel, period and frequency_hz",
@@ -248,7 +249,7 @@ Status AddRecordSource(const hbbp_feed_source& source, FedSession* session, uint
   return OkStatus();
 }
 
-Status AddSampleSource(const hbbp_feed_source& source, FedSession* session, uint32_t* index) {
+Status AddSampleSource(const hbbp_feed_source& source, Feed* session, uint32_t* index) {
   if (source.kind < HBBP_SOURCE_EBS || source.kind > HBBP_SOURCE_IBS) {
     return BadField("hbbp_feed_source.kind",
                     "HBBP_SOURCE_EBS, _LBR or _IBS, or perf_attr be set for raw records");
@@ -275,7 +276,8 @@ Status AddSampleSource(const hbbp_feed_source& source, FedSession* session, uint
   record.frequency_hz = source.frequency_hz;
   record.include_kernel = source.include_kernel != 0;
   if (source.event_name != nullptr) record.event_name = source.event_name;
-  *index = session->AddSampleSource(record, static_cast<hbbp::IbsKind>(source.ibs));
+  HBBP_ASSIGN_OR_RETURN(*index,
+                        session->AddSampleSource(record, static_cast<hbbp::IbsKind>(source.ibs)));
   return OkStatus();
 }
 
@@ -293,7 +295,7 @@ HBBP_API hbbp_status hbbp_session_create_fed(const hbbp_feed_options* options,
     }
     hbbp::FeedOptions chosen;
     HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
-    *session = new hbbp_session(std::make_unique<FedSession>(chosen));
+    *session = new hbbp_session(std::make_unique<Feed>(chosen));
     return OkStatus();
   });
 }
@@ -302,7 +304,7 @@ HBBP_API hbbp_status hbbp_session_add_fed_source(hbbp_session* session,
                                                  const hbbp_feed_source* source, uint32_t* index,
                                                  hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_add_fed_source", session));
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_add_fed_source", session));
     if (source == nullptr) return NullArgument("hbbp_session_add_fed_source", "source");
     hbbp_feed_source full;
     HBBP_RETURN_IF_ERROR(ReadInput(source, "hbbp_feed_source", &full));
@@ -318,7 +320,7 @@ HBBP_API hbbp_status hbbp_session_add_fed_ids(hbbp_session* session, uint32_t in
                                               const uint64_t* perf_ids, size_t perf_id_count,
                                               hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_add_fed_ids", session));
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_add_fed_ids", session));
     if (perf_ids == nullptr) return NullArgument("hbbp_session_add_fed_ids", "perf_ids");
     return fed->AddIds(index, {perf_ids, perf_id_count}).Annotate("hbbp_session_add_fed_ids");
   });
@@ -329,7 +331,7 @@ HBBP_API hbbp_status hbbp_session_feed_perf_records(hbbp_session* session, const
                                                     hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     constexpr char kName[] = "hbbp_session_feed_perf_records";
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
     if (records == nullptr && bytes != 0) return NullArgument(kName, "records");
     size_t taken = 0;
     const Status status = fed->FeedRecords({static_cast<const uint8_t*>(records), bytes}, &taken);
@@ -343,7 +345,7 @@ HBBP_API hbbp_status hbbp_session_feed_samples(hbbp_session* session, uint32_t i
                                                size_t sample_size, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     constexpr char kName[] = "hbbp_session_feed_samples";
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
     HBBP_RETURN_IF_ERROR(
         CheckElements(kName, "samples", samples, count, sample_size, kSmallestSample));
     const SourceKind kind = fed->KindOfSource(index);
@@ -363,7 +365,7 @@ HBBP_API hbbp_status hbbp_session_feed_events(hbbp_session* session, const hbbp_
                                               size_t count, size_t event_size, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     constexpr char kName[] = "hbbp_session_feed_events";
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf(kName, session));
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
     HBBP_RETURN_IF_ERROR(CheckElements(kName, "events", events, count, event_size, kSmallestEvent));
     const size_t sources = fed->source_count();
     const Elements<hbbp_feed_event> all(events, event_size);
@@ -372,25 +374,22 @@ HBBP_API hbbp_status hbbp_session_feed_events(hbbp_session* session, const hbbp_
       const char* problem = ProblemOf(all[i], sources);
       if (problem != nullptr) return BadElement(kName, "events", i, problem);
     }
-    fed->FeedEvents(count, [&](size_t i) { return EventOf(all[i]); });
-    return OkStatus();
+    return fed->FeedEvents(count, [&](size_t i) { return EventOf(all[i]); }).Annotate(kName);
   });
 }
 
 HBBP_API hbbp_status hbbp_session_feed_round(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_feed_round", session));
-    fed->FinishRound();
-    return OkStatus();
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_feed_round", session));
+    return fed->FinishRound();
   });
 }
 
 HBBP_API hbbp_status hbbp_session_feed_flush(hbbp_session* session, uint64_t up_to_ns,
                                              hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(FedSession * fed, FedOf("hbbp_session_feed_flush", session));
-    fed->FlushUpTo(up_to_ns);
-    return OkStatus();
+    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_feed_flush", session));
+    return fed->FlushUpTo(up_to_ns);
   });
 }
 

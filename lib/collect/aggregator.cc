@@ -40,12 +40,14 @@ BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_modul
 }  // namespace
 
 Aggregator::Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory)
-    : locator_(*locator),
+    : ForwardingSink(locator),
+      locator_(*locator),
       memory_(memory),
       charge_(memory),
       slice_clock_(slice_ns),
       ip_table_(memory),
-      branches_(memory) {}
+      branches_(memory),
+      ibs_charge_(memory) {}
 
 uint32_t Aggregator::AddSource(SourceRecord source) {
   branch_tables_.reserve(sources_.size() + 1);  // both lists or none
@@ -59,6 +61,17 @@ bool Aggregator::RenameThread(uint32_t pid, uint32_t tid, const std::string& nam
   if (known == threads_by_id_.end()) return false;
   threads_[known->second].name = name;
   return true;
+}
+
+void Aggregator::OnFork(const ForkEvent& fork) {
+  locator_.OnFork(fork);
+  const std::string name = locator_.InheritedName(fork);
+  if (!name.empty()) OnThreadName(fork.pid, fork.tid, name);
+}
+
+void Aggregator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
+  locator_.OnThreadName(pid, tid, name);
+  (void)RenameThread(pid, tid, name);
 }
 
 uint32_t Aggregator::ThreadFor(uint32_t pid, uint32_t tid) {
@@ -89,37 +102,49 @@ void Aggregator::Drop(uint32_t source, uint64_t samples) {
   branch_tables_[source].dropped += samples;
 }
 
-std::optional<Aggregator::SamplePlace> Aggregator::AddSample(uint32_t source,
-                                                             const IpSample& sample) {
-  std::optional<SamplePlace> counted;
-  CountOrDrop(source, 1, [&] {
-    const uint64_t place = locator_.PlaceOf(sample.pid, sample.ip, sample.time_ns);
-    const CodeLocation location = LocationOf(place, locator_.kernel_module());
+std::optional<SampleLocation> Aggregator::CountSample(const IpSample& sample) {
+  std::optional<SampleLocation> counted;
+  CountOrDrop(sample.source, 1, [&] {
+    const uint64_t word = locator_.PlaceOf(sample.pid, sample.ip, sample.time_ns);
+    const CodeLocation location = LocationOf(word, locator_.kernel_module());
     if (location.module == kNoModule) {
-      ++sources_[source].unmapped;
+      ++sources_[sample.source].unmapped;
       return;
     }
     const uint32_t thread = ThreadFor(sample.pid, sample.tid);
-    ip_table_.Count({source, thread, location.module, SliceAt(sample.time_ns), location.offset,
-                     sample.position},
+    ip_table_.Count({sample.source, thread, location.module, SliceAt(sample.time_ns),
+                     location.offset, sample.position},
                     sample.period);
-    counted = SamplePlace{thread, location.module, location.offset};
+    counted = SampleLocation{thread, location.module, location.offset};
   });
   BoundSlices();
   return counted;
 }
 
-void Aggregator::AddBurst(uint32_t source, const BurstSample& burst) {
+template <typename Ibs>
+void Aggregator::CountIbs(const IpSample& sample, const Ibs& ibs) {
+  const std::optional<SampleLocation> location = CountSample(sample);
+  if (!location) return;
+  const bool has_memory =
+      HasMemoryFor([&] { ibs_charge_.GrowTo(ibs_attribution_.BytesWithOneMore()); });
+  if (!has_memory) return ibs_attribution_.Drop(sample.source);
+  ibs_attribution_.Add(sample.source, *location, ibs);
+}
+template void Aggregator::CountIbs(const IpSample&, const IbsOp&);
+template void Aggregator::CountIbs(const IpSample&, const IbsFetch&);
+
+void Aggregator::OnBurst(const BurstSample& burst) {
   if (burst.branches.empty() || burst.repeats == 0) return;
+  const uint32_t source = burst.source;
   const double weight = StreamWeight(burst.period, burst.branches.size(), burst.extent);
   CountOrDrop(source, burst.repeats, [&] {
-    locator_.PlaceBranches(burst, &places_);
+    locator_.PlaceBranches(burst, &locations_);
     const uint32_t slice = SliceAt(burst.time_ns);
     if (slice != branch_tables_[source].slice) {
-      FoldBranches(source);
+      FlushBranches(source);
       branch_tables_[source].slice = slice;
     }
-    branch_tables_[source].table.CountBurst(ThreadFor(burst.pid, burst.tid), places_, weight,
+    branch_tables_[source].table.CountBurst(ThreadFor(burst.pid, burst.tid), locations_, weight,
                                             ReplicateOf(burst_number_), burst.stack, burst.repeats);
     ++burst_number_;
   });
@@ -128,8 +153,8 @@ void Aggregator::AddBurst(uint32_t source, const BurstSample& burst) {
 
 void Aggregator::Compact() {
   for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
-    // Without memory to fold into, the table stays as it is.
-    if (HasMemoryFor([&] { FoldBranches(source); })) branch_tables_[source].table.Release();
+    // Without memory to flush into, the table stays as it is.
+    if (HasMemoryFor([&] { FlushBranches(source); })) branch_tables_[source].table.Release();
   }
   Normalize(&branches_);
   sorted_branches_ = branches_.size();
@@ -138,13 +163,13 @@ void Aggregator::Compact() {
 }
 
 bool Aggregator::WidenSlices() {
-  const bool widens = slice_clock_.Widen([this] { JoinSlices(); });
+  const bool widens = slice_clock_.Widen([this] { MergeSlices(); });
   has_widened_slices_ |= widens;
   return widens;
 }
 
 uint32_t Aggregator::SliceAt(uint64_t time_ns) {
-  return slice_clock_.SliceAt(time_ns, [this] { JoinSlices(); });
+  return slice_clock_.SliceAt(time_ns, [this] { MergeSlices(); });
 }
 
 // Branches behind those that are sorted may be the same ones again.
@@ -155,10 +180,10 @@ void Aggregator::BoundSlices() {
         const auto sorted = std::span<const BranchCount>(branches_).first(sorted_branches_);
         return ip_table_.BytesWithoutSlices() + CountWithoutSlices(sorted) * sizeof(BranchCount);
       },
-      [this] { JoinSlices(); });
+      [this] { MergeSlices(); });
 }
 
-void Aggregator::JoinSlices() {
+void Aggregator::MergeSlices() {
   for (SourceTable& counted : branch_tables_) counted.slice = CoarserSlice(counted.slice);
   for (BranchCount& branch : branches_) branch.slice = CoarserSlice(branch.slice);
   Normalize(&branches_);
@@ -166,8 +191,8 @@ void Aggregator::JoinSlices() {
   ip_table_.JoinSlices();
 }
 
-// Either all of the table is folded or nothing.
-void Aggregator::FoldTable(uint32_t source, CancelCheck* check) {
+// Either all of the table is flushed or nothing.
+void Aggregator::FlushTable(uint32_t source, CancelCheck* check) {
   BranchTable& table = branch_tables_[source].table;
   if (table.entries().empty()) return;
   MakeRoomFor(table.entries().size(), &branches_);
@@ -181,8 +206,8 @@ void Aggregator::FoldTable(uint32_t source, CancelCheck* check) {
   table.Clear();
 }
 
-void Aggregator::FoldBranches(uint32_t source) {
-  FoldTable(source, nullptr);
+void Aggregator::FlushBranches(uint32_t source) {
+  FlushTable(source, nullptr);
   if (branches_.size() - sorted_branches_ <= kFewBranches + sorted_branches_ / 2) return;
   Normalize(&branches_);
   sorted_branches_ = branches_.size();
@@ -208,10 +233,12 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
   data.slices = slice_clock_.slices();
   ip_table_.AppendTo(&data.counts, check);
   Normalize(&data.counts, check);
-  std::vector<uint32_t> not_folded;  // for want of memory
+  std::vector<uint32_t> not_flushed;  // for want of memory
   for (uint32_t source = 0; source < branch_tables_.size(); ++source) {
-    if (!HasMemoryFor([&] { FoldTable(source, check); })) not_folded.push_back(source);
-    AddCounter("no-memory", branch_tables_[source].dropped, &data.sources[source].trace.counters);
+    if (!HasMemoryFor([&] { FlushTable(source, check); })) not_flushed.push_back(source);
+    Counters* const counters = &data.sources[source].trace.counters;
+    AddCounter("no-memory", branch_tables_[source].dropped, counters);
+    ibs_attribution_.AppendLosses(source, counters);
   }
   CopyInSteps(branches_, check, &data.branches);
   Normalize(&data.branches, check);
@@ -219,8 +246,9 @@ ProfileData Aggregator::Snapshot(CancelCheck* check) {
     branches_.assign(data.branches.begin(), data.branches.end());
     sorted_branches_ = branches_.size();
   }
-  for (const uint32_t source : not_folded) AppendTable(source, check, &data.branches);
-  if (!not_folded.empty()) Normalize(&data.branches, check);
+  for (const uint32_t source : not_flushed) AppendTable(source, check, &data.branches);
+  if (!not_flushed.empty()) Normalize(&data.branches, check);
+  ibs_attribution_.CopyTo(&data, check);
   return data;
 }
 

@@ -1,11 +1,11 @@
 // Aggregator: counts samples and bursts, wherever they come from, into ProfileData.
 //
-// Each is counted by source, thread, place of code and slice of time; a Locator says what place and
-// what thread. Bursts are counted in a table for each source, at memory speed. With slices the
-// table is that of one slice; when another begins it is folded into a list of branches, the first
-// part of which is sorted.
+// Each is counted by source, thread, location of code and slice of time; a Locator says which
+// location and which thread, and receives all events that say where code is. Bursts are counted in
+// a table for each source, at memory speed. With slices the table is that of one slice; when
+// another begins it is flushed into a list of branches, the first part of which is sorted.
 //
-// Counts are in the memory that is given. As that fills up, tables are folded and slices become
+// Counts are in the memory that is given. As that fills up, tables are flushed and slices become
 // wider; where it is used up, samples are dropped, and counted.
 #ifndef HBBP_LIB_COLLECT_AGGREGATOR_H_
 #define HBBP_LIB_COLLECT_AGGREGATOR_H_
@@ -23,15 +23,17 @@
 #include "base/counted_memory.h"
 #include "base/work.h"
 #include "collect/branch_table.h"
+#include "collect/code_place.h"
+#include "collect/ibs_attribution.h"
 #include "collect/ip_table.h"
 #include "collect/locator.h"
-#include "events/samples.h"
+#include "events/event_sink.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
 
 // One thread at a time.
-class Aggregator {
+class Aggregator final : public ForwardingSink {
  public:
   // Slices 0: none are kept. Both must outlive it.
   Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory);
@@ -40,23 +42,31 @@ class Aggregator {
   uint32_t AddSource(SourceRecord source);
   SourceRecord& source(uint32_t index) { return sources_[index]; }
   std::span<const SourceRecord> sources() const { return sources_; }
+  std::span<SourceRecord> sources() { return sources_; }
 
   // The first slice begins, if this is the first call and nothing was counted yet.
   void BeginSlices(uint64_t time_ns) { slice_clock_.Begin(time_ns); }
 
   bool HasThread(uint32_t pid, uint32_t tid) const { return threads_by_id_.contains({pid, tid}); }
-  // False if nothing was counted of that thread yet.
+  // Returns false if nothing was counted of that thread yet.
   bool RenameThread(uint32_t pid, uint32_t tid, const std::string& name);
 
-  // Where the sample is; nothing if it is unmapped, or was dropped.
-  struct SamplePlace {
-    uint32_t thread, module;
-    uint64_t offset;  // as IpCount::offset
-  };
-  std::optional<SamplePlace> AddSample(uint32_t source, const IpSample& sample);
-  // Consecutive taken branches; one without a stream counts its branches only.
-  void AddBurst(uint32_t source, const BurstSample& burst);
-  // Samples that there was no memory for before they came here.
+  // EventSink; the locator receives the rest.
+  void OnFork(const ForkEvent& fork) override;
+  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
+  void OnSample(const IpSample& sample) override { (void)CountSample(sample); }
+  // A burst without a stream counts its branches only.
+  void OnBurst(const BurstSample& burst) override;
+  void OnIbsOp(const IpSample& sample, const IbsOp& op) override { CountIbs(sample, op); }
+  void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override {
+    CountIbs(sample, fetch);
+  }
+  void OnLost(uint32_t source, uint64_t samples) override { sources_[source].lost += samples; }
+  void OnThrottled(uint32_t source) override { ++sources_[source].throttled; }
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
+    sources_[source].trace = statistics;
+  }
+  // Counts samples that there was no memory for before they came here.
   void Drop(uint32_t source, uint64_t samples);
   // Repeats of a burst are as many. The counter "no-memory" has those of a source.
   uint64_t dropped_samples() const { return dropped_samples_; }
@@ -78,19 +88,23 @@ class Aggregator {
   struct SourceTable {
     explicit SourceTable(CountedMemory* memory) : table(memory) {}
 
-    BranchTable table;  // of places
+    BranchTable table;  // of locations
     uint32_t slice = kNoSlice;
     uint64_t dropped = 0;
   };
 
+  // Returns the location; nothing if the sample is unmapped, or was dropped.
+  std::optional<SampleLocation> CountSample(const IpSample& sample);
+  template <typename Ibs>
+  void CountIbs(const IpSample& sample, const Ibs& ibs);
   template <typename Body>
   void CountOrDrop(uint32_t source, uint64_t samples, Body&& count);
   uint32_t ThreadFor(uint32_t pid, uint32_t tid);
   uint32_t SliceAt(uint64_t time_ns);
   void BoundSlices();
-  void JoinSlices();
-  void FoldTable(uint32_t source, CancelCheck* check);
-  void FoldBranches(uint32_t source);
+  void MergeSlices();
+  void FlushTable(uint32_t source, CancelCheck* check);
+  void FlushBranches(uint32_t source);
   template <typename Branches>
   void AppendTable(uint32_t source, CancelCheck* check, Branches* branches) const;
 
@@ -105,7 +119,9 @@ class Aggregator {
   std::vector<SourceTable> branch_tables_;  // by source
   std::pmr::vector<BranchCount> branches_;  // the first part is sorted
   size_t sorted_branches_ = 0;
-  std::vector<TakenBranchSample> places_;  // of the burst that is being counted
+  std::vector<TakenBranchSample> locations_;  // of the burst that is being counted
+  IbsAttribution ibs_attribution_;
+  MemoryCharge ibs_charge_;
   uint64_t burst_number_ = 0;
   uint64_t dropped_samples_ = 0;
   uint64_t compact_again_at_ = 0;  // of dropped_samples_

@@ -15,6 +15,13 @@ struct CodeLocation {
   uint64_t offset;  // as IpCount::offset
 };
 
+// Of a sample that was counted.
+struct SampleLocation {
+  uint32_t thread;
+  uint32_t module;
+  uint64_t offset;  // as IpCount::offset
+};
+
 // 16 bits say which module, 48 the offset, or the run-time address where there is no offset.
 inline constexpr unsigned kPlaceOffsetBits = 48;
 inline constexpr uint64_t kPlaceOffsetMask = (uint64_t{1} << kPlaceOffsetBits) - 1;

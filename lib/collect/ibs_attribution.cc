@@ -26,9 +26,9 @@ uint32_t IbsAttribution::NameIndex(const char* name) {
   return place->second;
 }
 
-void IbsAttribution::AddSum(uint32_t source, const Importer::SamplePlace& place, const char* event,
+void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, const char* event,
                             uint64_t value) {
-  const SumKey key = {source, place.thread, place.module, NameIndex(event), place.offset};
+  const SumKey key = {source, location.thread, location.module, NameIndex(event), location.offset};
   const auto known = sums_.find(key);
   if (known != sums_.end()) {
     known->second += value;
@@ -80,27 +80,26 @@ void IbsAttribution::DropRarestLines() {
   }
 }
 
-void IbsAttribution::Add(uint32_t source, const Importer::SamplePlace& place, const IbsOp& op) {
+void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsOp& op) {
   for (const IbsEvent<IbsOp>& event : IbsOpEvents()) {
-    if (const uint64_t value = event.value(op)) AddSum(source, place, event.name, value);
+    if (const uint64_t value = event.value(op)) AddSum(source, location, event.name, value);
   }
-  AddLatency(source, place.thread, kTagToRetire, op.tag_to_retire_cycles);
-  AddLatency(source, place.thread, kCompletionToRetire, op.completion_to_retire_cycles);
-  if (op.is_load && op.missed_dc) AddLatency(source, place.thread, kDcMiss, op.dc_miss_cycles);
+  AddLatency(source, location.thread, kTagToRetire, op.tag_to_retire_cycles);
+  AddLatency(source, location.thread, kCompletionToRetire, op.completion_to_retire_cycles);
+  if (op.is_load && op.missed_dc) AddLatency(source, location.thread, kDcMiss, op.dc_miss_cycles);
   if (op.missed_l1_dtlb && op.missed_l2_dtlb) {
-    AddLatency(source, place.thread, kDtlbRefill, op.dtlb_refill_cycles);
+    AddLatency(source, location.thread, kDtlbRefill, op.dtlb_refill_cycles);
   }
-  if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, place.thread, op);
+  if ((op.is_load || op.is_store) && op.has_linear_address) AddAccess(source, location.thread, op);
 }
 
-void IbsAttribution::Add(uint32_t source, const Importer::SamplePlace& place,
-                         const IbsFetch& fetch) {
+void IbsAttribution::Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch) {
   for (const IbsEvent<IbsFetch>& event : IbsFetchEvents()) {
-    if (const uint64_t value = event.value(fetch)) AddSum(source, place, event.name, value);
+    if (const uint64_t value = event.value(fetch)) AddSum(source, location, event.name, value);
   }
-  if (fetch.is_complete) AddLatency(source, place.thread, kFetch, fetch.latency_cycles);
+  if (fetch.is_complete) AddLatency(source, location.thread, kFetch, fetch.latency_cycles);
   if (fetch.missed_l1_itlb && fetch.missed_l2_itlb) {
-    AddLatency(source, place.thread, kItlbRefill, fetch.itlb_refill_cycles);
+    AddLatency(source, location.thread, kItlbRefill, fetch.itlb_refill_cycles);
   }
 }
 

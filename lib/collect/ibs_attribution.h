@@ -17,8 +17,9 @@
 
 #include "base/hash.h"
 #include "base/work.h"
-#include "collect/importer.h"
-#include "perf/ibs.h"
+#include "collect/code_place.h"
+#include "events/ibs_sample.h"
+#include "events/samples.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -34,8 +35,8 @@ class IbsAttribution {
   IbsAttribution() : IbsAttribution(Limits()) {}
   explicit IbsAttribution(const Limits& limits) : limits_(limits) {}
 
-  void Add(uint32_t source, const Importer::SamplePlace& place, const IbsOp& op);
-  void Add(uint32_t source, const Importer::SamplePlace& place, const IbsFetch& fetch);
+  void Add(uint32_t source, const SampleLocation& location, const IbsOp& op);
+  void Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch);
 
   // What it takes, about, when another sample was added.
   uint64_t BytesWithOneMore() const;
@@ -60,8 +61,7 @@ class IbsAttribution {
   using LineKey = std::tuple<uint64_t, uint32_t, uint32_t>;
 
   uint32_t NameIndex(const char* name);
-  void AddSum(uint32_t source, const Importer::SamplePlace& place, const char* event,
-              uint64_t value);
+  void AddSum(uint32_t source, const SampleLocation& location, const char* event, uint64_t value);
   void AddLatency(uint32_t source, uint32_t thread, const char* name, uint16_t cycles);
   void AddAccess(uint32_t source, uint32_t thread, const IbsOp& op);
   void DropRarestLines();

@@ -1,5 +1,6 @@
 #include "collect/import_messages.h"
 
+#include <algorithm>
 #include <cinttypes>
 
 #include "collect/memory_note.h"
@@ -13,7 +14,23 @@ Status CheckAnyFound(const MemoryLosses& dropped, const ProfileData& data) {
                     dropped.samples);
 }
 
-void ImportMessages::TellSource(const SourceRecord& source) {
+void CompleteImport(const PerfDataSummary& summary, const PerfRecordImport& import,
+                    const Importer& importer, ProfileData* data) {
+  import.CompleteSources(summary, data->sources);
+  const PerfRecordImport::Totals totals = import.totals();
+  data->duration_ns = totals.last_time_ns - totals.first_time_ns;
+  const std::string memory =
+      MemoryNote(importer.dropped(), importer.aggregator().has_widened_slices());
+  for (SourceRecord& source : data->sources) AppendNote(memory, &source.note);
+  const bool is_one_process =
+      !data->threads.empty() &&
+      std::all_of(data->threads.begin(), data->threads.end(), [&](const ThreadRecord& thread) {
+        return thread.pid == data->threads.front().pid;
+      });
+  if (is_one_process) data->pid = data->threads.front().pid;
+}
+
+void ImportMessages::LogSource(const SourceRecord& source) {
   const char* event =
       source.event_name.empty() ? EventName(source.event) : source.event_name.c_str();
   if (source.frequency_hz != 0) {
@@ -24,53 +41,58 @@ void ImportMessages::TellSource(const SourceRecord& source) {
   }
 }
 
-void ImportMessages::TellGrowth(uint64_t number, const char* what, uint64_t* told) {
-  if (number <= 2 * *told) return;
+void ImportMessages::LogGrowth(uint64_t number, const char* what, uint64_t* last_logged) {
+  if (number <= 2 * *last_logged) return;
   log_.Say(LogLevel::kWarning, "%" PRIu64 " %s", number, what);
-  *told = number;
+  *last_logged = number;
 }
 
-void ImportMessages::Tell(const PerfDataSummary& summary, const PerfRecordImport& import,
-                          const Importer& importer) {
-  for (; told_problems_ < summary.problems.size(); ++told_problems_) {
-    const PerfDataProblem& problem = summary.problems[told_problems_];
+void ImportMessages::LogRecords(const PerfDataSummary& summary, const PerfRecordImport& import) {
+  for (; logged_problems_ < summary.problems.size(); ++logged_problems_) {
+    const PerfDataProblem& problem = summary.problems[logged_problems_];
     log_.Say(LogLevel::kWarning, "at byte %" PRIu64 ": %s", problem.offset, problem.what.c_str());
   }
   if (summary.problem_count > summary.problems.size()) {
-    TellGrowth(summary.dropped_records, "records could not be read", &told_unreadable_);
+    LogGrowth(summary.dropped_records, "records could not be read", &logged_unreadable_);
   }
-  for (; told_jit_problems_ < import.jit_problems().size(); ++told_jit_problems_) {
-    log_.Say(LogLevel::kWarning, "%s", import.jit_problems()[told_jit_problems_].c_str());
+  for (; logged_jit_problems_ < import.jit_problems().size(); ++logged_jit_problems_) {
+    log_.Say(LogLevel::kWarning, "%s", import.jit_problems()[logged_jit_problems_].c_str());
   }
   for (const auto& [type, count] : summary.skipped_records) {
-    if (!told_types_.insert(type).second) continue;
+    if (!logged_types_.insert(type).second) continue;
     log_.Say(LogLevel::kDebug, "%s records are skipped", PerfRecordName(type).c_str());
   }
-  TellGrowth(summary.late_records,
-             "records came after later ones, and may be in what was mapped then", &told_late_);
+  LogGrowth(summary.late_records,
+            "records came after later ones, and may be in what was mapped then", &logged_late_);
   const PerfRecordImport::Totals totals = import.totals();
-  TellGrowth(totals.lost,
-             "samples were lost before they came here: longer periods or larger "
-             "buffers help",
-             &told_lost_);
-  TellGrowth(totals.throttled, "times sampling was held back: periods are too short for the kernel",
-             &told_throttled_);
-  TellGrowth(importer.mappings_beyond_limit(), "mappings left out, more than any machine has",
-             &told_mappings_);
-  TellGrowth(importer.code_beyond_limit(),
-             "pieces of code are more than can be kept; samples in them are counted by address",
-             &told_code_);
-  TellMemory(importer);
+  LogGrowth(totals.lost,
+            "samples were lost before they came here: longer periods or larger "
+            "buffers help",
+            &logged_lost_);
+  LogGrowth(totals.throttled, "times sampling was held back: periods are too short for the kernel",
+            &logged_throttled_);
 }
 
-void ImportMessages::TellMemory(const Importer& importer) {
-  if (importer.compactions() > told_compactions_) TellCompacted(*importer.memory(), &log_);
-  told_compactions_ = importer.compactions();
-  if (importer.has_widened_slices() && importer.slice_width_ns() > told_width_ns_) {
-    TellWidened(importer.slice_width_ns(), &log_);
-    told_width_ns_ = importer.slice_width_ns();
+void ImportMessages::LogCounts(const Importer& importer) {
+  const RecordedLocator& locator = importer.locator();
+  LogGrowth(locator.mappings_beyond_limit(), "mappings left out, more than any machine has",
+            &logged_mappings_);
+  LogGrowth(locator.code_beyond_limit(),
+            "pieces of code are more than can be kept; samples in them are counted by address",
+            &logged_code_);
+  LogMemory(importer);
+}
+
+void ImportMessages::LogMemory(const Importer& importer) {
+  if (importer.aggregator().compactions() > logged_compactions_)
+    TellCompacted(*importer.memory(), &log_);
+  logged_compactions_ = importer.aggregator().compactions();
+  if (importer.aggregator().has_widened_slices() &&
+      importer.aggregator().slice_width_ns() > logged_width_ns_) {
+    TellWidened(importer.aggregator().slice_width_ns(), &log_);
+    logged_width_ns_ = importer.aggregator().slice_width_ns();
   }
-  TellDropped(importer.dropped(), *importer.memory(), &told_dropped_, &log_);
+  TellDropped(importer.dropped(), *importer.memory(), &logged_dropped_, &log_);
 }
 
 }  // namespace hbbp

@@ -1,4 +1,7 @@
-// JitPlayback: tells an importer of the code in jitdumps when its time in the recording has come.
+// JitPlayback: merges the code in jitdumps with the events of a recording, by time.
+//
+// A dump is opened when its process maps it. Before an event of a later time passes, the code that
+// the dump has up to then is passed on.
 #ifndef HBBP_LIB_COLLECT_JIT_PLAYBACK_H_
 #define HBBP_LIB_COLLECT_JIT_PLAYBACK_H_
 
@@ -8,22 +11,36 @@
 #include <string>
 #include <vector>
 
-#include "collect/importer.h"
+#include "collect/recorded_locator.h"
+#include "events/event_sink.h"
 #include "perf_data/jit_dump.h"
+#include "perf_data/perf_data_event.h"
 
 namespace hbbp {
 
-class JitPlayback {
+class JitPlayback : public ForwardingSink {
  public:
-  explicit JitPlayback(Importer* importer) : importer_(*importer) {}
+  // `events` says which clock the recording has, `files` where its files are here. NULL: no dump is
+  // opened.
+  JitPlayback(const EventTable* events, const RecordedLocator* files, EventSink* next)
+      : ForwardingSink(next), events_(*events), files_(files) {}
 
-  // The process has mapped its jitdump. Where the times of the recording are not those of the dump
-  // (has_clock_of_dump), its code is there from the beginning on.
-  void Open(uint32_t pid, const std::string& path, bool has_clock_of_dump);
-
-  // Everything that happened up to then was told, but code.
-  void PlayUpTo(uint64_t time_ns) {
-    if (time_ns >= due_ns_) Play(time_ns);
+  void OnMapping(MappingEvent mapping) override;
+  void OnSample(const IpSample& sample) override {
+    PlayUpTo(sample.time_ns);
+    next().OnSample(sample);
+  }
+  void OnBurst(const BurstSample& burst) override {
+    PlayUpTo(burst.time_ns);
+    next().OnBurst(burst);
+  }
+  void OnIbsOp(const IpSample& sample, const IbsOp& op) override {
+    PlayUpTo(sample.time_ns);
+    next().OnIbsOp(sample, op);
+  }
+  void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override {
+    PlayUpTo(sample.time_ns);
+    next().OnIbsFetch(sample, fetch);
   }
 
   const std::vector<std::string>& problems() const { return problems_; }
@@ -36,10 +53,16 @@ class JitPlayback {
     std::optional<JitCode> next;
   };
 
+  bool HasClockOfDumps() const;
+  void Open(uint32_t pid, const std::string& path);
+  void PlayUpTo(uint64_t time_ns) {
+    if (time_ns >= due_ns_) Play(time_ns);
+  }
   void Play(uint64_t time_ns);
   void Advance(Dump* dump);
 
-  Importer& importer_;
+  const EventTable& events_;
+  const RecordedLocator* const files_;
   std::deque<Dump> dumps_;
   std::vector<std::string> opened_;
   std::vector<std::string> problems_;

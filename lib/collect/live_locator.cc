@@ -78,7 +78,7 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
     const MappingEvent event = MappingOf(mapping, time_ns);
-    AddMapping(event);
+    OnMapping(event);
     // Elsewhere than Map takes them to be.
     const bool is_unusual = header != nullptr &&
                             header->start != event.start - event.offset.value &&
@@ -88,7 +88,7 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
   return OkStatus();
 }
 
-void LiveLocator::AddMapping(MappingEvent mapping) {
+void LiveLocator::OnMapping(MappingEvent mapping) {
   if (!HasMemoryFor([&] { Map(std::move(mapping)); })) ++dropped_mappings_;
 }
 
@@ -162,13 +162,22 @@ bool LiveLocator::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes
   return module.has_value();
 }
 
-void LiveLocator::NoteThread(uint32_t tid) {
-  if (!thread_names_.contains(tid)) NameThread(tid, ThreadNameNow(pid_, tid));
+void LiveLocator::OnCode(CodeEvent code) {
+  if (code.bytes.empty()) return;
+  const bool has_memory = HasMemoryFor([&] {
+    const bool is_kept = AddCode(code.address, code.bytes, code.name, code.time_ns);
+    if (!is_kept) ++code_beyond_limit_;
+  });
+  if (!has_memory) ++dropped_mappings_;
+}
+
+void LiveLocator::RecordThread(uint32_t tid) {
+  if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadNameNow(pid_, tid));
 }
 
 // Low numbers are of old threads. One without a name here has the name that it has at its first
 // sample, if it still runs then.
-void LiveLocator::NameThread(uint32_t tid, const std::string& name) {
+void LiveLocator::OnThreadName(uint32_t, uint32_t tid, const std::string& name) {
   HasMemoryFor([&] {
     const auto known = thread_names_.find(tid);
     if (known == thread_names_.end() && thread_names_.size() == kMostThreadNames) {

@@ -36,8 +36,8 @@ class LiveLocator : public Locator {
 
   // Adds what is mapped now, as mapped at `time_ns`.
   Status AddCurrentMappings(uint64_t time_ns);
-  // Dropped, and counted, if there is no memory for it.
-  void AddMapping(MappingEvent mapping);
+  // A mapping is dropped, and counted, if there is no memory for it.
+  void OnMapping(MappingEvent mapping) override;
   uint64_t dropped_mappings() const { return dropped_mappings_; }
 
   // Code that the process has generated, from this time on; `name` of a function, or empty. What
@@ -46,6 +46,10 @@ class LiveLocator : public Locator {
   bool AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                uint64_t time_ns);
 
+  // Code without bytes is read from memory, as what the process generates and reports to no one.
+  void OnCode(CodeEvent code) override;
+  uint64_t code_beyond_limit() const { return code_beyond_limit_; }
+
   // Generated code may have changed since it was looked at.
   void BeginRound() { copied_pages_.BeginRound(); }
 
@@ -53,10 +57,10 @@ class LiveLocator : public Locator {
   const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
 
   // Of a thread that nothing was counted of so far. Such names are kept for a limited number.
-  void NameThread(uint32_t tid, const std::string& name);
-  // The name that it has now, unless another one is known.
-  void NoteThread(uint32_t tid);
-  void ForgetThread(uint32_t tid) { thread_names_.erase(tid); }
+  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
+  // Keeps the name that the thread has now, unless another one is known.
+  void RecordThread(uint32_t tid);
+  void DropThread(uint32_t tid) { thread_names_.erase(tid); }
 
   uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
   void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) override;
@@ -90,6 +94,7 @@ class LiveLocator : public Locator {
   MemoryCharge page_charge_;
   bool next_interval_is_charged_ = false;
   uint64_t dropped_mappings_ = 0;
+  uint64_t code_beyond_limit_ = 0;
   AddressSpace address_space_;
   RecentPlaces recent_places_;
   GeneratedCode generated_code_;

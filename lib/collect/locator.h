@@ -10,15 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "events/samples.h"
+#include "events/event_sink.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
 
-class Locator {
+// As a sink it is where the events end that say where code is; it counts no samples.
+class Locator : public EventSink {
  public:
-  virtual ~Locator() = default;
-
   // Of something that was executed at that time (collect/code_place.h). Throws std::bad_alloc
   // without memory for the code that is there.
   virtual uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) = 0;
@@ -29,6 +28,8 @@ class Locator {
 
   // Of a thread that is about to be counted for the first time.
   virtual std::string NameOfThread(uint32_t pid, uint32_t tid) = 0;
+  // Of a thread that was just started; empty if it is not known yet.
+  virtual std::string InheritedName(const ForkEvent&) const { return ""; }
 
   // As far as they are known now, each with its code by rising offset.
   virtual std::vector<ModuleRecord> Modules() const = 0;

@@ -51,21 +51,22 @@ bool IsOfThisMachine(const PerfDataHeader& header) {
   return ::uname(&name) == 0 && header.hostname == name.nodename;
 }
 
-// Names of code that JITs have told in maps, which perf does not put into its recordings. Returns
-// what is wrong with them; empty: nothing.
+// Names of code that JITs have written to maps, which perf does not put into its recordings.
+// Returns what is wrong with them; empty: nothing.
 std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, CancelCheck* check,
                            ProfileData* data) {
-  constexpr size_t kMostTold = 200;
+  constexpr size_t kMaxProblemBytes = 200;
   std::string problems;
-  for (const auto& [module, pid] : importer.memory_modules()) {
+  for (const auto& [module, pid] : importer.locator().memory_modules()) {
     if (pid == 0) continue;
     const std::string recorded = PathOfPerfMap(static_cast<pid_t>(pid));
-    const std::string path = importer.LocalPath(recorded);
+    const std::string path = importer.locator().LocalPath(recorded);
     if (path == recorded && !is_of_this_machine) continue;
     StatusOr<std::vector<NamedRange>> functions = FunctionsWithCounts(path, *data, module, check);
     if (functions.ok()) {
       data->modules[module].functions = *std::move(functions);
-    } else if (functions.status().code() != StatusCode::kNotFound && problems.size() < kMostTold) {
+    } else if (functions.status().code() != StatusCode::kNotFound &&
+               problems.size() < kMaxProblemBytes) {
       problems += (problems.empty() ? "" : "; ") + functions.status().message();
     }
   }
@@ -87,18 +88,22 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
   SessionLog log(options.log);
   ImportMessages messages(&log);
   const PerfDataHeader& header = reader->header();
-  PerfRecordImport import(&reader->event_table(), &header, &importer, options.ebs_method);
+  const RecordImportTarget target = {
+      &importer, [&](SourceRecord source) { return importer.AddSource(std::move(source)); },
+      &importer.locator()};
+  PerfRecordImport import(&reader->event_table(), &header, target, options.ebs_method);
   PerfDataOptions how;
   how.work = options.work;
   LimitWaiting(&memory, &how);
   HBBP_ASSIGN_OR_RETURN(const PerfDataSummary summary, reader->Read(&import, how));
   for (const PerfDataHeader::FileBuildId& file : header.build_ids) {
-    importer.SetBuildId(file.path, file.build_id);
+    importer.OnBuildId(file.path, file.build_id);
   }
-  importer.SetKernelRelease(header.os_release);
+  importer.locator().SetKernelRelease(header.os_release);
   for (const PerfEvent& event : reader->events()) import.AddSourcesOf(event);
+  import.ReportStatistics();
   ProfileData data = importer.Snapshot();
-  import.Complete(summary, &data);
+  CompleteImport(summary, import, importer, &data);
   CancelCheck check(options.work.cancel);
   const std::string problems = NameByPerfMaps(importer, IsOfThisMachine(header), &check, &data);
   if (!problems.empty() && !data.sources.empty()) {
@@ -106,8 +111,9 @@ StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOp
     note += (note.empty() ? "" : "; ") + problems;
   }
   RecordedFiles(options.files).Find(&data, &log, &check);
-  for (const SourceRecord& source : data.sources) messages.TellSource(source);
-  messages.Tell(summary, import, importer);
+  for (const SourceRecord& source : data.sources) messages.LogSource(source);
+  messages.LogRecords(summary, import);
+  messages.LogCounts(importer);
   log.Flush();
   HBBP_RETURN_IF_ERROR(CheckAnyFound(importer.dropped(), data));
   data.command = JoinedText(header.command_line, " ");

@@ -1,13 +1,10 @@
 #include "collect/perf_record_import.h"
 
-#include <time.h>
-
 #include <algorithm>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "collect/memory_note.h"
 #include "collect/perf_event_kind.h"
 #include "perf/mmap_mapping.h"
 
@@ -15,7 +12,7 @@ namespace hbbp {
 namespace {
 
 constexpr uint32_t kProtectionExec = 4;  // PROT_EXEC of Linux
-constexpr size_t kToldProblems = 3;
+constexpr size_t kMaxNotedProblems = 3;
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
@@ -32,13 +29,12 @@ bool HasWholeBranchStacks(const PerfEvent& event) {
 }  // namespace
 
 PerfRecordImport::PerfRecordImport(const EventTable* events, const PerfDataHeader* header,
-                                   Importer* importer, EbsMethod ebs_method)
+                                   RecordImportTarget target, EbsMethod ebs_method)
     : events_(*events),
       header_(*header),
-      importer_(*importer),
-      jit_(importer),
-      ebs_method_(ebs_method),
-      ibs_charge_(importer->memory()) {}
+      target_(std::move(target)),
+      jit_(events, target_.files, target_.sink),
+      ebs_method_(ebs_method) {}
 
 PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& event) {
   EventImport& state = imports_[event.index];
@@ -59,20 +55,21 @@ PerfRecordImport::EventImport& PerfRecordImport::WithSources(const PerfEvent& ev
       state.ebs_method = ChooseEbsMethod(ebs_method_, event.attr.precise_ip, has_branches);
     }
     source.ebs_method = state.ebs_method;
-    state.ebs = importer_.AddSource(source);
+    state.ebs = target_.add_source(source);
     source.ebs_method = EbsMethod::kPlain;
   }
   if (has_branches) {
     source.kind = SourceKind::kLbr;
-    state.lbr = importer_.AddSource(source);
+    state.lbr = target_.add_source(source);
   }
+  ReportLosses(&state);
   return state;
 }
 
 void PerfRecordImport::AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs) {
   EventImport& state = imports_[event.index];
   state.ibs_kind = ibs;
-  (source.kind == SourceKind::kLbr ? state.lbr : state.ebs) = importer_.AddSource(source);
+  (HasStreams(source.kind) ? state.lbr : state.ebs) = target_.add_source(source);
 }
 
 void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& sample) {
@@ -83,121 +80,158 @@ void PerfRecordImport::OnSample(const PerfEvent& event, const SampleRecord& samp
     ++state.guest_samples;
     return;
   }
-  NoteTime(sample.time);
-  jit_.PlayUpTo(sample.time);
   const bool has_period = (event.attr.sample_type & PERF_SAMPLE_PERIOD) != 0;
-  const uint64_t period = has_period        ? sample.period
-                          : event.attr.freq ? 1
-                                            : event.attr.sample_period;
-  state.periods.Add(period);
-  if (state.ebs) CountIp(sample, period, &state);
-  if (state.lbr) {
-    CountStack(sample, period, &state);
-  } else if (!sample.branches.empty()) {
-    ++state.filtered_stacks;
-  }
-}
-
-void PerfRecordImport::CountIp(const SampleRecord& sample, uint64_t period, EventImport* state) {
-  const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
-  const IpOrigin origin = state->ebs_method == EbsMethod::kIpPlusOne
-                              ? state->correction.Correct(sample.ip, is_exact, sample.branches)
-                              : IpOrigin{sample.ip};
   IpSample ip;
-  ip.ip = {origin.ip};
-  ip.position = origin.position;
+  ip.ip = {sample.ip};
   ip.pid = sample.pid;
   ip.tid = sample.tid;
   ip.time_ns = sample.time;
-  ip.period = period;
-  const auto place = importer_.AddSample(*state->ebs, ip);
-  if (state->ibs_kind != IbsKind::kNone && !sample.raw.empty()) CountIbs(place, sample.raw, state);
+  ip.period = has_period ? sample.period : event.attr.freq ? 1 : event.attr.sample_period;
+  const bool is_exact = (sample.misc & PERF_RECORD_MISC_EXACT_IP) != 0;
+  AddSample(ip, is_exact, sample.branches, sample.raw, &state);
 }
 
-void PerfRecordImport::CountStack(const SampleRecord& sample, uint64_t period, EventImport* state) {
+void PerfRecordImport::AddSample(const PerfEvent& event, const IpSample& sample,
+                                 const BranchStack& branches, std::span<const uint8_t> raw) {
+  AddSample(sample, false, branches, raw, &imports_[event.index]);
+}
+
+void PerfRecordImport::AddBurst(const PerfEvent& event, BurstSample burst) {
+  EventImport& state = imports_[event.index];
+  burst.source = *state.lbr;
+  RecordTime(burst.time_ns);
+  state.periods.Add(burst.period);
+  ++state.traced_bursts;
+  state.traced_branches += burst.branches.size();
+  if (burst.extent != 0) ++state.traced_extents;
+  jit_.OnBurst(burst);
+}
+
+void PerfRecordImport::AddSample(const IpSample& sample, bool is_exact, const BranchStack& branches,
+                                 std::span<const uint8_t> raw, EventImport* state) {
+  RecordTime(sample.time_ns);
+  state->periods.Add(sample.period);
+  if (state->ebs) AddIp(sample, is_exact, branches, raw, state);
+  if (state->lbr) {
+    AddStack(sample, branches, state);
+  } else if (!branches.empty()) {
+    ++state->filtered_stacks;
+  }
+}
+
+void PerfRecordImport::AddIp(IpSample sample, bool is_exact, const BranchStack& branches,
+                             std::span<const uint8_t> raw, EventImport* state) {
+  sample.source = *state->ebs;
+  if (state->ebs_method == EbsMethod::kIpPlusOne) {
+    const IpOrigin origin = state->correction.Correct(sample.ip.value, is_exact, branches);
+    sample.ip = {origin.ip};
+    sample.position = origin.position;
+  }
+  if (state->ibs_kind != IbsKind::kNone && !raw.empty()) return AddIbs(sample, raw, state);
+  jit_.OnSample(sample);
+}
+
+void PerfRecordImport::AddStack(const IpSample& sample, const BranchStack& branches,
+                                EventImport* state) {
   BurstSample burst;
   burst.pid = sample.pid;
   burst.tid = sample.tid;
-  burst.time_ns = sample.time;
-  burst.period = period;
-  state->bursts.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
+  burst.time_ns = sample.time_ns;
+  burst.period = sample.period;
+  burst.source = *state->lbr;
+  state->bursts.Visit(branches, [&](auto consecutive, uint64_t extent, StackPart part) {
     burst.stack = part;
     burst.extent = extent;
-    burst.branches = branches;
-    importer_.AddBurst(*state->lbr, burst);
+    burst.branches = consecutive;
+    jit_.OnBurst(burst);
   });
 }
 
-void PerfRecordImport::CountIbs(const std::optional<Importer::SamplePlace>& place,
-                                std::span<const uint8_t> raw, EventImport* state) {
-  const auto add = [&](const auto& decoded) {
-    if (!decoded) return state->ibs.AddUndecodable();
-    state->ibs.Add(*decoded);
-    if (!place) return;
-    const bool has_memory =
-        HasMemoryFor([&] { ibs_charge_.GrowTo(ibs_attribution_.BytesWithOneMore()); });
-    if (!has_memory) return ibs_attribution_.Drop(*state->ebs);
-    ibs_attribution_.Add(*state->ebs, *place, *decoded);
-  };
+void PerfRecordImport::AddIbs(const IpSample& sample, std::span<const uint8_t> raw,
+                              EventImport* state) {
   if (state->ibs_kind == IbsKind::kOp) {
-    add(DecodeIbsOp(raw, events_.order()));
-  } else {
-    add(DecodeIbsFetch(raw, events_.order()));
+    if (const auto op = DecodeIbsOp(raw, events_.order())) {
+      state->ibs.Add(*op);
+      return jit_.OnIbsOp(sample, *op);
+    }
+  } else if (const auto fetch = DecodeIbsFetch(raw, events_.order())) {
+    state->ibs.Add(*fetch);
+    return jit_.OnIbsFetch(sample, *fetch);
   }
+  state->ibs.AddUndecodable();
+  jit_.OnSample(sample);
 }
 
 void PerfRecordImport::OnMmap(const MmapRecord& mmap) {
   const bool is_code =
       (mmap.misc & PERF_RECORD_MISC_MMAP_DATA) == 0 || (mmap.protection & kProtectionExec) != 0;
-  if (!is_code) return;
-  if (IsJitDumpPath(mmap.path)) {
-    jit_.Open(mmap.pid, importer_.LocalPath(mmap.path), HasClockOfJits());
-  }
-  const MappingEvent mapping = MappingOf(mmap);
-  // LLVM tells of code first, and then has its memory be executable, which is told as a mapping.
-  jit_.PlayUpTo(mapping.time_ns);
-  importer_.AddMapping(mmap.pid, mapping);
+  if (is_code) jit_.OnMapping(MappingOf(mmap));
 }
 
 void PerfRecordImport::OnComm(const CommRecord& comm) {
-  if (comm.is_exec) importer_.AddExec(comm.pid);
-  importer_.NameThread(comm.pid, comm.tid, comm.name);
+  if (comm.is_exec) jit_.OnExec(comm.pid);
+  jit_.OnThreadName(comm.pid, comm.tid, comm.name);
 }
 
 void PerfRecordImport::OnFork(const TaskRecord& fork) {
-  // Of processes that ran before, perf tells the mappings as well.
-  const bool is_made_up = (fork.misc & PERF_RECORD_MISC_FORK_EXEC) != 0;
-  if (!is_made_up) importer_.AddFork(fork.parent_pid, fork.pid);
-  importer_.AddThread(fork.parent_pid, fork.parent_tid, fork.pid, fork.tid);
+  // perf writes the mappings of processes that ran before as well.
+  const bool is_synthetic = (fork.misc & PERF_RECORD_MISC_FORK_EXEC) != 0;
+  jit_.OnFork({fork.pid, fork.tid, fork.parent_pid, fork.parent_tid, is_synthetic});
 }
 
 void PerfRecordImport::OnKsymbol(const KsymbolRecord& symbol) {
   if (symbol.is_removed || symbol.name.empty()) return;
   const ModuleAddress start{symbol.address};
-  importer_.AddKernelFunction({{start, start + symbol.size}, symbol.name});
+  jit_.OnKernelFunction({{start, start + symbol.size}, symbol.name});
 }
 
 void PerfRecordImport::OnLost(const LostRecord& lost) {
   EventImport& state = ImportOfId(lost.id != 0 ? lost.id : lost.sample_id.id);
-  // At its end perf tells the sums of events, which the ring buffers have told of before.
+  // At its end perf writes the sums of events, which are in records of the ring buffers before.
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
+  ReportLosses(&state);
 }
 
 void PerfRecordImport::OnThrottle(const ThrottleRecord& throttle) {
-  if (throttle.is_throttled) ++ImportOfId(throttle.id).throttled;
+  if (!throttle.is_throttled) return;
+  EventImport& state = ImportOfId(throttle.id);
+  ++state.throttled;
+  ReportLosses(&state);
+}
+
+void PerfRecordImport::AddLost(const PerfEvent& event, uint64_t samples) {
+  EventImport& state = imports_[event.index];
+  state.lost += samples;
+  ReportLosses(&state);
+}
+
+void PerfRecordImport::AddThrottled(const PerfEvent& event) {
+  EventImport& state = imports_[event.index];
+  ++state.throttled;
+  ReportLosses(&state);
+}
+
+// Those of an event that has no sources yet wait for them.
+void PerfRecordImport::ReportLosses(EventImport* state) {
+  if (!state->HasSources()) return;
+  const uint64_t lost = state->LostInAll() - state->reported_lost;
+  for (const auto& source : {state->ebs, state->lbr}) {
+    if (!source) continue;
+    if (lost != 0) jit_.OnLost(*source, lost);
+    for (uint64_t i = state->reported_throttled; i < state->throttled; ++i) {
+      jit_.OnThrottled(*source);
+    }
+  }
+  state->reported_lost = state->LostInAll();
+  state->reported_throttled = state->throttled;
 }
 
 PerfRecordImport::EventImport& PerfRecordImport::ImportOfId(uint64_t id) {
   return imports_[events_.IndexOfId(id).value_or(0)];
 }
 
-bool PerfRecordImport::HasClockOfJits() const {
-  return !events_.events().empty() && events_.events().front().attr.use_clockid &&
-         events_.events().front().attr.clockid == CLOCK_MONOTONIC;
-}
-
-void PerfRecordImport::NoteTime(uint64_t time_ns) {
+void PerfRecordImport::RecordTime(uint64_t time_ns) {
   if (time_ns == 0 || time_ns == kNoTime) return;
   if (first_time_ns_ == 0 || time_ns < first_time_ns_) first_time_ns_ = time_ns;
   last_time_ns_ = std::max(last_time_ns_, time_ns);
@@ -215,48 +249,47 @@ PerfRecordImport::Totals PerfRecordImport::totals() const {
   return totals;
 }
 
-void PerfRecordImport::Complete(const PerfDataSummary& summary, ProfileData* data,
-                                CancelCheck* check) const {
-  bool has_note = false;
+void PerfRecordImport::ReportStatistics() {
   for (const auto& [event, state] : imports_) {
-    if (!state.HasSources()) continue;
-    CompleteSources(state, data);
-    if (has_note) continue;
-    data->sources[state.ebs ? *state.ebs : *state.lbr].note = NoteOf(summary);
-    has_note = true;
+    for (const auto& source : {state.ebs, state.lbr}) {
+      if (!source) continue;
+      TraceStatistics statistics;
+      statistics.bursts = state.traced_bursts;
+      statistics.taken_branches = state.traced_branches;
+      Counters* const counters = &statistics.counters;
+      AddCounter("guest-samples", state.guest_samples, counters);
+      AddCounter("filtered-branch-stacks", state.filtered_stacks, counters);
+      if (source == state.ebs) {
+        state.ibs.AppendTo(counters);
+        state.correction.AppendTo(counters);
+      } else {
+        state.bursts.losses().AppendTo(counters);
+      }
+      jit_.OnTraceStatistics(*source, statistics);
+    }
   }
-  data->duration_ns = last_time_ns_ > first_time_ns_ ? last_time_ns_ - first_time_ns_ : 0;
-  const std::string memory = MemoryNote(importer_.dropped(), importer_.has_widened_slices());
-  for (SourceRecord& source : data->sources) AppendNote(memory, &source.note);
-  ibs_attribution_.CopyTo(data, check);
-  const bool is_one_process =
-      !data->threads.empty() &&
-      std::all_of(data->threads.begin(), data->threads.end(), [&](const ThreadRecord& thread) {
-        return thread.pid == data->threads.front().pid;
-      });
-  if (is_one_process) data->pid = data->threads.front().pid;
 }
 
-void PerfRecordImport::CompleteSources(const EventImport& state, ProfileData* data) const {
-  for (const auto& index : {state.ebs, state.lbr}) {
-    if (!index) continue;
-    SourceRecord& source = data->sources[*index];
-    source.lost = state.LostInAll();
-    source.throttled = state.throttled;
-    if (state.periods.largest() != 0) {
-      source.smallest_period = state.periods.smallest();
-      source.largest_period = state.periods.largest();
-      source.period_mode = state.periods.ModeOf(source.period);
-    }
-    Counters& counters = source.trace.counters;
-    AddCounter("guest-samples", state.guest_samples, &counters);
-    AddCounter("filtered-branch-stacks", state.filtered_stacks, &counters);
-    if (index == state.ebs) {
-      state.ibs.AppendTo(&counters);
-      ibs_attribution_.AppendLosses(*index, &counters);
-      state.correction.AppendTo(&counters);
-    } else {
-      state.bursts.losses().AppendTo(&counters);
+void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
+                                       std::span<SourceRecord> sources) const {
+  bool has_note = false;
+  for (const auto& [event, state] : imports_) {
+    for (const auto& index : {state.ebs, state.lbr}) {
+      if (!index) continue;
+      SourceRecord& source = sources[*index];
+      if (state.periods.largest() != 0) {
+        const bool is_first = source.largest_period == 0;
+        source.smallest_period = is_first
+                                     ? state.periods.smallest()
+                                     : std::min(source.smallest_period, state.periods.smallest());
+        source.largest_period = std::max(source.largest_period, state.periods.largest());
+        source.period_mode = state.periods.ModeOf(source.period);
+      }
+      const bool has_extents =
+          state.traced_bursts != 0 && state.traced_extents == state.traced_bursts;
+      if (has_extents) source.burst_extent = BurstExtent::kEvents;
+      if (!has_note) AppendNote(NoteOf(summary), &source.note);
+      has_note = true;
     }
   }
 }
@@ -265,20 +298,21 @@ std::string PerfRecordImport::NoteOf(const PerfDataSummary& summary) const {
   std::string note;
   const auto add = [&note](const std::string& text) { AppendNote(text, &note); };
   if (summary.is_unfinished) add("perf was ended before it had finished this recording");
-  for (size_t i = 0; i < std::min(summary.problems.size(), kToldProblems); ++i) {
+  for (size_t i = 0; i < std::min(summary.problems.size(), kMaxNotedProblems); ++i) {
     const PerfDataProblem& problem = summary.problems[i];
     add("at byte " + std::to_string(problem.offset) + ": " + problem.what);
   }
-  if (summary.problem_count > kToldProblems) {
-    add(std::to_string(summary.problem_count - kToldProblems) + " more problems");
+  if (summary.problem_count > kMaxNotedProblems) {
+    add(std::to_string(summary.problem_count - kMaxNotedProblems) + " more problems");
   }
   for (const std::string& problem : jit_.problems()) add(problem);
-  if (importer_.mappings_beyond_limit() != 0) {
-    add(std::to_string(importer_.mappings_beyond_limit()) +
+  const RecordedLocator* const files = target_.files;
+  if (files != nullptr && files->mappings_beyond_limit() != 0) {
+    add(std::to_string(files->mappings_beyond_limit()) +
         " mappings left out, more than any machine has");
   }
-  if (importer_.code_beyond_limit() != 0) {
-    add("there is code of " + std::to_string(importer_.code_beyond_limit()) +
+  if (files != nullptr && files->code_beyond_limit() != 0) {
+    add("there is code of " + std::to_string(files->code_beyond_limit()) +
         " pieces more than can be kept; samples in them are counted by address");
   }
   if (summary.late_records != 0) {

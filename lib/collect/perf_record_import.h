@@ -1,4 +1,4 @@
-// PerfRecordImport: counts what records of perf tell.
+// PerfRecordImport: makes events of the records of perf, and samples of what a host has decoded.
 //
 // An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
 // make a source of their own (EBS), unless it counts taken branches: where those retire says
@@ -10,19 +10,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "base/counted_memory.h"
-#include "base/work.h"
-#include "collect/ibs_attribution.h"
 #include "collect/ibs_sums.h"
-#include "collect/importer.h"
 #include "collect/jit_playback.h"
+#include "collect/recorded_locator.h"
 #include "collect/recorded_periods.h"
+#include "events/event_sink.h"
+#include "perf/branch_stack.h"
 #include "perf/branch_stack_bursts.h"
 #include "perf/ip_correction.h"
 #include "perf_data/perf_data_event.h"
@@ -33,11 +33,20 @@
 
 namespace hbbp {
 
+// Where the events go.
+struct RecordImportTarget {
+  EventSink* sink;
+  // Returns the number of the source in the sink.
+  std::function<uint32_t(SourceRecord)> add_source;
+  // Where the files of the recorded machine are here; NULL for a process that runs.
+  const RecordedLocator* files = nullptr;
+};
+
 class PerfRecordImport : public PerfDataVisitor {
  public:
-  // All must outlive it; `header` tells what machine the records are of.
-  PerfRecordImport(const EventTable* events, const PerfDataHeader* header, Importer* importer,
-                   EbsMethod ebs_method);
+  // All must outlive it; `header` says which machine the records are of.
+  PerfRecordImport(const EventTable* events, const PerfDataHeader* header,
+                   RecordImportTarget target, EbsMethod ebs_method);
 
   void OnSample(const PerfEvent& event, const SampleRecord& sample) override;
   void OnMmap(const MmapRecord& mmap) override;
@@ -47,13 +56,20 @@ class PerfRecordImport : public PerfDataVisitor {
   void OnLost(const LostRecord& lost) override;
   void OnThrottle(const ThrottleRecord& throttle) override;
 
+  // For the events that are no records: code of JITs is merged with them.
+  EventSink* sink() { return &jit_; }
+
   // The sources of an event, also if it never has samples.
   void AddSourcesOf(const PerfEvent& event) { WithSources(event); }
-  // An event that no record tells of is one source, of this kind. Its index must be that of no
-  // other.
+  // An event that no record is of has one source, of this kind. Its index must be that of no other.
   void AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs);
-  void AddLost(const PerfEvent& event, uint64_t samples) { imports_[event.index].lost += samples; }
-  void AddThrottled(const PerfEvent& event) { ++imports_[event.index].throttled; }
+  // `raw` is what IBS has, as in a record; `branches` are newest first, as perf has them.
+  void AddSample(const PerfEvent& event, const IpSample& sample, const BranchStack& branches,
+                 std::span<const uint8_t> raw);
+  // Of a source of kSwbt.
+  void AddBurst(const PerfEvent& event, BurstSample burst);
+  void AddLost(const PerfEvent& event, uint64_t samples);
+  void AddThrottled(const PerfEvent& event);
 
   // Over all sources.
   struct Totals {
@@ -66,16 +82,17 @@ class PerfRecordImport : public PerfDataVisitor {
   // With the dumps of JITs.
   const std::vector<std::string>& jit_problems() const { return jit_.problems(); }
 
-  // What was counted besides addresses, into what the importer gave. `summary` tells what was
-  // dropped. With `check`, throws WorkCancelled if it is called off.
-  void Complete(const PerfDataSummary& summary, ProfileData* data,
-                CancelCheck* check = nullptr) const;
+  // Reports to the sink what was left out of samples, and of what kinds they were.
+  void ReportStatistics();
+  // Completes the sources of a snapshot: their periods, and a note of what `summary` says was
+  // dropped.
+  void CompleteSources(const PerfDataSummary& summary, std::span<SourceRecord> sources) const;
 
  private:
   // Of an event. IBS samples have instruction pointers as those of EBS.
   struct EventImport {
     std::optional<uint32_t> ebs;  // its sources
-    std::optional<uint32_t> lbr;
+    std::optional<uint32_t> lbr;  // or bursts of another tracer
     EbsMethod ebs_method = EbsMethod::kPlain;
     IbsKind ibs_kind = IbsKind::kNone;
     IpCorrection correction;
@@ -84,8 +101,13 @@ class PerfRecordImport : public PerfDataVisitor {
     RecordedPeriods periods;
     uint64_t lost = 0;
     uint64_t lost_in_all = 0;  // as perf adds it up at its end
+    uint64_t reported_lost = 0;
+    uint64_t reported_throttled = 0;
     uint64_t throttled = 0;
     uint64_t guest_samples = 0;
+    uint64_t traced_bursts = 0;  // of another tracer
+    uint64_t traced_branches = 0;
+    uint64_t traced_extents = 0;  // bursts that have one
     uint64_t filtered_stacks = 0;
 
     bool HasSources() const { return ebs || lbr; }
@@ -94,23 +116,22 @@ class PerfRecordImport : public PerfDataVisitor {
 
   EventImport& WithSources(const PerfEvent& event);
   EventImport& ImportOfId(uint64_t id);
-  void CountIp(const SampleRecord& sample, uint64_t period, EventImport* state);
-  void CountStack(const SampleRecord& sample, uint64_t period, EventImport* state);
-  void CountIbs(const std::optional<Importer::SamplePlace>& place, std::span<const uint8_t> raw,
-                EventImport* state);
-  bool HasClockOfJits() const;
-  void NoteTime(uint64_t time_ns);
-  void CompleteSources(const EventImport& state, ProfileData* data) const;
+  void AddSample(const IpSample& sample, bool is_exact, const BranchStack& branches,
+                 std::span<const uint8_t> raw, EventImport* state);
+  void AddIp(IpSample sample, bool is_exact, const BranchStack& branches,
+             std::span<const uint8_t> raw, EventImport* state);
+  void AddStack(const IpSample& sample, const BranchStack& branches, EventImport* state);
+  void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
+  void ReportLosses(EventImport* state);
+  void RecordTime(uint64_t time_ns);
   std::string NoteOf(const PerfDataSummary& summary) const;
 
   const EventTable& events_;
   const PerfDataHeader& header_;
-  Importer& importer_;
+  const RecordImportTarget target_;
   JitPlayback jit_;
   const EbsMethod ebs_method_;
   std::map<size_t, EventImport> imports_;  // by index of the event
-  IbsAttribution ibs_attribution_;
-  MemoryCharge ibs_charge_;
   uint64_t first_time_ns_ = 0;
   uint64_t last_time_ns_ = 0;
 };

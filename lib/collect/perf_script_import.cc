@@ -73,11 +73,12 @@ class PerfScriptImport {
     Counters& counters = source.trace.counters;
     bursts_.losses().AppendTo(&counters);
     AddCounter("other-lines", other_lines_, &counters);
-    AppendNote(MemoryNote(importer_.dropped(), importer_.has_widened_slices()), &source.note);
+    AppendNote(MemoryNote(importer_.dropped(), importer_.aggregator().has_widened_slices()),
+               &source.note);
     ImportMessages messages(&log_);
-    messages.TellSource(source);
+    messages.LogSource(source);
     log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
-    messages.TellMemory(importer_);
+    messages.LogMemory(importer_);
     ProfileData data = importer_.Snapshot();
     files_.Find(&data, &log_, &check_);
     log_.Flush();
@@ -95,8 +96,8 @@ class PerfScriptImport {
     if (!mapping.path.starts_with('/') && !mapping.path.starts_with('[')) {
       mapping.path.insert(0, "/");
     }
-    importer_.AddMapping(mmap.pid, mapping);
-    if (mmap.pid != Importer::kKernelPid) pids_.insert(mmap.pid);
+    importer_.OnMapping(mapping);
+    if (mmap.pid != kKernelPid) pids_.insert(mmap.pid);
   }
 
   // For text that has no mappings.
@@ -114,7 +115,8 @@ class PerfScriptImport {
       mapping.end = {segment.range.end.value};
       mapping.offset = segment.offset;
       mapping.path = path;
-      importer_.AddMapping(kUnknownPid, mapping);
+      mapping.pid = kUnknownPid;
+      importer_.OnMapping(mapping);
     }
     return OkStatus();
   }
@@ -133,12 +135,13 @@ class PerfScriptImport {
     burst.pid = PidOf(sample);
     burst.tid = sample.tid.value_or(burst.pid);
     burst.period = 1;
+    burst.source = source_;
     burst.repeats = std::exchange(repeats_, 1);
     bursts_.Visit(sample.branches, [&](auto branches, uint64_t extent, StackPart part) {
       burst.stack = part;
       burst.extent = extent;
       burst.branches = branches;
-      importer_.AddBurst(source_, burst);
+      importer_.OnBurst(burst);
     });
   }
 

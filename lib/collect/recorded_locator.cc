@@ -25,7 +25,7 @@ bool IsNoFile(std::string_view path) {
 }
 
 ModuleKind KindOf(uint32_t pid, const std::string& path) {
-  if (pid == RecordedLocator::kKernelPid) return ModuleKind::kKernel;
+  if (pid == kKernelPid) return ModuleKind::kKernel;
   if (path == "[vdso]") return ModuleKind::kVdso;
   const bool is_file = path.starts_with('/') && !IsNoFile(path);
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
@@ -105,9 +105,9 @@ void RecordedLocator::Map(const MappingEvent& mapping, uint32_t module, bool is_
   recent_places_.Forget();
 }
 
-void RecordedLocator::AddMapping(uint32_t pid, const MappingEvent& mapping) {
+void RecordedLocator::OnMapping(MappingEvent mapping) {
   // Code of the kernel is one module, by its addresses.
-  if (pid == kKernelPid) {
+  if (mapping.pid == kKernelPid) {
     return MapOrDrop([&] {
       charge_.Add(kIntervalBytes + mapping.path.size());
       ModuleRecord& kernel = modules_[kKernelModule];
@@ -118,9 +118,9 @@ void RecordedLocator::AddMapping(uint32_t pid, const MappingEvent& mapping) {
     });
   }
   MapOrDrop([&] {
-    Process* const process = ProcessToMapInto(pid);
+    Process* const process = ProcessToMapInto(mapping.pid);
     if (process == nullptr) return;
-    const uint32_t module = ModuleFor(pid, mapping);
+    const uint32_t module = ModuleFor(mapping);
     // The kernel tells of generated code as of any memory, again whenever its protection changes,
     // and does not know what it is.
     const bool is_file = modules_[module].kind != ModuleKind::kAnonymous;
@@ -128,72 +128,70 @@ void RecordedLocator::AddMapping(uint32_t pid, const MappingEvent& mapping) {
   });
 }
 
-void RecordedLocator::AddCode(uint32_t pid, RuntimeAddress address, uint64_t size,
-                              std::span<const uint8_t> bytes, const std::string& name,
-                              uint64_t time_ns, CodeLines lines) {
-  MappingEvent mapping;
-  mapping.start = address;
-  mapping.end = address + size;
-  mapping.time_ns = time_ns;
-  MapOrDrop([&] { MapCode(pid, mapping, bytes, name, std::move(lines)); });
+void RecordedLocator::OnCode(CodeEvent code) {
+  MapOrDrop([&] { MapCode(std::move(code)); });
 }
 
-void RecordedLocator::MapCode(uint32_t pid, const MappingEvent& mapping,
-                              std::span<const uint8_t> bytes, const std::string& name,
-                              CodeLines lines) {
-  Process* const process = ProcessToMapInto(pid);
+void RecordedLocator::MapCode(CodeEvent code) {
+  Process* const process = ProcessToMapInto(code.pid);
   if (process == nullptr) return;
   std::optional<uint32_t> module;
-  if (!bytes.empty()) {
+  if (!code.bytes.empty()) {
+    const uint64_t bytes = kModuleBytes + code.bytes.size() + code.name.size();
     uint64_t charged = 0;
     const bool has_memory = HasMemoryFor([&] {
-      module = generated_code_.Add(pid, mapping.start.value, bytes, name, std::move(lines),
-                                   &modules_, [&] {
-                                     charge_.Add(kModuleBytes + bytes.size() + name.size());
-                                     charged = kModuleBytes + bytes.size() + name.size();
+      module = generated_code_.Add(code.pid, code.address.value, code.bytes, code.name,
+                                   std::move(code.lines), &modules_, [&] {
+                                     charge_.Add(bytes);
+                                     charged = bytes;
                                    });
     });
     if (!has_memory) charge_.Subtract(charged);
     recorded_paths_.resize(modules_.size());
     if (!module) ++code_beyond_limit_;
   }
-  Map(mapping, module ? *module : ModuleFor(pid, mapping), true, process);
+  MappingEvent mapping;
+  mapping.pid = code.pid;
+  mapping.start = code.address;
+  mapping.end = code.address + code.size;
+  mapping.time_ns = code.time_ns;
+  Map(mapping, module ? *module : ModuleFor(mapping), true, process);
 }
 
-void RecordedLocator::Forget(Process* process) {
+void RecordedLocator::Clear(Process* process) {
   if (process->space != nullptr && process->space.use_count() == 1) {
     intervals_ -= process->space->counted;
   }
   process->space = nullptr;
 }
 
-void RecordedLocator::AddFork(uint32_t parent, uint32_t child) {
-  if (parent == child) return;
+void RecordedLocator::OnFork(const ForkEvent& fork) {
+  if (fork.has_own_mappings || fork.parent_pid == fork.pid) return;
   MapOrDrop([&] {
-    const Process copy = ProcessFor(parent);
-    Process& process = processes_[child];
-    Forget(&process);
+    const Process copy = ProcessFor(fork.parent_pid);
+    Process& process = processes_[fork.pid];
+    Clear(&process);
     process = copy;
     recent_places_.Forget();
   });
 }
 
-void RecordedLocator::AddExec(uint32_t pid) {
+void RecordedLocator::OnExec(uint32_t pid) {
   const auto process = processes_.find(pid);
   if (process == processes_.end()) return;
-  Forget(&process->second);
+  Clear(&process->second);
   processes_.erase(process);
   recent_places_.Forget();
 }
 
-void RecordedLocator::NameThread(uint32_t pid, uint32_t tid, const std::string& name) {
+void RecordedLocator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
   // A thread without a name does less harm than one that is not counted.
   const bool is_new = !thread_names_.contains({pid, tid});
   if (is_new && !HasMemoryFor([&] { charge_.Add(kThreadBytes); })) return;
   thread_names_[{pid, tid}] = name;
 }
 
-void RecordedLocator::AddKernelFunction(NamedRange function) {
+void RecordedLocator::OnKernelFunction(NamedRange function) {
   MapOrDrop([&] {
     charge_.Add(kIntervalBytes + function.name.size());
     AddRange(std::move(function), &modules_[kKernelModule].kernel.functions);
@@ -204,7 +202,7 @@ void RecordedLocator::SetKernelRelease(const std::string& release) {
   modules_[kKernelModule].kernel.release = release;
 }
 
-void RecordedLocator::SetBuildId(const std::string& path, std::vector<uint8_t> build_id) {
+void RecordedLocator::OnBuildId(const std::string& path, std::vector<uint8_t> build_id) {
   MapOrDrop([&] {
     if (!build_ids_.contains(path)) charge_.Add(kModuleBytes + path.size());
     build_id.resize(WithoutPadding(build_id).size());
@@ -212,15 +210,15 @@ void RecordedLocator::SetBuildId(const std::string& path, std::vector<uint8_t> b
   });
 }
 
-uint32_t RecordedLocator::ModuleFor(uint32_t pid, const MappingEvent& mapping) {
+uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
   ModuleRecord record;
   record.path = WithoutDeletedSuffix(mapping.path);
-  record.kind = KindOf(pid, record.path);
+  record.kind = KindOf(mapping.pid, record.path);
   record.build_id = mapping.build_id;
   record.device = mapping.device;
   record.inode = mapping.inode;
   // Generated code of two processes has nothing in common.
-  if (record.kind == ModuleKind::kAnonymous) record.device = pid;
+  if (record.kind == ModuleKind::kAnonymous) record.device = mapping.pid;
   const auto key =
       std::tuple(record.kind, record.path, record.device, record.inode, record.build_id);
   const auto known = modules_by_file_.find(key);
@@ -254,7 +252,7 @@ std::vector<std::pair<uint32_t, uint32_t>> RecordedLocator::memory_modules() con
   return modules;
 }
 
-std::string RecordedLocator::NameOfThread(uint32_t pid, uint32_t tid) {
+std::string RecordedLocator::KnownName(uint32_t pid, uint32_t tid) const {
   const auto name = thread_names_.find({pid, tid});
   return name != thread_names_.end() ? name->second : "";
 }

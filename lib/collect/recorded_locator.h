@@ -30,30 +30,25 @@ struct ImportOptions {
   uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
 };
 
-// One thread at a time. What happened is told in the order of time, as far as it is known; times
-// are of one clock, or all 0. What there is no memory for is dropped, and counted.
+// One thread at a time. Events come in the order of time, as far as it is known; times are of one
+// clock, or all 0. What there is no memory for is dropped, and counted.
 class RecordedLocator : public Locator {
  public:
-  static constexpr uint32_t kKernelPid = UINT32_MAX;
-
   RecordedLocator(ImportOptions options, CountedMemory* memory);
 
-  // Of `pid`, kKernelPid for what the kernel has.
-  void AddMapping(uint32_t pid, const MappingEvent& mapping);
-  // `child` has what `parent` has.
-  void AddFork(uint32_t parent, uint32_t child);
-  // Code that `pid` generated, from this time on; `name` of a function, or empty. Without bytes
-  // its samples are counted by address only.
-  void AddCode(uint32_t pid, RuntimeAddress address, uint64_t size, std::span<const uint8_t> bytes,
-               const std::string& name, uint64_t time_ns, CodeLines lines = {});
-  // What `pid` had is gone: it has become another program, or has ended.
-  void AddExec(uint32_t pid);
-  void NameThread(uint32_t pid, uint32_t tid, const std::string& name);
-  // Generated code of the kernel (BPF), which kallsyms and core files of later do not have.
-  void AddKernelFunction(NamedRange function);
+  void OnMapping(MappingEvent mapping) override;
+  // The child has what the parent has.
+  void OnFork(const ForkEvent& fork) override;
+  void OnCode(CodeEvent code) override;
+  // What `pid` had is gone.
+  void OnExec(uint32_t pid) override;
+  void OnExit(uint32_t pid) override { OnExec(pid); }
+  void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
+  // kallsyms and core files of later do not have it.
+  void OnKernelFunction(NamedRange function) override;
   void SetKernelRelease(const std::string& release);
-  // For mappings of that path that have none. Padding of older headers is removed.
-  void SetBuildId(const std::string& path, std::vector<uint8_t> build_id);
+  // Padding of older headers is removed.
+  void OnBuildId(const std::string& path, std::vector<uint8_t> build_id) override;
 
   // Where a file of the recorded machine is here.
   std::string LocalPath(const std::string& path) const;
@@ -71,7 +66,10 @@ class RecordedLocator : public Locator {
   uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
   void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) override;
   uint32_t kernel_module() const override { return 0; }
-  std::string NameOfThread(uint32_t pid, uint32_t tid) override;
+  std::string NameOfThread(uint32_t pid, uint32_t tid) override { return KnownName(pid, tid); }
+  std::string InheritedName(const ForkEvent& fork) const override {
+    return KnownName(fork.parent_pid, fork.parent_tid);
+  }
   std::vector<ModuleRecord> Modules() const override;
 
  private:
@@ -99,10 +97,10 @@ class RecordedLocator : public Locator {
   // Nothing if there is no room for more.
   Process* ProcessToMapInto(uint32_t pid);
   void Map(const MappingEvent& mapping, uint32_t module, bool is_code_replaced, Process* process);
-  void MapCode(uint32_t pid, const MappingEvent& mapping, std::span<const uint8_t> bytes,
-               const std::string& name, CodeLines lines);
-  void Forget(Process* process);
-  uint32_t ModuleFor(uint32_t pid, const MappingEvent& mapping);
+  void MapCode(CodeEvent code);
+  void Clear(Process* process);
+  uint32_t ModuleFor(const MappingEvent& mapping);
+  std::string KnownName(uint32_t pid, uint32_t tid) const;
   uint64_t PlaceIn(const AddressSpace& space, RuntimeAddress address, uint64_t time_ns);
 
   const ImportOptions options_;

@@ -9,10 +9,24 @@ namespace {
 
 constexpr size_t kMaxIgnoredThreads = 64;
 
+bool IsSameSource(const SourceRecord& a, const SourceRecord& b) {
+  return a.kind == b.kind && a.event == b.event && a.event_name == b.event_name &&
+         a.period == b.period && a.frequency_hz == b.frequency_hz &&
+         a.period_mode == b.period_mode && a.include_kernel == b.include_kernel &&
+         a.burst_extent == b.burst_extent;
+}
+
+const IpSample& IpSampleOf(const IpSample& sample) { return sample; }
+template <typename Ibs>
+const IpSample& IpSampleOf(const std::pair<IpSample, Ibs>& sample) {
+  return sample.first;
+}
+
 }  // namespace
 
 Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
-    : pid_(pid),
+    : ForwardingSink(&aggregator_),
+      pid_(pid),
       slice_ns_(slice_ns),
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       given_memory_(memory),
@@ -20,35 +34,44 @@ Recorder::Recorder(pid_t pid, uint64_t slice_ns, CountedMemory* memory)
       locator_(pid, memory_),
       aggregator_(&locator_, slice_ns, memory_),
       waiting_(memory_),
+      waiting_ops_(memory_),
+      waiting_fetches_(memory_),
       bursts_(memory_) {}
 
-std::vector<uint32_t> Recorder::AddSources(std::vector<SourceRecord> sources) {
-  current_sources_.clear();
-  for (SourceRecord& source : sources) current_sources_.push_back(IndexOf(std::move(source)));
-  return current_sources_;
+void Recorder::BeginRun(uint32_t owner) {
+  for (SourceState& state : source_states_) {
+    if (state.owner == owner) state.is_in_run = false;
+  }
 }
 
-uint32_t Recorder::IndexOf(SourceRecord source) {
-  for (uint32_t i = 0; i < aggregator_.sources().size(); ++i) {
-    const SourceRecord& known = aggregator_.source(i);
-    if (known.kind == source.kind && known.event == source.event &&
-        known.event_name == source.event_name && known.period == source.period &&
-        known.frequency_hz == source.frequency_hz && known.period_mode == source.period_mode &&
-        known.include_kernel == source.include_kernel &&
-        known.burst_extent == source.burst_extent) {
-      source_states_[i].finished_runs = known.trace;
-      return i;
-    }
+uint32_t Recorder::AddSource(SourceRecord source, uint32_t owner) {
+  for (uint32_t i = 0; i < source_states_.size(); ++i) {
+    SourceState& state = source_states_[i];
+    if (state.owner != owner || state.is_in_run || !IsSameSource(state.added, source)) continue;
+    state.is_in_run = true;
+    state.finished_runs = aggregator_.source(i).trace;
+    return i;
   }
   source_states_.reserve(aggregator_.sources().size() + 1);  // both lists or none
+  SourceState state;
+  state.added = source;
+  state.owner = owner;
+  state.is_in_run = true;
   const uint32_t index = aggregator_.AddSource(std::move(source));
-  source_states_.emplace_back();
+  source_states_.push_back(std::move(state));
   return index;
 }
 
-void Recorder::NoteThread(uint32_t tid) {
+std::vector<uint32_t> Recorder::AddSources(std::vector<SourceRecord> sources) {
+  BeginRun(kBackend);
+  std::vector<uint32_t> numbers;
+  for (SourceRecord& source : sources) numbers.push_back(AddSource(std::move(source)));
+  return numbers;
+}
+
+void Recorder::RecordThread(uint32_t tid) {
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
-  if (!aggregator_.HasThread(pid, tid) && !IsIgnored(tid)) locator_.NoteThread(tid);
+  if (!aggregator_.HasThread(pid, tid) && !IsIgnored(tid)) locator_.RecordThread(tid);
 }
 
 void Recorder::IgnoreThread(uint32_t tid) {
@@ -57,66 +80,90 @@ void Recorder::IgnoreThread(uint32_t tid) {
     ignored_threads_.erase(ignored_threads_.begin());
   }
   ignored_threads_.push_back(tid);
-  locator_.ForgetThread(tid);
+  locator_.DropThread(tid);
 }
 
 bool Recorder::IsIgnored(uint32_t tid) const {
   return std::find(ignored_threads_.begin(), ignored_threads_.end(), tid) != ignored_threads_.end();
 }
 
-void Recorder::OnSample(const IpSample& sample) {
+template <typename Body>
+void Recorder::WaitOrDrop(uint32_t source, Body&& wait) {
   ++samples_;
-  if (HasMemoryFor([&] { waiting_.push_back(sample); })) return;
-  aggregator_.Drop(current_sources_[sample.source], 1);
+  if (!HasMemoryFor(wait)) aggregator_.Drop(source, 1);
+}
+
+void Recorder::OnSample(const IpSample& sample) {
+  WaitOrDrop(sample.source, [&] { waiting_.push_back(sample); });
 }
 
 void Recorder::OnBurst(const BurstSample& burst) {
-  ++samples_;
-  if (HasMemoryFor([&] { bursts_.Add(burst); })) return;
-  aggregator_.Drop(current_sources_[burst.source], 1);
+  WaitOrDrop(burst.source, [&] { bursts_.Add(burst); });
+}
+
+void Recorder::OnIbsOp(const IpSample& sample, const IbsOp& op) {
+  WaitOrDrop(sample.source, [&] { waiting_ops_.emplace_back(sample, op); });
+}
+
+void Recorder::OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) {
+  WaitOrDrop(sample.source, [&] { waiting_fetches_.emplace_back(sample, fetch); });
 }
 
 void Recorder::OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) {
-  const uint32_t index = current_sources_[source];
-  TraceStatistics sum = source_states_[index].finished_runs;
+  TraceStatistics sum = source_states_[source].finished_runs;
   AddTraceStatistics(statistics, &sum);
-  aggregator_.source(index).trace = std::move(sum);
+  aggregator_.OnTraceStatistics(source, sum);
 }
 
+// Names of threads that nothing was counted of are kept for a limited number.
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
-  if (!aggregator_.RenameThread(pid, tid, name)) locator_.NameThread(tid, name);
+  if (!aggregator_.RenameThread(pid, tid, name)) locator_.OnThreadName(pid, tid, name);
 }
 
-void Recorder::Settle(uint64_t complete_ns) {
-  locator_.BeginRound();
+template <typename Samples, typename Count>
+void Recorder::CommitSamples(uint64_t complete_ns, Samples* waiting, Count&& count) {
   size_t kept = 0;
-  for (const IpSample& sample : waiting_) {
-    if (sample.time_ns > complete_ns) {
-      waiting_[kept++] = sample;
-    } else if (IsIgnored(sample.tid)) {
+  for (auto& sample : *waiting) {
+    const IpSample& ip = IpSampleOf(sample);
+    if (ip.time_ns > complete_ns) {
+      (*waiting)[kept++] = sample;
+    } else if (IsIgnored(ip.tid)) {
       --samples_;
     } else {
-      aggregator_.AddSample(current_sources_[sample.source], sample);
+      count(sample);
     }
   }
-  waiting_.resize(kept);
+  waiting->resize(kept);
+}
+
+void Recorder::Commit(uint64_t complete_ns) {
+  locator_.BeginRound();
+  CommitSamples(complete_ns, &waiting_,
+                [this](const IpSample& sample) { aggregator_.OnSample(sample); });
+  CommitSamples(complete_ns, &waiting_ops_,
+                [this](const auto& sample) { aggregator_.OnIbsOp(sample.first, sample.second); });
+  CommitSamples(complete_ns, &waiting_fetches_, [this](const auto& sample) {
+    aggregator_.OnIbsFetch(sample.first, sample.second);
+  });
   bursts_.TakeUpTo(complete_ns, [this](const BurstSample& burst) { CountBurst(burst); });
 }
 
 void Recorder::CountBurst(const BurstSample& burst) {
-  const uint32_t source = current_sources_[burst.source];
+  SourceState& state = source_states_[burst.source];
   if (IsIgnored(burst.tid)) {
     --samples_;
-    ++source_states_[source].worker_bursts;
+    ++state.worker_bursts;
     return;
   }
-  if (burst.branches.size() < 2) ++source_states_[source].short_bursts;
-  aggregator_.AddBurst(source, burst);
+  if (burst.branches.size() < 2) ++state.short_bursts;
+  aggregator_.OnBurst(burst);
 }
 
 void Recorder::Compact() {
   aggregator_.Compact();
   if (waiting_.empty()) waiting_.shrink_to_fit();
+  if (waiting_ops_.empty()) waiting_ops_.shrink_to_fit();
+  if (waiting_fetches_.empty()) waiting_fetches_.shrink_to_fit();
   if (bursts_.size() == 0) bursts_.Shrink();
 }
 

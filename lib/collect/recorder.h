@@ -1,4 +1,7 @@
 // Recorder: counts the samples of a process, while it runs.
+//
+// Samples and bursts wait until a drain of all buffers is complete, because the mapping that they
+// belong to may still be in the buffer of another CPU. Everything else goes on at once.
 #ifndef HBBP_LIB_COLLECT_RECORDER_H_
 #define HBBP_LIB_COLLECT_RECORDER_H_
 
@@ -7,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +20,7 @@
 #include "collect/burst_queue.h"
 #include "collect/live_locator.h"
 #include "collect/memory_use.h"
-#include "events/samples.h"
+#include "events/event_sink.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -27,55 +29,48 @@ namespace hbbp {
 //
 // Counts are in `memory`, what else may become large is charged to it. Where that is used up,
 // samples are dropped, and counted.
-class Recorder : public SampleSink {
+class Recorder : public ForwardingSink {
  public:
+  // The owner of sources that a backend has.
+  static constexpr uint32_t kBackend = 0;
+
   // Process 0: the calling one. Slices 0: none are kept. Memory NULL: as much as there is.
   explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0, CountedMemory* memory = nullptr);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // What a backend that was started tells belongs to these sources from here on. All have been
-  // settled that the one before it told. Returns their indices.
+  // An owner starts again: a source that it adds from here on goes on counting where one that it
+  // had before, and that was the same, ended.
+  void BeginRun(uint32_t owner);
+  // Returns the number of the source.
+  uint32_t AddSource(SourceRecord source, uint32_t owner = kBackend);
+  // Begins a run of the backend; returns the numbers of its sources.
   std::vector<uint32_t> AddSources(std::vector<SourceRecord> sources);
-  uint32_t AddSource(SourceRecord source) { return AddSources({std::move(source)}).front(); }
   SourceRecord& source(uint32_t index) { return aggregator_.source(index); }
 
-  // The first slice begins, if this is the first call.
-  void BeginSlices(uint64_t time_ns) { aggregator_.BeginSlices(time_ns); }
+  LiveLocator& locator() { return locator_; }
+  const LiveLocator& locator() const { return locator_; }
+  Aggregator& aggregator() { return aggregator_; }
+  const Aggregator& aggregator() const { return aggregator_; }
 
-  // LiveLocator's of the same names.
-  Status AddCurrentMappings(uint64_t time_ns) { return locator_.AddCurrentMappings(time_ns); }
-  bool AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
-               uint64_t time_ns) {
-    return locator_.AddCode(address, bytes, name, time_ns);
-  }
-  const std::vector<std::string>& jit_dumps() const { return locator_.jit_dumps(); }
-
-  // A thread that may have ended when its first sample is looked at: its name is what it is now,
-  // until another one comes.
-  void NoteThread(uint32_t tid);
+  // Keeps the name of a thread that may have ended when its first sample is counted.
+  void RecordThread(uint32_t tid);
 
   // Samples and bursts of this thread are the library's own work and are dropped. Such bursts are
   // counted ("worker-bursts"), since a tracer should not have made them. The last 64 are known.
   void IgnoreThread(uint32_t tid);
 
-  // SampleSink. Samples wait until the drain is complete, since the mapping that they belong to
-  // may still be in another CPU's buffer.
   void OnSample(const IpSample& sample) override;
   void OnBurst(const BurstSample& burst) override;
+  void OnIbsOp(const IpSample& sample, const IbsOp& op) override;
+  void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override;
+  // `statistics` are those of this run.
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
-  void OnMapping(MappingEvent mapping) override { locator_.AddMapping(std::move(mapping)); }
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
-  void OnLost(uint32_t source, uint64_t samples) override {
-    aggregator_.source(current_sources_[source]).lost += samples;
-  }
-  void OnThrottled(uint32_t source) override {
-    ++aggregator_.source(current_sources_[source]).throttled;
-  }
 
   // Counts the waiting samples and bursts taken up to `complete_ns`: everything mapped before is
   // known.
-  void Settle(uint64_t complete_ns);
+  void Commit(uint64_t complete_ns);
 
   // IP samples and bursts.
   uint64_t samples() const { return samples_ - aggregator_.dropped_samples(); }
@@ -85,13 +80,10 @@ class Recorder : public SampleSink {
     return {aggregator_.dropped_samples(), locator_.dropped_mappings()};
   }
 
-  // Aggregator's of the same names.
+  // Gives back the memory that it can do without.
   void Compact();
-  bool WidenSlices() { return aggregator_.WidenSlices(); }
-  bool has_widened_slices() const { return aggregator_.has_widened_slices(); }
-  uint64_t slice_width_ns() const { return aggregator_.slice_width_ns(); }
 
-  // The counts so far, sorted. With `check`, throws WorkCancelled if it is called off.
+  // The counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
   ProfileData Snapshot(CancelCheck* check = nullptr);
 
   void Clear();
@@ -99,13 +91,21 @@ class Recorder : public SampleSink {
  private:
   // What is known of a source beyond its record.
   struct SourceState {
-    TraceStatistics finished_runs;  // the backend counts from its start on
+    SourceRecord added;  // its record may change
+    uint32_t owner = kBackend;
+    bool is_in_run = false;
+    TraceStatistics finished_runs;
     uint64_t worker_bursts = 0;
     uint64_t short_bursts = 0;  // fewer than two branches: no stream
   };
+  template <typename Ibs>
+  using IbsSamples = std::pmr::vector<std::pair<IpSample, Ibs>>;
 
-  uint32_t IndexOf(SourceRecord source);
   bool IsIgnored(uint32_t tid) const;
+  template <typename Body>
+  void WaitOrDrop(uint32_t source, Body&& wait);
+  template <typename Samples, typename Count>
+  void CommitSamples(uint64_t complete_ns, Samples* waiting, Count&& count);
   void CountBurst(const BurstSample& burst);
 
   const pid_t pid_;
@@ -116,9 +116,10 @@ class Recorder : public SampleSink {
   LiveLocator locator_;
   Aggregator aggregator_;
   std::vector<SourceState> source_states_;
-  std::vector<uint32_t> current_sources_;  // by the number that the backend gives them
   std::vector<uint32_t> ignored_threads_;  // oldest first
   std::pmr::vector<IpSample> waiting_;
+  IbsSamples<IbsOp> waiting_ops_;
+  IbsSamples<IbsFetch> waiting_fetches_;
   BurstQueue bursts_;
   uint64_t samples_ = 0;  // that came, but for those of ignored threads
 };

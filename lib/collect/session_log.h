@@ -25,6 +25,8 @@ class SessionLog {
  public:
   explicit SessionLog(LogSettings settings) : settings_(std::move(settings)) {}
 
+  bool has_listener() const { return settings_.log != nullptr; }
+
   // printf-style. May be called with locks held. A message that there is no memory for is lost.
   void Say(LogLevel level, const char* format, ...) __attribute__((format(printf, 3, 4)));
 

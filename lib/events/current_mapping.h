@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "events/samples.h"
+#include "events/code_events.h"
 #include "image/process_maps.h"
 
 namespace hbbp {

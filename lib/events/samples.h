@@ -141,32 +141,6 @@ struct TraceStatistics {
   Counters counters;                    // why bursts ended early, samples were dropped, ...
 };
 
-// Executable memory appeared.
-struct MappingEvent {
-  RuntimeAddress start;
-  RuntimeAddress end;
-  FileOffset offset;
-  uint64_t device = 0;  // makedev; 0 if unknown
-  uint64_t inode = 0;
-  std::vector<uint8_t> build_id;  // empty if unknown
-  std::string path;               // as the kernel gives it, without " (deleted)"
-  uint64_t time_ns = 0;           // 0: since ever
-};
-
-// Where a backend delivers. Called from the thread that drains, never from a signal handler.
-class SampleSink {
- public:
-  virtual ~SampleSink() = default;
-  virtual void OnSample(const IpSample& sample) = 0;
-  virtual void OnBurst(const BurstSample& burst) = 0;
-  // Replaces what was told before. `source` is one of the backend's, as in samples.
-  virtual void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) = 0;
-  virtual void OnMapping(MappingEvent mapping) = 0;
-  virtual void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) = 0;
-  virtual void OnLost(uint32_t source, uint64_t samples) = 0;
-  virtual void OnThrottled(uint32_t source) = 0;
-};
-
 }  // namespace hbbp
 
 #endif  // HBBP_LIB_EVENTS_SAMPLES_H_

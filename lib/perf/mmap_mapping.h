@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "events/samples.h"
+#include "events/code_events.h"
 #include "perf/records.h"
 
 namespace hbbp {
@@ -15,6 +15,7 @@ inline constexpr uint64_t kNoTime = UINT64_MAX;
 
 inline MappingEvent MappingOf(const MmapRecord& mmap) {
   MappingEvent mapping;
+  mapping.pid = mmap.pid;
   mapping.start = {mmap.address};
   mapping.end = {mmap.address + std::min(mmap.size, UINT64_MAX - mmap.address)};
   mapping.offset = {mmap.file_offset};

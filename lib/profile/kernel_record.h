@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "events/samples.h"
+#include "events/code_events.h"
 #include "image/named_range.h"
 
 namespace hbbp {

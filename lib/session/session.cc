@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <new>
 
+#include "backends/observing_backend.h"
 #include "backends/threads.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -60,7 +61,7 @@ std::string CommandLine(pid_t pid) {
 
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
     : settings_(settings),
-      backend_(std::move(backend)),
+      backend_(backend != nullptr ? std::move(backend) : std::make_unique<ObservingBackend>()),
       log_(settings.log),
       memory_(settings.allocator, settings.max_memory),
       recorder_(settings.backend.pid, settings.slice_ns, &memory_),
@@ -77,9 +78,9 @@ Session::~Session() {
 }
 
 Status Session::Start() {
-  HBBP_RETURN_IF_ERROR(CheckNotInLog());
   {
     std::unique_lock control(control_);
+    HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
     if (has_worker_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
@@ -95,14 +96,39 @@ Status Session::Start() {
   attach_ended_signal_.wait(data, [this] { return attach_ended_; });
   Status status = attach_status_;
   data.unlock();
+  if (status.ok()) status = StartExternalSources();
   if (!status.ok()) (void)Stop();
   return status;
 }
 
+Status Session::AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source) {
+  std::unique_lock control(control_);
+  HBBP_RETURN_IF_ERROR(CheckNotInCall());
+  WaitUntilStopped(&control);
+  if (has_worker_) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "%s: the session is running; add sources before it is started", name.c_str());
+  }
+  std::lock_guard data(data_);
+  if (external_sources_ == nullptr) {
+    external_sources_ =
+        MakeExternalSources({&data_, &recorder_, &log_, &memory_, settings_.backend.pid});
+  }
+  external_sources_->Add(std::move(name), std::move(source));
+  return OkStatus();
+}
+
+Status Session::StartExternalSources() {
+  if (external_sources_ == nullptr) return OkStatus();
+  Status status = external_sources_->Start();
+  if (!status.ok()) log_.Say(LogLevel::kError, "%s", status.message().c_str());
+  return status;
+}
+
 Status Session::Stop() {
-  HBBP_RETURN_IF_ERROR(CheckNotInLog());
   {
     std::unique_lock control(control_);
+    HBBP_RETURN_IF_ERROR(CheckNotInCall());
     WaitUntilStopped(&control);
     if (!has_worker_) return MakeStatus(StatusCode::kInvalidState, "the session is not running");
     is_stopping_ = true;
@@ -110,26 +136,38 @@ Status Session::Stop() {
   }
   ::sem_post(&wake_);
   ::pthread_join(worker_, nullptr);
+  EndRun();
   {
     std::lock_guard control(control_);
     has_worker_ = is_stopping_ = false;
-    std::lock_guard data(data_);
-    if (running_) EndRunLocked();
     stopped_.notify_all();
   }
   log_.Flush();
   return OkStatus();
 }
 
-// The worker may be what waits for the log's end, and the log for this.
-Status Session::CheckNotInLog() const {
-  if (!IsInLog()) return OkStatus();
-  return MakeStatus(StatusCode::kInvalidState,
-                    "the log of a session must neither start nor stop it");
+// The worker may be what waits for the end of the call, and the call for this.
+Status Session::CheckNotInCall() const {
+  if (IsInLog()) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "the log of a session must neither start nor stop it");
+  }
+  if (external_sources_ != nullptr && external_sources_->IsInCall()) {
+    return MakeStatus(StatusCode::kInvalidState,
+                      "an external source of a session must neither start nor stop it");
+  }
+  return OkStatus();
 }
 
 void Session::WaitUntilStopped(std::unique_lock<std::mutex>* control) {
   stopped_.wait(*control, [this] { return !is_stopping_; });
+}
+
+// External sources are called without a lock: they feed, which takes data_.
+void Session::EndRun() {
+  if (external_sources_ != nullptr) external_sources_->Stop();
+  std::lock_guard data(data_);
+  if (running_) EndRunLocked();
 }
 
 void Session::EndRunLocked() {
@@ -139,7 +177,7 @@ void Session::EndRunLocked() {
   finished_cpu_ns_ += usage.cpu_ns;
   finished_cost_ns_ += usage.cost_ns;
   backend_->Close();
-  recorder_.Settle(UINT64_MAX);
+  recorder_.Commit(UINT64_MAX);
   TellDropped(recorder_.dropped(), memory_, &told_dropped_, &log_);
   const uint64_t run_ns = ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
   finished_runs_ns_ += run_ns;
@@ -172,12 +210,14 @@ ProfileData Session::SnapshotLocked(const Work& work) {
   CancelCheck* const asked = work.cancel != nullptr ? &check : nullptr;
   ClearAfterFork();
   if (running_) DrainLocked();
+  if (external_sources_ != nullptr) external_sources_->ReportStatistics();
   ReportOrThrow(work, kDrained, kAll);
   ProfileData snapshot = recorder_.Snapshot(asked);
   ReportOrThrow(work, kCounted, kAll);
+  if (external_sources_ != nullptr) external_sources_->Complete(snapshot.sources);
   AppendBudgetNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
-  const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.jit_dumps()};
+  const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.locator().jit_dumps()};
   const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot, asked);
   if (!jit_problem.empty() && !snapshot.sources.empty()) {
     std::string& note = snapshot.sources.front().note;
@@ -209,12 +249,13 @@ SessionInfo Session::InfoLocked() {
   SessionInfo info;
   info.running = running_;
   info.samples = recorder_.samples();
-  for (const uint32_t source : sources_) {
+  for (const uint32_t source : AllSources()) {
     info.lost += recorder_.source(source).lost;
     info.throttled += recorder_.source(source).throttled;
   }
   info.duration_ns = finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   info.dropped = recorder_.dropped().samples;
+  if (external_sources_ != nullptr) external_sources_->AddTo(&info);
   const OverheadBudget::Usage usage = running_ ? UsageLocked() : OverheadBudget::Usage();
   info.cpu_ns = finished_cpu_ns_ + usage.cpu_ns;
   info.overhead_ns = finished_cost_ns_ + usage.cost_ns;
@@ -226,11 +267,19 @@ SessionInfo Session::InfoLocked() {
   return info;
 }
 
+std::vector<uint32_t> Session::AllSources() const {
+  std::vector<uint32_t> sources = sources_;
+  if (external_sources_ == nullptr) return sources;
+  const std::vector<uint32_t> external = external_sources_->numbers();
+  sources.insert(sources.end(), external.begin(), external.end());
+  return sources;
+}
+
 Status Session::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                         const std::string& name, uint64_t time_ns) {
   std::lock_guard data(data_);
   ClearAfterFork();
-  if (recorder_.AddCode(address, bytes, name, time_ns)) return OkStatus();
+  if (recorder_.locator().AddCode(address, bytes, name, time_ns)) return OkStatus();
   return MakeStatus(StatusCode::kBusy,
                     "the session has no room for more generated code than it has; its samples are "
                     "counted, but the code is not kept for them");
@@ -242,8 +291,9 @@ void Session::DrainLocked() {
   for (pid_t worker : SessionRegistry::Get().Workers()) {
     recorder_.IgnoreThread(static_cast<uint32_t>(worker));
   }
-  backend_->Drain(&recorder_);
-  recorder_.Settle(complete_ns);
+  RenumberedSources numbered(sources_, &recorder_);
+  backend_->Drain(&numbered);
+  recorder_.Commit(complete_ns);
   NoteCommandOfOther();
   TellLosses();
   if (::gettid() != worker_tid_) {
@@ -411,13 +461,11 @@ void Session::DrainUntilEnd() {
   while (!worker_should_end_) {
     SleepUntilWoken(DrainIntervalMs());
     if (end_note_ != nullptr) {
-      {
-        std::lock_guard data(data_);
-        if (running_) EndRunLocked();
-      }
+      EndRun();
       TakeCheckpoint(CheckpointKind::kLast);
       break;
     }
+    if (external_sources_ != nullptr) external_sources_->Drain();
     const uint32_t asked = checkpoints_asked_;
     const bool is_requested = asked != checkpoints_done_;
     const bool program_has_ended = SessionRegistry::Get().ProgramHasEnded();
@@ -441,10 +489,7 @@ void Session::DrainUntilEnd() {
       if (running_) KeepBudgets();
     }
     log_.Flush();
-    if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) {
-      std::lock_guard data(data_);
-      if (running_) EndRunLocked();
-    }
+    if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) EndRun();
     if (is_requested) {
       checkpoints_done_ = asked;
       WakeAllWaiters(checkpoints_done_);
@@ -528,16 +573,16 @@ Status Session::Attach() {
   }
   sources_ = recorder_.AddSources(std::move(sources));
   // The events already tell of what is mapped from now on.
-  if (Status status = recorder_.AddCurrentMappings(begin_ns); !status.ok()) {
+  if (Status status = recorder_.locator().AddCurrentMappings(begin_ns); !status.ok()) {
     backend_->Disable();
     backend_->Close();
     return status;
   }
   if (const auto threads = ListThreads(settings_.backend.pid); threads.ok()) {
-    for (const pid_t thread : *threads) recorder_.NoteThread(static_cast<uint32_t>(thread));
+    for (const pid_t thread : *threads) recorder_.RecordThread(static_cast<uint32_t>(thread));
   }
   run_start_ns_ = ClockNs(CLOCK_MONOTONIC);
-  recorder_.BeginSlices(run_start_ns_);
+  recorder_.aggregator().BeginSlices(run_start_ns_);
   if (!ever_started_) {
     first_start_realtime_ns_ = settings_.realtime_offset_ns != 0
                                    ? run_start_ns_ + settings_.realtime_offset_ns
@@ -564,6 +609,7 @@ void Session::UnlockAfterFork() {
 
 void Session::ForgetInChild() {
   backend_->ForgetInChild();
+  if (external_sources_ != nullptr) external_sources_->ResetInChild();
   has_counts_of_parent_ = true;
   ::sem_init(&wake_, 0, 0);
   // Destroying it would wait for the threads that wait for it, which are not here.

@@ -1,4 +1,5 @@
-// Session: the lifecycle that ties a backend, its worker thread and a recorder together.
+// Session: the lifecycle that ties a backend, external sources, a worker thread and a recorder
+// together.
 #ifndef HBBP_LIB_SESSION_SESSION_H_
 #define HBBP_LIB_SESSION_SESSION_H_
 
@@ -23,28 +24,12 @@
 #include "collect/recorder.h"
 #include "collect/session_log.h"
 #include "profile/profile_data.h"
+#include "session/external_sources.h"
 #include "session/overhead_budget.h"
+#include "session/session_info.h"
 #include "session/session_registry.h"
 
 namespace hbbp {
-
-struct SessionInfo {
-  bool running = false;
-  uint64_t samples = 0;
-  uint64_t lost = 0;
-  uint64_t throttled = 0;
-  uint64_t duration_ns = 0;
-  uint64_t waiting = 0;  // fed, but not counted yet, as what was earlier may be to come
-  uint64_t dropped = 0;  // fed, but of no use; or there was no memory for them
-  uint64_t memory_bytes = 0;
-  uint64_t peak_memory_bytes = 0;
-  // Of a session that samples:
-  uint64_t cpu_ns = 0;       // that the profiled code used while it ran
-  uint64_t overhead_ns = 0;  // that sampling cost, about
-  double recent_overhead = 0;
-  double period_factor = 1;
-  uint64_t period_changes = 0;
-};
 
 enum class CheckpointKind {
   kPeriodic,  // the program goes on
@@ -76,18 +61,27 @@ struct SessionSettings : HostSettings {
 
 // All functions may be called from any thread, at once.
 //
-// Lock order: the registry of sessions, control_, data_, the log's, the registry's list of workers.
-// None of them is held while the host's log is called, nor waited for by what is in it.
+// Lock order: the registry of sessions, control_, that of an external source's driver, data_, the
+// log's, the registry's list of workers. None of them but a driver's is held while the host's log
+// or an external source is called, nor waited for by what is in it.
 class Session : private ForkParticipant {
  public:
   // With an observer, a snapshot is taken about once a second, less often if saving it takes long,
   // so that little is lost if the process is killed.
+  // Without a backend (NULL) there are external sources only.
   Session(std::unique_ptr<Backend> backend, const SessionSettings& settings);
   ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  // In the log of the session, starting and stopping it fail. Returns when sampling has begun.
+  // A source that the host has written, next to the backend: started after it, in the thread that
+  // calls Start; drained by the worker; stopped before the backend is. Its feed leads to the
+  // profile of this session; events of other processes are dropped, and counted in a note. Error:
+  // kInvalidState while the session runs.
+  Status AddExternalSource(std::string name, std::unique_ptr<ExternalSource> source);
+
+  // In the log and in the external sources of the session, starting and stopping it fail. Returns
+  // when sampling has begun.
   Status Start();
   Status Stop();
   // Throws WorkCancelled if it is called off; the session is as it was then. Progress is of steps
@@ -102,7 +96,7 @@ class Session : private ForkParticipant {
 
   // Of the process that is profiled; 0: this one.
   pid_t pid() const { return settings_.backend.pid; }
-  // Recorder::AddCode. kBusy: too much of it.
+  // LiveLocator::AddCode. kBusy: too much of it.
   Status AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                  uint64_t time_ns);
 
@@ -131,7 +125,10 @@ class Session : private ForkParticipant {
   void ResumeUnlessParked();
   Status Attach();
   Status StartWorker();
-  Status CheckNotInLog() const;
+  Status CheckNotInCall() const;
+  Status StartExternalSources();
+  void EndRun();
+  std::vector<uint32_t> AllSources() const;
   void WaitUntilStopped(std::unique_lock<std::mutex>* control);
   void DrainLocked();
   void DrainAsFarAsMemoryGoes();
@@ -191,8 +188,9 @@ class Session : private ForkParticipant {
   SessionLog log_;
   CountedMemory memory_;
   Recorder recorder_;
+  std::unique_ptr<ExternalSources> external_sources_;  // NULL: none; set before a run
   bool has_counts_of_parent_ = false;  // until this child of a fork uses the session
-  std::vector<uint32_t> sources_;      // of the last run
+  std::vector<uint32_t> sources_;      // of the backend, in the last run
   bool ever_started_ = false;
   std::string command_of_other_;  // if another process is observed
   uint64_t first_start_realtime_ns_ = 0;

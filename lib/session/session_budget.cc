@@ -100,7 +100,8 @@ bool Session::SetFactor(const char* why) {
   const uint64_t cost_begin_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   Status status;
   try {
-    status = backend_->SetPeriodFactor(factor, &recorder_);
+    RenumberedSources numbered(sources_, &recorder_);
+    status = backend_->SetPeriodFactor(factor, &numbered);
   } catch (const std::bad_alloc&) {
     status = MakeStatus(StatusCode::kNoMemory, "no memory");
   }
@@ -137,9 +138,9 @@ void Session::KeepMemory() {
   if (share() <= kCompactAbove || !has_grown) return;
   recorder_.Compact();
   TellCompacted(memory_, &log_);
-  while (share() > kWidenAbove && recorder_.WidenSlices()) {
+  while (share() > kWidenAbove && recorder_.aggregator().WidenSlices()) {
     recorder_.Compact();
-    TellWidened(recorder_.slice_width_ns(), &log_);
+    TellWidened(recorder_.aggregator().slice_width_ns(), &log_);
   }
   if (share() > kLengthenAbove && memory_factor_ < kLongestForMemory) {
     memory_factor_ *= 2;
@@ -158,9 +159,11 @@ void Session::AppendBudgetNotes(ProfileData* snapshot) const {
                   largest_factor_);
     AppendNote(text, &note);
   }
-  AppendNote(MemoryNote(recorder_.dropped(), recorder_.has_widened_slices()), &note);
-  if (const char* const end_note = end_note_) AppendNote(end_note, &note);
   for (const uint32_t source : sources_) AppendNote(note, &snapshot->sources[source].note);
+  note.clear();
+  AppendNote(MemoryNote(recorder_.dropped(), recorder_.aggregator().has_widened_slices()), &note);
+  if (const char* const end_note = end_note_) AppendNote(end_note, &note);
+  for (const uint32_t source : AllSources()) AppendNote(note, &snapshot->sources[source].note);
 }
 
 }  // namespace hbbp

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "profile/profile_file.h"
-#include "session/fed_session.h"
+#include "session/feed.h"
 
 namespace {
 
@@ -31,7 +31,7 @@ struct Head {
 };
 
 // Returns what is left of `bytes`.
-std::span<const uint8_t> Feed(std::span<const uint8_t> bytes, hbbp::FedSession* session) {
+std::span<const uint8_t> Feed(std::span<const uint8_t> bytes, hbbp::Feed* session) {
   const std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());
   size_t consumed = 0;
@@ -42,7 +42,7 @@ std::span<const uint8_t> Feed(std::span<const uint8_t> bytes, hbbp::FedSession* 
   return bytes.subspan(consumed);
 }
 
-void CheckProfile(hbbp::FedSession* session) {
+void CheckProfile(hbbp::Feed* session) {
   const hbbp::ProfileData data = session->Snapshot();
   Require(hbbp::ParseProfile(hbbp::SerializeProfile(data)).ok());
 }
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   hbbp::FeedOptions options;
   options.delivery.max_waiting_bytes = 4096;
   if (head.is_as_fed != 0) options.delivery.order = hbbp::DeliveryOptions::Order::kAsWritten;
-  hbbp::FedSession session(options);
+  hbbp::Feed session(options);
   perf_event_attr attr = {};
   attr.size = sizeof(attr);
   attr.sample_type = head.sample_type;
@@ -74,9 +74,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t cut = std::min<size_t>(head.cut, rest.size());
   const std::span<const uint8_t> left = Feed(rest.first(cut), &session);
   if (head.takes_snapshot != 0) CheckProfile(&session);
-  session.FinishRound();
+  (void)session.FinishRound();
   Feed(rest.subspan(cut - left.size()), &session);
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   Require(session.Info().waiting == 0);
   CheckProfile(&session);
   return 0;

@@ -18,6 +18,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/compute_mix_or_fail.h"
+#include "support/event_builders.h"
 #include "support/loaded_library.h"
 #include "support/temporary_folder.h"
 #include "unit/profile/tiny_profile.h"
@@ -852,14 +853,14 @@ ProfileData RecordTiny(const std::string& path, const std::function<void()>& bef
   SourceRecord ebs;
   ebs.kind = SourceKind::kEbs;
   recorder.AddSource(ebs);
-  REQUIRE(recorder.AddCurrentMappings(1).ok());
+  REQUIRE(recorder.locator().AddCurrentMappings(1).ok());
   before_sample();
   IpSample sample;
   sample.ip = {library.AddressOf("tiny_work") + kTinyLoop};
   sample.time_ns = 2;
   sample.period = 3000;
   recorder.OnSample(sample);
-  recorder.Settle(2);
+  recorder.Commit(2);
   after_sample();
   return recorder.Snapshot();
 }

@@ -15,6 +15,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/compute_mix_or_fail.h"
+#include "support/event_builders.h"
 #include "support/tiny_kernel.h"
 #include "unit/profile/sample_profiles.h"
 

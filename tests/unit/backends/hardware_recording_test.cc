@@ -48,7 +48,7 @@ class Player : public PerfDataVisitor {
 
   void Drain() {
     backend_->Drain(recorder_);
-    recorder_->Settle(UINT64_MAX);
+    recorder_->Commit(UINT64_MAX);
   }
 
   int played = 0;

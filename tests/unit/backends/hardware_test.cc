@@ -52,7 +52,7 @@ PerfStandIn::Answer WholePmu() {
   return Pmu([](const perf_event_attr&) { return 0; });
 }
 
-struct Told : SampleSink {
+struct Told : EventSink {
   void OnSample(const IpSample& sample) override { samples.push_back(sample); }
   void OnBurst(const BurstSample& burst) override {
     bursts.push_back(burst);

@@ -30,7 +30,7 @@ class FakeBackend : public Backend {
     choice->sources[1].period = 2000;
     return OkStatus();
   }
-  void Drain(SampleSink* sink) override {
+  void Drain(EventSink* sink) override {
     for (uint32_t source = 0; source < 2; ++source) {
       IpSample sample;
       sample.source = source;
@@ -47,7 +47,7 @@ class FakeBackend : public Backend {
   }
   void Disable() override { Say("disable"); }
   void Close() override { Say("close"); }
-  Status SetPeriodFactor(double, SampleSink*) override { return OkStatus(); }
+  Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override { Say("forget"); }
@@ -68,7 +68,7 @@ class FakeBackend : public Backend {
   Calls& calls_;
 };
 
-class SourceLog : public SampleSink {
+class SourceLog : public EventSink {
  public:
   void OnSample(const IpSample& sample) override { sources.push_back(sample.source); }
   void OnBurst(const BurstSample& burst) override { sources.push_back(burst.source); }
@@ -131,7 +131,7 @@ class Sampler : public FakeBackend {
  public:
   explicit Sampler(Calls* calls) : FakeBackend("sampler", 100, true, calls) {}
 
-  void Drain(SampleSink* sink) override {
+  void Drain(EventSink* sink) override {
     TraceStatistics statistics;
     statistics.counters = {{"other", 5}};
     sink->OnTraceStatistics(1, statistics);
@@ -141,7 +141,7 @@ class Sampler : public FakeBackend {
       }
     }
   }
-  Status SetPeriodFactor(double, SampleSink* sink) override {
+  Status SetPeriodFactor(double, EventSink* sink) override {
     Drain(sink);
     return OkStatus();
   }

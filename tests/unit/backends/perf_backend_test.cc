@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-struct Collected : SampleSink {
+struct Collected : EventSink {
   void OnSample(const IpSample& sample) override { samples.push_back(sample); }
   void OnBurst(const BurstSample&) override {}
   void OnTraceStatistics(uint32_t, const TraceStatistics&) override {}

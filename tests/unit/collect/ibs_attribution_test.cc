@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kSource = 3;
 
-Importer::SamplePlace At(uint64_t offset, uint32_t thread = 0) { return {thread, 1, offset}; }
+SampleLocation At(uint64_t offset, uint32_t thread = 0) { return {thread, 1, offset}; }
 
 IbsOp Load(uint64_t address, uint16_t miss_cycles = 0) {
   IbsOp op;

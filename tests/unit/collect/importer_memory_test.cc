@@ -5,6 +5,7 @@
 #include "base/counted_memory.h"
 #include "collect/importer.h"
 #include "support/catch.h"
+#include "support/event_builders.h"
 #include "support/failing_host.h"
 #include "support/made_up_samples.h"
 
@@ -37,16 +38,17 @@ void Prepare(SourceKind kind, Importer* importer) {
   source.kind = kind;
   source.period = 100;
   importer->AddSource(std::move(source));
-  importer->AddMapping(kPid, MappingOf(kBase, kSpan, "/no/such/library"));
+  importer->OnMapping(OfProcess(kPid, MappingOf(kBase, kSpan, "/no/such/library")));
 }
 
 void AddSamples(uint64_t count, uint64_t addresses, Importer* importer) {
-  for (uint64_t i = 0; i < count; ++i) importer->AddSample(0, SampleAt(i, addresses));
+  for (uint64_t i = 0; i < count; ++i) importer->OnSample(OfSource(0, SampleAt(i, addresses)));
 }
 
 void AddBursts(uint64_t count, uint64_t addresses, Importer* importer) {
-  MakeBursts(count, addresses,
-             [importer](const BurstSample& burst, uint64_t) { importer->AddBurst(0, burst); });
+  MakeBursts(count, addresses, [importer](const BurstSample& burst, uint64_t) {
+    importer->OnBurst(OfSource(0, burst));
+  });
 }
 
 uint64_t SamplesIn(const ProfileData& data) {
@@ -111,9 +113,9 @@ TEST_CASE("memory is kept to: slices become wider, then samples are dropped") {
     Prepare(kind, &importer);
     add(40'000, has_branches ? 12 : 600, &importer);
     CHECK(importer.dropped().all() == 0);
-    CHECK(importer.has_widened_slices());
-    CHECK(importer.slice_width_ns() > 1'000'000);
-    CHECK(importer.compactions() > 0);
+    CHECK(importer.aggregator().has_widened_slices());
+    CHECK(importer.aggregator().slice_width_ns() > 1'000'000);
+    CHECK(importer.aggregator().compactions() > 0);
     CHECK(memory.peak() <= kMost);
     CHECK(memory.peak() > kMost / 4);
   }
@@ -139,24 +141,25 @@ TEST_CASE("mappings, code and names are of that memory, and what ends gives it b
   Prepare(SourceKind::kEbs, &importer);
   const uint64_t before = memory.used();
   for (uint32_t i = 0; i < 10'000; ++i) {
-    importer.AddMapping(7, MappingOf(kBase + i * 0x2000, 0x1000, "/always/the/same"));
+    importer.OnMapping(OfProcess(7, MappingOf(kBase + i * 0x2000, 0x1000, "/always/the/same")));
   }
   CHECK(importer.dropped().mappings > 0);
   CHECK(memory.used() > kMost / 2);
-  importer.AddExec(7);
+  importer.OnExec(7);
   CHECK(memory.used() < before + 4096);
   const std::vector<uint8_t> code(64 << 10, 0x90);
   for (uint32_t i = 0; i < 40; ++i) {
-    importer.AddCode(8, {kBase + i * code.size()}, code.size(), code, "function", 0);
+    importer.OnCode(CodeAt(8, {kBase + i * code.size()}, code.size(), code, "function", 0));
   }
-  CHECK(importer.code_beyond_limit() > 10);
-  CHECK(importer.code_beyond_limit() < 40);
+  CHECK(importer.locator().code_beyond_limit() > 10);
+  CHECK(importer.locator().code_beyond_limit() < 40);
   // The code that there is no room for has samples all the same.
   IpSample sample;
   sample.pid = sample.tid = 8;
   sample.ip = {kBase + 39 * code.size()};
-  CHECK(importer.AddSample(0, sample));
-  for (uint32_t i = 0; i < 10'000; ++i) importer.NameThread(9, i, "name");
+  importer.OnSample(OfSource(0, sample));
+  CHECK(importer.Snapshot().counts.size() == 1);
+  for (uint32_t i = 0; i < 10'000; ++i) importer.OnThreadName(9, i, "name");
   CHECK(memory.peak() <= kMost);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/event_builders.h"
 
 namespace hbbp {
 namespace {
@@ -58,10 +59,10 @@ std::string PathOf(const ProfileData& data, const IpCount& count) {
 TEST_CASE("samples are counted by their place in the file") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000));
-  importer.AddSample(source, SampleAt(0x400010));
-  importer.AddSample(source, SampleAt(0x400010));
-  importer.AddSample(source, SampleAt(0x999999));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400010)));
+  importer.OnSample(OfSource(source, SampleAt(0x400010)));
+  importer.OnSample(OfSource(source, SampleAt(0x999999)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(PathOf(data, data.counts[0]) == "/bin/a");
@@ -77,11 +78,11 @@ TEST_CASE("of the kernel is known where it was and what perf told of its functio
   constexpr uint64_t kText = 0xffffffff92000000;
   MappingEvent kernel = MappingOf("[kernel.kallsyms]_text", kText, kText + 0x1000000, kText);
   kernel.build_id = {1, 2, 3};
-  importer.AddMapping(Importer::kKernelPid, kernel);
+  importer.OnMapping(OfProcess(kKernelPid, kernel));
   const NamedRange function = {{{0xffffffffc0100000}, {0xffffffffc0100040}}, "bpf_prog_1"};
-  importer.AddKernelFunction(function);
-  importer.SetKernelRelease("6.1.0");
-  importer.AddSample(source, SampleAt(kText + 16));
+  importer.OnKernelFunction(function);
+  importer.locator().SetKernelRelease("6.1.0");
+  importer.OnSample(OfSource(source, SampleAt(kText + 16)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.counts[0].offset == kText + 16);
@@ -97,29 +98,27 @@ TEST_CASE("of the kernel is known where it was and what perf told of its functio
 TEST_CASE("a sample of the instruction before its address is counted apart from one at it") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000)));
   IpSample sample = SampleAt(0x400010);
-  const auto place = importer.AddSample(source, sample);
-  REQUIRE(place.has_value());
-  CHECK(place->offset == 0x1010);
-  CHECK_FALSE(importer.AddSample(source, SampleAt(0x999999)).has_value());
+  importer.OnSample(OfSource(source, sample));
+  importer.OnSample(OfSource(source, SampleAt(0x999999)));
   sample.position = IpPosition::kAfter;
-  importer.AddSample(source, sample);
+  importer.OnSample(OfSource(source, sample));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(data.counts[0].position == IpPosition::kAt);
   CHECK(data.counts[1].position == IpPosition::kAfter);
   CHECK(data.counts[1].offset == 0x1010);
-  CHECK(data.modules[place->module].path == "/bin/a");
+  CHECK(data.modules[data.counts[0].module].path == "/bin/a");
 }
 
 TEST_CASE("one address is different files in different processes") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddMapping(2, MappingOf("/bin/b", 0x400000, 0x401000));
-  importer.AddSample(source, SampleAt(0x400020, 1));
-  importer.AddSample(source, SampleAt(0x400020, 2));
+  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(2, MappingOf("/bin/b", 0x400000, 0x401000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400020, 1)));
+  importer.OnSample(OfSource(source, SampleAt(0x400020, 2)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/bin/a");
@@ -130,12 +129,12 @@ TEST_CASE("one address is different files in different processes") {
 TEST_CASE("a child has what its parent had, and each maps for itself from then on") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddFork(1, 2);
-  importer.AddMapping(2, MappingOf("/lib/b", 0x500000, 0x501000));
-  importer.AddSample(source, SampleAt(0x400000, 2));
-  importer.AddSample(source, SampleAt(0x500000, 2));
-  importer.AddSample(source, SampleAt(0x500000, 1));
+  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnFork(ForkOf(1, 2));
+  importer.OnMapping(OfProcess(2, MappingOf("/lib/b", 0x500000, 0x501000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000, 2)));
+  importer.OnSample(OfSource(source, SampleAt(0x500000, 2)));
+  importer.OnSample(OfSource(source, SampleAt(0x500000, 1)));
   const ProfileData data = importer.Snapshot();
   CHECK(data.counts.size() == 2);
   CHECK(data.sources[source].unmapped == 1);
@@ -144,10 +143,10 @@ TEST_CASE("a child has what its parent had, and each maps for itself from then o
 TEST_CASE("after exec nothing of before is mapped") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddSample(source, SampleAt(0x400000));
-  importer.AddExec(kPid);
-  importer.AddSample(source, SampleAt(0x400000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
+  importer.OnExec(kPid);
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
   const ProfileData data = importer.Snapshot();
   CHECK(data.counts.size() == 1);
   CHECK(data.sources[source].unmapped == 1);
@@ -157,11 +156,11 @@ TEST_CASE(
     "a file that replaces another is found from its time on, also for samples that come late") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/lib/old", 0x400000, 0x401000, 0, 5));
-  importer.AddSample(source, SampleAt(0x400000, kPid, 10));
-  importer.AddMapping(kPid, MappingOf("/lib/new", 0x400000, 0x401000, 0, 20));
-  importer.AddSample(source, SampleAt(0x400000, kPid, 15));
-  importer.AddSample(source, SampleAt(0x400000, kPid, 25));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/old", 0x400000, 0x401000, 0, 5)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 10)));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/new", 0x400000, 0x401000, 0, 20)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 15)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 25)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/lib/old");
@@ -175,15 +174,15 @@ TEST_CASE("branches and their streams are counted over processes by their places
   SourceRecord lbr;
   lbr.kind = SourceKind::kLbr;
   const uint32_t source = importer.AddSource(lbr);
-  importer.AddMapping(1, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddMapping(2, MappingOf("/bin/a", 0x7f0000000000, 0x7f0000001000));
+  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(2, MappingOf("/bin/a", 0x7f0000000000, 0x7f0000001000)));
   const auto loop = [](uint64_t base) {
     return std::vector<TakenBranchSample>{{{base + 0x50}, {base + 0x20}},
                                           {{base + 0x50}, {base + 0x20}},
                                           {{base + 0x60}, {0xffffffff81000000}}};
   };
-  importer.AddBurst(source, BurstOf(loop(0x400000), 500, 1));
-  importer.AddBurst(source, BurstOf(loop(0x7f0000000000), 500, 2));
+  importer.OnBurst(OfSource(source, BurstOf(loop(0x400000), 500, 1)));
+  importer.OnBurst(OfSource(source, BurstOf(loop(0x7f0000000000), 500, 2)));
   const ProfileData data = importer.Snapshot();
   uint64_t streams = 0, ends = 0;
   double weights = 0;
@@ -209,9 +208,10 @@ TEST_CASE("branches and their streams are counted over processes by their places
 TEST_CASE("a stream that ends in another module leaves its own") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddMapping(kPid, MappingOf("/lib/b", 0x500000, 0x501000));
-  importer.AddBurst(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}, 1000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/b", 0x500000, 0x501000)));
+  importer.OnBurst(
+      OfSource(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}, 1000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.branches.size() == 2);
   const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
@@ -223,7 +223,7 @@ TEST_CASE("a branch at the very last address is no mark") {
     Importer importer;
     const uint32_t source = AddEbs(&importer);
     const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
-    importer.AddBurst(source, BurstOf(branches, 1));
+    importer.OnBurst(OfSource(source, BurstOf(branches, 1)));
     const ProfileData data = importer.Snapshot();
     REQUIRE(data.branches.size() == 2);
     const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };
@@ -235,8 +235,8 @@ TEST_CASE("generated code of two processes is not mixed up") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   for (uint32_t pid : {1u, 2u}) {
-    importer.AddMapping(pid, MappingOf("//anon", 0x600000, 0x601000));
-    importer.AddSample(source, SampleAt(0x600010, pid));
+    importer.OnMapping(OfProcess(pid, MappingOf("//anon", 0x600000, 0x601000)));
+    importer.OnSample(OfSource(source, SampleAt(0x600010, pid)));
   }
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
@@ -251,11 +251,11 @@ TEST_CASE("files of another machine are looked for where the options say") {
   options.files["server"] = "/tmp/server.bin";
   Importer importer(options);
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/opt/server", 0x400000, 0x401000));
-  importer.AddMapping(kPid, MappingOf("/lib/libc.so.6 (deleted)", 0x500000, 0x501000));
-  importer.SetBuildId("/lib/libc.so.6", {1, 2, 3});
-  importer.AddSample(source, SampleAt(0x400000));
-  importer.AddSample(source, SampleAt(0x500000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/opt/server", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/libc.so.6 (deleted)", 0x500000, 0x501000)));
+  importer.OnBuildId("/lib/libc.so.6", {1, 2, 3});
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
+  importer.OnSample(OfSource(source, SampleAt(0x500000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
   CHECK(PathOf(data, data.counts[0]) == "/tmp/server.bin");
@@ -267,21 +267,21 @@ TEST_CASE("paths of a recording do not lead out of the root") {
   ImportOptions options;
   options.root = "/images/host";
   const Importer importer(options);
-  CHECK(importer.LocalPath("/lib/../../../etc/passwd") == "/images/host/etc/passwd");
-  CHECK(importer.LocalPath("../../etc/passwd") == "/images/host/etc/passwd");
-  CHECK(importer.LocalPath("/lib/x86/../libc.so.6") == "/images/host/lib/libc.so.6");
-  CHECK(Importer().LocalPath("/lib/../libc.so.6") == "/lib/../libc.so.6");
+  CHECK(importer.locator().LocalPath("/lib/../../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.locator().LocalPath("../../etc/passwd") == "/images/host/etc/passwd");
+  CHECK(importer.locator().LocalPath("/lib/x86/../libc.so.6") == "/images/host/lib/libc.so.6");
+  CHECK(Importer().locator().LocalPath("/lib/../libc.so.6") == "/lib/../libc.so.6");
 }
 
 TEST_CASE("build IDs of headers lose their padding") {
   Importer importer;
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
   std::vector<uint8_t> padded = {1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<uint8_t> build_id = padded;
   padded.resize(20);
-  importer.SetBuildId("/bin/a", padded);
+  importer.OnBuildId("/bin/a", padded);
   const uint32_t source = AddEbs(&importer);
-  importer.AddSample(source, SampleAt(0x400000));
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.modules[data.counts[0].module].build_id == build_id);
@@ -290,12 +290,12 @@ TEST_CASE("build IDs of headers lose their padding") {
 TEST_CASE("a thread has the name of the one that made it until it gets its own") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.NameThread(kPid, kPid, "server");
-  importer.AddThread(kPid, kPid, kPid, 101);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
+  importer.OnThreadName(kPid, kPid, "server");
+  importer.OnFork({kPid, 101, kPid, kPid});
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
   IpSample sample = SampleAt(0x400000);
   sample.tid = 101;
-  importer.AddSample(source, sample);
+  importer.OnSample(OfSource(source, sample));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.threads.size() == 1);
   CHECK(data.threads[0].name == "server");
@@ -304,38 +304,39 @@ TEST_CASE("a thread has the name of the one that made it until it gets its own")
 TEST_CASE("a storm of forks and mappings is bounded") {
   Importer importer;
   for (uint64_t i = 0; i < 30'000; ++i) {
-    importer.AddMapping(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+    importer.OnMapping(OfProcess(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
   }
   for (uint32_t child = 2; child < 400; ++child) {
-    importer.AddFork(1, child);
-    importer.AddMapping(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1));
+    importer.OnFork(ForkOf(1, child));
+    importer.OnMapping(
+        OfProcess(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1)));
   }
-  CHECK(importer.mappings_beyond_limit() > 200);
+  CHECK(importer.locator().mappings_beyond_limit() > 200);
 }
 
 TEST_CASE("processes that ended leave room for others") {
   Importer importer;
   for (uint32_t pid = 1; pid < 3000; ++pid) {
-    importer.AddFork(0, pid);
+    importer.OnFork(ForkOf(0, pid));
     for (uint64_t i = 0; i < 2000; ++i) {
-      importer.AddMapping(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13));
+      importer.OnMapping(OfProcess(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
     }
-    importer.AddExec(pid);
+    importer.OnExec(pid);
   }
-  CHECK(importer.mappings_beyond_limit() == 0);
+  CHECK(importer.locator().mappings_beyond_limit() == 0);
 }
 
 TEST_CASE("a snapshot has what was told so far, and ends nothing") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddSample(source, SampleAt(0x400000));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
   for (int i = 0; i < 2; ++i) {
     const ProfileData early = importer.Snapshot();
     REQUIRE(early.counts.size() == 1);
     CHECK(early.counts[0].samples == 1);
   }
-  importer.AddSample(source, SampleAt(0x400000));
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
   const ProfileData late = importer.Snapshot();
   REQUIRE(late.counts.size() == 1);
   CHECK(late.counts[0].samples == 2);
@@ -347,15 +348,15 @@ TEST_CASE("code that took the place of other code is not mixed up with it") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xc3};
-  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 10);
-  importer.AddCode(kPid, {0x8000}, old_code.size(), old_code, "elsewhere", 10);
-  importer.AddCode(kPid, {0x7001}, new_code.size(), new_code, "new", 20);
-  importer.AddSample(source, SampleAt(0x7001, kPid, 15));
-  importer.AddSample(source, SampleAt(0x7001, kPid, 25));
-  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
-  importer.AddSample(source, SampleAt(0x8000, kPid, 25));
-  importer.AddCode(kPid, {0x7000}, old_code.size(), old_code, "old", 30);
-  importer.AddSample(source, SampleAt(0x7001, kPid, 35));
+  importer.OnCode(CodeAt(kPid, {0x7000}, old_code.size(), old_code, "old", 10));
+  importer.OnCode(CodeAt(kPid, {0x8000}, old_code.size(), old_code, "elsewhere", 10));
+  importer.OnCode(CodeAt(kPid, {0x7001}, new_code.size(), new_code, "new", 20));
+  importer.OnSample(OfSource(source, SampleAt(0x7001, kPid, 15)));
+  importer.OnSample(OfSource(source, SampleAt(0x7001, kPid, 25)));
+  importer.OnSample(OfSource(source, SampleAt(0x7000, kPid, 25)));
+  importer.OnSample(OfSource(source, SampleAt(0x8000, kPid, 25)));
+  importer.OnCode(CodeAt(kPid, {0x7000}, old_code.size(), old_code, "old", 30));
+  importer.OnSample(OfSource(source, SampleAt(0x7001, kPid, 35)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 4);
   const ModuleRecord& first = data.modules[data.counts[0].module];
@@ -381,13 +382,13 @@ TEST_CASE("the memory that code was generated into does not hide it when it is m
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   const Bytes code = {0x90, 0xc3};
-  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 5));
-  importer.AddCode(kPid, {0x7100}, code.size(), code, "", 10);
-  importer.AddMapping(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 20));
-  importer.AddSample(source, SampleAt(0x7100, kPid, 30));
-  importer.AddSample(source, SampleAt(0x7200, kPid, 30));
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40));
-  importer.AddSample(source, SampleAt(0x7100, kPid, 50));
+  importer.OnMapping(OfProcess(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 5)));
+  importer.OnCode(CodeAt(kPid, {0x7100}, code.size(), code, "", 10));
+  importer.OnMapping(OfProcess(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 20)));
+  importer.OnSample(OfSource(source, SampleAt(0x7100, kPid, 30)));
+  importer.OnSample(OfSource(source, SampleAt(0x7200, kPid, 30)));
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40)));
+  importer.OnSample(OfSource(source, SampleAt(0x7100, kPid, 50)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
   CHECK(PathOf(data, data.counts[0]) == "//anon");
@@ -399,11 +400,12 @@ TEST_CASE("code of which there is too much is counted by address") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   for (uint64_t i = 0; i < GeneratedCode::kMostLayers + 3; ++i) {
-    importer.AddCode(kPid, {0x7000}, 2,
-                     Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "", 10 + i);
+    importer.OnCode(CodeAt(kPid, {0x7000}, 2,
+                           Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "",
+                           10 + i));
   }
-  importer.AddSample(source, SampleAt(0x7000, kPid, 10'000));
-  CHECK(importer.code_beyond_limit() == 3);
+  importer.OnSample(OfSource(source, SampleAt(0x7000, kPid, 10'000)));
+  CHECK(importer.locator().code_beyond_limit() == 3);
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
   CHECK(data.modules[data.counts[0].module].chunks.empty());
@@ -413,12 +415,12 @@ TEST_CASE("a child runs its parent's generated code, and generates its own") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   const Bytes code = {0x90, 0xc3}, code_of_child = {0xcc, 0xc3};
-  importer.AddCode(kPid, {0x7000}, code.size(), code, "", 10);
-  importer.AddFork(kPid, 200);
-  importer.AddCode(200, {0x7000}, code_of_child.size(), code_of_child, "", 20);
-  importer.AddSample(source, SampleAt(0x7000, 200, 15));
-  importer.AddSample(source, SampleAt(0x7000, 200, 25));
-  importer.AddSample(source, SampleAt(0x7000, kPid, 25));
+  importer.OnCode(CodeAt(kPid, {0x7000}, code.size(), code, "", 10));
+  importer.OnFork(ForkOf(kPid, 200));
+  importer.OnCode(CodeAt(200, {0x7000}, code_of_child.size(), code_of_child, "", 20));
+  importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 15)));
+  importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 25)));
+  importer.OnSample(OfSource(source, SampleAt(0x7000, kPid, 25)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
   CHECK(PathOf(data, data.counts[0]) == "[generated code of 100]");
@@ -429,11 +431,11 @@ TEST_CASE("a child runs its parent's generated code, and generates its own") {
 TEST_CASE("threads have the names that they had last") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.NameThread(kPid, kPid, "early");
-  importer.AddMapping(kPid, MappingOf("/bin/a", 0x400000, 0x401000));
-  importer.AddSample(source, SampleAt(0x400000));
+  importer.OnThreadName(kPid, kPid, "early");
+  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnSample(OfSource(source, SampleAt(0x400000)));
   CHECK(importer.source(source).unmapped == 0);
-  importer.NameThread(kPid, kPid, "late");
+  importer.OnThreadName(kPid, kPid, "late");
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.threads.size() == 1);
   CHECK(data.threads[0].name == "late");

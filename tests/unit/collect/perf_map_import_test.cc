@@ -16,6 +16,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/compute_mix_or_fail.h"
+#include "support/event_builders.h"
 #include "support/perf_data_builder.h"
 #include "support/temporary_folder.h"
 

@@ -42,13 +42,14 @@ MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, ui
 }
 
 void AddBurst(Recorder* recorder, const std::vector<TakenBranchSample>& branches, uint64_t time,
-              uint32_t tid = kTid, uint64_t period = 1000) {
+              uint32_t tid = kTid, uint64_t period = 1000, uint32_t source = 0) {
   BurstSample burst;
   burst.pid = kPid;
   burst.tid = tid;
   burst.time_ns = time;
   burst.period = period;
   burst.branches = branches;
+  burst.source = source;
   recorder->OnBurst(burst);
 }
 
@@ -78,7 +79,7 @@ TEST_CASE("branches in the kernel are in its module, by their addresses") {
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
   AddBurst(&recorder,
            {{{0x10010}, {kText}}, {{kText + 64}, {kText + 16}}, {{kText + 32}, {0x10020}}}, 20);
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 2);
   CHECK(data.modules[1].kind == ModuleKind::kKernel);
@@ -99,7 +100,7 @@ TEST_CASE("bursts are counted by branch and stream in the file, with weights and
   AddBurst(&recorder, {{{0x10010}, {0x10040}}, {{0x10050}, {0x10040}}, {{0x10050}, {0x10000}}}, 21);
   AddBurst(&recorder, kLoop, 22, kTid + 1);
   CHECK(recorder.samples() == 3);
-  recorder.Settle(100);
+  recorder.Commit(100);
   CHECK(recorder.samples() == 3);
   const ProfileData data = recorder.Snapshot();
   const size_t first = ReplicateOf(0), second = ReplicateOf(1), third = ReplicateOf(2);
@@ -136,7 +137,7 @@ TEST_CASE("bursts that say what they cover are weighed by that, also after they 
   burst.time_ns = 20;
   burst.extent = 400;
   recorder.OnBurst(burst);
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   CHECK(data.sources[0].burst_extent == BurstExtent::kEvents);
   const float long_streams = 4 * 1000 / 400, short_streams = 4 * 1000 / 8;
@@ -165,7 +166,7 @@ TEST_CASE("snapshots in between change nothing") {
     for (uint64_t time = 20; time < 60; ++time) {
       AddBurst(recorder, {{{0x10010}, {0x10040 + time % 7}}, {{0x10050}, {0x10000 + time % 3}}},
                time);
-      recorder->Settle(time);
+      recorder->Commit(time);
       if (recorder == &often) (void)recorder->Snapshot();
     }
   }
@@ -177,14 +178,14 @@ TEST_CASE("bursts wait for what was mapped before them and is told of later") {
   recorder.AddSource(Source(1000));
   AddBurst(&recorder, kLoop, 20);
   AddBurst(&recorder, kLoop, 40);
-  recorder.Settle(19);
+  recorder.Commit(19);
   CHECK(recorder.Snapshot().branches.empty());
   CHECK(recorder.samples() == 2);
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
-  recorder.Settle(20);
+  recorder.Commit(20);
   REQUIRE(recorder.Snapshot().branches.size() == 2);
   CHECK(recorder.Snapshot().branches[0].number == 4);
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
   CHECK(recorder.Snapshot().branches[0].number == 8);
   CHECK(recorder.Snapshot().branches[0].to_module == 0);
 }
@@ -197,18 +198,18 @@ TEST_CASE("libraries one after the other at the same address are told apart by t
   recorder.OnMapping(MappingOf("/no/second.so", 0x10000, 0x18000, 30, 0x5000));
   recorder.OnMapping(MappingOf("/no/third.so", 0x10000, 0x20000, 50, 0x6000));
   for (uint64_t time : {55, 30, 29, 20, 49, 31, 50, 99}) AddBurst(&recorder, kLoop, time);
-  recorder.Settle(60);
+  recorder.Commit(60);
   // Delivered late, of a time that is over; and of the present.
   AddBurst(&recorder, kLoop, 45);
   AddBurst(&recorder, kLoop, 70);
-  recorder.Settle(100);
+  recorder.Commit(100);
   // Replaces once more, after some of its time was counted.
   AddBurst(&recorder, kLoop, 105);
-  recorder.Settle(110);
+  recorder.Commit(110);
   recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 120));
   AddBurst(&recorder, kLoop, 119);
   AddBurst(&recorder, kLoop, 120);
-  recorder.Settle(130);
+  recorder.Commit(130);
   const ProfileData data = recorder.Snapshot();
   std::vector<uint64_t> streams(data.modules.size());
   for (const BranchCount& branch : data.branches) {
@@ -231,7 +232,7 @@ TEST_CASE("the same mapping again, or one beside it, is no new time") {
   recorder.OnMapping(MappingOf("/no/lib.so", 0x11000, 0x12000, 20, 0x1000));
   recorder.OnMapping(MappingOf("/no/late.so", 0x30000, 0x40000, 20));
   AddBurst(&recorder, {{{0x10050}, {0x30040}}, {{0x30044}, {0x10040}}}, 25);
-  recorder.Settle(30);
+  recorder.Commit(30);
   CHECK(Describe(recorder.Snapshot().branches) ==
         Describe(std::vector{
             Expected(0, 0x50, 0, 0x40, 0x50, 4, 1000, {{ReplicateOf(0), 1000}}),
@@ -249,7 +250,7 @@ TEST_CASE("addresses in no mapping, and streams into another module, are kept as
   AddBurst(&recorder,
            {{{0x500}, {0x10000}}, {{0x20010}, {0x600}}, {{0x700}, {0x20000}}, {{0x20010}, {0x800}}},
            20, kTid, 3000);
-  recorder.Settle(30);
+  recorder.Commit(30);
   const size_t replicate = ReplicateOf(0);
   CHECK(Describe(recorder.Snapshot().branches) ==
         Describe(std::vector{
@@ -275,7 +276,7 @@ TEST_CASE("bursts of workers and bursts without a stream are counted as what the
   recorder.IgnoreThread(99);
   AddBurst(&recorder, {}, 20);
   AddBurst(&recorder, {{{0x10050}, {0x10040}}}, 20);
-  recorder.Settle(30);
+  recorder.Commit(30);
   const ProfileData data = recorder.Snapshot();
   CHECK(recorder.samples() == 2);
   CHECK(Describe(data.branches) ==
@@ -300,7 +301,7 @@ TEST_CASE("statistics of the tracer replace what it told before and add up over 
   recorder.OnTraceStatistics(0, told);
   CHECK(recorder.Snapshot().sources[0].trace.bursts == 8);
   CHECK(CounterOf(recorder.Snapshot(), "trap") == 3);
-  recorder.AddSource(Source(1000));
+  recorder.AddSources({Source(1000)});
   told.bursts = 2;
   recorder.OnTraceStatistics(0, told);
   recorder.OnTraceStatistics(0, told);
@@ -313,15 +314,15 @@ TEST_CASE("statistics of the tracer replace what it told before and add up over 
   CHECK(CounterOf(data, "full") == 2);
 }
 
-TEST_CASE("bursts belong to the source that ran when they were settled") {
+TEST_CASE("bursts belong to the source that ran when they were taken") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 20);
-  recorder.Settle(UINT64_MAX);
-  CHECK(recorder.AddSource(Source(2000)) == 1);
-  AddBurst(&recorder, kLoop, 40);
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
+  CHECK(recorder.AddSources({Source(2000)}) == std::vector<uint32_t>{1});
+  AddBurst(&recorder, kLoop, 40, kTid, 1000, 1);
+  recorder.Commit(UINT64_MAX);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.branches.size() == 4);
   CHECK(data.branches[0].source == 0);
@@ -339,9 +340,9 @@ TEST_CASE("a library that a burst saw keeps its code after it was unloaded and d
   const uint64_t work = library.AddressOf("tiny_work");
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  REQUIRE(recorder.AddCurrentMappings(10).ok());
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
   AddBurst(&recorder, std::vector<TakenBranchSample>(3, {{work + 11}, {work + kTinyLoop}}), 20);
-  recorder.Settle(100);
+  recorder.Commit(100);
   library.Close();
   std::filesystem::remove(path);
   const ProfileData data = recorder.Snapshot();
@@ -367,7 +368,7 @@ TEST_CASE("generated code is stored around the branches of a burst") {
   recorder.OnMapping(MappingOf("//anon", start, start + kPages * kPage, 10));
   const uint64_t loop = start + 3 * kPage + 5;
   AddBurst(&recorder, {{{start + 10 * kPage + 8}, {loop}}, {{loop + 9}, {loop}}}, 20);
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 1);
   CHECK(data.branches[0].to == loop);
@@ -385,11 +386,11 @@ TEST_CASE("code that replaces code in which branches were counted has branches o
       MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
   const std::vector<TakenBranchSample> twice = {{{loop + 2}, {loop}}, {{loop + 2}, {loop}}};
   AddBurst(&recorder, twice, 20);
-  recorder.Settle(30);
+  recorder.Commit(30);
   memory.Put(JitMemory::kPage, {0xff, 0xca, 0x75, 0xfc});
   AddBurst(&recorder, twice, 40);
   AddBurst(&recorder, twice, 45);
-  recorder.Settle(50);
+  recorder.Commit(50);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 2);
   uint64_t numbers[2] = {};
@@ -406,10 +407,10 @@ TEST_CASE("a cleared recorder has no bursts") {
   recorder.AddSource(Source(1000));
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 20);
-  recorder.Settle(30);
+  recorder.Commit(30);
   AddBurst(&recorder, kLoop, 40);
   recorder.Clear();
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
   CHECK(Describe(recorder.Snapshot()) == Describe(ProfileData()));
   CHECK(recorder.samples() == 0);
 }

@@ -42,9 +42,9 @@ uint64_t SamplesIn(const ProfileData& data) {
 void AddBursts(uint64_t count, uint64_t addresses, Recorder* recorder) {
   MakeBursts(count, addresses, [recorder](const BurstSample& burst, uint64_t number) {
     recorder->OnBurst(burst);
-    if (number % 64 == 63) recorder->Settle(UINT64_MAX);
+    if (number % 64 == 63) recorder->Commit(UINT64_MAX);
   });
-  recorder->Settle(UINT64_MAX);
+  recorder->Commit(UINT64_MAX);
 }
 
 TEST_CASE("samples are counted or dropped, each once, whichever allocation fails") {
@@ -60,7 +60,7 @@ TEST_CASE("samples are counted or dropped, each once, whichever allocation fails
         constexpr uint64_t kSamples = 20'000;
         for (uint64_t i = 0; i < kSamples; ++i) {
           recorder.OnSample(SampleAt(i, 3000));
-          if (i % 500 == 499) recorder.Settle(UINT64_MAX);
+          if (i % 500 == 499) recorder.Commit(UINT64_MAX);
         }
         CHECK(recorder.samples() + recorder.dropped().samples == kSamples);
         CHECK((recorder.dropped().samples == 0) == (every == 0));
@@ -105,7 +105,7 @@ TEST_CASE("what is counted stays within the memory that is allowed") {
     if (kind == SourceKind::kEbs) {
       for (uint64_t i = 0; i < kNumber; ++i) {
         recorder.OnSample(SampleAt(i, 100'000));
-        if (i % 500 == 499) recorder.Settle(UINT64_MAX);
+        if (i % 500 == 499) recorder.Commit(UINT64_MAX);
       }
     } else {
       AddBursts(kNumber, 100'000, &recorder);
@@ -137,7 +137,7 @@ TEST_CASE("many threads and modules count as memory") {
     IpSample sample = SampleAt(i, 10);
     sample.tid = i;
     recorder.OnSample(sample);
-    recorder.Settle(UINT64_MAX);
+    recorder.Commit(UINT64_MAX);
   }
   CHECK(memory.peak() <= kMost);
   CHECK(recorder.samples() + recorder.dropped().samples == 10'000);
@@ -150,7 +150,7 @@ TEST_CASE("names of threads without samples take little memory, and it is counte
   Prepare(SourceKind::kEbs, &recorder);
   const auto add_threads = [&recorder](uint32_t first, uint32_t last) {
     for (uint32_t tid = first; tid < last; ++tid) {
-      recorder.NoteThread(2 * tid);
+      recorder.RecordThread(2 * tid);
       recorder.OnThreadName(1, 2 * tid + 1, "a name of 14 chars");
     }
   };
@@ -168,11 +168,11 @@ TEST_CASE("names of workers are not kept") {
   Recorder recorder(0, 0, &memory);
   const uint64_t none = memory.used();
   const auto self = static_cast<uint32_t>(::getpid());
-  recorder.NoteThread(self);
+  recorder.RecordThread(self);
   CHECK(memory.used() > none);
   recorder.IgnoreThread(self);
   CHECK(memory.used() == none);
-  recorder.NoteThread(self);
+  recorder.RecordThread(self);
   CHECK(memory.used() == none);
 }
 
@@ -182,12 +182,12 @@ TEST_CASE("a name that there is no memory for is left out, and nothing else") {
   Prepare(SourceKind::kEbs, &recorder);
   memory.AddOthers(memory.limit() - memory.used());
   recorder.OnThreadName(1, 77, "a name of 14 chars");
-  recorder.NoteThread(78);
+  recorder.RecordThread(78);
   memory.SubtractOthers(memory.used() - 1024);
   IpSample sample = SampleAt(1, 10);
   sample.tid = 77;
   recorder.OnSample(sample);
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
   CHECK(recorder.samples() + recorder.dropped().samples == 1);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("mappings and code that are known take no more memory") {
   const auto tell = [&](uint64_t time_ns) {
     mapping.time_ns = time_ns;
     recorder.OnMapping(mapping);
-    return recorder.AddCode({0x11000}, code, "told", time_ns);
+    return recorder.locator().AddCode({0x11000}, code, "told", time_ns);
   };
   CHECK(tell(1));
   const uint64_t after_first = memory.used();
@@ -239,17 +239,17 @@ TEST_CASE("a want of memory counts no sample for code that is gone") {
     sample.ip = {address};
     sample.time_ns = 10;
     recorder.OnSample(sample);
-    recorder.Settle(20);
+    recorder.Commit(20);
     code.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
     sample.time_ns = 30;
     recorder.OnSample(sample);
     const uint64_t taken = memory.limit() - memory.used() - left;
     memory.AddOthers(taken);
-    recorder.Settle(40);
+    recorder.Commit(40);
     memory.SubtractOthers(taken);
     sample.time_ns = 50;
     recorder.OnSample(sample);
-    recorder.Settle(60);
+    recorder.Commit(60);
     CHECK(recorder.samples() + recorder.dropped().samples == 3);
     const ProfileData data = recorder.Snapshot();
     uint64_t older = 0;
@@ -266,18 +266,18 @@ TEST_CASE("a want of memory counts no sample for code that is gone") {
 TEST_CASE("code that is refused is not charged") {
   CountedMemory memory({}, 1 << 20);
   Recorder recorder(1, 0, &memory);
-  CHECK(recorder.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  CHECK(recorder.locator().AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
   const uint64_t before = memory.used();
-  CHECK_THROWS_AS(recorder.AddCode({0x20000}, std::vector<uint8_t>(2 << 20), "large", 2),
+  CHECK_THROWS_AS(recorder.locator().AddCode({0x20000}, std::vector<uint8_t>(2 << 20), "large", 2),
                   std::bad_alloc);
   CHECK(memory.used() <= before + 128);
-  CHECK(recorder.AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
+  CHECK(recorder.locator().AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
   const std::vector<uint8_t> too_much(GeneratedCode::kMostBytes, 0x90);
   CountedMemory any;
   Recorder unbounded(1, 0, &any);
-  CHECK(unbounded.AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
+  CHECK(unbounded.locator().AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));
   const uint64_t used = any.used();
-  CHECK_FALSE(unbounded.AddCode({0x20000}, too_much, "too much", 2));
+  CHECK_FALSE(unbounded.locator().AddCode({0x20000}, too_much, "too much", 2));
   CHECK(any.used() < used + 4096);
 }
 
@@ -290,14 +290,14 @@ TEST_CASE("compacting and wider slices give memory back and change no sum") {
   recorder.Compact();
   const uint64_t compacted = memory.used();
   CHECK(compacted < before);
-  uint64_t width = recorder.slice_width_ns();
-  CHECK_FALSE(recorder.has_widened_slices());
-  while (recorder.WidenSlices()) {
+  uint64_t width = recorder.aggregator().slice_width_ns();
+  CHECK_FALSE(recorder.aggregator().has_widened_slices());
+  while (recorder.aggregator().WidenSlices()) {
     recorder.Compact();
-    CHECK(recorder.slice_width_ns() == 2 * width);
+    CHECK(recorder.aggregator().slice_width_ns() == 2 * width);
     width *= 2;
   }
-  CHECK(recorder.has_widened_slices());
+  CHECK(recorder.aggregator().has_widened_slices());
   CHECK(memory.used() < compacted);
   CHECK(BurstsIn(recorder.Snapshot()) == 3'000);
 }

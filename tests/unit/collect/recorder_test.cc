@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/event_builders.h"
 #include "support/jit_memory.h"
 #include "support/loaded_library.h"
 #include "support/temporary_folder.h"
@@ -65,7 +66,7 @@ TEST_CASE("samples are counted by address in the file, with sums and sums of squ
   recorder.OnSample(SampleAt(0x10020, 21, kTid, 4));
   recorder.OnSample(SampleAt(0x10010, 22));
   recorder.OnSample(SampleAt(0x10020, 23, kTid + 1));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   IpCount twice = MakeCount(0, 0, 0, 0x3020, 2, 0);
   twice.period_sum = 7;
@@ -87,7 +88,7 @@ TEST_CASE("samples where nothing was mapped yet are counted as unmapped") {
   recorder.OnSample(SampleAt(0x10020, 9));
   recorder.OnSample(SampleAt(0x20000, 20));
   recorder.OnSample(SampleAt(0x10020, 10));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   CHECK(data.sources[0].unmapped == 2);
   REQUIRE(data.counts.size() == 1);
@@ -100,17 +101,17 @@ TEST_CASE("samples wait for what was mapped before them and is told of later") {
   recorder.AddSource(Source(100));
   recorder.OnSample(SampleAt(0x10020, 20));
   recorder.OnSample(SampleAt(0x10020, 40));
-  recorder.Settle(19);
+  recorder.Commit(19);
   CHECK(recorder.Snapshot().counts.empty());
   CHECK(recorder.samples() == 2);
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
-  recorder.Settle(20);
+  recorder.Commit(20);
   REQUIRE(recorder.Snapshot().counts.size() == 1);
   CHECK(recorder.Snapshot().counts[0].samples == 1);
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
   CHECK(recorder.Snapshot().counts[0].samples == 2);
   CHECK(recorder.Snapshot().sources[0].unmapped == 0);
-  recorder.Settle(UINT64_MAX);
+  recorder.Commit(UINT64_MAX);
   CHECK(recorder.Snapshot().counts[0].samples == 2);
   CHECK(recorder.samples() == 2);
 }
@@ -121,7 +122,7 @@ TEST_CASE("two libraries one after the other at the same address are told apart 
   recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 10));
   recorder.OnMapping(MappingOf("/no/second.so", 0x10000, 0x20000, 30, 0x5000));
   for (uint64_t time : {40, 20, 15}) recorder.OnSample(SampleAt(0x10020, time));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 2);
   CHECK(data.modules[0].path == "/no/first.so");
@@ -138,7 +139,7 @@ TEST_CASE("a path that leads to another file later is another module") {
   recorder.OnMapping(replaced);
   recorder.OnMapping(MappingOf("/no/lib.so", 0x50000, 0x60000, 10));
   for (uint64_t ip : {0x10000, 0x30000, 0x50000}) recorder.OnSample(SampleAt(ip, 20));
-  recorder.Settle(100);
+  recorder.Commit(100);
   CHECK(recorder.Snapshot().modules.size() == 2);
   CHECK(recorder.Snapshot().counts.size() == 2);
 }
@@ -156,7 +157,7 @@ TEST_CASE("ignored threads are dropped, also if it becomes known after the sampl
   recorder.OnSample(SampleAt(0x10020, 20));
   recorder.OnSample(SampleAt(0x10020, 20, 99));
   recorder.IgnoreThread(99);
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.threads.size() == 1);
   CHECK(data.threads[0].tid == kTid);
@@ -169,7 +170,7 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
   recorder.AddSource(Source(100));
   IpSample sample = SampleAt(0xffffffff81000010, 5);
   recorder.OnSample(sample);
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 1);
   CHECK(data.modules[0].kind == ModuleKind::kKernel);
@@ -181,17 +182,27 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
   CHECK(data.counts[0].offset == 0xffffffff81000010);
 }
 
+TEST_CASE("sources of two owners, or of one run, are not the same") {
+  Recorder recorder;
+  CHECK(recorder.AddSource(Source(100)) == 0);
+  CHECK(recorder.AddSource(Source(100)) == 1);
+  CHECK(recorder.AddSource(Source(100), 1) == 2);
+  recorder.BeginRun(1);
+  CHECK(recorder.AddSource(Source(100), 1) == 2);
+  CHECK(recorder.AddSource(Source(100), 1) == 3);
+}
+
 TEST_CASE("lost and throttled samples belong to the source that runs") {
   Recorder recorder;
   CHECK(recorder.AddSource(Source(100)) == 0);
   recorder.OnLost(0, 5);
   recorder.OnThrottled(0);
-  CHECK(recorder.AddSource(Source(200)) == 1);
-  recorder.OnLost(0, 7);
+  CHECK(recorder.AddSources({Source(200)}) == std::vector<uint32_t>{1});
+  recorder.OnLost(1, 7);
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
-  recorder.OnSample(SampleAt(0x10000, 1));
-  recorder.Settle(1);
-  CHECK(recorder.AddSource(Source(100)) == 0);
+  recorder.OnSample(OfSource(1, SampleAt(0x10000, 1)));
+  recorder.Commit(1);
+  CHECK(recorder.AddSources({Source(100)}) == std::vector<uint32_t>{0});
   recorder.OnLost(0, 1);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.sources.size() == 2);
@@ -209,7 +220,7 @@ TEST_CASE("threads have the name that they were last told to have") {
   recorder.OnThreadName(kPid, kTid, "before");
   recorder.OnSample(SampleAt(0x10000, 1));
   recorder.OnSample(SampleAt(0x10000, 1, kTid + 1));
-  recorder.Settle(1);
+  recorder.Commit(1);
   recorder.OnThreadName(kPid, kTid + 1, "after");
   const ProfileData data = recorder.Snapshot();
   CHECK(data.threads[0].name == "before");
@@ -223,17 +234,17 @@ TEST_CASE("a thread that nothing was told of has the name that it has now") {
   recorder.AddSource(Source(100));
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(SampleAt(0x10000, 1, static_cast<uint32_t>(::gettid())));
-  recorder.Settle(1);
+  recorder.Commit(1);
   CHECK(recorder.Snapshot().threads[0].name == name);
 }
 
 TEST_CASE("the own program is found in the current mappings and pinned") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  REQUIRE(recorder.AddCurrentMappings(10).ok());
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
   const auto ip = reinterpret_cast<uint64_t>(&SampleAt);
   recorder.OnSample(SampleAt(ip, 20));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 1);
   const ModuleRecord& module = data.modules[data.counts[0].module];
@@ -250,9 +261,9 @@ TEST_CASE("the vdso is stored with its first sample") {
   if (vdso == 0) HBBP_SKIP("this kernel gives no vdso");
   Recorder recorder;
   recorder.AddSource(Source(100));
-  REQUIRE(recorder.AddCurrentMappings(10).ok());
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
   recorder.OnSample(SampleAt(vdso + 0x500, 20));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 1);
   const ModuleRecord& module = data.modules[data.counts[0].module];
@@ -276,7 +287,7 @@ TEST_CASE("generated code is stored around its samples, once") {
   recorder.OnMapping(MappingOf("//anon", start, start + kPages * kPage, 10));
   recorder.OnSample(SampleAt(start + 3 * kPage + 5, 20));
   recorder.OnSample(SampleAt(start + 3 * kPage + 6, 20));
-  recorder.Settle(100);
+  recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 2);
   const ModuleRecord& module = data.modules[data.counts[0].module];
@@ -299,9 +310,9 @@ TEST_CASE("a library keeps its code after it was unloaded and deleted") {
   const uint64_t work = library.AddressOf("tiny_work");
   Recorder recorder;
   recorder.AddSource(Source(100));
-  REQUIRE(recorder.AddCurrentMappings(10).ok());
+  REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
   recorder.OnSample(SampleAt(work, 20));
-  recorder.Settle(100);
+  recorder.Commit(100);
   library.Close();
   std::filesystem::remove(path);
   ProfileData data = recorder.Snapshot();
@@ -322,7 +333,7 @@ TEST_CASE("a cleared recorder knows nothing") {
   CHECK(recorder.samples() == 0);
   recorder.AddSource(Source(100));
   recorder.OnSample(SampleAt(0x10000, 1));
-  recorder.Settle(1);
+  recorder.Commit(1);
   CHECK(recorder.Snapshot().sources[0].unmapped == 1);
 }
 
@@ -331,11 +342,11 @@ TEST_CASE("a snapshot does not change any more") {
   recorder.AddSource(Source(100));
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(SampleAt(0x10000, 1));
-  recorder.Settle(1);
+  recorder.Commit(1);
   const ProfileData snapshot = recorder.Snapshot();
   const std::string before = Describe(snapshot);
   recorder.OnSample(SampleAt(0x10000, 1));
-  recorder.Settle(1);
+  recorder.Commit(1);
   CHECK(Describe(snapshot) == before);
   CHECK(recorder.Snapshot().counts[0].samples == 2);
 }
@@ -353,14 +364,14 @@ TEST_CASE("a thread that ends before its first sample is looked at keeps its nam
   recorder.AddSource(Source(100));
   recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
   const auto id = static_cast<uint32_t>(tid.load());
-  recorder.NoteThread(id);
+  recorder.RecordThread(id);
   may_end = true;
   thread.join();
   recorder.OnSample(SampleAt(0x10000, 20, id));
-  recorder.Settle(30);
+  recorder.Commit(30);
   CHECK(recorder.Snapshot().threads.at(0).name == "short-lived");
   recorder.OnThreadName(kPid, id, "renamed");
-  recorder.NoteThread(id);
+  recorder.RecordThread(id);
   CHECK(recorder.Snapshot().threads.at(0).name == "renamed");
 }
 
@@ -373,16 +384,16 @@ TEST_CASE("code that replaces sampled code has samples of its own") {
   recorder.OnMapping(
       MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
   recorder.OnSample(SampleAt(code, 20));
-  recorder.Settle(30);
+  recorder.Commit(30);
   memory.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
   recorder.OnSample(SampleAt(code, 40));
   recorder.OnSample(SampleAt(code + 2, 50));
-  recorder.Settle(60);
+  recorder.Commit(60);
   // Such as when the JIT makes its memory writable and executable again.
   recorder.OnMapping(
       MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 70));
   recorder.OnSample(SampleAt(code, 80));
-  recorder.Settle(90);
+  recorder.Commit(90);
 
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.modules.size() == 2);
@@ -409,12 +420,12 @@ TEST_CASE("code that the host tells of has its samples by time, and is not copie
   recorder.AddSource(Source(100));
   recorder.OnMapping(MappingOf("//anon", code, code + JitMemory::kPage, 10));
   const std::vector<uint8_t> older = {0x90, 0xc3}, newer = {0xc3};
-  CHECK(recorder.AddCode({code}, older, "older", 20));
-  CHECK(recorder.AddCode({code}, newer, "newer", 40));
+  CHECK(recorder.locator().AddCode({code}, older, "older", 20));
+  CHECK(recorder.locator().AddCode({code}, newer, "newer", 40));
   recorder.OnSample(SampleAt(code, 30));
   recorder.OnSample(SampleAt(code, 50));
   recorder.OnSample(SampleAt(code + 100, 50));
-  recorder.Settle(60);
+  recorder.Commit(60);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 3);
   std::vector<std::string> names;
@@ -434,12 +445,13 @@ TEST_CASE("code that is too much to keep does not count as what was there before
   recorder.AddSource(Source(100));
   for (uint64_t i = 0; i < GeneratedCode::kMostLayers; ++i) {
     const std::vector<uint8_t> bytes = {static_cast<uint8_t>(i), 0xc3};
-    CHECK(recorder.AddCode({code}, bytes, "told", 10 + i));
+    CHECK(recorder.locator().AddCode({code}, bytes, "told", 10 + i));
   }
-  CHECK_FALSE(recorder.AddCode({code}, std::vector<uint8_t>{0xcc, 0xc3}, "too much", 1000));
+  CHECK_FALSE(
+      recorder.locator().AddCode({code}, std::vector<uint8_t>{0xcc, 0xc3}, "too much", 1000));
   recorder.OnSample(SampleAt(code, 500));
   recorder.OnSample(SampleAt(code, 2000));
-  recorder.Settle(3000);
+  recorder.Commit(3000);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 2);
   size_t anonymous = 0, told = 0;
@@ -459,11 +471,11 @@ TEST_CASE("shared memory that holds no library is generated code, also if it was
   const auto kind_of = [&](const std::string& path) {
     Recorder recorder;
     recorder.AddSource(Source(100));
-    CHECK(recorder.AddCode({code}, std::vector<uint8_t>{0x90, 0xc3}, "told", 5));
+    CHECK(recorder.locator().AddCode({code}, std::vector<uint8_t>{0x90, 0xc3}, "told", 5));
     recorder.OnMapping(MappingOf(path, code, code + JitMemory::kPage, 10));
     recorder.OnSample(SampleAt(code, 20));
     recorder.OnSample(SampleAt(code + 100, 20));
-    recorder.Settle(30);
+    recorder.Commit(30);
     const ProfileData data = recorder.Snapshot();
     REQUIRE(data.counts.size() == 2);
     const std::vector<CodeChunk>& chunks = data.modules[data.counts[0].module].chunks;

@@ -31,7 +31,7 @@ class SlicedRecorder {
  public:
   explicit SlicedRecorder(uint64_t slice_ns = kSlice) : recorder_(0, slice_ns) {
     recorder_.AddSources({SourceOf(SourceKind::kEbs), SourceOf(SourceKind::kSwbt)});
-    recorder_.BeginSlices(kBegin);
+    recorder_.aggregator().BeginSlices(kBegin);
     MappingEvent mapping;
     mapping.start = {0x10000};
     mapping.end = {0x20000};
@@ -65,7 +65,7 @@ class SlicedRecorder {
   }
 
   ProfileData Finish() {
-    recorder_.Settle(UINT64_MAX);
+    recorder_.Commit(UINT64_MAX);
     return recorder_.Snapshot();
   }
 
@@ -122,7 +122,7 @@ TEST_CASE("too many slices become half as many, twice as wide") {
   for (uint64_t time = kBegin; time <= last; time += kSlice) {
     recorder.Sample(time);
     recorder.Burst(time);
-    if (time == kBegin + 700 * kSlice) recorder.recorder().Settle(time);
+    if (time == kBegin + 700 * kSlice) recorder.recorder().Commit(time);
   }
   const ProfileData data = recorder.Finish();
   CHECK(data.slices == TimeSlices{4 * kSlice, 626});
@@ -167,7 +167,7 @@ TEST_CASE("branches that are counted again take no more memory") {
     branches.push_back({{0x10010 + 8 * i}, {0x10014 + 8 * i}});
   for (uint64_t slice = 0; slice < kSlices; ++slice) {
     recorder.Burst(kBegin + slice * kSlice, branches);
-    if (slice % 10 == 0) recorder.recorder().Settle(kBegin + slice * kSlice);
+    if (slice % 10 == 0) recorder.recorder().Commit(kBegin + slice * kSlice);
   }
   const ProfileData data = recorder.Finish();
   CHECK(data.slices == TimeSlices{kSlice, kSlices});
@@ -189,7 +189,7 @@ TEST_CASE("a recorder that is cleared begins its slices anew") {
   recorder.Sample(kBegin + 9 * kSlice);
   recorder.recorder().Clear();
   recorder.recorder().AddSource(SourceOf(SourceKind::kEbs));
-  recorder.recorder().BeginSlices(kBegin + 100 * kSlice);
+  recorder.recorder().aggregator().BeginSlices(kBegin + 100 * kSlice);
   IpSample in_kernel;
   in_kernel.ip = {0xffffffff81000010};
   in_kernel.time_ns = kBegin + 101 * kSlice;

@@ -21,6 +21,7 @@
 #include "support/analyze_or_fail.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
+#include "support/event_builders.h"
 #include "support/heap_use.h"
 #include "support/loaded_library.h"
 #include "support/own_process.h"
@@ -144,10 +145,10 @@ class BusyBackend : public Backend {
  public:
   const char* name() const override { return "busy"; }
   Status Start(const BackendConfig&, pid_t, BackendChoice*) override { return OkStatus(); }
-  void Drain(SampleSink*) override { Spin(5 * kMs); }
+  void Drain(EventSink*) override { Spin(5 * kMs); }
   void Disable() override {}
   void Close() override {}
-  Status SetPeriodFactor(double, SampleSink*) override { return OkStatus(); }
+  Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override {}

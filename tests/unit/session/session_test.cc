@@ -43,7 +43,7 @@ struct Plan {
   SourceKind kind = SourceKind::kEbs;
   Status start_status;
   std::function<void()> on_start = [] {};
-  std::function<void(SampleSink*)> on_drain = [](SampleSink*) {};
+  std::function<void(EventSink*)> on_drain = [](EventSink*) {};
   int drain_interval_ms = 1;
   std::function<Status(double)> on_factor = [](double) { return OkStatus(); };
   std::function<uint64_t()> sampling_ns = [] { return uint64_t{0}; };
@@ -74,7 +74,7 @@ class FakeBackend : public Backend {
     return plan_.start_status;
   }
   // One sample of a thread that does not exist, where nothing is mapped.
-  void Drain(SampleSink* sink) override {
+  void Drain(EventSink* sink) override {
     ++log_->drains;
     if (!is_open_) return;
     IpSample sample;
@@ -90,7 +90,7 @@ class FakeBackend : public Backend {
     ++log_->closes;
     is_open_ = false;
   }
-  Status SetPeriodFactor(double factor, SampleSink*) override { return plan_.on_factor(factor); }
+  Status SetPeriodFactor(double factor, EventSink*) override { return plan_.on_factor(factor); }
   uint64_t SamplingNs() const override { return plan_.sampling_ns(); }
   uint64_t BufferBytes() const override { return 0; }
   void ForgetInChild() override {
@@ -481,7 +481,7 @@ uint64_t Now() {
 }
 
 // Bursts of 5 branches around a loop that is somewhere in this program.
-void DeliverBurst(SampleSink* sink, uint32_t tid) {
+void DeliverBurst(EventSink* sink, uint32_t tid) {
   const auto code = reinterpret_cast<uint64_t>(&DeliverBurst);
   const std::vector<TakenBranchSample> branches(5, {{code + 20}, {code + 10}});
   BurstSample burst;
@@ -500,7 +500,7 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
   Plan plan;
   plan.kind = SourceKind::kSwbt;
   plan.on_start = [&] { bursts_of_run = 0; };
-  plan.on_drain = [&](SampleSink* sink) {
+  plan.on_drain = [&](EventSink* sink) {
     DeliverBurst(sink, 77);
     DeliverBurst(sink, static_cast<uint32_t>(log.excluded));
     ++bursts;

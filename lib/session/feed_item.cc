@@ -1,4 +1,4 @@
-#include "session/fed_item.h"
+#include "session/feed_item.h"
 
 #include <cstring>
 #include <type_traits>
@@ -8,9 +8,9 @@ namespace {
 
 // A struct whose views are without meaning, and behind it what they were of.
 template <typename Item>
-void PutItem(bool is_sample, const Item& item, std::vector<uint8_t>* bytes) {
+void PutItem(PackedKind kind, const Item& item, std::vector<uint8_t>* bytes) {
   static_assert(std::is_trivially_copyable_v<Item>);
-  bytes->assign(1, is_sample ? 1 : 0);
+  bytes->assign(1, static_cast<uint8_t>(kind));
   const auto* first = reinterpret_cast<const uint8_t*>(&item);
   bytes->insert(bytes->end(), first, first + sizeof(item));
 }
@@ -35,30 +35,48 @@ std::span<const uint8_t> TakeBytes(size_t size, std::span<const uint8_t>* bytes)
 
 }  // namespace
 
-void Pack(const FedSample& sample, std::vector<uint8_t>* bytes) {
-  PutItem(true, sample, bytes);
+void Pack(const FeedSample& sample, std::vector<uint8_t>* bytes) {
+  PutItem(PackedKind::kSample, sample, bytes);
   PutBytes(sample.branches, bytes);
   PutBytes(sample.ibs, bytes);
 }
 
-void Pack(const FedEvent& event, std::vector<uint8_t>* bytes) {
-  PutItem(false, event, bytes);
+void Pack(const FeedBurst& burst, std::vector<uint8_t>* bytes) {
+  PutItem(PackedKind::kBurst, burst, bytes);
+  PutBytes({reinterpret_cast<const uint8_t*>(burst.branches.data()), burst.branches.size_bytes()},
+           bytes);
+}
+
+void Pack(const FeedEvent& event, std::vector<uint8_t>* bytes) {
+  PutItem(PackedKind::kEvent, event, bytes);
   PutBytes({reinterpret_cast<const uint8_t*>(event.name.data()), event.name.size()}, bytes);
   PutBytes(event.build_id, bytes);
   PutBytes(event.code, bytes);
 }
 
-bool IsPackedSample(std::span<const uint8_t> bytes) { return bytes[0] != 0; }
+PackedKind KindOfPacked(std::span<const uint8_t> bytes) {
+  return static_cast<PackedKind>(bytes[0]);
+}
 
-FedSample UnpackSample(std::span<const uint8_t> bytes) {
-  auto sample = TakeItem<FedSample>(&bytes);
+FeedSample UnpackSample(std::span<const uint8_t> bytes) {
+  auto sample = TakeItem<FeedSample>(&bytes);
   sample.branches = TakeBytes(sample.branches.size(), &bytes);
   sample.ibs = TakeBytes(sample.ibs.size(), &bytes);
   return sample;
 }
 
-FedEvent UnpackEvent(std::span<const uint8_t> bytes) {
-  auto event = TakeItem<FedEvent>(&bytes);
+// The branches in `bytes` are not aligned.
+FeedBurst UnpackBurst(std::span<const uint8_t> bytes, std::vector<TakenBranchSample>* branches) {
+  auto burst = TakeItem<FeedBurst>(&bytes);
+  branches->resize(burst.branches.size());
+  const std::span<const uint8_t> packed = TakeBytes(burst.branches.size_bytes(), &bytes);
+  if (!packed.empty()) std::memcpy(branches->data(), packed.data(), packed.size());
+  burst.branches = *branches;
+  return burst;
+}
+
+FeedEvent UnpackEvent(std::span<const uint8_t> bytes) {
+  auto event = TakeItem<FeedEvent>(&bytes);
   const std::span<const uint8_t> name = TakeBytes(event.name.size(), &bytes);
   event.name = {reinterpret_cast<const char*>(name.data()), name.size()};
   event.build_id = TakeBytes(event.build_id.size(), &bytes);

@@ -1,5 +1,3 @@
-#include "session/fed_session.h"
-
 #include <linux/perf_event.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,9 +15,11 @@
 
 #include "perf/perf_abi.h"
 #include "perf/perf_event.h"
+#include "session/feed.h"
 #include "session/kernel_name.h"
 #include "session/pmu_types.h"
 #include "support/catch.h"
+#include "support/event_builders.h"
 #include "support/failing_host.h"
 #include "support/perf_record_builder.h"
 #include "support/temporary_folder.h"
@@ -42,7 +42,7 @@ perf_event_attr Attr(uint64_t config = PERF_COUNT_HW_INSTRUCTIONS) {
   return attr;
 }
 
-uint32_t AddSource(FedSession* session, const perf_event_attr& attr,
+uint32_t AddSource(Feed* session, const perf_event_attr& attr,
                    const std::vector<uint64_t>& ids = {1}, const std::string& name = "") {
   const auto* bytes = reinterpret_cast<const uint8_t*>(&attr);
   const StatusOr<uint32_t> source = session->AddRecordSource({bytes, sizeof(attr)}, ids, name);
@@ -70,7 +70,7 @@ Bytes Join(const std::vector<Bytes>& records) {
 }
 
 // All records are whole.
-void Feed(FedSession* session, const std::vector<Bytes>& records) {
+void FeedRecords(Feed* session, const std::vector<Bytes>& records) {
   const Bytes bytes = Join(records);
   size_t consumed = 0;
   REQUIRE(session->FeedRecords(bytes, &consumed).ok());
@@ -92,24 +92,24 @@ FeedOptions AsFed() {
 }
 
 TEST_CASE("nothing is counted before what was earlier must have come") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
   // Of two CPUs, whose rings are emptied one after the other.
-  Feed(&session, {Sample(20), Sample(40)});
+  FeedRecords(&session, {Sample(20), Sample(40)});
   CHECK(session.Info().waiting == 2);
   CHECK(session.Info().samples == 2);
-  Feed(&session, {Mapping(10, "/bin/a"), Mapping(30, "/bin/b")});
-  session.FinishRound();
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Mapping(30, "/bin/b")});
+  (void)session.FinishRound();
   const ProfileData early = session.Snapshot();
   CHECK(early.counts.empty());
   CHECK(early.sources[0].note.find("4 records") == 0);
-  Feed(&session, {Sample(50)});
-  session.FinishRound();
+  FeedRecords(&session, {Sample(50)});
+  (void)session.FinishRound();
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 1);
   CHECK(SamplesIn(data, "/bin/b") == 1);
   CHECK(session.Info().waiting == 1);
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   CHECK(SamplesIn(session.Snapshot(), "/bin/b") == 2);
   CHECK(session.Snapshot().sources[0].note.empty());
   CHECK(session.Info().duration_ns == 30);
@@ -117,44 +117,44 @@ TEST_CASE("nothing is counted before what was earlier must have come") {
 }
 
 TEST_CASE("the host may say up to when it has fed everything") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
-  Feed(&session, {Sample(20), Sample(40), Mapping(10, "/bin/a")});
-  session.FlushUpTo(30);
+  FeedRecords(&session, {Sample(20), Sample(40), Mapping(10, "/bin/a")});
+  (void)session.FlushUpTo(30);
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
   CHECK(session.Info().waiting == 1);
-  Feed(&session, {Sample(15)});
-  session.FlushUpTo(UINT64_MAX);
+  FeedRecords(&session, {Sample(15)});
+  (void)session.FlushUpTo(UINT64_MAX);
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 3);
   CHECK(session.Snapshot().sources[0].note == "1 records came after later ones");
 }
 
 TEST_CASE("records of rounds that perf writes end rounds") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
   const Bytes round = PerfRecordBuilder(uint64_t{0}).Misc(0).Other(kPerfFinishedRound, {});
-  Feed(&session, {Mapping(10, "/bin/a"), Sample(20), round, round});
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Sample(20), round, round});
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
 }
 
 TEST_CASE("what waits is bounded") {
   FeedOptions options;
   options.delivery.max_waiting_bytes = 10'000;
-  FedSession session(options);
+  Feed session(options);
   AddSource(&session, Attr());
-  Feed(&session, {Mapping(1, "/bin/a")});
-  for (uint64_t time = 2; time < 10'000; ++time) Feed(&session, {Sample(time)});
+  FeedRecords(&session, {Mapping(1, "/bin/a")});
+  for (uint64_t time = 2; time < 10'000; ++time) FeedRecords(&session, {Sample(time)});
   CHECK(session.Info().waiting < 150);
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 9'998);
 }
 
 TEST_CASE("in the order of calls everything is counted at once") {
-  FedSession session(AsFed());
+  Feed session(AsFed());
   AddSource(&session, Attr());
-  Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Sample(20)});
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
-  Feed(&session, {Sample(30)});
+  FeedRecords(&session, {Sample(30)});
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2);
   CHECK(session.Info().waiting == 0);
 }
@@ -162,7 +162,7 @@ TEST_CASE("in the order of calls everything is counted at once") {
 TEST_CASE("a record that is not whole is left, wherever the batch ends") {
   const Bytes all = Join({Mapping(10, "/bin/a"), Sample(20), Sample(30)});
   for (size_t cut = 0; cut <= all.size(); ++cut) {
-    FedSession session(AsFed());
+    Feed session(AsFed());
     AddSource(&session, Attr());
     size_t first = 0, second = 0;
     REQUIRE(session.FeedRecords({all.data(), cut}, &first).ok());
@@ -174,7 +174,7 @@ TEST_CASE("a record that is not whole is left, wherever the batch ends") {
 }
 
 TEST_CASE("where no record begins, the offset is told and what came before is kept") {
-  FedSession session(AsFed());
+  Feed session(AsFed());
   AddSource(&session, Attr());
   Bytes bytes = Join({Mapping(10, "/bin/a"), Sample(20)});
   const size_t good = bytes.size();
@@ -188,18 +188,18 @@ TEST_CASE("where no record begins, the offset is told and what came before is ke
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 1);
   CHECK(data.sources[0].note.find("at byte " + std::to_string(good)) != std::string::npos);
-  Feed(&session, {Sample(30)});
+  FeedRecords(&session, {Sample(30)});
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2);
 }
 
 TEST_CASE("records too short for their fields are dropped and counted") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
   Bytes record = Sample(20);
   record.resize(32);
   record[6] = 32;  // the size
-  Feed(&session, {Mapping(10, "/bin/a"), record, Sample(30)});
-  session.FlushUpTo(UINT64_MAX);
+  FeedRecords(&session, {Mapping(10, "/bin/a"), record, Sample(30)});
+  (void)session.FlushUpTo(UINT64_MAX);
   CHECK(session.Info().dropped == 1);
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 1);
@@ -213,7 +213,7 @@ TEST_CASE("any bytes are taken or refused") {
   for (int i = 0; i < 20'000; ++i) {
     FeedOptions options;
     options.delivery.max_waiting_bytes = 200;
-    FedSession session(options);
+    Feed session(options);
     AddSource(&session, Attr());
     Bytes bytes = good;
     for (int j = 0; j < 3; ++j) bytes[random() % bytes.size()] = static_cast<uint8_t>(random());
@@ -221,20 +221,20 @@ TEST_CASE("any bytes are taken or refused") {
     const Status status = session.FeedRecords(bytes, &consumed);
     CHECK(consumed <= bytes.size());
     CHECK((status.ok() || status.code() == StatusCode::kBadFormat));
-    session.FlushUpTo(UINT64_MAX);
+    (void)session.FlushUpTo(UINT64_MAX);
     CHECK(session.Snapshot().sources.size() == 1);
   }
 }
 
 TEST_CASE("two events of one ring are told apart by their ids, also by later ones") {
-  FedSession session(AsFed());
+  Feed session(AsFed());
   AddSource(&session, Attr(), {1, 2});
   const uint32_t cycles = AddSource(&session, Attr(PERF_COUNT_HW_CPU_CYCLES), {3});
-  Feed(&session, {Mapping(10, "/bin/a"), Sample(20, kIp, kPid, 2), Sample(30, kIp, kPid, 3),
-                  Sample(40, kIp, kPid, 3), Sample(50, kIp, kPid, 4)});
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Sample(20, kIp, kPid, 2), Sample(30, kIp, kPid, 3),
+                         Sample(40, kIp, kPid, 3), Sample(50, kIp, kPid, 4)});
   CHECK(session.Info().dropped == 1);
   REQUIRE(session.AddIds(cycles, std::vector<uint64_t>{4}).ok());
-  Feed(&session, {Sample(60, kIp, kPid, 4), Record(70, kPid, 3).Lost(5)});
+  FeedRecords(&session, {Sample(60, kIp, kPid, 4), Record(70, kPid, 3).Lost(5)});
   const ProfileData data = session.Snapshot();
   REQUIRE(data.sources.size() == 2);
   CHECK(data.sources[0].event == EventKind::kInstructions);
@@ -248,7 +248,7 @@ TEST_CASE("two events of one ring are told apart by their ids, also by later one
 }
 
 TEST_CASE("events that no id tells apart are told of") {
-  FedSession session(AsFed());
+  Feed session(AsFed());
   perf_event_attr attr = Attr();
   attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_IDENTIFIER);
   AddSource(&session, attr, {});
@@ -258,15 +258,16 @@ TEST_CASE("events that no id tells apart are told of") {
 }
 
 TEST_CASE("fork and exec change what addresses mean from their time on") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
   constexpr uint32_t kChild = 200;
-  Feed(&session, {Sample(30, kIp, kChild), Sample(50, kIp, kChild), Sample(70, kIp, kChild)});
+  FeedRecords(&session,
+              {Sample(30, kIp, kChild), Sample(50, kIp, kChild), Sample(70, kIp, kChild)});
   PerfRecordBuilder exec = Record(40, kChild);
   exec.Misc(PERF_RECORD_MISC_USER | PERF_RECORD_MISC_COMM_EXEC);
-  Feed(&session, {Mapping(10, "/bin/a"), Record(20, kChild).Fork(kPid, kPid), exec.Comm("new"),
-                  Mapping(60, "/bin/b", kChild)});
-  session.FlushUpTo(UINT64_MAX);
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Record(20, kChild).Fork(kPid, kPid),
+                         exec.Comm("new"), Mapping(60, "/bin/b", kChild)});
+  (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 1);
   CHECK(SamplesIn(data, "/bin/b") == 1);
@@ -284,42 +285,95 @@ SourceRecord SourceOf(SourceKind kind) {
   return source;
 }
 
-FedEvent EventOf(FedEventKind kind, uint64_t time, uint32_t pid = kPid) {
-  FedEvent event;
+FeedEvent EventOf(FeedEventKind kind, uint64_t time, uint32_t pid = kPid) {
+  FeedEvent event;
   event.kind = kind;
   event.pid = event.tid = pid;
   event.time_ns = time;
   return event;
 }
-FedEvent MappingEventOf(uint64_t time, const char* path, uint32_t pid = kPid) {
-  FedEvent event = EventOf(FedEventKind::kMapping, time, pid);
+FeedEvent MappingEventOf(uint64_t time, const char* path, uint32_t pid = kPid) {
+  FeedEvent event = EventOf(FeedEventKind::kMapping, time, pid);
   event.address = 0x400000;
   event.size = 0x1000;
   event.name = path;
   return event;
 }
-FedSample SampleOf(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid) {
-  FedSample sample;
+FeedSample SampleOf(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid) {
+  FeedSample sample;
   sample.pid = sample.tid = pid;
   sample.time_ns = time;
   sample.ip = ip;
   return sample;
 }
-void FeedEvents(FedSession* session, const std::vector<FedEvent>& events) {
-  session->FeedEvents(events.size(), [&](size_t i) { return events[i]; });
+void FeedEvents(Feed* session, const std::vector<FeedEvent>& events) {
+  CHECK(session->FeedEvents(events.size(), [&](size_t i) { return events[i]; }).ok());
 }
-void FeedSamples(FedSession* session, uint32_t source, const std::vector<FedSample>& samples) {
+void FeedSamples(Feed* session, uint32_t source, const std::vector<FeedSample>& samples) {
   REQUIRE(session->FeedSamples(source, samples.size(), [&](size_t i) { return samples[i]; }).ok());
 }
 
+FeedBurst BurstOf(uint64_t time, std::span<const TakenBranchSample> branches, uint64_t extent) {
+  FeedBurst burst;
+  burst.pid = burst.tid = kPid;
+  burst.time_ns = time;
+  burst.extent = extent;
+  burst.branches = branches;
+  return burst;
+}
+
+TEST_CASE("each stream of a burst weighs the period by the extent, or by the streams") {
+  const std::vector<TakenBranchSample> loop(5, {{kIp + 8}, {kIp}});
+  for (const uint64_t extent : {uint64_t{0}, uint64_t{100}}) {
+    Feed feed({});
+    const uint32_t mine = *feed.AddSampleSource(SourceOf(SourceKind::kSwbt), IbsKind::kNone);
+    FeedEvents(&feed, {MappingEventOf(10, "/bin/a")});
+    // Both wait, and their branches with them; the second has the period of the source.
+    REQUIRE(feed.FeedBursts(mine, 2,
+                            [&](size_t i) {
+                              FeedBurst burst = BurstOf(20 + i, loop, extent);
+                              if (i == 0) burst.period = 1000;
+                              return burst;
+                            })
+                .ok());
+    CHECK(feed.Info().waiting == 3);
+    REQUIRE(feed.FlushUpTo(UINT64_MAX).ok());
+    const ProfileData data = feed.Snapshot();
+    REQUIRE(data.sources.size() == 1);
+    CHECK(data.sources[0].kind == SourceKind::kSwbt);
+    CHECK(data.sources[0].burst_extent ==
+          (extent != 0 ? BurstExtent::kEvents : BurstExtent::kStreams));
+    CHECK(data.sources[0].trace.bursts == 2);
+    CHECK(data.sources[0].trace.taken_branches == 10);
+    CHECK(data.sources[0].smallest_period == 500);
+    CHECK(data.sources[0].largest_period == 1000);
+    REQUIRE(data.branches.size() == 2);
+    const double expected = 4 * (1000.0 + 500.0) / (extent != 0 ? 100.0 : 4.0);
+    CHECK(data.branches[0].weights == expected);
+    CHECK(data.branches[0].number == 8);
+    CHECK_FALSE(data.branches[1].HasStream());
+    CHECK(feed.Info().samples == 2);
+  }
+}
+
+TEST_CASE("a source has samples or bursts") {
+  Feed feed({});
+  const uint32_t tracer = *feed.AddSampleSource(SourceOf(SourceKind::kSwbt), IbsKind::kNone);
+  const uint32_t sampler = *feed.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  const Status of_tracer = feed.FeedSamples(tracer, 1, [](size_t) { return FeedSample(); });
+  const Status of_sampler = feed.FeedBursts(sampler, 1, [](size_t) { return FeedBurst(); });
+  CHECK(of_tracer.code() == StatusCode::kInvalidArgument);
+  CHECK(of_sampler.code() == StatusCode::kInvalidArgument);
+}
+
 TEST_CASE("decoded samples and events are sorted among records") {
-  FedSession session({});
+  Feed session({});
   AddSource(&session, Attr());
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   FeedSamples(&session, mine, {SampleOf(20), SampleOf(40), SampleOf(60)});
-  Feed(&session, {Sample(21), Mapping(30, "/bin/b")});
-  FeedEvents(&session, {MappingEventOf(10, "/bin/a"), EventOf(FedEventKind::kExit, 50)});
-  session.FlushUpTo(UINT64_MAX);
+  FeedRecords(&session, {Sample(21), Mapping(30, "/bin/b")});
+  FeedEvents(&session, {MappingEventOf(10, "/bin/a"), EventOf(FeedEventKind::kExit, 50)});
+  (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   REQUIRE(data.sources.size() == 2);
   CHECK(data.sources[1].event_name == "mine");
@@ -332,8 +386,8 @@ TEST_CASE("decoded samples and events are sorted among records") {
 }
 
 TEST_CASE("what has no time does not wait") {
-  FedSession session({});
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  Feed session({});
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   FeedEvents(&session, {MappingEventOf(0, "/bin/a")});
   FeedSamples(&session, mine, {SampleOf(0)});
   CHECK(session.Info().waiting == 0);
@@ -348,8 +402,8 @@ Bytes Stack(const std::vector<std::array<uint64_t, 3>>& entries) {
 
 TEST_CASE("decoded branch stacks are counted as those of records") {
   for (const bool waits : {false, true}) {
-    FedSession session(waits ? FeedOptions() : AsFed());
-    const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kLbr), IbsKind::kNone);
+    Feed session(waits ? FeedOptions() : AsFed());
+    const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kLbr), IbsKind::kNone);
     FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
     constexpr uint64_t kWrongPath = 1 << 24;
     const Bytes stack = Stack({{0x400050, 0x400010, 0},
@@ -357,11 +411,11 @@ TEST_CASE("decoded branch stacks are counted as those of records") {
                                {0x400099, 0x400098, kWrongPath},
                                {0x400030, 0x400000, 0},
                                {0x400060, 0x400030, 0}});
-    FedSample sample = SampleOf(20);
+    FeedSample sample = SampleOf(20);
     sample.branches = stack;
     sample.period = 600;
     FeedSamples(&session, mine, {sample});
-    session.FlushUpTo(UINT64_MAX);
+    (void)session.FlushUpTo(UINT64_MAX);
     const ProfileData data = session.Snapshot();
     REQUIRE(data.branches.size() == 4);
     double weights = 0;
@@ -375,17 +429,17 @@ TEST_CASE("decoded branch stacks are counted as those of records") {
 
 TEST_CASE("registers of IBS are decoded, in either order") {
   for (const bool waits : {false, true}) {
-    FedSession session(waits ? FeedOptions() : AsFed());
-    const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
+    Feed session(waits ? FeedOptions() : AsFed());
+    const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
     FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
     // The second example in the README of the recordings: a store.
     const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, 0, 0};
     Bytes raw(4 + sizeof(registers));
     std::memcpy(raw.data() + 4, registers, sizeof(registers));
-    FedSample sample = SampleOf(20);
+    FeedSample sample = SampleOf(20);
     sample.ibs = raw;
     FeedSamples(&session, mine, {sample, SampleOf(21)});
-    session.FlushUpTo(UINT64_MAX);
+    (void)session.FlushUpTo(UINT64_MAX);
     const ProfileData data = session.Snapshot();
     CHECK(SamplesIn(data, "/bin/a") == 2);
     const auto& counters = data.sources[0].trace.counters;
@@ -400,11 +454,11 @@ TEST_CASE("registers of IBS are decoded, in either order") {
 }
 
 TEST_CASE("generated code has the samples of its time") {
-  FedSession session({});
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  Feed session({});
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xcc, 0xc3};
   const auto code = [](uint64_t time, const Bytes& bytes, const char* name) {
-    FedEvent event = EventOf(FedEventKind::kCode, time);
+    FeedEvent event = EventOf(FeedEventKind::kCode, time);
     event.address = 0x7000;
     event.size = bytes.size();
     event.code = bytes;
@@ -413,7 +467,7 @@ TEST_CASE("generated code has the samples of its time") {
   };
   FeedSamples(&session, mine, {SampleOf(15, 0x7000), SampleOf(25, 0x7000), SampleOf(26, 0x7000)});
   FeedEvents(&session, {code(20, new_code, "new"), code(10, old_code, "old")});
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   REQUIRE(data.counts.size() == 2);
   const auto name_of = [&](const IpCount& count) {
@@ -426,26 +480,26 @@ TEST_CASE("generated code has the samples of its time") {
 }
 
 TEST_CASE("events tell names, build IDs, losses and throttling") {
-  FedSession session({});
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  FedEvent name = EventOf(FedEventKind::kThreadName, 5);
+  Feed session({});
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  FeedEvent name = EventOf(FeedEventKind::kThreadName, 5);
   name.name = "worker";
   const Bytes id = {1, 2, 3};
-  FedEvent build_id = EventOf(FedEventKind::kBuildId, 0);
+  FeedEvent build_id = EventOf(FeedEventKind::kBuildId, 0);
   build_id.name = "/bin/a";
   build_id.build_id = id;
-  FedEvent lost = EventOf(FedEventKind::kLost, 30);
+  FeedEvent lost = EventOf(FeedEventKind::kLost, 30);
   lost.source = mine;
   lost.count = 7;
-  FedEvent throttled = EventOf(FedEventKind::kThrottled, 30);
+  FeedEvent throttled = EventOf(FeedEventKind::kThrottled, 30);
   throttled.source = mine;
-  FedEvent fork = EventOf(FedEventKind::kFork, 12, 200);
+  FeedEvent fork = EventOf(FeedEventKind::kFork, 12, 200);
   fork.parent_pid = fork.parent_tid = kPid;
-  FedEvent exec = EventOf(FedEventKind::kExec, 20, 200);
+  FeedEvent exec = EventOf(FeedEventKind::kExec, 20, 200);
   exec.name = "child";
   FeedEvents(&session, {build_id, name, MappingEventOf(10, "/bin/a"), lost, throttled, fork, exec});
   FeedSamples(&session, mine, {SampleOf(11), SampleOf(15, kIp, 200), SampleOf(25, kIp, 200)});
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 2);
   CHECK(data.modules[data.counts[0].module].build_id == id);
@@ -458,15 +512,15 @@ TEST_CASE("events tell names, build IDs, losses and throttling") {
 }
 
 TEST_CASE("sources are what they were added as") {
-  FedSession session({});
+  Feed session({});
   size_t consumed = 0;
   CHECK(session.FeedRecords(Sample(1), &consumed).code() == StatusCode::kInvalidState);
   CHECK(session.AddRecordSource(Bytes(63), {}, "").status().code() == StatusCode::kInvalidArgument);
   const uint32_t records = AddSource(&session, Attr());
-  const uint32_t samples = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  CHECK(session.FeedSamples(records, 0, [](size_t) { return FedSample(); }).code() ==
+  const uint32_t samples = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  CHECK(session.FeedSamples(records, 0, [](size_t) { return FeedSample(); }).code() ==
         StatusCode::kInvalidArgument);
-  CHECK(session.FeedSamples(7, 0, [](size_t) { return FedSample(); }).code() ==
+  CHECK(session.FeedSamples(7, 0, [](size_t) { return FeedSample(); }).code() ==
         StatusCode::kInvalidArgument);
   CHECK(session.AddIds(samples, {}).code() == StatusCode::kInvalidArgument);
   CHECK(session.AddIds(7, {}).code() == StatusCode::kInvalidArgument);
@@ -485,10 +539,10 @@ TEST_CASE("of this machine the kernel is the running one and PMUs are known, of 
   FeedOptions other;
   other.host = "other";
   for (const bool is_other : {false, true}) {
-    FedSession session(is_other ? other : FeedOptions());
+    Feed session(is_other ? other : FeedOptions());
     AddSource(&session, attr);
-    Feed(&session, {Sample(10, 0xffffffff81000000)});
-    session.FlushUpTo(UINT64_MAX);
+    FeedRecords(&session, {Sample(10, 0xffffffff81000000)});
+    (void)session.FlushUpTo(UINT64_MAX);
     const ProfileData data = session.Snapshot();
     CHECK(SamplesIn(data, is_other ? kRecordedKernel : kRunningKernel) == 1);
     CHECK((data.sources[0].event_name == dynamic->second + "/config=0x2/") == !is_other);
@@ -514,19 +568,19 @@ TEST_CASE("attrs of any size are taken") {
     perf_event_attr attr = Attr();
     attr.size = static_cast<uint32_t>(size);
     std::memcpy(bytes.data(), &attr, std::min(size, sizeof(attr)));
-    FedSession session(AsFed());
+    Feed session(AsFed());
     REQUIRE(session.AddRecordSource(bytes, {1}, "").ok());
-    Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+    FeedRecords(&session, {Mapping(10, "/bin/a"), Sample(20)});
     CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
   }
 }
 
 TEST_CASE("threads feed at once while others take snapshots") {
   constexpr uint64_t kThreads = 4, kSamples = 2'000;
-  FedSession session({});
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  Feed session({});
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   AddSource(&session, Attr());
-  Feed(&session, {Mapping(1, "/bin/a")});
+  FeedRecords(&session, {Mapping(1, "/bin/a")});
   std::atomic<bool> ended = false;
   std::atomic<int> failures = 0;
   std::thread observer([&] {
@@ -535,7 +589,7 @@ TEST_CASE("threads feed at once while others take snapshots") {
       const uint64_t samples = SamplesIn(session.Snapshot(), "/bin/a");
       if (samples < before || samples > 2 * kThreads * kSamples) ++failures;
       before = samples;
-      session.FinishRound();
+      (void)session.FinishRound();
       (void)session.Info();
     }
   });
@@ -545,7 +599,7 @@ TEST_CASE("threads feed at once while others take snapshots") {
       for (uint64_t i = 0; i < kSamples; ++i) {
         const uint64_t time = 10 + i * kThreads + thread;
         size_t consumed = 0;
-        const FedSample sample = SampleOf(time);
+        const FeedSample sample = SampleOf(time);
         const bool fed = session.FeedRecords(Sample(time), &consumed).ok() &&
                          session.FeedSamples(mine, 1, [&](size_t) { return sample; }).ok();
         if (!fed) ++failures;
@@ -555,15 +609,15 @@ TEST_CASE("threads feed at once while others take snapshots") {
   for (std::thread& feeder : feeders) feeder.join();
   ended = true;
   observer.join();
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   CHECK(failures == 0);
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 2 * kThreads * kSamples);
 }
 
 TEST_CASE("a child of fork goes on with what there was, whoever was feeding") {
-  FedSession session(AsFed());
+  Feed session(AsFed());
   AddSource(&session, Attr());
-  Feed(&session, {Mapping(10, "/bin/a"), Sample(20)});
+  FeedRecords(&session, {Mapping(10, "/bin/a"), Sample(20)});
   std::atomic<bool> ended = false;
   std::thread feeder([&] {
     size_t consumed = 0;
@@ -616,19 +670,19 @@ TEST_CASE("a host is told what became of what it feeds") {
   Told told;
   FeedOptions options = AsFed();
   options.log = told.settings(LogLevel::kDebug);
-  FedSession session(options);
+  Feed session(options);
   AddSource(&session, Attr(), {1}, "instructions:u");
   CHECK(told.Count("samples of instructions:u, each 1000") == 1);
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   CHECK(told.Count("samples of ") == 2);
-  Feed(&session, {LargeMapping(), Sample(20)});
+  FeedRecords(&session, {LargeMapping(), Sample(20)});
   CHECK(told.messages.size() == 2);
   Bytes unknown = Sample(30);
   const uint32_t type = 99;
   std::memcpy(unknown.data(), &type, sizeof(type));
-  Feed(&session, {unknown, unknown});
+  FeedRecords(&session, {unknown, unknown});
   CHECK(told.Count("type 99 records are skipped") == 1);
-  FedEvent lost = EventOf(FedEventKind::kLost, 30);
+  FeedEvent lost = EventOf(FeedEventKind::kLost, 30);
   lost.source = mine;
   for (const uint64_t count : {3, 1, 4}) {
     lost.count = count;
@@ -637,7 +691,7 @@ TEST_CASE("a host is told what became of what it feeds") {
   CHECK(told.Count("3 samples were lost") == 1);
   CHECK(told.Count("4 samples were lost") == 0);  // not so much more
   CHECK(told.Count("8 samples were lost") == 1);
-  Feed(&session, {TooShortSample()});
+  FeedRecords(&session, {TooShortSample()});
   CHECK(told.Count("SAMPLE record is too short for its fields") == 1);
   const Bytes no_record(64, 0xff);
   size_t consumed = 0;
@@ -647,17 +701,17 @@ TEST_CASE("a host is told what became of what it feeds") {
 }
 
 TEST_CASE("a log may ask the session that it is of") {
-  FedSession* itself = nullptr;
+  Feed* itself = nullptr;
   int calls = 0;
   FeedOptions options = AsFed();
   options.log.log = [&](LogLevel, const char*) {
     ++calls;
     if (itself != nullptr) CHECK(itself->Info().samples <= 1);
   };
-  FedSession session(options);
+  Feed session(options);
   itself = &session;
   AddSource(&session, Attr());
-  Feed(&session, {TooShortSample()});
+  FeedRecords(&session, {TooShortSample()});
   CHECK(calls == 2);
 }
 
@@ -668,16 +722,16 @@ TEST_CASE("max_memory: slices become wider, samples are dropped, counted and tol
   options.log = told.settings(LogLevel::kDebug);
   options.max_memory = 1 << 20;
   options.files.slice_ns = 1'000'000;
-  FedSession session(options);
+  Feed session(options);
   AddSource(&session, Attr());
-  Feed(&session, {LargeMapping()});
+  FeedRecords(&session, {LargeMapping()});
   constexpr uint64_t kBatches = 20, kOfBatch = 2000;
   for (uint64_t batch = 0; batch < kBatches; ++batch) {
-    Feed(&session, ManySamples(kOfBatch, batch * kOfBatch));
-    session.FinishRound();
+    FeedRecords(&session, ManySamples(kOfBatch, batch * kOfBatch));
+    (void)session.FinishRound();
     CHECK(session.Info().memory_bytes <= options.max_memory);
   }
-  session.FlushUpTo(UINT64_MAX);
+  (void)session.FlushUpTo(UINT64_MAX);
   const SessionInfo info = session.Info();
   CHECK(info.peak_memory_bytes <= options.max_memory);
   CHECK(info.peak_memory_bytes > options.max_memory / 4);
@@ -703,11 +757,11 @@ TEST_CASE("whichever allocation of the host fails, each sample is counted or dro
       {
         FeedOptions options = waits ? FeedOptions() : AsFed();
         options.allocator = host.allocator();
-        FedSession session(options);
+        Feed session(options);
         AddSource(&session, Attr());
-        Feed(&session, {LargeMapping()});
-        Feed(&session, ManySamples(5000));
-        session.FlushUpTo(UINT64_MAX);
+        FeedRecords(&session, {LargeMapping()});
+        FeedRecords(&session, ManySamples(5000));
+        (void)session.FlushUpTo(UINT64_MAX);
         CHECK(session.Info().waiting == 0);
         if (every == 0) CHECK(session.Info().dropped == 0);
         if (every == 1) CHECK(session.Info().dropped == 5000);
@@ -722,9 +776,9 @@ TEST_CASE("whichever allocation of the host fails, each sample is counted or dro
 TEST_CASE("records of IBS are within max_memory as well") {
   FeedOptions options = AsFed();
   options.max_memory = 1 << 20;
-  FedSession session(options);
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
-  FedEvent mapping = MappingEventOf(10, "/bin/a");
+  Feed session(options);
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
+  FeedEvent mapping = MappingEventOf(10, "/bin/a");
   mapping.size = 0x1000000;
   FeedEvents(&session, {mapping});
   constexpr uint64_t kSamples = 20'000;
@@ -732,7 +786,7 @@ TEST_CASE("records of IBS are within max_memory as well") {
     const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, i * 64, 0};
     Bytes raw(4 + sizeof(registers));
     std::memcpy(raw.data() + 4, registers, sizeof(registers));
-    FedSample sample = SampleOf(20 + i, 0x400000 + i * 16);
+    FeedSample sample = SampleOf(20 + i, 0x400000 + i * 16);
     sample.ibs = raw;
     FeedSamples(&session, mine, {sample});
   }
@@ -746,8 +800,8 @@ TEST_CASE("records of IBS are within max_memory as well") {
 }
 
 TEST_CASE("a snapshot is called off, also while another thread has the session") {
-  FedSession session(AsFed());
-  const uint32_t mine = session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
+  Feed session(AsFed());
+  const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
   CancelFlag flag;
   Work work;

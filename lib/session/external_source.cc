@@ -1,5 +1,6 @@
-#include "session/plugged_source.h"
+#include "session/external_source.h"
 
+#include <new>
 #include <utility>
 
 namespace hbbp {
@@ -23,18 +24,18 @@ Status WrongState(const char* what) { return {StatusCode::kInvalidState, what}; 
 
 }  // namespace
 
-PluggedSource::PluggedSource(std::string name, std::unique_ptr<HostSource> source)
+ExternalSourceDriver::ExternalSourceDriver(std::string name, std::unique_ptr<ExternalSource> source)
     : name_(std::move(name)), source_(std::move(source)) {}
 
-PluggedSource::~PluggedSource() {
+ExternalSourceDriver::~ExternalSourceDriver() {
   const RunnerMark mark(&runner_);
-  if (state_ != State::kStopped) static_cast<void>(source_->Stop());
+  if (state_ != State::kStopped) static_cast<void>(source_->Stop(feed_));
   source_.reset();
 }
 
 template <typename Body>
-Status PluggedSource::Run(const char* what, Body&& body) {
-  if (runner_ == std::this_thread::get_id()) {
+Status ExternalSourceDriver::Run(const char* what, Body&& body) {
+  if (IsInCall()) {
     return MakeStatus(StatusCode::kInvalidState, "%s: %s: called by a callback of the same backend",
                       name_.c_str(), what);
   }
@@ -44,32 +45,40 @@ Status PluggedSource::Run(const char* what, Body&& body) {
   return status.ok() ? status : status.Annotate(name_ + ": " + what);
 }
 
-Status PluggedSource::Start() {
-  return Run("start", [this]() -> Status {
+Status ExternalSourceDriver::Start(Feed* feed) {
+  return Run("start", [this, feed]() -> Status {
     if (state_ != State::kStopped) return WrongState("it is started already");
-    HBBP_RETURN_IF_ERROR(source_->Start());
+    feed_ = feed;
+    HBBP_RETURN_IF_ERROR(source_->Start(feed_));
     state_ = State::kStarted;
     return OkStatus();
   });
 }
 
-Status PluggedSource::Drain(bool* has_ended) {
+Status ExternalSourceDriver::Drain(bool* has_ended) {
   return Run("drain", [this, has_ended]() -> Status {
     *has_ended = state_ == State::kEnded;
     if (*has_ended) return OkStatus();
     if (state_ == State::kStopped) return WrongState("it is not started");
-    HBBP_RETURN_IF_ERROR(source_->Drain(has_ended));
+    HBBP_RETURN_IF_ERROR(source_->Drain(feed_, has_ended));
     if (*has_ended) state_ = State::kEnded;
     return OkStatus();
   });
 }
 
-Status PluggedSource::Stop() {
+Status ExternalSourceDriver::Stop() {
   return Run("stop", [this]() -> Status {
     if (state_ == State::kStopped) return WrongState("it is not started");
     state_ = State::kStopped;
-    return source_->Stop();
+    return source_->Stop(feed_);
   });
+}
+
+// A thread that is not in the child may have held the lock.
+void ExternalSourceDriver::ResetInChild() {
+  new (&mutex_) std::mutex();
+  if (!IsInCall()) runner_ = std::thread::id();
+  state_ = State::kStopped;
 }
 
 }  // namespace hbbp
