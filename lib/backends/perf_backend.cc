@@ -15,7 +15,7 @@
 #include "base/cpu_list.h"
 #include "perf/mmap_mapping.h"
 #include "perf/perf_event.h"
-#include "perf/records.h"
+#include "perf/record_visitor.h"
 
 namespace hbbp {
 namespace {
@@ -213,20 +213,20 @@ void PerfBackend::Drain(EventSink* sink) {
     (void)AttachNewThreads();
   }
   RedrawPeriods();
-  TellLosses(sink);
+  ReportLosses(sink);
 }
 
-void PerfBackend::TellLosses(EventSink* sink) {
+void PerfBackend::ReportLosses(EventSink* sink) {
   for (uint32_t i = 0; i < plan_.events.size(); ++i) {
-    TraceStatistics told;
+    TraceStatistics statistics;
     if (plan_.events[i].HasStack()) {
-      bursts_.losses().AppendTo(&told.counters);
+      bursts_.losses().AppendTo(&statistics.counters);
     } else if (plan_.events[i].choice.ebs_method == EbsMethod::kIpPlusOne) {
-      correction_.AppendTo(&told.counters);
+      correction_.AppendTo(&statistics.counters);
     } else {
       continue;
     }
-    sink->OnTraceStatistics(i, told);
+    sink->OnTraceStatistics(i, statistics);
   }
 }
 
@@ -236,7 +236,7 @@ const PerfBackend::Identity* PerfBackend::FindIdentity(uint64_t id) const {
   return found != identities_.end() ? &found->second : nullptr;
 }
 
-uint32_t PerfBackend::SourceOf(uint64_t id) const {
+uint32_t PerfBackend::FindSource(uint64_t id) const {
   const Identity* identity = FindIdentity(id);
   return identity != nullptr ? static_cast<uint32_t>(identity->planned) : 0;
 }
@@ -295,46 +295,45 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   });
 }
 
-void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink) {
-  switch (HeaderOf(record).type) {
-    case PERF_RECORD_SAMPLE:
-      DeliverSample(cpu, record, sink);
-      break;
-    case PERF_RECORD_MMAP2:
-      if (auto map = ParseMmap(record, kRecordFormat)) {
-        if (static_cast<pid_t>(map->pid) != pid_) return;
-        sink->OnMapping(MappingOf(*map));
-      }
-      break;
-    case PERF_RECORD_COMM:
-      if (auto comm = ParseComm(record, kRecordFormat)) {
-        if (static_cast<pid_t>(comm->pid) != pid_) return;
-        sink->OnThreadName(comm->pid, comm->tid, comm->name);
-      }
-      break;
-    case PERF_RECORD_FORK:
-      if (auto fork = ParseTask(record, kRecordFormat)) {
-        if (static_cast<pid_t>(fork->pid) != pid_) return;
-        has_new_threads_ = sees_new_threads_ = true;
-        // Its number may have been that of an older thread.
-        deciding_events_.erase(deciding_events_.lower_bound({fork->tid, INT_MIN, 0, 0}),
-                               deciding_events_.lower_bound({fork->tid + 1, INT_MIN, 0, 0}));
-      }
-      break;
-    case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES:
-      if (auto lost = ParseLost(record, kRecordFormat)) {
-        sink->OnLost(SourceOf(lost->id != 0 ? lost->id : lost->sample_id.id), lost->count);
-      }
-      break;
-    case PERF_RECORD_THROTTLE:
-      if (auto throttle = ParseThrottle(record, kRecordFormat)) {
-        sink->OnThrottled(SourceOf(throttle->id));
-      }
-      break;
-    default:
-      break;
+// What the rings have besides samples.
+class PerfBackend::RingRecords : public RecordVisitor {
+ public:
+  RingRecords(PerfBackend* backend, EventSink* sink) : backend_(*backend), sink_(*sink) {}
+
+  void OnMmap(const MmapRecord& mmap) override {
+    if (IsOwn(mmap.pid)) sink_.OnMapping(MappingOf(mmap));
   }
+  void OnComm(const CommRecord& comm) override {
+    if (IsOwn(comm.pid)) sink_.OnThreadName(comm.pid, comm.tid, comm.name);
+  }
+  void OnFork(const TaskRecord& fork) override {
+    if (IsOwn(fork.pid)) backend_.RecordNewThread(fork.tid);
+  }
+  void OnLost(const LostRecord& lost) override {
+    sink_.OnLost(backend_.FindSource(lost.id != 0 ? lost.id : lost.sample_id.id), lost.count);
+  }
+  void OnThrottle(const ThrottleRecord& throttle) override {
+    if (throttle.is_throttled) sink_.OnThrottled(backend_.FindSource(throttle.id));
+  }
+
+ private:
+  bool IsOwn(uint32_t pid) const { return static_cast<pid_t>(pid) == backend_.pid_; }
+
+  PerfBackend& backend_;
+  EventSink& sink_;
+};
+
+void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink) {
+  if (HeaderOf(record).type == PERF_RECORD_SAMPLE) return DeliverSample(cpu, record, sink);
+  RingRecords records(this, sink);
+  (void)VisitRecord(record, kRecordFormat, &records);
+}
+
+// Its number may have been that of an older thread.
+void PerfBackend::RecordNewThread(uint32_t tid) {
+  has_new_threads_ = sees_new_threads_ = true;
+  deciding_events_.erase(deciding_events_.lower_bound({tid, INT_MIN, 0, 0}),
+                         deciding_events_.lower_bound({tid + 1, INT_MIN, 0, 0}));
 }
 
 Status PerfBackend::AttachNewThreads() {

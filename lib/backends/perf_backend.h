@@ -56,6 +56,8 @@ class PerfBackend : public Backend {
   void PreferOneEventPerThread() { force_per_thread_ = true; }
 
  private:
+  class RingRecords;
+
   // An open event: of one thread on one CPU, or on every CPU (cpu -1).
   struct Event {
     pid_t tid;
@@ -86,16 +88,17 @@ class PerfBackend : public Backend {
   Status ShareRing(int fd, pid_t tid, int cpu);
   Status AttachNewThreads();
   void Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink);
+  void RecordNewThread(uint32_t tid);
   void DeliverSample(int cpu, std::span<const uint8_t> record, EventSink* sink);
   void DeliverStack(const SampleHead& head, size_t planned, std::span<const uint8_t> record,
                     EventSink* sink);
-  void TellLosses(EventSink* sink);
+  void ReportLosses(EventSink* sink);
   Status ReopenThreads(EventSink* sink);
   Status ReopenProcess(EventSink* sink);
   void RetireEvents(std::vector<Event> events);
   void ScaleAll(double factor);
   const Identity* FindIdentity(uint64_t id) const;
-  uint32_t SourceOf(uint64_t id) const;
+  uint32_t FindSource(uint64_t id) const;
   bool IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample);
   void RedrawPeriods();
   int ChooseDrainInterval() const;

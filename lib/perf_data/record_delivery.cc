@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "perf/records.h"
+#include "perf/record_visitor.h"
 
 namespace hbbp {
 
@@ -63,7 +63,15 @@ void RecordDelivery::DeliverInOrder(std::span<const uint8_t> bytes,
 void RecordDelivery::Deliver(std::span<const uint8_t> record, const PerfEvent& event,
                              uint64_t offset) {
   const uint32_t type = HeaderOf(record, order_).type;
-  if (!Visit(record, type, event)) Drop(record, offset, "is too short for its fields");
+  switch (Visit(record, type, event)) {
+    case RecordFate::kVisited:
+      return;
+    case RecordFate::kTooShort:
+      return Drop(record, offset, "is too short for its fields");
+    case RecordFate::kUnknownType:
+      ++summary_.skipped_records[type];
+      return;
+  }
 }
 
 void RecordDelivery::Drop(std::span<const uint8_t> record, uint64_t offset, const char* why) {
@@ -72,50 +80,12 @@ void RecordDelivery::Drop(std::span<const uint8_t> record, uint64_t offset, cons
                       PerfRecordName(HeaderOf(record, order_).type) + " record " + why);
 }
 
-bool RecordDelivery::Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event) {
-  const auto visit = [this](const auto& parsed, auto on_record) {
-    if (!parsed.has_value()) return false;
-    (visitor_.*on_record)(*parsed);
-    return true;
-  };
-  const RecordFormat& format = event.format;
-  switch (type) {
-    case PERF_RECORD_SAMPLE:
-      if (!ParseSample(record, format, &sample_)) return false;
-      visitor_.OnSample(event, sample_);
-      return true;
-    case PERF_RECORD_MMAP:
-    case PERF_RECORD_MMAP2:
-      return visit(ParseMmap(record, format), &PerfDataVisitor::OnMmap);
-    case PERF_RECORD_COMM:
-      return visit(ParseComm(record, format), &PerfDataVisitor::OnComm);
-    case PERF_RECORD_FORK:
-      return visit(ParseTask(record, format), &PerfDataVisitor::OnFork);
-    case PERF_RECORD_EXIT:
-      return visit(ParseTask(record, format), &PerfDataVisitor::OnExit);
-    case PERF_RECORD_LOST:
-    case PERF_RECORD_LOST_SAMPLES:
-      return visit(ParseLost(record, format), &PerfDataVisitor::OnLost);
-    case PERF_RECORD_THROTTLE:
-    case PERF_RECORD_UNTHROTTLE:
-      return visit(ParseThrottle(record, format), &PerfDataVisitor::OnThrottle);
-    case PERF_RECORD_SWITCH:
-    case PERF_RECORD_SWITCH_CPU_WIDE:
-      return visit(ParseSwitch(record, format), &PerfDataVisitor::OnSwitch);
-    case PERF_RECORD_NAMESPACES:
-      return visit(ParseNamespaces(record, format), &PerfDataVisitor::OnNamespaces);
-    case PERF_RECORD_KSYMBOL:
-      return visit(ParseKsymbol(record, format), &PerfDataVisitor::OnKsymbol);
-    case PERF_RECORD_BPF_EVENT:
-      return visit(ParseBpfEvent(record, format), &PerfDataVisitor::OnBpfEvent);
-    case PERF_RECORD_CGROUP:
-      return visit(ParseCgroup(record, format), &PerfDataVisitor::OnCgroup);
-    case PERF_RECORD_TEXT_POKE:
-      return visit(ParseTextPoke(record, format), &PerfDataVisitor::OnTextPoke);
-    default:
-      ++summary_.skipped_records[type];
-      return true;
-  }
+RecordFate RecordDelivery::Visit(std::span<const uint8_t> record, uint32_t type,
+                                 const PerfEvent& event) {
+  if (type != PERF_RECORD_SAMPLE) return VisitRecord(record, event.format, &visitor_);
+  if (!ParseSample(record, event.format, &sample_)) return RecordFate::kTooShort;
+  visitor_.OnSample(event, sample_);
+  return RecordFate::kVisited;
 }
 
 }  // namespace hbbp

@@ -82,7 +82,7 @@ class RecordDelivery {
             uint64_t offset);
   void DeliverInOrder(std::span<const uint8_t> bytes, const RecordQueue::Entry& entry);
   void Deliver(std::span<const uint8_t> record, const PerfEvent& event, uint64_t offset);
-  bool Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event);
+  RecordFate Visit(std::span<const uint8_t> record, uint32_t type, const PerfEvent& event);
 
   const DeliveryOptions options_;
   const EventTable& events_;
