@@ -34,33 +34,33 @@ void ImportMessages::LogSource(const SourceRecord& source) {
   const char* event =
       source.event_name.empty() ? EventName(source.event) : source.event_name.c_str();
   if (source.frequency_hz != 0) {
-    log_.Say(LogLevel::kInfo, "samples of %s, %" PRIu64 " times a second", event,
+    log_.Log(LogLevel::kInfo, "samples of %s, %" PRIu64 " times a second", event,
              source.frequency_hz);
   } else {
-    log_.Say(LogLevel::kInfo, "samples of %s, each %" PRIu64, event, source.period);
+    log_.Log(LogLevel::kInfo, "samples of %s, each %" PRIu64, event, source.period);
   }
 }
 
 void ImportMessages::LogGrowth(uint64_t number, const char* what, uint64_t* last_logged) {
   if (number <= 2 * *last_logged) return;
-  log_.Say(LogLevel::kWarning, "%" PRIu64 " %s", number, what);
+  log_.Log(LogLevel::kWarning, "%" PRIu64 " %s", number, what);
   *last_logged = number;
 }
 
 void ImportMessages::LogRecords(const PerfDataSummary& summary, const PerfRecordImport& import) {
   for (; logged_problems_ < summary.problems.size(); ++logged_problems_) {
     const PerfDataProblem& problem = summary.problems[logged_problems_];
-    log_.Say(LogLevel::kWarning, "at byte %" PRIu64 ": %s", problem.offset, problem.what.c_str());
+    log_.Log(LogLevel::kWarning, "at byte %" PRIu64 ": %s", problem.offset, problem.what.c_str());
   }
   if (summary.problem_count > summary.problems.size()) {
     LogGrowth(summary.dropped_records, "records could not be read", &logged_unreadable_);
   }
   for (; logged_jit_problems_ < import.jit_problems().size(); ++logged_jit_problems_) {
-    log_.Say(LogLevel::kWarning, "%s", import.jit_problems()[logged_jit_problems_].c_str());
+    log_.Log(LogLevel::kWarning, "%s", import.jit_problems()[logged_jit_problems_].c_str());
   }
   for (const auto& [type, count] : summary.skipped_records) {
     if (!logged_types_.insert(type).second) continue;
-    log_.Say(LogLevel::kDebug, "%s records are skipped", PerfRecordName(type).c_str());
+    log_.Log(LogLevel::kDebug, "%s records are skipped", PerfRecordName(type).c_str());
   }
   LogGrowth(summary.late_records,
             "records came after later ones, and may be in what was mapped then", &logged_late_);
@@ -85,14 +85,14 @@ void ImportMessages::LogCounts(const Importer& importer) {
 
 void ImportMessages::LogMemory(const Importer& importer) {
   if (importer.aggregator().compactions() > logged_compactions_)
-    TellCompacted(*importer.memory(), &log_);
+    LogCompacted(*importer.memory(), &log_);
   logged_compactions_ = importer.aggregator().compactions();
   if (importer.aggregator().has_widened_slices() &&
       importer.aggregator().slice_width_ns() > logged_width_ns_) {
-    TellWidened(importer.aggregator().slice_width_ns(), &log_);
+    LogWidened(importer.aggregator().slice_width_ns(), &log_);
     logged_width_ns_ = importer.aggregator().slice_width_ns();
   }
-  TellDropped(importer.dropped(), *importer.memory(), &logged_dropped_, &log_);
+  LogDropped(importer.dropped(), *importer.memory(), &logged_dropped_, &log_);
 }
 
 }  // namespace hbbp

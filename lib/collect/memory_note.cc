@@ -20,23 +20,23 @@ std::string MemoryNote(const MemoryLosses& dropped, bool has_widened_slices) {
   return note;
 }
 
-void TellDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
-                 SessionLog* log) {
+void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
+                SessionLog* log) {
   if (dropped.all() <= 2 * *told) return;
-  log->Say(LogLevel::kError,
+  log->Log(LogLevel::kError,
            "%" PRIu64 " samples and %" PRIu64 " mappings were dropped: no memory (%" PRIu64
            " bytes used, max_memory %" PRIu64 ")",
            dropped.samples, dropped.mappings, memory.used(), memory.limit());
   *told = dropped.all();
 }
 
-void TellCompacted(const CountedMemory& memory, SessionLog* log) {
-  log->Say(LogLevel::kDebug, "compacted: %" PRIu64 " of %" PRIu64 " bytes are used", memory.used(),
+void LogCompacted(const CountedMemory& memory, SessionLog* log) {
+  log->Log(LogLevel::kDebug, "compacted: %" PRIu64 " of %" PRIu64 " bytes are used", memory.used(),
            memory.limit());
 }
 
-void TellWidened(uint64_t width_ns, SessionLog* log) {
-  log->Say(LogLevel::kInfo, "slices are %" PRIu64 " ns wide, for want of memory", width_ns);
+void LogWidened(uint64_t width_ns, SessionLog* log) {
+  log->Log(LogLevel::kInfo, "slices are %" PRIu64 " ns wide, for want of memory", width_ns);
 }
 
 }  // namespace hbbp

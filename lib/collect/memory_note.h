@@ -15,10 +15,10 @@ namespace hbbp {
 std::string MemoryNote(const MemoryLosses& dropped, bool has_widened_slices);
 
 // Tells of what was dropped, if that is more than twice `told`, which becomes that.
-void TellDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
-                 SessionLog* log);
-void TellCompacted(const CountedMemory& memory, SessionLog* log);
-void TellWidened(uint64_t width_ns, SessionLog* log);
+void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
+                SessionLog* log);
+void LogCompacted(const CountedMemory& memory, SessionLog* log);
+void LogWidened(uint64_t width_ns, SessionLog* log);
 
 }  // namespace hbbp
 

@@ -77,7 +77,7 @@ class PerfScriptImport {
                &source.note);
     ImportMessages messages(&log_);
     messages.LogSource(source);
-    log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
+    log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
     messages.LogMemory(importer_);
     ProfileData data = importer_.Snapshot();
     files_.Find(&data, &log_, &check_);

@@ -129,7 +129,7 @@ void RecordedFiles::Find(ProfileData* data, SessionLog* log, CancelCheck* check)
   std::string named;
   size_t count = 0;
   const auto report = [&](const std::string& message) {
-    if (log != nullptr) log->Say(LogLevel::kInfo, "%s", message.c_str());
+    if (log != nullptr) log->Log(LogLevel::kInfo, "%s", message.c_str());
     if (++count <= kMaxNamed) named += (named.empty() ? "" : "; ") + message;
   };
   for (ModuleRecord& module : data->modules) {

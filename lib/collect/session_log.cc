@@ -12,7 +12,7 @@ constexpr size_t kMostWaiting = 256;
 
 }  // namespace
 
-void SessionLog::Say(LogLevel level, const char* format, ...) {
+void SessionLog::Log(LogLevel level, const char* format, ...) {
   if (!settings_.log || level > settings_.level) return;
   char text[1024];
   va_list arguments;
@@ -34,7 +34,7 @@ bool SessionLog::TakeFirst(std::pair<LogLevel, std::string>* message) {
   std::lock_guard lock(mutex_);
   is_flushing_ = !waiting_.empty() && !is_silent_;
   if (!is_flushing_) {
-    told_.notify_all();
+    flushed_.notify_all();
     return false;
   }
   *message = std::move(waiting_.front());
@@ -51,24 +51,24 @@ void SessionLog::Flush() {
   }
   std::pair<LogLevel, std::string> message;
   while (TakeFirst(&message)) {
-    teller_ = std::this_thread::get_id();
+    messenger_ = std::this_thread::get_id();
     settings_.log(message.first, message.second.c_str());
-    teller_ = std::thread::id();
+    messenger_ = std::thread::id();
   }
 }
 
-void SessionLog::WaitUntilTold() {
+void SessionLog::WaitUntilFlushed() {
   std::unique_lock lock(mutex_);
-  told_.wait(lock, [this] { return !is_flushing_; });
+  flushed_.wait(lock, [this] { return !is_flushing_; });
 }
 
-void SessionLog::Forget() {
+void SessionLog::ResetInChild() {
   waiting_.clear();
   // Destroying it would wait for the threads that wait for it, which are not here.
-  new (&told_) std::condition_variable();
-  if (IsTelling()) return;
+  new (&flushed_) std::condition_variable();
+  if (IsInMessage()) return;
   is_flushing_ = false;
-  teller_ = std::thread::id();
+  messenger_ = std::thread::id();
 }
 
 }  // namespace hbbp

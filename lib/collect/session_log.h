@@ -28,24 +28,24 @@ class SessionLog {
   bool has_listener() const { return settings_.log != nullptr; }
 
   // printf-style. May be called with locks held. A message that there is no memory for is lost.
-  void Say(LogLevel level, const char* format, ...) __attribute__((format(printf, 3, 4)));
+  void Log(LogLevel level, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
   // Hands over what waits, unless another thread is about it; then that thread does. Call it with
   // no lock held.
   void Flush();
 
   // Is the caller inside a message? There it must not wait for what waits for the message.
-  bool IsTelling() const { return teller_ == std::this_thread::get_id(); }
+  bool IsInMessage() const { return messenger_ == std::this_thread::get_id(); }
 
   // The message that is being told is the last one.
   void Silence() { is_silent_ = true; }
   // Until no thread is in Flush any more.
-  void WaitUntilTold();
+  void WaitUntilFlushed();
 
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }
   // In the child of a fork, locked.
-  void Forget();
+  void ResetInChild();
 
  private:
   bool TakeFirst(std::pair<LogLevel, std::string>* message);
@@ -54,8 +54,8 @@ class SessionLog {
   std::mutex mutex_;  // the last one to be taken
   std::deque<std::pair<LogLevel, std::string>> waiting_;
   bool is_flushing_ = false;
-  std::condition_variable told_;  // is_flushing_ was taken back
-  std::atomic<std::thread::id> teller_;
+  std::condition_variable flushed_;  // is_flushing_ was taken back
+  std::atomic<std::thread::id> messenger_;
   std::atomic<bool> is_silent_{false};
 };
 

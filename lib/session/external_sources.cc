@@ -200,7 +200,7 @@ void SessionExternalSources::EndRun(Member* member) {
 // A source that fails each time is logged once.
 void SessionExternalSources::RecordProblem(const Status& status, Member* member) {
   if (status.ok() || status.message() == member->problem) return;
-  target_.log->Say(LogLevel::kError, "%s", status.message().c_str());
+  target_.log->Log(LogLevel::kError, "%s", status.message().c_str());
   std::lock_guard data(*target_.data_mutex);
   member->problem = status.message();
 }

@@ -151,7 +151,7 @@ class Feed : private ForkParticipant {
     mutex_.unlock();
   }
   // What the host knows of, its child knows of as well; but not what was to be logged.
-  void ForgetInChild() override { log_.Forget(); }
+  void ForgetInChild() override { log_.ResetInChild(); }
 
   // Returns its number. The rest is as of EndCall.
   uint32_t EndAdding(std::unique_lock<std::mutex> lock, const Source& source);

@@ -36,11 +36,11 @@ void OverheadBudget::Restart() {
   factor_ = 1;
   recent_ = 0;
   quiet_spans_ = 0;
-  quiet_spans_needed_ = kFewestQuietSpans;
+  quiet_spans_needed_ = kMinQuietSpans;
 }
 
 bool OverheadBudget::Judge(const Usage& usage) {
-  if (usage.cpu_ns < last_.cpu_ns + kLeastSpanNs) return false;
+  if (usage.cpu_ns < last_.cpu_ns + kMinSpanNs) return false;
   recent_ = ShareOf(last_, usage);
   const double charged = ChargedShare(last_, usage);
   last_ = usage;
@@ -49,13 +49,13 @@ bool OverheadBudget::Judge(const Usage& usage) {
   const bool is_in_debt = ChargedShare({}, usage) > share_;
   if (charged > share_ || (is_in_debt && charged > kInDebt * share_)) {
     const double step = std::clamp(kMargin * charged / share_, kMargin, kLargestStep);
-    factor_ = std::min(factor_ * step, kLongest);
+    factor_ = std::min(factor_ * step, kMaxFactor);
   }
   const bool is_quiet = charged < kQuiet * share_ && !is_in_debt;
   quiet_spans_ = is_quiet ? quiet_spans_ + 1 : 0;
   if (quiet_spans_ >= quiet_spans_needed_ && factor_ > 1) {
     quiet_spans_ = 0;
-    quiet_spans_needed_ = std::min(2 * quiet_spans_needed_, kMostQuietSpans);
+    quiet_spans_needed_ = std::min(2 * quiet_spans_needed_, kMaxQuietSpans);
     factor_ = std::max(factor_ / 2, 1.0);
   }
   return factor_ != old;

@@ -16,13 +16,13 @@ class OverheadBudget {
     uint64_t fixed_ns = 0;  // of that, what longer periods do not save
   };
 
-  static constexpr double kLongest = 4096;
-  // Shorter spans tell too little.
-  static constexpr uint64_t kLeastSpanNs = 50'000'000;
-  // So many spans in a row must be far below the budget before periods become shorter again; twice
-  // as many each time, since every change costs something.
-  static constexpr int kFewestQuietSpans = 10;
-  static constexpr int kMostQuietSpans = 160;
+  static constexpr double kMaxFactor = 4096;
+  // Shorter spans say too little.
+  static constexpr uint64_t kMinSpanNs = 50'000'000;
+  // This many spans in a row must be far below the budget before periods become shorter again;
+  // twice as many each time, since every change costs something.
+  static constexpr int kMinQuietSpans = 10;
+  static constexpr int kMaxQuietSpans = 160;
 
   // `share` of the CPU time; 0: any.
   explicit OverheadBudget(double share) : share_(share) {}
@@ -30,11 +30,11 @@ class OverheadBudget {
   // Usage begins at 0 again, and periods are those asked for.
   void Restart();
 
-  // True if factor() changed: from now on periods are to be so many times those asked for.
+  // True if factor() changed: from now on it is the factor of the periods asked for.
   bool Judge(const Usage& usage);
 
   // Periods were changed; what that cost is no reason to change them again.
-  void NoteChange(const Usage& usage) { last_ = usage; }
+  void RecordChange(const Usage& usage) { last_ = usage; }
 
   double factor() const { return factor_; }
   // Of the last span that was long enough.
@@ -48,7 +48,7 @@ class OverheadBudget {
   double factor_ = 1;
   double recent_ = 0;
   int quiet_spans_ = 0;
-  int quiet_spans_needed_ = kFewestQuietSpans;
+  int quiet_spans_needed_ = kMinQuietSpans;
 };
 
 }  // namespace hbbp

@@ -1,3 +1,7 @@
+// Start has the worker attach the backend, and then starts external sources itself. The worker
+// drains both until Stop, a deadline or EndForGood: it sleeps, drains external sources without a
+// lock and the backend with data_, commits what the recorder has, keeps the budgets, and flushes
+// the log. Snapshots and Info drain the backend as well. Every end of a run goes through EndRun.
 #include "session/session.h"
 
 #include <linux/futex.h>
@@ -65,14 +69,15 @@ Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settin
       log_(settings.log),
       memory_(settings.allocator, settings.max_memory),
       recorder_(settings.backend.pid, settings.slice_ns, &memory_),
-      overhead_(settings.backend.max_overhead) {
+      budget_({&settings_.backend, backend_.get(), &recorder_, &memory_, &log_},
+              settings.max_memory) {
   ::sem_init(&wake_, 0, 0);
   SessionRegistry::Get().Add(this);
 }
 
 Session::~Session() {
   (void)Stop();
-  log_.WaitUntilTold();
+  log_.WaitUntilFlushed();
   SessionRegistry::Get().Remove(this);
   ::sem_destroy(&wake_);
 }
@@ -87,7 +92,7 @@ Status Session::Start() {
     }
     if (Status status = StartWorker(); !status.ok()) {
       control.unlock();
-      log_.Say(LogLevel::kError, "%s", status.message().c_str());
+      log_.Log(LogLevel::kError, "%s", status.message().c_str());
       log_.Flush();
       return status;
     }
@@ -121,7 +126,7 @@ Status Session::AddExternalSource(std::string name, std::unique_ptr<ExternalSour
 Status Session::StartExternalSources() {
   if (external_sources_ == nullptr) return OkStatus();
   Status status = external_sources_->Start();
-  if (!status.ok()) log_.Say(LogLevel::kError, "%s", status.message().c_str());
+  if (!status.ok()) log_.Log(LogLevel::kError, "%s", status.message().c_str());
   return status;
 }
 
@@ -173,17 +178,15 @@ void Session::EndRun() {
 void Session::EndRunLocked() {
   backend_->Disable();
   DrainAsFarAsMemoryGoes();
-  const OverheadBudget::Usage usage = UsageLocked();
-  finished_cpu_ns_ += usage.cpu_ns;
-  finished_cost_ns_ += usage.cost_ns;
+  budget_.EndRun();
   backend_->Close();
   recorder_.Commit(UINT64_MAX);
-  TellDropped(recorder_.dropped(), memory_, &told_dropped_, &log_);
+  budget_.LogDropped();
   const uint64_t run_ns = ClockNs(CLOCK_MONOTONIC) - run_start_ns_;
   finished_runs_ns_ += run_ns;
   running_ = false;
-  ChargeBuffers();
-  log_.Say(LogLevel::kInfo, "stopped after %.3f s with %llu samples",
+  budget_.ReleaseBuffers();
+  log_.Log(LogLevel::kInfo, "stopped after %.3f s with %llu samples",
            static_cast<double>(run_ns) / 1e9, static_cast<unsigned long long>(recorder_.samples()));
 }
 
@@ -215,7 +218,7 @@ ProfileData Session::SnapshotLocked(const Work& work) {
   ProfileData snapshot = recorder_.Snapshot(asked);
   ReportOrThrow(work, kCounted, kAll);
   if (external_sources_ != nullptr) external_sources_->Complete(snapshot.sources);
-  AppendBudgetNotes(&snapshot);
+  AppendNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
   const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.locator().jit_dumps()};
   const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot, asked);
@@ -231,6 +234,14 @@ ProfileData Session::SnapshotLocked(const Work& work) {
   snapshot.host = KernelName();
   ReportOrThrow(work, kAll, kAll);
   return snapshot;
+}
+
+void Session::AppendNotes(ProfileData* snapshot) const {
+  const std::string periods = budget_.PeriodNote();
+  for (const uint32_t source : sources_) AppendNote(periods, &snapshot->sources[source].note);
+  std::string note = MemoryNote(recorder_.dropped(), recorder_.aggregator().has_widened_slices());
+  if (const char* const end_note = end_note_) AppendNote(end_note, &note);
+  for (const uint32_t source : AllSources()) AppendNote(note, &snapshot->sources[source].note);
 }
 
 SessionInfo Session::Info() {
@@ -256,14 +267,7 @@ SessionInfo Session::InfoLocked() {
   info.duration_ns = finished_runs_ns_ + (running_ ? ClockNs(CLOCK_MONOTONIC) - run_start_ns_ : 0);
   info.dropped = recorder_.dropped().samples;
   if (external_sources_ != nullptr) external_sources_->AddTo(&info);
-  const OverheadBudget::Usage usage = running_ ? UsageLocked() : OverheadBudget::Usage();
-  info.cpu_ns = finished_cpu_ns_ + usage.cpu_ns;
-  info.overhead_ns = finished_cost_ns_ + usage.cost_ns;
-  info.recent_overhead = overhead_.recent();
-  info.period_factor = factor_;
-  info.period_changes = period_changes_;
-  info.memory_bytes = memory_.used();
-  info.peak_memory_bytes = memory_.peak();
+  budget_.AddTo(&info);
   return info;
 }
 
@@ -294,10 +298,10 @@ void Session::DrainLocked() {
   RenumberedSources numbered(sources_, &recorder_);
   backend_->Drain(&numbered);
   recorder_.Commit(complete_ns);
-  NoteCommandOfOther();
-  TellLosses();
+  ReadCommandOfOther();
+  LogLosses();
   if (::gettid() != worker_tid_) {
-    caller_cost_ns_ += ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns;
+    budget_.AddCallerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - cost_begin_ns);
   }
 }
 
@@ -305,50 +309,50 @@ void Session::DrainAsFarAsMemoryGoes() {
   try {
     DrainLocked();
   } catch (const std::bad_alloc&) {
-    log_.Say(LogLevel::kError, "no memory to empty the buffers; samples are missing");
+    log_.Log(LogLevel::kError, "no memory to empty the buffers; samples are missing");
   }
 }
 
 // Of what goes on, each time that there is twice as much of it.
-void Session::TellLosses() {
+void Session::LogLosses() {
   uint64_t lost = 0, throttled = 0;
   for (const uint32_t source : sources_) {
     lost += recorder_.source(source).lost;
     throttled += recorder_.source(source).throttled;
   }
-  if (lost > 2 * told_lost_) {
-    log_.Say(LogLevel::kWarning,
+  if (lost > 2 * logged_lost_) {
+    log_.Log(LogLevel::kWarning,
              "%llu samples were lost, because the buffers were full: longer periods or more "
              "buffer_bytes help",
              static_cast<unsigned long long>(lost));
-    told_lost_ = lost;
+    logged_lost_ = lost;
   }
-  if (throttled > 2 * told_throttled_) {
-    log_.Say(LogLevel::kWarning,
+  if (throttled > 2 * logged_throttled_) {
+    log_.Log(LogLevel::kWarning,
              "the kernel held sampling back %llu times: periods are too short for it",
              static_cast<unsigned long long>(throttled));
-    told_throttled_ = throttled;
+    logged_throttled_ = throttled;
   }
 }
 
-void Session::TellChoice(const std::vector<uint32_t>& sources) {
-  for (const uint32_t index : sources) {
+void Session::LogChoice() {
+  for (const uint32_t index : sources_) {
     const SourceRecord& source = recorder_.source(index);
     const char* event =
         source.event_name.empty() ? EventName(source.event) : source.event_name.c_str();
     if (source.period != 0) {
-      log_.Say(LogLevel::kInfo, "%s samples %s each %llu", backend_->name(), event,
+      log_.Log(LogLevel::kInfo, "%s samples %s each %llu", backend_->name(), event,
                static_cast<unsigned long long>(source.period));
     } else {
-      log_.Say(LogLevel::kInfo, "%s samples %s %llu times a second", backend_->name(), event,
+      log_.Log(LogLevel::kInfo, "%s samples %s %llu times a second", backend_->name(), event,
                static_cast<unsigned long long>(source.frequency_hz));
     }
-    if (!source.note.empty()) log_.Say(LogLevel::kWarning, "%s", source.note.c_str());
+    if (!source.note.empty()) log_.Log(LogLevel::kWarning, "%s", source.note.c_str());
   }
 }
 
 // It may exec, and is gone when it has ended.
-void Session::NoteCommandOfOther() {
+void Session::ReadCommandOfOther() {
   if (settings_.backend.pid == 0) return;
   std::string command = CommandLine(settings_.backend.pid);
   if (!command.empty()) command_of_other_ = std::move(command);
@@ -419,7 +423,7 @@ void Session::RunWorker() {
   Status status;
   {
     std::lock_guard data(data_);
-    attach_status_ = status = AttachOrSayWhy();
+    attach_status_ = status = AttachAndLog();
   }
   if (status.ok() && settings_.has_checkpoint_at_start) TakeCheckpoint(CheckpointKind::kPeriodic);
   log_.Flush();  // before Start() returns
@@ -438,7 +442,7 @@ void Session::TakeCheckpoint(CheckpointKind kind) {
   try {
     settings_.observer->OnCheckpoint(Snapshot(), kind);
   } catch (const std::bad_alloc&) {
-    log_.Say(LogLevel::kError, "no memory for a checkpoint");
+    log_.Log(LogLevel::kError, "no memory for a checkpoint");
     settings_.observer->OnNoMemory();
   }
 }
@@ -448,7 +452,7 @@ void Session::DrainWhateverMemoryThereIs() {
     try {
       return DrainUntilEnd();
     } catch (const std::bad_alloc&) {
-      log_.Say(LogLevel::kError, "no memory; samples are missing");
+      log_.Log(LogLevel::kError, "no memory; samples are missing");
       if (settings_.observer != nullptr) settings_.observer->OnNoMemory();
     }
   }
@@ -485,8 +489,9 @@ void Session::DrainUntilEnd() {
     }
     {
       std::lock_guard data(data_);
-      worker_cost_ns_ = ClockNs(CLOCK_THREAD_CPUTIME_ID) - worker_begin_ns;
-      if (running_) KeepBudgets();
+      budget_.SetWorkerCost(ClockNs(CLOCK_THREAD_CPUTIME_ID) - worker_begin_ns);
+      RenumberedSources numbered(sources_, &recorder_);
+      if (running_) budget_.Keep(&numbered);
     }
     log_.Flush();
     if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) EndRun();
@@ -537,7 +542,7 @@ void Session::UnparkWorker() {
   WakeAllWaiters(worker_state_);
 }
 
-Status Session::AttachOrSayWhy() {
+Status Session::AttachAndLog() {
   Status status;
   try {
     status = Attach();
@@ -545,7 +550,7 @@ Status Session::AttachOrSayWhy() {
     backend_->Close();
     status = Status(StatusCode::kNoMemory, "out of memory");  // so short that it needs none
   }
-  if (!status.ok()) log_.Say(LogLevel::kError, "%s", status.message().c_str());
+  if (!status.ok()) log_.Log(LogLevel::kError, "%s", status.message().c_str());
   return status;
 }
 
@@ -590,8 +595,9 @@ Status Session::Attach() {
   }
   ever_started_ = true;
   running_ = true;
-  BeginBudgets();
-  TellChoice(sources_);
+  logged_lost_ = logged_throttled_ = 0;
+  budget_.BeginRun();
+  LogChoice();
   return OkStatus();
 }
 
@@ -624,12 +630,9 @@ void Session::ForgetInChild() {
   ever_started_ = false;
   sources_.clear();
   finished_runs_ns_ = 0;
-  log_.Forget();
-  finished_cpu_ns_ = finished_cost_ns_ = 0;
-  largest_factor_ = 1;
-  period_changes_ = told_dropped_ = 0;
-  ForgetBudgets();
-  ChargeBuffers();
+  log_.ResetInChild();
+  logged_lost_ = logged_throttled_ = 0;
+  budget_.Reset();
 }
 
 void Session::AbandonInChild() {

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -25,7 +24,7 @@
 #include "collect/session_log.h"
 #include "profile/profile_data.h"
 #include "session/external_sources.h"
-#include "session/overhead_budget.h"
+#include "session/session_budget.h"
 #include "session/session_info.h"
 #include "session/session_registry.h"
 
@@ -84,14 +83,14 @@ class Session : private ForkParticipant {
   // when sampling has begun.
   Status Start();
   Status Stop();
-  // Throws WorkCancelled if it is called off; the session is as it was then. Progress is of steps
+  // Throws WorkCancelled if it is cancelled; the session is as it was then. Progress is of steps
   // in no particular unit.
   ProfileData Snapshot(const Work& work = {});
   SessionInfo Info();
 
   // Is the caller the host's log of this session? There the session cannot be destroyed, as that
   // waits for the end of the log.
-  bool IsInLog() const { return log_.IsTelling(); }
+  bool IsInLog() const { return log_.IsInMessage(); }
   void SilenceLog() { log_.Silence(); }
 
   // Of the process that is profiled; 0: this one.
@@ -132,27 +131,15 @@ class Session : private ForkParticipant {
   void WaitUntilStopped(std::unique_lock<std::mutex>* control);
   void DrainLocked();
   void DrainAsFarAsMemoryGoes();
-  void TellChoice(const std::vector<uint32_t>& sources);
-  void TellLosses();
-  // session_budget.cc
-  uint64_t CpuNsNow();
-  uint64_t KnownCpuNsOf(pid_t id, bool is_thread);
-  uint64_t CostNs() const;
-  OverheadBudget::Usage UsageLocked();
-  void ForgetBudgets();
-  void BeginBudgets();
-  void KeepBudgets();
-  void KeepOverhead();
-  void KeepMemory();
-  bool SetFactor(const char* why);
-  void AppendBudgetNotes(ProfileData* snapshot) const;
-  void ChargeBuffers();
-  void NoteCommandOfOther();
+  void LogChoice();
+  void LogLosses();
+  void AppendNotes(ProfileData* snapshot) const;
+  void ReadCommandOfOther();
   void EndRunLocked();
   void ClearAfterFork();
   ProfileData SnapshotLocked(const Work& work);
   SessionInfo InfoLocked();
-  Status AttachOrSayWhy();
+  Status AttachAndLog();
   int DrainIntervalMs();
   void LockForFork() override;
   void UnlockAfterFork() override;
@@ -197,25 +184,9 @@ class Session : private ForkParticipant {
   uint64_t run_start_ns_ = 0;
   uint64_t finished_runs_ns_ = 0;
 
-  // What it costs, and what is done to keep that within budgets.
-  OverheadBudget overhead_;
-  double memory_factor_ = 1;
-  double factor_ = 1;
-  double largest_factor_ = 1;
-  uint64_t period_changes_ = 0;
-  bool periods_are_stuck_ = false;
-  uint64_t buffer_bytes_ = 0;  // as charged to memory_
-  uint64_t used_memory_ = 0;   // when it was last looked at
-  uint64_t told_lost_ = 0;
-  uint64_t told_throttled_ = 0;
-  uint64_t told_dropped_ = 0;
-  uint64_t cpu_begin_ns_ = 0;
-  uint64_t finished_cpu_ns_ = 0;
-  uint64_t worker_cost_ns_ = 0;  // of this run
-  uint64_t caller_cost_ns_ = 0;  // of this run: drains in threads that asked
-  uint64_t finished_cost_ns_ = 0;
-  // Of another process, or of the threads that are profiled, when it was last known.
-  std::map<pid_t, uint64_t> known_cpu_ns_;
+  SessionBudget budget_;
+  uint64_t logged_lost_ = 0;
+  uint64_t logged_throttled_ = 0;
 };
 
 }  // namespace hbbp

@@ -17,9 +17,9 @@ TEST_CASE("messages wait for Flush, in order, as far as they are wanted") {
   Messages told;
   SessionLog log({[&](LogLevel level, const char* text) { told.emplace_back(level, text); },
                   LogLevel::kWarning});
-  log.Say(LogLevel::kWarning, "%d\nlines", 2);
-  log.Say(LogLevel::kInfo, "not wanted");
-  log.Say(LogLevel::kError, "last");
+  log.Log(LogLevel::kWarning, "%d\nlines", 2);
+  log.Log(LogLevel::kInfo, "not wanted");
+  log.Log(LogLevel::kError, "last");
   CHECK(told.empty());
   log.Flush();
   CHECK(told == Messages{{LogLevel::kWarning, "2 lines"}, {LogLevel::kError, "last"}});
@@ -34,13 +34,13 @@ TEST_CASE("what is said during a message comes behind it, without recursion") {
   SessionLog log({[&](LogLevel level, const char* text) {
                     CHECK(++depth == 1);
                     told.emplace_back(level, text);
-                    if (told.size() < 3) itself->Say(LogLevel::kInfo, "again");
+                    if (told.size() < 3) itself->Log(LogLevel::kInfo, "again");
                     itself->Flush();
                     --depth;
                   },
                   LogLevel::kInfo});
   itself = &log;
-  log.Say(LogLevel::kInfo, "first");
+  log.Log(LogLevel::kInfo, "first");
   log.Flush();
   CHECK(told.size() == 3);
 }
@@ -48,11 +48,11 @@ TEST_CASE("what is said during a message comes behind it, without recursion") {
 TEST_CASE("messages that nobody fetches are bounded") {
   int told = 0;
   SessionLog log({[&](LogLevel, const char*) { ++told; }, LogLevel::kInfo});
-  for (int i = 0; i < 100'000; ++i) log.Say(LogLevel::kInfo, "%d", i);
+  for (int i = 0; i < 100'000; ++i) log.Log(LogLevel::kInfo, "%d", i);
   log.Flush();
   CHECK(told == 256);
   SessionLog nobody({});
-  nobody.Say(LogLevel::kError, "unheard");
+  nobody.Log(LogLevel::kError, "unheard");
   nobody.Flush();
 }
 
@@ -60,8 +60,8 @@ TEST_CASE("a message of any length is one line, cut where it is too long") {
   Messages told;
   SessionLog log(
       {[&](LogLevel level, const char* text) { told.emplace_back(level, text); }, LogLevel::kInfo});
-  log.Say(LogLevel::kInfo, "%s", std::string(5000, '\n').c_str());
-  log.Say(LogLevel::kInfo, "%s", "");
+  log.Log(LogLevel::kInfo, "%s", std::string(5000, '\n').c_str());
+  log.Log(LogLevel::kInfo, "%s", "");
   log.Flush();
   CHECK(told ==
         Messages{{LogLevel::kInfo, std::string(1023, ' ')}, {LogLevel::kInfo, std::string()}});
@@ -71,17 +71,17 @@ TEST_CASE("who tells a message knows it, and nobody else") {
   bool inside = false, elsewhere = true;
   SessionLog* itself = nullptr;
   SessionLog log({[&](LogLevel, const char*) {
-                    inside = itself->IsTelling();
-                    std::thread([&] { elsewhere = itself->IsTelling(); }).join();
+                    inside = itself->IsInMessage();
+                    std::thread([&] { elsewhere = itself->IsInMessage(); }).join();
                   },
                   LogLevel::kInfo});
   itself = &log;
-  log.Say(LogLevel::kInfo, "one");
-  CHECK_FALSE(log.IsTelling());
+  log.Log(LogLevel::kInfo, "one");
+  CHECK_FALSE(log.IsInMessage());
   log.Flush();
   CHECK(inside);
   CHECK_FALSE(elsewhere);
-  CHECK_FALSE(log.IsTelling());
+  CHECK_FALSE(log.IsInMessage());
 }
 
 TEST_CASE("a log that is silenced ends with the message that is told, which can be waited for") {
@@ -96,12 +96,12 @@ TEST_CASE("a log that is silenced ends with the message that is told, which can 
                   },
                   LogLevel::kInfo});
   itself = &log;
-  log.WaitUntilTold();
-  log.Say(LogLevel::kInfo, "told");
-  log.Say(LogLevel::kInfo, "not told");
+  log.WaitUntilFlushed();
+  log.Log(LogLevel::kInfo, "told");
+  log.Log(LogLevel::kInfo, "not told");
   std::thread teller([&] { log.Flush(); });
   while (told == 0) std::this_thread::yield();
-  log.WaitUntilTold();
+  log.WaitUntilFlushed();
   CHECK(is_over);
   teller.join();
   CHECK(told == 1);
@@ -113,7 +113,7 @@ TEST_CASE("nobody is in the middle of a message during a fork") {
   std::atomic<bool> is_said{false};
   log.LockForFork();
   std::thread other([&] {
-    log.Say(LogLevel::kInfo, "said");
+    log.Log(LogLevel::kInfo, "said");
     is_said = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(20));

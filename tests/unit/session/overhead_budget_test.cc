@@ -44,7 +44,7 @@ Outcome Run(const Source& source, double share, int spans) {
     if (budget.Judge(usage)) {
       ++outcome.changes;
       usage.cost_ns += static_cast<uint64_t>(source.change_ns);
-      budget.NoteChange(usage);
+      budget.RecordChange(usage);
       // What an event had counted towards its next sample is gone.
       left = 0;
     }
@@ -88,8 +88,8 @@ TEST_CASE("a source that is cheap enough is left alone") {
 
 TEST_CASE("short spans of time are not judged") {
   OverheadBudget budget(0.01);
-  CHECK_FALSE(budget.Judge({OverheadBudget::kLeastSpanNs - 1, OverheadBudget::kLeastSpanNs}));
-  CHECK(budget.Judge({OverheadBudget::kLeastSpanNs, OverheadBudget::kLeastSpanNs}));
+  CHECK_FALSE(budget.Judge({OverheadBudget::kMinSpanNs - 1, OverheadBudget::kMinSpanNs}));
+  CHECK(budget.Judge({OverheadBudget::kMinSpanNs, OverheadBudget::kMinSpanNs}));
 }
 
 TEST_CASE("periods become shorter again when sampling has become cheap, never than asked for") {
@@ -112,7 +112,7 @@ TEST_CASE("periods become shorter again when sampling has become cheap, never th
 
 TEST_CASE("what costs more than the budget at any period makes them as long as they may be") {
   const Outcome outcome = Run({1, 1'000'000, 3'000, 50'000'000, 0}, 0.001, 200);
-  CHECK(outcome.factor == OverheadBudget::kLongest);
+  CHECK(outcome.factor == OverheadBudget::kMaxFactor);
 }
 
 TEST_CASE("what longer periods do not save leaves samples half of the budget") {
