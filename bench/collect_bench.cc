@@ -62,11 +62,11 @@ void BM_CountBurst(benchmark::State& state) {
   const auto addresses = static_cast<uint64_t>(state.range(0));
   constexpr size_t kBranches = 64;
   constexpr uint64_t kBatch = 256;
-  std::vector<TakenBranchSample> branches;
+  std::vector<TakenBranch> branches;
   uint64_t random = 1;
   const auto next_address = [&] {
     random = random * 6364136223846793005ull + 1442695040888963407ull;
-    return RuntimeAddress{kTextStart + (random >> 33) % addresses * (kTextBytes / addresses)};
+    return kTextStart + (random >> 33) % addresses * (kTextBytes / addresses);
   };
   for (size_t i = 0; i < kBranches * kBatch; ++i) branches.push_back({next_address(), {}});
   for (size_t i = 0; i + 1 < branches.size(); ++i) branches[i].to = branches[i + 1].from;
@@ -77,7 +77,7 @@ void BM_CountBurst(benchmark::State& state) {
       burst.pid = burst.tid = 1;
       burst.time_ns = ++time_ns;
       burst.period = 100;
-      burst.branches = std::span<const TakenBranchSample>(branches).subspan(i, kBranches);
+      burst.branches = std::span<const TakenBranch>(branches).subspan(i, kBranches);
       run.recorder().OnBurst(burst);
     }
     run.recorder().Commit(time_ns);

@@ -585,27 +585,26 @@ void SwbtBackend::DrawPeriods() {
 }
 
 void SwbtBackend::DeliverBurst(const trace::BurstView& view, EventSink* sink) {
+  const std::span<const TakenBranch> branches(view.branches, view.count);
   const auto begun = unfinished_.find(view.tid);
   const bool is_whole = begun == unfinished_.end() && view.end == trace::PartEnd::kLast;
-  Segments& segments = is_whole ? whole_ : unfinished_[view.tid];
-  if (segments.empty()) segments.emplace_back();
-  Segment& segment = segments.back();
-  segment.instructions += view.instructions;
-  for (uint32_t i = 0; i < view.count; ++i) {
-    segment.branches.push_back(
-        {RuntimeAddress{view.branches[i].from}, RuntimeAddress{view.branches[i].to}});
+  if (is_whole) {
+    const Segment whole = {branches, view.instructions};
+    return DeliverSegments({&whole, 1}, view, sink);
   }
+  std::vector<UnfinishedSegment>& segments = unfinished_[view.tid];
+  if (segments.empty()) segments.emplace_back();
+  UnfinishedSegment& segment = segments.back();
+  segment.instructions += view.instructions;
+  segment.branches.insert(segment.branches.end(), branches.begin(), branches.end());
   if (view.end == trace::PartEnd::kAfterGap) segments.emplace_back();
   if (view.end != trace::PartEnd::kLast) return;
-  DeliverSegments(segments, view, sink);
-  if (is_whole) {
-    // Its memory is for the next burst.
-    segments.resize(1);
-    segments.front().branches.clear();
-    segments.front().instructions = 0;
-  } else {
-    unfinished_.erase(begun);
+  std::vector<Segment> finished;
+  for (const UnfinishedSegment& part : segments) {
+    finished.push_back({part.branches, part.instructions});
   }
+  DeliverSegments(finished, view, sink);
+  unfinished_.erase(view.tid);
 }
 
 uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
@@ -614,7 +613,7 @@ uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
 }
 
 // Together they stand for what a burst without gaps stands for.
-void SwbtBackend::DeliverSegments(const Segments& segments, const trace::BurstView& view,
+void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                                   EventSink* sink) {
   uint64_t extent = 0;
   for (const Segment& segment : segments) extent += ExtentOf(segment);

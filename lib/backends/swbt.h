@@ -17,6 +17,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,14 @@ class SwbtBackend : public Backend {
  private:
   // Of a burst: what lies between gaps.
   struct Segment {
-    std::vector<TakenBranchSample> branches;
+    std::span<const TakenBranch> branches;
     uint64_t instructions = 0;  // in its streams
   };
-  using Segments = std::vector<Segment>;
+  // Of a burst whose end is still to come.
+  struct UnfinishedSegment {
+    std::vector<TakenBranch> branches;
+    uint64_t instructions = 0;
+  };
 
   bool MayOpen(EventKind event, uint32_t type, uint64_t config);
   Status ChooseSampler(const BackendConfig& config, SourceChoice* choice);
@@ -81,7 +86,8 @@ class SwbtBackend : public Backend {
   void EndForFilter();
   void DeliverBurst(const trace::BurstView& view, EventSink* sink);
   uint64_t ExtentOf(const Segment& segment) const;
-  void DeliverSegments(const Segments& segments, const trace::BurstView& view, EventSink* sink);
+  void DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
+                       EventSink* sink);
   void DeliverStatistics(EventSink* sink);
   void AppendDisagreements(Counters* counters);
   void DeliverNewMappings(EventSink* sink);
@@ -133,9 +139,8 @@ class SwbtBackend : public Backend {
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;
   bool has_ended_early_ = false;
-  int seccomp_filters_ = 0;                  // at the start
-  std::map<uint32_t, Segments> unfinished_;  // by thread; of bursts whose end is still to come
-  Segments whole_;                           // of any other; its memory is for the next one
+  int seccomp_filters_ = 0;                                        // at the start
+  std::map<uint32_t, std::vector<UnfinishedSegment>> unfinished_;  // by thread
   std::string mode_;
   std::string rung_;
 };

@@ -119,7 +119,7 @@ class Aggregator final : public ForwardingSink {
   std::vector<SourceTable> branch_tables_;  // by source
   std::pmr::vector<BranchCount> branches_;  // the first part is sorted
   size_t sorted_branches_ = 0;
-  std::vector<TakenBranchSample> locations_;  // of the burst that is being counted
+  std::vector<TakenBranch> locations_;  // of the burst that is being counted
   IbsAttribution ibs_attribution_;
   MemoryCharge ibs_charge_;
   uint64_t burst_number_ = 0;

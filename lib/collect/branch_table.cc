@@ -75,8 +75,8 @@ BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t f
   }
 }
 
-void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches,
-                             double weight, size_t replicate, StackPart stack, uint32_t repeats) {
+void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranch> branches, double weight,
+                             size_t replicate, StackPart stack, uint32_t repeats) {
   Reserve(branches.size());
   weight *= repeats;
   const double expected = stack.entries == 0 ? 0 : static_cast<double>(repeats) / stack.entries;
@@ -86,17 +86,17 @@ void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranchSample>
   for (size_t first = 0; first < branches.size(); first += kLookAhead) {
     const size_t count = std::min(kLookAhead, branches.size() - first);
     const auto end_of = [&](size_t i) {
-      return i + 1 < branches.size() ? branches[i + 1].from.value : last_end;
+      return i + 1 < branches.size() ? branches[i + 1].from : last_end;
     };
     for (size_t i = 0; i < count; ++i) {
-      const TakenBranchSample& branch = branches[first + i];
-      hashes[i] = HashOf(thread, branch.from.value, branch.to.value, end_of(first + i));
+      const TakenBranch& branch = branches[first + i];
+      hashes[i] = HashOf(thread, branch.from, branch.to, end_of(first + i));
       __builtin_prefetch(&slots_[hashes[i] & (slots_.size() - 1)]);
     }
     for (size_t i = 0; i < count; ++i) {
-      const TakenBranchSample& branch = branches[first + i];
+      const TakenBranch& branch = branches[first + i];
       const uint64_t end = end_of(first + i);
-      Entry& entry = Find(hashes[i], thread, branch.from.value, branch.to.value, end);
+      Entry& entry = Find(hashes[i], thread, branch.from, branch.to, end);
       entry.number += repeats;
       entry.oldest_expected += expected;
       if (first + i == 0 && stack.has_oldest) entry.oldest += repeats;

@@ -41,7 +41,7 @@ class BranchTable {
 
   // `weight` is that of each stream, `stack` where they are from, `repeats` how often the same
   // burst was seen. Without memory nothing is counted.
-  void CountBurst(uint32_t thread, std::span<const TakenBranchSample> branches, double weight,
+  void CountBurst(uint32_t thread, std::span<const TakenBranch> branches, double weight,
                   size_t replicate, StackPart stack = {}, uint32_t repeats = 1);
 
   const std::pmr::vector<Entry>& entries() const { return entries_; }

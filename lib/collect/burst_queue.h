@@ -54,7 +54,7 @@ class BurstQueue {
   void Drop(size_t count);
 
   std::pmr::vector<Waiting> waiting_;
-  std::pmr::vector<TakenBranchSample> branches_;  // of all of them
+  std::pmr::vector<TakenBranch> branches_;  // of all of them
 };
 
 }  // namespace hbbp

@@ -206,7 +206,7 @@ uint64_t LiveLocator::PlaceOf(uint32_t, RuntimeAddress address, uint64_t time_ns
   return known ? *known : PlaceOfUser(address.value, time_ns);
 }
 
-void LiveLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) {
+void LiveLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) {
   recent_places_.PlaceBranches(
       address_space_, burst,
       [&](RuntimeAddress address) { return PlaceOf(burst.pid, address, burst.time_ns); }, places);

@@ -63,7 +63,7 @@ class LiveLocator : public Locator {
   void DropThread(uint32_t tid) { thread_names_.erase(tid); }
 
   uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) override;
+  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) override;
   uint32_t kernel_module() const override { return kernel_module_; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override;
   std::vector<ModuleRecord> Modules() const override;

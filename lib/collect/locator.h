@@ -22,7 +22,7 @@ class Locator : public EventSink {
   // without memory for the code that is there.
   virtual uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) = 0;
   // The same of all branches of a burst, in place of what is in `places`.
-  virtual void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) = 0;
+  virtual void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) = 0;
   // The module of places in the kernel. Not before there is one.
   virtual uint32_t kernel_module() const = 0;
 

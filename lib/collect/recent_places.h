@@ -30,20 +30,20 @@ class RecentPlaces {
   // Of the branches of a burst. What is not known, place(address) says.
   template <typename Place>
   void PlaceBranches(const AddressSpace& space, const BurstSample& burst, Place&& place,
-                     std::vector<TakenBranchSample>* places) const {
+                     std::vector<TakenBranch>* places) const {
     places->resize(burst.branches.size());
-    TakenBranchSample* next = places->data();
+    TakenBranch* next = places->data();
     Found last;  // most branches stay in one mapping
-    const auto place_of = [&](RuntimeAddress address) -> RuntimeAddress {
-      if (address.value - last.start < last.bytes) return {address.value + last.distance};
-      if (const Found* const found = FindEntry(space, address.value, burst.time_ns)) {
+    const auto place_of = [&](uint64_t address) {
+      if (address - last.start < last.bytes) return address + last.distance;
+      if (const Found* const found = FindEntry(space, address, burst.time_ns)) {
         last = *found;
-        return {address.value + last.distance};
+        return address + last.distance;
       }
       last = {};  // something may be mapped now
-      return {place(address)};
+      return place(RuntimeAddress{address});
     };
-    for (const TakenBranchSample& branch : burst.branches) {
+    for (const TakenBranch& branch : burst.branches) {
       next->from = place_of(branch.from);
       next->to = place_of(branch.to);
       ++next;

@@ -268,8 +268,7 @@ uint64_t RecordedLocator::PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t
   return PlaceIn(ProcessFor(pid).space->addresses, address, time_ns);
 }
 
-void RecordedLocator::PlaceBranches(const BurstSample& burst,
-                                    std::vector<TakenBranchSample>* places) {
+void RecordedLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) {
   const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
   recent_places_.PlaceBranches(
       space, burst, [&](RuntimeAddress address) { return PlaceIn(space, address, burst.time_ns); },

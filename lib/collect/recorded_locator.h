@@ -64,7 +64,7 @@ class RecordedLocator : public Locator {
   uint64_t code_beyond_limit() const { return code_beyond_limit_; }
 
   uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranchSample>* places) override;
+  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) override;
   uint32_t kernel_module() const override { return 0; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override { return KnownName(pid, tid); }
   std::string InheritedName(const ForkEvent& fork) const override {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/taken_branch.h"
 
 namespace hbbp {
 
@@ -84,11 +85,6 @@ struct IpSample {
   IpPosition position = IpPosition::kAt;
 };
 
-struct TakenBranchSample {
-  RuntimeAddress from;  // of the branch instruction
-  RuntimeAddress to;
-};
-
 // Which part of the branch stack of a sample a burst is.
 struct StackPart {
   uint32_t entries = 0;     // of the stack, without those that are empty; 0: of no such stack
@@ -102,10 +98,10 @@ struct StackPart {
 struct BurstSample {
   uint32_t pid = 0;
   uint32_t tid = 0;
-  uint64_t time_ns = 0;                         // CLOCK_MONOTONIC
-  uint64_t period = 0;                          // occurrences of the event that it stands for
-  std::span<const TakenBranchSample> branches;  // oldest first; valid during the call
-  uint32_t source = 0;                          // which of its backend's
+  uint64_t time_ns = 0;                   // CLOCK_MONOTONIC
+  uint64_t period = 0;                    // occurrences of the event that it stands for
+  std::span<const TakenBranch> branches;  // oldest first; valid during the call
+  uint32_t source = 0;                    // which of its backend's
   StackPart stack;
   // By what its period is divided to weigh each of its streams: occurrences of the event in them,
   // or the streams of the whole stack that it is part of. 0: its own streams.

@@ -10,16 +10,15 @@ void BranchStackLosses::AppendTo(Counters* counters) const {
 }
 
 // Where an entry that is no branch is counted; nullptr for a branch.
-uint64_t* BranchStackBursts::LossOf(const TakenBranchSample& branch, bool is_speculative,
-                                    bool is_abort) {
+uint64_t* BranchStackBursts::LossOf(const TakenBranch& branch, bool is_speculative, bool is_abort) {
   if (is_speculative) return &losses_.speculative;
-  if (branch.from.value == 0 || branch.to.value == 0) return &losses_.half_empty;
+  if (branch.from == 0 || branch.to == 0) return &losses_.half_empty;
   if (is_abort) return &losses_.aborts;
   return nullptr;
 }
 
-void BranchStackBursts::Add(const TakenBranchSample& branch, bool is_speculative, bool is_abort) {
-  if (branch.from.value == 0 && branch.to.value == 0) {
+void BranchStackBursts::Add(const TakenBranch& branch, bool is_speculative, bool is_abort) {
+  if (branch.from == 0 && branch.to == 0) {
     ++losses_.empty;
     EndPart();
     return;

@@ -38,7 +38,7 @@ inline bool IsAbort(const BranchEntry& entry) { return entry.aborted; }
 // the one before it.
 class BranchStackBursts {
  public:
-  // Calls visit(std::span<const TakenBranchSample> branches, uint64_t extent, StackPart part) for
+  // Calls visit(std::span<const TakenBranch> branches, uint64_t extent, StackPart part) for
   // each part of `stack`, oldest branch first. All parts have the extent of the stack: the streams
   // of all of them, or 0 if there are none. A Stack has size() and entries, newest first, with
   // `from`, `to` and functions IsSpeculative and IsAbort.
@@ -61,7 +61,7 @@ class BranchStackBursts {
       const StackPart place = {.entries = entries,
                                .has_oldest = entries != 0 && part.first == 0,
                                .is_continued = part.end != branches_.size()};
-      visit(std::span<const TakenBranchSample>(branches_.data() + part.first, part.size()), streams,
+      visit(std::span<const TakenBranch>(branches_.data() + part.first, part.size()), streams,
             place);
     }
   }
@@ -74,11 +74,11 @@ class BranchStackBursts {
     size_t size() const { return end - first; }
   };
 
-  void Add(const TakenBranchSample& branch, bool is_speculative, bool is_abort);
-  uint64_t* LossOf(const TakenBranchSample& branch, bool is_speculative, bool is_abort);
+  void Add(const TakenBranch& branch, bool is_speculative, bool is_abort);
+  uint64_t* LossOf(const TakenBranch& branch, bool is_speculative, bool is_abort);
   void EndPart();
 
-  std::vector<TakenBranchSample> branches_;
+  std::vector<TakenBranch> branches_;
   std::vector<Part> parts_;  // none is empty
   uint32_t entries_ = 0;     // of the stack, without empty ones
   bool oldest_is_kept_ = false;

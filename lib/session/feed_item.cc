@@ -66,7 +66,7 @@ FeedSample UnpackSample(std::span<const uint8_t> bytes) {
 }
 
 // The branches in `bytes` are not aligned.
-FeedBurst UnpackBurst(std::span<const uint8_t> bytes, std::vector<TakenBranchSample>* branches) {
+FeedBurst UnpackBurst(std::span<const uint8_t> bytes, std::vector<TakenBranch>* branches) {
   auto burst = TakeItem<FeedBurst>(&bytes);
   branches->resize(burst.branches.size());
   const std::span<const uint8_t> packed = TakeBytes(burst.branches.size_bytes(), &bytes);

@@ -32,7 +32,7 @@ struct FeedBurst {
   uint64_t period = 0;
   // Occurrences of the event of the source that the burst covers; 0: its own streams.
   uint64_t extent = 0;
-  std::span<const TakenBranchSample> branches;  // oldest first
+  std::span<const TakenBranch> branches;  // oldest first
 };
 
 // The values are those of hbbp_feed_event_kind; capi/ asserts it.
@@ -85,7 +85,7 @@ enum class PackedKind : uint8_t { kSample, kBurst, kEvent };
 PackedKind KindOfPacked(std::span<const uint8_t> bytes);
 FeedSample UnpackSample(std::span<const uint8_t> bytes);
 // `branches` keeps what the view of the burst is of.
-FeedBurst UnpackBurst(std::span<const uint8_t> bytes, std::vector<TakenBranchSample>* branches);
+FeedBurst UnpackBurst(std::span<const uint8_t> bytes, std::vector<TakenBranch>* branches);
 FeedEvent UnpackEvent(std::span<const uint8_t> bytes);
 
 template <typename Visitor>
@@ -94,7 +94,7 @@ void VisitPacked(std::span<const uint8_t> bytes, Visitor&& visitor) {
     case PackedKind::kSample:
       return visitor(UnpackSample(bytes));
     case PackedKind::kBurst: {
-      std::vector<TakenBranchSample> branches;
+      std::vector<TakenBranch> branches;
       return visitor(UnpackBurst(bytes, &branches));
     }
     case PackedKind::kEvent:

@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/taken_branch.h"
 #include "trace/interpreter/large_memory.h"
-#include "trace/interpreter/taken_branch.h"
 
 namespace hbbp::trace {
 

@@ -15,10 +15,10 @@
 
 #include <cstdint>
 
+#include "base/taken_branch.h"
 #include "trace/burst_buffer.h"
 #include "trace/interpreter/large_memory.h"
 #include "trace/interpreter/look_ahead.h"
-#include "trace/interpreter/taken_branch.h"
 #include "trace/thread_slots.h"
 
 namespace hbbp::trace {

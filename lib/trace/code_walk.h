@@ -9,7 +9,7 @@
 #include <cstdint>
 
 #include "trace/branch.h"
-#include "trace/interpreter/taken_branch.h"
+#include "trace/interpreter/stop_reason.h"
 
 namespace hbbp::trace {
 

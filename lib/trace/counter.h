@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "trace/interpreter/taken_branch.h"
+#include "trace/interpreter/stop_reason.h"
 
 namespace hbbp::trace {
 

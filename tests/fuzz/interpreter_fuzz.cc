@@ -20,13 +20,13 @@
 
 namespace {
 
+using hbbp::TakenBranch;
 using hbbp::trace::CodeCache;
 using hbbp::trace::LookAhead;
 using hbbp::trace::MachineState;
 using hbbp::trace::NativeRegion;
 using hbbp::trace::RunResult;
 using hbbp::trace::StopReason;
-using hbbp::trace::TakenBranch;
 
 constexpr size_t kPage = 4096;
 constexpr size_t kDataPages = 8;

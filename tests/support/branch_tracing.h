@@ -23,7 +23,7 @@
 namespace hbbp {
 
 struct BranchSink : EventSink {
-  std::vector<std::pair<uint32_t, std::vector<TakenBranchSample>>> bursts;  // by thread
+  std::vector<std::pair<uint32_t, std::vector<TakenBranch>>> bursts;  // by thread
   std::vector<uint64_t> burst_times_ns;
   std::vector<uint64_t> periods;
   TraceStatistics statistics;

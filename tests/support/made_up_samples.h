@@ -29,10 +29,10 @@ inline IpSample SampleAt(uint64_t number, uint64_t addresses) {
 // Calls take(burst, number) of `count` bursts of 16 branches, the same in each run.
 template <typename Take>
 void MakeBursts(uint64_t count, uint64_t addresses, Take&& take) {
-  std::vector<TakenBranchSample> branches(16);
+  std::vector<TakenBranch> branches(16);
   uint64_t next = 1;
   for (uint64_t i = 0; i < count; ++i) {
-    for (TakenBranchSample& branch : branches) {
+    for (TakenBranch& branch : branches) {
       next = next * 6364136223846793005u + 1442695040888963407u;
       branch.from = {kBase + (next >> 33) % addresses * 16};
       branch.to = {kBase + (next >> 40) % addresses * 16};

@@ -10,11 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/taken_branch.h"
 #include "trace/interpreter/code_cache.h"
 #include "trace/interpreter/micro_op.h"
 #include "trace/interpreter/overlay_memory.h"
 #include "trace/interpreter/program_reader.h"
-#include "trace/interpreter/taken_branch.h"
+#include "trace/interpreter/stop_reason.h"
 #include "trace/native/machine_state.h"
 
 namespace hbbp::trace {

@@ -16,8 +16,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/taken_branch.h"
 #include "trace/interpreter/program_reader.h"
-#include "trace/interpreter/taken_branch.h"
+#include "trace/interpreter/stop_reason.h"
 #include "trace/native/machine_state.h"
 
 namespace hbbp::trace {

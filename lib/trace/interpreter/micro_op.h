@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/interpreter/taken_branch.h"
 #include "trace/native/machine_state.h"
 
 namespace hbbp::trace {

@@ -69,7 +69,7 @@ struct Told : EventSink {
 
   std::vector<IpSample> samples;
   std::vector<BurstSample> bursts;
-  std::vector<std::vector<TakenBranchSample>> branches;
+  std::vector<std::vector<TakenBranch>> branches;
   std::vector<uint64_t> lost = {0, 0}, throttled = {0, 0};
   uint32_t counters_of = UINT32_MAX;
   std::vector<std::pair<std::string, uint64_t>> counters;
@@ -159,8 +159,8 @@ TEST_CASE("two events are sampled at once, each for what it is good for") {
   CHECK(told.bursts[0].source == 1);
   CHECK(told.bursts[0].period == 1'000'037);
   REQUIRE(told.branches[0].size() == 3);
-  CHECK(told.branches[0][0].from.value == 10);
-  CHECK(told.branches[0][2].to.value == 300);
+  CHECK(told.branches[0][0].from == 10);
+  CHECK(told.branches[0][2].to == 300);
 
   backend.Disable();
   for (const PerfStandIn::Event& event : pmu.events()) {
@@ -363,8 +363,8 @@ TEST_CASE("rings wrap around anywhere") {
   for (uint64_t i = 0; i < 500; ++i) {
     CHECK(told.samples[i].ip.value == i);
     REQUIRE(told.branches[i].size() == i % 32 + 2);
-    CHECK(told.branches[i].front().from.value == i + 1);
-    CHECK(told.branches[i].back().to.value == i + 2);
+    CHECK(told.branches[i].front().from == i + 1);
+    CHECK(told.branches[i].back().to == i + 2);
   }
   backend.Close();
 }

@@ -54,7 +54,7 @@ struct WeighingSink : BranchSink {
     BranchSink::OnBurst(burst);
     const double weight = StreamWeight(burst.period, burst.branches.size(), burst.extent);
     for (size_t i = 0; i + 1 < burst.branches.size(); ++i) {
-      const uint64_t start = burst.branches[i].to.value;
+      const uint64_t start = burst.branches[i].to;
       if (start == reinterpret_cast<uint64_t>(hbbp_test_short_block)) short_rounds += weight;
       if (start == reinterpret_cast<uint64_t>(hbbp_test_long_block)) long_rounds += weight;
     }
@@ -155,10 +155,10 @@ TEST_CASE("loops that execute as many instructions get as many, whatever their b
     bool is_in_loops = true;
     uint64_t expected = 0;
     for (size_t stream = 0; stream + 1 < burst.size(); ++stream) {
-      const uint64_t start = burst[stream].to.value;
+      const uint64_t start = burst[stream].to;
       const bool is_short = start == reinterpret_cast<uint64_t>(hbbp_test_short_block);
       const bool is_long = start == reinterpret_cast<uint64_t>(hbbp_test_long_block);
-      const bool leaves = burst[stream + 1].to.value != start;
+      const bool leaves = burst[stream + 1].to != start;
       is_in_loops = is_in_loops && (is_short || is_long) && !leaves;
       expected += is_short ? kShortBlock : kLongBlock;
     }

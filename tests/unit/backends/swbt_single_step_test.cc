@@ -68,8 +68,8 @@ void DoWork(void* argument) {
   work->length = std::strlen(work->text);
 }
 
-std::vector<TakenBranchSample> TakenBranchesOf(const Steps& steps) {
-  std::vector<TakenBranchSample> branches;
+std::vector<TakenBranch> TakenBranchesOf(const Steps& steps) {
+  std::vector<TakenBranch> branches;
   std::map<uint64_t, ControlFlow> decoded;
   for (size_t i = 0; i + 1 < steps.count; ++i) {
     const uint64_t ip = steps.path[i], next = steps.path[i + 1];
@@ -78,12 +78,12 @@ std::vector<TakenBranchSample> TakenBranchesOf(const Steps& steps) {
       REQUIRE(DecodeControlFlow({reinterpret_cast<const uint8_t*>(ip), kMaxInstructionLength}, ip,
                                 &flow));
     }
-    if (next != ip + flow.length) branches.push_back({RuntimeAddress{ip}, RuntimeAddress{next}});
+    if (next != ip + flow.length) branches.push_back({ip, next});
   }
   return branches;
 }
 
-bool AreEqual(const TakenBranchSample& left, const TakenBranchSample& right) {
+bool AreEqual(const TakenBranch& left, const TakenBranch& right) {
   return left.from == right.from && left.to == right.to;
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("a burst may begin at every instruction") {
   CHECK(sink.CounterOf("samples") > steps.count * 95 / 100);
   CHECK(sink.bursts.size() > steps.count * 90 / 100);
 
-  const std::vector<TakenBranchSample> taken = TakenBranchesOf(steps);
+  const std::vector<TakenBranch> taken = TakenBranchesOf(steps);
   size_t wrong = 0;
   auto position = taken.begin();
   for (const auto& [tid, burst] : sink.bursts) {

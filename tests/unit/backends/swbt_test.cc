@@ -85,12 +85,12 @@ bool IsStream(uint64_t begin, uint64_t end) {
 }
 
 // A direct branch goes where its code says.
-bool IsPossible(const TakenBranchSample& branch) {
+bool IsPossible(const TakenBranch& branch) {
   ControlFlow flow;
-  const uint64_t from = branch.from.value;
+  const uint64_t from = branch.from;
   return DecodeControlFlow({reinterpret_cast<const uint8_t*>(from), kMaxInstructionLength}, from,
                            &flow) &&
-         flow.kind != BranchKind::kNone && (!flow.has_target || flow.target == branch.to.value);
+         flow.kind != BranchKind::kNone && (!flow.has_target || flow.target == branch.to);
 }
 
 void CheckConsistent(const Sink& sink) {
@@ -99,7 +99,7 @@ void CheckConsistent(const Sink& sink) {
     for (size_t i = 0; i < burst.size(); ++i) {
       ++branches;
       if (!IsPossible(burst[i])) ++impossible;
-      if (i > 0 && !IsStream(burst[i - 1].to.value, burst[i].from.value)) ++unexplained;
+      if (i > 0 && !IsStream(burst[i - 1].to, burst[i].from)) ++unexplained;
     }
   }
   CAPTURE(branches);

@@ -12,7 +12,7 @@
 namespace hbbp {
 namespace {
 
-using Branches = std::vector<TakenBranchSample>;
+using Branches = std::vector<TakenBranch>;
 
 size_t Count(BranchTable* table, uint32_t thread, const Branches& branches, double weight,
              size_t replicate) {
@@ -94,13 +94,13 @@ TEST_CASE("many different branches are counted as a map counts them") {
   for (int round = 0; round < 2; ++round) {
     for (int i = 0; i < 500; ++i) {
       Branches burst(1 + random() % 300);
-      for (TakenBranchSample& branch : burst) {
+      for (TakenBranch& branch : burst) {
         branch = {{0x7f0000000000 + random() % 50}, {0x7f0000000000 + random() % 50}};
       }
       const auto thread = static_cast<uint32_t>(random() % 3);
       for (size_t j = 0; j < burst.size(); ++j) {
-        const uint64_t end = j + 1 < burst.size() ? burst[j + 1].from.value : BranchTable::kNoEnd;
-        ++expected[{thread, burst[j].from.value, burst[j].to.value, end}];
+        const uint64_t end = j + 1 < burst.size() ? burst[j + 1].from : BranchTable::kNoEnd;
+        ++expected[{thread, burst[j].from, burst[j].to, end}];
       }
       Count(&table, thread, burst, 1, 0);
     }

@@ -34,7 +34,7 @@ IpSample SampleAt(uint64_t ip, uint32_t pid = kPid, uint64_t time_ns = 10) {
 }
 
 // Each of its streams weighs `weight`.
-BurstSample BurstOf(const std::vector<TakenBranchSample>& branches, uint64_t weight,
+BurstSample BurstOf(const std::vector<TakenBranch>& branches, uint64_t weight,
                     uint32_t pid = kPid) {
   BurstSample burst;
   burst.period = weight;
@@ -177,9 +177,9 @@ TEST_CASE("branches and their streams are counted over processes by their places
   importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
   importer.OnMapping(OfProcess(2, MappingOf("/bin/a", 0x7f0000000000, 0x7f0000001000)));
   const auto loop = [](uint64_t base) {
-    return std::vector<TakenBranchSample>{{{base + 0x50}, {base + 0x20}},
-                                          {{base + 0x50}, {base + 0x20}},
-                                          {{base + 0x60}, {0xffffffff81000000}}};
+    return std::vector<TakenBranch>{{{base + 0x50}, {base + 0x20}},
+                                    {{base + 0x50}, {base + 0x20}},
+                                    {{base + 0x60}, {0xffffffff81000000}}};
   };
   importer.OnBurst(OfSource(source, BurstOf(loop(0x400000), 500, 1)));
   importer.OnBurst(OfSource(source, BurstOf(loop(0x7f0000000000), 500, 2)));
@@ -222,7 +222,7 @@ TEST_CASE("a branch at the very last address is no mark") {
   for (const uint64_t last : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2}) {
     Importer importer;
     const uint32_t source = AddEbs(&importer);
-    const std::vector<TakenBranchSample> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
+    const std::vector<TakenBranch> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
     importer.OnBurst(OfSource(source, BurstOf(branches, 1)));
     const ProfileData data = importer.Snapshot();
     REQUIRE(data.branches.size() == 2);

@@ -41,7 +41,7 @@ MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, ui
   return event;
 }
 
-void AddBurst(Recorder* recorder, const std::vector<TakenBranchSample>& branches, uint64_t time,
+void AddBurst(Recorder* recorder, const std::vector<TakenBranch>& branches, uint64_t time,
               uint32_t tid = kTid, uint64_t period = 1000, uint32_t source = 0) {
   BurstSample burst;
   burst.pid = kPid;
@@ -70,7 +70,7 @@ BranchCount Expected(uint32_t from_module, uint64_t from, uint32_t to_module, ui
   return branch;
 }
 
-const std::vector<TakenBranchSample> kLoop(5, {{0x10050}, {0x10040}});
+const std::vector<TakenBranch> kLoop(5, {{0x10050}, {0x10040}});
 
 TEST_CASE("branches in the kernel are in its module, by their addresses") {
   constexpr uint64_t kText = 0xffffffff81000000;
@@ -341,7 +341,7 @@ TEST_CASE("a library that a burst saw keeps its code after it was unloaded and d
   Recorder recorder;
   recorder.AddSource(Source(1000));
   REQUIRE(recorder.locator().AddCurrentMappings(10).ok());
-  AddBurst(&recorder, std::vector<TakenBranchSample>(3, {{work + 11}, {work + kTinyLoop}}), 20);
+  AddBurst(&recorder, std::vector<TakenBranch>(3, {{work + 11}, {work + kTinyLoop}}), 20);
   recorder.Commit(100);
   library.Close();
   std::filesystem::remove(path);
@@ -384,7 +384,7 @@ TEST_CASE("code that replaces code in which branches were counted has branches o
   recorder.AddSource(Source(1000));
   recorder.OnMapping(
       MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
-  const std::vector<TakenBranchSample> twice = {{{loop + 2}, {loop}}, {{loop + 2}, {loop}}};
+  const std::vector<TakenBranch> twice = {{{loop + 2}, {loop}}, {{loop + 2}, {loop}}};
   AddBurst(&recorder, twice, 20);
   recorder.Commit(30);
   memory.Put(JitMemory::kPage, {0xff, 0xca, 0x75, 0xfc});

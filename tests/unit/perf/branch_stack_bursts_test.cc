@@ -31,7 +31,7 @@ std::vector<Part> PartsOf(const std::vector<Entry>& entries, BranchStackLosses* 
   bursts.Visit(stack, [&](auto branches, uint64_t extent, StackPart place) {
     Part part = {{}, extent};
     if (stacks != nullptr) stacks->push_back(place);
-    for (const TakenBranchSample& branch : branches) part.sources.push_back(branch.from.value);
+    for (const TakenBranch& branch : branches) part.sources.push_back(branch.from);
     parts.push_back(part);
   });
   if (losses != nullptr) *losses = bursts.losses();

@@ -51,10 +51,10 @@ class SlicedRecorder {
 
   // Records a burst of one stream.
   void Burst(uint64_t time_ns) {
-    Burst(time_ns, std::vector<TakenBranchSample>(2, {{0x10020}, {0x10010}}));
+    Burst(time_ns, std::vector<TakenBranch>(2, {{0x10020}, {0x10010}}));
   }
 
-  void Burst(uint64_t time_ns, const std::vector<TakenBranchSample>& branches) {
+  void Burst(uint64_t time_ns, const std::vector<TakenBranch>& branches) {
     BurstSample burst;
     burst.tid = 1;
     burst.time_ns = time_ns;
@@ -162,7 +162,7 @@ TEST_CASE("slices are merged when counts take too many bytes") {
 TEST_CASE("branches that are counted again take no more memory") {
   constexpr uint64_t kSlices = 1000, kBranches = 1200;
   SlicedRecorder recorder;
-  std::vector<TakenBranchSample> branches;
+  std::vector<TakenBranch> branches;
   for (uint64_t i = 0; i < kBranches; ++i)
     branches.push_back({{0x10010 + 8 * i}, {0x10014 + 8 * i}});
   for (uint64_t slice = 0; slice < kSlices; ++slice) {

@@ -257,7 +257,7 @@ TEST_CASE("bursts of an external tracer weigh their period by their extent") {
   };
   script.on_stop = [](Feed* feed) {
     const uint64_t code = CodeAddress();
-    const std::vector<TakenBranchSample> branches(3, {{code + 8}, {code}});
+    const std::vector<TakenBranch> branches(3, {{code + 8}, {code}});
     FeedBurst burst;
     burst.pid = burst.tid = OwnPid();
     burst.period = 1000;

@@ -313,7 +313,7 @@ void FeedSamples(Feed* session, uint32_t source, const std::vector<FeedSample>& 
   REQUIRE(session->FeedSamples(source, samples.size(), [&](size_t i) { return samples[i]; }).ok());
 }
 
-FeedBurst BurstOf(uint64_t time, std::span<const TakenBranchSample> branches, uint64_t extent) {
+FeedBurst BurstOf(uint64_t time, std::span<const TakenBranch> branches, uint64_t extent) {
   FeedBurst burst;
   burst.pid = burst.tid = kPid;
   burst.time_ns = time;
@@ -323,7 +323,7 @@ FeedBurst BurstOf(uint64_t time, std::span<const TakenBranchSample> branches, ui
 }
 
 TEST_CASE("each stream of a burst weighs the period by the extent, or by the streams") {
-  const std::vector<TakenBranchSample> loop(5, {{kIp + 8}, {kIp}});
+  const std::vector<TakenBranch> loop(5, {{kIp + 8}, {kIp}});
   for (const uint64_t extent : {uint64_t{0}, uint64_t{100}}) {
     Feed feed({});
     const uint32_t mine = *feed.AddSampleSource(SourceOf(SourceKind::kSwbt), IbsKind::kNone);

@@ -483,7 +483,7 @@ uint64_t Now() {
 // Bursts of 5 branches around a loop that is somewhere in this program.
 void DeliverBurst(EventSink* sink, uint32_t tid) {
   const auto code = reinterpret_cast<uint64_t>(&DeliverBurst);
-  const std::vector<TakenBranchSample> branches(5, {{code + 20}, {code + 10}});
+  const std::vector<TakenBranch> branches(5, {{code + 20}, {code + 10}});
   BurstSample burst;
   burst.pid = static_cast<uint32_t>(::getpid());
   burst.tid = tid;

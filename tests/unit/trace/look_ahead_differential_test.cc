@@ -50,7 +50,7 @@ class Interpreter {
     look_ahead_->Begin(state, false);
   }
   trace::RunResult Run(uint64_t instructions) {
-    std::array<trace::TakenBranch, 4> branches;
+    std::array<TakenBranch, 4> branches;
     return look_ahead_->Run(branches.data(), branches.size(), instructions);
   }
   const MachineState& state() const { return look_ahead_->state(); }

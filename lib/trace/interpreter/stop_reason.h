@@ -1,15 +1,10 @@
-// TakenBranch is an element of a burst, and StopReason says why an interpretation ended.
-#ifndef HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
-#define HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
+// StopReason says why an interpretation ended.
+#ifndef HBBP_LIB_TRACE_INTERPRETER_STOP_REASON_H_
+#define HBBP_LIB_TRACE_INTERPRETER_STOP_REASON_H_
 
 #include <cstdint>
 
 namespace hbbp::trace {
-
-struct TakenBranch {
-  uint64_t from;  // address of the branch instruction
-  uint64_t to;
-};
 
 // StopReason says why interpretation stopped at RunResult::ip, which has not been executed.
 enum class StopReason : uint8_t {
@@ -57,4 +52,4 @@ constexpr const char* NameOf(StopReason reason) {
 
 }  // namespace hbbp::trace
 
-#endif  // HBBP_LIB_TRACE_INTERPRETER_TAKEN_BRANCH_H_
+#endif  // HBBP_LIB_TRACE_INTERPRETER_STOP_REASON_H_
