@@ -26,7 +26,7 @@ constexpr size_t kBranches = 32;
 class Run {
  public:
   Run() : pmu_([](const perf_event_attr&) { return 0; }) {
-    const CpuEvents skylake = EventsOf({"GenuineIntel", 6, 0x55}, "/nonexistent");
+    const CpuEvents skylake = FindCpuEvents({"GenuineIntel", 6, 0x55}, "/nonexistent");
     backend_ = std::make_unique<PerfBackend>(SourceKind::kLbr, skylake);
     BackendConfig config;
     config.buffer_bytes = 8 << 20;

@@ -48,7 +48,7 @@ std::vector<uint8_t> MakeRecording(size_t branches) {
     for (uint64_t i = 0; data.DataBytes() < end; ++i) {
       const uint64_t cpu = i / 2048 % kCpus;
       const uint64_t time = (round << 32) + (i % 2048) * 1000 + cpu + 1;
-      PerfRecordBuilder sample(data.FormatOf(attr));
+      PerfRecordBuilder sample(data.MakeRecordFormat(attr));
       sample.Id(i % 2 * kCpus + cpu).Ip(0x401000 + i).Pid(1).Tid(2).Time(time).Period(1);
       data.Add(sample.Branches(stack, 0, {}).Sample());
     }

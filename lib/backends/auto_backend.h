@@ -32,7 +32,7 @@ class AutoBackend : public Backend {
   uint64_t SamplingNs() const override { return chosen_->SamplingNs(); }
   uint64_t SwitchingNs() override { return chosen_->SwitchingNs(); }
   uint64_t BufferBytes() const override { return chosen_->BufferBytes(); }
-  void ForgetInChild() override { chosen_->ForgetInChild(); }
+  void ResetInChild() override { chosen_->ResetInChild(); }
   void AbandonInChild() override { chosen_->AbandonInChild(); }
   int DrainIntervalMs() const override { return chosen_->DrainIntervalMs(); }
 

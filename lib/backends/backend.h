@@ -22,7 +22,7 @@ enum class TraceMode : int32_t {
 };
 
 // What takes IP samples of the same threads at the same time.
-struct SamplerBeside {
+struct ConcurrentSampler {
   EventKind event;
   uint64_t period;
 };
@@ -46,7 +46,7 @@ struct BackendConfig {
   bool include_kernel = false;
   size_t buffer_bytes = 0;  // of each ring; 0: the default
   // Of all rings together; 0: any.
-  size_t most_buffer_bytes = 0;
+  size_t max_buffer_bytes = 0;
   // Only these threads, and none that they start; sorted. Empty: all.
   std::vector<pid_t> threads;
   // Of CPU time, what sampling may take; 0: as much as the periods ask for.
@@ -55,7 +55,7 @@ struct BackendConfig {
   TraceMode trace_mode = TraceMode::kLookAhead;
   // Taken branches a burst, at most 65,536; 0: the default of the mode.
   uint32_t burst_branches = 0;
-  std::vector<SamplerBeside> beside;
+  std::vector<ConcurrentSampler> beside;
 };
 
 // One of the sources that a started backend is.
@@ -111,7 +111,7 @@ class Backend {
   virtual uint64_t BufferBytes() const = 0;
 
   // After fork, in the child: lets go of what belongs to the parent.
-  virtual void ForgetInChild() = 0;
+  virtual void ResetInChild() = 0;
   // The same where nothing may be freed; the backend is not used again.
   virtual void AbandonInChild() {}
 

@@ -37,7 +37,7 @@ struct PlannedEvent {
   // Only user code is counted, but an interrupt may come so late that it finds the thread in the
   // kernel. Samples then have the register of where user code was left.
   bool HasUserIp() const { return variants.front().attr.sample_regs_user != 0; }
-  RecordFormat SampleFormat() const { return FormatOf(variants.front().attr); }
+  RecordFormat SampleFormat() const { return MakeRecordFormat(variants.front().attr); }
 };
 
 struct EventPlan {

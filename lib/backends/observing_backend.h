@@ -32,8 +32,8 @@ class ObservingBackend : public Backend {
   Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return is_observing_ ? observer_.BufferBytes() : 0; }
-  void ForgetInChild() override {
-    observer_.ForgetInChild();
+  void ResetInChild() override {
+    observer_.ResetInChild();
     is_observing_ = false;
   }
   int DrainIntervalMs() const override { return 100; }

@@ -88,9 +88,9 @@ Status PairBackend::SetPeriodFactor(double factor, EventSink* sink) {
   return second_->SetPeriodFactor(factor, &numbered);
 }
 
-void PairBackend::ForgetInChild() {
-  second_->ForgetInChild();
-  first_->ForgetInChild();
+void PairBackend::ResetInChild() {
+  second_->ResetInChild();
+  first_->ResetInChild();
 }
 
 void PairBackend::AbandonInChild() {

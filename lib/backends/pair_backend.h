@@ -29,7 +29,7 @@ class PairBackend : public Backend {
   uint64_t SamplingNs() const override { return first_->SamplingNs() + second_->SamplingNs(); }
   uint64_t SwitchingNs() override { return first_->SwitchingNs() + second_->SwitchingNs(); }
   uint64_t BufferBytes() const override { return first_->BufferBytes() + second_->BufferBytes(); }
-  void ForgetInChild() override;
+  void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
 

@@ -82,7 +82,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   ring_bytes_ = config.buffer_bytes != 0 ? config.buffer_bytes : kDefaultRingBytes;
   if (per_thread_) ring_bytes_ = std::min(ring_bytes_, kPerThreadRingBytes);
   const size_t rings = per_thread_ ? threads.size() : cpus_.size();
-  while (config.most_buffer_bytes != 0 && rings * ring_bytes_ > config.most_buffer_bytes) {
+  while (config.max_buffer_bytes != 0 && rings * ring_bytes_ > config.max_buffer_bytes) {
     ring_bytes_ /= 2;
     if (ring_bytes_ >= kSmallestRingBytes) continue;
     return MakeStatus(StatusCode::kInvalidArgument,
@@ -324,7 +324,7 @@ class PerfBackend::RingRecords : public RecordVisitor {
 };
 
 void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* sink) {
-  if (HeaderOf(record).type == PERF_RECORD_SAMPLE) return DeliverSample(cpu, record, sink);
+  if (RecordHeader(record).type == PERF_RECORD_SAMPLE) return DeliverSample(cpu, record, sink);
   RingRecords records(this, sink);
   (void)VisitRecord(record, kRecordFormat, &records);
 }
@@ -469,9 +469,9 @@ void PerfBackend::Close() {
   deciding_events_.clear();
 }
 
-void PerfBackend::ForgetInChild() {
-  for (Ring& ring : rings_) ring.buffer.Forget();
-  if (observer_ != nullptr) observer_->ForgetInChild();
+void PerfBackend::ResetInChild() {
+  for (Ring& ring : rings_) ring.buffer.Abandon();
+  if (observer_ != nullptr) observer_->ResetInChild();
   Close();
 }
 

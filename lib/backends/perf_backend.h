@@ -34,7 +34,7 @@ class PerfBackend : public Backend {
  public:
   // kEbs; kLbr, which is EBS as well; kIbs; kNone: takes no samples, Drain tells only of mappings,
   // names and new threads.
-  explicit PerfBackend(SourceKind kind, CpuEvents cpu = EventsOf(ThisCpu()))
+  explicit PerfBackend(SourceKind kind, CpuEvents cpu = FindCpuEvents(ThisCpu()))
       : kind_(kind), cpu_(std::move(cpu)) {}
 
   const char* name() const override;
@@ -46,7 +46,7 @@ class PerfBackend : public Backend {
   uint64_t SamplingNs() const override { return sampling_ns_; }
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   uint64_t BufferBytes() const override { return rings_.size() * ring_bytes_; }
-  void ForgetInChild() override;
+  void ResetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
 
   // Were there threads born since the last call?

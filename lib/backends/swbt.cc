@@ -278,7 +278,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
     if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
     LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
-    if (config.period_mode == PeriodMode::kPrime) LeaveStepWith(config.beside, candidate.event);
+    if (config.period_mode == PeriodMode::kPrime) StepAwayFrom(config.beside, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       switch_ns_ = is_clock ? kClockSwitchNs : SwitchNs();
       const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
@@ -334,8 +334,8 @@ void SwbtBackend::LengthenPeriod(double max_overhead, Unit unit) {
 
 // Two samplers that keep step meet each time or never. Where they meet, the other one finds the
 // handler and not the program.
-void SwbtBackend::LeaveStepWith(const std::vector<SamplerBeside>& beside, EventKind event) {
-  for (const SamplerBeside& other : beside) {
+void SwbtBackend::StepAwayFrom(const std::vector<ConcurrentSampler>& beside, EventKind event) {
+  for (const ConcurrentSampler& other : beside) {
     if (other.event == event) period_ = PeriodOutOfStep(period_, other.period);
   }
 }
@@ -459,7 +459,7 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
 }
 
 // Threads that come and go inherit events, and would be found too late for a timer.
-void SwbtBackend::LeaveEventsIfSwitchesAreDear(EventSink* sink) {
+void SwbtBackend::ReplaceEventsIfSwitchesAreDear(EventSink* sink) {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
   if (!may_leave_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
@@ -569,7 +569,7 @@ void SwbtBackend::Drain(EventSink* sink) {
       if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
     }
     CheckUserfaultfd();
-    LeaveEventsIfSwitchesAreDear(sink);
+    ReplaceEventsIfSwitchesAreDear(sink);
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -731,7 +731,7 @@ void SwbtBackend::CompareMappings(EventSink* sink) {
     const auto known = known_code_.find(mapping.start.value);
     const bool is_known = known != known_code_.end() && known->second == mapping.end.value;
     if (is_known || known_code_.empty()) continue;
-    sink->OnMapping(MappingOf(mapping, now));
+    sink->OnMapping(MappingAt(mapping, now));
   }
   known_code_ = std::move(code);
 }
@@ -773,10 +773,10 @@ void SwbtBackend::Close() {
   trace::Tracer::Get().Close();
 }
 
-void SwbtBackend::ForgetInChild() {
-  for (auto& [tid, sampler] : samplers_) sampler.ForgetInChild();
+void SwbtBackend::ResetInChild() {
+  for (auto& [tid, sampler] : samplers_) sampler.ResetInChild();
   samplers_.clear();
-  if (observer_ != nullptr) observer_->ForgetInChild();
+  if (observer_ != nullptr) observer_->ResetInChild();
   observer_.reset();
   unfinished_.clear();
   known_code_.clear();

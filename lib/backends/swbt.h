@@ -47,7 +47,7 @@ class SwbtBackend : public Backend {
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
   // The tracer's memory is the process's, and stays.
   uint64_t BufferBytes() const override { return 0; }
-  void ForgetInChild() override;
+  void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
 
@@ -73,13 +73,13 @@ class SwbtBackend : public Backend {
   uint64_t Samples() const;
   void ChooseBudget(const BackendConfig& config, Unit unit);
   void LengthenPeriod(double max_overhead, Unit unit);
-  void LeaveStepWith(const std::vector<SamplerBeside>& beside, EventKind event);
+  void StepAwayFrom(const std::vector<ConcurrentSampler>& beside, EventKind event);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
-  void LeaveEventsIfSwitchesAreDear(EventSink* sink);
+  void ReplaceEventsIfSwitchesAreDear(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void EndEarly(const char* reason);

@@ -119,7 +119,7 @@ void ThreadSampler::Close() {
   if (timer_ >= 0) ::syscall(SYS_timer_delete, std::exchange(timer_, -1));
 }
 
-void ThreadSampler::ForgetInChild() {
+void ThreadSampler::ResetInChild() {
   timer_ = -1;
   Close();
 }

@@ -40,7 +40,7 @@ class ThreadSampler {
   void Close();
 
   // After fork, in the child, which has inherited no timer; a descriptor is the parent's event.
-  void ForgetInChild();
+  void ResetInChild();
 
  private:
   ThreadSampler() = default;

@@ -178,7 +178,7 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
     return OutOfRange("max_overhead", "a fraction, from 0 to 1");
   }
   settings->backend.max_overhead = options.max_overhead;
-  settings->backend.most_buffer_bytes = options.max_memory / 4;
+  settings->backend.max_buffer_bytes = options.max_memory / 4;
   return ReadHost("hbbp_session_options", options, settings);
 }
 

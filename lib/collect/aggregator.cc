@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "collect/code_place.h"
+#include "collect/code_location.h"
 #include "collect/memory_use.h"
 #include "profile/stream_sums.h"
 
@@ -13,8 +13,8 @@ namespace {
 constexpr size_t kFewBranches = 65536;
 
 BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_module) {
-  const CodeLocation from = LocationOf(entry.from, kernel_module);
-  const CodeLocation to = LocationOf(entry.to, kernel_module);
+  const CodeLocation from = UnpackLocation(entry.from, kernel_module);
+  const CodeLocation to = UnpackLocation(entry.to, kernel_module);
   BranchCount branch;
   branch.thread = entry.thread;
   branch.from_module = from.module;
@@ -24,7 +24,7 @@ BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_modul
   if (entry.end == BranchTable::kCutEnd) {
     branch.stream_end = kStreamCut;
   } else if (entry.end != BranchTable::kNoEnd) {
-    const CodeLocation end = LocationOf(entry.end, kernel_module);
+    const CodeLocation end = UnpackLocation(entry.end, kernel_module);
     // No branch is in the last bytes of the address space, which are marks here.
     const bool has_end = end.module == to.module && end.offset < kStreamCut;
     branch.stream_end = has_end ? end.offset : kStreamLeavesModule;
@@ -105,8 +105,8 @@ void Aggregator::Drop(uint32_t source, uint64_t samples) {
 std::optional<SampleLocation> Aggregator::CountSample(const IpSample& sample) {
   std::optional<SampleLocation> counted;
   CountOrDrop(sample.source, 1, [&] {
-    const uint64_t word = locator_.PlaceOf(sample.pid, sample.ip, sample.time_ns);
-    const CodeLocation location = LocationOf(word, locator_.kernel_module());
+    const uint64_t word = locator_.FindLocation(sample.pid, sample.ip, sample.time_ns);
+    const CodeLocation location = UnpackLocation(word, locator_.kernel_module());
     if (location.module == kNoModule) {
       ++sources_[sample.source].unmapped;
       return;
@@ -138,7 +138,7 @@ void Aggregator::OnBurst(const BurstSample& burst) {
   const uint32_t source = burst.source;
   const double weight = StreamWeight(burst.period, burst.branches.size(), burst.extent);
   CountOrDrop(source, burst.repeats, [&] {
-    locator_.PlaceBranches(burst, &locations_);
+    locator_.FindLocations(burst, &locations_);
     const uint32_t slice = SliceAt(burst.time_ns);
     if (slice != branch_tables_[source].slice) {
       FlushBranches(source);
@@ -188,7 +188,7 @@ void Aggregator::MergeSlices() {
   for (BranchCount& branch : branches_) branch.slice = CoarserSlice(branch.slice);
   Normalize(&branches_);
   sorted_branches_ = branches_.size();
-  ip_table_.JoinSlices();
+  ip_table_.MergeSlices();
 }
 
 // Either all of the table is flushed or nothing.

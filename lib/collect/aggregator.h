@@ -23,7 +23,7 @@
 #include "base/counted_memory.h"
 #include "base/work.h"
 #include "collect/branch_table.h"
-#include "collect/code_place.h"
+#include "collect/code_location.h"
 #include "collect/ibs_attribution.h"
 #include "collect/ip_table.h"
 #include "collect/locator.h"

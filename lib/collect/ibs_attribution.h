@@ -17,7 +17,7 @@
 
 #include "base/hash.h"
 #include "base/work.h"
-#include "collect/code_place.h"
+#include "collect/code_location.h"
 #include "events/ibs_sample.h"
 #include "events/samples.h"
 #include "profile/profile_data.h"

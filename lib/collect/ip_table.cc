@@ -40,7 +40,7 @@ IpTable::Sums IpTable::WithBuckets(size_t count, std::pmr::memory_resource* memo
   return wants_no_more(Sums(memory));
 }
 
-void IpTable::JoinSlices() {
+void IpTable::MergeSlices() {
   const float load_factor = sums_.max_load_factor();
   Sums joined = WithBuckets(sums_.bucket_count(), sums_.get_allocator().resource());
   while (!sums_.empty()) {

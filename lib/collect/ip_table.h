@@ -39,7 +39,7 @@ class IpTable {
   // If slices were not told apart.
   size_t BytesWithoutSlices() const;
   // Slices 2 i and 2 i + 1 become slice i. Gets by without memory.
-  void JoinSlices();
+  void MergeSlices();
 
   // In no order. With `check`, throws WorkCancelled if it is called off.
   void AppendTo(std::vector<IpCount>* counts, CancelCheck* check = nullptr) const;

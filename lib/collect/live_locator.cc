@@ -1,6 +1,6 @@
-// Addresses of a live process go through RecentPlaces first, which knows almost all of them. What
-// is not there is looked up in the address space; if that is generated code, it is copied, and if
-// it is a file that nothing was counted in so far, its build ID is read and it is held open.
+// Addresses of a live process go through RecentLocations first, which knows almost all of them.
+// What is not there is looked up in the address space; if that is generated code, it is copied, and
+// if it is a file that nothing was counted in so far, its build ID is read and it is held open.
 #include "collect/live_locator.h"
 
 #include <elf.h>
@@ -77,7 +77,7 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
   for (const Mapping& mapping : mappings) {
     if (mapping.IsFile() && mapping.offset.value == 0) header = &mapping;
     if (!mapping.executable) continue;
-    const MappingEvent event = MappingOf(mapping, time_ns);
+    const MappingEvent event = MappingAt(mapping, time_ns);
     OnMapping(event);
     // Elsewhere than Map takes them to be.
     const bool is_unusual = header != nullptr &&
@@ -128,7 +128,7 @@ void LiveLocator::Map(MappingEvent mapping) {
 
 void LiveLocator::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
                         const std::function<bool(const AddressSpace::Placement&)>& stays) {
-  recent_places_.Forget();
+  recent_locations_.Forget();
   ChargeNextInterval();
   const size_t added =
       address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
@@ -195,33 +195,34 @@ std::string LiveLocator::NameOfThread(uint32_t, uint32_t tid) {
   return name;
 }
 
-uint64_t LiveLocator::PlaceOf(uint32_t, RuntimeAddress address, uint64_t time_ns) {
+uint64_t LiveLocator::FindLocation(uint32_t, RuntimeAddress address, uint64_t time_ns) {
   if (IsKernelAddress(address)) {
     if (kernel_module_ == kNoModule) {
       kernel_module_ = SpecialModule(ModuleKind::kKernel, kRunningKernel);
     }
-    return PlaceInKernel(address.value);
+    return LocationInKernel(address.value);
   }
-  const auto known = recent_places_.Find(address_space_, address.value, time_ns);
-  return known ? *known : PlaceOfUser(address.value, time_ns);
+  const auto known = recent_locations_.Find(address_space_, address.value, time_ns);
+  return known ? *known : FindUserLocation(address.value, time_ns);
 }
 
-void LiveLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) {
-  recent_places_.PlaceBranches(
+void LiveLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) {
+  recent_locations_.FindLocations(
       address_space_, burst,
-      [&](RuntimeAddress address) { return PlaceOf(burst.pid, address, burst.time_ns); }, places);
+      [&](RuntimeAddress address) { return FindLocation(burst.pid, address, burst.time_ns); },
+      places);
 }
 
-uint64_t LiveLocator::PlaceOfUser(uint64_t address, uint64_t time_ns) {
+uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
   const auto placement = address_space_.Find({address}, time_ns);
-  if (!placement) return PlaceInNoModule(address);
+  if (!placement) return LocationInNoModule(address);
   const bool is_copied = IsCopied(placement->module);
   if (is_copied) {
     CopyCode({address}, time_ns);
   } else if (!module_states_[placement->module].is_identified) {
     Identify(placement->module);
   }
-  return recent_places_.Look(address_space_, address, time_ns, !is_copied);
+  return recent_locations_.Look(address_space_, address, time_ns, !is_copied);
 }
 
 bool LiveLocator::IsCopied(uint32_t module) const {

@@ -24,7 +24,7 @@
 #include "collect/copied_pages.h"
 #include "collect/generated_code.h"
 #include "collect/locator.h"
-#include "collect/recent_places.h"
+#include "collect/recent_locations.h"
 
 namespace hbbp {
 
@@ -62,8 +62,8 @@ class LiveLocator : public Locator {
   void RecordThread(uint32_t tid);
   void DropThread(uint32_t tid) { thread_names_.erase(tid); }
 
-  uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) override;
+  uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
+  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) override;
   uint32_t kernel_module() const override { return kernel_module_; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override;
   std::vector<ModuleRecord> Modules() const override;
@@ -80,7 +80,7 @@ class LiveLocator : public Locator {
   void Map(MappingEvent mapping);
   void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
              const std::function<bool(const AddressSpace::Placement&)>& stays);
-  uint64_t PlaceOfUser(uint64_t address, uint64_t time_ns);
+  uint64_t FindUserLocation(uint64_t address, uint64_t time_ns);
   bool IsCopied(uint32_t module) const;
   void CopyCode(RuntimeAddress address, uint64_t time_ns);
   void Identify(uint32_t module);
@@ -96,7 +96,7 @@ class LiveLocator : public Locator {
   uint64_t dropped_mappings_ = 0;
   uint64_t code_beyond_limit_ = 0;
   AddressSpace address_space_;
-  RecentPlaces recent_places_;
+  RecentLocations recent_locations_;
   GeneratedCode generated_code_;
   CopiedPages copied_pages_;
   std::vector<std::string> jit_dumps_;

@@ -18,11 +18,11 @@ namespace hbbp {
 // As a sink it is where the events end that say where code is; it counts no samples.
 class Locator : public EventSink {
  public:
-  // Of something that was executed at that time (collect/code_place.h). Throws std::bad_alloc
+  // Of something that was executed at that time (collect/code_location.h). Throws std::bad_alloc
   // without memory for the code that is there.
-  virtual uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) = 0;
+  virtual uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) = 0;
   // The same of all branches of a burst, in place of what is in `places`.
-  virtual void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) = 0;
+  virtual void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) = 0;
   // The module of places in the kernel. Not before there is one.
   virtual uint32_t kernel_module() const = 0;
 

@@ -102,7 +102,7 @@ void RecordedLocator::Map(const MappingEvent& mapping, uint32_t module, bool is_
   if (added == 0) process->space->charge.Subtract(kIntervalBytes);
   process->space->counted += added;
   intervals_ += added;
-  recent_places_.Forget();
+  recent_locations_.Forget();
 }
 
 void RecordedLocator::OnMapping(MappingEvent mapping) {
@@ -172,7 +172,7 @@ void RecordedLocator::OnFork(const ForkEvent& fork) {
     Process& process = processes_[fork.pid];
     Clear(&process);
     process = copy;
-    recent_places_.Forget();
+    recent_locations_.Forget();
   });
 }
 
@@ -181,7 +181,7 @@ void RecordedLocator::OnExec(uint32_t pid) {
   if (process == processes_.end()) return;
   Clear(&process->second);
   processes_.erase(process);
-  recent_places_.Forget();
+  recent_locations_.Forget();
 }
 
 void RecordedLocator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
@@ -257,21 +257,22 @@ std::string RecordedLocator::KnownName(uint32_t pid, uint32_t tid) const {
   return name != thread_names_.end() ? name->second : "";
 }
 
-uint64_t RecordedLocator::PlaceIn(const AddressSpace& space, RuntimeAddress address,
-                                  uint64_t time_ns) {
-  if (IsKernelAddress(address)) return PlaceInKernel(address.value);
-  const auto known = recent_places_.Find(space, address.value, time_ns);
-  return known ? *known : recent_places_.Look(space, address.value, time_ns);
+uint64_t RecordedLocator::FindLocationIn(const AddressSpace& space, RuntimeAddress address,
+                                         uint64_t time_ns) {
+  if (IsKernelAddress(address)) return LocationInKernel(address.value);
+  const auto known = recent_locations_.Find(space, address.value, time_ns);
+  return known ? *known : recent_locations_.Look(space, address.value, time_ns);
 }
 
-uint64_t RecordedLocator::PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) {
-  return PlaceIn(ProcessFor(pid).space->addresses, address, time_ns);
+uint64_t RecordedLocator::FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) {
+  return FindLocationIn(ProcessFor(pid).space->addresses, address, time_ns);
 }
 
-void RecordedLocator::PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) {
+void RecordedLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) {
   const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
-  recent_places_.PlaceBranches(
-      space, burst, [&](RuntimeAddress address) { return PlaceIn(space, address, burst.time_ns); },
+  recent_locations_.FindLocations(
+      space, burst,
+      [&](RuntimeAddress address) { return FindLocationIn(space, address, burst.time_ns); },
       places);
 }
 

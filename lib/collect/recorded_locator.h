@@ -16,7 +16,7 @@
 #include "collect/generated_code.h"
 #include "collect/locator.h"
 #include "collect/memory_use.h"
-#include "collect/recent_places.h"
+#include "collect/recent_locations.h"
 
 namespace hbbp {
 
@@ -63,8 +63,8 @@ class RecordedLocator : public Locator {
   uint64_t mappings_beyond_limit() const { return mappings_beyond_limit_; }
   uint64_t code_beyond_limit() const { return code_beyond_limit_; }
 
-  uint64_t PlaceOf(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void PlaceBranches(const BurstSample& burst, std::vector<TakenBranch>* places) override;
+  uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
+  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) override;
   uint32_t kernel_module() const override { return 0; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override { return KnownName(pid, tid); }
   std::string InheritedName(const ForkEvent& fork) const override {
@@ -101,7 +101,7 @@ class RecordedLocator : public Locator {
   void Clear(Process* process);
   uint32_t ModuleFor(const MappingEvent& mapping);
   std::string KnownName(uint32_t pid, uint32_t tid) const;
-  uint64_t PlaceIn(const AddressSpace& space, RuntimeAddress address, uint64_t time_ns);
+  uint64_t FindLocationIn(const AddressSpace& space, RuntimeAddress address, uint64_t time_ns);
 
   const ImportOptions options_;
   CountedMemory* const memory_;
@@ -112,7 +112,7 @@ class RecordedLocator : public Locator {
       modules_by_file_;
   std::map<std::string, std::vector<uint8_t>> build_ids_;
   std::map<uint32_t, Process> processes_;
-  RecentPlaces recent_places_;
+  RecentLocations recent_locations_;
   GeneratedCode generated_code_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;
   uint64_t intervals_ = 0;  // of all address spaces, at most

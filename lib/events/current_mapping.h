@@ -11,7 +11,7 @@
 
 namespace hbbp {
 
-inline MappingEvent MappingOf(const Mapping& mapping, uint64_t time_ns) {
+inline MappingEvent MappingAt(const Mapping& mapping, uint64_t time_ns) {
   MappingEvent event;
   event.start = mapping.start;
   event.end = mapping.end;

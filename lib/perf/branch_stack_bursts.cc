@@ -9,8 +9,9 @@ void BranchStackLosses::AppendTo(Counters* counters) const {
   AddCounter("kernel-crossing-streams", crossing_streams, counters);
 }
 
-// Where an entry that is no branch is counted; nullptr for a branch.
-uint64_t* BranchStackBursts::LossOf(const TakenBranch& branch, bool is_speculative, bool is_abort) {
+// Where an entry that is not a branch is counted; nullptr for a branch.
+uint64_t* BranchStackBursts::FindLoss(const TakenBranch& branch, bool is_speculative,
+                                      bool is_abort) {
   if (is_speculative) return &losses_.speculative;
   if (branch.from == 0 || branch.to == 0) return &losses_.half_empty;
   if (is_abort) return &losses_.aborts;
@@ -24,7 +25,7 @@ void BranchStackBursts::Add(const TakenBranch& branch, bool is_speculative, bool
     return;
   }
   ++entries_;
-  if (uint64_t* const loss = LossOf(branch, is_speculative, is_abort)) {
+  if (uint64_t* const loss = FindLoss(branch, is_speculative, is_abort)) {
     ++*loss;
     EndPart();
     return;

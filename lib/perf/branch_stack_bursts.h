@@ -34,8 +34,8 @@ inline bool IsSpeculative(const BranchEntry& entry) {
 }
 inline bool IsAbort(const BranchEntry& entry) { return entry.aborted; }
 
-// Cuts stacks at entries that are no branches which happened, since what follows one did not follow
-// the one before it.
+// Cuts stacks at entries that are not branches which happened, since what follows one did not
+// follow the one before it.
 class BranchStackBursts {
  public:
   // Calls visit(std::span<const TakenBranch> branches, uint64_t extent, StackPart part) for
@@ -58,11 +58,11 @@ class BranchStackBursts {
     uint64_t streams = 0;
     for (const Part& part : parts_) streams += part.size() - 1;
     for (const Part& part : parts_) {
-      const StackPart place = {.entries = entries,
-                               .has_oldest = entries != 0 && part.first == 0,
-                               .is_continued = part.end != branches_.size()};
+      const StackPart stack_part = {.entries = entries,
+                                    .has_oldest = entries != 0 && part.first == 0,
+                                    .is_continued = part.end != branches_.size()};
       visit(std::span<const TakenBranch>(branches_.data() + part.first, part.size()), streams,
-            place);
+            stack_part);
     }
   }
 
@@ -75,7 +75,7 @@ class BranchStackBursts {
   };
 
   void Add(const TakenBranch& branch, bool is_speculative, bool is_abort);
-  uint64_t* LossOf(const TakenBranch& branch, bool is_speculative, bool is_abort);
+  uint64_t* FindLoss(const TakenBranch& branch, bool is_speculative, bool is_abort);
   void EndPart();
 
   std::vector<TakenBranch> branches_;

@@ -81,17 +81,17 @@ const Core* CoreOf(const CpuIdentity& cpu) {
   return model != std::end(kIntelModels) ? model->core : nullptr;
 }
 
-std::optional<uint32_t> TypeOfPmu(const std::string& folder) {
-  const StatusOr<std::string> text = ReadTextFile(folder + "/type");
+std::optional<uint32_t> TypeOfPmu(const std::string& directory) {
+  const StatusOr<std::string> text = ReadTextFile(directory + "/type");
   if (!text.ok()) return std::nullopt;
   uint32_t type = 0;
   const auto parsed = std::from_chars(text->data(), text->data() + text->size(), type);
   return parsed.ec == std::errc() ? std::optional(type) : std::nullopt;
 }
 
-std::optional<PmuEvent> PmuAt(const std::string& folder) {
-  const std::optional<uint32_t> type = TypeOfPmu(folder);
-  const StatusOr<std::string> cpus_text = ReadTextFile(folder + "/cpus");
+std::optional<PmuEvent> PmuAt(const std::string& directory) {
+  const std::optional<uint32_t> type = TypeOfPmu(directory);
+  const StatusOr<std::string> cpus_text = ReadTextFile(directory + "/cpus");
   if (!type || !cpus_text.ok()) return std::nullopt;
   PmuEvent pmu;
   pmu.type = *type;
@@ -134,7 +134,7 @@ CpuIdentity ThisCpu() {
   return cpu;
 }
 
-CpuEvents EventsOf(const CpuIdentity& cpu, const std::string& sysfs) {
+CpuEvents FindCpuEvents(const CpuIdentity& cpu, const std::string& sysfs) {
   CpuEvents events;
   if (cpu.vendor == "GenuineIntel") {
     for (const HybridPmu& hybrid : kHybridPmus) {

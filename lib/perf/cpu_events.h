@@ -1,4 +1,4 @@
-// The events of a processor that tell how often blocks run: instructions and taken branches
+// The events of a processor that say how often blocks run: instructions and taken branches
 // retired.
 #ifndef HBBP_LIB_PERF_CPU_EVENTS_H_
 #define HBBP_LIB_PERF_CPU_EVENTS_H_
@@ -43,8 +43,8 @@ struct CpuEvents {
 
 // Of a processor with no entry in the tables, the kernel's own: "instructions", and "branches",
 // which counts those that are not taken too. `sysfs` is where event sources are listed.
-CpuEvents EventsOf(const CpuIdentity& cpu,
-                   const std::string& sysfs = "/sys/bus/event_source/devices");
+CpuEvents FindCpuEvents(const CpuIdentity& cpu,
+                        const std::string& sysfs = "/sys/bus/event_source/devices");
 
 }  // namespace hbbp
 

@@ -2,7 +2,7 @@
 //
 // A precise sample (PEBS) has the address of the instruction after the one in which the event
 // happened, unless processor or kernel have corrected that (PERF_RECORD_MISC_EXACT_IP). The newest
-// branch of the sample tells where control came from ("IP+1" in Nowak et al., "Establishing a Base
+// branch of the sample says where control came from ("IP+1" in Nowak et al., "Establishing a Base
 // of Trust with Performance Counters for Enterprise Workloads"):
 //   its target is the IP                    the event was in the branch
 //   its target is a short way before the IP  control ran on: it was in the instruction before

@@ -1,4 +1,4 @@
-// A record of a mapping, as samples are placed by it.
+// A record of a mapping, as samples are located by it.
 #ifndef HBBP_LIB_PERF_MMAP_MAPPING_H_
 #define HBBP_LIB_PERF_MMAP_MAPPING_H_
 
@@ -10,7 +10,7 @@
 
 namespace hbbp {
 
-// perf's mark of records that it made up itself.
+// perf's mark of synthetic records.
 inline constexpr uint64_t kNoTime = UINT64_MAX;
 
 inline MappingEvent MappingOf(const MmapRecord& mmap) {

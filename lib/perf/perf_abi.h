@@ -11,7 +11,7 @@ namespace hbbp {
 
 inline constexpr uint64_t kSampleBranchCounters = 1u << 19;  // of branch_sample_type; Linux 6.8
 
-// Types of records that the perf command writes into its files, beside those of the kernel.
+// Types of records that the perf command writes into its files, next to those of the kernel.
 enum PerfUserRecord : uint32_t {
   kPerfHeaderAttr = 64,
   kPerfHeaderEventType = 65,

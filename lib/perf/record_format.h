@@ -25,7 +25,8 @@ struct RecordFormat {
   bool operator==(const RecordFormat&) const = default;
 };
 
-inline RecordFormat FormatOf(const perf_event_attr& attr, ByteOrder order = ByteOrder::kNative) {
+inline RecordFormat MakeRecordFormat(const perf_event_attr& attr,
+                                     ByteOrder order = ByteOrder::kNative) {
   return {.sample_type = attr.sample_type,
           .read_format = attr.read_format,
           .branch_sample_type = attr.branch_sample_type,
@@ -36,8 +37,8 @@ inline RecordFormat FormatOf(const perf_event_attr& attr, ByteOrder order = Byte
 }
 
 // Precondition: a whole header.
-inline perf_event_header HeaderOf(std::span<const uint8_t> record,
-                                  ByteOrder order = ByteOrder::kNative) {
+inline perf_event_header RecordHeader(std::span<const uint8_t> record,
+                                      ByteOrder order = ByteOrder::kNative) {
   perf_event_header header;
   std::memcpy(&header, record.data(), sizeof(header));
   header.type = ToNative(header.type, order);
@@ -47,7 +48,7 @@ inline perf_event_header HeaderOf(std::span<const uint8_t> record,
 }
 
 inline bool IsOfType(std::span<const uint8_t> record, uint32_t type, ByteOrder order) {
-  return record.size() >= sizeof(perf_event_header) && HeaderOf(record, order).type == type;
+  return record.size() >= sizeof(perf_event_header) && RecordHeader(record, order).type == type;
 }
 
 }  // namespace hbbp

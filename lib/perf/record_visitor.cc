@@ -11,7 +11,7 @@ RecordFate VisitRecord(std::span<const uint8_t> record, const RecordFormat& form
     (visitor->*on_record)(*parsed);
     return RecordFate::kVisited;
   };
-  switch (HeaderOf(record, format.order).type) {
+  switch (RecordHeader(record, format.order).type) {
     case PERF_RECORD_MMAP:
     case PERF_RECORD_MMAP2:
       return visit(ParseMmap(record, format), &RecordVisitor::OnMmap);

@@ -24,7 +24,7 @@ bool HasSampleId(std::span<const uint8_t> record, const RecordFormat& format) {
 }
 
 // The record without header and sample_id.
-RecordCursor BodyOf(std::span<const uint8_t> record, const RecordFormat& format) {
+RecordCursor RecordBody(std::span<const uint8_t> record, const RecordFormat& format) {
   const size_t tail = HasSampleId(record, format) ? SampleIdBytes(format) : 0;
   const size_t size = record.size() - sizeof(perf_event_header) - tail;
   return RecordCursor(record.subspan(sizeof(perf_event_header), size), format.order);
@@ -69,9 +69,9 @@ SampleId ParseSampleId(std::span<const uint8_t> record, const RecordFormat& form
 std::optional<MmapRecord> ParseMmap(std::span<const uint8_t> record, const RecordFormat& format) {
   const bool has_identity = IsOfType(record, PERF_RECORD_MMAP2, format.order);
   if (!has_identity && !IsOfType(record, PERF_RECORD_MMAP, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   MmapRecord mapping;
-  mapping.misc = HeaderOf(record, format.order).misc;
+  mapping.misc = RecordHeader(record, format.order).misc;
   if (!cursor.Read(&mapping.pid) || !cursor.Read(&mapping.tid) || !cursor.Read(&mapping.address) ||
       !cursor.Read(&mapping.size) || !cursor.Read(&mapping.file_offset)) {
     return std::nullopt;
@@ -93,12 +93,12 @@ std::optional<MmapRecord> ParseMmap(std::span<const uint8_t> record, const Recor
 
 std::optional<CommRecord> ParseComm(std::span<const uint8_t> record, const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_COMM, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   CommRecord comm;
   if (!cursor.Read(&comm.pid) || !cursor.Read(&comm.tid) || !cursor.ReadCString(&comm.name)) {
     return std::nullopt;
   }
-  comm.is_exec = (HeaderOf(record, format.order).misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+  comm.is_exec = (RecordHeader(record, format.order).misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
   comm.sample_id = ParseSampleId(record, format);
   return comm;
 }
@@ -108,9 +108,9 @@ std::optional<TaskRecord> ParseTask(std::span<const uint8_t> record, const Recor
       !IsOfType(record, PERF_RECORD_EXIT, format.order)) {
     return std::nullopt;
   }
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   TaskRecord task;
-  task.misc = HeaderOf(record, format.order).misc;
+  task.misc = RecordHeader(record, format.order).misc;
   if (!cursor.Read(&task.pid) || !cursor.Read(&task.parent_pid) || !cursor.Read(&task.tid) ||
       !cursor.Read(&task.parent_tid) || !cursor.Read(&task.time)) {
     return std::nullopt;
@@ -123,7 +123,7 @@ std::optional<LostRecord> ParseLost(std::span<const uint8_t> record, const Recor
   LostRecord lost;
   lost.only_samples = IsOfType(record, PERF_RECORD_LOST_SAMPLES, format.order);
   if (!lost.only_samples && !IsOfType(record, PERF_RECORD_LOST, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   if (!lost.only_samples && !cursor.Read(&lost.id)) return std::nullopt;
   if (!cursor.Read(&lost.count)) return std::nullopt;
   lost.sample_id = ParseSampleId(record, format);
@@ -137,7 +137,7 @@ std::optional<ThrottleRecord> ParseThrottle(std::span<const uint8_t> record,
   if (!throttle.is_throttled && !IsOfType(record, PERF_RECORD_UNTHROTTLE, format.order)) {
     return std::nullopt;
   }
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   if (!cursor.Read(&throttle.time) || !cursor.Read(&throttle.id) ||
       !cursor.Read(&throttle.stream_id)) {
     return std::nullopt;
@@ -151,11 +151,11 @@ std::optional<SwitchRecord> ParseSwitch(std::span<const uint8_t> record,
   const bool is_cpu_wide = IsOfType(record, PERF_RECORD_SWITCH_CPU_WIDE, format.order);
   if (!is_cpu_wide && !IsOfType(record, PERF_RECORD_SWITCH, format.order)) return std::nullopt;
   SwitchRecord change;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   if (is_cpu_wide && (!cursor.Read(&change.other_pid) || !cursor.Read(&change.other_tid))) {
     return std::nullopt;
   }
-  const uint16_t misc = HeaderOf(record, format.order).misc;
+  const uint16_t misc = RecordHeader(record, format.order).misc;
   change.is_out = (misc & PERF_RECORD_MISC_SWITCH_OUT) != 0;
   change.is_preempted = (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
   change.sample_id = ParseSampleId(record, format);
@@ -165,7 +165,7 @@ std::optional<SwitchRecord> ParseSwitch(std::span<const uint8_t> record,
 std::optional<NamespacesRecord> ParseNamespaces(std::span<const uint8_t> record,
                                                 const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_NAMESPACES, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   NamespacesRecord result;
   uint64_t count;
   if (!cursor.Read(&result.pid) || !cursor.Read(&result.tid) || !cursor.Read(&count) ||
@@ -184,7 +184,7 @@ std::optional<NamespacesRecord> ParseNamespaces(std::span<const uint8_t> record,
 std::optional<KsymbolRecord> ParseKsymbol(std::span<const uint8_t> record,
                                           const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_KSYMBOL, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   KsymbolRecord symbol;
   uint16_t flags;
   if (!cursor.Read(&symbol.address) || !cursor.Read(&symbol.size) || !cursor.Read(&symbol.type) ||
@@ -199,7 +199,7 @@ std::optional<KsymbolRecord> ParseKsymbol(std::span<const uint8_t> record,
 std::optional<BpfEventRecord> ParseBpfEvent(std::span<const uint8_t> record,
                                             const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_BPF_EVENT, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   BpfEventRecord event;
   if (!cursor.Read(&event.type) || !cursor.Read(&event.flags) || !cursor.Read(&event.id) ||
       !cursor.Read(&event.tag)) {
@@ -212,7 +212,7 @@ std::optional<BpfEventRecord> ParseBpfEvent(std::span<const uint8_t> record,
 std::optional<CgroupRecord> ParseCgroup(std::span<const uint8_t> record,
                                         const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_CGROUP, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   CgroupRecord group;
   if (!cursor.Read(&group.id) || !cursor.ReadCString(&group.path)) return std::nullopt;
   group.sample_id = ParseSampleId(record, format);
@@ -222,7 +222,7 @@ std::optional<CgroupRecord> ParseCgroup(std::span<const uint8_t> record,
 std::optional<TextPokeRecord> ParseTextPoke(std::span<const uint8_t> record,
                                             const RecordFormat& format) {
   if (!IsOfType(record, PERF_RECORD_TEXT_POKE, format.order)) return std::nullopt;
-  RecordCursor cursor = BodyOf(record, format);
+  RecordCursor cursor = RecordBody(record, format);
   TextPokeRecord poke;
   uint16_t old_size, new_size;
   if (!cursor.Read(&poke.address) || !cursor.Read(&old_size) || !cursor.Read(&new_size) ||

@@ -35,7 +35,7 @@ struct MmapRecord {
   uint64_t inode = 0;             // likewise
   uint64_t inode_generation = 0;  // likewise
   std::vector<uint8_t> build_id;
-  uint32_t protection = 0;  // PROT_*; of PERF_RECORD_MMAP what its misc field tells
+  uint32_t protection = 0;  // PROT_*; of PERF_RECORD_MMAP what its misc field says
   uint32_t flags = 0;       // MAP_*
   std::string path;
   SampleId sample_id;

@@ -41,7 +41,7 @@ class RingBuffer {
   }
 
   // After fork, in the child: the kernel has not copied the mapping, so there is nothing to unmap.
-  void Forget() { page_ = nullptr; }
+  void Abandon() { page_ = nullptr; }
 
  private:
   RingBuffer(perf_event_mmap_page* page, size_t data_bytes)

@@ -154,7 +154,7 @@ std::optional<SampleHead> ParseSampleHead(std::span<const uint8_t> record, uint6
   if (!IsOfType(record, PERF_RECORD_SAMPLE, ByteOrder::kNative)) return std::nullopt;
   RecordCursor cursor(record.subspan(sizeof(perf_event_header)), ByteOrder::kNative);
   SampleHead sample;
-  sample.misc = HeaderOf(record).misc;
+  sample.misc = RecordHeader(record).misc;
   if (!ReadHead(cursor, sample_type, &sample)) return std::nullopt;
   return sample;
 }
@@ -166,7 +166,7 @@ bool ParseSample(std::span<const uint8_t> record, const RecordFormat& format,
   static_cast<SampleHead&>(*sample) = SampleHead();
   if (sample->has_tail) static_cast<SampleTail&>(*sample) = SampleTail();
   sample->has_tail = (format.sample_type & kTailFields) != 0;
-  sample->misc = HeaderOf(record, format.order).misc;
+  sample->misc = RecordHeader(record, format.order).misc;
   if (!ReadHead(cursor, format.sample_type, sample)) return false;
   return !sample->has_tail || ReadTail(cursor, format, sample);
 }

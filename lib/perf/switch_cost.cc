@@ -65,6 +65,6 @@ std::string SwitchCostText(uint64_t switch_ns) {
   return text;
 }
 
-void ForgetCounterSwitchNs() { known_switch_ns = kNotMeasured; }
+void ResetCounterSwitchNs() { known_switch_ns = kNotMeasured; }
 
 }  // namespace hbbp

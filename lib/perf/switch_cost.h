@@ -30,7 +30,7 @@ std::optional<uint64_t> CounterSwitchNs();
 std::string SwitchCostText(uint64_t switch_ns);
 
 // For tests: measures again.
-void ForgetCounterSwitchNs();
+void ResetCounterSwitchNs();
 
 }  // namespace hbbp
 

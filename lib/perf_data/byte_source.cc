@@ -31,9 +31,10 @@ StatusOr<std::unique_ptr<ByteSource>> FileSource::Open(const std::string& path) 
   if (!fd.valid()) return ErrnoStatus(errno, path);
   struct stat status;
   if (::fstat(fd.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return MakeStatus(StatusCode::kUnsupported,
-                      "%s: a folder, as perf record --threads writes it; record without --threads",
-                      path.c_str());
+    return MakeStatus(
+        StatusCode::kUnsupported,
+        "%s: a directory, as perf record --threads writes it; record without --threads",
+        path.c_str());
   }
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(fd), path));
 }

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kPrefixBytes = 16;
 constexpr uint64_t kElfHeaderBytes = 64;
 // Records end at multiples of 8.
-constexpr size_t kMostPadding = 7;
+constexpr size_t kMaxPadding = 7;
 // The name of the entry before it.
 constexpr std::string_view kSameFile = "\xff";
 
@@ -56,7 +56,7 @@ std::vector<Entry> ReadEntries(std::span<const uint8_t> record) {
     if (at < address || !is_behind || entry.line > INT32_MAX) return {};
     entries.push_back(entry);
   }
-  return record.size() - cursor.position() <= kMostPadding ? entries : std::vector<Entry>();
+  return record.size() - cursor.position() <= kMaxPadding ? entries : std::vector<Entry>();
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ std::optional<uint64_t> AddressOfJitDebugInfo(std::span<const uint8_t> record);
 //
 // LLVM and V8 give addresses that are 64 bytes too high, the size of the ELF header that perf
 // inject puts in front of the code; agents of Java do not. A function has a line from its first
-// bytes on, which tells the two apart.
+// bytes on, which distinguishes the two.
 CodeLines ReadJitDebugInfo(std::span<const uint8_t> record, uint64_t code_bytes);
 
 }  // namespace hbbp

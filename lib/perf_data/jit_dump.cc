@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint32_t kMagic = 0x4A695444;
 constexpr uint32_t kVersion = 1;
-constexpr uint32_t kLeastHeaderBytes = 40;
+constexpr uint32_t kMinHeaderBytes = 40;
 constexpr uint32_t kPrefixBytes = 16;
 constexpr uint64_t kArchTimestamp = 1;  // of the header's flags: times are not of a clock of Linux
 constexpr size_t kWindowBytes = 256 << 10;
@@ -99,7 +99,7 @@ StatusOr<JitDumpReader> JitDumpReader::FromFd(UniqueFd fd, std::string name) {
 }
 
 Status JitDumpReader::ReadHeader() {
-  ByteCursor cursor(BytesAt(0, kLeastHeaderBytes));
+  ByteCursor cursor(BytesAt(0, kMinHeaderBytes));
   uint32_t magic = 0, version = 0, size = 0, machine = 0, padding, pid;
   uint64_t time, flags = 0;
   if (!cursor.Read(&magic) || !cursor.Read(&version) || !cursor.Read(&size) ||
@@ -113,7 +113,7 @@ Status JitDumpReader::ReadHeader() {
                       "%s: a jitdump of a big-endian machine; only x86-64 code can be decoded",
                       name_.c_str());
   }
-  if (magic != kMagic || version != kVersion || size < kLeastHeaderBytes) {
+  if (magic != kMagic || version != kVersion || size < kMinHeaderBytes) {
     return MakeStatus(StatusCode::kBadFormat, "%s: no jitdump of version %u", name_.c_str(),
                       kVersion);
   }
@@ -161,44 +161,44 @@ std::optional<JitCode> JitDumpReader::Next() {
     ByteCursor cursor(BytesAt(next_, kPrefixBytes));
     Prefix prefix;
     if (!Read(&cursor, &prefix)) return std::nullopt;
-    if (prefix.size < kPrefixBytes || prefix.size > kMostRecordBytes) {
+    if (prefix.size < kPrefixBytes || prefix.size > kMaxRecordBytes) {
       return Damaged(next_, "no record has this length");
     }
-    const Place record{next_, prefix.size};
+    const RecordRange record{next_, prefix.size};
     if (BytesAt(record.offset, record.size).size() < record.size) return std::nullopt;
     next_ += prefix.size;
     std::optional<JitCode> code;
     if (prefix.id == kLoad) code = LoadAt(record);
     if (prefix.id == kMove) code = MoveAt(record);
-    if (prefix.id == kDebugInfo) NoteDebugInfo(record);
+    if (prefix.id == kDebugInfo) RecordDebugInfo(record);
     if (code) return code;
   }
   return std::nullopt;
 }
 
-void JitDumpReader::NoteDebugInfo(Place record) {
+void JitDumpReader::RecordDebugInfo(RecordRange record) {
   const auto address = AddressOfJitDebugInfo(BytesAt(record.offset, record.size));
   if (address) lines_to_come_[*address] = record;
 }
 
-CodeLines JitDumpReader::LinesOf(uint64_t index, uint64_t code_bytes) {
+CodeLines JitDumpReader::FindLines(uint64_t index, uint64_t code_bytes) {
   const auto record = lines_.find(index);
   if (record == lines_.end()) return {};
   return ReadJitDebugInfo(BytesAt(record->second.offset, record->second.size), code_bytes);
 }
 
-std::optional<JitCode> JitDumpReader::CodeOf(Place load_record, uint64_t time_ns, uint32_t pid,
-                                             uint64_t address) {
+std::optional<JitCode> JitDumpReader::ReadCode(RecordRange load_record, uint64_t time_ns,
+                                               uint32_t pid, uint64_t address) {
   Load load;
   if (!Read(BytesAt(load_record.offset, load_record.size), &load)) return std::nullopt;
   if (load.bytes.empty()) return std::nullopt;
-  CodeLines lines = LinesOf(load.index, load.bytes.size());
+  CodeLines lines = FindLines(load.index, load.bytes.size());
   // Views of it are gone if the lines are in another part of the file.
   if (!Read(BytesAt(load_record.offset, load_record.size), &load)) return std::nullopt;
   return JitCode{has_clock_ ? time_ns : 0, pid, address, load.name, load.bytes, std::move(lines)};
 }
 
-std::optional<JitCode> JitDumpReader::LoadAt(Place record) {
+std::optional<JitCode> JitDumpReader::LoadAt(RecordRange record) {
   Load load;
   if (!Read(BytesAt(record.offset, record.size), &load)) {
     return Damaged(record.offset, "a record of loaded code is too short for its fields");
@@ -206,20 +206,20 @@ std::optional<JitCode> JitDumpReader::LoadAt(Place record) {
   loads_[load.index] = record;
   lines_.erase(load.index);
   if (const auto lines = lines_to_come_.extract(load.address)) lines_[load.index] = lines.mapped();
-  return CodeOf(record, load.prefix.time_ns, load.pid, load.address);
+  return ReadCode(record, load.prefix.time_ns, load.pid, load.address);
 }
 
-std::optional<JitCode> JitDumpReader::MoveAt(Place record) {
+std::optional<JitCode> JitDumpReader::MoveAt(RecordRange record) {
   Move move;
   if (!Read(BytesAt(record.offset, record.size), &move)) {
     return Damaged(record.offset, "a record of moved code is too short for its fields");
   }
   const auto origin = loads_.find(move.index);
   if (origin == loads_.end()) return std::nullopt;
-  const Place code = origin->second;
+  const RecordRange code = origin->second;
   const auto lines = lines_.find(move.index);
   const uint64_t bytes = code.size + (lines != lines_.end() ? lines->second.size : 0);
-  if (bytes > kMostMovedBytes - moved_bytes_) {
+  if (bytes > kMaxMovedBytes - moved_bytes_) {
     return Damaged(record.offset, "no JIT moves so much code");
   }
   moved_bytes_ += bytes;
@@ -231,8 +231,8 @@ std::optional<JitCode> JitDumpReader::MoveAt(Place record) {
   Load load;
   if (!Read(moved_, &load) || load.bytes.empty()) return std::nullopt;
   return JitCode{
-      has_clock_ ? move.prefix.time_ns : 0,  move.pid, move.new_address, load.name, load.bytes,
-      LinesOf(move.index, load.bytes.size())};
+      has_clock_ ? move.prefix.time_ns : 0,    move.pid, move.new_address, load.name, load.bytes,
+      FindLines(move.index, load.bytes.size())};
 }
 
 bool IsJitDumpPath(std::string_view path) {

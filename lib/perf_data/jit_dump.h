@@ -1,5 +1,5 @@
-// JitDumpReader: the code that a JIT has generated, as it tells perf: the file jit-PID.dump of
-// node --perf-prof, of Java agents, .NET, LLVM, ...
+// JitDumpReader: the code that a JIT has generated, as it writes it for perf: the file jit-PID.dump
+// of node --perf-prof, of Java agents, .NET, LLVM, ...
 //
 //   HBBP_ASSIGN_OR_RETURN(JitDumpReader reader, JitDumpReader::Open("jit-4711.dump"));
 //   while (const std::optional<JitCode> code = reader.Next()) ...
@@ -36,10 +36,10 @@ struct JitCode {
 class JitDumpReader {
  public:
   // A longer record is taken for damage.
-  static constexpr uint32_t kMostRecordBytes = 64 << 20;
+  static constexpr uint32_t kMaxRecordBytes = 64 << 20;
   // Code that was moved is read again, which a short record may ask for; beyond, the file is taken
   // for damaged.
-  static constexpr uint64_t kMostMovedBytes = 1 << 30;
+  static constexpr uint64_t kMaxMovedBytes = 1 << 30;
 
   // kBadFormat: no jitdump, or one of another processor.
   static StatusOr<JitDumpReader> Open(const std::string& path);
@@ -50,11 +50,11 @@ class JitDumpReader {
   // no more yet: the JIT may be writing; what it writes is found later.
   std::optional<JitCode> Next();
 
-  // Where the file is damaged; nothing behind that place can be read.
+  // Where the file is damaged; nothing behind that offset can be read.
   const std::string& problem() const { return problem_; }
 
  private:
-  struct Place {
+  struct RecordRange {
     uint64_t offset = 0;
     uint32_t size = 0;
   };
@@ -64,12 +64,12 @@ class JitDumpReader {
   Status ReadHeader();
   // Less than `size` where the file ends before.
   std::span<const uint8_t> BytesAt(uint64_t offset, size_t size);
-  void NoteDebugInfo(Place record);
-  std::optional<JitCode> LoadAt(Place record);
-  std::optional<JitCode> MoveAt(Place record);
-  CodeLines LinesOf(uint64_t index, uint64_t code_bytes);
-  std::optional<JitCode> CodeOf(Place load_record, uint64_t time_ns, uint32_t pid,
-                                uint64_t address);
+  void RecordDebugInfo(RecordRange record);
+  std::optional<JitCode> LoadAt(RecordRange record);
+  std::optional<JitCode> MoveAt(RecordRange record);
+  CodeLines FindLines(uint64_t index, uint64_t code_bytes);
+  std::optional<JitCode> ReadCode(RecordRange load_record, uint64_t time_ns, uint32_t pid,
+                                  uint64_t address);
   // As many as are to be there, of the file from `offset` on.
   void Fill(uint64_t offset, std::vector<uint8_t>* bytes) const;
   std::nullopt_t Damaged(uint64_t offset, const char* what);
@@ -80,10 +80,10 @@ class JitDumpReader {
   uint64_t next_ = 0;  // offset of the next record
   std::string problem_;
   // By the index that the JIT gives to code; it may move it.
-  std::map<uint64_t, Place> loads_;
-  std::map<uint64_t, Place> lines_;
+  std::map<uint64_t, RecordRange> loads_;
+  std::map<uint64_t, RecordRange> lines_;
   // By address, of code that is to be loaded there.
-  std::map<uint64_t, Place> lines_to_come_;
+  std::map<uint64_t, RecordRange> lines_to_come_;
   // Of the file, from window_start_ on.
   std::vector<uint8_t> window_;
   uint64_t window_start_ = 0;

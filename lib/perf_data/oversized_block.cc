@@ -14,7 +14,7 @@ constexpr size_t kMaxRecordBytes = std::numeric_limits<uint16_t>::max();
 // The size of a record of the kind that follows the first one; 0 if there is none.
 size_t FollowerBytes(std::span<const uint8_t> bytes, ByteOrder order) {
   if (bytes.size() < sizeof(perf_event_header)) return 0;
-  const perf_event_header header = HeaderOf(bytes, order);
+  const perf_event_header header = RecordHeader(bytes, order);
   const bool is_block = header.type == kPerfCompressed2 && header.misc == 0;
   return is_block && header.size > kPerfCompressed2Bytes ? header.size : 0;
 }
@@ -27,7 +27,7 @@ uint64_t OversizedBytes(std::span<const uint8_t> bytes, ByteOrder order) {
   const uint64_t all_bytes = kPerfCompressed2Bytes + data_bytes;
   const uint64_t padded = (all_bytes + 7) & ~uint64_t{7};
   const bool is_wrong =
-      padded > kMaxRecordBytes && HeaderOf(bytes, order).size == (padded & kMaxRecordBytes);
+      padded > kMaxRecordBytes && RecordHeader(bytes, order).size == (padded & kMaxRecordBytes);
   return is_wrong ? all_bytes : 0;
 }
 

@@ -134,7 +134,7 @@ void EventTable::Add(const perf_event_attr& attr, std::vector<uint64_t> ids) {
   event.attr = attr;
   event.name = MakeName(attr);
   NameByPmu(&event);
-  event.format = FormatOf(attr, order_);
+  event.format = MakeRecordFormat(attr, order_);
   LocateFields(&event);
   AddOnce(event.sample_id_offset, &sample_id_offsets_);
   AddOnce(event.trailing_id_offset, &trailing_id_offsets_);

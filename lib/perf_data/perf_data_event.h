@@ -77,7 +77,7 @@ class EventTable {
   std::vector<size_t> trailing_id_offsets_;
 };
 
-// How perf told the names of events before Linux 3.4: a config and a name, which ends in NUL or
+// How perf wrote the names of events before Linux 3.4: a config and a name, which ends in NUL or
 // with `type`. False if `type` is too short.
 bool NameEventsOfType(std::span<const uint8_t> type, ByteOrder order, EventTable* events);
 

@@ -76,7 +76,7 @@ bool ReadPmuCaps(RecordCursor& cursor, PerfDataHeader::Capabilities* pmu) {
 
 bool ReadBuildIds(std::span<const uint8_t> bytes, ByteOrder order, PerfDataHeader* header) {
   while (bytes.size() >= sizeof(perf_event_header)) {
-    const size_t size = HeaderOf(bytes, order).size;
+    const size_t size = RecordHeader(bytes, order).size;
     PerfDataHeader::FileBuildId build_id;
     if (size > bytes.size() || !ParseBuildId(bytes.first(size), order, &build_id)) return false;
     header->build_ids.push_back(std::move(build_id));
@@ -185,7 +185,7 @@ bool ParseBuildId(std::span<const uint8_t> record, ByteOrder order,
                   PerfDataHeader::FileBuildId* build_id) {
   if (record.size() < sizeof(perf_event_header)) return false;
   RecordCursor cursor(record.subspan(sizeof(perf_event_header)), order);
-  build_id->misc = HeaderOf(record, order).misc;
+  build_id->misc = RecordHeader(record, order).misc;
   uint32_t pid;
   uint8_t size;
   std::span<const uint8_t> bytes, path;

@@ -1,4 +1,4 @@
-// What a recording tells about the machine and the command that made it.
+// What a recording says about the machine and the command that made it.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_HEADER_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_HEADER_H_
 
@@ -96,7 +96,7 @@ struct PerfDataHeader {
   std::optional<ClockPair> clock;
   std::vector<HybridPmu> hybrid_pmus;
 
-  // Entries of a branch stack of this machine, if the recording tells.
+  // Entries of a branch stack of this machine, if the recording says it.
   std::optional<uint32_t> BranchStackDepth() const;
 };
 

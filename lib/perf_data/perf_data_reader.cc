@@ -30,7 +30,7 @@ StatusOr<size_t> ReadFully(ByteSource* source, std::span<uint8_t> into) {
   return used;
 }
 
-// Nothing if it is no recording of perf. The oldest format says "PERFFILE" in either byte order,
+// Nothing if it is not a recording of perf. The oldest format says "PERFFILE" in either byte order,
 // which then shows in the size of its header.
 std::optional<ByteOrder> OrderOf(std::span<const uint8_t> beginning) {
   const std::string magic(beginning.begin(), beginning.begin() + kMagicBytes);

@@ -5,7 +5,7 @@
 //   HBBP_ASSIGN_OR_RETURN(PerfDataSummary summary, reader->Read(&visitor));
 //
 // A recording that is cut off or damaged, or that the system refuses to read on, is read as far as
-// its records can be told apart; the summary says what was dropped. An error means that nothing
+// its records can be distinguished; the summary says what was dropped. An error means that nothing
 // could be read.
 #ifndef HBBP_LIB_PERF_DATA_PERF_DATA_READER_H_
 #define HBBP_LIB_PERF_DATA_PERF_DATA_READER_H_

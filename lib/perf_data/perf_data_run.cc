@@ -72,9 +72,9 @@ bool PerfDataRun::ReadRecord() {
     DropRest(offset, "the recording ends within a record");
     return false;
   }
-  const perf_event_header header = HeaderOf(start, order_);
+  const perf_event_header header = RecordHeader(start, order_);
   if (header.type > kMaxType) {
-    DropRest(offset, "what follows is no record");
+    DropRest(offset, "what follows is not a record");
     return false;
   }
   if (header.type == kPerfCompressed2 && ReadOversizedBlock()) return true;
@@ -135,7 +135,7 @@ uint64_t PerfDataRun::TrailingBytes(std::span<const uint8_t> record, uint32_t ty
 }
 
 void PerfDataRun::OnRecord(std::span<const uint8_t> record, uint64_t offset) {
-  const uint32_t type = HeaderOf(record, order_).type;
+  const uint32_t type = RecordHeader(record, order_).type;
   if (type < kCountedTypes) {
     ++counts_[type];
   } else {
@@ -268,7 +268,7 @@ void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset
   decompressed_.insert(decompressed_.end(), bytes.begin(), bytes.end());
   std::span<const uint8_t> rest(decompressed_);
   while (rest.size() >= kHeaderBytes) {
-    const perf_event_header header = HeaderOf(rest, order_);
+    const perf_event_header header = RecordHeader(rest, order_);
     if (header.size < kHeaderBytes || header.type > kMaxType) {
       ++file_.summary.dropped_records;
       file_.summary.AddProblem(offset, rest.size(),

@@ -21,15 +21,15 @@ class PerfDataRun {
  public:
   PerfDataRun(PerfDataFile* file, PerfDataVisitor* visitor, const PerfDataOptions& options);
 
-  // Fails if it is called off, and at compressed records if there is no libzstd.
+  // Fails if it is cancelled, and at compressed records if there is no libzstd.
   Status ReadAll();
 
  private:
-  // Types below this are counted in an array. Larger ones than kMaxType are no records.
+  // Types below this are counted in an array. Larger ones than kMaxType are not records.
   static constexpr uint32_t kCountedTypes = 128;
   static constexpr uint32_t kMaxType = 0xffff;
 
-  // False if the rest of the recording cannot be told apart into records.
+  // False if the rest of the recording cannot be divided into records.
   bool ReadRecord();
   bool ReadOversizedBlock();
   void DropRest(uint64_t offset, std::string what);

@@ -21,12 +21,12 @@ struct PerfDataSummary {
   static constexpr size_t kMaxProblems = 32;
 
   std::map<uint32_t, uint64_t> records;          // how many there were, by type
-  std::map<uint32_t, uint64_t> skipped_records;  // of these, those that nobody is told of
+  std::map<uint32_t, uint64_t> skipped_records;  // of these, those that no visitor sees
   uint64_t rounds = 0;                           // records of type FINISHED_ROUND
   uint64_t bytes = 0;                            // of the recording, read
   // Delivered after a record of a later time.
   uint64_t late_records = 0;
-  uint64_t dropped_records = 0;  // as far as they can be told apart
+  uint64_t dropped_records = 0;  // as far as they can be distinguished
   uint64_t dropped_bytes = 0;
   uint64_t problem_count = 0;
   std::vector<PerfDataProblem> problems;  // the first kMaxProblems

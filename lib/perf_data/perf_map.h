@@ -20,8 +20,8 @@ struct JitSymbol {
   std::string_view name;
 };
 
-// In the order of the file, views into `text`. What is no such line is left out.
-// With `check`, throws WorkCancelled if it is called off.
+// In the order of the file, views into `text`. Other lines are left out.
+// With `check`, throws WorkCancelled if it is cancelled.
 std::vector<JitSymbol> ParsePerfMap(std::string_view text, CancelCheck* check = nullptr);
 
 }  // namespace hbbp

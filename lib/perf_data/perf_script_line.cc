@@ -39,10 +39,10 @@ std::optional<uint64_t> ParseHex(std::string_view text) {
 
 // What stands in front of `separator`, which goes with it.
 std::optional<std::string_view> TakeUpTo(std::string_view separator, std::string_view* rest) {
-  const size_t place = rest->find(separator);
-  if (place == std::string_view::npos) return std::nullopt;
-  const std::string_view part = rest->substr(0, place);
-  rest->remove_prefix(place + separator.size());
+  const size_t found = rest->find(separator);
+  if (found == std::string_view::npos) return std::nullopt;
+  const std::string_view part = rest->substr(0, found);
+  rest->remove_prefix(found + separator.size());
   return part;
 }
 
@@ -113,9 +113,9 @@ void ParseLabelledWords(std::span<const std::string_view> words, SampleLine* sam
 
 std::optional<MmapRecord> ParseMmapLine(std::string_view line) {
   constexpr std::string_view kMmap = "PERF_RECORD_MMAP";
-  const size_t place = line.find(kMmap);
-  if (place == std::string_view::npos) return std::nullopt;
-  std::string_view rest = line.substr(place + kMmap.size());
+  const size_t found = line.find(kMmap);
+  if (found == std::string_view::npos) return std::nullopt;
+  std::string_view rest = line.substr(found + kMmap.size());
   if (rest.starts_with('2')) rest.remove_prefix(1);
   MmapRecord mmap;
   const auto pid = TakeUpTo("/", &rest);

@@ -4,7 +4,7 @@
 //   perf script -F pid,brstack                          (BOLT)
 //   perf script -F comm,pid,tid,time,event,ip,brstack
 //
-// Text gives no types to its fields, so they are told by their looks.
+// Text gives no types to its fields, so they are recognized by their looks.
 #ifndef HBBP_LIB_PERF_DATA_PERF_SCRIPT_LINE_H_
 #define HBBP_LIB_PERF_DATA_PERF_SCRIPT_LINE_H_
 
@@ -23,7 +23,7 @@ namespace hbbp {
 std::optional<MmapRecord> ParseMmapLine(std::string_view line);
 
 // An entry of a branch stack: "0x40062f/0x4005b0/P/-/-/9" and the same with fewer or more fields.
-// A place in a file ("0x62f(/opt/server)/...") has no run-time address, so it is none.
+// A position in a file ("0x62f(/opt/server)/...") has no run-time address, so it is none.
 struct BranchWord {
   uint64_t from = 0;
   uint64_t to = 0;
@@ -44,7 +44,7 @@ struct SampleLine {
   std::vector<BranchWord> branches;  // newest first
 };
 
-// Nothing for an empty line, a comment, and what is no sample.
+// Nothing for an empty line, a comment, and what is not a sample.
 std::optional<SampleLine> ParseSampleLine(std::string_view line);
 
 // A number alone at the start of a line: how often the sample behind it was seen.

@@ -13,7 +13,7 @@ void LimitWaiting(CountedMemory* memory, DeliveryOptions* options) {
 }
 
 void RecordDelivery::Take(std::span<const uint8_t> record, uint64_t offset) {
-  const bool is_sample = HeaderOf(record, order_).type == PERF_RECORD_SAMPLE;
+  const bool is_sample = RecordHeader(record, order_).type == PERF_RECORD_SAMPLE;
   const PerfEvent* event = is_sample ? events_.OfSample(record) : events_.OfOther(record);
   if (event == nullptr) {
     return Drop(record, offset, "of an event that the recording does not describe");
@@ -62,7 +62,7 @@ void RecordDelivery::DeliverInOrder(std::span<const uint8_t> bytes,
 
 void RecordDelivery::Deliver(std::span<const uint8_t> record, const PerfEvent& event,
                              uint64_t offset) {
-  const uint32_t type = HeaderOf(record, order_).type;
+  const uint32_t type = RecordHeader(record, order_).type;
   switch (Visit(record, type, event)) {
     case RecordFate::kVisited:
       return;
@@ -77,7 +77,7 @@ void RecordDelivery::Deliver(std::span<const uint8_t> record, const PerfEvent& e
 void RecordDelivery::Drop(std::span<const uint8_t> record, uint64_t offset, const char* why) {
   ++summary_.dropped_records;
   summary_.AddProblem(offset, record.size(),
-                      PerfRecordName(HeaderOf(record, order_).type) + " record " + why);
+                      PerfRecordName(RecordHeader(record, order_).type) + " record " + why);
 }
 
 RecordFate RecordDelivery::Visit(std::span<const uint8_t> record, uint32_t type,

@@ -1,4 +1,4 @@
-// RecordDelivery: whole records of the kernel, told to a visitor in the order of time.
+// RecordDelivery: whole records of the kernel, passed to a visitor in the order of time.
 //
 // Records of several CPUs come ring by ring. Each waits until nothing of an earlier time can come:
 // until the end of the round after its own, a round being what was found when every ring was
@@ -42,7 +42,7 @@ class RecordDelivery {
   // The perf command gives this time to some of the records that it makes itself.
   static constexpr uint64_t kNoTime = UINT64_MAX;
 
-  // All must outlive the delivery. `summary` is told what was skipped or dropped.
+  // All must outlive the delivery. `summary` counts what was skipped or dropped.
   RecordDelivery(const EventTable* events, PerfDataVisitor* visitor, PerfDataSummary* summary,
                  const DeliveryOptions& options)
       : options_(options),
@@ -63,7 +63,7 @@ class RecordDelivery {
   bool Waits(uint64_t time_ns) const {
     return options_.order == DeliveryOptions::Order::kByTime && time_ns != 0 && time_ns != kNoTime;
   }
-  // Something else that has its place in time. Precondition: Waits(time_ns).
+  // Something else that happened at a time. Precondition: Waits(time_ns).
   void TakeOther(std::span<const uint8_t> bytes, uint64_t time_ns);
 
   void FinishRound();

@@ -1,4 +1,4 @@
-// A lock that is not waited for when the work that needs it is called off.
+// A lock that is not waited for when the work that needs it is cancelled.
 #ifndef HBBP_LIB_SESSION_CANCELLABLE_LOCK_H_
 #define HBBP_LIB_SESSION_CANCELLABLE_LOCK_H_
 

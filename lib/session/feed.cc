@@ -23,7 +23,7 @@
 namespace hbbp {
 namespace {
 
-// Larger types are no records.
+// Larger types are not records.
 constexpr uint32_t kMaxType = 0xffff;
 // Events of decoded samples have indices beyond those of records.
 constexpr size_t kFirstSampleEvent = size_t{1} << 32;
@@ -210,14 +210,14 @@ Status Feed::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed) {
   }
   std::span<const uint8_t> rest = bytes;
   while (rest.size() >= sizeof(perf_event_header)) {
-    const perf_event_header header = HeaderOf(rest);
+    const perf_event_header header = RecordHeader(rest);
     if (header.size < sizeof(perf_event_header) || header.type > kMaxType) {
       ++summary_.dropped_records;
-      summary_.AddProblem(fed_bytes_, rest.size(), "what was fed is no record");
+      summary_.AddProblem(fed_bytes_, rest.size(), "what was fed is not a record");
       (void)EndCall(std::move(lock));
       return MakeStatus(StatusCode::kBadFormat,
-                        "byte %zu of %zu: type %u, size %u is no record, and where the next one "
-                        "begins is not known; what came before was taken: go on at a record",
+                        "byte %zu of %zu: type %u, size %u is not a record, and where the next "
+                        "one begins is not known; what came before was taken: go on at a record",
                         *consumed, bytes.size(), header.type, header.size);
     }
     if (rest.size() < header.size) break;
@@ -230,7 +230,7 @@ Status Feed::FeedRecords(std::span<const uint8_t> bytes, size_t* consumed) {
 }
 
 void Feed::TakeRecord(std::span<const uint8_t> record, uint64_t offset) {
-  const uint32_t type = HeaderOf(record).type;
+  const uint32_t type = RecordHeader(record).type;
   if (type == PERF_RECORD_SAMPLE) ++samples_;
   if (type < kPerfFirstUserRecord) return delivery_.Take(record, offset);
   if (type == kPerfFinishedRound) return delivery_.FinishRound();

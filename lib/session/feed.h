@@ -66,8 +66,8 @@ class Feed : private ForkParticipant {
   Feed(const Feed&) = delete;
   Feed& operator=(const Feed&) = delete;
 
-  // Of records: `attr` in the layout of any kernel; `ids` by which the kernel tells the event from
-  // others in a ring.
+  // Of records: `attr` in the layout of any kernel; `ids` by which the kernel distinguishes the
+  // event from others in a ring.
   StatusOr<uint32_t> AddRecordSource(std::span<const uint8_t> attr, std::vector<uint64_t> ids,
                                      std::string name);
   Status AddIds(uint32_t source, std::span<const uint64_t> ids);
@@ -81,11 +81,11 @@ class Feed : private ForkParticipant {
   // at(i) returns each of `count` FeedSamples, FeedBursts, or FeedEvents.
   template <typename At>
   Status FeedSamples(uint32_t source, size_t count, At&& at) {
-    return FeedOf(source, false, count, at);
+    return FeedItems(source, false, count, at);
   }
   template <typename At>
   Status FeedBursts(uint32_t source, size_t count, At&& at) {
-    return FeedOf(source, true, count, at);
+    return FeedItems(source, true, count, at);
   }
   template <typename At>
   Status FeedEvents(size_t count, At&& at) {
@@ -151,7 +151,7 @@ class Feed : private ForkParticipant {
     mutex_.unlock();
   }
   // What the host knows of, its child knows of as well; but not what was to be logged.
-  void ForgetInChild() override { log_.ResetInChild(); }
+  void ResetInChild() override { log_.ResetInChild(); }
 
   // Returns its number. The rest is as of EndCall.
   uint32_t EndAdding(std::unique_lock<std::mutex> lock, const Source& source);
@@ -164,7 +164,7 @@ class Feed : private ForkParticipant {
   bool is_this_machine() const { return own_ == nullptr || own_->options.host.empty(); }
   void TakeRecord(std::span<const uint8_t> record, uint64_t offset);
   template <typename At>
-  Status FeedOf(uint32_t source, bool has_bursts, size_t count, At&& at) {
+  Status FeedItems(uint32_t source, bool has_bursts, size_t count, At&& at) {
     std::unique_lock lock(mutex_);
     HBBP_RETURN_IF_ERROR(CheckOpen());
     HBBP_RETURN_IF_ERROR(CheckSampleSource(source, has_bursts));

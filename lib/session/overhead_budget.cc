@@ -13,7 +13,7 @@ constexpr double kInDebt = 0.75;
 // Below this part of the budget there is room for twice as many samples.
 constexpr double kQuiet = 0.3;
 
-double ShareOf(const OverheadBudget::Usage& from, const OverheadBudget::Usage& to) {
+double CostShare(const OverheadBudget::Usage& from, const OverheadBudget::Usage& to) {
   if (to.cpu_ns <= from.cpu_ns) return 0;
   return static_cast<double>(to.cost_ns - from.cost_ns) /
          static_cast<double>(to.cpu_ns - from.cpu_ns);
@@ -28,7 +28,7 @@ double OverheadBudget::ChargedShare(const Usage& from, const Usage& to) const {
   if (to.cpu_ns <= from.cpu_ns) return 0;
   const double fixed = static_cast<double>(to.fixed_ns - from.fixed_ns) /
                        static_cast<double>(to.cpu_ns - from.cpu_ns);
-  return ShareOf(from, to) - std::max(0.0, fixed - kMaxFixed * share_);
+  return CostShare(from, to) - std::max(0.0, fixed - kMaxFixed * share_);
 }
 
 void OverheadBudget::Restart() {
@@ -41,7 +41,7 @@ void OverheadBudget::Restart() {
 
 bool OverheadBudget::Judge(const Usage& usage) {
   if (usage.cpu_ns < last_.cpu_ns + kMinSpanNs) return false;
-  recent_ = ShareOf(last_, usage);
+  recent_ = CostShare(last_, usage);
   const double charged = ChargedShare(last_, usage);
   last_ = usage;
   if (share_ == 0) return false;

@@ -33,7 +33,7 @@ class OverheadBudget {
   // True if factor() changed: from now on it is the factor of the periods asked for.
   bool Judge(const Usage& usage);
 
-  // Periods were changed; what that cost is no reason to change them again.
+  // Periods were changed; what that cost must not change them again.
   void RecordChange(const Usage& usage) { last_ = usage; }
 
   double factor() const { return factor_; }

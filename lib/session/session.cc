@@ -577,7 +577,7 @@ Status Session::Attach() {
     sources.push_back(std::move(source));
   }
   sources_ = recorder_.AddSources(std::move(sources));
-  // The events already tell of what is mapped from now on.
+  // The events already report what is mapped from now on.
   if (Status status = recorder_.locator().AddCurrentMappings(begin_ns); !status.ok()) {
     backend_->Disable();
     backend_->Close();
@@ -613,8 +613,8 @@ void Session::UnlockAfterFork() {
   control_.unlock();
 }
 
-void Session::ForgetInChild() {
-  backend_->ForgetInChild();
+void Session::ResetInChild() {
+  backend_->ResetInChild();
   if (external_sources_ != nullptr) external_sources_->ResetInChild();
   has_counts_of_parent_ = true;
   ::sem_init(&wake_, 0, 0);

@@ -143,7 +143,7 @@ class Session : private ForkParticipant {
   int DrainIntervalMs();
   void LockForFork() override;
   void UnlockAfterFork() override;
-  void ForgetInChild() override;
+  void ResetInChild() override;
   void AbandonInChild() override;
 
   const SessionSettings settings_;

@@ -133,7 +133,7 @@ void SessionRegistry::AfterForkInChild() {
   if (registry.is_bare_fork_) return registry.AbandonInChild();
   registry.workers_.clear();
   registry.status_of_last_thread_ = -1;
-  for (ForkParticipant* session : registry.sessions_) session->ForgetInChild();
+  for (ForkParticipant* session : registry.sessions_) session->ResetInChild();
   AfterForkInParent();
 }
 

@@ -21,7 +21,7 @@ class ForkParticipant {
   virtual void LockForFork() = 0;
   virtual void UnlockAfterFork() = 0;
   // In the child, locked.
-  virtual void ForgetInChild() = 0;
+  virtual void ResetInChild() = 0;
   // In the child of a bare fork, not locked; it is not used again. Frees nothing.
   virtual void AbandonInChild() {}
 };

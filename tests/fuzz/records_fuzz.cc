@@ -36,7 +36,7 @@ uint64_t SumOf(const hbbp::SampleRecord& sample) {
 }
 
 void ParseAll(std::span<const uint8_t> record, const hbbp::RecordFormat& format) {
-  const uint32_t type = hbbp::HeaderOf(record, format.order).type;
+  const uint32_t type = hbbp::RecordHeader(record, format.order).type;
   hbbp::SampleRecord sample;
   if (hbbp::ParseSample(record, format, &sample)) {
     Require(type == PERF_RECORD_SAMPLE);
@@ -44,7 +44,7 @@ void ParseAll(std::span<const uint8_t> record, const hbbp::RecordFormat& format)
     (void)sum;
   }
   if (hbbp::ParseSampleHead(record, format.sample_type)) {
-    Require(hbbp::HeaderOf(record).type == PERF_RECORD_SAMPLE);
+    Require(hbbp::RecordHeader(record).type == PERF_RECORD_SAMPLE);
   }
   if (auto mapping = hbbp::ParseMmap(record, format)) {
     Require(type == PERF_RECORD_MMAP || type == PERF_RECORD_MMAP2);
@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::memcpy(&sample_type, data, sizeof(sample_type));
   std::span<const uint8_t> rest(data + sizeof(sample_type), size - sizeof(sample_type));
   while (rest.size() >= sizeof(perf_event_header)) {
-    const size_t claimed = hbbp::HeaderOf(rest).size;
+    const size_t claimed = hbbp::RecordHeader(rest).size;
     const size_t length = std::clamp(claimed, sizeof(perf_event_header), rest.size());
     const std::unique_ptr<uint8_t[]> record(new uint8_t[length]);
     std::copy_n(rest.begin(), length, record.get());

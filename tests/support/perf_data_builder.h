@@ -70,7 +70,7 @@ class PerfDataBuilder {
   explicit PerfDataBuilder(ByteOrder order = ByteOrder::kNative) : order_(order) {}
 
   PerfBytes Bytes() const { return PerfBytes(order_); }
-  RecordFormat FormatOf(const perf_event_attr& attr) const {
+  RecordFormat MakeRecordFormat(const perf_event_attr& attr) const {
     RecordFormat format = {.sample_type = attr.sample_type};
     format.read_format = attr.read_format;
     format.branch_sample_type = attr.branch_sample_type;

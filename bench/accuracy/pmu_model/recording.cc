@@ -13,7 +13,7 @@ Recording::Recording(const Trace& trace, const std::vector<MethodEvent>& events)
     : trace_(trace), events_(events) {
   for (size_t i = 0; i < events_.size(); ++i) {
     data_.AddEvent(events_[i].attr, {IdOf(i)});
-    formats_.push_back(data_.FormatOf(events_[i].attr));
+    formats_.push_back(data_.MakeRecordFormat(events_[i].attr));
   }
   AddProcess(formats_.front());
 }

@@ -88,7 +88,7 @@ TEST_CASE("branch stacks of Westmere count live as they do when they are importe
   REQUIRE(imported.ok());
 
   PerfStandIn pmu([](const perf_event_attr&) { return 0; });
-  PerfBackend backend(SourceKind::kLbr, EventsOf({"GenuineIntel", 6, 0x2c}, "/nonexistent"));
+  PerfBackend backend(SourceKind::kLbr, FindCpuEvents({"GenuineIntel", 6, 0x2c}, "/nonexistent"));
   BackendConfig config;
   config.branch_period = 500'000;
   config.period_mode = PeriodMode::kFixed;

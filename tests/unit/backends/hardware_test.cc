@@ -32,7 +32,7 @@
 namespace hbbp {
 namespace {
 
-const CpuEvents kSkylake = EventsOf({"GenuineIntel", 6, 0x55}, "/nonexistent");
+const CpuEvents kSkylake = FindCpuEvents({"GenuineIntel", 6, 0x55}, "/nonexistent");
 
 bool IsHardware(const perf_event_attr& attr) {
   return attr.type == PERF_TYPE_HARDWARE || attr.type == PERF_TYPE_RAW;
@@ -571,7 +571,7 @@ TEST_CASE("branch stacks of the best event that has them") {
 }
 
 TEST_CASE("the branch sampling of Zen 3 takes no frequency") {
-  CpuEvents zen3 = EventsOf({"AuthenticAMD", 0x19, 0x01}, "/nonexistent");
+  CpuEvents zen3 = FindCpuEvents({"AuthenticAMD", 0x19, 0x01}, "/nonexistent");
   zen3.has_branch_sampling = true;
   PerfStandIn pmu(Pmu([](const perf_event_attr& attr) {
     if (!HasStack(attr)) return attr.precise_ip != 0 ? EOPNOTSUPP : 0;
@@ -593,7 +593,7 @@ TEST_CASE("the branch sampling of Zen 3 takes no frequency") {
 }
 
 TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
-  CpuEvents amd = EventsOf({"AuthenticAMD", 0x19, 0x11}, "/nonexistent");
+  CpuEvents amd = FindCpuEvents({"AuthenticAMD", 0x19, 0x11}, "/nonexistent");
   CHECK(PlanIbs({}, amd).status().message().starts_with("no PMU ibs_op in sysfs"));
   amd.ibs_op_type = 11;
   enum Kernel { kFiltersItself, kFiltersIfAsked, kCannotFilter };
@@ -689,9 +689,9 @@ class SwitchCosts {
  public:
   SwitchCosts(uint64_t switch_ns, PerfStandIn::Answer answer) : pmu_(std::move(answer)) {
     pmu_.SetSwitchNs(switch_ns);
-    ForgetCounterSwitchNs();
+    ResetCounterSwitchNs();
   }
-  ~SwitchCosts() { ForgetCounterSwitchNs(); }
+  ~SwitchCosts() { ResetCounterSwitchNs(); }
   SwitchCosts(const SwitchCosts&) = delete;
   SwitchCosts& operator=(const SwitchCosts&) = delete;
 

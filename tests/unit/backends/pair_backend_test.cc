@@ -21,7 +21,7 @@ class FakeBackend : public Backend {
   const char* name() const override { return name_; }
   Status Start(const BackendConfig& config, pid_t, BackendChoice* choice) override {
     Say("start");
-    for (const SamplerBeside& sampler : config.beside) {
+    for (const ConcurrentSampler& sampler : config.beside) {
       Say(("beside " + std::to_string(sampler.period)).c_str());
     }
     if (!starts_) return MakeStatus(StatusCode::kUnsupported, "no %s here", name_);
@@ -50,7 +50,7 @@ class FakeBackend : public Backend {
   Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return 0; }
-  void ForgetInChild() override { Say("forget"); }
+  void ResetInChild() override { Say("forget"); }
   int DrainIntervalMs() const override { return interval_ms_; }
   bool IsOwnWork(const IpSample& sample) const override {
     return sample.tid == kBusyThread && sample.time_ns == kBusyNs;
@@ -111,7 +111,7 @@ TEST_CASE("a pair has the sources of both, one behind the other") {
   CHECK(log.counters.empty());
   pair.Disable();
   pair.Close();
-  pair.ForgetInChild();
+  pair.ResetInChild();
   CHECK(calls == Calls{"a start", "b start", "b beside 1000", "b beside 2000", "b disable",
                        "a disable", "b close", "a close", "b forget", "a forget"});
 }

@@ -472,11 +472,11 @@ TEST_CASE("buffers are no larger than allowed, or the least that is needed is to
   BackendConfig config = ClockConfig(kMs);
   BackendChoice choice;
   Collected collected;
-  config.most_buffer_bytes = 256 * 1024;
+  config.max_buffer_bytes = 256 * 1024;
   HBBP_START_OR_SKIP(backend, config, 0, &choice);
-  CHECK(backend.BufferBytes() <= config.most_buffer_bytes);
+  CHECK(backend.BufferBytes() <= config.max_buffer_bytes);
   Finish(&backend, &collected);
-  config.most_buffer_bytes = 4096;
+  config.max_buffer_bytes = 4096;
   const Status status = backend.Start(config, 0, &choice);
   CHECK(status.code() == StatusCode::kInvalidArgument);
   CHECK(status.message().find("max_memory is too small") != std::string::npos);

@@ -35,7 +35,7 @@ std::vector<uint8_t> Recording(uint32_t pid, const std::string& hostname) {
   attr.sample_id_all = 1;
   PerfDataBuilder data;
   data.AddEvent(attr, {1});
-  const RecordFormat format = data.FormatOf(attr);
+  const RecordFormat format = data.MakeRecordFormat(attr);
   const auto record = [&](uint64_t time) {
     return std::move(PerfRecordBuilder(format).Id(1).Pid(pid).Tid(pid).Time(time));
   };

@@ -38,7 +38,7 @@ TEST_CASE("events by processor, as the vendors list them") {
   };
   for (const Expected& expected : cases) {
     INFO(expected.what);
-    const CpuEvents events = EventsOf(expected.cpu, kNoSysfs);
+    const CpuEvents events = FindCpuEvents(expected.cpu, kNoSysfs);
     REQUIRE(events.instructions.pmus.size() == 1);
     REQUIRE(events.taken_branches.pmus.size() == 1);
     CHECK(events.instructions.pmus[0].type == PERF_TYPE_RAW);
@@ -54,7 +54,7 @@ TEST_CASE("a processor that is not known has the events of the kernel") {
   for (const CpuIdentity& cpu :
        {CpuIdentity{"GenuineIntel", 6, 0xfe}, CpuIdentity{"GenuineIntel", 15, 4},
         CpuIdentity{"AuthenticAMD", 0xf, 5}, CpuIdentity{"CentaurHauls", 7, 1}, CpuIdentity{}}) {
-    const CpuEvents events = EventsOf(cpu, kNoSysfs);
+    const CpuEvents events = FindCpuEvents(cpu, kNoSysfs);
     CHECK(events.are_generic);
     CHECK(events.instructions.name == "instructions");
     CHECK(events.instructions.pmus.at(0).type == PERF_TYPE_HARDWARE);
@@ -70,7 +70,7 @@ TEST_CASE("each kind of core of a hybrid processor has events of its own") {
   sysfs.Write("cpu_core/cpus", "0-15\n");
   sysfs.Write("cpu_atom/type", "10\n");
   sysfs.Write("cpu_atom/cpus", "16-17\n");
-  const CpuEvents events = EventsOf({"GenuineIntel", 6, 0x97}, sysfs.File("."));
+  const CpuEvents events = FindCpuEvents({"GenuineIntel", 6, 0x97}, sysfs.File("."));
   REQUIRE(events.taken_branches.pmus.size() == 2);
   CHECK(events.taken_branches.name == "BR_INST_RETIRED.NEAR_TAKEN");
   CHECK(events.taken_branches.pmus[0].type == 4);
@@ -89,14 +89,14 @@ TEST_CASE("what sysfs has wrong is left out") {
   std::filesystem::create_directory(sysfs.File("cpu_core"));
   sysfs.Write("cpu_core/type", "4\n");
   sysfs.Write("cpu_core/cpus", "all\n");
-  CHECK(EventsOf({"GenuineIntel", 6, 0x97}, sysfs.File(".")).are_generic);
+  CHECK(FindCpuEvents({"GenuineIntel", 6, 0x97}, sysfs.File(".")).are_generic);
 }
 
 TEST_CASE("the branch sampling of Zen 3 is known by its event") {
   const TemporaryFolder sysfs;
   std::filesystem::create_directories(sysfs.File("cpu/events"));
   sysfs.Write("cpu/events/branch-brs", "event=0xc4\n");
-  CHECK(EventsOf({"AuthenticAMD", 0x19, 0x01}, sysfs.File(".")).has_branch_sampling);
+  CHECK(FindCpuEvents({"AuthenticAMD", 0x19, 0x01}, sysfs.File(".")).has_branch_sampling);
 }
 
 TEST_CASE("this processor is one") {

@@ -22,13 +22,13 @@ TEST_CASE("names that libpfm4 has") {
   CHECK(code->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-TEST_CASE("names that nobody has") {
+TEST_CASE("names that no one has") {
   for (const char* name : {"", "r", "rxyz", "r10000000000000000", "no_such_event", "r20c4x"}) {
     INFO(name);
     const Status status = FindEvent(name).status();
-    const bool is_told =
+    const bool is_used =
         status.code() == StatusCode::kNotFound || status.code() == StatusCode::kUnsupported;
-    CHECK(is_told);
+    CHECK(is_used);
     CHECK(status.message().starts_with("event "));
   }
 }

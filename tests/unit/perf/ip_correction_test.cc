@@ -77,19 +77,19 @@ TEST_CASE("instruction pointers are corrected where that is needed and possible,
   CHECK(ChooseEbsMethod(EbsMethod::kIpPlusOne, 2, false) == EbsMethod::kPlain);
 }
 
-PeriodMode ModeOf(uint64_t asked, const std::vector<uint64_t>& periods) {
+PeriodMode FindMode(uint64_t asked, const std::vector<uint64_t>& periods) {
   RecordedPeriods recorded;
   for (uint64_t period : periods) recorded.Add(period);
   return recorded.ModeOf(asked);
 }
 
 TEST_CASE("how periods were chosen is seen from them") {
-  CHECK(ModeOf(1'000'003, {1'000'003, 1'000'003}) == PeriodMode::kPrime);
-  CHECK(ModeOf(1'000'000, {1'000'000}) == PeriodMode::kFixed);
-  CHECK(ModeOf(1'000'003, {1'000'010, 999'950}) == PeriodMode::kRandom);
-  CHECK(ModeOf(1, {}) == PeriodMode::kFixed);
+  CHECK(FindMode(1'000'003, {1'000'003, 1'000'003}) == PeriodMode::kPrime);
+  CHECK(FindMode(1'000'000, {1'000'000}) == PeriodMode::kFixed);
+  CHECK(FindMode(1'000'003, {1'000'010, 999'950}) == PeriodMode::kRandom);
+  CHECK(FindMode(1, {}) == PeriodMode::kFixed);
   // By frequency.
-  CHECK(ModeOf(0, {1, 17, 1000}) == PeriodMode::kFixed);
+  CHECK(FindMode(0, {1, 17, 1000}) == PeriodMode::kFixed);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-TEST_CASE("why an event could not be opened is told with a code and with what to do") {
+TEST_CASE("why an event could not be opened is reported with a code and with what to do") {
   const std::pair<int, StatusCode> cases[] = {
       {EACCES, StatusCode::kPermission},
       {EPERM, StatusCode::kPermission},
@@ -37,7 +37,7 @@ TEST_CASE("why an event could not be opened is told with a code and with what to
   }
 }
 
-TEST_CASE("an event can be told from other descriptors") {
+TEST_CASE("an event can be reported from other descriptors") {
   const perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
   StatusOr<UniqueFd> fd = OpenPerfEvent(attr, 0, -1, "dummy");
   const int file = ::open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -209,9 +209,9 @@ TEST_CASE("every parser refuses records of other types") {
       Builder(type).LostSamples(4), Builder(type).Throttle(),
   };
   for (const std::vector<uint8_t>& record : records) {
-    const uint32_t kind = HeaderOf(record).type;
+    const uint32_t kind = RecordHeader(record).type;
     CAPTURE(kind);
-    CHECK(HeaderOf(record).size == record.size());
+    CHECK(RecordHeader(record).size == record.size());
     CHECK(ParseSampleHead(record, type).has_value() == (kind == PERF_RECORD_SAMPLE));
     CHECK(ParseMmap(record, WithType(type)).has_value() == (kind == PERF_RECORD_MMAP2));
     CHECK(ParseComm(record, WithType(type)).has_value() == (kind == PERF_RECORD_COMM));
@@ -316,7 +316,7 @@ TEST_CASE("lost and throttled samples and switches are read in both byte orders"
   });
 }
 
-TEST_CASE("what the kernel tells of itself is read in both byte orders") {
+TEST_CASE("what the kernel says of itself is read in both byte orders") {
   ForEachFormat([](const RecordFormat& format) {
     const auto namespaces = ParseNamespaces(Builder(format).Namespaces({1, 2, 3, 4}), format);
     REQUIRE(namespaces.has_value());

@@ -143,7 +143,7 @@ TEST_CASE("a full ring counts what it had no room for, and goes on after it was 
   const size_t kept = ConsumeNames(&ring).size();
   CHECK(kept > 50);
   CHECK(kept < kSent);
-  // The kernel tells of the loss with the next record that fits.
+  // The kernel says of the loss with the next record that fits.
   Rename(1);
   uint64_t lost = 0;
   size_t names = 0;
@@ -166,7 +166,7 @@ TEST_CASE("sizes are rounded up to a power of two of pages") {
   CHECK(zero->ring.data_bytes() == PageSize());
 }
 
-TEST_CASE("mapping something that is no perf event fails") {
+TEST_CASE("mapping something that is not a perf event fails") {
   CHECK_FALSE(RingBuffer::Map(-1, 4096).ok());
   int pipe_fds[2];
   REQUIRE(::pipe(pipe_fds) == 0);

@@ -33,10 +33,10 @@ class DumpFile {
   void Write(const std::vector<uint8_t>& bytes) {
     REQUIRE(WriteFileAtomically(path(), bytes).ok());
   }
-  std::string path() const { return folder_.File("jit-77.dump"); }
+  std::string path() const { return directory_.File("jit-77.dump"); }
 
  private:
-  TemporaryFolder folder_;
+  TemporaryFolder directory_;
 };
 
 std::vector<Code> ReadAll(JitDumpReader* reader) {
@@ -68,7 +68,7 @@ CodeLines LinesOfFirst(const std::vector<uint8_t>& dump) {
   return code->lines;
 }
 
-TEST_CASE("lines that a jitdump tells in front of a function are the function's") {
+TEST_CASE("lines that a jitdump has in front of a function are the function's") {
   JitDumpBytes dump;
   dump.DebugInfo(0x1000, {{0x1000, 7, "a.c"}, {0x1001, 8, "b.h"}, {0x1001, 9, "\xff"}});
   dump.Load(1, 0x2000, "other", kTwoBytes, 1);
@@ -169,7 +169,7 @@ TEST_CASE("moves of more code than any JIT moves are damage") {
   REQUIRE(reader.ok());
   uint64_t moves = 0;
   while (const auto code = reader->Next()) moves += code->address == 0x2000 ? 1 : 0;
-  CHECK(moves == JitDumpReader::kMostMovedBytes / kSize - 1);  // the record is a bit longer
+  CHECK(moves == JitDumpReader::kMaxMovedBytes / kSize - 1);  // the record is a bit longer
   CHECK(reader->problem().find("moves so much code") != std::string::npos);
 }
 
@@ -179,8 +179,8 @@ TEST_CASE("what a JIT has not written yet is found later") {
   const size_t whole = dump.bytes().size();
   dump.Load(20, 0x2000, "second", {0xc3});
   const std::vector<uint8_t> all = dump.bytes();
-  TemporaryFolder folder;
-  const std::string path = folder.File("jit-1.dump");
+  TemporaryFolder directory;
+  const std::string path = directory.File("jit-1.dump");
   for (const size_t cut : {whole - 1, whole, whole + 3, whole + 16, all.size() - 1}) {
     INFO("cut at " << cut);
     REQUIRE(WriteFileAtomically(path, std::span(all).first(cut)).ok());
@@ -196,7 +196,7 @@ TEST_CASE("what a JIT has not written yet is found later") {
   }
 }
 
-TEST_CASE("times of a clock of the JIT's own are no times") {
+TEST_CASE("times of a clock of the JIT's own are not times") {
   JitDumpBytes dump(1);
   dump.Load(10, 0x1000, "first", {0xc3});
   auto reader = Open(dump.bytes());
@@ -217,14 +217,14 @@ TEST_CASE("a damaged jitdump says where, and keeps what came before") {
     CHECK(ReadAll(&*reader).size() == 1);
     return reader->problem();
   };
-  const std::string place = "at byte " + std::to_string(second);
-  CHECK(spoil(second + 4, 15).find(place) != std::string::npos);
-  CHECK(spoil(second + 4, UINT32_MAX).find(place) != std::string::npos);
-  CHECK(spoil(second + 4, 40).find(place) != std::string::npos);
-  CHECK(spoil(second + 16 + 24, 1000).find(place) != std::string::npos);
+  const std::string position = "at byte " + std::to_string(second);
+  CHECK(spoil(second + 4, 15).find(position) != std::string::npos);
+  CHECK(spoil(second + 4, UINT32_MAX).find(position) != std::string::npos);
+  CHECK(spoil(second + 4, 40).find(position) != std::string::npos);
+  CHECK(spoil(second + 16 + 24, 1000).find(position) != std::string::npos);
 }
 
-TEST_CASE("what is no jitdump of this processor is refused") {
+TEST_CASE("what is not a jitdump of this processor is refused") {
   const auto message = [](const std::vector<uint8_t>& bytes) {
     const auto reader = Open(bytes);
     REQUIRE(reader.status().code() == StatusCode::kBadFormat);

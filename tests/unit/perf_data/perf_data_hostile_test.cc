@@ -60,7 +60,7 @@ std::vector<uint8_t> SmallRecording(ByteOrder order, bool is_pipe) {
   attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                      PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK;
   attr.sample_id_all = 1;
-  const RecordFormat format = data.FormatOf(attr);
+  const RecordFormat format = data.MakeRecordFormat(attr);
   data.AddEvent(attr, {1, 2}).AddEvent(attr, {3});
   const auto builder = [&format](uint64_t time) {
     return PerfRecordBuilder(format).Id(time % 3 + 1).Pid(5).Tid(6).Time(time);
@@ -96,13 +96,13 @@ TEST_CASE("a small recording that is cut off anywhere") {
     for (const bool is_pipe : {false, true}) {
       const std::vector<uint8_t> bytes = SmallRecording(order, is_pipe);
       CAPTURE(order == ByteOrder::kSwapped, is_pipe);
-      uint64_t most = 0;
+      uint64_t previous = 0;
       for (size_t size = 0; size <= bytes.size(); ++size) {
         const uint64_t samples = ReadAll(bytes, size, is_pipe ? kPipe : kFile);
-        if (samples < most) FAIL("a longer part has fewer samples: " << size);
-        most = samples;
+        if (samples < previous) FAIL("a longer part has fewer samples: " << size);
+        previous = samples;
       }
-      CHECK(most == 2);
+      CHECK(previous == 2);
     }
   }
 }
@@ -134,7 +134,7 @@ uint64_t PeakMemory() {
 }
 
 TEST_CASE("huge numbers anywhere in a small recording take no memory") {
-  constexpr uint64_t kMostAdded = 256ull << 20;
+  constexpr uint64_t kMaxAdded = 256ull << 20;
   const uint64_t before = PeakMemory();
   for (const bool is_pipe : {false, true}) {
     const std::vector<uint8_t> bytes = SmallRecording(ByteOrder::kNative, is_pipe);
@@ -149,18 +149,18 @@ TEST_CASE("huge numbers anywhere in a small recording take no memory") {
       }
     }
   }
-  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMostAdded);
+  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMaxAdded);
 }
 
 TEST_CASE("what unpacks to a thousand times its size takes no memory") {
   constexpr size_t kUnpacked = 512ull << 20;
-  constexpr uint64_t kMostAdded = 128ull << 20;
+  constexpr uint64_t kMaxAdded = 128ull << 20;
   perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
   attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   // Valid records, so that unpacking does not end at the first of them.
   PerfDataBuilder one;
   const std::vector<uint8_t> record =
-      PerfRecordBuilder(one.FormatOf(attr)).Id(1).Pid(5).Tid(6).Time(7).Ip(8).Sample();
+      PerfRecordBuilder(one.MakeRecordFormat(attr)).Id(1).Pid(5).Tid(6).Time(7).Ip(8).Sample();
   std::vector<uint8_t> chunk;
   while (chunk.size() < 1 << 20) chunk.insert(chunk.end(), record.begin(), record.end());
   PerfDataBuilder data;
@@ -179,7 +179,7 @@ TEST_CASE("what unpacks to a thousand times its size takes no memory") {
   const std::vector<uint8_t> bytes = data.File();
   const uint64_t before = PeakMemory();
   CHECK(ReadAll(bytes, bytes.size(), kFile) >= kUnpacked / record.size());
-  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMostAdded);
+  if (!kHasSanitizer) CHECK(PeakMemory() - before < kMaxAdded);
 }
 
 const char* const kNames[] = {

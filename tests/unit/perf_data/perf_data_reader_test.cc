@@ -81,7 +81,7 @@ TEST_CASE("a file and a pipe of either byte order say the same") {
       cycles.exclude_kernel = 1;
       cycles.sample_period = 4000;
       const perf_event_attr branches = Attr(kSampleType, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
-      const RecordFormat format = data.FormatOf(cycles);
+      const RecordFormat format = data.MakeRecordFormat(cycles);
       data.AttrSize(attr_size).AddEvent(cycles, {10, 11}).AddEvent(branches, {20, 21});
       data.Add(Name(format, "program", 1)).Add(Sample(format, 21, 100, 2));
       data.Add(Sample(format, 10, 200, 3)).FinishRound();
@@ -108,7 +108,7 @@ TEST_CASE("a file and a pipe of either byte order say the same") {
 TEST_CASE("a file may come by a pipe") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 5));
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 5));
   data.AddFeature(PerfFeature::kArch, data.Bytes().String("x86_64"));
   const Reading got = Read(data.File(), {}, MemorySource::Kind::kPipe);
   CHECK(got.lines == Lines{"cycles 5"});
@@ -116,11 +116,11 @@ TEST_CASE("a file may come by a pipe") {
 }
 
 TEST_CASE("a recording is opened by its path") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 5));
-  const std::string path = folder.File("perf.data");
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 5));
+  const std::string path = directory.File("perf.data");
   REQUIRE(WriteFileAtomically(path, data.File()).ok());
   auto reader = PerfDataReader::Open(path);
   REQUIRE(reader.ok());
@@ -128,14 +128,14 @@ TEST_CASE("a recording is opened by its path") {
   REQUIRE((*reader)->Read(&log).ok());
   CHECK(log.lines == Lines{"cycles 5"});
   CHECK((*reader)->Read(&log).status().code() == StatusCode::kInvalidState);
-  CHECK(PerfDataReader::Open(folder.File("")).status().code() == StatusCode::kUnsupported);
-  CHECK(PerfDataReader::Open(folder.File("none")).status().code() == StatusCode::kNotFound);
+  CHECK(PerfDataReader::Open(directory.File("")).status().code() == StatusCode::kUnsupported);
+  CHECK(PerfDataReader::Open(directory.File("none")).status().code() == StatusCode::kNotFound);
 }
 
 TEST_CASE("records wait for the end of the round after theirs") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  const RecordFormat format = data.FormatOf(attr);
+  const RecordFormat format = data.MakeRecordFormat(attr);
   data.AddEvent(attr, {1});
   data.Add(Sample(format, 1, 30, 30)).Add(Sample(format, 1, 10, 10)).FinishRound();
   data.Add(Sample(format, 1, 40, 40)).Add(Sample(format, 1, 20, 20)).FinishRound();
@@ -158,7 +158,7 @@ TEST_CASE("records wait for the end of the round after theirs") {
 TEST_CASE("a record that comes after its round is delivered and counted as late") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  const RecordFormat format = data.FormatOf(attr);
+  const RecordFormat format = data.MakeRecordFormat(attr);
   data.AddEvent(attr, {1});
   data.Add(Sample(format, 1, 10, 10)).FinishRound().FinishRound().Add(Sample(format, 1, 5, 5));
   const Reading got = Read(data.File());
@@ -169,7 +169,7 @@ TEST_CASE("a record that comes after its round is delivered and counted as late"
 TEST_CASE("what waits is bounded without rounds, too") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  const RecordFormat format = data.FormatOf(attr);
+  const RecordFormat format = data.MakeRecordFormat(attr);
   data.AddEvent(attr, {1});
   constexpr uint64_t kCount = 1000;
   for (uint64_t i = 1; i <= kCount; ++i) data.Add(Sample(format, 1, i ^ 1, i ^ 1));
@@ -188,8 +188,9 @@ TEST_CASE("the event of a sample is found where its own format has the id") {
       Attr(PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID, 1);
   const perf_event_attr third = Attr(PERF_SAMPLE_IP | PERF_SAMPLE_IDENTIFIER, 2);
   data.AddEvent(first, {1}).AddEvent(second, {2}).AddEvent(third, {3});
-  data.Add(Sample(data.FormatOf(second), 2, 10)).Add(Sample(data.FormatOf(first), 1, 20));
-  data.Add(Sample(data.FormatOf(third), 3, 30));
+  data.Add(Sample(data.MakeRecordFormat(second), 2, 10))
+      .Add(Sample(data.MakeRecordFormat(first), 1, 20));
+  data.Add(Sample(data.MakeRecordFormat(third), 3, 30));
   CHECK(Read(data.File()).lines == Lines{"instructions 10", "cycles 20", "cache-references 30"});
 }
 
@@ -197,7 +198,8 @@ TEST_CASE("a sample of an unknown event is dropped and counted") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1}).AddEvent(Attr(kSampleType, 1), {2});
-  data.Add(Sample(data.FormatOf(attr), 3, 10)).Add(Sample(data.FormatOf(attr), 2, 20));
+  data.Add(Sample(data.MakeRecordFormat(attr), 3, 10))
+      .Add(Sample(data.MakeRecordFormat(attr), 2, 20));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"instructions 20"});
   CHECK(got.summary.dropped_records == 1);
@@ -208,7 +210,7 @@ TEST_CASE("a sample of an unknown event is dropped and counted") {
 TEST_CASE("events without ids") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(PERF_SAMPLE_IP | PERF_SAMPLE_TIME);
-  data.AddEvent(attr, {}).Add(Sample(data.FormatOf(attr), 0, 10, 1));
+  data.AddEvent(attr, {}).Add(Sample(data.MakeRecordFormat(attr), 0, 10, 1));
   CHECK(Read(data.File()).lines == Lines{"cycles 10"});
   CHECK(Read(data.Pipe()).lines == Lines{"cycles 10"});
 }
@@ -241,7 +243,7 @@ TEST_CASE("an event of a PMU is named after it") {
   CHECK(Read(data.File()).reader->events()[0].name == "ibs_op/config=0x10/");
 }
 
-TEST_CASE("features tell about the machine") {
+TEST_CASE("features say what is known of the machine") {
   for (const ByteOrder order : {ByteOrder::kNative, ByteOrder::kSwapped}) {
     PerfDataBuilder data(order);
     data.AddEvent(Attr(kSampleType), {1}).FinishRound();
@@ -307,7 +309,7 @@ TEST_CASE("compressed records may be split anywhere") {
       CAPTURE(is_second_kind, part_bytes);
       PerfDataBuilder data, inner;
       const perf_event_attr attr = Attr(kSampleType);
-      const RecordFormat format = data.FormatOf(attr);
+      const RecordFormat format = data.MakeRecordFormat(attr);
       std::vector<uint8_t> records;
       for (uint64_t i = 1; i <= 20; ++i) {
         const auto record = Sample(format, 1, i, i);
@@ -349,7 +351,7 @@ TEST_CASE("a compressed block whose size does not fit its header is read") {
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1});
   // A zstd frame of one raw block, and what may be skipped up to the size that overflows.
-  const auto record = Sample(data.FormatOf(attr), 1, 7, 7);
+  const auto record = Sample(data.MakeRecordFormat(attr), 1, 7, 7);
   std::vector<uint8_t> block = ZstdParts().Compress(record);
   // End the frame: an empty last block.
   block.insert(block.end(), {1, 0, 0});
@@ -357,7 +359,7 @@ TEST_CASE("a compressed block whose size does not fit its header is read") {
   PerfBytes body = data.Bytes();
   body.U32(kPerfCompressed2).U16(0).U16(0).U64(65519).Bytes(block);
   body.U32(0x184d2a50).U32(skippable).Zeros(skippable);
-  data.Add(body.bytes()).Add(Sample(data.FormatOf(attr), 1, 8, 8));
+  data.Add(body.bytes()).Add(Sample(data.MakeRecordFormat(attr), 1, 8, 8));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 7", "cycles 8"});
   CHECK(got.summary.problem_count == 0);
@@ -373,7 +375,8 @@ TEST_CASE("several compressed blocks that perf took for one are read") {
       constexpr uint32_t kBlockBytes = 65519;
       PerfBytes blocks = data.Bytes();
       for (size_t i = 1; i <= parts; ++i) {
-        std::vector<uint8_t> block = ZstdParts().Compress(Sample(data.FormatOf(attr), 1, i, i));
+        std::vector<uint8_t> block =
+            ZstdParts().Compress(Sample(data.MakeRecordFormat(attr), 1, i, i));
         block.insert(block.end(), {1, 0, 0});
         const auto skippable = kBlockBytes - static_cast<uint32_t>(block.size()) - 8;
         if (i > 1) blocks.U32(kPerfCompressed2).U16(0).U16(16 + kBlockBytes).U64(0x7777);
@@ -384,7 +387,7 @@ TEST_CASE("several compressed blocks that perf took for one are read") {
       PerfBytes record = data.Bytes();
       record.U32(kPerfCompressed2).U16(0).U16(static_cast<uint16_t>((all + 7) & ~7u));
       record.U64(blocks.size()).Bytes(blocks.bytes());
-      data.Add(record.bytes()).Add(Sample(data.FormatOf(attr), 1, 99, 99));
+      data.Add(record.bytes()).Add(Sample(data.MakeRecordFormat(attr), 1, 99, 99));
       const Reading got = Read(data.Pipe());
       CHECK(got.summary.problem_count == 0);
       REQUIRE(got.lines.size() == parts + 1);
@@ -399,7 +402,7 @@ TEST_CASE("compressed records that are damaged do not hide those that are not co
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1}).AddOther(kPerfCompressed, std::vector<uint8_t>(40, 0xaa));
-  data.Add(Sample(data.FormatOf(attr), 1, 9));
+  data.Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 9"});
   CHECK(got.summary.problem_count == 1);
@@ -413,7 +416,7 @@ TEST_CASE("what follows some records is skipped with them") {
   data.AddEvent(attr, {1});
   data.AddOther(kPerfAuxtrace, data.Bytes().U64(3000).Zeros(32).bytes()).Add(trace);
   data.AddOther(kPerfHeaderTracingData, data.Bytes().U32(2997).U32(0).bytes()).Add(trace);
-  data.Add(Sample(data.FormatOf(attr), 1, 9));
+  data.Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   const Reading got = Read(data.Pipe());
   CHECK(got.lines == Lines{"cycles 9"});
   CHECK(got.summary.skipped_records.at(kPerfAuxtrace) == 1);
@@ -425,7 +428,7 @@ TEST_CASE("records of other types are counted") {
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1}).AddOther(PERF_RECORD_AUX, std::vector<uint8_t>(24));
   data.AddOther(63, std::vector<uint8_t>(8)).AddOther(500, std::vector<uint8_t>(8));
-  data.AddOther(500, {}).Add(Sample(data.FormatOf(attr), 1, 9));
+  data.AddOther(500, {}).Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 9"});
   CHECK(got.summary.skipped_records ==
@@ -436,7 +439,7 @@ TEST_CASE("records of other types are counted") {
 TEST_CASE("a recording of a perf that was killed is read to its end") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9)).Unfinished();
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 9)).Unfinished();
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 9"});
   CHECK(got.summary.is_unfinished);
@@ -445,7 +448,7 @@ TEST_CASE("a recording of a perf that was killed is read to its end") {
 TEST_CASE("the oldest format has another name") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9));
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   std::vector<uint8_t> bytes = data.File();
   std::memcpy(bytes.data(), "PERFFILE", 8);
   CHECK(Read(bytes).lines == Lines{"cycles 9"});
@@ -454,7 +457,7 @@ TEST_CASE("the oldest format has another name") {
 TEST_CASE("text after the last record is dropped") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9));
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   std::vector<uint8_t> bytes = data.Pipe();
   const std::string text = "[ perf record: Woken up 1 times to write data ]\n";
   bytes.insert(bytes.end(), text.begin(), text.end());
@@ -468,9 +471,9 @@ TEST_CASE("text after the last record is dropped") {
 TEST_CASE("a record without a size ends the recording") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9));
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   data.Add(data.Bytes().U32(PERF_RECORD_SAMPLE).U32(0).bytes());
-  data.Add(Sample(data.FormatOf(attr), 1, 10));
+  data.Add(Sample(data.MakeRecordFormat(attr), 1, 10));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 9"});
   REQUIRE(got.summary.problems.size() == 1);
@@ -483,14 +486,14 @@ TEST_CASE("a record too short for its fields is dropped, the next one is read") 
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1}).AddOther(PERF_RECORD_SAMPLE, std::vector<uint8_t>(16));
-  data.Add(Sample(data.FormatOf(attr), 1, 9));
+  data.Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   const Reading got = Read(data.File());
   CHECK(got.lines == Lines{"cycles 9"});
   CHECK(got.summary.dropped_records == 1);
   CHECK(got.summary.dropped_bytes == 24);
 }
 
-TEST_CASE("what is no recording is refused with a reason") {
+TEST_CASE("what is not a recording is refused with a reason") {
   CHECK(ErrorOf({}).find("empty") != std::string::npos);
   CHECK(ErrorOf(std::vector<uint8_t>(100, 'x')).find("PERFILE2") != std::string::npos);
   CHECK(ErrorOf({'P', 'E', 'R', 'F'}).find("PERFILE2") != std::string::npos);
@@ -504,7 +507,7 @@ TEST_CASE("what is no recording is refused with a reason") {
 TEST_CASE("sizes in a file are not believed") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).AddEvent(attr, {2}).Add(Sample(data.FormatOf(attr), 1, 9));
+  data.AddEvent(attr, {1}).AddEvent(attr, {2}).Add(Sample(data.MakeRecordFormat(attr), 1, 9));
   const std::vector<uint8_t> file = data.File();
   // Of the header: the sections, their offsets and sizes; of the first event: its ids.
   for (const size_t at : {24, 32, 40, 48, 56, 64, 104 + 16 + 128, 104 + 16 + 136}) {
@@ -537,7 +540,7 @@ class FailingSource : public ByteSource {
 TEST_CASE("what came before an error of the system is delivered") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
-  data.AddEvent(attr, {1}).Add(Sample(data.FormatOf(attr), 1, 9, 9));
+  data.AddEvent(attr, {1}).Add(Sample(data.MakeRecordFormat(attr), 1, 9, 9));
   const std::vector<uint8_t> bytes = data.Pipe();
   auto reader = PerfDataReader::FromSource(std::make_unique<FailingSource>(bytes), "test");
   REQUIRE(reader.ok());
@@ -549,7 +552,7 @@ TEST_CASE("what came before an error of the system is delivered") {
   CHECK(summary->problems[0].what == "disk on fire");
 }
 
-TEST_CASE("reading ends where it is called off") {
+TEST_CASE("reading ends where it is cancelled") {
   PerfDataBuilder data;
   const perf_event_attr attr = Attr(kSampleType);
   data.AddEvent(attr, {1});

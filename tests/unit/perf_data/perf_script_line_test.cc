@@ -7,7 +7,7 @@
 namespace hbbp {
 namespace {
 
-TEST_CASE("mappings are told with inodes, with build IDs, and as old kernels did") {
+TEST_CASE("mappings are written with inodes, with build IDs, and as old kernels did") {
   auto mmap = ParseMmapLine(
       "server 7 1.5: PERF_RECORD_MMAP2 7/8: [0x400000(0x1000) @ 0x2000 08:1d 77 5]: r-xp /a file");
   REQUIRE(mmap);
@@ -33,7 +33,7 @@ TEST_CASE("mappings are told with inodes, with build IDs, and as old kernels did
   CHECK(mmap->protection == PROT_EXEC);
 }
 
-TEST_CASE("what is no whole mapping is none") {
+TEST_CASE("what is not a whole mapping is none") {
   for (const char* line :
        {"", "PERF_RECORD_MMAP2", "PERF_RECORD_MMAP2 7/7: [0x40", "PERF_RECORD_COMM exec: x:7/7",
         "PERF_RECORD_MMAP2 7/7: [zz(0x1000) @ 0 08:1d 77 5]: r-xp /a"}) {
@@ -55,7 +55,7 @@ TEST_CASE("branches have the fields that their perf knew") {
   }
 }
 
-TEST_CASE("samples are told by their looks") {
+TEST_CASE("samples are recognized by their looks") {
   auto sample = ParseSampleLine("  40062f 0x4/0x3/P/-/-/1  0x2/0x1/P/-/-/2 ");
   REQUIRE(sample);
   CHECK(sample->ip == 0x40062f);

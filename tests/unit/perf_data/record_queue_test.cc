@@ -13,7 +13,7 @@
 namespace hbbp {
 namespace {
 
-// Time, and a number that tells records of the same time apart.
+// Time, and a number that distinguishes records of the same time.
 using Stamp = std::pair<uint64_t, uint8_t>;
 
 struct Flushed {

@@ -74,7 +74,7 @@ FeedSample SampleOf(uint32_t pid) {
   return sample;
 }
 
-Status FeedSampleOf(uint32_t pid, Feed* feed) {
+Status FeedSampleTo(Feed* feed, uint32_t pid) {
   return feed->FeedSamples(0, 1, [&](size_t) { return SampleOf(pid); });
 }
 
@@ -85,7 +85,7 @@ void SampleEachDrain(Script* script) {
   script->on_start = [](Feed* feed) {
     return feed->AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone).status();
   };
-  script->on_drain = [](Feed* feed) { return FeedSampleOf(OwnPid(), feed); };
+  script->on_drain = [](Feed* feed) { return FeedSampleTo(feed, OwnPid()); };
 }
 
 void WaitUntil(const std::function<bool()>& condition) {
@@ -171,8 +171,8 @@ TEST_CASE("events of other processes are dropped, and counted") {
     mapping.size = 4096;
     mapping.name = "/bin/other";
     Status status = feed->FeedEvents(1, [&](size_t) { return mapping; });
-    if (status.ok()) status = FeedSampleOf(1, feed);
-    if (status.ok()) status = FeedSampleOf(OwnPid(), feed);
+    if (status.ok()) status = FeedSampleTo(feed, 1);
+    if (status.ok()) status = FeedSampleTo(feed, OwnPid());
     was_fed = true;
     return status;
   };
@@ -231,19 +231,19 @@ TEST_CASE("a source can feed from any thread, and take snapshots, but not stop t
     (void)session.Snapshot();
     return OkStatus();
   };
-  script.on_stop = [&](Feed* given) { return FeedSampleOf(OwnPid(), given); };
+  script.on_stop = [&](Feed* given) { return FeedSampleTo(given, OwnPid()); };
   Add("mine", &script, &session);
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
     threads.emplace_back([&] {
       WaitUntil([&] { return feed.load() != nullptr; });
-      while (!should_end) fed += FeedSampleOf(OwnPid(), feed).ok();
+      while (!should_end) fed += FeedSampleTo(feed, OwnPid()).ok();
     });
   }
   REQUIRE(session.Start().ok());
   WaitUntil([&] { return script.drains >= 3; });
   REQUIRE(session.Stop().ok());
-  CHECK(FeedSampleOf(OwnPid(), feed).code() == StatusCode::kInvalidState);
+  CHECK(FeedSampleTo(feed, OwnPid()).code() == StatusCode::kInvalidState);
   should_end = true;
   for (std::thread& thread : threads) thread.join();
   for (const Status& status : in_call) CHECK(status.code() == StatusCode::kInvalidState);

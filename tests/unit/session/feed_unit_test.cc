@@ -21,9 +21,9 @@
 #include "support/catch.h"
 #include "support/event_builders.h"
 #include "support/failing_host.h"
+#include "support/logged_lines.h"
 #include "support/perf_record_builder.h"
 #include "support/temporary_folder.h"
-#include "support/told.h"
 
 namespace hbbp {
 namespace {
@@ -63,7 +63,7 @@ Bytes Mapping(uint64_t time, const std::string& path, uint32_t pid = kPid) {
   return Record(time, pid).Mmap2(0x400000, 0x1000, 0, 0, 0, 0, path);
 }
 
-Bytes Join(const std::vector<Bytes>& records) {
+Bytes Concatenate(const std::vector<Bytes>& records) {
   Bytes all;
   for (const Bytes& record : records) all.insert(all.end(), record.begin(), record.end());
   return all;
@@ -71,7 +71,7 @@ Bytes Join(const std::vector<Bytes>& records) {
 
 // All records are whole.
 void FeedRecords(Feed* session, const std::vector<Bytes>& records) {
-  const Bytes bytes = Join(records);
+  const Bytes bytes = Concatenate(records);
   size_t consumed = 0;
   REQUIRE(session->FeedRecords(bytes, &consumed).ok());
   REQUIRE(consumed == bytes.size());
@@ -160,7 +160,7 @@ TEST_CASE("in the order of calls everything is counted at once") {
 }
 
 TEST_CASE("a record that is not whole is left, wherever the batch ends") {
-  const Bytes all = Join({Mapping(10, "/bin/a"), Sample(20), Sample(30)});
+  const Bytes all = Concatenate({Mapping(10, "/bin/a"), Sample(20), Sample(30)});
   for (size_t cut = 0; cut <= all.size(); ++cut) {
     Feed session(AsFed());
     AddSource(&session, Attr());
@@ -173,10 +173,10 @@ TEST_CASE("a record that is not whole is left, wherever the batch ends") {
   }
 }
 
-TEST_CASE("where no record begins, the offset is told and what came before is kept") {
+TEST_CASE("where no record begins, the offset is reported and what came before is kept") {
   Feed session(AsFed());
   AddSource(&session, Attr());
-  Bytes bytes = Join({Mapping(10, "/bin/a"), Sample(20)});
+  Bytes bytes = Concatenate({Mapping(10, "/bin/a"), Sample(20)});
   const size_t good = bytes.size();
   bytes.resize(good + 24);  // a size of 0
   size_t consumed = 0;
@@ -208,8 +208,8 @@ TEST_CASE("records too short for their fields are dropped and counted") {
 
 TEST_CASE("any bytes are taken or refused") {
   std::mt19937 random(1);
-  const Bytes good = Join({Mapping(10, "/bin/a"), Sample(20), Record(30).Comm("name"),
-                           Record(40).Fork(1, 1), Record(50).Exit(1, 1), Sample(60)});
+  const Bytes good = Concatenate({Mapping(10, "/bin/a"), Sample(20), Record(30).Comm("name"),
+                                  Record(40).Fork(1, 1), Record(50).Exit(1, 1), Sample(60)});
   for (int i = 0; i < 20'000; ++i) {
     FeedOptions options;
     options.delivery.max_waiting_bytes = 200;
@@ -226,7 +226,7 @@ TEST_CASE("any bytes are taken or refused") {
   }
 }
 
-TEST_CASE("two events of one ring are told apart by their ids, also by later ones") {
+TEST_CASE("two events of one ring are reported apart by their ids, also by later ones") {
   Feed session(AsFed());
   AddSource(&session, Attr(), {1, 2});
   const uint32_t cycles = AddSource(&session, Attr(PERF_COUNT_HW_CPU_CYCLES), {3});
@@ -247,7 +247,7 @@ TEST_CASE("two events of one ring are told apart by their ids, also by later one
   CHECK(session.Info().lost == 5);
 }
 
-TEST_CASE("events that no id tells apart are told of") {
+TEST_CASE("events that no id says apart are reported of") {
   Feed session(AsFed());
   perf_event_attr attr = Attr();
   attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_IDENTIFIER);
@@ -285,21 +285,21 @@ SourceRecord SourceOf(SourceKind kind) {
   return source;
 }
 
-FeedEvent EventOf(FeedEventKind kind, uint64_t time, uint32_t pid = kPid) {
+FeedEvent MakeEvent(FeedEventKind kind, uint64_t time, uint32_t pid = kPid) {
   FeedEvent event;
   event.kind = kind;
   event.pid = event.tid = pid;
   event.time_ns = time;
   return event;
 }
-FeedEvent MappingEventOf(uint64_t time, const char* path, uint32_t pid = kPid) {
-  FeedEvent event = EventOf(FeedEventKind::kMapping, time, pid);
+FeedEvent MakeMapping(uint64_t time, const char* path, uint32_t pid = kPid) {
+  FeedEvent event = MakeEvent(FeedEventKind::kMapping, time, pid);
   event.address = 0x400000;
   event.size = 0x1000;
   event.name = path;
   return event;
 }
-FeedSample SampleOf(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid) {
+FeedSample MakeSample(uint64_t time, uint64_t ip = kIp, uint32_t pid = kPid) {
   FeedSample sample;
   sample.pid = sample.tid = pid;
   sample.time_ns = time;
@@ -313,7 +313,7 @@ void FeedSamples(Feed* session, uint32_t source, const std::vector<FeedSample>& 
   REQUIRE(session->FeedSamples(source, samples.size(), [&](size_t i) { return samples[i]; }).ok());
 }
 
-FeedBurst BurstOf(uint64_t time, std::span<const TakenBranch> branches, uint64_t extent) {
+FeedBurst MakeBurst(uint64_t time, std::span<const TakenBranch> branches, uint64_t extent) {
   FeedBurst burst;
   burst.pid = burst.tid = kPid;
   burst.time_ns = time;
@@ -327,11 +327,11 @@ TEST_CASE("each stream of a burst weighs the period by the extent, or by the str
   for (const uint64_t extent : {uint64_t{0}, uint64_t{100}}) {
     Feed feed({});
     const uint32_t mine = *feed.AddSampleSource(SourceOf(SourceKind::kSwbt), IbsKind::kNone);
-    FeedEvents(&feed, {MappingEventOf(10, "/bin/a")});
+    FeedEvents(&feed, {MakeMapping(10, "/bin/a")});
     // Both wait, and their branches with them; the second has the period of the source.
     REQUIRE(feed.FeedBursts(mine, 2,
                             [&](size_t i) {
-                              FeedBurst burst = BurstOf(20 + i, loop, extent);
+                              FeedBurst burst = MakeBurst(20 + i, loop, extent);
                               if (i == 0) burst.period = 1000;
                               return burst;
                             })
@@ -370,9 +370,9 @@ TEST_CASE("decoded samples and events are sorted among records") {
   Feed session({});
   AddSource(&session, Attr());
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  FeedSamples(&session, mine, {SampleOf(20), SampleOf(40), SampleOf(60)});
+  FeedSamples(&session, mine, {MakeSample(20), MakeSample(40), MakeSample(60)});
   FeedRecords(&session, {Sample(21), Mapping(30, "/bin/b")});
-  FeedEvents(&session, {MappingEventOf(10, "/bin/a"), EventOf(FeedEventKind::kExit, 50)});
+  FeedEvents(&session, {MakeMapping(10, "/bin/a"), MakeEvent(FeedEventKind::kExit, 50)});
   (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   REQUIRE(data.sources.size() == 2);
@@ -388,8 +388,8 @@ TEST_CASE("decoded samples and events are sorted among records") {
 TEST_CASE("what has no time does not wait") {
   Feed session({});
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  FeedEvents(&session, {MappingEventOf(0, "/bin/a")});
-  FeedSamples(&session, mine, {SampleOf(0)});
+  FeedEvents(&session, {MakeMapping(0, "/bin/a")});
+  FeedSamples(&session, mine, {MakeSample(0)});
   CHECK(session.Info().waiting == 0);
   CHECK(SamplesIn(session.Snapshot(), "/bin/a") == 1);
 }
@@ -404,14 +404,14 @@ TEST_CASE("decoded branch stacks are counted as those of records") {
   for (const bool waits : {false, true}) {
     Feed session(waits ? FeedOptions() : AsFed());
     const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kLbr), IbsKind::kNone);
-    FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+    FeedEvents(&session, {MakeMapping(10, "/bin/a")});
     constexpr uint64_t kWrongPath = 1 << 24;
     const Bytes stack = Stack({{0x400050, 0x400010, 0},
                                {0x400040, 0x400020, 0},
                                {0x400099, 0x400098, kWrongPath},
                                {0x400030, 0x400000, 0},
                                {0x400060, 0x400030, 0}});
-    FeedSample sample = SampleOf(20);
+    FeedSample sample = MakeSample(20);
     sample.branches = stack;
     sample.period = 600;
     FeedSamples(&session, mine, {sample});
@@ -431,14 +431,14 @@ TEST_CASE("registers of IBS are decoded, in either order") {
   for (const bool waits : {false, true}) {
     Feed session(waits ? FeedOptions() : AsFed());
     const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
-    FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+    FeedEvents(&session, {MakeMapping(10, "/bin/a")});
     // The second example in the README of the recordings: a store.
     const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, 0, 0};
     Bytes raw(4 + sizeof(registers));
     std::memcpy(raw.data() + 4, registers, sizeof(registers));
-    FeedSample sample = SampleOf(20);
+    FeedSample sample = MakeSample(20);
     sample.ibs = raw;
-    FeedSamples(&session, mine, {sample, SampleOf(21)});
+    FeedSamples(&session, mine, {sample, MakeSample(21)});
     (void)session.FlushUpTo(UINT64_MAX);
     const ProfileData data = session.Snapshot();
     CHECK(SamplesIn(data, "/bin/a") == 2);
@@ -458,14 +458,15 @@ TEST_CASE("generated code has the samples of its time") {
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
   const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xcc, 0xc3};
   const auto code = [](uint64_t time, const Bytes& bytes, const char* name) {
-    FeedEvent event = EventOf(FeedEventKind::kCode, time);
+    FeedEvent event = MakeEvent(FeedEventKind::kCode, time);
     event.address = 0x7000;
     event.size = bytes.size();
     event.code = bytes;
     event.name = name;
     return event;
   };
-  FeedSamples(&session, mine, {SampleOf(15, 0x7000), SampleOf(25, 0x7000), SampleOf(26, 0x7000)});
+  FeedSamples(&session, mine,
+              {MakeSample(15, 0x7000), MakeSample(25, 0x7000), MakeSample(26, 0x7000)});
   FeedEvents(&session, {code(20, new_code, "new"), code(10, old_code, "old")});
   (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
@@ -479,26 +480,26 @@ TEST_CASE("generated code has the samples of its time") {
   CHECK(data.counts[1].samples == 2);
 }
 
-TEST_CASE("events tell names, build IDs, losses and throttling") {
+TEST_CASE("events say names, build IDs, losses and throttling") {
   Feed session({});
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  FeedEvent name = EventOf(FeedEventKind::kThreadName, 5);
+  FeedEvent name = MakeEvent(FeedEventKind::kThreadName, 5);
   name.name = "worker";
   const Bytes id = {1, 2, 3};
-  FeedEvent build_id = EventOf(FeedEventKind::kBuildId, 0);
+  FeedEvent build_id = MakeEvent(FeedEventKind::kBuildId, 0);
   build_id.name = "/bin/a";
   build_id.build_id = id;
-  FeedEvent lost = EventOf(FeedEventKind::kLost, 30);
+  FeedEvent lost = MakeEvent(FeedEventKind::kLost, 30);
   lost.source = mine;
   lost.count = 7;
-  FeedEvent throttled = EventOf(FeedEventKind::kThrottled, 30);
+  FeedEvent throttled = MakeEvent(FeedEventKind::kThrottled, 30);
   throttled.source = mine;
-  FeedEvent fork = EventOf(FeedEventKind::kFork, 12, 200);
+  FeedEvent fork = MakeEvent(FeedEventKind::kFork, 12, 200);
   fork.parent_pid = fork.parent_tid = kPid;
-  FeedEvent exec = EventOf(FeedEventKind::kExec, 20, 200);
+  FeedEvent exec = MakeEvent(FeedEventKind::kExec, 20, 200);
   exec.name = "child";
-  FeedEvents(&session, {build_id, name, MappingEventOf(10, "/bin/a"), lost, throttled, fork, exec});
-  FeedSamples(&session, mine, {SampleOf(11), SampleOf(15, kIp, 200), SampleOf(25, kIp, 200)});
+  FeedEvents(&session, {build_id, name, MakeMapping(10, "/bin/a"), lost, throttled, fork, exec});
+  FeedSamples(&session, mine, {MakeSample(11), MakeSample(15, kIp, 200), MakeSample(25, kIp, 200)});
   (void)session.FlushUpTo(UINT64_MAX);
   const ProfileData data = session.Snapshot();
   CHECK(SamplesIn(data, "/bin/a") == 2);
@@ -551,15 +552,15 @@ TEST_CASE("of this machine the kernel is the running one and PMUs are known, of 
 }
 
 TEST_CASE("types of PMUs are read from where the kernel lists them") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   for (const auto& [pmu, type] : {std::pair("ibs_op", "11\n"), {"odd", "x\n"}, {"cpu", "4\n"}}) {
-    std::filesystem::create_directory(folder.File(pmu));
-    std::ofstream(folder.File(std::string(pmu) + "/type")) << type;
+    std::filesystem::create_directory(directory.File(pmu));
+    std::ofstream(directory.File(std::string(pmu) + "/type")) << type;
   }
-  auto types = PmuTypes(folder.File(""));
+  auto types = PmuTypes(directory.File(""));
   std::sort(types.begin(), types.end());
   CHECK(types == std::vector<std::pair<uint32_t, std::string>>{{4, "cpu"}, {11, "ibs_op"}});
-  CHECK(PmuTypes(folder.File("none")).empty());
+  CHECK(PmuTypes(directory.File("none")).empty());
 }
 
 TEST_CASE("attrs of any size are taken") {
@@ -599,7 +600,7 @@ TEST_CASE("threads feed at once while others take snapshots") {
       for (uint64_t i = 0; i < kSamples; ++i) {
         const uint64_t time = 10 + i * kThreads + thread;
         size_t consumed = 0;
-        const FeedSample sample = SampleOf(time);
+        const FeedSample sample = MakeSample(time);
         const bool fed = session.FeedRecords(Sample(time), &consumed).ok() &&
                          session.FeedSamples(mine, 1, [&](size_t) { return sample; }).ok();
         if (!fed) ++failures;
@@ -666,38 +667,38 @@ uint64_t AllSamplesIn(const ProfileData& data) {
   return samples;
 }
 
-TEST_CASE("a host is told what became of what it feeds") {
-  Told told;
+TEST_CASE("a host is logged what became of what it feeds") {
+  LoggedLines lines;
   FeedOptions options = AsFed();
-  options.log = told.settings(LogLevel::kDebug);
+  options.log = lines.settings(LogLevel::kDebug);
   Feed session(options);
   AddSource(&session, Attr(), {1}, "instructions:u");
-  CHECK(told.Count("samples of instructions:u, each 1000") == 1);
+  CHECK(lines.Count("samples of instructions:u, each 1000") == 1);
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  CHECK(told.Count("samples of ") == 2);
+  CHECK(lines.Count("samples of ") == 2);
   FeedRecords(&session, {LargeMapping(), Sample(20)});
-  CHECK(told.messages.size() == 2);
+  CHECK(lines.messages.size() == 2);
   Bytes unknown = Sample(30);
   const uint32_t type = 99;
   std::memcpy(unknown.data(), &type, sizeof(type));
   FeedRecords(&session, {unknown, unknown});
-  CHECK(told.Count("type 99 records are skipped") == 1);
-  FeedEvent lost = EventOf(FeedEventKind::kLost, 30);
+  CHECK(lines.Count("type 99 records are skipped") == 1);
+  FeedEvent lost = MakeEvent(FeedEventKind::kLost, 30);
   lost.source = mine;
   for (const uint64_t count : {3, 1, 4}) {
     lost.count = count;
     FeedEvents(&session, {lost});
   }
-  CHECK(told.Count("3 samples were lost") == 1);
-  CHECK(told.Count("4 samples were lost") == 0);  // not so much more
-  CHECK(told.Count("8 samples were lost") == 1);
+  CHECK(lines.Count("3 samples were lost") == 1);
+  CHECK(lines.Count("4 samples were lost") == 0);  // not so much more
+  CHECK(lines.Count("8 samples were lost") == 1);
   FeedRecords(&session, {TooShortSample()});
-  CHECK(told.Count("SAMPLE record is too short for its fields") == 1);
+  CHECK(lines.Count("SAMPLE record is too short for its fields") == 1);
   const Bytes no_record(64, 0xff);
   size_t consumed = 0;
   CHECK_FALSE(session.FeedRecords(no_record, &consumed).ok());
-  CHECK(told.Count("what was fed is no record") == 1);
-  for (const std::string& message : told.messages) CHECK(message.find('\n') == message.npos);
+  CHECK(lines.Count("what was fed is not a record") == 1);
+  for (const std::string& message : lines.messages) CHECK(message.find('\n') == message.npos);
 }
 
 TEST_CASE("a log may ask the session that it is of") {
@@ -715,11 +716,11 @@ TEST_CASE("a log may ask the session that it is of") {
   CHECK(calls == 2);
 }
 
-TEST_CASE("max_memory: slices become wider, samples are dropped, counted and told of") {
+TEST_CASE("max_memory: slices become wider, samples are dropped, counted and logged of") {
   const bool waits = GENERATE(false, true);
-  Told told;
+  LoggedLines lines;
   FeedOptions options = waits ? FeedOptions() : AsFed();
-  options.log = told.settings(LogLevel::kDebug);
+  options.log = lines.settings(LogLevel::kDebug);
   options.max_memory = 1 << 20;
   options.files.slice_ns = 1'000'000;
   Feed session(options);
@@ -742,10 +743,10 @@ TEST_CASE("max_memory: slices become wider, samples are dropped, counted and tol
         std::string::npos);
   CHECK(data.sources[0].note.find("slices were made wider") != std::string::npos);
   CHECK(data.slices.width_ns > 1'000'000);
-  CHECK(told.Count("slices are ") > 0);
-  CHECK(told.Count("compacted: ") > 0);
-  CHECK(told.Count("samples and 0 mappings were dropped: no memory") > 0);
-  CHECK(told.Count("were dropped") < 20);
+  CHECK(lines.Count("slices are ") > 0);
+  CHECK(lines.Count("compacted: ") > 0);
+  CHECK(lines.Count("samples and 0 mappings were dropped: no memory") > 0);
+  CHECK(lines.Count("were dropped") < 20);
 }
 
 TEST_CASE("whichever allocation of the host fails, each sample is counted or dropped") {
@@ -778,7 +779,7 @@ TEST_CASE("records of IBS are within max_memory as well") {
   options.max_memory = 1 << 20;
   Feed session(options);
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kIbs), IbsKind::kOp);
-  FeedEvent mapping = MappingEventOf(10, "/bin/a");
+  FeedEvent mapping = MakeMapping(10, "/bin/a");
   mapping.size = 0x1000000;
   FeedEvents(&session, {mapping});
   constexpr uint64_t kSamples = 20'000;
@@ -786,7 +787,7 @@ TEST_CASE("records of IBS are within max_memory as well") {
     const uint64_t registers[] = {0x2c30006186a, kIp, 0x10002550001, 0x13, 0x31960092, i * 64, 0};
     Bytes raw(4 + sizeof(registers));
     std::memcpy(raw.data() + 4, registers, sizeof(registers));
-    FeedSample sample = SampleOf(20 + i, 0x400000 + i * 16);
+    FeedSample sample = MakeSample(20 + i, 0x400000 + i * 16);
     sample.ibs = raw;
     FeedSamples(&session, mine, {sample});
   }
@@ -799,10 +800,10 @@ TEST_CASE("records of IBS are within max_memory as well") {
   }));
 }
 
-TEST_CASE("a snapshot is called off, also while another thread has the session") {
+TEST_CASE("a snapshot is cancelled, also while another thread has the session") {
   Feed session(AsFed());
   const uint32_t mine = *session.AddSampleSource(SourceOf(SourceKind::kEbs), IbsKind::kNone);
-  FeedEvents(&session, {MappingEventOf(10, "/bin/a")});
+  FeedEvents(&session, {MakeMapping(10, "/bin/a")});
   CancelFlag flag;
   Work work;
   work.cancel = &flag;
@@ -811,7 +812,7 @@ TEST_CASE("a snapshot is called off, also while another thread has the session")
     (void)session.FeedSamples(mine, 1, [&](size_t) {
       is_feeding = true;
       while (!may_end) std::this_thread::yield();
-      return SampleOf(20);
+      return MakeSample(20);
     });
   });
   while (!is_feeding) std::this_thread::yield();

@@ -151,7 +151,7 @@ class BusyBackend : public Backend {
   Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return 0; }
-  void ForgetInChild() override {}
+  void ResetInChild() override {}
   int DrainIntervalMs() const override { return 1; }
 };
 
@@ -270,8 +270,8 @@ void CheckTinySpin(const ProfileData& data, const std::string& path) {
 }
 
 TEST_CASE("a library that was loaded and unloaded during the session keeps its blocks") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
   const auto session = MakeSession();
   HBBP_START_OR_SKIP(*session);
@@ -287,10 +287,10 @@ TEST_CASE(
     "a library that is deleted or replaced while it runs keeps its blocks, also when stored") {
   for (bool replaced : {false, true}) {
     CAPTURE(replaced);
-    const TemporaryFolder folder;
-    const std::string path = folder.File("lib.so");
+    const TemporaryFolder directory;
+    const std::string path = directory.File("lib.so");
     if (!BuildTinyLibrary(path, "old")) HBBP_SKIP("there is no compiler");
-    REQUIRE(BuildTinyLibrary(folder.File("new.so"), "new"));
+    REQUIRE(BuildTinyLibrary(directory.File("new.so"), "new"));
     const auto session = MakeSession();
     HBBP_START_OR_SKIP(*session);
     const LoadedLibrary library(path);
@@ -299,7 +299,7 @@ TEST_CASE(
     // Its samples are settled, so it was seen while its file was there.
     (void)session->Snapshot();
     if (replaced) {
-      std::filesystem::rename(folder.File("new.so"), path);
+      std::filesystem::rename(directory.File("new.so"), path);
     } else {
       std::filesystem::remove(path);
     }
@@ -308,18 +308,18 @@ TEST_CASE(
     ProfileData data = session->Snapshot();
     CheckTinySpin(data, path);
     for (ModuleRecord& module : data.modules) EmbedIfUnreachable(&module);
-    REQUIRE(SaveProfile(data, folder.File("profile")).ok());
-    const StatusOr<ProfileData> stored = LoadProfile(folder.File("profile"));
+    REQUIRE(SaveProfile(data, directory.File("profile")).ok());
+    const StatusOr<ProfileData> stored = LoadProfile(directory.File("profile"));
     REQUIRE(stored.ok());
     CheckTinySpin(*stored, path);
   }
 }
 
-TEST_CASE("libraries that follow each other at the same address are told apart") {
-  const TemporaryFolder folder;
+TEST_CASE("libraries that follow each other at the same address are reported apart") {
+  const TemporaryFolder directory;
   std::vector<std::string> paths;
   for (const char* name : {"a.so", "b.so", "c.so"}) {
-    paths.push_back(folder.File(name));
+    paths.push_back(directory.File(name));
     if (!BuildTinyLibrary(paths.back(), name)) HBBP_SKIP("there is no compiler");
   }
   const auto session = MakeSession();

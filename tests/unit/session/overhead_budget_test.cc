@@ -61,7 +61,7 @@ const Source kClock = {1, 100'000, 3'000, 20'000, 100'000};
 const Source kInstructions = {3, 10'007, 1'500, 20'000, 200'000};
 const Source kTakenBranches = {0.5, 1'009, 6'000, 20'000, 200'000};
 
-TEST_CASE("without a budget periods stay as they are, and the overhead is told") {
+TEST_CASE("without a budget periods stay as they are, and the overhead is reported") {
   OverheadBudget budget(0);
   CHECK_FALSE(budget.Judge({kSpanNs, kSpanNs}));
   CHECK(budget.factor() == 1);

@@ -21,9 +21,9 @@
 #include "base/clock.h"
 #include "support/catch.h"
 #include "support/cpu_work.h"
+#include "support/logged_lines.h"
 #include "support/own_process.h"
 #include "support/sanitizer.h"
-#include "support/told.h"
 
 namespace hbbp {
 namespace {
@@ -93,7 +93,7 @@ class FakeBackend : public Backend {
   Status SetPeriodFactor(double factor, EventSink*) override { return plan_.on_factor(factor); }
   uint64_t SamplingNs() const override { return plan_.sampling_ns(); }
   uint64_t BufferBytes() const override { return 0; }
-  void ForgetInChild() override {
+  void ResetInChild() override {
     ++log_->forgets;
     is_open_ = false;
   }
@@ -506,7 +506,7 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
     ++bursts;
     TraceStatistics statistics;
     statistics.mode = "lookahead";
-    statistics.method = "a rung";
+    statistics.method = "a method";
     statistics.bursts = ++bursts_of_run;
     sink->OnTraceStatistics(0, statistics);
   };
@@ -540,7 +540,7 @@ TEST_CASE("bursts get into the snapshots, counted from every run") {
 
 TEST_CASE("periods become longer while sampling costs more than its budget") {
   Log log;
-  Told told;
+  LoggedLines lines;
   std::atomic<double> factor{1};
   const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   Plan plan;
@@ -548,11 +548,11 @@ TEST_CASE("periods become longer while sampling costs more than its budget") {
     factor = longer;
     return OkStatus();
   };
-  // A tenth of the CPU time: what periods are is no matter.
+  // A tenth of the CPU time: what periods are is not a matter.
   plan.sampling_ns = [begin_ns] { return (ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) / 10; };
   SessionSettings settings;
   settings.backend.max_overhead = 0.01;
-  settings.log = told.settings();
+  settings.log = lines.settings();
   const auto session = MakeSession(&log, plan, settings);
   REQUIRE(session->Start().ok());
   WaitUntil([&] {
@@ -564,18 +564,18 @@ TEST_CASE("periods become longer while sampling costs more than its budget") {
   CHECK(info.period_factor == factor);
   CHECK(info.period_changes >= 1);
   CHECK(info.overhead_ns > info.cpu_ns / 20);
-  CHECK(told.Count("times those asked for, for a max_overhead of 0.01") ==
+  CHECK(lines.Count("times those asked for, for a max_overhead of 0.01") ==
         static_cast<int>(info.period_changes));
   CHECK(session->Snapshot().sources.at(0).note.find("to keep to the budget") != std::string::npos);
-  CHECK(told.Count("samples were lost") >= 1);
-  CHECK(told.Count("held sampling back") >= 1);
-  CHECK(told.Count("a note") == 1);
-  CHECK(told.Count("stopped after") == 1);
+  CHECK(lines.Count("samples were lost") >= 1);
+  CHECK(lines.Count("held sampling back") >= 1);
+  CHECK(lines.Count("a note") == 1);
+  CHECK(lines.Count("stopped after") == 1);
 }
 
-TEST_CASE("where periods cannot be changed, that is told once and sampling goes on") {
+TEST_CASE("where periods cannot be changed, that is logged once and sampling goes on") {
   Log log;
-  Told told;
+  LoggedLines lines;
   std::atomic<int> asked{0};
   const uint64_t begin_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   Plan plan;
@@ -586,7 +586,7 @@ TEST_CASE("where periods cannot be changed, that is told once and sampling goes 
   plan.sampling_ns = [begin_ns] { return ClockNs(CLOCK_PROCESS_CPUTIME_ID) - begin_ns; };
   SessionSettings settings;
   settings.backend.max_overhead = 0.01;
-  settings.log = told.settings();
+  settings.log = lines.settings();
   const auto session = MakeSession(&log, plan, settings);
   REQUIRE(session->Start().ok());
   WaitUntil([&] {
@@ -596,12 +596,12 @@ TEST_CASE("where periods cannot be changed, that is told once and sampling goes 
   Spin(200'000'000);
   REQUIRE(session->Stop().ok());
   CHECK(asked == 1);
-  CHECK(told.Count("periods cannot be changed: no descriptors") == 1);
+  CHECK(lines.Count("periods cannot be changed: no descriptors") == 1);
   CHECK(session->Info().period_factor == 1);
   CHECK(session->Info().samples > 0);
 }
 
-TEST_CASE("a snapshot that is called off leaves the session as it was") {
+TEST_CASE("a snapshot that is cancelled leaves the session as it was") {
   Log log;
   const auto session = MakeSession(&log, Plan());
   REQUIRE(session->Start().ok());
@@ -635,10 +635,10 @@ TEST_CASE("a snapshot that is called off leaves the session as it was") {
 TEST_CASE("its log neither starts nor stops a session") {
   Log log;
   Session* itself = nullptr;
-  std::atomic<int> told{0}, refused{0};
+  std::atomic<int> logged{0}, refused{0};
   SessionSettings settings;
   settings.log = {[&](LogLevel, const char*) {
-                    told += 2;
+                    logged += 2;
                     for (const Status& status : {itself->Start(), itself->Stop()}) {
                       const bool names_log = status.message().find("log") != std::string::npos;
                       if (status.code() == StatusCode::kInvalidState && names_log) ++refused;
@@ -648,9 +648,9 @@ TEST_CASE("its log neither starts nor stops a session") {
   const auto session = MakeSession(&log, {}, settings);
   itself = session.get();
   REQUIRE(session->Start().ok());
-  WaitUntil([&] { return told > 6; });  // also of what is lost, by the worker
+  WaitUntil([&] { return logged > 6; });  // also of what is lost, by the worker
   REQUIRE(session->Stop().ok());
-  CHECK(refused == told);
+  CHECK(refused == logged);
   CHECK(log.starts == 1);
   CHECK_FALSE(session->IsInLog());
 }

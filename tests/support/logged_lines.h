@@ -1,6 +1,6 @@
-// What a host was told.
-#ifndef HBBP_TESTS_SUPPORT_TOLD_H_
-#define HBBP_TESTS_SUPPORT_TOLD_H_
+// LoggedLines: what a host received by its log.
+#ifndef HBBP_TESTS_SUPPORT_LOGGED_LINES_H_
+#define HBBP_TESTS_SUPPORT_LOGGED_LINES_H_
 
 #include <algorithm>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace hbbp {
 
-struct Told {
+struct LoggedLines {
   std::mutex mutex;
   std::vector<std::string> messages;
 
@@ -32,4 +32,4 @@ struct Told {
 
 }  // namespace hbbp
 
-#endif  // HBBP_TESTS_SUPPORT_TOLD_H_
+#endif  // HBBP_TESTS_SUPPORT_LOGGED_LINES_H_

@@ -1,7 +1,7 @@
-// RecentPlaces: what AddressSpace::FindRange said lately, by page, for what is newer than all that
-// it has.
-#ifndef HBBP_LIB_COLLECT_RECENT_PLACES_H_
-#define HBBP_LIB_COLLECT_RECENT_PLACES_H_
+// RecentLocations: what AddressSpace::FindRange said lately, by page, for what is newer than all
+// that it has.
+#ifndef HBBP_LIB_COLLECT_RECENT_LOCATIONS_H_
+#define HBBP_LIB_COLLECT_RECENT_LOCATIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 #include "base/linux_constants.h"
 #include "collect/address_space.h"
-#include "collect/code_place.h"
+#include "collect/code_location.h"
 #include "events/samples.h"
 
 namespace hbbp {
 
-class RecentPlaces {
+class RecentLocations {
  public:
   // Something was mapped or is gone, somewhere.
   void Forget() { ++generation_; }
@@ -29,7 +29,7 @@ class RecentPlaces {
 
   // Of the branches of a burst. What is not known, place(address) says.
   template <typename Place>
-  void PlaceBranches(const AddressSpace& space, const BurstSample& burst, Place&& place,
+  void FindLocations(const AddressSpace& space, const BurstSample& burst, Place&& place,
                      std::vector<TakenBranch>* places) const {
     places->resize(burst.branches.size());
     TakenBranch* next = places->data();
@@ -53,14 +53,15 @@ class RecentPlaces {
   // Looks it up; and keeps it if `keeps`.
   uint64_t Look(const AddressSpace& space, uint64_t address, uint64_t time_ns, bool keeps = true) {
     const auto range = space.FindRange({address}, time_ns);
-    if (!range) return PlaceInNoModule(address);
+    if (!range) return LocationInNoModule(address);
     const AddressSpace::Placement& placement = range->placement;
     const uint64_t first_offset = placement.OffsetOf(range->start).value;
     const uint64_t bytes = range->end - range->start;
-    const bool fits = placement.module < kMostPlacedModules && first_offset <= kPlaceOffsetMask &&
-                      bytes <= kPlaceOffsetMask - first_offset;
-    if (!fits) return PlaceInNoModule(address);
-    const uint64_t distance = PlaceInModule(placement.module, first_offset) - range->start.value;
+    const bool fits = placement.module < kMaxLocatedModules &&
+                      first_offset <= kLocationOffsetMask &&
+                      bytes <= kLocationOffsetMask - first_offset;
+    if (!fits) return LocationInNoModule(address);
+    const uint64_t distance = LocationInModule(placement.module, first_offset) - range->start.value;
     if (keeps && time_ns >= space.newest_ns()) {
       found_.resize(kFound);
       found_[address / kPageBytes % kFound] = {&space, generation_, range->start.value, bytes,
@@ -94,4 +95,4 @@ class RecentPlaces {
 
 }  // namespace hbbp
 
-#endif  // HBBP_LIB_COLLECT_RECENT_PLACES_H_
+#endif  // HBBP_LIB_COLLECT_RECENT_LOCATIONS_H_
