@@ -15,6 +15,7 @@ class ObservingBackend : public Backend {
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice*) override {
     BackendConfig observed;
     observed.pid = config.pid;
+    observed.max_buffer_bytes = config.max_buffer_bytes;
     BackendChoice ignored;
     is_observing_ = observer_.Start(observed, excluded, &ignored).ok();
     return OkStatus();

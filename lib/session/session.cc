@@ -157,7 +157,7 @@ Status Session::CheckNotInCall() const {
     return MakeStatus(StatusCode::kInvalidState,
                       "the log of a session must neither start nor stop it");
   }
-  if (external_sources_ != nullptr && external_sources_->IsInCall()) {
+  if (IsInExternalSource()) {
     return MakeStatus(StatusCode::kInvalidState,
                       "an external source of a session must neither start nor stop it");
   }

@@ -91,6 +91,10 @@ class Session : private ForkParticipant {
   // Is the caller the host's log of this session? There the session cannot be destroyed, as that
   // waits for the end of the log.
   bool IsInLog() const { return log_.IsInMessage(); }
+  // The same of its external sources.
+  bool IsInExternalSource() const {
+    return external_sources_ != nullptr && external_sources_->IsInCall();
+  }
   void SilenceLog() { log_.Silence(); }
 
   // Of the process that is profiled; 0: this one.
