@@ -1,3 +1,6 @@
+// The Plan functions, which PerfBackend calls when it starts, list candidates for this processor,
+// and try them from the best: FindOptions opens each with the most precise options that the kernel
+// accepts. What was refused is in the note of what was taken instead. ScalePeriods changes a plan.
 #include "backends/event_plan.h"
 
 #include <asm/perf_regs.h>

@@ -1,3 +1,7 @@
+// Start plans events, and AttachProcess opens them for each thread and CPU, with a ring for each
+// CPU. Drain, which the session calls, reads the rings: DeliverSample and DeliverStack make samples
+// and bursts of what their ids belong to, RingRecords events of the rest. SetPeriodFactor opens the
+// next generation of events, and Disable and Close end them.
 #include "backends/perf_backend.h"
 
 #include <linux/perf_event.h>

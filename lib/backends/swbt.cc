@@ -1,3 +1,7 @@
+// Start chooses a sampler and a budget, starts the tracer, and gives each thread a sampler. Drain,
+// which the session calls, attaches new threads, follows mappings, and has the tracer hand over the
+// parts of bursts: DeliverBurst puts them together, DeliverSegments divides the period of a burst
+// among what lies between its gaps. Disable and Close stop the tracer.
 #include "backends/swbt.h"
 
 #include <sys/resource.h>

@@ -1,3 +1,8 @@
+// A sample or a burst comes in by one of the functions of EventSink. CountOrDrop runs what counts
+// it, compacts if there is no memory, and else drops it. The locator finds locations, an IP sample
+// goes to the IpTable, and a burst to the BranchTable of its source, which FlushTable turns into
+// sorted BranchCounts when a slice ends. Recorder and Importer call the rest: Compact and
+// WidenSlices as memory fills up, and Snapshot, which flushes, copies and sorts.
 #include "collect/aggregator.h"
 
 #include <algorithm>

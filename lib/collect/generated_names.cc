@@ -1,3 +1,5 @@
+// NameGeneratedCode, which a snapshot of a session calls, reads what JITs wrote for perf, jitdumps
+// and maps, finds the functions that counts are in, and cuts copied code at them.
 #include "collect/generated_names.h"
 
 #include <unistd.h>

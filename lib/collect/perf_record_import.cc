@@ -1,3 +1,8 @@
+// RecordDelivery calls the On functions with records in the order of time, and a Feed calls
+// AddSample and AddBurst with what was decoded already. Both go to the sources of their event,
+// which WithSources adds when the event is first seen: AddIp makes IP samples, and AddIbs those of
+// IBS, AddStack cuts branch stacks into bursts. All events pass JitPlayback to the sink. At the
+// end, ReportStatistics and CompleteSources say what was left out.
 #include "collect/perf_record_import.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// ProbeCapabilities runs one Probe function for each capability. Each tries what it is about,
+// mostly by opening an event as a backend would, and turns the error into a state and advice.
 #include "perf/capability_probe.h"
 
 #include <linux/hw_breakpoint.h>

@@ -1,3 +1,6 @@
+// A Parse function for each type of record, which VisitRecord chooses among. Each reads its fields
+// in order from a RecordCursor, and then the sample_id at the end, and returns nothing if the
+// record is too short.
 #include "perf/records.h"
 
 #include <sys/mman.h>

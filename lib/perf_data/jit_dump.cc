@@ -1,3 +1,6 @@
+// Open reads the header, and Next, which is called until there is nothing more, one record after
+// the other: code that was loaded or moved is returned, with the lines that were recorded for it
+// before.
 #include "perf_data/jit_dump.h"
 
 #include <elf.h>

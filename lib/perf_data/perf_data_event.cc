@@ -1,3 +1,6 @@
+// ParseAttr reads an attr of any kernel, and EventTable::Add finds out where the records of its
+// event have their id and time. RecordDelivery then asks for the event of each record, and for its
+// time.
 #include "perf_data/perf_data_event.h"
 
 #include <algorithm>

@@ -1,3 +1,5 @@
+// A Read function for each feature, in the layout of perf. PerfDataReader reads those at the end of
+// a file, PerfDataRun for those in the records of a pipe.
 #include "perf_data/perf_data_header.h"
 
 #include <algorithm>

@@ -1,3 +1,6 @@
+// Open reads what is around the records: the header of a file or a pipe, and of a file the
+// attributes of events, their names, and the features. Read then has a PerfDataRun pass over the
+// records.
 #include "perf_data/perf_data_reader.h"
 
 #include <algorithm>

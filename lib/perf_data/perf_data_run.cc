@@ -1,3 +1,6 @@
+// ReadAll, which PerfDataReader calls, reads record after record. Records of the kernel go to the
+// RecordDelivery; those of the perf command are handled here: attributes, names and features come
+// in them if the recording is a pipe, and compressed ones are unpacked and read in turn.
 #include "perf_data/perf_data_run.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Start gives each source a Run: a feed, whose events pass EventsOfProcess and go to the recorder
+// of the session. The worker calls Drain. Stop and a failed Start end the runs in reverse order;
+// EndRun then leaves in the sources of the recorder what their feed knew. The rest is called for
+// snapshots.
 #include "session/external_sources.h"
 
 #include <unistd.h>
