@@ -1,5 +1,5 @@
 // Runs BlockMap over random code, functions and evidence. It must keep its promises about blocks,
-// and find the same ones in whatever order questions and evidence come.
+// and find the same ones whatever the order of calls and evidence.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ constexpr uint64_t kBase = 0x400000;
 constexpr size_t kGiantSize = 0x120000;
 constexpr uint64_t kWindowSize = 0x10000;
 // An input with a giant function takes as long as a thousand others, and a fuzzer that keeps one
-// tries little else. So only those of the corpus are run.
+// mutates little else. So only those of the corpus are run.
 constexpr uint64_t kGiant = 0x6e6f697463697566;
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 constexpr bool kHasGiants = false;
@@ -58,9 +58,9 @@ bool Parse(std::span<const uint8_t> bytes, Input* input) {
   for (uint16_t& edge : edges) {
     if (!cursor.Read(&edge)) return false;
   }
-  std::vector<uint16_t> places(evidence_count % 32);
-  for (uint16_t& place : places) {
-    if (!cursor.Read(&place)) return false;
+  std::vector<uint16_t> offsets(evidence_count % 32);
+  for (uint16_t& offset : offsets) {
+    if (!cursor.Read(&offset)) return false;
   }
   std::vector<uint8_t> code(bytes.begin() + static_cast<ptrdiff_t>(cursor.position()), bytes.end());
   if (code.empty()) return false;
@@ -70,9 +70,9 @@ bool Parse(std::span<const uint8_t> bytes, Input* input) {
     for (size_t i = 0; code.size() < kGiantSize; ++i) code.push_back(code[i % period]);
     edges.clear();
   }
-  for (const uint16_t place : places) {
-    const uint64_t offset = input->is_giant ? place * uint64_t{16} : place % (code.size() + 2);
-    input->evidence.push_back({{kBase + offset}, place % 3 == 0});
+  for (const uint16_t offset : offsets) {
+    const uint64_t position = input->is_giant ? offset * uint64_t{16} : offset % (code.size() + 2);
+    input->evidence.push_back({{kBase + position}, offset % 3 == 0});
   }
   for (uint16_t& edge : edges) edge = static_cast<uint16_t>(edge % (code.size() + 1));
   std::sort(edges.begin(), edges.end());

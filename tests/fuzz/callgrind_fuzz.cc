@@ -1,4 +1,4 @@
-// Any bytes as the output of callgrind.
+// Parses any bytes as the output of callgrind.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any bytes as a decision tree.
+// Parses any bytes as a decision tree.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

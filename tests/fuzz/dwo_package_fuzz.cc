@@ -1,5 +1,5 @@
-// Any bytes as a package of split DWARF: the ID of a unit, then the package. What is cut out of it
-// is read as a unit of a program is.
+// Reads any bytes as a package of split DWARF: the ID of a unit, then the package. What is cut out
+// of it is read like a unit of a program.
 #include <sys/mman.h>
 #include <unistd.h>
 

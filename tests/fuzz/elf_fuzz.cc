@@ -1,4 +1,4 @@
-// Any bytes as an ELF image, and every question about it.
+// Reads any bytes as an ELF image, with every function of ElfImage.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

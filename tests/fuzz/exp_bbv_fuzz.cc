@@ -1,4 +1,5 @@
-// Any bytes as either file of exp-bbv; and, split at the first zero, as both, over a real module.
+// Parses any bytes as either file of exp-bbv; and, split at the first zero, as both, over a real
+// module.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

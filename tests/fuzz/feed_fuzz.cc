@@ -1,6 +1,6 @@
-// Any bytes as records that a host feeds, of two events: the first 8 bytes are their sample type,
-// the next 8 what else decides the format, how they are fed and where they are cut in two. Each
-// part is fed in a block of exactly its size.
+// Feeds any bytes as records of two events: the first 8 bytes are their sample type, the next 8
+// determine the rest of the format, how they are fed and where they are divided in two. Each part
+// is fed in a block of exactly its size.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Head {
   uint8_t takes_snapshot;
 };
 
-// Returns what is left of `bytes`.
+// Returns the rest of `bytes`.
 std::span<const uint8_t> Feed(std::span<const uint8_t> bytes, hbbp::Feed* session) {
   const std::unique_ptr<uint8_t[]> copy(new uint8_t[bytes.size()]);
   std::copy(bytes.begin(), bytes.end(), copy.get());

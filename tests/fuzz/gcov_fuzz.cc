@@ -1,4 +1,4 @@
-// Any bytes as the output of gcov.
+// Parses any bytes as the output of gcov.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any bytes as what a JIT tells perf: a jitdump, and a map.
+// Reads any bytes as the files that a JIT writes for perf: a jitdump, and a map.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ void ReadDump(const uint8_t* data, size_t size) {
   Require(::write(file.get(), data, size) == static_cast<ssize_t>(size));
   auto reader = hbbp::JitDumpReader::FromFd(std::move(file), "jitdump");
   if (!reader.ok()) return;
-  // A move gives the bytes of what it moves again, but each record has 16 bytes at least.
+  // A move repeats the bytes of what it moves, but each record has 16 bytes at least.
   size_t pieces = 0;
   while (const auto code = reader->Next()) {
     Require(++pieces <= size / 16);

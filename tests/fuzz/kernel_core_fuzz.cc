@@ -1,4 +1,4 @@
-// Any bytes as a core file of a kernel, and every question about the code in it.
+// Reads any bytes as a core file of a kernel, with every function for the code in it.
 #include <sys/mman.h>
 #include <unistd.h>
 

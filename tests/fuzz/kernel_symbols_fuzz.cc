@@ -1,4 +1,4 @@
-// Any text as /proc/kallsyms.
+// Parses any text as /proc/kallsyms.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Any text as /proc/PID/maps.
+// Parses any text as /proc/PID/maps.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Any bytes as a recording of perf, once as a file and once as a pipe, in both orders of delivery.
-// All that is delivered is read.
+// Reads any bytes as a recording of perf, once as a file and once as a pipe, in both orders of
+// delivery, and everything that is delivered.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -73,12 +73,12 @@ void Read(std::span<const uint8_t> bytes, hbbp::MemorySource::Kind kind,
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // In a block of exactly that size.
+  // The copy has exactly that size.
   const std::unique_ptr<uint8_t[]> copy(new uint8_t[size]);
   std::copy_n(data, size, copy.get());
   const std::span<const uint8_t> bytes(copy.get(), size);
   Read(bytes, hbbp::MemorySource::Kind::kFile, hbbp::PerfDataOptions::Order::kByTime);
-  // A file that comes by a pipe would go through the disk.
+  // A file in a pipe would be written to the disk.
   if (size > 8 && bytes[8] == 16) {
     Read(bytes, hbbp::MemorySource::Kind::kPipe, hbbp::PerfDataOptions::Order::kAsWritten);
   }

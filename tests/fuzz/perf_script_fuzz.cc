@@ -1,4 +1,4 @@
-// Any text as lines of perf script.
+// Parses any text as lines of perf script.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

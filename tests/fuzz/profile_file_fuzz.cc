@@ -1,4 +1,5 @@
-// Any bytes as a profile file; what is accepted must be stored again as the same, and must resolve.
+// Parses any bytes as a profile file; what is accepted must be the same when it is stored again,
+// and must resolve.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -31,7 +32,7 @@ void CheckProfile(ProfileData data) {
   for (hbbp::ModuleRecord& module : data.modules) {
     module.path = "/nonexistent/" + std::to_string(module.path.size());
     if (module.kind != ModuleKind::kKernel) continue;
-    // What is known here of the running kernel would differ from machine to machine.
+    // The data of the running kernel would differ from machine to machine.
     module.kernel.boot_id.clear();
     module.build_id.clear();
   }
@@ -54,7 +55,7 @@ void CheckProfile(ProfileData data) {
     samples += profile.SupersededOfSource(i);
     samples += profile.UnexplainedOfSource(i);
   }
-  // What is unexplained is either, for what a file says of the kind of a source.
+  // Unexplained counts are samples or streams, depending on the kind of source in the file.
   for (const hbbp::IpCount& count : profile.data().counts) samples -= count.samples;
   for (const hbbp::BranchCount& branch : profile.data().branches) {
     if (branch.HasStream() && branch.to_module != hbbp::kNoModule) streams += branch.number;
@@ -95,7 +96,7 @@ void CheckProfile(ProfileData data) {
   Require(taken == 0);
 }
 
-// Sections without their checksums, which no mutation would survive: u8 type, u16 size, content.
+// Adds checksums to sections, because mutations would break them: u8 type, u16 size, content.
 std::vector<uint8_t> WithChecksums(const uint8_t* data, size_t size) {
   ProfileBytes bytes{ProfileData()};
   while (size >= 3) {

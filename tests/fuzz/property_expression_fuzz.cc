@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   if (expression->KeyIds().empty()) std::abort();
-  // One level more may be too deep.
+  // One more level may be too deep.
   const auto opposite =
       hbbp::Expression::Parse("not (" + std::string(text) + ")", hbbp::PropertyKeys());
   if (!opposite.ok()) return 0;

@@ -1,6 +1,6 @@
-// Any bytes as perf records: the first 8 are the sample type and what
-// else decides the format, the rest is framed by the sizes in
-// the headers, as a ring buffer is. Each record is parsed in a block of exactly its size.
+// Parses any bytes as perf records: the first 8 are the sample type and the rest of the format, the
+// others are framed by the sizes in the headers, like a ring buffer. Each record is parsed in a
+// block of exactly its size.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ void Require(bool condition) {
   if (!condition) std::abort();
 }
 
-// Reads every byte that a view gives.
+// Reads every byte that a view refers to.
 uint64_t SumOf(const hbbp::SampleRecord& sample) {
   uint64_t sum = 0;
   for (uint64_t word : sample.callchain) sum += word;

@@ -1,4 +1,4 @@
-// Runs a fuzz target once over each file of the folders and files given.
+// Runs a fuzz target once over each file of the given directories and files.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -29,7 +29,7 @@ bool Replay(const fs::path& path) {
     return false;
   }
   const std::vector<char> bytes{std::istreambuf_iterator<char>(stream), {}};
-  // Named before it runs: the last one named is the one that crashed.
+  // The name is printed before the run, so the last one is that of a crash.
   std::cout << path.string() << std::endl;
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
   return true;
@@ -39,7 +39,7 @@ bool Replay(const fs::path& path) {
 
 int main(int argc, char** argv) {
   size_t count = 0;
-  // What no corpus can hold: nothing at all.
+  // A corpus cannot contain the empty input.
   LLVMFuzzerTestOneInput(nullptr, 0);
   for (int i = 1; i < argc; ++i) {
     for (const fs::path& path : FilesOf(argv[i])) {

@@ -1,4 +1,4 @@
-// Any bytes as a name of Rust.
+// Demangles any bytes as a name of Rust.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,9 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const char* prefix : {"", "_R", "_ZN"}) {
     const std::optional<std::string> name =
         hbbp::DemangleRust(std::string(prefix) + std::string(text));
-    // Of the scheme v0 it is bounded, of the older one not longer than the symbol.
-    constexpr size_t kMostOfV0 = 64 << 10;
-    if (name && name->size() > kMostOfV0 + 4 * size) std::abort();
+    // A name of the scheme v0 is bounded, and one of the older scheme is not longer than the
+    // symbol.
+    constexpr size_t kMaxV0Size = 64 << 10;
+    if (name && name->size() > kMaxV0Size + 4 * size) std::abort();
   }
   return 0;
 }

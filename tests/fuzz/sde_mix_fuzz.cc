@@ -1,4 +1,4 @@
-// Any bytes as the mix of Intel SDE.
+// Parses any bytes as the mix of Intel SDE.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// How often the program that links allocation_count.cc has called operator new.
+// Counts the calls of operator new by the program that links allocation_count.cc.
 #ifndef HBBP_TESTS_SUPPORT_ALLOCATION_COUNT_H_
 #define HBBP_TESTS_SUPPORT_ALLOCATION_COUNT_H_
 

@@ -1,4 +1,4 @@
-// TraceBranches: software branch tracing of the test's own process, with a worker as in a session.
+// Traces branches of the test's own process in software, with a worker as in a session.
 #ifndef HBBP_TESTS_SUPPORT_BRANCH_TRACING_H_
 #define HBBP_TESTS_SUPPORT_BRANCH_TRACING_H_
 
@@ -38,9 +38,11 @@ struct BranchSink : EventSink {
     burst_times_ns.push_back(burst.time_ns);
     periods.push_back(burst.period);
   }
-  void OnTraceStatistics(uint32_t, const TraceStatistics& told) override { statistics = told; }
+  void OnTraceStatistics(uint32_t, const TraceStatistics& reported) override {
+    statistics = reported;
+  }
 
-  // One that is cut by gaps comes in parts.
+  // A burst that gaps divide has several parts.
   std::vector<uint64_t> PeriodsOfWholeBursts() const {
     std::map<std::pair<uint64_t, uint32_t>, uint64_t> sums;
     for (size_t i = 0; i < bursts.size(); ++i) {
@@ -97,7 +99,7 @@ inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   return config;
 }
 
-// `work` in the calling thread, and meanwhile `drain` again and again in a worker, once more after
+// Runs `work` in the calling thread, and meanwhile `drain` repeatedly in a worker, once more after
 // the end.
 inline void RunTraced(SwbtBackend* backend, const BackendConfig& config, BackendChoice* choice,
                       const std::function<void()>& once_started, const std::function<void()>& drain,

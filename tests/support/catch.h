@@ -1,4 +1,4 @@
-// Catch2, version 2 or 3, and a way to skip that both have.
+// Includes Catch2, version 2 or 3, and defines a skip that works in both.
 #ifndef HBBP_TESTS_SUPPORT_CATCH_H_
 #define HBBP_TESTS_SUPPORT_CATCH_H_
 

@@ -1,4 +1,4 @@
-// CoreBuilder: files of the ELF core format as /proc/kcore and dumps have it.
+// CoreBuilder makes files in the ELF core format like /proc/kcore and dumps.
 //
 //   std::vector<uint8_t> file =
 //       CoreBuilder().AddMemory(0xffffffff81000000, code).SetVmcoreInfo("BUILD-ID=12\n").Take();
@@ -26,7 +26,7 @@ class CoreBuilder {
     vmcoreinfo_ = text;
     return *this;
   }
-  // The number of segments where files with 65535 and more have it: in a section header.
+  // Puts the number of segments into a section header, as in files with 65535 and more.
   CoreBuilder& CountInSectionHeader() {
     count_in_section_header_ = true;
     return *this;
@@ -98,7 +98,7 @@ class CoreBuilder {
     return segment;
   }
 
-  // As /proc/kcore has them, registers of a CPU first.
+  // Makes notes like /proc/kcore, with registers of a CPU first.
   std::vector<uint8_t> Notes() const {
     std::vector<uint8_t> notes;
     if (vmcoreinfo_.empty()) return notes;

@@ -1,4 +1,5 @@
-// Work whose amount is measured in CPU time, so that tests do not depend on the machine's load.
+// Does work whose amount is measured in CPU time, so that tests do not depend on the machine's
+// load.
 #ifndef HBBP_TESTS_SUPPORT_CPU_WORK_H_
 #define HBBP_TESTS_SUPPORT_CPU_WORK_H_
 
@@ -14,12 +15,12 @@ inline uint64_t ThreadCpuNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Some ten microseconds of user code.
+// Runs user code for some ten microseconds.
 [[gnu::noinline]] inline void SpinABit() {
   for (int i = 0; i < 20'000; ++i) asm volatile("");
 }
 
-// User code for so long. Returns how long it really took.
+// Runs user code for that long, and returns how long it really took.
 inline uint64_t Spin(uint64_t cpu_ns) {
   const uint64_t begin = ThreadCpuNs();
   uint64_t now = begin;

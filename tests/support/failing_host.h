@@ -1,4 +1,4 @@
-// A host whose memory fails now and then.
+// Makes a host whose memory allocations sometimes fail.
 #ifndef HBBP_TESTS_SUPPORT_FAILING_HOST_H_
 #define HBBP_TESTS_SUPPORT_FAILING_HOST_H_
 
@@ -9,7 +9,7 @@
 namespace hbbp {
 
 struct FailingHost {
-  int every = 0;  // so many-th allocation fails; 0: none
+  int every = 0;  // interval of failing allocations; 0: none fails
   int calls = 0;
   int live = 0;
 

@@ -1,4 +1,4 @@
-// FakeModuleCode: a module made of bytes that the test gives.
+// FakeModuleCode is a module made of bytes that the test supplies.
 //
 //   FakeModuleCode module;
 //   module.AddCode(0x1000, {0x90, 0xc3});
@@ -23,13 +23,13 @@ namespace hbbp {
 
 class FakeModuleCode : public ModuleCode {
  public:
-  // Executable bytes, which can be read as data too. Pieces must not overlap.
+  // Adds executable bytes, which can be read as data too. Pieces must not overlap.
   void AddCode(uint64_t address, std::vector<uint8_t> bytes) { code_[address] = std::move(bytes); }
 
-  // Bytes that cannot be executed.
+  // Adds bytes that cannot be executed.
   void AddData(uint64_t address, std::vector<uint8_t> bytes) { data_[address] = std::move(bytes); }
 
-  // Functions must not overlap. Code without one is one function as far as it goes.
+  // Functions must not overlap. Contiguous code without a function is one function.
   void AddFunction(uint64_t start, uint64_t end, std::string name = "") {
     functions_[start] = {{{start}, {end}}, std::move(name)};
   }

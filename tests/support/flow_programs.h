@@ -1,4 +1,4 @@
-// Made-up functions as flow graphs, with true counts that conserve, and sampling of these.
+// Makes synthetic functions as flow graphs, with true counts that conserve flow, and samples them.
 #ifndef HBBP_TESTS_SUPPORT_FLOW_PROGRAMS_H_
 #define HBBP_TESTS_SUPPORT_FLOW_PROGRAMS_H_
 
@@ -15,7 +15,7 @@ namespace hbbp {
 class FlowProgram {
  public:
   FlowProblem problem;
-  std::vector<double> truth;     // of each edge
+  std::vector<double> truth;     // by edge
   std::vector<uint32_t> blocks;  // the edges that are blocks
 
   uint32_t AddNode() { return problem.nodes++; }
@@ -44,7 +44,7 @@ class FlowProgram {
     problem.measurements.push_back(measurement);
   }
 
-  // What was observed is Poisson distributed, and dealt into replicates.
+  // Adds an observation that is Poisson distributed, and assigned to replicates.
   void MeasureAtRandom(uint32_t edge, double unit, std::mt19937_64* random, double factor = 1,
                        double relative_error = 0) {
     FlowMeasurement measurement;
@@ -61,7 +61,7 @@ class FlowProgram {
   }
 };
 
-// Nested ifs and loops, of about so many blocks, that is entered so often.
+// A program of nested ifs and loops, with about that number of blocks and entries.
 class StructuredProgram {
  public:
   StructuredProgram(uint32_t blocks, double entries, uint64_t seed) : random_(seed) {
@@ -74,7 +74,7 @@ class StructuredProgram {
   FlowProgram Get() { return program_; }
 
  private:
-  // Behind the block `before`. Gives back its last block, which runs as often.
+  // Adds a region after the block `before`. Returns its last block, which runs equally often.
   uint32_t AddRegion(uint32_t before, double count, int depth) {
     const double choice = std::uniform_real_distribution<>(0, 1)(random_);
     if (depth == 0 || choice < 0.3) return Continue(before, count, count);
@@ -113,13 +113,13 @@ inline FlowProgram MakeStructuredProgram(uint32_t blocks, double entries, uint64
   return StructuredProgram(blocks, entries, seed).Get();
 }
 
-// Edges from anywhere to anywhere, with what so many random walks from and to the ground count:
-// irreducible, and as far from a tree as can be.
+// Makes edges between random nodes, with the counts of random walks from and to the ground:
+// irreducible, and as unlike a tree as possible.
 inline FlowProgram MakeTangledProgram(uint32_t blocks, uint32_t walks, uint64_t seed) {
   FlowProgram program;
   std::mt19937_64 random(seed);
   for (uint32_t i = 0; i < blocks; ++i) program.AddBlock(0);
-  std::vector<std::vector<uint32_t>> out(blocks);  // edges of each block
+  std::vector<std::vector<uint32_t>> out(blocks);  // edges by block
   const auto add = [&](uint32_t from, uint32_t to) {
     out[from].push_back(
         program.AddEdge(program.Out(program.blocks[from]), program.In(program.blocks[to]), 0));
@@ -139,7 +139,7 @@ inline FlowProgram MakeTangledProgram(uint32_t blocks, uint32_t walks, uint64_t 
     for (uint32_t steps = 0;; ++steps) {
       ++program.truth[program.blocks[block]];
       if (block + 1 == blocks) break;
-      // Straight on after some time, so that walks end.
+      // After some time walks go straight on, so that they end.
       const uint32_t edge = out[block][steps < 200 ? random() % out[block].size() : 0];
       ++program.truth[edge];
       block = block_of[program.problem.edges[edge].to];

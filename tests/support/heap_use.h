@@ -1,4 +1,4 @@
-// HeapBytes: what is allocated now, by all threads.
+// HeapBytes returns the bytes that all threads have allocated now.
 #ifndef HBBP_TESTS_SUPPORT_HEAP_USE_H_
 #define HBBP_TESTS_SUPPORT_HEAP_USE_H_
 
@@ -11,7 +11,7 @@
 
 namespace hbbp {
 
-// 0 if the allocator does not say.
+// Returns 0 if the allocator does not report it.
 inline int64_t HeapBytes() {
   char* text = nullptr;
   size_t size = 0;

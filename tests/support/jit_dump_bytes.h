@@ -1,4 +1,4 @@
-// Builds jitdumps, as JITs write them for perf.
+// Builds jitdumps, which JITs write for perf.
 #ifndef HBBP_TESTS_SUPPORT_JIT_DUMP_BYTES_H_
 #define HBBP_TESTS_SUPPORT_JIT_DUMP_BYTES_H_
 
@@ -37,7 +37,7 @@ class JitDumpBytes {
     Add<uint64_t>({to, from, to, size, index});
   }
 
-  // In front of the Load of the function. Entries: address, line, file.
+  // Must precede the Load of the function. Entries are address, line, file.
   void DebugInfo(uint64_t address,
                  const std::vector<std::tuple<uint64_t, uint32_t, std::string>>& entries) {
     const size_t start = bytes_.size();

@@ -1,4 +1,4 @@
-// Memory for generated code, of this process.
+// Allocates memory for generated code in this process.
 #ifndef HBBP_TESTS_SUPPORT_JIT_MEMORY_H_
 #define HBBP_TESTS_SUPPORT_JIT_MEMORY_H_
 

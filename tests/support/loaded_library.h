@@ -1,4 +1,4 @@
-// LoadedLibrary: dlopen and dlclose as an object.
+// LoadedLibrary calls dlopen, and dlclose when it is destroyed.
 #ifndef HBBP_TESTS_SUPPORT_LOADED_LIBRARY_H_
 #define HBBP_TESTS_SUPPORT_LOADED_LIBRARY_H_
 

@@ -1,4 +1,4 @@
-// LoggedLines: what a host received by its log.
+// LoggedLines records the messages that a host receives.
 #ifndef HBBP_TESTS_SUPPORT_LOGGED_LINES_H_
 #define HBBP_TESTS_SUPPORT_LOGGED_LINES_H_
 

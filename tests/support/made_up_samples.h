@@ -1,4 +1,4 @@
-// Samples and bursts in one mapping, at as many addresses as are wanted: for tests of memory.
+// Makes samples and bursts in one mapping, at any number of addresses, for tests of memory.
 #ifndef HBBP_TESTS_SUPPORT_MADE_UP_SAMPLES_H_
 #define HBBP_TESTS_SUPPORT_MADE_UP_SAMPLES_H_
 
@@ -14,7 +14,7 @@ inline constexpr uint64_t kBase = 0x100000;
 inline constexpr uint64_t kSpan = 0x4000000;
 inline constexpr uint32_t kPid = 500;
 
-// Fifty a millisecond.
+// Returns times of fifty per millisecond.
 inline uint64_t TimeOf(uint64_t number) { return 1'000'000 * (1 + number / 50); }
 
 inline IpSample SampleAt(uint64_t number, uint64_t addresses) {
@@ -26,7 +26,7 @@ inline IpSample SampleAt(uint64_t number, uint64_t addresses) {
   return sample;
 }
 
-// Calls take(burst, number) of `count` bursts of 16 branches, the same in each run.
+// Calls take(burst, number) with `count` bursts of 16 branches, the same in each run.
 template <typename Take>
 void MakeBursts(uint64_t count, uint64_t addresses, Take&& take) {
   std::vector<TakenBranch> branches(16);
@@ -46,7 +46,7 @@ void MakeBursts(uint64_t count, uint64_t addresses, Take&& take) {
   }
 }
 
-// Each burst begins at a branch without a stream.
+// Counts bursts by the one branch of each that has no stream.
 inline uint64_t BurstsIn(const ProfileData& data) {
   uint64_t sum = 0;
   for (const BranchCount& branch : data.branches) {

@@ -18,7 +18,7 @@ constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 }  // namespace
 }  // namespace hbbp::testing
 
-// What the code below works on.
+// The assembly code below uses these variables.
 extern "C" {
 __attribute__((visibility("hidden"))) hbbp::trace::MachineState hbbp_native_state;
 __attribute__((visibility("hidden"))) uint64_t hbbp_native_rflags;
@@ -188,7 +188,7 @@ struct sigaction old_actions[std::size(kSignals)];
 void StopAtSignal(int number, siginfo_t*, void* context) {
   auto* registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto rip = static_cast<uint64_t>(registers[REG_RIP]);
-  if (rip - hbbp_native_slot >= kPage) {  // not ours: happens again, and ends the process
+  if (rip - hbbp_native_slot >= kPage) {  // not ours: it happens again, and ends the process
     signal(number, SIG_DFL);
     return;
   }
@@ -247,7 +247,7 @@ void NativeExecutor::ClearAbsent(trace::MachineState* state) {
 
 int NativeExecutor::Run(std::span<const uint8_t> code, trace::MachineState* state) {
   std::memcpy(memory_, code.data(), code.size());
-  // jmp *[rip + 0]
+  // The code is jmp *[rip + 0].
   constexpr uint8_t kJump[] = {0xff, 0x25, 0, 0, 0, 0};
   std::memcpy(memory_ + code.size(), kJump, sizeof(kJump));
   const auto done = reinterpret_cast<uint64_t>(&hbbp_native_done);

@@ -1,8 +1,8 @@
-// NativeExecutor: runs one instruction of the program's own encoding on the processor, from a
-// whole state to a whole state, on real memory. What interpreters are compared with.
+// NativeExecutor runs one instruction of the program's own encoding on the processor, from a whole
+// state to a whole state, on real memory. Interpreters are compared with it.
 //
-// One object at a time in a process, used by one thread. Takes SIGSEGV, SIGBUS, SIGFPE, SIGILL and
-// SIGTRAP, and the alternate signal stack of the thread, as long as it lives.
+// A process may have one object at a time, used by one thread. It takes SIGSEGV, SIGBUS, SIGFPE,
+// SIGILL and SIGTRAP, and the alternate signal stack of the thread, as long as it lives.
 #ifndef HBBP_TESTS_SUPPORT_NATIVE_EXECUTOR_H_
 #define HBBP_TESTS_SUPPORT_NATIVE_EXECUTOR_H_
 
@@ -21,22 +21,22 @@ class NativeExecutor {
   NativeExecutor(const NativeExecutor&) = delete;
   NativeExecutor& operator=(const NativeExecutor&) = delete;
 
-  // False where the host forbids memory that is writable and executable.
+  // Returns false where the host forbids memory that is writable and executable.
   bool is_usable() const { return memory_ != nullptr; }
 
-  // Where the instruction runs. Below 2^31, as data() is.
+  // Returns the address at which the instruction runs; it is below 2^31, like data().
   uint64_t code_address() const;
 
-  // Memory for operands: page by page, and a page behind it that cannot be accessed.
+  // The memory for operands, followed by a page that cannot be accessed.
   static constexpr size_t kDataBytes = 4 * 4096;
   uint8_t* data() const;
 
   // Zeroes the registers and halves of registers that this processor does not have.
   static void ClearAbsent(trace::MachineState* state);
 
-  // Executes `code`, which neither branches nor uses the stack. Of `state` everything but rip,
-  // poison and operand is loaded and stored; the bases of fs and gs are those of the process.
-  // Returns 0, or the signal that the instruction raised: then registers are as it left them.
+  // Executes `code`, which must neither branch nor use the stack. It loads and stores everything of
+  // `state` except rip, poison and operand; the bases of fs and gs are those of the process.
+  // Returns 0, or the signal that the instruction raised; registers are then as it left them.
   int Run(std::span<const uint8_t> code, trace::MachineState* state);
 
  private:

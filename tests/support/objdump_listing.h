@@ -1,4 +1,4 @@
-// The instructions that objdump lists of a file.
+// Lists the instructions of a file by objdump.
 #ifndef HBBP_TESTS_SUPPORT_OBJDUMP_LISTING_H_
 #define HBBP_TESTS_SUPPORT_OBJDUMP_LISTING_H_
 
@@ -19,14 +19,14 @@
 
 namespace hbbp {
 
-// One line of the listing: `address: bytes  [prefixes] name operands`, without its comment.
+// A line of the listing: `address: bytes [prefixes] name operands`, without its comment.
 struct ListedInstruction {
   uint64_t address = 0;
   std::vector<uint8_t> code;
   std::string_view prefixes;
   std::string_view name;
   std::string_view operands;
-  std::string_view text;  // all three
+  std::string_view text;  // prefixes, name and operands
 
   bool HasPrefix(std::string_view start) const {
     return prefixes.starts_with(start) || prefixes.find(" " + std::string(start)) != prefixes.npos;
@@ -75,7 +75,7 @@ inline std::optional<ListedInstruction> ParseListedInstruction(std::string_view 
   }
 }
 
-// Calls `visit` with each. `options`: further ones of objdump.
+// Calls `visit` for each. `options` are further ones of objdump.
 template <typename Visit>
 void ForEachListedInstruction(const std::string& path, const std::string& options,
                               const Visit& visit) {

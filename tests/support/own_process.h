@@ -1,4 +1,4 @@
-// What the test process itself holds on to, for tests that nothing is left behind.
+// Counts the resources of the test process, to detect what a test leaves behind.
 #ifndef HBBP_TESTS_SUPPORT_OWN_PROCESS_H_
 #define HBBP_TESTS_SUPPORT_OWN_PROCESS_H_
 
@@ -20,15 +20,15 @@ inline size_t EntriesIn(const std::string& folder) {
 inline size_t OpenFds() { return EntriesIn("/proc/self/fd"); }
 inline size_t ThreadsNow() { return EntriesIn("/proc/self/task"); }
 
-// A thread that was joined is listed for a moment longer.
-inline bool HasAtMostThreads(size_t most) {
-  for (int i = 0; i < 200 && ThreadsNow() > most; ++i) {
+// A joined thread stays listed for a moment.
+inline bool HasAtMostThreads(size_t limit) {
+  for (int i = 0; i < 200 && ThreadsNow() > limit; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  return ThreadsNow() <= most;
+  return ThreadsNow() <= limit;
 }
 
-// Ring buffers that are mapped.
+// Counts mapped ring buffers.
 inline size_t MappedRings() {
   std::ifstream maps("/proc/self/maps");
   size_t rings = 0;

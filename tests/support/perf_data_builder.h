@@ -1,4 +1,4 @@
-// PerfDataBuilder: recordings as perf record writes them, made of records from PerfRecordBuilder.
+// PerfDataBuilder makes recordings like perf record, of records from PerfRecordBuilder.
 //
 //   PerfDataBuilder data;
 //   data.AddEvent(attr, {1, 2}).Add(record).AddFeature(PerfFeature::kHostname, text);
@@ -24,7 +24,7 @@
 
 namespace hbbp {
 
-// Integers in the byte order of a recording.
+// Writes integers in the byte order of a recording.
 class PerfBytes {
  public:
   explicit PerfBytes(ByteOrder order = ByteOrder::kNative) : order_(order) {}
@@ -41,7 +41,7 @@ class PerfBytes {
     bytes_.resize(bytes_.size() + count);
     return *this;
   }
-  // As in a feature: with its size, which is rounded up.
+  // Writes a string like a feature: with its size, which is rounded up.
   PerfBytes& String(const std::string& text) {
     const size_t size = (text.size() / 64 + 1) * 64;
     U32(static_cast<uint32_t>(size));
@@ -83,7 +83,7 @@ class PerfDataBuilder {
     events_.push_back({attr, std::move(ids)});
     return *this;
   }
-  // Of what size attrs are, from 64.
+  // Sets the size of attrs, at least 64.
   PerfDataBuilder& AttrSize(size_t size) {
     attr_size_ = size;
     return *this;
@@ -100,7 +100,7 @@ class PerfDataBuilder {
     features_[static_cast<uint32_t>(feature)] = bytes.bytes();
     return *this;
   }
-  // perf was killed.
+  // Makes the file of a perf that was killed.
   PerfDataBuilder& Unfinished() {
     is_finished_ = false;
     return *this;
@@ -153,7 +153,7 @@ class PerfDataBuilder {
   }
 
  private:
-  static constexpr uint64_t kMagic = 0x32454c4946524550;  // PERFILE2
+  static constexpr uint64_t kMagic = 0x32454c4946524550;  // "PERFILE2"
 
   struct Event {
     perf_event_attr attr;
@@ -164,7 +164,7 @@ class PerfDataBuilder {
     PerfBytes bytes = Bytes();
     bytes.U32(attr.type).U32(static_cast<uint32_t>(attr_size_)).U64(attr.config);
     bytes.U64(attr.sample_period).U64(attr.sample_type).U64(attr.read_format);
-    // The bit-fields that tests use, each at its place from the end that is the first.
+    // These are the bit-fields that tests use, each at its position from the end that is the first.
     const auto bit = [this](uint64_t value, unsigned first, unsigned width) {
       return value << (order_ == ByteOrder::kNative ? first : 64 - first - width);
     };
@@ -189,7 +189,7 @@ class PerfDataBuilder {
   bool is_finished_ = true;
 };
 
-// Parts of one zstd stream, each flushed, as perf record -z writes them.
+// Makes parts of one zstd stream, each flushed, as perf record -z writes them.
 class ZstdParts {
  public:
   ZstdParts() : context_(ZSTD_createCCtx(), &ZSTD_freeCCtx) {}

@@ -1,11 +1,11 @@
-// PerfRecordBuilder: records of the perf ABI, written byte by byte.
+// PerfRecordBuilder makes records of the perf ABI, byte by byte.
 //
 //   const uint64_t type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
 //   std::vector<uint8_t> record =
 //       PerfRecordBuilder(type).Pid(1).Tid(2).Time(3).Comm("name");
 //
 // The fields of a sample and those of the trailer that sample_id_all adds to any other record have
-// the same setters. Which of them are written is up to the format, and so is the byte order.
+// the same setters. The format decides which of them are written, and in which byte order.
 #ifndef HBBP_TESTS_SUPPORT_PERF_RECORD_BUILDER_H_
 #define HBBP_TESTS_SUPPORT_PERF_RECORD_BUILDER_H_
 
@@ -177,7 +177,7 @@ class PerfRecordBuilder {
     return FinishWithTrailer(PERF_RECORD_SWITCH_CPU_WIDE);
   }
 
-  // Device and inode, in turn.
+  // `words` alternates device and inode.
   std::vector<uint8_t> Namespaces(const std::vector<uint64_t>& words) {
     Put32(pid_), Put32(tid_);
     Put64(words.size() / 2);
@@ -218,7 +218,7 @@ class PerfRecordBuilder {
     return FinishWithTrailer(PERF_RECORD_TEXT_POKE);
   }
 
-  // Any other record, without a trailer.
+  // Makes any other record, without a trailer.
   std::vector<uint8_t> Other(uint32_t type, const std::vector<uint8_t>& body) {
     PutBytes(body);
     return Finish(type);
@@ -285,7 +285,7 @@ class PerfRecordBuilder {
     if ((format_.branch_sample_type & kSampleBranchCounters) != 0) PutWords(branch_counters_);
   }
 
-  // A compiler puts the first bit-field at the end where the lowest address is.
+  // Compilers put the first bit-field at the lowest address.
   uint64_t Flags(const BranchEntry& branch) const {
     uint64_t flags = 0;
     unsigned first = 0;
@@ -310,7 +310,7 @@ class PerfRecordBuilder {
     if (abi != PERF_SAMPLE_REGS_ABI_NONE) PutWords(values);
   }
 
-  // As the kernel does: with a NUL, and NULs up to the next multiple of 8.
+  // Pads like the kernel: with a NUL, and NULs up to the next multiple of 8.
   void PutString(const std::string& text) {
     body_.insert(body_.end(), text.begin(), text.end());
     do Put8(0);

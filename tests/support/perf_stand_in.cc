@@ -21,7 +21,7 @@
 namespace hbbp {
 namespace {
 
-// Not by the function of libc, whose place is taken below.
+// The functions of libc cannot be used, because they are interposed below.
 long Kernel(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   long result;
   register long r10 asm("r10") = d;
@@ -215,11 +215,11 @@ bool PerfStandIn::Write(const Event& event, std::span<const uint8_t> record) {
   if (known == impl_->events.end() || known->ring == 0) return false;
   Ring* const ring = &impl_->rings[known->ring];
   if (ring->lost != 0) {
-    const std::vector<uint8_t> told =
+    const std::vector<uint8_t> lost_record =
         PerfRecordBuilder(RecordFormat{.sample_type = event.attr.sample_type})
             .Id(event.id)
             .Lost(ring->lost);
-    if (!Impl::Append(ring, told)) {
+    if (!Impl::Append(ring, lost_record)) {
       ++ring->lost;
       return false;
     }
@@ -232,10 +232,10 @@ bool PerfStandIn::Write(const Event& event, std::span<const uint8_t> record) {
 
 }  // namespace hbbp
 
-// In front of libc's functions. Everything that is not a perf event goes to the kernel.
+// These interpose libc's functions. Everything that is not a perf event goes to the kernel.
 extern "C" {
 
-// Of the six arguments there may be fewer, which a sanitizer minds.
+// Reading six arguments where there are fewer is an error to a sanitizer.
 __attribute__((no_sanitize_address)) long syscall(long number, ...) noexcept {
   va_list list;
   va_start(list, number);

@@ -1,8 +1,8 @@
-// PerfStandIn: a PMU for the calling process, where there is none.
+// PerfStandIn is a PMU for the calling process on machines without one.
 //
-// It stands in front of the functions syscall, ioctl and mmap of libc, so that what is tested runs
-// as it does elsewhere. An event that it accepts is in truth a dummy event of the kernel, hence
-// threads and CPUs must exist; its ring is shared memory, into which a test writes records.
+// It interposes the functions syscall, ioctl and mmap of libc, so that the tested code runs
+// unchanged. An event that it accepts is in truth a dummy event of the kernel, so threads and CPUs
+// must exist; its ring is shared memory, into which a test writes records.
 //
 //   PerfStandIn pmu([](const perf_event_attr& attr) { return attr.precise_ip > 2 ? EOPNOTSUPP : 0;
 //   });
@@ -25,7 +25,7 @@ namespace hbbp {
 
 class PerfStandIn {
  public:
-  // The kernel's answer to perf_event_open: 0, or an errno. Nothing: ask the kernel itself.
+  // The kernel's answer to perf_event_open: 0, or an errno. Without one, the kernel is asked.
   using Answer = std::function<std::optional<int>(const perf_event_attr&)>;
 
   struct Event {
@@ -36,27 +36,27 @@ class PerfStandIn {
     bool is_enabled = true;
     uint64_t period = 0;
     uint64_t ring = 0;  // id of the event that its records go to; 0: none is mapped yet
-    // Its ring was mapped from it for reading only, so the kernel would overwrite it.
+    // Its ring was mapped for reading only, so the kernel would overwrite it.
     bool is_overwritten = false;
   };
 
-  // One at a time.
+  // Only one may exist at a time.
   explicit PerfStandIn(Answer answer);
   ~PerfStandIn();
   PerfStandIn(const PerfStandIn&) = delete;
   PerfStandIn& operator=(const PerfStandIn&) = delete;
 
-  // Those that were ever accepted, in that order.
+  // Returns the events that were ever accepted, in order.
   std::vector<Event> events() const;
-  // What was asked for, whatever the answer.
+  // Returns all requests, whatever the answer was.
   std::vector<perf_event_attr> asked() const;
 
-  // CPU time that enabling and disabling an event takes together, as it does where each access to
-  // the PMU is a trap to the hypervisor.
+  // Sets the CPU time that enabling and disabling an event takes together, as if each access to the
+  // PMU trapped to the hypervisor.
   void SetSwitchNs(uint64_t ns);
 
-  // As the kernel does: a record that has no room is lost, and the next one that has comes behind a
-  // record that says how many were. False if it was lost.
+  // Behaves like the kernel: a record that does not fit is lost, and the next one that fits follows
+  // a record with the number of lost ones. Returns false if it was lost.
   bool Write(const Event& event, std::span<const uint8_t> record);
 
   struct Impl;

@@ -1,4 +1,4 @@
-// ProfileBytes: a profile file whose parts can be changed, with checksums that fit again.
+// ProfileBytes is a profile file whose parts can be changed, with checksums that fit again.
 //
 //   ProfileBytes bytes(data);
 //   bytes.Patch(kCounts, 0, uint64_t{1} << 40);
@@ -38,11 +38,11 @@ class ProfileBytes {
 
   void SetVersion(uint32_t version) { version_ = version; }
   void SetSectionVersion(uint32_t type, uint32_t version) { Find(type).version = version; }
-  // Before all others.
+  // Inserts it before all others.
   void AddSection(uint32_t type, const std::vector<uint8_t>& content) {
     sections_.insert(sections_.begin(), {type, 1, 0, content});
   }
-  // In place of the section of that type, or as a new one.
+  // Replaces the section of that type, or appends a new one.
   void SetSection(uint32_t type, std::vector<uint8_t> content) {
     for (Part& part : sections_) {
       if (part.type != type) continue;
@@ -55,7 +55,7 @@ class ProfileBytes {
     std::erase_if(sections_, [type](const Part& part) { return part.type == type; });
   }
   std::vector<uint8_t>& Section(uint32_t type) { return Find(type).content; }
-  // The table will say that the section begins there.
+  // Makes the table claim that the section begins there.
   void MoveSection(uint32_t type, uint64_t offset) { Find(type).claimed_offset = offset; }
 
   template <typename T>
@@ -94,7 +94,7 @@ class ProfileBytes {
   struct Part {
     uint32_t type;
     uint32_t version;
-    uint64_t claimed_offset;  // 0: where it is
+    uint64_t claimed_offset;  // 0: its real one
     std::vector<uint8_t> content;
   };
 

@@ -1,4 +1,4 @@
-// Graphs of control flow at random: mostly a chain, as blocks fall into each other, with edges
+// Makes random graphs of control flow: mostly a chain, as blocks fall into each other, with edges
 // forward and back.
 #ifndef HBBP_TESTS_SUPPORT_RANDOM_GRAPH_H_
 #define HBBP_TESTS_SUPPORT_RANDOM_GRAPH_H_

@@ -1,4 +1,4 @@
-// Is the test built with a sanitizer? Some things cannot be tested then.
+// Defines whether the test is built with a sanitizer, with which some things cannot be tested.
 #ifndef HBBP_TESTS_SUPPORT_SANITIZER_H_
 #define HBBP_TESTS_SUPPORT_SANITIZER_H_
 

@@ -1,4 +1,4 @@
-// A seccomp filter for the rest of the process, or of a child of the test.
+// Installs a seccomp filter for the rest of the process, or of a child of the test.
 #ifndef HBBP_TESTS_SUPPORT_SECCOMP_FILTER_H_
 #define HBBP_TESTS_SUPPORT_SECCOMP_FILTER_H_
 
@@ -13,7 +13,8 @@
 
 namespace hbbp {
 
-// Has the calling thread get EPERM of that system call. False if there are no filters here.
+// Makes that system call fail with EPERM in the calling thread. Returns false if there are no
+// filters here.
 inline bool RefuseSystemCall(uint32_t number) {
   sock_filter code[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

@@ -1,7 +1,7 @@
-// Runs a function one instruction at a time, by the trap flag, and looks at every step.
+// Runs a function one instruction at a time, by the trap flag, with a callback at every step.
 //
-// One at a time in a process. SIGTRAP is handled on a stack of its own, so that nothing below the
-// function's stack pointer changes.
+// Only one may run at a time in a process. SIGTRAP is handled on a stack of its own, so that
+// nothing below the function's stack pointer changes.
 #ifndef HBBP_TESTS_SUPPORT_SINGLE_STEP_H_
 #define HBBP_TESTS_SUPPORT_SINGLE_STEP_H_
 
@@ -16,11 +16,12 @@ namespace hbbp {
 
 class SingleStep {
  public:
-  // In the signal handler, before each instruction of the function; must be async-signal-safe.
+  // Is called in the signal handler, before each instruction of the function; it must be
+  // async-signal-safe.
   using OnStep = void (*)(const ucontext_t& context, void* user);
 
-  // Calls function(argument). Returns the number of steps, a repetition of a string instruction
-  // being one.
+  // Calls function(argument). Returns the number of steps, in which a repetition of a string
+  // instruction is one.
   static size_t Run(void (*function)(void*), void* argument, OnStep on_step, void* user) {
     SingleStep& self = Self();
     self.on_step_ = on_step;

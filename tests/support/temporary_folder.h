@@ -1,4 +1,5 @@
-// TemporaryFolder: a new folder that disappears with the object, and the commands to fill it.
+// TemporaryFolder creates a directory that it removes when it is destroyed, and runs commands to
+// fill it.
 #ifndef HBBP_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 #define HBBP_TESTS_SUPPORT_TEMPORARY_FOLDER_H_
 
@@ -35,7 +36,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-// True if the shell command succeeds; its output is thrown away.
+// Returns true if the shell command succeeds; its output is discarded.
 inline bool RunCommand(const std::string& command) {
   return std::system(("( " + command + " ) >/dev/null 2>&1").c_str()) == 0;
 }

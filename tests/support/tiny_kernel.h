@@ -1,5 +1,5 @@
-// A static kernel of a few known instructions, built with the system's compiler, and what it is in
-// memory, where a nop has become a call and the kernel a module.
+// Builds a static kernel of a few known instructions with the system's compiler, and makes its
+// memory, where a nop has become a call and the kernel has a module.
 //
 //   sys_work, 19 bytes:                 traced, at 32, 3 bytes:      tiny_irq [tiny], 3 bytes:
 //     mov ecx, 5                          xor eax, eax                 xor eax, eax
@@ -26,7 +26,7 @@ inline constexpr uint64_t kTinyKernelLinked = 0xffffffff81000000;
 inline constexpr uint64_t kTinyKernelSlide = 0x2c00000;
 inline constexpr uint64_t kTinyKernelStart = kTinyKernelLinked + kTinyKernelSlide;
 inline constexpr uint64_t kTinyKernelModule = 0xffffffffc0801000;
-// From the start.
+// Offsets are from the start.
 inline constexpr uint64_t kSysWork = 0;
 inline constexpr uint64_t kTracePoint = 5;
 inline constexpr uint64_t kSysWorkLoop = 10;
@@ -73,7 +73,7 @@ __x86_return_thunk:
       build_id + " " + flags + " -o " + path + " " + source);
 }
 
-// What the trace point is in memory.
+// In memory the trace point is a call.
 inline std::vector<uint8_t> TinyKernelText() {
   std::vector<uint8_t> text = {0xb9, 5,    0,    0,    0,   // mov
                                0xe8, 0x16, 0,    0,    0,   // call traced
@@ -93,7 +93,7 @@ inline CoreBuilder TinyKernelCore() {
       .AddMemory(kTinyKernelModule, {0x31, 0xc0, 0xc3, 0xcc});
 }
 
-// As /proc/kallsyms; `start` is where the kernel is.
+// Returns text like /proc/kallsyms; `start` is the address of the kernel.
 inline std::string TinyKallsyms(uint64_t start = kTinyKernelStart, bool with_module = true) {
   std::string text;
   const auto add = [&text](uint64_t address, const char* rest) {

@@ -1,4 +1,4 @@
-// A shared library of a few known instructions, built with the system's compiler.
+// Builds a shared library of a few known instructions with the system's compiler.
 //
 //   tiny_work, 14 bytes:              tiny_twice, 6 bytes:       tiny_spin(n), 9 bytes:
 //     xor eax, eax                      add edi, edi               mov rax, rdi
@@ -26,8 +26,8 @@ inline std::vector<uint8_t> BytesOfFile(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Libraries with different `tag` differ in content and build ID, not in their code. False where
-// there is no compiler.
+// Libraries with different `tag` differ in content and build ID, but not in code. Returns false
+// where there is no compiler.
 inline bool BuildTinyLibrary(const std::string& path, const std::string& tag = "",
                              const std::string& flags = "-Wl,--build-id") {
   const std::string source = path + ".s";
@@ -65,7 +65,7 @@ tiny_spin:
   return RunCommand("cc -shared -nostdlib " + flags + " -o " + path + " " + source);
 }
 
-// Where tiny_work is in the file; the other functions follow it.
+// Returns the offset of tiny_work in the file; the other functions follow it.
 inline uint64_t TinyWorkOffset(const std::string& path) {
   const uint8_t code[] = {0x31, 0xc0, 0xb9, 0x0a, 0,    0,    0,
                           0x01, 0xc8, 0xff, 0xc9, 0x75, 0xfa, 0xc3};
@@ -74,7 +74,7 @@ inline uint64_t TinyWorkOffset(const std::string& path) {
       std::search(file.begin(), file.end(), std::begin(code), std::end(code)) - file.begin());
 }
 
-inline constexpr uint64_t kTinyLoop = 7;  // of tiny_work, from its start
+inline constexpr uint64_t kTinyLoop = 7;  // offset in tiny_work
 inline constexpr uint64_t kTinyReturn = 13;
 inline constexpr uint64_t kTinyTwice = 14;
 inline constexpr uint64_t kTinySpin = 20;

@@ -1,4 +1,4 @@
-// Any bytes as an ELF file with DWARF, and where addresses all over it are in the source.
+// Reads any bytes as an ELF file with DWARF, and finds the lines of addresses all over it.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!file.valid() || ::write(file.get(), data, size) != static_cast<ssize_t>(size)) return 0;
   hbbp::DebugInfoOptions options;
   options.search.debug_root = "";
-  // Units are decoded again and again.
+  // With this limit units are decoded repeatedly.
   options.memory_limit = 4096;
   const auto lines = LineTable::Open({"fuzz", file.get(), {}}, options);
   if (!lines.ok()) {
