@@ -14,28 +14,28 @@ constexpr uint64_t kTextBytes = 1 << 20;
 constexpr uint64_t kAddresses = 10'000;
 constexpr size_t kBatch = 1000;
 
-class Session {
+class Feed {
  public:
-  explicit Session(hbbp_feed_order order) {
+  explicit Feed(hbbp_feed_order order) {
     HBBP_INIT(hbbp_feed_options, options);
     options.order = order;
-    hbbp_session_create_fed(&options, &session_, nullptr);
+    hbbp_feed_create(&options, &feed_, nullptr);
     hbbp_feed_event mapping = {};
     mapping.kind = HBBP_FEED_MAPPING;
     mapping.pid = 1;
     mapping.address = kTextStart;
     mapping.size = kTextBytes;
     mapping.name = "/nonexistent/program";
-    hbbp_session_feed_events(session_, &mapping, 1, sizeof(mapping), nullptr);
+    hbbp_feed_add_events(feed_, &mapping, 1, sizeof(mapping), nullptr);
   }
-  ~Session() { hbbp_session_destroy(session_); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  ~Feed() { hbbp_feed_destroy(feed_); }
+  Feed(const Feed&) = delete;
+  Feed& operator=(const Feed&) = delete;
 
-  hbbp_session* get() { return session_; }
+  hbbp_feed* get() { return feed_; }
 
  private:
-  hbbp_session* session_ = nullptr;
+  hbbp_feed* feed_ = nullptr;
 };
 
 uint64_t NextAddress(uint64_t* state) {
@@ -78,7 +78,7 @@ std::vector<uint8_t> MakeRecords(size_t branches, std::vector<size_t>* times) {
 void BM_FeedRecords(benchmark::State& state) {
   const auto branches = static_cast<size_t>(state.range(0));
   const auto order = static_cast<hbbp_feed_order>(state.range(1));
-  Session session(order);
+  Feed feed(order);
   perf_event_attr attr = {};
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_HARDWARE;
@@ -91,7 +91,7 @@ void BM_FeedRecords(benchmark::State& state) {
   HBBP_INIT(hbbp_feed_source, source);
   source.perf_attr = &attr;
   source.perf_attr_size = sizeof(attr);
-  hbbp_session_add_fed_source(session.get(), &source, nullptr, nullptr);
+  hbbp_feed_add_source(feed.get(), &source, nullptr, nullptr);
   std::vector<size_t> times;
   std::vector<uint8_t> records = MakeRecords(branches, &times);
   uint64_t time = 0;
@@ -101,30 +101,30 @@ void BM_FeedRecords(benchmark::State& state) {
       std::memcpy(records.data() + at, &time, sizeof(time));
     }
     size_t consumed = 0;
-    if (hbbp_session_feed_perf_records(session.get(), records.data(), records.size(), &consumed,
-                                       nullptr) != HBBP_OK ||
+    if (hbbp_feed_add_perf_records(feed.get(), records.data(), records.size(), &consumed,
+                                   nullptr) != HBBP_OK ||
         consumed != records.size()) {
       state.SkipWithError("records were refused");
       return;
     }
-    hbbp_session_feed_round(session.get(), nullptr);
+    hbbp_feed_end_round(feed.get(), nullptr);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));
 }
 BENCHMARK(BM_FeedRecords)
-    ->ArgNames({"branches", "as_fed"})
-    ->ArgsProduct({{0, 16, 32}, {HBBP_FEED_BY_TIME, HBBP_FEED_AS_FED}});
+    ->ArgNames({"branches", "as_added"})
+    ->ArgsProduct({{0, 16, 32}, {HBBP_FEED_BY_TIME, HBBP_FEED_AS_ADDED}});
 
 void BM_FeedSamples(benchmark::State& state) {
   const auto branches = static_cast<size_t>(state.range(0));
   const auto order = static_cast<hbbp_feed_order>(state.range(1));
-  Session session(order);
+  Feed feed(order);
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = branches != 0 ? HBBP_SOURCE_LBR : HBBP_SOURCE_EBS;
   source.event = HBBP_EVENT_INSTRUCTIONS;
   source.period = 1000;
   uint32_t index = 0;
-  hbbp_session_add_fed_source(session.get(), &source, &index, nullptr);
+  hbbp_feed_add_source(feed.get(), &source, &index, nullptr);
   uint64_t random = 1;
   std::vector<std::vector<hbbp_branch_entry>> stacks(kBatch);
   std::vector<hbbp_feed_sample> samples(kBatch);
@@ -138,17 +138,17 @@ void BM_FeedSamples(benchmark::State& state) {
   uint64_t time = 0;
   for (auto _ : state) {
     for (hbbp_feed_sample& sample : samples) sample.time_ns = ++time;
-    if (hbbp_session_feed_samples(session.get(), index, samples.data(), kBatch, sizeof(samples[0]),
-                                  nullptr) != HBBP_OK) {
+    if (hbbp_feed_add_samples(feed.get(), index, samples.data(), kBatch, sizeof(samples[0]),
+                              nullptr) != HBBP_OK) {
       state.SkipWithError("samples were refused");
       return;
     }
-    hbbp_session_feed_round(session.get(), nullptr);
+    hbbp_feed_end_round(feed.get(), nullptr);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<int64_t>(kBatch));
 }
 BENCHMARK(BM_FeedSamples)
-    ->ArgNames({"branches", "as_fed"})
-    ->ArgsProduct({{0, 16, 32}, {HBBP_FEED_BY_TIME, HBBP_FEED_AS_FED}});
+    ->ArgNames({"branches", "as_added"})
+    ->ArgsProduct({{0, 16, 32}, {HBBP_FEED_BY_TIME, HBBP_FEED_AS_ADDED}});
 
 }  // namespace

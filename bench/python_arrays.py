@@ -22,15 +22,15 @@ STACK_BRANCHES = 32
 BRANCH = [('from', 'u8'), ('to', 'u8'), ('flags', 'u8')]
 
 
-def session_with(blocks):
+def feed_with(blocks):
     """Of generated code in which each instruction is a block: jumps to the next one."""
-    session = hbbp.FedSession(order='as-fed')
+    feed = hbbp.Feed(order='as-added')
     code = b'\xeb\0' * FUNCTION_BLOCKS
-    session.feed_events(
+    feed.add_events(
         hbbp.FeedEvent(hbbp.FeedEventKind.CODE, pid=1, address=CODE_ADDRESS + start, size=len(code),
                        code=code, name=f'function {start}')
         for start in range(0, 2 * blocks, len(code)))
-    return session
+    return feed
 
 
 def samples_of(addresses):
@@ -61,17 +61,17 @@ def run(count):
     addresses = CODE_ADDRESS + 2 * numpy.arange(count, dtype='u8')
     samples, stacks = samples_of(addresses), stacks_of(addresses)
     one_by_one = [hbbp.FeedSample(ip=ip, pid=1, tid=1) for ip in addresses.tolist()]
-    session = session_with(count)
-    source = session.add_source('ebs', 'instructions', period=1000)
-    branches = session.add_source('lbr', 'taken-branches', period=1000)
+    feed = feed_with(count)
+    source = feed.add_source('ebs', 'instructions', period=1000)
+    branches = feed.add_source('lbr', 'taken-branches', period=1000)
     figures = {}
-    figures['samples in, an array'] = count, seconds(session.feed_samples, source, samples)[0]
+    figures['samples in, an array'] = count, seconds(feed.add_samples, source, samples)[0]
     figures['samples in, FeedSamples'] = (
-        count, seconds(session.feed_samples, source, one_by_one)[0])
+        count, seconds(feed.add_samples, source, one_by_one)[0])
     figures['branches in, an array'] = (
-        stacks['branches'].size, seconds(session.feed_samples, branches, stacks)[0])
-    profile = session.profile()
-    profile.resolve()
+        stacks['branches'].size, seconds(feed.add_samples, branches, stacks)[0])
+    profile = feed.profile()
+    profile.analysis()
     taken, blocks = seconds(profile.blocks)
     figures['blocks out'] = len(blocks), taken
     figures['blocks as an array'] = len(blocks), taken + seconds(blocks.to_numpy)[0]

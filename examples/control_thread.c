@@ -56,15 +56,22 @@ static int profile_thread(uint32_t thread) {
   }
   hbbp_session_stop(session, NULL);
   hbbp_profile *profile = NULL;
-  hbbp_session_snapshot(session, &profile, NULL);
+  hbbp_analysis *analysis = NULL;
+  if (hbbp_session_snapshot(session, NULL, &profile, &error) ||
+      hbbp_analysis_create(profile, NULL, NULL, &analysis, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
   HBBP_INIT(hbbp_profile_info, all);
   hbbp_profile_get_info(profile, &all, NULL);
-  for (size_t i = 0; i < hbbp_profile_function_count(profile); i++) {
-    HBBP_INIT(hbbp_function, function);
-    hbbp_profile_function_at(profile, i, &function, NULL);
+  for (size_t i = 0; i < hbbp_analysis_function_count(analysis); i++) {
+    hbbp_function function;
+    size_t copied;
+    hbbp_analysis_copy_functions(analysis, i, 1, sizeof(function), &function, &copied, NULL);
     printf("%.1f %% in %s\n", 100.0 * (double)function.samples / (double)all.samples,
            function.name);
   }
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   hbbp_session_destroy(session);
   return 0;

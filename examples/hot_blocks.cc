@@ -8,7 +8,7 @@
 
 namespace {
 
-// Counts words of a text that is made up as it goes.
+// Counts words of a random text.
 std::size_t CountWords(unsigned words) {
   std::map<std::string, unsigned> counts;
   unsigned state = 1;
@@ -30,8 +30,9 @@ int main() {
 
     const hbbp::profile profile = session.snapshot();
     const std::vector<hbbp_module> modules = profile.modules();
-    const std::vector<hbbp_function> functions = profile.functions();
-    std::vector<hbbp_block> blocks = profile.blocks();
+    const hbbp::analysis analysis(profile);
+    const std::vector<hbbp_function> functions = analysis.functions();
+    std::vector<hbbp_block> blocks = analysis.blocks();
     std::sort(blocks.begin(), blocks.end(), [](const hbbp_block& a, const hbbp_block& b) {
       return a.count * a.instruction_count > b.count * b.instruction_count;
     });

@@ -24,7 +24,7 @@ static int open_event(struct perf_event_attr *attr) {
   attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   attr->exclude_kernel = 1;
   attr->disabled = 1;
-  attr->mmap = 1; /* tell of libraries that are loaded later */
+  attr->mmap = 1; /* also libraries that are loaded later */
   attr->mmap2 = 1;
   attr->sample_id_all = 1;
   const int event = (int)syscall(SYS_perf_event_open, attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
@@ -41,8 +41,8 @@ static int open_event(struct perf_event_attr *attr) {
   return event;
 }
 
-/* What was mapped before there was an event: the kernel tells only of what comes. */
-static void feed_maps(hbbp_session *session) {
+/* What was mapped before there was an event: the kernel reports only what comes. */
+static void add_maps(hbbp_feed *feed) {
   FILE *maps = fopen("/proc/self/maps", "r");
   char line[4352];
   while (maps != NULL && fgets(line, sizeof(line), maps) != NULL) {
@@ -58,13 +58,13 @@ static void feed_maps(hbbp_session *session) {
                                      .size = end - start,
                                      .file_offset = offset,
                                      .name = path};
-    hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), NULL);
+    hbbp_feed_add_events(feed, &mapping, 1, sizeof(mapping), NULL);
   }
   if (maps != NULL) fclose(maps);
 }
 
 /* Hands over what is in the ring; records that go around its end are put together. */
-static void feed_ring(hbbp_session *session) {
+static void add_ring(hbbp_feed *feed) {
   static char records[RING_BYTES];
   const char *data = (const char *)ring + ring->data_offset;
   const uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -75,7 +75,7 @@ static void feed_ring(hbbp_session *session) {
   memcpy(records + first, data, bytes - first);
   __atomic_store_n(&ring->data_tail, head, __ATOMIC_RELEASE);
   HBBP_INIT(hbbp_error, error);
-  if (hbbp_session_feed_perf_records(session, records, bytes, NULL, &error)) {
+  if (hbbp_feed_add_perf_records(feed, records, bytes, NULL, &error)) {
     fprintf(stderr, "%s\n", error.message);
   }
 }
@@ -88,42 +88,50 @@ __attribute__((noinline)) static unsigned work(unsigned state) {
 int main(void) {
   struct perf_event_attr attr;
   const int event = open_event(&attr);
-  hbbp_session *session = NULL;
+  hbbp_feed *feed = NULL;
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED; /* of one ring */
+  options.order = HBBP_FEED_AS_ADDED; /* of one ring */
   HBBP_INIT(hbbp_feed_source, source);
   source.perf_attr = &attr;
   source.perf_attr_size = sizeof(attr);
   HBBP_INIT(hbbp_error, error);
-  if (hbbp_session_create_fed(&options, &session, &error) ||
-      hbbp_session_add_fed_source(session, &source, NULL, &error)) {
+  if (hbbp_feed_create(&options, &feed, &error) ||
+      hbbp_feed_add_source(feed, &source, NULL, &error)) {
     fprintf(stderr, "%s\n", error.message);
     return 1;
   }
-  feed_maps(session);
+  add_maps(feed);
   unsigned sum = 0;
   for (int i = 0; i < 20; i++) {
     ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
     sum = work(sum);
     ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
-    feed_ring(session);
+    add_ring(feed);
   }
 
   hbbp_profile *profile = NULL;
-  hbbp_session_snapshot(session, &profile, NULL);
+  hbbp_analysis *analysis = NULL;
+  if (hbbp_feed_snapshot(feed, NULL, &profile, &error) ||
+      hbbp_analysis_create(profile, NULL, NULL, &analysis, &error)) {
+    fprintf(stderr, "%s\n", error.message);
+    return 1;
+  }
   HBBP_INIT(hbbp_profile_info, info);
   hbbp_profile_get_info(profile, &info, NULL);
   printf("sum = %u, %llu samples\n", sum, (unsigned long long)info.samples);
-  for (size_t i = 0; i < hbbp_profile_block_count(profile); i++) {
-    HBBP_INIT(hbbp_block, block);
-    HBBP_INIT(hbbp_function, function);
-    hbbp_profile_block_at(profile, i, &block, NULL);
-    hbbp_profile_function_at(profile, block.function, &function, NULL);
+  for (size_t i = 0; i < hbbp_analysis_block_count(analysis); i++) {
+    hbbp_block block;
+    hbbp_function function;
+    size_t copied;
+    hbbp_analysis_copy_blocks(analysis, i, 1, sizeof(block), &block, &copied, NULL);
+    hbbp_analysis_copy_functions(analysis, block.function, 1, sizeof(function), &function, &copied,
+                                 NULL);
     printf("%6.1f %% in %s, block 0x%llx of %u instructions\n",
            100.0 * (double)block.samples / (double)info.samples, function.name,
            (unsigned long long)block.start, block.instruction_count);
   }
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
   return 0;
 }

@@ -63,10 +63,10 @@ class ProfileBlocks:
     numbers."""
 
     def __init__(self, path):
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as directory:
             profile = path
             if is_recording(path):
-                profile = os.path.join(folder, 'imported.hbbp')
+                profile = os.path.join(directory, 'imported.hbbp')
                 run_hbbp('import', '-o', profile, path)
             listing = json.loads(run_hbbp('blocks', '--format', 'json', profile))
         self.unit = listing['unit']

@@ -13,7 +13,7 @@ int main() try {
   session.start();
   std::printf("sum = %f\n", work());
   session.stop();
-  const hbbp::mix mix = session.snapshot().instruction_mix();
+  const hbbp::mix mix = hbbp::analysis(session.snapshot()).instruction_mix();
   for (const hbbp_mix_row& row : mix.rows()) {
     std::printf("%-10s %5.1f %%\n", row.mnemonic, 100 * row.share);
   }

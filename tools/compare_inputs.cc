@@ -10,30 +10,24 @@ constexpr double kMostMisplaced = 0.02;
 
 }  // namespace
 
-std::optional<Code::Block> ProfileCode::FindBlock(uint64_t address) const {
-  HBBP_INIT(hbbp_block, block);
-  if (hbbp_profile_find_block(profile_, module_, address, &block, nullptr) != HBBP_OK) {
-    return std::nullopt;
-  }
-  return Block{block.start, block.end};
+std::optional<Code::Block> ModuleCode::FindBlock(uint64_t address) const {
+  const std::optional<hbbp_block> block = analysis_.try_find_block(module_, address);
+  if (!block) return std::nullopt;
+  return Block{block->start, block->end};
 }
 
-std::optional<Code::Instruction> ProfileCode::Decode(uint64_t address) const {
-  HBBP_INIT(hbbp_instruction, instruction);
-  if (hbbp_profile_decode(profile_, module_, address, &instruction, nullptr) != HBBP_OK) {
-    return std::nullopt;
-  }
-  return Instruction{instruction.length, instruction.mnemonic};
+std::optional<Code::Instruction> ModuleCode::Decode(uint64_t address) const {
+  const std::optional<hbbp_instruction> instruction = analysis_.try_decode(module_, address);
+  if (!instruction) return std::nullopt;
+  return Instruction{instruction->length, instruction->mnemonic};
 }
 
-StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(profile));
-  HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(profile));
+std::vector<EstimatedModule> Estimates(const hbbp::analysis& analysis) {
   std::vector<EstimatedModule> estimates;
-  for (const hbbp_module& module : modules) {
+  for (const hbbp_module& module : analysis.get_profile().modules()) {
     estimates.push_back({module.path, FormatHex(module.build_id, module.build_id_size), 0, {}});
   }
-  for (const hbbp_block& block : blocks) {
+  for (const hbbp_block& block : analysis.blocks()) {
     if (block.module >= estimates.size()) continue;
     EstimatedModule& estimate = estimates[block.module];
     estimate.instructions += block.count * block.instruction_count;
@@ -64,12 +58,11 @@ Status CheckBuilds(const std::vector<ReferenceModule>& references,
   return OkStatus();
 }
 
-Status CheckPlaces(const ModuleCounts& counts, const hbbp_module& module) {
+Status CheckPlaces(const ModuleCounts& counts, const ModuleView& module) {
   const double all = counts.ReferenceInstructions();
   // Without samples, whether there is a file is known only by its instructions.
-  const bool is_file =
-      module.code == HBBP_MODULE_CODE_FILE ||
-      (module.code == HBBP_MODULE_CODE_NOT_SOUGHT && counts.unresolved < counts.misplaced);
+  const bool is_file = module.code == HBBP_CODE_FILE || (module.code == HBBP_CODE_NOT_SOUGHT &&
+                                                         counts.unresolved < counts.misplaced);
   if (!is_file || counts.misplaced <= kMostMisplaced * all) return OkStatus();
   return MakeStatus(StatusCode::kMismatch,
                     "%s: %s of the truth are at addresses where no instruction starts: it is the "

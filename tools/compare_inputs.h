@@ -2,6 +2,7 @@
 #ifndef HBBP_TOOLS_COMPARE_INPUTS_H_
 #define HBBP_TOOLS_COMPARE_INPUTS_H_
 
+#include <hbbp/hbbp.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,21 +14,22 @@
 
 namespace hbbp::tools {
 
-// The code of one module of a profile that outlives this object.
-class ProfileCode : public Code {
+// The code of one module of an analysis that outlives this object.
+class ModuleCode : public Code {
  public:
-  ProfileCode(const hbbp_profile* profile, uint32_t module) : profile_(profile), module_(module) {}
+  ModuleCode(const hbbp::analysis& analysis, uint32_t module)
+      : analysis_(analysis), module_(module) {}
 
   std::optional<Block> FindBlock(uint64_t address) const override;
   std::optional<Instruction> Decode(uint64_t address) const override;
 
  private:
-  const hbbp_profile* profile_;
+  const hbbp::analysis& analysis_;
   uint32_t module_;
 };
 
-// The modules of the profile, in its order.
-StatusOr<std::vector<EstimatedModule>> Estimates(const hbbp_profile* profile);
+// The modules of the profile with their blocks, in its order.
+std::vector<EstimatedModule> Estimates(const hbbp::analysis& analysis);
 
 // As readers of exact counts want to know them.
 std::vector<ProfiledModule> ProfiledModules(const std::vector<EstimatedModule>& estimates);
@@ -39,7 +41,7 @@ Status CheckBuilds(const std::vector<ReferenceModule>& references,
 
 // kMismatch if counts fall between instructions or outside of the code, as those of another file of
 // the same name do.
-Status CheckPlaces(const ModuleCounts& counts, const hbbp_module& module);
+Status CheckPlaces(const ModuleCounts& counts, const ModuleView& module);
 
 }  // namespace hbbp::tools
 

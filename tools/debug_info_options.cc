@@ -16,39 +16,39 @@ void DebugInfoOptions::AddTo(Options* options) {
                 "get missing debug files from the servers that DEBUGINFOD_URLS names");
 }
 
-Status DebugInfoOptions::Apply(hbbp_profile* profile) {
-  HBBP_INIT(hbbp_source_options, options);
+hbbp_debug_options DebugInfoOptions::Get() {
+  HBBP_INIT(hbbp_debug_options, options);
   options.debug_root = debug_root_.c_str();
-  if (may_ask_servers_) options.flags |= HBBP_SOURCE_OPTION_DEBUGINFOD;
+  if (may_ask_servers_) options.flags |= HBBP_DEBUG_USE_DEBUGINFOD;
   if (::isatty(STDERR_FILENO) == 1) {
     options.progress = ShowProgress;
-    options.user = this;
+    options.user_data = this;
   }
-  HBBP_INIT(hbbp_error, error);
-  return hbbp_profile_set_source_options(profile, &options, &error) == HBBP_OK ? OkStatus()
-                                                                               : ToStatus(error);
+  return options;
 }
 
-StatusOr<std::vector<std::string>> DebugInfoOptions::Problems(const hbbp_profile* profile) {
-  constexpr size_t kMostTold = 3;
-  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_module> modules, Modules(profile));
+std::vector<std::string> DebugInfoOptions::Problems(const hbbp::analysis& analysis) {
+  constexpr size_t kMaxProblems = 3;
+  const std::vector<hbbp_module> modules = analysis.get_profile().modules();
   std::vector<std::pair<uint64_t, std::string>> found;  // by samples
-  for (size_t i = 0; i < modules.size(); ++i) {
+  for (uint32_t i = 0; i < modules.size(); ++i) {
     if (modules[i].samples == 0 || modules[i].kind == HBBP_MODULE_ANONYMOUS) continue;
-    char problem[1024] = "";
-    HBBP_INIT(hbbp_error, error);
-    const hbbp_status status = hbbp_profile_source_problem(profile, static_cast<uint32_t>(i),
-                                                           problem, sizeof(problem), &error);
-    const std::string text = status == HBBP_OK ? problem : error.message;
-    if (!text.empty()) found.emplace_back(modules[i].samples, text);
+    std::string problem;
+    try {
+      problem = analysis.debug_problem(i);
+    } catch (const hbbp::error& error) {
+      problem = error.what();
+    }
+    if (!problem.empty()) found.emplace_back(modules[i].samples, std::move(problem));
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> problems;
-  for (size_t i = 0; i < std::min(found.size(), kMostTold); ++i)
+  for (size_t i = 0; i < std::min(found.size(), kMaxProblems); ++i) {
     problems.push_back(found[i].second);
-  if (found.size() > kMostTold) {
-    problems.push_back(std::to_string(found.size() - kMostTold) +
+  }
+  if (found.size() > kMaxProblems) {
+    problems.push_back(std::to_string(found.size() - kMaxProblems) +
                        " more modules lack debug information, or parts of it");
   }
   return problems;
@@ -59,8 +59,9 @@ void DebugInfoOptions::EndProgress() {
   is_shown_ = false;
 }
 
-void DebugInfoOptions::ShowProgress(const char* module, uint64_t done, uint64_t total, void* user) {
-  auto* const options = static_cast<DebugInfoOptions*>(user);
+void DebugInfoOptions::ShowProgress(const char* module, uint64_t done, uint64_t total,
+                                    void* user_data) {
+  auto* const options = static_cast<DebugInfoOptions*>(user_data);
   // Small files are read before anybody would notice.
   constexpr uint64_t kLarge = 32 << 20;
   if (total < kLarge) return;

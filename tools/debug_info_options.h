@@ -3,13 +3,12 @@
 #define HBBP_TOOLS_DEBUG_INFO_OPTIONS_H_
 
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
 #include "options.h"
-#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -18,19 +17,20 @@ class DebugInfoOptions {
   explicit DebugInfoOptions(std::string command) : command_(std::move(command)) {}
   DebugInfoOptions(const DebugInfoOptions&) = delete;
   DebugInfoOptions& operator=(const DebugInfoOptions&) = delete;
+  ~DebugInfoOptions() { EndProgress(); }
 
   // The options are valid as long as this object.
   void AddTo(Options* options);
-  // The profile must not outlive this object.
-  Status Apply(hbbp_profile* profile);
+  // For an analysis, which must not outlive this object.
+  hbbp_debug_options Get();
   // Why code of modules with samples has no lines, or not all: of the three busiest such modules,
   // and how many more there are.
-  static StatusOr<std::vector<std::string>> Problems(const hbbp_profile* profile);
+  static std::vector<std::string> Problems(const hbbp::analysis& analysis);
   // Takes the bar away, before anything is printed.
   void EndProgress();
 
  private:
-  static void ShowProgress(const char* module, uint64_t done, uint64_t total, void* user);
+  static void ShowProgress(const char* module, uint64_t done, uint64_t total, void* user_data);
 
   const std::string command_;
   std::string debug_root_ = "/usr/lib/debug";

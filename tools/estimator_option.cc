@@ -22,30 +22,40 @@ const char* EstimatorName(hbbp_estimator estimator) {
 
 void EstimatorOption::AddTo(Options* options) {
   options->Value(
-      "--estimator", &estimator_, "NAME|FILE.json",
+      "--estimator", &text_, "NAME|FILE.json",
       "which source counts a block: auto, ebs, streams (lbr, swbt), tree (either), flow (both), "
       "or a tree of hbbp train (auto)");
 }
 
-Status EstimatorOption::Apply(hbbp_profile* profile) const {
-  HBBP_INIT(hbbp_estimator_options, options);
-  std::string tree;
-  const auto* const name = std::find(std::begin(kNames), std::end(kNames), estimator_);
+Status EstimatorOption::Read() {
+  const auto* const name = std::find(std::begin(kNames), std::end(kNames), text_);
   if (name != std::end(kNames)) {
-    options.estimator = static_cast<hbbp_estimator>(name - kNames);
-  } else {
-    const StatusOr<std::vector<uint8_t>> bytes = ReadFile(estimator_);
-    if (!bytes.ok()) {
-      return bytes.status().Annotate(
-          "--estimator: neither auto, ebs, streams, tree, flow nor a file");
-    }
-    tree.assign(bytes->begin(), bytes->end());
-    options.estimator = HBBP_ESTIMATOR_TREE;
-    options.tree = tree.c_str();
+    estimator_ = static_cast<hbbp_estimator>(name - kNames);
+    return OkStatus();
   }
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_profile_set_estimator(profile, &options, &error) == HBBP_OK) return OkStatus();
-  return options.tree == nullptr ? ToStatus(error) : ToStatus(error).Annotate(estimator_);
+  const StatusOr<std::vector<uint8_t>> bytes = ReadFile(text_);
+  if (!bytes.ok()) {
+    return bytes.status().Annotate(
+        "--estimator: neither auto, ebs, streams, tree, flow nor a file");
+  }
+  estimator_ = HBBP_ESTIMATOR_TREE;
+  tree_.assign(bytes->begin(), bytes->end());
+  has_tree_ = true;
+  return OkStatus();
+}
+
+hbbp::analysis EstimatorOption::Analyse(const hbbp::profile_view& profile,
+                                        hbbp_analysis_options options) const {
+  options.estimator = estimator_;
+  if (has_tree_) options.tree = tree_.c_str();
+  try {
+    return hbbp::analysis(profile, options);
+  } catch (const hbbp::error& error) {
+    const std::string message = error.what();
+    const bool is_of_tree = has_tree_ && message.starts_with("decision tree: ");
+    if (!is_of_tree) throw;
+    throw hbbp::error(error.status(), text_ + ": " + message);
+  }
 }
 
 }  // namespace hbbp::tools

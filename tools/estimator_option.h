@@ -2,11 +2,11 @@
 #ifndef HBBP_TOOLS_ESTIMATOR_OPTION_H_
 #define HBBP_TOOLS_ESTIMATOR_OPTION_H_
 
+#include <hbbp/hbbp.hpp>
 #include <string>
 
 #include "base/status.h"
 #include "options.h"
-#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -16,10 +16,18 @@ class EstimatorOption {
  public:
   // The option is valid as long as this object.
   void AddTo(Options* options);
-  Status Apply(hbbp_profile* profile) const;
+  // Reads the file of a tree, if the option names one.
+  Status Read();
+  // Analyses as the option says, which was read, and as the rest of `options` says. The message of
+  // a failure names the file of the tree if that is the reason.
+  hbbp::analysis Analyse(const hbbp::profile_view& profile,
+                         hbbp_analysis_options options = {}) const;
 
  private:
-  std::string estimator_ = "auto";
+  std::string text_ = "auto";
+  hbbp_estimator estimator_ = HBBP_ESTIMATOR_AUTO;
+  bool has_tree_ = false;
+  std::string tree_;  // JSON
 };
 
 }  // namespace hbbp::tools

@@ -38,10 +38,10 @@ std::optional<uint64_t> ParseAddress(const std::string& text) {
 }
 
 // The one with most samples, of that name or of all if it is empty; null if there is none.
-const hbbp_module* ModuleWithoutCode(const std::vector<hbbp_module>& modules,
-                                     const std::string& wanted) {
-  const hbbp_module* found = nullptr;
-  for (const hbbp_module& module : modules) {
+const ModuleView* ModuleWithoutCode(const std::vector<ModuleView>& modules,
+                                    const std::string& wanted) {
+  const ModuleView* found = nullptr;
+  for (const ModuleView& module : modules) {
     const bool is_meant =
         wanted.empty() || wanted == module.path || wanted == BaseName(module.path);
     const bool is_busier = found == nullptr || module.samples > found->samples;
@@ -51,12 +51,12 @@ const hbbp_module* ModuleWithoutCode(const std::vector<hbbp_module>& modules,
 }
 
 // Why no function of the module, or of any if it is empty, can be shown.
-Status NothingIn(const std::vector<hbbp_module>& modules, const std::string& wanted) {
-  if (const hbbp_module* without_code = ModuleWithoutCode(modules, wanted)) {
+Status NothingIn(const std::vector<ModuleView>& modules, const std::string& wanted) {
+  if (const ModuleView* without_code = ModuleWithoutCode(modules, wanted)) {
     return MakeStatus(StatusCode::kNotFound, "no function has a count: %s", without_code->problem);
   }
   std::string known;
-  for (const hbbp_module& module : modules) {
+  for (const ModuleView& module : modules) {
     if (module.samples == 0) continue;
     known += (known.empty() ? "" : ", ") + std::string(BaseName(module.path));
   }
@@ -69,7 +69,7 @@ Status NothingIn(const std::vector<hbbp_module>& modules, const std::string& wan
 
 }  // namespace
 
-StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<hbbp_module>& modules,
+StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<ModuleView>& modules,
                                                 const std::vector<hbbp_function>& functions,
                                                 const FunctionChoice& choice) {
   std::optional<uint64_t> address;
@@ -100,7 +100,7 @@ StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<hbbp_module>& 
     chosen.push_back(i);
   }
   if (chosen.empty()) {
-    const hbbp_module* const without_code = ModuleWithoutCode(modules, choice.module);
+    const ModuleView* const without_code = ModuleWithoutCode(modules, choice.module);
     const std::string reason =
         without_code == nullptr ? ""
                                 : std::string("; not all code is here: ") + without_code->problem;

@@ -2,13 +2,12 @@
 #ifndef HBBP_TOOLS_FUNCTION_CHOICE_H_
 #define HBBP_TOOLS_FUNCTION_CHOICE_H_
 
-#include <hbbp/hbbp.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -22,7 +21,7 @@ struct FunctionChoice {
 
 // Indexes, those that executed most first. kNotFound tells the nearest name, or why code is
 // missing.
-StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<hbbp_module>& modules,
+StatusOr<std::vector<uint32_t>> ChooseFunctions(const std::vector<ModuleView>& modules,
                                                 const std::vector<hbbp_function>& functions,
                                                 const FunctionChoice& choice);
 

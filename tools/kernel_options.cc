@@ -13,14 +13,12 @@ void KernelOptions::AddTo(Options* options) {
   options->Value("--kallsyms", &kallsyms_, "FILE", "its symbols: a copy of /proc/kallsyms");
 }
 
-Status KernelOptions::Apply(hbbp_profile* profile) const {
+hbbp_kernel_files KernelOptions::Files() const {
   HBBP_INIT(hbbp_kernel_files, files);
   files.vmlinux = PathOrNull(vmlinux_);
   files.kcore = PathOrNull(kcore_);
   files.kallsyms = PathOrNull(kallsyms_);
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_profile_set_kernel(profile, &files, &error) != HBBP_OK) return ToStatus(error);
-  return OkStatus();
+  return files;
 }
 
 }  // namespace hbbp::tools

@@ -2,11 +2,11 @@
 #ifndef HBBP_TOOLS_KERNEL_OPTIONS_H_
 #define HBBP_TOOLS_KERNEL_OPTIONS_H_
 
+#include <hbbp/analysis.h>
+
 #include <string>
 
-#include "base/status.h"
 #include "options.h"
-#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -14,7 +14,9 @@ class KernelOptions {
  public:
   // The options are valid as long as this object.
   void AddTo(Options* options);
-  Status Apply(hbbp_profile* profile) const;
+  bool HasFiles() const { return !vmlinux_.empty() || !kcore_.empty() || !kallsyms_.empty(); }
+  // The files, valid as long as this object.
+  hbbp_kernel_files Files() const;
 
  private:
   std::string vmlinux_;

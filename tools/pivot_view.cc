@@ -70,15 +70,21 @@ bool ComparesLines(std::string_view condition) {
 
 // Calls `make` with the condition, and once more with quotes if it cannot be read.
 template <typename Make>
-Status WithCondition(const std::string& where, Make&& make) {
-  HBBP_INIT(hbbp_error, error);
-  if (make(where, &error) == HBBP_OK) return OkStatus();
-  const Status status = ToStatus(error);
-  const bool is_of_condition = status.message().starts_with("condition: ");
-  if (!is_of_condition) return status;
-  const std::optional<std::string> quoted = WithQuotes(where);
-  if (quoted && make(*quoted, &error) == HBBP_OK) return OkStatus();
-  return status;
+auto WithCondition(const std::string& where, Make&& make) {
+  try {
+    return make(where);
+  } catch (const hbbp::error& error) {
+    const bool is_of_condition = std::string_view(error.what()).starts_with("condition: ");
+    const std::optional<std::string> quoted =
+        is_of_condition ? WithQuotes(where) : std::optional<std::string>();
+    if (!quoted) throw;
+    try {
+      return make(*quoted);
+    } catch (const hbbp::error&) {
+      // What the user wrote is what the message is to be of.
+    }
+    throw;
+  }
 }
 
 }  // namespace
@@ -122,69 +128,34 @@ bool NeedsLines(const PivotRequest& request) {
          ComparesLines(request.where);
 }
 
-StatusOr<TaxonomyHandle> LoadGroups(const std::string& path) {
-  if (path.empty()) return TaxonomyHandle();
-  HBBP_INIT(hbbp_error, error);
-  hbbp_taxonomy* taxonomy = nullptr;
-  if (hbbp_taxonomy_load(path.c_str(), &taxonomy, &error) != HBBP_OK) return ToStatus(error);
-  return TaxonomyHandle(taxonomy);
+std::optional<hbbp::taxonomy> LoadGroups(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  return hbbp::taxonomy::load(path);
 }
 
-StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest& request) {
+hbbp::pivot MakePivot(const hbbp::analysis& analysis, const PivotRequest& request) {
   const std::string rows = Joined(request.rows);
   const std::string columns = Joined(request.columns);
   const std::string values = Joined(request.values);
-  hbbp_pivot* pivot = nullptr;
-  HBBP_RETURN_IF_ERROR(
-      WithCondition(request.where, [&](const std::string& where, hbbp_error* error) {
-        HBBP_INIT(hbbp_pivot_query, query);
-        query.rows = rows.c_str();
-        query.columns = columns.c_str();
-        query.values = values.c_str();
-        query.where = where.empty() ? nullptr : where.c_str();
-        query.sort = request.sort.empty() ? nullptr : request.sort.c_str();
-        query.top = request.top;
-        query.join_names = request.join_names ? 1 : 0;
-        query.taxonomy = request.taxonomy;
-        return hbbp_pivot_create(profile, &query, &pivot, error);
-      }));
-  return PivotHandle(pivot);
+  return WithCondition(request.where, [&](const std::string& where) {
+    hbbp_pivot_query query = {};
+    query.rows = rows.c_str();
+    query.columns = columns.c_str();
+    query.values = values.c_str();
+    query.where = where.empty() ? nullptr : where.c_str();
+    query.sort = request.sort.empty() ? nullptr : request.sort.c_str();
+    query.top = request.top;
+    query.join_names = request.join_names ? 1 : 0;
+    query.taxonomy = request.taxonomy != nullptr ? request.taxonomy->get() : nullptr;
+    return analysis.pivot_by(query);
+  });
 }
 
-StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std::string& where,
-                                         const hbbp_taxonomy* taxonomy) {
-  hbbp_ratios* created = nullptr;
-  HBBP_RETURN_IF_ERROR(WithCondition(where, [&](const std::string& condition, hbbp_error* error) {
-    return hbbp_ratios_create(profile, condition.empty() ? nullptr : condition.c_str(), taxonomy,
-                              &created, error);
-  }));
-  const std::unique_ptr<hbbp_ratios, HandleDeleter<hbbp_ratios_destroy>> handle(created);
-  std::vector<hbbp_ratio> ratios(hbbp_ratios_count(created));
-  for (size_t i = 0; i < ratios.size(); ++i) {
-    ratios[i].struct_size = sizeof(hbbp_ratio);
-    HBBP_INIT(hbbp_error, error);
-    if (hbbp_ratios_at(created, i, &ratios[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return ratios;
-}
-
-hbbp_pivot_label PivotReader::LabelAt(hbbp_pivot_axis axis, size_t line, size_t key) const {
-  HBBP_INIT(hbbp_pivot_label, label);
-  label.text = "";
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_pivot_label_at(pivot_, axis, line, key, &label, &error) != HBBP_OK && status_.ok()) {
-    status_ = ToStatus(error);
-  }
-  return label;
-}
-
-hbbp_pivot_cell PivotReader::CellAt(size_t row, size_t column, size_t value) const {
-  HBBP_INIT(hbbp_pivot_cell, cell);
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_pivot_cell_at(pivot_, row, column, value, &cell, &error) != HBBP_OK && status_.ok()) {
-    status_ = ToStatus(error);
-  }
-  return cell;
+hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where,
+                        const hbbp::taxonomy* taxonomy) {
+  return WithCondition(where, [&](const std::string& condition) {
+    return analysis.ratios_of(condition.empty() ? nullptr : condition.c_str(), taxonomy);
+  });
 }
 
 Column::Kind KindOfKey(std::string_view key) {

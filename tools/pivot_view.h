@@ -2,21 +2,17 @@
 #ifndef HBBP_TOOLS_PIVOT_VIEW_H_
 #define HBBP_TOOLS_PIVOT_VIEW_H_
 
-#include <hbbp/hbbp.h>
-
-#include <memory>
+#include <cstdint>
+#include <hbbp/hbbp.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
-#include "profile_view.h"
 #include "table.h"
 
 namespace hbbp::tools {
-
-using PivotHandle = std::unique_ptr<hbbp_pivot, HandleDeleter<hbbp_pivot_destroy>>;
-using TaxonomyHandle = std::unique_ptr<hbbp_taxonomy, HandleDeleter<hbbp_taxonomy_destroy>>;
 
 struct PivotRequest {
   std::vector<std::string> rows;
@@ -26,7 +22,7 @@ struct PivotRequest {
   std::string sort;  // empty: by the first value
   uint64_t top = 0;  // 0: all
   bool join_names = false;
-  const hbbp_taxonomy* taxonomy = nullptr;
+  const hbbp::taxonomy* taxonomy = nullptr;  // nullptr: the groups of the library
 };
 
 // The label of what only code tells of code that is missing.
@@ -40,8 +36,8 @@ StatusOr<std::vector<std::string>> SplitLists(const char* option,
 // Addresses mean something in their module only: rows of them have one.
 void AddModuleOfAddresses(std::vector<std::string>* keys);
 
-// nullptr, for the groups of the library, if there is no path.
-StatusOr<TaxonomyHandle> LoadGroups(const std::string& path);
+// None if there is no path.
+std::optional<hbbp::taxonomy> LoadGroups(const std::string& path);
 
 // Does it ask for lines, files or inlined functions, as a key or in its condition?
 bool NeedsLines(const PivotRequest& request);
@@ -51,26 +47,10 @@ inline constexpr char kNothingMatches[] =
     "nothing matches --where; 'hbbp mix FILE --by KEY' lists what a key of the condition can be";
 
 // A condition that is one of KEY=VALUE may have any characters in its value.
-StatusOr<PivotHandle> MakePivot(const hbbp_profile* profile, const PivotRequest& request);
+hbbp::pivot MakePivot(const hbbp::analysis& analysis, const PivotRequest& request);
 // The same for a condition alone.
-StatusOr<std::vector<hbbp_ratio>> Ratios(const hbbp_profile* profile, const std::string& where,
-                                         const hbbp_taxonomy* taxonomy);
-
-// Reads a pivot that outlives it. After a failure labels are empty and cells are 0.
-class PivotReader {
- public:
-  explicit PivotReader(const hbbp_pivot* pivot) : pivot_(pivot) {}
-
-  hbbp_pivot_label LabelAt(hbbp_pivot_axis axis, size_t line, size_t key) const;
-  hbbp_pivot_cell CellAt(size_t row, size_t column, size_t value) const;
-
-  // The first failure, if there was any.
-  const Status& status() const { return status_; }
-
- private:
-  const hbbp_pivot* pivot_;
-  mutable Status status_;
-};
+hbbp::ratios MakeRatios(const hbbp::analysis& analysis, const std::string& where,
+                        const hbbp::taxonomy* taxonomy);
 
 // How the labels of a key are shown. Functions are demangled.
 Column::Kind KindOfKey(std::string_view key);

@@ -1,5 +1,7 @@
 #include "profile_options.h"
 
+#include "profile_view.h"
+
 namespace hbbp::tools {
 
 void ProfileOptions::AddTo(Options* options) {
@@ -7,11 +9,19 @@ void ProfileOptions::AddTo(Options* options) {
   kernel_.AddTo(options);
 }
 
-StatusOr<ProfileHandle> ProfileOptions::Load(const std::vector<std::string>& files) const {
-  HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfiles(files));
-  HBBP_RETURN_IF_ERROR(kernel_.Apply(profile.get()));
-  HBBP_RETURN_IF_ERROR(estimator_.Apply(profile.get()));
-  return profile;
+StatusOr<hbbp::analysis> ProfileOptions::Analyse(const std::vector<std::string>& files,
+                                                 DebugInfoOptions* debug_info) {
+  const hbbp::profile profile = LoadProfiles(files);
+  HBBP_RETURN_IF_ERROR(estimator_.Read());
+  const hbbp_kernel_files kernel = kernel_.Files();
+  hbbp_analysis_options options = {};
+  options.kernel = &kernel;
+  HBBP_INIT(hbbp_debug_options, debug);
+  if (debug_info != nullptr) {
+    debug = debug_info->Get();
+    options.debug = &debug;
+  }
+  return estimator_.Analyse(profile, options);
 }
 
 }  // namespace hbbp::tools

@@ -1,15 +1,16 @@
-// The options of every command that counts blocks: which observations count, and of which kernel.
+// The options of commands that look at what profiles counted, and the analysis that these ask for.
 #ifndef HBBP_TOOLS_PROFILE_OPTIONS_H_
 #define HBBP_TOOLS_PROFILE_OPTIONS_H_
 
+#include <hbbp/hbbp.hpp>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "debug_info_options.h"
 #include "estimator_option.h"
 #include "kernel_options.h"
 #include "options.h"
-#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -17,8 +18,10 @@ class ProfileOptions {
  public:
   // The options are valid as long as this object.
   void AddTo(Options* options);
-  // The sum of the profiles, to be counted as the options say.
-  StatusOr<ProfileHandle> Load(const std::vector<std::string>& files) const;
+  // Analyses the sum of the profiles as the options say. `debug_info`, which may be null, must
+  // outlive the analysis.
+  StatusOr<hbbp::analysis> Analyse(const std::vector<std::string>& files,
+                                   DebugInfoOptions* debug_info = nullptr);
 
  private:
   EstimatorOption estimator_;

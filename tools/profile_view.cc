@@ -2,40 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "estimator_option.h"
 #include "format.h"
 
 namespace hbbp::tools {
 namespace {
-
-template <typename Item>
-StatusOr<std::vector<Item>> ReadList(const hbbp_profile* profile,
-                                     size_t (*count)(const hbbp_profile*),
-                                     hbbp_status (*at)(const hbbp_profile*, size_t, Item*,
-                                                       hbbp_error*)) {
-  std::vector<Item> items(count(profile));
-  for (size_t i = 0; i < items.size(); ++i) {
-    items[i].struct_size = sizeof(Item);
-    HBBP_INIT(hbbp_error, error);
-    if (at(profile, i, &items[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return items;
-}
-
-template <typename Item>
-StatusOr<std::vector<Item>> ReadListOf(const hbbp_profile* profile, size_t source,
-                                       size_t (*count)(const hbbp_profile*, size_t),
-                                       hbbp_status (*at)(const hbbp_profile*, size_t, size_t, Item*,
-                                                         hbbp_error*)) {
-  std::vector<Item> items(count(profile, source));
-  for (size_t i = 0; i < items.size(); ++i) {
-    items[i].struct_size = sizeof(Item);
-    HBBP_INIT(hbbp_error, error);
-    if (at(profile, source, i, &items[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return items;
-}
 
 struct Losses {
   uint64_t lost = 0;
@@ -52,7 +25,7 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
     sum.lost += source.lost;
     sum.throttled += source.throttled;
     sum.unmapped += source.unmapped;
-    const bool has_streams = HasStreams(source.source);
+    const bool has_streams = HasStreams(source.kind);
     (has_streams ? sum.unexplained_streams : sum.unexplained) += source.unexplained;
     sum.disagreements += source.disagreements;
   }
@@ -62,14 +35,14 @@ Losses SumLosses(const std::vector<SourceView>& sources) {
 void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::string>* notes) {
   const auto is_used = [](bool has_streams) {
     return [has_streams](const SourceView& source) {
-      return source.samples > 0 && HasStreams(source.source) == has_streams;
+      return source.samples > 0 && HasStreams(source.kind) == has_streams;
     };
   };
   const auto ebs = std::find_if(sources.begin(), sources.end(), is_used(false));
   const auto streams = std::find_if(sources.begin(), sources.end(), is_used(true));
   if (ebs == sources.end() || streams == sources.end()) return;
-  const char* const ebs_name = SourceName(ebs->source);
-  const char* const streams_name = SourceName(streams->source);
+  const char* const ebs_name = SourceName(ebs->kind);
+  const char* const streams_name = SourceName(streams->kind);
   if (!ebs->is_one_scale) {
     notes->push_back(std::string("no module was observed by both ") + ebs_name + " and " +
                      streams_name + ", so their counts are not on one scale: do not add them");
@@ -104,87 +77,65 @@ void AddEstimatorNote(const std::vector<SourceView>& sources, std::vector<std::s
 
 }  // namespace
 
-Status ToStatus(const hbbp_error& error) {
-  return Status(static_cast<StatusCode>(error.status), error.message);
+Status ToStatus(const hbbp::error& error) {
+  return Status(static_cast<StatusCode>(error.status()), error.what());
 }
 
-StatusOr<ProfileHandle> LoadProfile(const std::string& path) {
-  HBBP_INIT(hbbp_error, error);
-  hbbp_profile* profile = nullptr;
-  if (hbbp_profile_load(path.c_str(), &profile, &error) != HBBP_OK) {
-    Status status = ToStatus(error);
-    if (status.message().find(path) != std::string::npos) return status;
-    return status.Annotate(path);
+hbbp::profile LoadProfile(const std::string& path) {
+  try {
+    return hbbp::profile::load(path);
+  } catch (const hbbp::error& error) {
+    const std::string message = error.what();
+    if (message.find(path) != std::string::npos) throw;
+    throw hbbp::error(error.status(), path + ": " + message);
   }
-  return ProfileHandle(profile);
 }
 
-StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths) {
-  std::vector<ProfileHandle> profiles;
-  std::vector<const hbbp_profile*> borrowed;
-  for (const std::string& path : paths) {
-    HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfile(path));
-    borrowed.push_back(profile.get());
-    profiles.push_back(std::move(profile));
-  }
+hbbp::profile LoadProfiles(const std::vector<std::string>& paths) {
+  std::vector<hbbp::profile> profiles;
+  for (const std::string& path : paths) profiles.push_back(LoadProfile(path));
   if (profiles.size() == 1) return std::move(profiles.front());
-  HBBP_INIT(hbbp_error, error);
-  hbbp_profile* merged = nullptr;
-  if (hbbp_profile_merge(borrowed.data(), borrowed.size(), &merged, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  return ProfileHandle(merged);
+  std::vector<const hbbp::profile*> parts;
+  for (const hbbp::profile& profile : profiles) parts.push_back(&profile);
+  return hbbp::profile::merge(parts);
 }
 
-StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(
-      auto recorded,
-      ReadList<hbbp_source_info>(profile, hbbp_profile_source_count, hbbp_profile_source_at));
+std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile) {
   std::vector<SourceView> sources;
-  for (size_t i = 0; i < recorded.size(); ++i) {
+  for (const hbbp_source_info& info : profile.sources()) {
     SourceView& source = sources.emplace_back();
-    static_cast<hbbp_source_info&>(source) = recorded[i];
-    HBBP_ASSIGN_OR_RETURN(
-        source.counters,
-        ReadListOf<hbbp_counter>(profile, i, hbbp_profile_counter_count, hbbp_profile_counter_at));
+    static_cast<hbbp_source_info&>(source) = info;
+    source.counters = profile.counters(sources.size() - 1);
   }
   return sources;
 }
 
-StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(profile));
-  HBBP_INIT(hbbp_error, error);
-  HBBP_INIT(hbbp_estimator_info, estimator);
-  if (hbbp_profile_get_estimator(profile, &estimator, &error) != HBBP_OK) return ToStatus(error);
+std::vector<SourceView> Sources(const hbbp::analysis& analysis) {
+  std::vector<SourceView> sources = SourcesAsRecorded(analysis.get_profile());
+  const std::vector<hbbp_source_result> results = analysis.sources();
+  const hbbp_analysis_info info = analysis.info();
   for (size_t i = 0; i < sources.size(); ++i) {
-    sources[i].estimator = estimator.estimator;
-    sources[i].scale =
-        HasStreams(sources[i].source) ? estimator.streams_scale : estimator.ebs_scale;
-    sources[i].is_one_scale = estimator.is_one_scale != 0;
-    if (hbbp_profile_unexplained_at(profile, i, &sources[i].unexplained, &error) != HBBP_OK ||
-        hbbp_profile_superseded_at(profile, i, &sources[i].superseded, &error) != HBBP_OK) {
-      return ToStatus(error);
-    }
-    HBBP_ASSIGN_OR_RETURN(
-        sources[i].unexplained_reasons,
-        ReadListOf<hbbp_counter>(profile, i, hbbp_profile_unexplained_reason_count,
-                                 hbbp_profile_unexplained_reason_at));
-    std::erase_if(sources[i].unexplained_reasons,
+    SourceView& source = sources[i];
+    source.estimator = info.estimator;
+    source.scale = HasStreams(source.kind) ? info.streams_scale : info.ebs_scale;
+    source.is_one_scale = info.is_one_scale != 0;
+    source.unexplained = results[i].unexplained;
+    source.superseded = results[i].superseded;
+    source.unexplained_reasons = analysis.unexplained_reasons(i);
+    std::erase_if(source.unexplained_reasons,
                   [](const hbbp_counter& reason) { return reason.value == 0; });
   }
   return sources;
 }
 
-StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile) {
-  return ReadList<hbbp_thread>(profile, hbbp_profile_thread_count, hbbp_profile_thread_at);
-}
-
-StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile) {
-  return ReadList<hbbp_module>(profile, hbbp_profile_module_count, hbbp_profile_module_at);
-}
-
-StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile) {
-  return ReadList<hbbp_function>(profile, hbbp_profile_function_count, hbbp_profile_function_at);
+std::vector<ModuleView> Modules(const hbbp::analysis& analysis) {
+  std::vector<ModuleView> modules;
+  const std::vector<hbbp_module_result> results = analysis.modules();
+  for (const hbbp_module& recorded : analysis.get_profile().modules()) {
+    const hbbp_module_result& result = results[modules.size()];
+    modules.push_back({recorded, result.code, result.problem, result.patched_bytes});
+  }
+  return modules;
 }
 
 double TotalInstructions(const std::vector<hbbp_function>& functions) {
@@ -193,42 +144,11 @@ double TotalInstructions(const std::vector<hbbp_function>& functions) {
       [](double sum, const hbbp_function& function) { return sum + function.instructions; });
 }
 
-StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile) {
-  return ReadList<hbbp_slice>(profile, hbbp_profile_slice_count, hbbp_profile_slice_at);
-}
-
-StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys) {
-  HBBP_INIT(hbbp_error, error);
-  hbbp_mix* created = nullptr;
-  if (hbbp_mix_create(profile, keys, &created, &error) != HBBP_OK) return ToStatus(error);
-  const MixHandle mix(created);
-  std::vector<hbbp_mix_row> rows(hbbp_mix_row_count(created));
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].struct_size = sizeof(hbbp_mix_row);
-    if (hbbp_mix_row_at(created, i, &rows[i], &error) != HBBP_OK) return ToStatus(error);
-  }
-  return rows;
-}
-
-StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile) {
-  std::vector<hbbp_block> blocks(hbbp_profile_block_count(profile));
-  if (blocks.empty()) return blocks;
-  for (hbbp_block& block : blocks) block.struct_size = sizeof(hbbp_block);
-  HBBP_INIT(hbbp_error, error);
-  size_t copied = 0;
-  if (hbbp_profile_copy_blocks(profile, 0, blocks.size(), sizeof(hbbp_block), blocks.data(),
-                               &copied, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  blocks.resize(copied);
-  return blocks;
-}
-
-bool HasStreams(hbbp_source source) {
+bool HasStreams(hbbp_source_kind source) {
   return source == HBBP_SOURCE_LBR || source == HBBP_SOURCE_SWBT;
 }
 
-const char* SourceName(hbbp_source source) {
+const char* SourceName(hbbp_source_kind source) {
   switch (source) {
     case HBBP_SOURCE_NONE:
       return "none";
@@ -319,19 +239,19 @@ const char* EbsMethodName(hbbp_ebs_method method) {
   }
 }
 
-const char* CodeName(hbbp_module_code code) {
+const char* CodeName(hbbp_code_state code) {
   switch (code) {
-    case HBBP_MODULE_CODE_FILE:
+    case HBBP_CODE_FILE:
       return "file";
-    case HBBP_MODULE_CODE_PROFILE:
+    case HBBP_CODE_PROFILE:
       return "profile";
-    case HBBP_MODULE_CODE_MISSING:
+    case HBBP_CODE_MISSING:
       return "missing";
-    case HBBP_MODULE_CODE_MISMATCH:
+    case HBBP_CODE_MISMATCH:
       return "mismatch";
-    case HBBP_MODULE_CODE_CORE:
+    case HBBP_CODE_CORE:
       return "core";
-    case HBBP_MODULE_CODE_NOT_SOUGHT:
+    case HBBP_CODE_NOT_SOUGHT:
       return "not sought";
     default:
       return "unknown";
@@ -368,14 +288,14 @@ bool IsUpToFactor(const std::vector<SourceView>& sources) {
   } ebs, streams;
   for (const SourceView& source : sources) {
     if (!source.is_one_scale) return true;
-    const bool has_streams = HasStreams(source.source);
+    const bool has_streams = HasStreams(source.kind);
     Family& family = has_streams ? streams : ebs;
     family.is_there = true;
     const bool is_by_instructions = source.unit == HBBP_UNIT_INSTRUCTIONS;
-    family.counts_executions &=
-        has_streams ? source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
-                          (source.source == HBBP_SOURCE_SWBT && is_by_instructions)
-                    : is_by_instructions || source.unit == HBBP_UNIT_UOPS;
+    family.counts_executions &= has_streams
+                                    ? source.unit == HBBP_UNIT_TAKEN_BRANCHES ||
+                                          (source.kind == HBBP_SOURCE_SWBT && is_by_instructions)
+                                    : is_by_instructions || source.unit == HBBP_UNIT_UOPS;
   }
   const bool is_exact =
       (ebs.is_there && ebs.counts_executions) || (streams.is_there && streams.counts_executions);
@@ -425,41 +345,37 @@ void AddCaveats(const std::vector<SourceView>& sources, Table* table) {
   for (std::string& note : Caveats(sources)) table->AddNote(std::move(note));
 }
 
-StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile) {
-  constexpr size_t kMostTold = 3;
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(profile));
-  std::erase_if(modules, [](const hbbp_module& module) {
-    const bool is_unread =
-        module.code == HBBP_MODULE_CODE_MISSING || module.code == HBBP_MODULE_CODE_MISMATCH;
+std::vector<std::string> CodeProblems(const hbbp::analysis& analysis) {
+  constexpr size_t kMaxProblems = 3;
+  std::vector<ModuleView> modules = Modules(analysis);
+  std::erase_if(modules, [](const ModuleView& module) {
+    const bool is_unread = module.code == HBBP_CODE_MISSING || module.code == HBBP_CODE_MISMATCH;
     return module.samples == 0 || !is_unread;
   });
-  std::stable_sort(modules.begin(), modules.end(), [](const hbbp_module& a, const hbbp_module& b) {
-    return a.samples > b.samples;
-  });
+  std::stable_sort(modules.begin(), modules.end(),
+                   [](const ModuleView& a, const ModuleView& b) { return a.samples > b.samples; });
   std::vector<std::string> problems;
-  for (size_t i = 0; i < std::min(modules.size(), kMostTold); ++i) {
+  for (size_t i = 0; i < std::min(modules.size(), kMaxProblems); ++i) {
     problems.push_back("code of " + Printable(BaseName(modules[i].path)) +
                        " could not be read: " + Printable(modules[i].problem));
   }
-  if (modules.size() > kMostTold) {
-    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMostTold}) +
+  if (modules.size() > kMaxProblems) {
+    problems.push_back("nor could code of " + FormatCount(uint64_t{modules.size() - kMaxProblems}) +
                        " more modules; hbbp info lists them");
   }
   return problems;
 }
 
-StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
-                                           const std::vector<SourceView>& sources) {
+std::vector<std::string> NotesOf(const hbbp::analysis& analysis,
+                                 const std::vector<SourceView>& sources) {
   std::vector<std::string> notes = Caveats(sources);
-  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> of_code, CodeProblems(profile));
+  const std::vector<std::string> of_code = CodeProblems(analysis);
   notes.insert(notes.end(), of_code.begin(), of_code.end());
   return notes;
 }
 
-Status AddCodeProblems(const hbbp_profile* profile, Table* table) {
-  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> problems, CodeProblems(profile));
-  for (std::string& problem : problems) table->AddNote(std::move(problem));
-  return OkStatus();
+void AddCodeProblems(const hbbp::analysis& analysis, Table* table) {
+  for (std::string& problem : CodeProblems(analysis)) table->AddNote(std::move(problem));
 }
 
 }  // namespace hbbp::tools

@@ -1,10 +1,8 @@
-// Profiles of the C ABI, as the sub-commands look at them.
+// Profiles and analyses of hbbp.hpp, as the sub-commands look at them.
 #ifndef HBBP_TOOLS_PROFILE_VIEW_H_
 #define HBBP_TOOLS_PROFILE_VIEW_H_
 
-#include <hbbp/hbbp.h>
-
-#include <memory>
+#include <hbbp/hbbp.hpp>
 #include <string>
 #include <vector>
 
@@ -13,40 +11,23 @@
 
 namespace hbbp::tools {
 
-template <auto destroy>
-struct HandleDeleter {
-  template <typename Handle>
-  void operator()(Handle* handle) const {
-    destroy(handle);
+Status ToStatus(const hbbp::error& error);
+
+// What the library throws in `body` as a Status, where the command goes on after a failure.
+template <typename Body>
+Status CatchError(Body&& body) {
+  try {
+    body();
+  } catch (const hbbp::error& error) {
+    return ToStatus(error);
   }
-};
-
-using ProfileHandle = std::unique_ptr<hbbp_profile, HandleDeleter<hbbp_profile_destroy>>;
-using MixHandle = std::unique_ptr<hbbp_mix, HandleDeleter<hbbp_mix_destroy>>;
-using CapabilitiesHandle =
-    std::unique_ptr<hbbp_capabilities, HandleDeleter<hbbp_capabilities_destroy>>;
-
-// What a failed call of the C ABI says.
-Status ToStatus(const hbbp_error& error);
-
-StatusOr<ProfileHandle> LoadProfile(const std::string& path);
-// One profile as it is, several merged.
-StatusOr<ProfileHandle> LoadProfiles(const std::vector<std::string>& paths);
-
-// A list of the C ABI that is copied at once.
-template <typename Struct>
-StatusOr<std::vector<Struct>> CopyAll(const hbbp_profile* profile, size_t count,
-                                      hbbp_status (*copy)(const hbbp_profile*, size_t, size_t,
-                                                          size_t, Struct*, size_t*, hbbp_error*)) {
-  std::vector<Struct> all(count);
-  size_t copied = 0;
-  HBBP_INIT(hbbp_error, error);
-  const hbbp_status status =
-      copy(profile, 0, all.size(), sizeof(Struct), all.data(), &copied, &error);
-  if (status != HBBP_OK) return ToStatus(error);
-  all.resize(copied);
-  return all;
+  return OkStatus();
 }
+
+// The message of a failure has the path.
+hbbp::profile LoadProfile(const std::string& path);
+// One profile as it is, several merged.
+hbbp::profile LoadProfiles(const std::vector<std::string>& paths);
 
 // A source, with its samples that are in no block, or its streams that no path explains.
 struct SourceView : hbbp_source_info {
@@ -60,30 +41,31 @@ struct SourceView : hbbp_source_info {
   bool is_one_scale = true;  // with sources of the other family
 };
 
-// Are its samples consecutive taken branches?
-bool HasStreams(hbbp_source source);
+// A module, with what was found of its code.
+struct ModuleView : hbbp_module {
+  hbbp_code_state code = HBBP_CODE_NOT_SOUGHT;
+  const char* problem = "";
+  uint64_t patched_bytes = 0;
+};
 
-// Finds the blocks of the profile, if that was not done before.
-StatusOr<std::vector<SourceView>> Sources(const hbbp_profile* profile);
-// Finds no blocks: what is unexplained or superseded stays 0, how blocks are counted open.
-StatusOr<std::vector<SourceView>> SourcesAsRecorded(const hbbp_profile* profile);
-StatusOr<std::vector<hbbp_thread>> Threads(const hbbp_profile* profile);
-StatusOr<std::vector<hbbp_module>> Modules(const hbbp_profile* profile);
-StatusOr<std::vector<hbbp_block>> Blocks(const hbbp_profile* profile);
-StatusOr<std::vector<hbbp_function>> Functions(const hbbp_profile* profile);
+// Are its samples consecutive taken branches?
+bool HasStreams(hbbp_source_kind source);
+
+std::vector<SourceView> Sources(const hbbp::analysis& analysis);
+// Needs no analysis: what is unexplained or superseded stays 0, how blocks are counted open.
+std::vector<SourceView> SourcesAsRecorded(const hbbp::profile_view& profile);
+std::vector<ModuleView> Modules(const hbbp::analysis& analysis);
 // What shares are of (docs/guide/mix.md): all that was counted, code that is missing included.
 double TotalInstructions(const std::vector<hbbp_function>& functions);
-StatusOr<std::vector<hbbp_slice>> Slices(const hbbp_profile* profile);
-StatusOr<std::vector<hbbp_mix_row>> MixRows(const hbbp_profile* profile, hbbp_mix_keys keys);
 
-const char* SourceName(hbbp_source source);  // "ebs"
+const char* SourceName(hbbp_source_kind source);  // "ebs"
 const char* EventName(hbbp_event event);
 // As its recording spells it, if it was imported.
 const char* EventNameOf(const SourceView& source);  // "task-clock"
 const char* UnitName(hbbp_unit unit);               // "instructions"
 const char* PeriodModeName(hbbp_period_mode mode);  // "prime"
 const char* EbsMethodName(hbbp_ebs_method method);  // "ip+1"
-const char* CodeName(hbbp_module_code code);        // "file"
+const char* CodeName(hbbp_code_state code);         // "file"
 const char* ModuleKindName(hbbp_module_kind kind);  // "vdso"
 
 // "instructions"; "mixed" if the sources do not agree.
@@ -99,12 +81,12 @@ std::vector<std::string> Caveats(const std::vector<SourceView>& sources);
 
 // Why code of modules with samples could not be read: of the three busiest, and how many more there
 // are. As notes.
-StatusOr<std::vector<std::string>> CodeProblems(const hbbp_profile* profile);
-Status AddCodeProblems(const hbbp_profile* profile, Table* table);
+std::vector<std::string> CodeProblems(const hbbp::analysis& analysis);
+void AddCodeProblems(const hbbp::analysis& analysis, Table* table);
 
 // Caveats() and CodeProblems(): all that has to be known of a profile.
-StatusOr<std::vector<std::string>> NotesOf(const hbbp_profile* profile,
-                                           const std::vector<SourceView>& sources);
+std::vector<std::string> NotesOf(const hbbp::analysis& analysis,
+                                 const std::vector<SourceView>& sources);
 
 }  // namespace hbbp::tools
 

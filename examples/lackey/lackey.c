@@ -1,8 +1,8 @@
 /* lackey prints a line for each instruction that is executed, "I  04001090,3": its address and its
- * size. Where the next one does not follow, a branch was taken. All of them are fed, so that counts
- * are exact, for programs with one thread; what they fork is not traced. A stream that a signal
- * cuts, or that has a jump to the next instruction in it, is not explained; the profile says how
- * many.
+ * size. Where the next one does not follow, a branch was taken. All of them are added to a feed, so
+ * that counts are exact, for programs with one thread; what they fork is not traced. A stream that
+ * a signal cuts, or that has a jump to the next instruction in it, is not explained; the profile
+ * says how many.
  *
  * Chasing must be off: with it, lackey also prints instructions behind a branch that left them out.
  *
@@ -29,7 +29,7 @@ typedef struct range {
   uint64_t start, end;
 } range;
 
-typedef struct lackey {
+struct lackey {
   char *const *command;
   pid_t pid; /* 0: none runs */
   int trace; /* -1: closed */
@@ -44,9 +44,10 @@ typedef struct lackey {
   size_t branches;
   range *known; /* what is mapped, and pages that are not */
   size_t known_count;
-} lackey;
+};
 
 static hbbp_status fail(hbbp_error *error, hbbp_status status, const char *what, int number) {
+  if (error == NULL) return status;
   snprintf(error->message, sizeof(error->message), "%s%s%s", what, number != 0 ? ": " : "",
            number != 0 ? strerror(number) : "");
   return status;
@@ -67,7 +68,7 @@ static hbbp_status know(lackey *self, range added, hbbp_error *error) {
   return HBBP_OK;
 }
 
-static hbbp_status feed_maps(lackey *self, hbbp_session *session, hbbp_error *error) {
+static hbbp_status add_maps(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   char path[64];
   snprintf(path, sizeof(path), "/proc/%d/maps", (int)self->pid);
   FILE *maps = fopen(path, "r");
@@ -86,7 +87,7 @@ static hbbp_status feed_maps(lackey *self, hbbp_session *session, hbbp_error *er
                                      .size = end - start,
                                      .file_offset = offset,
                                      .name = file};
-    status = hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), error);
+    status = hbbp_feed_add_events(feed, &mapping, 1, sizeof(mapping), error);
     if (status == HBBP_OK) status = know(self, (range){start, end}, error);
   }
   if (maps != NULL) fclose(maps);
@@ -102,7 +103,7 @@ static hbbp_status feed_maps(lackey *self, hbbp_session *session, hbbp_error *er
 }
 
 /* The branches so far; the last one is kept, because a stream begins where it led to. */
-static hbbp_status feed_branches(lackey *self, hbbp_session *session, hbbp_error *error) {
+static hbbp_status add_branches(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   if (self->branches < 2) return HBBP_OK;
   const hbbp_feed_sample sample = {.period = self->branches - 1,
                                    .pid = (uint32_t)self->pid,
@@ -110,16 +111,16 @@ static hbbp_status feed_branches(lackey *self, hbbp_session *session, hbbp_error
                                    .branches = self->stack + STACK - self->branches,
                                    .branch_count = (uint32_t)self->branches};
   const hbbp_status status =
-      hbbp_session_feed_samples(session, self->source, &sample, 1, sizeof(sample), error);
+      hbbp_feed_add_samples(feed, self->source, &sample, 1, sizeof(sample), error);
   self->stack[STACK - 1] = *sample.branches;
   self->branches = 1;
   return status;
 }
 
-static hbbp_status take_branch(lackey *self, hbbp_session *session, uint64_t from, uint64_t to,
+static hbbp_status take_branch(lackey *self, hbbp_feed *feed, uint64_t from, uint64_t to,
                                hbbp_error *error) {
   if (!is_known(self, to)) {
-    const hbbp_status status = feed_maps(self, session, error);
+    const hbbp_status status = add_maps(self, feed, error);
     if (status != HBBP_OK) return status;
     const uint64_t page = to & ~(uint64_t)(PAGE_BYTES - 1);
     if (!is_known(self, to) && know(self, (range){page, page + PAGE_BYTES}, error) != HBBP_OK) {
@@ -128,11 +129,10 @@ static hbbp_status take_branch(lackey *self, hbbp_session *session, uint64_t fro
   }
   ++self->branches;
   self->stack[STACK - self->branches] = (hbbp_branch_entry){.from = from, .to = to};
-  return self->branches == STACK ? feed_branches(self, session, error) : HBBP_OK;
+  return self->branches == STACK ? add_branches(self, feed, error) : HBBP_OK;
 }
 
-static hbbp_status take_line(lackey *self, hbbp_session *session, const char *line,
-                             hbbp_error *error) {
+static hbbp_status take_line(lackey *self, hbbp_feed *feed, const char *line, hbbp_error *error) {
   ++self->line;
   if (line[0] != 'I') return HBBP_OK; /* loads, stores, statistics */
   char *rest;
@@ -148,21 +148,20 @@ static hbbp_status take_line(lackey *self, hbbp_session *session, const char *li
   /* The first instruction was jumped to by the kernel. A repeated one is a string instruction. */
   const int is_first = self->next == 0;
   if (is_first || (address != self->next && address != self->last)) {
-    status = take_branch(self, session, is_first ? address : self->last, address, error);
+    status = take_branch(self, feed, is_first ? address : self->last, address, error);
   }
   self->last = address;
   self->next = address + size;
   return status;
 }
 
-static hbbp_status lackey_start(void *context, hbbp_session *session, hbbp_error *error) {
-  lackey *const self = context;
+hbbp_status lackey_start(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   if (!self->has_source) {
     HBBP_INIT(hbbp_feed_source, source);
     source.kind = HBBP_SOURCE_LBR;
     source.event = HBBP_EVENT_TAKEN_BRANCHES;
     source.event_name = "lackey";
-    const hbbp_status status = hbbp_session_add_fed_source(session, &source, &self->source, error);
+    const hbbp_status status = hbbp_feed_add_source(feed, &source, &self->source, error);
     if (status != HBBP_OK) return status;
     self->has_source = 1;
   }
@@ -215,9 +214,7 @@ static hbbp_status lackey_start(void *context, hbbp_session *session, hbbp_error
   return HBBP_OK;
 }
 
-static hbbp_status lackey_drain(void *context, hbbp_session *session, uint32_t *has_ended,
-                                hbbp_error *error) {
-  lackey *const self = context;
+hbbp_status lackey_read(lackey *self, hbbp_feed *feed, int *has_ended, hbbp_error *error) {
   const ssize_t bytes =
       read(self->trace, self->text + self->text_bytes, BUFFER_BYTES - self->text_bytes);
   if (bytes < 0) return errno == EINTR ? HBBP_OK : fail(error, HBBP_ERROR_IO, "read", errno);
@@ -232,7 +229,7 @@ static hbbp_status lackey_drain(void *context, hbbp_session *session, uint32_t *
   for (char *stop; status == HBBP_OK && (stop = memchr(line, '\n', (size_t)(end - line))) != NULL;
        line = stop + 1) {
     *stop = '\0';
-    status = take_line(self, session, line, error);
+    status = take_line(self, feed, line, error);
   }
   self->text_bytes = (size_t)(end - line);
   memmove(self->text, line, self->text_bytes);
@@ -243,15 +240,14 @@ static hbbp_status lackey_drain(void *context, hbbp_session *session, uint32_t *
   return status;
 }
 
-static hbbp_status lackey_stop(void *context, hbbp_session *session, hbbp_error *error) {
-  lackey *const self = context;
+hbbp_status lackey_stop(lackey *self, hbbp_feed *feed, hbbp_error *error) {
   hbbp_status status;
   if (self->next == 0) {
     status = fail(error, HBBP_ERROR_NOT_FOUND, "nothing was executed; valgrind has said why", 0);
   } else { /* The last stream ends where the program did, as if by a branch. */
-    status = take_branch(self, session, self->last, self->next, error);
+    status = take_branch(self, feed, self->last, self->next, error);
   }
-  if (status == HBBP_OK) status = feed_branches(self, session, error);
+  if (status == HBBP_OK) status = add_branches(self, feed, error);
   close(self->trace);
   kill(self->pid, SIGTERM); /* if it still runs */
   waitpid(self->pid, NULL, 0);
@@ -259,23 +255,13 @@ static hbbp_status lackey_stop(void *context, hbbp_session *session, hbbp_error 
   return status;
 }
 
-static void lackey_destroy(void *context) {
-  lackey *const self = context;
-  free(self->known);
-  free(self);
-}
-
-const hbbp_experimental_backend_ops lackey_ops = {
-    .struct_size = sizeof(hbbp_experimental_backend_ops),
-    .version = HBBP_EXPERIMENTAL_BACKEND_VERSION,
-    .name = "lackey",
-    .start = lackey_start,
-    .drain = lackey_drain,
-    .stop = lackey_stop,
-    .destroy = lackey_destroy};
-
-void *lackey_create(char *const *command) {
+lackey *lackey_create(char *const *command) {
   lackey *const self = calloc(1, sizeof(lackey));
   if (self != NULL) self->command = command;
   return self;
+}
+
+void lackey_destroy(lackey *self) {
+  if (self != NULL) free(self->known);
+  free(self);
 }

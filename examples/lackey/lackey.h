@@ -1,12 +1,18 @@
-/* A backend that runs a program under valgrind's lackey and feeds every branch that it takes. */
+/* Runs a program under valgrind's lackey and adds every branch that it takes to a feed. */
 #ifndef HBBP_EXAMPLES_LACKEY_LACKEY_H_
 #define HBBP_EXAMPLES_LACKEY_LACKEY_H_
 
-#include <hbbp/experimental/backend.h>
+#include <hbbp/hbbp.h>
 
-extern const hbbp_experimental_backend_ops lackey_ops;
+typedef struct lackey lackey;
 
-/* The context of lackey_ops. `command` ends with NULL and must outlive it. NULL: out of memory. */
-void *lackey_create(char *const *command);
+/* `command` ends with NULL and must outlive it. NULL: out of memory. */
+lackey *lackey_create(char *const *command);
+void lackey_destroy(lackey *self);
+
+/* Starts the program; reads what it executed until *has_ended; ends it. */
+hbbp_status lackey_start(lackey *self, hbbp_feed *feed, hbbp_error *error);
+hbbp_status lackey_read(lackey *self, hbbp_feed *feed, int *has_ended, hbbp_error *error);
+hbbp_status lackey_stop(lackey *self, hbbp_feed *feed, hbbp_error *error);
 
 #endif /* HBBP_EXAMPLES_LACKEY_LACKEY_H_ */

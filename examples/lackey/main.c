@@ -17,37 +17,42 @@ static int fail(const hbbp_error *error) {
 
 static double executed(const hbbp_block *block) { return block->count * block->instruction_count; }
 
-static void print_blocks(const hbbp_profile *profile) {
+static void print_blocks(const hbbp_analysis *analysis) {
   enum { SHOWN = 10 };
   hbbp_block shown[SHOWN + 1];
   size_t count = 0;
-  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
-    HBBP_INIT(hbbp_block, block);
-    hbbp_profile_block_at(profile, i, &block, NULL);
-    size_t place = count;
-    for (; place > 0 && executed(&shown[place - 1]) < executed(&block); --place) {
-      shown[place] = shown[place - 1];
+  size_t copied;
+  for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
+    hbbp_block block;
+    hbbp_analysis_copy_blocks(analysis, i, 1, sizeof(block), &block, &copied, NULL);
+    size_t rank = count;
+    for (; rank > 0 && executed(&shown[rank - 1]) < executed(&block); --rank) {
+      shown[rank] = shown[rank - 1];
     }
-    shown[place] = block;
+    shown[rank] = block;
     if (count < SHOWN) ++count;
   }
   for (size_t i = 0; i < count; ++i) {
-    HBBP_INIT(hbbp_module, module);
-    HBBP_INIT(hbbp_function, function);
-    hbbp_profile_module_at(profile, shown[i].module, &module, NULL);
-    hbbp_profile_function_at(profile, shown[i].function, &function, NULL);
+    hbbp_module module;
+    hbbp_function function;
+    hbbp_profile_copy_modules(hbbp_analysis_profile(analysis), shown[i].module, 1, sizeof(module),
+                              &module, &copied, NULL);
+    hbbp_analysis_copy_functions(analysis, shown[i].function, 1, sizeof(function), &function,
+                                 &copied, NULL);
     printf("%12.0f times %u instructions at 0x%llx of %s, %s\n", shown[i].count,
            shown[i].instruction_count, (unsigned long long)shown[i].start, module.path,
            function.name);
   }
 }
 
-static hbbp_status run(hbbp_experimental_backend *backend, hbbp_error *error) {
-  hbbp_status status = hbbp_experimental_backend_start(backend, error);
-  for (uint32_t has_ended = 0; status == HBBP_OK && !has_ended;) {
-    status = hbbp_experimental_backend_drain(backend, &has_ended, error);
+static hbbp_status run(lackey *program, hbbp_feed *feed, hbbp_error *error) {
+  hbbp_status status = lackey_start(program, feed, error);
+  if (status != HBBP_OK) return status;
+  for (int has_ended = 0; status == HBBP_OK && !has_ended;) {
+    status = lackey_read(program, feed, &has_ended, error);
   }
-  return status == HBBP_OK ? hbbp_experimental_backend_stop(backend, error) : status;
+  const hbbp_status stopped = lackey_stop(program, feed, status == HBBP_OK ? error : NULL);
+  return status == HBBP_OK ? stopped : status;
 }
 
 int main(int argc, char **argv) {
@@ -58,25 +63,24 @@ int main(int argc, char **argv) {
   /* A function that is not bound yet is called by a jump to the next instruction: like no branch.
    */
   setenv("LD_BIND_NOW", "1", 1);
-  hbbp_session *session = NULL;
-  hbbp_experimental_backend *backend = NULL;
+  hbbp_feed *feed = NULL;
   hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
   HBBP_INIT(hbbp_error, error);
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
+  options.order = HBBP_FEED_AS_ADDED;
   options.command = argv[2];
-  if (hbbp_session_create_fed(&options, &session, &error)) return fail(&error);
-  void *context = lackey_create(argv + 2);
-  if (context == NULL ||
-      hbbp_experimental_backend_create(session, &lackey_ops, context, &backend, &error)) {
+  lackey *const program = lackey_create(argv + 2);
+  if (program == NULL || hbbp_feed_create(&options, &feed, &error) || run(program, feed, &error) ||
+      hbbp_feed_snapshot(feed, NULL, &profile, &error) ||
+      hbbp_analysis_create(profile, NULL, NULL, &analysis, &error)) {
     return fail(&error);
   }
-  const hbbp_status status = run(backend, &error);
-  hbbp_experimental_backend_destroy(backend);
-  if (status != HBBP_OK || hbbp_session_snapshot(session, &profile, &error)) return fail(&error);
-  print_blocks(profile);
-  const hbbp_status saved = hbbp_profile_save(profile, argv[1], &error);
+  lackey_destroy(program);
+  print_blocks(analysis);
+  const hbbp_status saved = hbbp_profile_save(profile, argv[1], NULL, &error);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
   return saved == HBBP_OK ? 0 : fail(&error);
 }

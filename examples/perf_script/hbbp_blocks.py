@@ -45,8 +45,8 @@ def process_event(event):
         address = profile_blocks.address_of_offset(path, ip - event['dso_map_start'] + offset_of_code(path))
         row = None if address is None else BLOCKS.find(path, address)
     SAMPLES[row and (row['module'], row['start'])] += 1
-    place = f'{event.get("symbol", hex(ip))}+0x{event.get("symoff", 0):x}'
-    print(f'{event["comm"]} {event["sample"]["pid"]} {place}: '
+    location = f'{event.get("symbol", hex(ip))}+0x{event.get("symoff", 0):x}'
+    print(f'{event["comm"]} {event["sample"]["pid"]} {location}: '
           f'{profile_blocks.text_of(row) if row else "in no block of the profile"}')
 
 

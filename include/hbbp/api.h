@@ -1,11 +1,13 @@
 /* api.h: what every public header needs, and the conventions of the whole C ABI.
  * docs/reference/abi.md says more.
  *
- * 1. Objects are opaque handles, made by _create, _probe or _load and freed by the _destroy of
- *    the same object. A handle written through a `T **` belongs to the caller; a function that
- *    fails leaves it as it was. A pointer that is returned, and every string inside a struct, is
- *    borrowed from the object it was asked of and lives as long as that object.
- * 2. The handle comes first, then inputs, then outputs, then an optional `hbbp_error *`.
+ * 1. Objects are opaque handles, made by _create, _probe, _load, _import, _merge, _select or
+ *    _snapshot and freed by the _destroy of the same object. A handle written through a `T **`
+ *    belongs to the caller; a function that fails leaves it as it was. A pointer that is returned,
+ *    and every string inside a struct, is borrowed from the object it was asked of and lives as
+ *    long as that object.
+ * 2. The handle comes first, then inputs, then `hbbp_work_options` (host.h) where work may be long,
+ *    then outputs, then an optional `hbbp_error *`.
  * 3. Transparent structs start with `struct_size`, which the caller sets to sizeof(the struct);
  *    HBBP_INIT does that and zeroes the rest. Structs grow only at their end. An input whose
  *    unknown tail is not zero is refused (HBBP_ERROR_VERSION); an output is cut or zero-filled.
@@ -16,6 +18,16 @@
  * 6. No function is async-signal-safe unless it says so.
  * 7. _destroy accepts NULL. No other handle may be NULL unless a function says so; NULL gives
  *    HBBP_ERROR_INVALID_ARGUMENT.
+ * 8. Limits are called HBBP_MIN_... and HBBP_MAX_....
+ *
+ * Lists. A list of a handle is read by two functions. _count gives its length, 0 for NULL.
+ * _copy_... copies elements [first, first + count) into an array of the caller's, whose elements
+ * are `size` = sizeof(the struct) bytes apart as the caller knows it, and sets the struct_size of
+ * each. *copied gets how many there were: fewer than `count` at the end of the list, none beyond
+ * it. Both may be called by any thread. Errors of _copy_...:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL, but the array may be NULL if `count` is 0; a `size` that no
+ *                                version of the struct has; no such source
+ *   HBBP_ERROR_NO_MEMORY
  */
 #ifndef HBBP_API_H_
 #define HBBP_API_H_

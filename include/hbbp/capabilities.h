@@ -16,13 +16,13 @@ enum {
 };
 
 typedef struct hbbp_capability {
-  uint32_t struct_size; /* set by the caller */
+  uint32_t struct_size; /* set by hbbp_capabilities_copy */
   hbbp_capability_state state;
   const char *name;   /* a stable key: "perf_event_open", "task_clock", "cpu_clock",
                          "hardware_instructions", "precise_instructions", "branch_stack",
                          "ibs_op", "ibs_fetch", "breakpoint", "sigtrap", "inherit_thread",
-                         "kernel_sampling", "seccomp", "branch_tracing" (the detail says on which
-                         rung), "thread_timers", "native_stubs" */
+                         "kernel_sampling", "seccomp", "branch_tracing" (the detail says by which
+                         method), "thread_timers", "native_stubs" */
   const char *detail; /* what was found, with the numbers: "period 1 ns to ..., paranoid 2" */
   const char *advice; /* what to change to get it; empty if there is nothing to change */
 } hbbp_capability;
@@ -30,20 +30,20 @@ typedef struct hbbp_capability {
 typedef struct hbbp_capabilities hbbp_capabilities;
 
 /* Opens and closes perf events on the calling thread; takes some milliseconds.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (capabilities is NULL), HBBP_ERROR_NO_MEMORY.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  capabilities is NULL
+ *   HBBP_ERROR_NO_MEMORY
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_capabilities_probe(hbbp_capabilities **capabilities, hbbp_error *error);
 
-/* Any thread; NULL is allowed. Since 0.1. */
+/* NULL is allowed. Any thread. Since 0.1. */
 HBBP_API void hbbp_capabilities_destroy(hbbp_capabilities *capabilities);
 
-/* How many there are. NULL gives 0. Since 0.1. */
+/* In an order that never changes; read as api.h says. Since 0.1. */
 HBBP_API size_t hbbp_capabilities_count(const hbbp_capabilities *capabilities);
-
-/* The one at `index`, in an order that never changes.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1. */
-HBBP_API hbbp_status hbbp_capabilities_at(const hbbp_capabilities *capabilities, size_t index,
-                                          hbbp_capability *capability, hbbp_error *error);
+HBBP_API hbbp_status hbbp_capabilities_copy(const hbbp_capabilities *capabilities, size_t first,
+                                            size_t count, size_t size, hbbp_capability *elements,
+                                            size_t *copied, hbbp_error *error);
 
 /* An event of the kernel or the PMU, for hbbp_session_options. */
 typedef struct hbbp_event_code {
@@ -55,8 +55,11 @@ typedef struct hbbp_event_code {
 
 /* By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
  * "perf::page-faults"); libpfm4 is loaded when a name first needs it.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (this processor has no such
- * event), HBBP_ERROR_UNSUPPORTED (libpfm4 is not there). Any thread. Since 0.1. */
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_NOT_FOUND         this processor has no such event
+ *   HBBP_ERROR_UNSUPPORTED       libpfm4 is not installed
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_event_find(const char *name, hbbp_event_code *code, hbbp_error *error);
 
 HBBP_EXTERN_C_END

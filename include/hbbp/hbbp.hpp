@@ -1,15 +1,17 @@
 // hbbp.hpp: C++17 over the C ABI. Handles that destroy themselves, errors as exceptions, lists as
-// ranges; no behaviour of its own. Everything compiles into the host, so nothing here is ABI.
+// vectors; no behaviour of its own. Everything compiles into the host, so nothing here is ABI.
 //
 //   hbbp::session session;
 //   session.start();
 //   work();
 //   session.stop();
-//   for (const hbbp_block& block : session.snapshot().blocks()) ...
+//   const hbbp::analysis analysis(session.snapshot());
+//   for (const hbbp_block& block : analysis.blocks()) ...
 //
-// Where exceptions are switched off (-fno-exceptions), an error ends the program: its message goes
-// to stderr, then std::abort. What may fail is to be asked of the C ABI, by get(), which every
-// class has: hbbp_session_start(session.get(), &failure).
+// Each class has get(), the handle of the C ABI. Options are structs of the C ABI; struct_size is
+// set here. `work` may always be left out. Where exceptions are switched off (-fno-exceptions), an
+// error ends the program: its message goes to stderr, then std::abort. What may fail is then to be
+// asked of the C ABI: hbbp_session_start(session.get(), &failure).
 #ifndef HBBP_HBBP_HPP_
 #define HBBP_HBBP_HPP_
 
@@ -17,8 +19,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <memory_resource>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -66,30 +70,14 @@ Struct sized() {
   return value;
 }
 
-// All elements of a list that belongs to a source.
-template <typename Struct, typename Handle>
-std::vector<Struct> read_list_of(const Handle* handle, std::size_t source, std::size_t count,
-                                 hbbp_status (*at)(const Handle*, std::size_t, std::size_t, Struct*,
-                                                   hbbp_error*)) {
-  std::vector<Struct> list(count, sized<Struct>());
-  for (std::size_t i = 0; i < count; ++i) {
-    check([&](hbbp_error* failure) { return at(handle, source, i, &list[i], failure); });
-  }
-  return list;
+// Options with their size set.
+template <typename Options>
+Options with_size(Options options) {
+  options.struct_size = sizeof(options);
+  return options;
 }
 
-// All elements of a list that is read by index.
-template <typename Struct, typename Handle>
-std::vector<Struct> read_list(const Handle* handle, std::size_t count,
-                              hbbp_status (*at)(const Handle*, std::size_t, Struct*, hbbp_error*)) {
-  std::vector<Struct> list(count, sized<Struct>());
-  for (std::size_t i = 0; i < count; ++i) {
-    check([&](hbbp_error* failure) { return at(handle, i, &list[i], failure); });
-  }
-  return list;
-}
-
-// All elements of a list that is copied at once.
+// All elements of a list.
 template <typename Struct, typename Handle>
 std::vector<Struct> copy_list(const Handle* handle, std::size_t count,
                               hbbp_status (*copy)(const Handle*, std::size_t, std::size_t,
@@ -104,16 +92,73 @@ std::vector<Struct> copy_list(const Handle* handle, std::size_t count,
   return list;
 }
 
+// One element of a list; HBBP_ERROR_NOT_FOUND behind its end.
+template <typename Struct, typename Handle>
+Struct copy_element(const Handle* handle, std::size_t index,
+                    hbbp_status (*copy)(const Handle*, std::size_t, std::size_t, std::size_t,
+                                        Struct*, std::size_t*, hbbp_error*)) {
+  Struct element = {};
+  std::size_t copied = 0;
+  check([&](hbbp_error* failure) {
+    return copy(handle, index, 1, sizeof(Struct), &element, &copied, failure);
+  });
+  if (copied == 0) fail(HBBP_ERROR_NOT_FOUND, "the index is behind the end of the list");
+  return element;
+}
+
+// All elements of a list that each source has.
+template <typename Struct, typename Handle>
+std::vector<Struct> copy_list_of_source(const Handle* handle, std::size_t source, std::size_t count,
+                                        hbbp_status (*copy)(const Handle*, std::size_t, std::size_t,
+                                                            std::size_t, std::size_t, Struct*,
+                                                            std::size_t*, hbbp_error*)) {
+  std::vector<Struct> list(count);
+  std::size_t copied = 0;
+  check([&](hbbp_error* failure) {
+    return copy(handle, source, 0, list.size(), sizeof(Struct), list.data(), &copied, failure);
+  });
+  list.resize(copied);
+  return list;
+}
+
+template <typename Struct, typename Handle>
+Struct get_struct(Handle* handle, hbbp_status (*get)(Handle*, Struct*, hbbp_error*)) {
+  auto value = sized<Struct>();
+  check([&](hbbp_error* failure) { return get(handle, &value, failure); });
+  return value;
+}
+
+// A handle that is destroyed with its owner.
+template <typename Handle, void (*Destroy)(Handle*)>
+class owner {
+ public:
+  // `make` gets a Handle** and a hbbp_error*.
+  template <typename Make>
+  static owner made_by(Make&& make) {
+    Handle* handle = nullptr;
+    check([&](hbbp_error* failure) { return make(&handle, failure); });
+    return owner(handle);
+  }
+  explicit owner(Handle* handle = nullptr) noexcept : handle_(handle) {}
+
+  Handle* get() const noexcept { return handle_.get(); }
+
+ private:
+  struct destroyer {
+    void operator()(Handle* handle) const noexcept { Destroy(handle); }
+  };
+  std::unique_ptr<Handle, destroyer> handle_;
+};
+
 }  // namespace detail
 
-// Calls off the work that it is given to; see host.h. set() may be called in a signal handler.
+// Cancels the work that it is given to; see host.h. set() may be called in a signal handler.
 class cancel_flag {
  public:
-  cancel_flag() : handle_(nullptr, &hbbp_cancel_destroy) {
-    hbbp_cancel* handle = nullptr;
-    detail::check([&](hbbp_error* failure) { return hbbp_cancel_create(&handle, failure); });
-    handle_.reset(handle);
-  }
+  cancel_flag()
+      : handle_(handle::made_by([](hbbp_cancel** made, hbbp_error* failure) {
+          return hbbp_cancel_create(made, failure);
+        })) {}
 
   void set(bool cancelled = true) noexcept { hbbp_cancel_set(handle_.get(), cancelled ? 1 : 0); }
   bool is_set() const noexcept { return hbbp_cancel_is_set(handle_.get()) != 0; }
@@ -121,7 +166,31 @@ class cancel_flag {
   const hbbp_cancel* get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<hbbp_cancel, void (*)(hbbp_cancel*)> handle_;
+  using handle = detail::owner<hbbp_cancel, &hbbp_cancel_destroy>;
+  handle handle_;
+};
+
+// How a function that may take long works: with a flag that cancels it, or with progress, which
+// must live as long as the call.
+class work {
+ public:
+  using progress = std::function<void(std::uint64_t done, std::uint64_t all)>;
+
+  work() = default;
+  work(const cancel_flag& cancel)  // NOLINT(google-explicit-constructor): implicit by design
+      : work(nullptr, &cancel) {}
+  explicit work(const progress* report, const cancel_flag* cancel = nullptr) {
+    options_.cancel = cancel != nullptr ? cancel->get() : nullptr;
+    if (report == nullptr) return;
+    options_.user_data = const_cast<progress*>(report);
+    options_.progress = [](std::uint64_t done, std::uint64_t all, void* user_data) {
+      (*static_cast<const progress*>(user_data))(done, all);
+    };
+  }
+  const hbbp_work_options* get() const noexcept { return &options_; }
+
+ private:
+  hbbp_work_options options_ = detail::sized<hbbp_work_options>();
 };
 
 // For the `allocator` of options: memory of `resource`, which must be safe to use from several
@@ -149,17 +218,17 @@ inline hbbp_allocator allocator_of(std::pmr::memory_resource* resource) {
 
 class mix {
  public:
-  explicit mix(hbbp_mix* handle) : handle_(handle, &hbbp_mix_destroy) {}
+  explicit mix(hbbp_mix* made) : handle_(made) {}
 
-  double total() const { return hbbp_mix_total(handle_.get()); }
+  double total() const { return hbbp_mix_total(get()); }
   // Strings inside the rows live as long as the mix.
   std::vector<hbbp_mix_row> rows() const {
-    return detail::read_list(get(), hbbp_mix_row_count(get()), &hbbp_mix_row_at);
+    return detail::copy_list(get(), hbbp_mix_row_count(get()), &hbbp_mix_copy_rows);
   }
   const hbbp_mix* get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<hbbp_mix, void (*)(hbbp_mix*)> handle_;
+  detail::owner<hbbp_mix, &hbbp_mix_destroy> handle_;
 };
 
 // Named groups of instructions; see pivot.h.
@@ -169,39 +238,67 @@ class taxonomy {
   static taxonomy load(const std::string& path) {
     return taxonomy(path.c_str(), &hbbp_taxonomy_load);
   }
+  static taxonomy built_in() { return taxonomy(nullptr, &hbbp_taxonomy_create); }
 
   std::vector<std::string> names() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < hbbp_taxonomy_count(get()); ++i) {
-      names.emplace_back(hbbp_taxonomy_name_at(get(), i));
+      names.emplace_back(hbbp_taxonomy_name(get(), i));
+    }
+    return names;
+  }
+  // Of the taxonomy at `index`, without "other".
+  std::vector<std::string> groups(std::size_t index) const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hbbp_taxonomy_group_count(get(), index); ++i) {
+      names.emplace_back(hbbp_taxonomy_group_name(get(), index, i));
     }
     return names;
   }
   const hbbp_taxonomy* get() const noexcept { return handle_.get(); }
 
  private:
+  using handle = detail::owner<hbbp_taxonomy, &hbbp_taxonomy_destroy>;
   taxonomy(const char* argument, hbbp_status (*make)(const char*, hbbp_taxonomy**, hbbp_error*))
-      : handle_(nullptr, &hbbp_taxonomy_destroy) {
-    hbbp_taxonomy* handle = nullptr;
-    detail::check([&](hbbp_error* failure) { return make(argument, &handle, failure); });
-    handle_.reset(handle);
-  }
+      : handle_(handle::made_by([&](hbbp_taxonomy** made, hbbp_error* failure) {
+          return make(argument, made, failure);
+        })) {}
 
-  std::unique_ptr<hbbp_taxonomy, void (*)(hbbp_taxonomy*)> handle_;
+  handle handle_;
 };
 
 // Sums by the keys of rows and columns. HBBP_PIVOT_ALL stands for all rows, or columns.
 class pivot {
  public:
-  explicit pivot(hbbp_pivot* handle) : handle_(handle, &hbbp_pivot_destroy) {}
+  explicit pivot(hbbp_pivot* made) : handle_(made) {}
+
+  // Names that every query knows.
+  static std::vector<std::string> key_names() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hbbp_pivot_key_name_count(); ++i) {
+      names.emplace_back(hbbp_pivot_key_name(i));
+    }
+    return names;
+  }
+  static std::vector<std::string> value_names() {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < hbbp_pivot_value_name_count(); ++i) {
+      names.emplace_back(hbbp_pivot_value_name(i));
+    }
+    return names;
+  }
 
   std::size_t rows() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_ROWS); }
   std::size_t columns() const { return hbbp_pivot_line_count(get(), HBBP_PIVOT_COLUMNS); }
+  // Those included that `top` left out.
+  std::size_t rows_in_all() const { return hbbp_pivot_line_count_in_all(get(), HBBP_PIVOT_ROWS); }
+  std::size_t keys(hbbp_pivot_axis axis) const { return hbbp_pivot_key_count(get(), axis); }
+  std::size_t values() const { return hbbp_pivot_value_count(get()); }
   // Strings inside live as long as the pivot.
   hbbp_pivot_label label(hbbp_pivot_axis axis, std::size_t line, std::size_t key = 0) const {
     auto label = detail::sized<hbbp_pivot_label>();
     detail::check([&](hbbp_error* failure) {
-      return hbbp_pivot_label_at(get(), axis, line, key, &label, failure);
+      return hbbp_pivot_get_label(get(), axis, line, key, &label, failure);
     });
     return label;
   }
@@ -209,125 +306,91 @@ class pivot {
                        std::size_t value = 0) const {
     auto cell = detail::sized<hbbp_pivot_cell>();
     detail::check([&](hbbp_error* failure) {
-      return hbbp_pivot_cell_at(get(), row, column, value, &cell, failure);
+      return hbbp_pivot_get_cell(get(), row, column, value, &cell, failure);
     });
     return cell;
   }
   const hbbp_pivot* get() const noexcept { return handle_.get(); }
 
  private:
-  std::unique_ptr<hbbp_pivot, void (*)(hbbp_pivot*)> handle_;
+  detail::owner<hbbp_pivot, &hbbp_pivot_destroy> handle_;
 };
 
-// Strings inside the structs live as long as the profile.
-class profile {
+class ratios {
  public:
-  explicit profile(hbbp_profile* handle) : handle_(handle, &hbbp_profile_destroy) {}
+  explicit ratios(hbbp_ratios* made) : handle_(made) {}
 
-  static profile load(const std::string& path) {
-    hbbp_profile* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_profile_load(path.c_str(), &handle, failure); });
-    return profile(handle);
+  // Strings inside live as long as this object.
+  std::vector<hbbp_ratio> list() const {
+    return detail::copy_list(get(), hbbp_ratios_count(get()), &hbbp_ratios_copy);
   }
+  const hbbp_ratios* get() const noexcept { return handle_.get(); }
 
-  // A recording of perf.
-  static profile import_recording(const std::string& path) {
-    return import_recording(path, detail::sized<hbbp_import_options>());
+ private:
+  detail::owner<hbbp_ratios, &hbbp_ratios_destroy> handle_;
+};
+
+class loops {
+ public:
+  explicit loops(hbbp_loops* made) : handle_(made) {}
+
+  std::vector<hbbp_loop> list() const {
+    return detail::copy_list(get(), hbbp_loops_count(get()), &hbbp_loops_copy);
   }
-  // struct_size is set here.
-  static profile import_recording(const std::string& path, hbbp_import_options options) {
-    options.struct_size = sizeof(options);
-    hbbp_profile* handle = nullptr;
+  // By the index of a block, of which there are `blocks`: the innermost loop around it, or
+  // HBBP_NO_INDEX.
+  std::vector<std::uint32_t> of_blocks(std::size_t blocks) const {
+    std::vector<std::uint32_t> indices(blocks);
+    std::size_t copied = 0;
     detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_import(path.c_str(), &options, &handle, failure);
+      return hbbp_loops_copy_of_blocks(get(), 0, blocks, indices.data(), &copied, failure);
     });
-    return profile(handle);
+    indices.resize(copied);
+    return indices;
   }
+  const hbbp_loops* get() const noexcept { return handle_.get(); }
 
-  // Before anything that needs code; see hbbp_profile_set_kernel.
-  void set_kernel(hbbp_kernel_files files) {
-    files.struct_size = sizeof(files);
+ private:
+  detail::owner<hbbp_loops, &hbbp_loops_destroy> handle_;
+};
+
+class profile;
+
+// A profile that somebody else owns, and that has to live longer. Strings inside the structs live
+// as long as the profile.
+class profile_view {
+ public:
+  explicit profile_view(const hbbp_profile* of) noexcept : profile_(of) {}
+
+  void save(const std::string& path, const work& how = {}) const {
     detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_set_kernel(handle_.get(), &files, failure);
+      return hbbp_profile_save(get(), path.c_str(), how.get(), failure);
     });
   }
 
-  // What the options point to must live as hbbp_source_options says; struct_size is set here.
-  void set_source_options(hbbp_source_options options) {
-    options.struct_size = sizeof(options);
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_set_source_options(handle_.get(), &options, failure);
-    });
-  }
-
-  // See hbbp_profile_set_estimator. `tree` is JSON, and for HBBP_ESTIMATOR_TREE.
-  void set_estimator(hbbp_estimator estimator, const char* tree = nullptr) {
-    auto options = detail::sized<hbbp_estimator_options>();
-    options.estimator = estimator;
-    options.tree = tree;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_set_estimator(handle_.get(), &options, failure);
-    });
-  }
-  hbbp_estimator_info estimator() const {
-    auto info = detail::sized<hbbp_estimator_info>();
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_profile_get_estimator(get(), &info, failure); });
-    return info;
-  }
-
-  void save(const std::string& path) const {
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_profile_save(get(), path.c_str(), failure); });
-  }
+  profile select_thread(std::uint32_t tid, const work& how = {}) const;
+  profile select_slice(std::uint32_t slice, const work& how = {}) const;
+  profile select(const hbbp_selection& selection, const work& how = {}) const;
 
   hbbp_profile_info info() const {
-    auto info = detail::sized<hbbp_profile_info>();
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_profile_get_info(get(), &info, failure); });
-    return info;
+    return detail::get_struct<hbbp_profile_info>(get(), &hbbp_profile_get_info);
   }
-
   std::vector<hbbp_source_info> sources() const {
-    return detail::read_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_source_at);
+    return detail::copy_list(get(), hbbp_profile_source_count(get()), &hbbp_profile_copy_sources);
   }
-  // Finds all blocks now; throws HBBP_ERROR_CANCELLED if `cancel` is set meanwhile.
-  void resolve(const cancel_flag* cancel = nullptr) const {
-    auto work = detail::sized<hbbp_work_options>();
-    work.cancel = cancel != nullptr ? cancel->get() : nullptr;
-    resolve(work);
-  }
-  void resolve(const hbbp_work_options& work) const {
-    detail::check([&](hbbp_error* failure) { return hbbp_profile_resolve(get(), &work, failure); });
-  }
-
   // By the index of a source.
   std::vector<hbbp_counter> counters(std::size_t source) const {
-    return detail::read_list_of(get(), source, hbbp_profile_counter_count(get(), source),
-                                &hbbp_profile_counter_at);
-  }
-  std::vector<hbbp_counter> unexplained_reasons(std::size_t source) const {
-    return detail::read_list_of(get(), source, hbbp_profile_unexplained_reason_count(get(), source),
-                                &hbbp_profile_unexplained_reason_at);
+    return detail::copy_list_of_source(get(), source, hbbp_profile_counter_count(get(), source),
+                                       &hbbp_profile_copy_counters);
   }
   std::vector<hbbp_thread> threads() const {
-    return detail::read_list(get(), hbbp_profile_thread_count(get()), &hbbp_profile_thread_at);
+    return detail::copy_list(get(), hbbp_profile_thread_count(get()), &hbbp_profile_copy_threads);
   }
   std::vector<hbbp_module> modules() const {
-    return detail::read_list(get(), hbbp_profile_module_count(get()), &hbbp_profile_module_at);
+    return detail::copy_list(get(), hbbp_profile_module_count(get()), &hbbp_profile_copy_modules);
   }
-  std::vector<hbbp_function> functions() const {
-    return detail::read_list(get(), hbbp_profile_function_count(get()), &hbbp_profile_function_at);
-  }
-  std::vector<hbbp_branch> branches() const {
-    return detail::read_list(get(), hbbp_profile_branch_count(get()), &hbbp_profile_branch_at);
-  }
-  std::vector<hbbp_block> blocks() const {
-    return detail::copy_list(get(), hbbp_profile_block_count(get()), &hbbp_profile_copy_blocks);
-  }
-  std::vector<hbbp_ibs_sum> ibs_sums() const {
-    return detail::copy_list(get(), hbbp_profile_ibs_sum_count(get()), &hbbp_profile_copy_ibs_sums);
+  std::vector<hbbp_slice> slices() const {
+    return detail::copy_list(get(), hbbp_profile_slice_count(get()), &hbbp_profile_copy_slices);
   }
   std::vector<hbbp_ibs_bucket> ibs_buckets() const {
     return detail::copy_list(get(), hbbp_profile_ibs_bucket_count(get()),
@@ -338,82 +401,273 @@ class profile {
                              &hbbp_profile_copy_ibs_lines);
   }
 
-  std::vector<hbbp_loop> loops() const {
-    return detail::copy_list(get(), hbbp_profile_loop_count(get()), &hbbp_profile_copy_loops);
-  }
-  // By the index of a block: the innermost loop around it, or HBBP_NO_INDEX.
-  std::vector<std::uint32_t> loops_of_blocks() const {
-    std::vector<std::uint32_t> loops(hbbp_profile_block_count(get()));
-    std::size_t copied = 0;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_copy_loops_of_blocks(get(), 0, loops.size(), loops.data(), &copied,
-                                               failure);
-    });
-    return loops;
-  }
-  std::vector<hbbp_slice> slices() const {
-    return detail::read_list(get(), hbbp_profile_slice_count(get()), &hbbp_profile_slice_at);
-  }
-  profile select_slice(std::size_t index) const {
-    hbbp_profile* handle = nullptr;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_profile_select_slice(get(), index, &handle, failure);
-    });
-    return profile(handle);
-  }
-
-  mix instruction_mix(hbbp_mix_keys keys = HBBP_MIX_BY_MNEMONIC) const {
-    hbbp_mix* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_mix_create(get(), keys, &handle, failure); });
-    return mix(handle);
-  }
-
-  // The fields of the query that are not set are 0; struct_size is set here.
-  pivot pivot_by(hbbp_pivot_query query) const {
-    query.struct_size = sizeof(query);
-    hbbp_pivot* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_pivot_create(get(), &query, &handle, failure); });
-    return pivot(handle);
-  }
-
-  // The source of an address, innermost function first; see hbbp_profile_find_source.
-  std::vector<hbbp_source_frame> source_of(std::uint32_t module, std::uint64_t address) const {
-    std::vector<hbbp_source_frame> frames(16);
-    auto place = detail::sized<hbbp_source_place>();
-    const auto find = [&](hbbp_error* failure) {
-      return hbbp_profile_find_source(get(), module, address, frames.size(),
-                                      sizeof(hbbp_source_frame), frames.data(), &place, failure);
-    };
-    detail::check(find);
-    const bool fitted = place.frame_count <= frames.size();
-    frames.resize(place.frame_count);
-    if (!fitted) detail::check(find);
-    return frames;
-  }
-
-  const hbbp_profile* get() const noexcept { return handle_.get(); }
+  const hbbp_profile* get() const noexcept { return profile_; }
 
  private:
-  std::unique_ptr<hbbp_profile, void (*)(hbbp_profile*)> handle_;
+  const hbbp_profile* profile_;
+};
+
+// A profile, with all that can be asked of a view of it.
+class profile : public profile_view {
+ public:
+  explicit profile(hbbp_profile* made) noexcept : profile(handle(made)) {}
+  profile(profile&& other) noexcept : profile(std::move(other.handle_)) { other.refresh(); }
+  profile& operator=(profile&& other) noexcept {
+    handle_ = std::move(other.handle_);
+    other.refresh();
+    refresh();
+    return *this;
+  }
+
+  static profile load(const std::string& path, const work& how = {}) {
+    return made_by([&](hbbp_profile** made, hbbp_error* failure) {
+      return hbbp_profile_load(path.c_str(), how.get(), made, failure);
+    });
+  }
+  // A recording of perf.
+  static profile import_recording(const std::string& path, const hbbp_import_options& options = {},
+                                  const work& how = {}) {
+    const hbbp_import_options sized = detail::with_size(options);
+    return made_by([&](hbbp_profile** made, hbbp_error* failure) {
+      return hbbp_profile_import(path.c_str(), &sized, how.get(), made, failure);
+    });
+  }
+  static profile merge(const std::vector<const profile*>& profiles, const work& how = {}) {
+    std::vector<const hbbp_profile*> handles;
+    for (const profile* part : profiles) handles.push_back(part->get());
+    return made_by([&](hbbp_profile** made, hbbp_error* failure) {
+      return hbbp_profile_merge(handles.data(), handles.size(), how.get(), made, failure);
+    });
+  }
+
+ private:
+  friend class profile_view;
+  using handle = detail::owner<hbbp_profile, &hbbp_profile_destroy>;
+  template <typename Make>
+  static profile made_by(Make&& make) {
+    return profile(handle::made_by(std::forward<Make>(make)));
+  }
+  explicit profile(handle made) noexcept : profile_view(made.get()), handle_(std::move(made)) {}
+  void refresh() noexcept { profile_view::operator=(profile_view(handle_.get())); }
+
+  handle handle_;
+};
+
+inline profile profile_view::select_thread(std::uint32_t tid, const work& how) const {
+  hbbp_selection selection = {};
+  selection.parts = HBBP_SELECT_THREAD;
+  selection.tid = tid;
+  return select(selection, how);
+}
+
+inline profile profile_view::select_slice(std::uint32_t slice, const work& how) const {
+  hbbp_selection selection = {};
+  selection.parts = HBBP_SELECT_SLICE;
+  selection.slice = slice;
+  return select(selection, how);
+}
+
+inline profile profile_view::select(const hbbp_selection& selection, const work& how) const {
+  const hbbp_selection sized = detail::with_size(selection);
+  return profile::made_by([&](hbbp_profile** made, hbbp_error* failure) {
+    return hbbp_profile_select(get(), &sized, how.get(), made, failure);
+  });
+}
+
+// Strings inside the structs live as long as the analysis. It does not need the profile.
+class analysis {
+ public:
+  explicit analysis(const profile_view& of, const hbbp_analysis_options& options = {},
+                    const work& how = {})
+      : handle_(handle::made_by([&](hbbp_analysis** made, hbbp_error* failure) {
+          const hbbp_analysis_options sized = detail::with_size(options);
+          return hbbp_analysis_create(of.get(), &sized, how.get(), made, failure);
+        })) {}
+
+  // The profile that it is of, with the kernel files of the options; it belongs to the analysis.
+  profile_view get_profile() const noexcept { return profile_view(hbbp_analysis_profile(get())); }
+  hbbp_analysis_info info() const {
+    return detail::get_struct<hbbp_analysis_info>(get(), &hbbp_analysis_get_info);
+  }
+
+  std::vector<hbbp_block> blocks() const {
+    return detail::copy_list(get(), hbbp_analysis_block_count(get()), &hbbp_analysis_copy_blocks);
+  }
+  std::size_t block_count() const noexcept { return hbbp_analysis_block_count(get()); }
+  std::vector<hbbp_function> functions() const {
+    return detail::copy_list(get(), hbbp_analysis_function_count(get()),
+                             &hbbp_analysis_copy_functions);
+  }
+  std::vector<hbbp_branch> branches() const {
+    return detail::copy_list(get(), hbbp_analysis_branch_count(get()),
+                             &hbbp_analysis_copy_branches);
+  }
+  // As many as the profile has, in its order; so the sources.
+  std::vector<hbbp_module_result> modules() const {
+    return detail::copy_list(get(), hbbp_analysis_module_count(get()), &hbbp_analysis_copy_modules);
+  }
+  std::vector<hbbp_source_result> sources() const {
+    return detail::copy_list(get(), hbbp_analysis_source_count(get()), &hbbp_analysis_copy_sources);
+  }
+  // By the index of a source.
+  std::vector<hbbp_counter> unexplained_reasons(std::size_t source) const {
+    return detail::copy_list_of_source(get(), source,
+                                       hbbp_analysis_unexplained_reason_count(get(), source),
+                                       &hbbp_analysis_copy_unexplained_reasons);
+  }
+  std::vector<hbbp_ibs_sum> ibs_sums() const {
+    return detail::copy_list(get(), hbbp_analysis_ibs_sum_count(get()),
+                             &hbbp_analysis_copy_ibs_sums);
+  }
+  // hbbp_block_feature_count() numbers a block, one block behind the other.
+  std::vector<double> block_features() const {
+    const std::size_t blocks = block_count();
+    std::vector<double> values(blocks * hbbp_block_feature_count());
+    std::size_t copied = 0;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_analysis_copy_block_features(get(), 0, blocks, values.data(), &copied, failure);
+    });
+    return values;
+  }
+
+  // By index: one element of the lists above, without the others.
+  hbbp_block block_at(std::size_t index) const {
+    return detail::copy_element(get(), index, &hbbp_analysis_copy_blocks);
+  }
+  hbbp_function function_at(std::size_t index) const {
+    return detail::copy_element(get(), index, &hbbp_analysis_copy_functions);
+  }
+
+  hbbp_block find_block(std::uint32_t module, std::uint64_t address) const {
+    return find<hbbp_block>(module, address, &hbbp_analysis_find_block);
+  }
+  hbbp_instruction decode(std::uint32_t module, std::uint64_t address) const {
+    return find<hbbp_instruction>(module, address, &hbbp_analysis_decode);
+  }
+  hbbp_disassembly disassemble(std::uint32_t module, std::uint64_t address) const {
+    return find<hbbp_disassembly>(module, address, &hbbp_analysis_disassemble);
+  }
+  // The same, or nothing where there is no such module or no code.
+  std::optional<hbbp_block> try_find_block(std::uint32_t module, std::uint64_t address) const {
+    return try_find<hbbp_block>(module, address, &hbbp_analysis_find_block);
+  }
+  std::optional<hbbp_instruction> try_decode(std::uint32_t module, std::uint64_t address) const {
+    return try_find<hbbp_instruction>(module, address, &hbbp_analysis_decode);
+  }
+  std::optional<hbbp_disassembly> try_disassemble(std::uint32_t module,
+                                                  std::uint64_t address) const {
+    return try_find<hbbp_disassembly>(module, address, &hbbp_analysis_disassemble);
+  }
+  // The lines of an address, innermost function first; see hbbp_analysis_find_lines. `range`, which
+  // may be NULL, gets for which addresses they hold.
+  std::vector<hbbp_line_frame> lines_of(std::uint32_t module, std::uint64_t address,
+                                        hbbp_line_range* range = nullptr) const {
+    std::vector<hbbp_line_frame> frames(16);
+    auto found = detail::sized<hbbp_line_range>();
+    const auto find_lines = [&](hbbp_error* failure) {
+      return hbbp_analysis_find_lines(get(), module, address, frames.size(),
+                                      sizeof(hbbp_line_frame), frames.data(), &found, failure);
+    };
+    detail::check(find_lines);
+    const bool fitted = found.frame_count <= frames.size();
+    frames.resize(found.frame_count);
+    if (!fitted) detail::check(find_lines);
+    if (range != nullptr) *range = found;
+    return frames;
+  }
+  // Empty if nothing is missing or damaged.
+  std::string debug_problem(std::uint32_t module) const {
+    char problem[1024];
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_analysis_debug_problem(get(), module, problem, sizeof(problem), failure);
+    });
+    return problem;
+  }
+
+  mix instruction_mix(hbbp_mix_keys keys = HBBP_MIX_BY_MNEMONIC, const work& how = {}) const {
+    hbbp_mix* made = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_mix_create(get(), keys, how.get(), &made, failure);
+    });
+    return mix(made);
+  }
+  // The fields of the query that are not set are 0.
+  pivot pivot_by(const hbbp_pivot_query& query, const work& how = {}) const {
+    const hbbp_pivot_query sized = detail::with_size(query);
+    hbbp_pivot* made = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_pivot_create(get(), &sized, how.get(), &made, failure);
+    });
+    return pivot(made);
+  }
+  // `where` and `of` may be NULL.
+  ratios ratios_of(const char* where = nullptr, const taxonomy* of = nullptr,
+                   const work& how = {}) const {
+    hbbp_ratios* made = nullptr;
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_ratios_create(get(), where, of != nullptr ? of->get() : nullptr, how.get(), &made,
+                                failure);
+    });
+    return ratios(made);
+  }
+  loops find_loops(const work& how = {}) const {
+    hbbp_loops* made = nullptr;
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_loops_create(get(), how.get(), &made, failure); });
+    return loops(made);
+  }
+
+  const hbbp_analysis* get() const noexcept { return handle_.get(); }
+
+ private:
+  using handle = detail::owner<hbbp_analysis, &hbbp_analysis_destroy>;
+  template <typename Struct>
+  Struct find(std::uint32_t module, std::uint64_t address,
+              hbbp_status (*function)(const hbbp_analysis*, std::uint32_t, std::uint64_t, Struct*,
+                                      hbbp_error*)) const {
+    auto found = detail::sized<Struct>();
+    detail::check(
+        [&](hbbp_error* failure) { return function(get(), module, address, &found, failure); });
+    return found;
+  }
+  template <typename Struct>
+  std::optional<Struct> try_find(std::uint32_t module, std::uint64_t address,
+                                 hbbp_status (*function)(const hbbp_analysis*, std::uint32_t,
+                                                         std::uint64_t, Struct*,
+                                                         hbbp_error*)) const {
+    auto found = detail::sized<Struct>();
+    hbbp_status status = HBBP_OK;
+    detail::check([&](hbbp_error* failure) {
+      status = function(get(), module, address, &found, failure);
+      return status == HBBP_ERROR_NOT_FOUND ? HBBP_OK : status;
+    });
+    if (status != HBBP_OK) return std::nullopt;
+    return found;
+  }
+
+  handle handle_;
 };
 
 class session {
  public:
-  session() : session(detail::sized<hbbp_session_options>()) {}
-  explicit session(const hbbp_session_options& options) : handle_(nullptr, &hbbp_session_destroy) {
-    hbbp_session* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_session_create(&options, &handle, failure); });
-    handle_.reset(handle);
-  }
+  explicit session(const hbbp_session_options& options = {})
+      : handle_(handle::made_by([&](hbbp_session** made, hbbp_error* failure) {
+          const hbbp_session_options sized = detail::with_size(options);
+          return hbbp_session_create(&sized, made, failure);
+        })) {}
 
   void start() {
     detail::check([&](hbbp_error* failure) { return hbbp_session_start(get(), failure); });
   }
   void stop() {
     detail::check([&](hbbp_error* failure) { return hbbp_session_stop(get(), failure); });
+  }
+  // See source.h. On success the context belongs to the session.
+  void add_source(const hbbp_source_ops& ops, void* context) {
+    const hbbp_source_ops sized = detail::with_size(ops);
+    detail::check([&](hbbp_error* failure) {
+      return hbbp_session_add_source(get(), &sized, context, failure);
+    });
   }
   // Code that the process has generated, there from now on; its bytes are read where they run.
   void add_code(const void* address, std::size_t size, const std::string& name) {
@@ -424,97 +678,127 @@ class session {
     detail::check(
         [&](hbbp_error* failure) { return hbbp_session_add_code(get(), &region, failure); });
   }
-  profile snapshot() {
-    hbbp_profile* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_session_snapshot(get(), &handle, failure); });
-    return profile(handle);
-  }
-  // Throws HBBP_ERROR_CANCELLED if `cancel` is set meanwhile.
-  profile snapshot(const cancel_flag& cancel) {
-    auto work = detail::sized<hbbp_work_options>();
-    work.cancel = cancel.get();
-    return snapshot(work);
-  }
-  profile snapshot(const hbbp_work_options& work) {
-    hbbp_profile* handle = nullptr;
+  profile snapshot(const work& how = {}) {
+    hbbp_profile* made = nullptr;
     detail::check([&](hbbp_error* failure) {
-      return hbbp_session_snapshot_with(get(), &work, &handle, failure);
+      return hbbp_session_snapshot(get(), how.get(), &made, failure);
     });
-    return profile(handle);
+    return profile(made);
   }
   hbbp_session_info info() {
-    auto info = detail::sized<hbbp_session_info>();
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_session_get_info(get(), &info, failure); });
-    return info;
+    return detail::get_struct<hbbp_session_info>(get(), &hbbp_session_get_info);
   }
   hbbp_session* get() const noexcept { return handle_.get(); }
 
- protected:
-  // Takes over a handle.
-  explicit session(hbbp_session* handle) : handle_(handle, &hbbp_session_destroy) {}
-
  private:
-  std::unique_ptr<hbbp_session, void (*)(hbbp_session*)> handle_;
+  using handle = detail::owner<hbbp_session, &hbbp_session_destroy>;
+  handle handle_;
 };
 
-// A session of what the host observes itself (feed.h). start and stop always throw.
-class fed_session : public session {
+// What the host observes itself (feed.h).
+class feed {
  public:
-  fed_session() : fed_session(detail::sized<hbbp_feed_options>()) {}
-  explicit fed_session(const hbbp_feed_options& options) : session(create(options)) {}
+  explicit feed(const hbbp_feed_options& options = {})
+      : handle_(handle::made_by([&](hbbp_feed** made, hbbp_error* failure) {
+          const hbbp_feed_options sized = detail::with_size(options);
+          return hbbp_feed_create(&sized, made, failure);
+        })) {}
 
   std::uint32_t add_source(const hbbp_feed_source& source) {
+    const hbbp_feed_source sized = detail::with_size(source);
     std::uint32_t index = 0;
-    detail::check([&](hbbp_error* failure) {
-      return hbbp_session_add_fed_source(get(), &source, &index, failure);
-    });
+    detail::check(
+        [&](hbbp_error* failure) { return hbbp_feed_add_source(get(), &sized, &index, failure); });
     return index;
   }
-  void add_ids(std::uint32_t source, const std::vector<std::uint64_t>& perf_ids) {
+  void add_perf_ids(std::uint32_t source, const std::vector<std::uint64_t>& perf_ids) {
     detail::check([&](hbbp_error* failure) {
-      return hbbp_session_add_fed_ids(get(), source, perf_ids.data(), perf_ids.size(), failure);
+      return hbbp_feed_add_perf_ids(get(), source, perf_ids.data(), perf_ids.size(), failure);
     });
   }
-  // Returns how many of the bytes are whole records; feed the rest again with what follows.
-  std::size_t feed_perf_records(const void* records, std::size_t bytes) {
+  // Returns how many of the bytes are whole records; add the rest again with what follows.
+  std::size_t add_perf_records(const void* records, std::size_t bytes) {
     std::size_t consumed = 0;
     detail::check([&](hbbp_error* failure) {
-      return hbbp_session_feed_perf_records(get(), records, bytes, &consumed, failure);
+      return hbbp_feed_add_perf_records(get(), records, bytes, &consumed, failure);
     });
     return consumed;
   }
-  void feed(std::uint32_t source, const hbbp_feed_sample* samples, std::size_t count) {
+  void add_samples(std::uint32_t source, const hbbp_feed_sample* samples, std::size_t count) {
     detail::check([&](hbbp_error* failure) {
-      return hbbp_session_feed_samples(get(), source, samples, count, sizeof(*samples), failure);
+      return hbbp_feed_add_samples(get(), source, samples, count, sizeof(*samples), failure);
     });
   }
-  void feed(std::uint32_t source, const std::vector<hbbp_feed_sample>& samples) {
-    feed(source, samples.data(), samples.size());
+  void add_samples(std::uint32_t source, const std::vector<hbbp_feed_sample>& samples) {
+    add_samples(source, samples.data(), samples.size());
   }
-  void feed(const hbbp_feed_event* events, std::size_t count) {
+  void add_events(const hbbp_feed_event* events, std::size_t count) {
     detail::check([&](hbbp_error* failure) {
-      return hbbp_session_feed_events(get(), events, count, sizeof(*events), failure);
+      return hbbp_feed_add_events(get(), events, count, sizeof(*events), failure);
     });
   }
-  void feed(const std::vector<hbbp_feed_event>& events) { feed(events.data(), events.size()); }
-  void finish_round() {
-    detail::check([&](hbbp_error* failure) { return hbbp_session_feed_round(get(), failure); });
+  void add_events(const std::vector<hbbp_feed_event>& events) {
+    add_events(events.data(), events.size());
+  }
+  void end_round() {
+    detail::check([&](hbbp_error* failure) { return hbbp_feed_end_round(get(), failure); });
   }
   void flush(std::uint64_t up_to_ns = HBBP_FEED_ALL) {
+    detail::check([&](hbbp_error* failure) { return hbbp_feed_flush(get(), up_to_ns, failure); });
+  }
+  profile snapshot(const work& how = {}) {
+    hbbp_profile* made = nullptr;
     detail::check(
-        [&](hbbp_error* failure) { return hbbp_session_feed_flush(get(), up_to_ns, failure); });
+        [&](hbbp_error* failure) { return hbbp_feed_snapshot(get(), how.get(), &made, failure); });
+    return profile(made);
+  }
+  hbbp_feed_info info() { return detail::get_struct<hbbp_feed_info>(get(), &hbbp_feed_get_info); }
+  hbbp_feed* get() const noexcept { return handle_.get(); }
+
+ private:
+  using handle = detail::owner<hbbp_feed, &hbbp_feed_destroy>;
+  handle handle_;
+};
+
+// What this machine can do; see capabilities.h.
+class capabilities {
+ public:
+  capabilities()
+      : handle_(handle::made_by([](hbbp_capabilities** made, hbbp_error* failure) {
+          return hbbp_capabilities_probe(made, failure);
+        })) {}
+
+  // Strings inside live as long as this object.
+  std::vector<hbbp_capability> list() const {
+    return detail::copy_list(handle_.get(), hbbp_capabilities_count(handle_.get()),
+                             &hbbp_capabilities_copy);
   }
 
  private:
-  static hbbp_session* create(const hbbp_feed_options& options) {
-    hbbp_session* handle = nullptr;
-    detail::check(
-        [&](hbbp_error* failure) { return hbbp_session_create_fed(&options, &handle, failure); });
-    return handle;
-  }
+  using handle = detail::owner<hbbp_capabilities, &hbbp_capabilities_destroy>;
+  handle handle_;
 };
+
+inline hbbp_event_code find_event(const std::string& name) {
+  auto code = detail::sized<hbbp_event_code>();
+  detail::check([&](hbbp_error* failure) { return hbbp_event_find(name.c_str(), &code, failure); });
+  return code;
+}
+
+// The name of a function as C++ or Rust spells it.
+inline std::string demangle(const char* symbol) {
+  std::string name(hbbp_demangle(symbol, nullptr, 0), '\0');
+  hbbp_demangle(symbol, name.data(), name.size() + 1);
+  return name;
+}
+
+inline std::vector<std::string> block_feature_names() {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < hbbp_block_feature_count(); ++i) {
+    names.emplace_back(hbbp_block_feature_name(i));
+  }
+  return names;
+}
 
 }  // namespace hbbp
 

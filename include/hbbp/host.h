@@ -1,5 +1,5 @@
 /* host.h: what a host program gives to the library: where messages go, how far long work is, a flag
- * that calls it off, and memory.
+ * that cancels it, and memory.
  */
 #ifndef HBBP_HOST_H_
 #define HBBP_HOST_H_
@@ -21,11 +21,11 @@ enum {
 /* `message` is one line, without its end, valid during the call. Called from the worker of a
  * session or from a thread that is inside a function of the library, by one thread at a time for a
  * session or an import, never from a signal handler and with no lock of the library held; it may
- * fork. What starting and stopping say is told before they return, unless another thread is in the
+ * fork. What starting and stopping log arrives before they return, unless another thread is in the
  * log just then, which goes on with it. It may ask the session (hbbp_session_get_info,
  * hbbp_session_snapshot); starting and stopping it there is HBBP_ERROR_INVALID_STATE. If it
  * destroys the session, a thread of the library does so once this message, the last one, has
- * returned; the session's allocator is used until then. One that is fed it must not destroy. It
+ * returned; the session's allocator is used until then. A feed must not be destroyed there. It
  * must not throw. */
 typedef void (*hbbp_log)(hbbp_log_level level, const char *message, void *user_data);
 
@@ -35,12 +35,15 @@ typedef void (*hbbp_log)(hbbp_log_level level, const char *message, void *user_d
  * that called the function. It must not throw. */
 typedef void (*hbbp_progress)(uint64_t done, uint64_t all, void *user_data);
 
-/* A flag that calls off long work: the function that has it returns HBBP_ERROR_CANCELLED soon
+/* A flag that cancels long work: the function that has it returns HBBP_ERROR_CANCELLED soon
  * after. One flag may be given to any number of functions, in any threads. */
 typedef struct hbbp_cancel hbbp_cancel;
 
-/* A flag that is not set. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NO_MEMORY. Any
- * thread. Since 0.1. */
+/* Makes a flag that is not set.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  cancel is NULL
+ *   HBBP_ERROR_NO_MEMORY
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_cancel_create(hbbp_cancel **cancel, hbbp_error *error);
 
 /* Not while a function uses it. NULL is allowed. Since 0.1. */
@@ -53,7 +56,12 @@ HBBP_API void hbbp_cancel_set(hbbp_cancel *cancel, int32_t cancelled);
 /* 1 if the flag is set, else 0, also for NULL. Any thread; async-signal-safe. Since 0.1. */
 HBBP_API int32_t hbbp_cancel_is_set(const hbbp_cancel *cancel);
 
-/* How a function does its work. Fields that are 0 or NULL ask for nothing. */
+/* How a function that may take long does its work. Every such function has this as an argument that
+ * may be NULL, and then also these errors:
+ *   HBBP_ERROR_CANCELLED  `cancel` was set; what the function works on is as it was
+ *   HBBP_ERROR_VERSION    a field that this library does not know is not 0
+ * Fields that are 0 or NULL ask for nothing. Progress is in no particular unit unless the function
+ * says so. */
 typedef struct hbbp_work_options {
   uint32_t struct_size; /* set by the caller */
   uint32_t reserved;    /* 0 */
@@ -64,8 +72,8 @@ typedef struct hbbp_work_options {
 
 /* Memory ----------------------------------------------------------------------------------- */
 
-/* The least that max_memory of options may be. */
-#define HBBP_LEAST_MEMORY 1048576u
+/* The minimum of max_memory of options. */
+#define HBBP_MIN_MEMORY 1048576u
 
 /* Where memory is from. Both functions may be called by several threads at once, inside functions
  * of the library and from the worker of a session, never from a signal handler; they must not

@@ -1,29 +1,24 @@
-/* ibs.h: what instruction-based sampling (IBS) of AMD tells of single instructions.
+/* ibs.h: what instruction-based sampling (IBS) of AMD says of single instructions.
  *
  * Each sample is one fetch or one op with all that happened to it. It is counted for every event
  * that it was, of those that AMD derives from IBS ("op-dc-misses"; docs/guide/import.md): events
  * whose names end in "-cycles" add up cycles, all others count samples. To get occurrences,
  * multiply samples by the period of the source.
  *
- * Lists are read by their length and a function that copies a part of them, as
- * hbbp_profile_copy_blocks does: `size` is sizeof of the struct, *copied is how many there were,
- * fewer than `count` at the end of the list. Strings live as long as the profile. Sums are by all
- * threads and sources together (lines: by thread and source); hbbp_profile_select_thread gives
- * those of one thread. A profile without IBS has empty lists.
- *
- * Every _count gives 0 for NULL. Errors of the others: HBBP_ERROR_INVALID_ARGUMENT (NULL, a wrong
- * size). Any thread. Since 0.1.
+ * Lists are read as api.h says. Strings live as long as what they were asked of. Sums are by all
+ * threads and sources together (lines: by thread and source); hbbp_profile_select gives those of
+ * one thread. A profile without IBS has empty lists.
  */
 #ifndef HBBP_IBS_H_
 #define HBBP_IBS_H_
 
-#include "profile.h"
+#include "analysis.h"
 
 HBBP_EXTERN_C_BEGIN
 
 /* An event of one instruction. */
 typedef struct hbbp_ibs_sum {
-  uint32_t struct_size; /* set by hbbp_profile_copy_ibs_sums */
+  uint32_t struct_size; /* set by hbbp_analysis_copy_ibs_sums */
   uint32_t module;      /* index of its module */
   uint32_t function;    /* index of its function, or HBBP_NO_INDEX */
   uint32_t reserved;
@@ -46,7 +41,7 @@ typedef struct hbbp_ibs_bucket {
 } hbbp_ibs_bucket;
 
 /* Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
- * some tens of thousands of them; the counter "ibs-accesses-dropped" of the source tells of others.
+ * some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
  */
 typedef struct hbbp_ibs_line {
   uint32_t struct_size; /* set by hbbp_profile_copy_ibs_lines */
@@ -60,11 +55,11 @@ typedef struct hbbp_ibs_line {
   uint64_t miss_cycles; /* of loads */
 } hbbp_ibs_line;
 
-/* By module and address. As for blocks, the first call reads the code of the modules. Since 0.1. */
-HBBP_API size_t hbbp_profile_ibs_sum_count(const hbbp_profile *profile);
-HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile *profile, size_t first,
-                                                size_t count, size_t size, hbbp_ibs_sum *sums,
-                                                size_t *copied, hbbp_error *error);
+/* By module and address. Since 0.1. */
+HBBP_API size_t hbbp_analysis_ibs_sum_count(const hbbp_analysis *analysis);
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis *analysis, size_t first,
+                                                 size_t count, size_t size, hbbp_ibs_sum *sums,
+                                                 size_t *copied, hbbp_error *error);
 
 /* By latency and cycles. Since 0.1. */
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile *profile);

@@ -18,26 +18,23 @@ typedef struct hbbp_moved_file {
 typedef struct hbbp_import_options {
   uint32_t struct_size;      /* set by the caller */
   uint32_t moved_file_count; /* of moved_files */
-  const char *root;          /* folder that has the files of the recorded machine (perf calls it
+  const char *root;          /* directory that has the files of the recorded machine (perf calls it
                                 symfs), at their paths or anywhere with their build IDs; default:
                                 none, they are where they were there */
   const hbbp_moved_file *moved_files;
-  hbbp_progress progress; /* bytes of the recording that were read */
-  void *user_data;        /* given to progress */
   const char *binary; /* for text of `perf script` without mappings: the one file whose addresses it
                          has */
   hbbp_ebs_method ebs_method; /* of samples that come with branch stacks */
   uint32_t reserved;          /* 0 */
   uint64_t slice_ns; /* as in hbbp_session_options, by the times of samples; slices begin with the
                         first one. Text of `perf script` has no times */
-  const hbbp_cancel *cancel; /* calls it off */
   /* What the host gives besides, as in hbbp_session_options: */
   hbbp_log log;             /* called inside hbbp_profile_import */
   void *log_user_data;      /* given to log */
   hbbp_log_level log_level; /* 0: HBBP_LOG_INFO */
   uint32_t reserved2;       /* 0 */
   uint64_t max_memory; /* bytes for counts, records that wait, names and code while it is read, not
-                          for the profile; at least HBBP_LEAST_MEMORY: never more is used. Samples
+                          for the profile; at least HBBP_MIN_MEMORY: never more is used. Samples
                           that find no room are dropped: the notes of the profile's sources and
                           their counter "no-memory" say how many. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts and records that wait; not used after the call.
@@ -55,13 +52,19 @@ typedef struct hbbp_import_options {
  * Generated code is that of jitdumps; functions without code are those of perf maps, which lie
  * where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
  * recording is this machine's. Maps of other users are not believed, which is noted as well.
- * Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
- * recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
- * folder of perf record --threads; compressed records, and no libzstd is installed),
- * HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none at all, or not for a single sample),
- * HBBP_ERROR_CANCELLED. Any thread. Since 0.1. */
+ * Progress of `work`, which may be NULL, is in bytes of the recording.
+ * Errors:
+ *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of the file
+ *   HBBP_ERROR_BAD_FORMAT        it is not a recording, or nothing of it can be read; the message
+ *                                says where
+ *   HBBP_ERROR_UNSUPPORTED       a directory of perf record --threads; compressed records, and no
+ *                                libzstd is installed
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an option out of range
+ *   HBBP_ERROR_NO_MEMORY         none at all, or not for a single sample
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_profile_import(const char *path, const hbbp_import_options *options,
-                                         hbbp_profile **profile, hbbp_error *error);
+                                         const hbbp_work_options *work, hbbp_profile **profile,
+                                         hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

@@ -1,4 +1,4 @@
-/* loops.h: the loops that a program ran, and how often they went round.
+/* loops.h: the loops that a program ran, and how often they iterated.
  *
  * A back edge leads to a block, the header, that every way to where it comes from passes. A natural
  * loop is the header with all that reaches a back edge to it without passing the header. Cycles
@@ -8,7 +8,7 @@
  * An iteration is an execution of the header; whatever comes to it otherwise than along a back edge
  * enters the loop. The average trip count is iterations by entries, which bursts that begin by a
  * clock see more or less often than they should; what they see of exits corrects that. Taken
- * branches tell it best, where branches were observed (SWBT, LBR); counts of blocks tell it where
+ * branches say it best, where branches were observed (SWBT, LBR); counts of blocks say it where
  * they determine how often the edges into the loop, or out of it, were taken. The loops of a
  * function are those of its code and of the indirect jumps that were observed; calls out of a loop
  * are not part of it.
@@ -16,7 +16,7 @@
 #ifndef HBBP_LOOPS_H_
 #define HBBP_LOOPS_H_
 
-#include "profile.h"
+#include "analysis.h"
 
 HBBP_EXTERN_C_BEGIN
 
@@ -37,7 +37,7 @@ enum {
 
 /* Numbers that are not known are 0. Each standard error is one sigma of the number before it. */
 typedef struct hbbp_loop {
-  uint32_t struct_size; /* set by hbbp_profile_copy_loops */
+  uint32_t struct_size; /* set by hbbp_loops_copy */
   uint32_t module;      /* index of its module */
   uint32_t function;    /* index of its function */
   uint32_t parent;      /* index of the loop around it, which is smaller; HBBP_NO_INDEX: none */
@@ -50,7 +50,7 @@ typedef struct hbbp_loop {
   double entries_error;
   double iterations;
   double iterations_error;
-  double trip_count; /* average; by branches if they tell it, else by counts */
+  double trip_count; /* average; by branches if they say it, else by counts */
   double trip_count_error;
   double trip_count_by_branches;
   double trip_count_by_branches_error;
@@ -62,24 +62,34 @@ typedef struct hbbp_loop {
   double own_instructions_error;
 } hbbp_loop;
 
-/* Loops in which a block has a count, by module, function and nesting: the loop around a loop comes
- * before it. The first call finds them; as for blocks, it needs the code of the modules. NULL
- * gives 0. Any thread. Since 0.1. */
-HBBP_API size_t hbbp_profile_loop_count(const hbbp_profile *profile);
+typedef struct hbbp_loops hbbp_loops;
 
-/* Copies loops [first, first + count), as hbbp_profile_copy_blocks does blocks; `size` is
- * sizeof(hbbp_loop). Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a wrong size). Any thread.
- * Since 0.1. */
-HBBP_API hbbp_status hbbp_profile_copy_loops(const hbbp_profile *profile, size_t first,
-                                             size_t count, size_t size, hbbp_loop *loops,
-                                             size_t *copied, hbbp_error *error);
+/* Finds the loops in which a block has a count, in order of module, function and nesting: the loop
+ * around a loop comes before it. The result does not need the analysis afterwards. `work` may be
+ * NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_loops_create(const hbbp_analysis *analysis, const hbbp_work_options *work,
+                                       hbbp_loops **loops, hbbp_error *error);
 
-/* Of blocks [first, first + count) of hbbp_profile_block_at: the index of the innermost loop that
- * each is in, HBBP_NO_INDEX if in none. `copied` gets how many blocks there were.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_profile_copy_loops_of_blocks(const hbbp_profile *profile, size_t first,
-                                                       size_t count, uint32_t *loops,
-                                                       size_t *copied, hbbp_error *error);
+/* NULL is allowed. Since 0.1. */
+HBBP_API void hbbp_loops_destroy(hbbp_loops *loops);
+
+/* Read as api.h says. Since 0.1. */
+HBBP_API size_t hbbp_loops_count(const hbbp_loops *loops);
+HBBP_API hbbp_status hbbp_loops_copy(const hbbp_loops *loops, size_t first, size_t count,
+                                     size_t size, hbbp_loop *elements, size_t *copied,
+                                     hbbp_error *error);
+
+/* Of blocks [first, first + count) of the analysis: the index of the innermost loop that each is
+ * in, HBBP_NO_INDEX if in none. *copied gets how many blocks there were. Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_loops_copy_of_blocks(const hbbp_loops *loops, size_t first, size_t count,
+                                               uint32_t *indices, size_t *copied,
+                                               hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

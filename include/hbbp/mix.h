@@ -2,7 +2,7 @@
 #ifndef HBBP_MIX_H_
 #define HBBP_MIX_H_
 
-#include "profile.h"
+#include "analysis.h"
 
 HBBP_EXTERN_C_BEGIN
 
@@ -17,9 +17,9 @@ enum {
 };
 
 typedef struct hbbp_mix_row {
-  uint32_t struct_size; /* set by the caller */
+  uint32_t struct_size; /* set by hbbp_mix_copy_rows */
   uint32_t module;      /* index in the profile; HBBP_NO_INDEX if not a key */
-  uint32_t function;    /* index in the profile; HBBP_NO_INDEX if not a key */
+  uint32_t function;    /* index in the analysis; HBBP_NO_INDEX if not a key */
   uint32_t thread;      /* index in the profile; HBBP_NO_INDEX if not a key */
   const char *mnemonic; /* Intel's, lower case, without prefixes. "" if not a key, and for bytes of
                            blocks that cannot be decoded any more because a file has changed. Bytes
@@ -36,25 +36,27 @@ typedef struct hbbp_mix hbbp_mix;
 
 /* The mix of a whole profile, rows sorted by instructions, most first. `keys` 0 means
  * HBBP_MIX_BY_MNEMONIC. Without mnemonics, functions whose code is missing (of a kernel, or of
- * generated code that a perf map names) count by their samples. The mix does not need the profile
- * afterwards.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
- * Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_mix_create(const hbbp_profile *profile, hbbp_mix_keys keys,
-                                     hbbp_mix **mix, hbbp_error *error);
+ * generated code that a perf map names) count by their samples. The mix does not need the analysis
+ * afterwards. `work` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an unknown key
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_mix_create(const hbbp_analysis *analysis, hbbp_mix_keys keys,
+                                     const hbbp_work_options *work, hbbp_mix **mix,
+                                     hbbp_error *error);
 
 /* NULL is allowed. Since 0.1. */
 HBBP_API void hbbp_mix_destroy(hbbp_mix *mix);
 
-/* NULL gives 0. Since 0.1. */
-HBBP_API size_t hbbp_mix_row_count(const hbbp_mix *mix);
-
-/* All instructions executed, in the unit of the source. NULL gives 0. Since 0.1. */
+/* All instructions executed, in the unit of the source. NULL gives 0. Any thread. Since 0.1. */
 HBBP_API double hbbp_mix_total(const hbbp_mix *mix);
 
-/* Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1. */
-HBBP_API hbbp_status hbbp_mix_row_at(const hbbp_mix *mix, size_t index, hbbp_mix_row *row,
-                                     hbbp_error *error);
+/* Read as api.h says. Since 0.1. */
+HBBP_API size_t hbbp_mix_row_count(const hbbp_mix *mix);
+HBBP_API hbbp_status hbbp_mix_copy_rows(const hbbp_mix *mix, size_t first, size_t count,
+                                        size_t size, hbbp_mix_row *rows, size_t *copied,
+                                        hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

@@ -4,16 +4,16 @@
  *   query.rows = "function";
  *   query.columns = "extension";
  *   query.where = "module = libm.so.6 and memory != none";
- *   hbbp_pivot_create(profile, &query, &pivot, &error);
+ *   hbbp_pivot_create(analysis, &query, NULL, &pivot, &error);
  *
- * Keys are those of hbbp_pivot_key_name_at and the names of taxonomies; docs/guide/mix.md tells of
- * each. A pivot is a result: it does not change, and needs neither the profile nor the taxonomy
+ * Keys are those of hbbp_pivot_key_name and the names of taxonomies; docs/guide/mix.md explains
+ * each. A pivot is a result: it does not change, and needs neither the analysis nor the taxonomy
  * afterwards.
  */
 #ifndef HBBP_PIVOT_H_
 #define HBBP_PIVOT_H_
 
-#include "profile.h"
+#include "analysis.h"
 
 HBBP_EXTERN_C_BEGIN
 
@@ -25,14 +25,19 @@ HBBP_EXTERN_C_BEGIN
 typedef struct hbbp_taxonomy hbbp_taxonomy;
 
 /* `text` NULL: that of the library itself, with the taxonomy "groups" and others.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (the message tells line and column, and the nearest name
- * where one is not known; a taxonomy that is called as a key), HBBP_ERROR_NO_MEMORY. Any thread.
- * Since 0.1. */
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  taxonomy is NULL; the text cannot be read (the message has line
+ *                                and column, and the nearest name where one is not known); a
+ *                                taxonomy is called as a key
+ *   HBBP_ERROR_NO_MEMORY
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_taxonomy_create(const char *text, hbbp_taxonomy **taxonomy,
                                           hbbp_error *error);
 
-/* The same from a file of up to 64 KiB. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION,
- * HBBP_ERROR_IO and those of hbbp_taxonomy_create. Any thread. Since 0.1. */
+/* The same from a file of up to 64 KiB.
+ * Errors: those of hbbp_taxonomy_create, and of the file
+ *   HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_taxonomy_load(const char *path, hbbp_taxonomy **taxonomy,
                                         hbbp_error *error);
 
@@ -43,13 +48,13 @@ HBBP_API void hbbp_taxonomy_destroy(hbbp_taxonomy *taxonomy);
 HBBP_API size_t hbbp_taxonomy_count(const hbbp_taxonomy *taxonomy);
 /* In the order of the text. NULL, and an index that is too large, gives NULL. Any thread. Since
  * 0.1. */
-HBBP_API const char *hbbp_taxonomy_name_at(const hbbp_taxonomy *taxonomy, size_t index);
+HBBP_API const char *hbbp_taxonomy_name(const hbbp_taxonomy *taxonomy, size_t index);
 
 /* Groups of the taxonomy at `index`, in the order of the text and without "other". NULL, and an
  * index that is too large, give 0 and NULL. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_taxonomy_group_count(const hbbp_taxonomy *taxonomy, size_t index);
-HBBP_API const char *hbbp_taxonomy_group_name_at(const hbbp_taxonomy *taxonomy, size_t index,
-                                                 size_t group);
+HBBP_API const char *hbbp_taxonomy_group_name(const hbbp_taxonomy *taxonomy, size_t index,
+                                              size_t group);
 
 /* Queries --------------------------------------------------------------------------------- */
 
@@ -70,23 +75,27 @@ typedef struct hbbp_pivot_query {
 /* The names of keys and values that every profile has, for help and completion; an index that is
  * too large gives NULL. Static storage. Any thread. Since 0.1. */
 HBBP_API size_t hbbp_pivot_key_name_count(void);
-HBBP_API const char *hbbp_pivot_key_name_at(size_t index);
+HBBP_API const char *hbbp_pivot_key_name(size_t index);
 HBBP_API size_t hbbp_pivot_value_name_count(void);
-HBBP_API const char *hbbp_pivot_value_name_at(size_t index);
+HBBP_API const char *hbbp_pivot_value_name(size_t index);
 
 /* Results --------------------------------------------------------------------------------- */
 
 typedef struct hbbp_pivot hbbp_pivot;
 
 /* Functions whose code is missing (of a kernel, or of generated code that a perf map names) count
- * by their samples, unless the condition asks for what only code tells. They have instructions and
- * no other value; the label of keys that only code tells is "no-code".
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
- * with the nearest name in the message; a condition that cannot be read, with the column),
- * HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
- * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile *profile, const hbbp_pivot_query *query,
-                                       hbbp_pivot **pivot, hbbp_error *error);
+ * by their samples, unless the condition asks for what only code has. They have instructions and
+ * no other value; the label of keys that only code has is "no-code". `work` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; an unknown, empty or repeated key, value or group, with the
+ *                                nearest name in the message; a condition that cannot be read, with
+ *                                the column
+ *   HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel, where keys are of lines
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_pivot_create(const hbbp_analysis *analysis, const hbbp_pivot_query *query,
+                                       const hbbp_work_options *work, hbbp_pivot **pivot,
+                                       hbbp_error *error);
 
 /* NULL is allowed. Since 0.1. */
 HBBP_API void hbbp_pivot_destroy(hbbp_pivot *pivot);
@@ -115,20 +124,23 @@ typedef struct hbbp_pivot_label {
   hbbp_label_kind kind;
   const char *text; /* always; function names as the symbol table has them (mangled) */
   uint64_t number;  /* of HBBP_LABEL_NUMBER and HBBP_LABEL_ADDRESS; else 0 */
-  uint32_t index;   /* where the profile lists it, by key:
-                       thread: hbbp_profile_thread_at; module: hbbp_profile_module_at;
-                       function: hbbp_profile_function_at; block: hbbp_profile_block_at;
-                       loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
-                       address: its module, hbbp_profile_module_at.
+  uint32_t index;   /* in a list, by key:
+                       thread, module, slice: of the profile;
+                       function, block: of the analysis;
+                       loop: of hbbp_loops_create; address: that of its module.
                        HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
                        property and taxonomy), and of the labels "none", "unknown" and "no-code" */
   uint32_t reserved;
 } hbbp_pivot_label;
 
-/* Key `key` of a line. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, no such axis),
- * HBBP_ERROR_NOT_FOUND (line or key). Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_pivot_label_at(const hbbp_pivot *pivot, hbbp_pivot_axis axis, size_t line,
-                                         size_t key, hbbp_pivot_label *label, hbbp_error *error);
+/* Key `key` of a line.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; no such axis
+ *   HBBP_ERROR_NOT_FOUND         no such line or key
+ * Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_pivot_get_label(const hbbp_pivot *pivot, hbbp_pivot_axis axis,
+                                          size_t line, size_t key, hbbp_pivot_label *label,
+                                          hbbp_error *error);
 
 /* Instead of a row or column: all of them, those included that `top` left out. */
 #define HBBP_PIVOT_ALL SIZE_MAX
@@ -146,16 +158,18 @@ typedef struct hbbp_pivot_cell {
 
 /* Value `value` of a cell; `row` and `column` may be HBBP_PIVOT_ALL, which is the only column
  * without keys of columns. A cell where nothing ran is 0.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (row, column or value).
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_NOT_FOUND         no such row, column or value
  * Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_pivot_cell_at(const hbbp_pivot *pivot, size_t row, size_t column,
-                                        size_t value, hbbp_pivot_cell *cell, hbbp_error *error);
+HBBP_API hbbp_status hbbp_pivot_get_cell(const hbbp_pivot *pivot, size_t row, size_t column,
+                                         size_t value, hbbp_pivot_cell *cell, hbbp_error *error);
 
 /* Ratios ---------------------------------------------------------------------------------- */
 
 typedef struct hbbp_ratio {
-  uint32_t struct_size; /* set by the caller */
-  uint32_t is_known;    /* 0: this profile cannot tell; the value is 0 then */
+  uint32_t struct_size; /* set by hbbp_ratios_copy */
+  uint32_t is_known;    /* 0: this profile does not say; the value is 0 then */
   const char *group;    /* "memory": what belongs together */
   const char *name;     /* "bytes-read", stable */
   double value;
@@ -168,23 +182,25 @@ typedef struct hbbp_ratios hbbp_ratios;
 /* What follows from a whole mix, docs/guide/mix.md lists it: operations on floating point by
  * precision, bytes loaded and stored, arithmetic intensity, branch density, instructions by taken
  * branch, shares of packed instructions and of each vector width. `where` and `taxonomy` as in
- * hbbp_pivot_query.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a condition that cannot be read),
- * HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_ratios_create(const hbbp_profile *profile, const char *where,
-                                        const hbbp_taxonomy *taxonomy, hbbp_ratios **ratios,
+ * hbbp_pivot_query. `work` may be NULL.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL; a condition that cannot be read
+ *   HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel, where the condition is of lines
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_ratios_create(const hbbp_analysis *analysis, const char *where,
+                                        const hbbp_taxonomy *taxonomy,
+                                        const hbbp_work_options *work, hbbp_ratios **ratios,
                                         hbbp_error *error);
 
 /* NULL is allowed. Since 0.1. */
 HBBP_API void hbbp_ratios_destroy(hbbp_ratios *ratios);
 
-/* NULL gives 0. Any thread. Since 0.1. */
+/* Read as api.h says. Since 0.1. */
 HBBP_API size_t hbbp_ratios_count(const hbbp_ratios *ratios);
-
-/* Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Any thread. Since 0.1.
- */
-HBBP_API hbbp_status hbbp_ratios_at(const hbbp_ratios *ratios, size_t index, hbbp_ratio *ratio,
-                                    hbbp_error *error);
+HBBP_API hbbp_status hbbp_ratios_copy(const hbbp_ratios *ratios, size_t first, size_t count,
+                                      size_t size, hbbp_ratio *elements, size_t *copied,
+                                      hbbp_error *error);
 
 HBBP_EXTERN_C_END
 

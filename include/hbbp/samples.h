@@ -1,4 +1,4 @@
-/* samples.h: the kinds of observation that a session takes. */
+/* samples.h: the kinds of observation, the events that are counted, and how periods are chosen. */
 #ifndef HBBP_SAMPLES_H_
 #define HBBP_SAMPLES_H_
 
@@ -6,7 +6,8 @@
 
 HBBP_EXTERN_C_BEGIN
 
-typedef int32_t hbbp_source;
+/* What kind of observations a source gives. */
+typedef int32_t hbbp_source_kind;
 enum {
   HBBP_SOURCE_NONE = 0,
   HBBP_SOURCE_EBS = 1,          /* event-based sampling: an instruction pointer a period */
@@ -16,7 +17,8 @@ enum {
   HBBP_SOURCE_TRUTH = 5,        /* exact counts from instrumentation */
   HBBP_SOURCE_AUTO = 6,         /* of session options only: the best that this machine has */
   HBBP_SOURCE_EBS_AND_SWBT = 7, /* of session options only: both at once, at one period */
-  HBBP_SOURCE_COMBINED = 8      /* of block counts only: several sources together */
+  HBBP_SOURCE_COMBINED = 8,     /* of block counts only: several sources together */
+  HBBP_SOURCE_EXTERNAL = 9 /* of session options only: those of hbbp_session_add_source alone */
 };
 
 /* The event whose occurrences make up a period. */

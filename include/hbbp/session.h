@@ -1,4 +1,4 @@
-/* session.h: profile the calling process. (Of what the host observes itself: feed.h.)
+/* session.h: profile the calling process. (What the host observes itself: source.h and feed.h.)
  *
  *   hbbp_session *session;
  *   hbbp_session_create(NULL, &session, NULL);
@@ -6,7 +6,7 @@
  *   work();
  *   hbbp_session_stop(session, NULL);
  *   hbbp_profile *profile;
- *   hbbp_session_snapshot(session, &profile, NULL);
+ *   hbbp_session_snapshot(session, NULL, &profile, NULL);
  */
 #ifndef HBBP_SESSION_H_
 #define HBBP_SESSION_H_
@@ -20,13 +20,14 @@
 HBBP_EXTERN_C_BEGIN
 
 typedef struct hbbp_session_options {
-  uint32_t struct_size; /* set by the caller */
-  hbbp_source source;   /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
+  uint32_t struct_size;    /* set by the caller */
+  hbbp_source_kind source; /* HBBP_SOURCE_EBS; HBBP_SOURCE_LBR, which is EBS at the same time;
                            HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
                            has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
                            handlers, and no debugger (ptrace) at the call of hbbp_session_create,
-                           else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once.
-                           The notes of the profile's sources say what was not to be had and why */
+                           else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once;
+                           HBBP_SOURCE_EXTERNAL: only those of hbbp_session_add_source.
+                           The notes of the profile's sources say what was unavailable and why */
   hbbp_event event;
   hbbp_period_mode period_mode;
   uint64_t period;         /* in occurrences of the event (ns for clocks). 0: the default, which
@@ -60,8 +61,8 @@ typedef struct hbbp_session_options {
                                  HBBP_SOURCE_EBS and HBBP_SOURCE_LBR; HBBP_EBS_AUTO is PLAIN */
   uint32_t imprecise;         /* 1: no precise events (PEBS) for samples, even if there are some */
   uint64_t slice_ns;          /* keep counts by slices of time of this width (slices.h), at least
-                                 HBBP_SHORTEST_SLICE_NS; 0: do not. Slices become twice as wide
-                                 whenever there would be more than HBBP_MOST_SLICES of them, or too
+                                 HBBP_MIN_SLICE_NS; 0: do not. Slices become twice as wide
+                                 whenever there would be more than HBBP_MAX_SLICES of them, or too
                                  many counts */
   /* What the host gives (host.h): */
   hbbp_log log;             /* NULL: what there is to say is only in the notes of the profile */
@@ -79,7 +80,7 @@ typedef struct hbbp_session_options {
                           in it, which periods do not save: if they take more than half of it, it is
                           exceeded */
   uint64_t max_memory; /* bytes for counts, buffers, names and copied code, at least
-                          HBBP_LEAST_MEMORY: never more is used; what finds no room when all else is
+                          HBBP_MIN_MEMORY: never more is used; what finds no room when all else is
                           done is dropped and counted. 0: as much as is needed */
   const hbbp_allocator *allocator; /* for counts. Copied; used until hbbp_session_destroy returns.
                                       NULL: operator new */
@@ -92,27 +93,26 @@ typedef struct hbbp_session_info {
   uint64_t samples;     /* collected so far; bursts, with HBBP_SOURCE_SWBT */
   uint64_t lost;        /* samples that the kernel had no room for */
   uint64_t throttled;   /* times that the kernel held sampling back */
-  uint64_t duration_ns; /* between start and stop, or until now; all runs together. If the session
-                           is fed: between the first and the last sample that was counted */
-  uint64_t waiting;     /* of a session that is fed: records and samples that wait for the end of a
-                           round; else 0 */
-  uint64_t dropped; /* samples that there was no memory for; of a session that is fed also records
-                       that could not be used */
-  /* Of a session that samples, else 0. CPU time is that of all runs together: */
+  uint64_t duration_ns; /* between start and stop, or until now; all runs together */
+  uint64_t dropped;     /* samples that there was no memory for */
+  /* CPU time is that of all runs together: */
   uint64_t cpu_ns;        /* of what is profiled */
   uint64_t overhead_ns;   /* that sampling took, as far as the session knows */
   double recent_overhead; /* overhead_ns / cpu_ns of the last 50 ms or more of CPU time */
-  double period_factor;   /* periods are so many times those asked for; 1 without a budget */
+  double period_factor;   /* by which periods are longer than those asked for; 1 without a budget */
   uint64_t period_changes;
-  uint64_t memory_bytes; /* of max_memory, also without one; of any session */
+  uint64_t memory_bytes; /* of max_memory, also without one */
   uint64_t peak_memory_bytes;
 } hbbp_session_info;
 
 typedef struct hbbp_session hbbp_session;
 
 /* `options` may be NULL: all defaults. Opens nothing yet.
- * Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
- * which), HBBP_ERROR_VERSION (an option that this library does not know), HBBP_ERROR_NO_MEMORY.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  session is NULL; an option out of range; the message says which
+ *   HBBP_ERROR_VERSION           an option that this library does not know
+ *   HBBP_ERROR_UNSUPPORTED       branch tracing is not in this library (libhbbp-collect)
+ *   HBBP_ERROR_NO_MEMORY
  * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options *options,
                                          hbbp_session **session, hbbp_error *error);
@@ -126,35 +126,42 @@ HBBP_API void hbbp_session_destroy(hbbp_session *session);
  * may be started again; its counts go on.
  * In a child made by fork the session is stopped and holds no samples. Any thread; of several at
  * once, one starts it.
- * Errors: HBBP_ERROR_INVALID_STATE (running, fed, or called by its log), HBBP_ERROR_PERMISSION
- * (perf_event_open refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event
- * here; no /proc), HBBP_ERROR_BUSY (out of descriptors, threads, memory locks or counters; another
- * session of the process traces branches), HBBP_ERROR_NOT_FOUND (no such thread or process),
- * HBBP_ERROR_NO_MEMORY. Since 0.1. */
+ * Errors:
+ *   HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
+ *                             and no source was added
+ *   HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
+ *   HBBP_ERROR_UNSUPPORTED    no such event here; no /proc
+ *   HBBP_ERROR_BUSY           out of descriptors, threads, memory locks or counters; another
+ *                             session of the process traces branches
+ *   HBBP_ERROR_NOT_FOUND      no such thread or process
+ *   HBBP_ERROR_NO_MEMORY
+ * and what the `start` of a host's source returns, with its name in the message. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_start(hbbp_session *session, hbbp_error *error);
 
 /* Collects what is in the buffers and closes events and buffers: no thread is left, and of
  * descriptors only those of files whose code has samples, for blocks to be found in what ran even
  * if it is replaced. They have high numbers, are closed by exec, and go with the session and its
- * profiles. Any thread; of several at once, one stops it. Errors: HBBP_ERROR_INVALID_STATE (not
- * running, fed, or called by its log). Since 0.1. */
+ * profiles. Any thread; of several at once, one stops it.
+ * Errors:
+ *   HBBP_ERROR_INVALID_STATE  it does not run, or its log or a host's source called
+ * and the first failure of the `stop` of a host's source, which is also logged and in the notes of
+ * its sources: the session is stopped nevertheless. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_stop(hbbp_session *session, hbbp_error *error);
 
 /* All that was counted so far, as an immutable profile. Allowed while the session runs, which
- * goes on undisturbed, from any thread. If it is fed: all that does not wait. Cheap: blocks are
- * found when the profile is first asked for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1. */
-HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, hbbp_profile **profile,
-                                           hbbp_error *error);
+ * goes on undisturbed, from any thread. Cheap: no code is read. `work`, which may be NULL, is worth
+ * it with millions of counts; its progress must not use the session, and its flag also cancels the
+ * wait for another thread that is in the session.
+ * Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ *   HBBP_ERROR_NO_MEMORY
+ * and those of hbbp_work_options. Any thread. Since 0.1. */
+HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session *session, const hbbp_work_options *work,
+                                           hbbp_profile **profile, hbbp_error *error);
 
-/* The same, with progress, in no particular unit, and a flag that calls it off, also while it waits
- * for another thread that feeds the session. Worth it with millions of counts. progress must not
- * use the session. `work` may be NULL. Errors: HBBP_ERROR_CANCELLED (the session has what it had),
- * HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1. */
-HBBP_API hbbp_status hbbp_session_snapshot_with(hbbp_session *session,
-                                                const hbbp_work_options *work,
-                                                hbbp_profile **profile, hbbp_error *error);
-
-/* Any thread. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1. */
+/* Errors:
+ *   HBBP_ERROR_INVALID_ARGUMENT  NULL
+ * Any thread. Since 0.1. */
 HBBP_API hbbp_status hbbp_session_get_info(hbbp_session *session, hbbp_session_info *info,
                                            hbbp_error *error);
 

@@ -1,4 +1,4 @@
-/* status.h: how failure is told. */
+/* status.h: how failure is reported. */
 #ifndef HBBP_STATUS_H_
 #define HBBP_STATUS_H_
 
@@ -22,7 +22,7 @@ enum {
   HBBP_ERROR_VERSION = -10,    /* made for a newer library */
   HBBP_ERROR_MISMATCH = -11,   /* a file's build ID is not the one that ran */
   HBBP_ERROR_INTERNAL = -12,   /* our bug; please report it */
-  HBBP_ERROR_CANCELLED = -13   /* called off by its hbbp_cancel */
+  HBBP_ERROR_CANCELLED = -13   /* cancelled by its hbbp_cancel */
 };
 
 /* Filled by a failing function when the caller passes one; left alone on success. */

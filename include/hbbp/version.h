@@ -27,6 +27,15 @@ HBBP_API uint32_t hbbp_version_number(void);
  * Never fails; any thread. Since 0.1. */
 HBBP_API uint32_t hbbp_abi_version(void);
 
+/* 1 if the running library was built with the feature called `name`, 0 if not, or if the name is
+ * not known, or NULL:
+ *   "ebs", "lbr", "ibs", "swbt"  live sources
+ *   "import"             hbbp_profile_import
+ *   "analysis"           analysis.h and what needs it; not in libhbbp-collect
+ *   "debug-information"  lines.h
+ * Never fails; any thread. Since 0.1. */
+HBBP_API int32_t hbbp_feature(const char *name);
+
 HBBP_EXTERN_C_END
 
 #endif /* HBBP_VERSION_H_ */

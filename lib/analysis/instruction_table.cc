@@ -41,8 +41,12 @@ class TableMaker {
  public:
   explicit TableMaker(const Analysis& analysis) : analysis_(analysis) {}
 
-  InstructionTable Make() {
-    for (const BlockRecord& record : analysis_.blocks()) Add(record);
+  InstructionTable Make(const Work& work) {
+    WorkMeter meter(work, analysis_.blocks().size());
+    for (const BlockRecord& record : analysis_.blocks()) {
+      meter.AdvanceOrThrow();
+      Add(record);
+    }
     return std::move(table_);
   }
 
@@ -75,8 +79,8 @@ class TableMaker {
 
 }  // namespace
 
-InstructionTable MakeInstructionTable(const Analysis& analysis) {
-  return TableMaker(analysis).Make();
+InstructionTable MakeInstructionTable(const Analysis& analysis, const Work& work) {
+  return TableMaker(analysis).Make(work);
 }
 
 }  // namespace hbbp

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/analysis.h"
+#include "base/work.h"
 #include "isa/instruction_properties.h"
 
 namespace hbbp {
@@ -25,7 +26,8 @@ struct InstructionTable {
 };
 
 // Makes the table of Analysis::blocks(). Instructions whose code is missing have no properties.
-InstructionTable MakeInstructionTable(const Analysis& analysis);
+// Work is in blocks; throws WorkCancelled.
+InstructionTable MakeInstructionTable(const Analysis& analysis, const Work& work = {});
 
 }  // namespace hbbp
 

@@ -475,14 +475,17 @@ class FunctionLoops {
 
 }  // namespace
 
-ProfileLoops FindProfileLoops(const Analysis& analysis) {
+ProfileLoops FindProfileLoops(const Analysis& analysis, const Work& work) {
+  WorkMeter meter(work, analysis.blocks().size());
   const Evidence evidence(analysis);
   ProfileLoops all;
   all.innermost.assign(analysis.blocks().size(), kNoIndex);
   for (size_t next = 0; next < analysis.blocks().size();) {
     FunctionLoops function(evidence, next);
     function.AppendTo(&all);
-    next = std::max(next + 1, function.next());
+    const size_t end = std::max(next + 1, function.next());
+    meter.AdvanceOrThrow(end - next);
+    next = end;
   }
   return all;
 }

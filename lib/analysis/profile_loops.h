@@ -17,6 +17,7 @@
 
 #include "analysis/analysis.h"
 #include "base/address.h"
+#include "base/work.h"
 #include "estimate/count_estimate.h"
 #include "estimate/edge_counts.h"
 #include "estimate/trip_counts.h"
@@ -52,7 +53,8 @@ struct ProfileLoops {
   std::vector<uint32_t> innermost;  // by index of Analysis::blocks(); UINT32_MAX: none
 };
 
-ProfileLoops FindProfileLoops(const Analysis& analysis);
+// Work is in blocks; throws WorkCancelled.
+ProfileLoops FindProfileLoops(const Analysis& analysis, const Work& work = {});
 
 }  // namespace hbbp
 

@@ -32,8 +32,10 @@ struct Work {
   // Returns kCancelled if the work was cancelled.
   Status Report(uint64_t done, uint64_t all) const {
     if (progress) progress(done, all);
-    if (cancel == nullptr || !cancel->is_set()) return OkStatus();
-    return CancelledStatus();
+    return Check();
+  }
+  Status Check() const {
+    return cancel != nullptr && cancel->is_set() ? CancelledStatus() : OkStatus();
   }
 };
 
@@ -71,6 +73,10 @@ class WorkMeter {
  public:
   WorkMeter(const Work& work, uint64_t all) : work_(work), all_(all) {}
 
+  // Throws WorkCancelled instead of returning false.
+  void AdvanceOrThrow(uint64_t steps = 1) {
+    if (!Advance(steps)) throw WorkCancelled();
+  }
   // Returns false from the moment that the work was cancelled.
   bool Advance(uint64_t steps = 1) {
     done_ += steps;

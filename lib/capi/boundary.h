@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <string_view>
 #include <type_traits>
 
 #include "base/status.h"
@@ -95,26 +96,41 @@ Status WriteOutput(const Struct& full, const char* name, Struct* output) {
   return OkStatus();
 }
 
-// What messages call the arguments of a function that copies a list.
+// As much of the text as fits, with a final 0; nothing without a buffer.
+inline void CopyText(std::string_view text, char* buffer, size_t size) {
+  if (buffer == nullptr || size == 0) return;
+  const size_t length = std::min(text.size(), size - 1);
+  std::memcpy(buffer, text.data(), length);
+  buffer[length] = '\0';
+}
+
+// What messages call a function that copies a list, its struct, and the array.
 struct ListNames {
   const char* function;
   const char* type;
   const char* output;
-  const char* size;
+  const char* size = "size";
 };
 
-// Elements [first, first + count) of a list into an array of the caller's structs of `size` bytes.
-// make(i) gives element i.
+// Which part of a list is asked for, and the bytes of each of the caller's structs.
+struct ListPart {
+  size_t first;
+  size_t count;
+  size_t size;
+};
+
+// Elements [first, first + count) of a list into an array of the caller's. make(i) returns
+// element i.
 template <typename Struct, typename Make>
-Status CopyList(const ListNames& names, size_t list_size, size_t first, size_t count, size_t size,
-                Struct* output, size_t* copied, Make&& make) {
-  const char* const function = names.function;
-  if (output == nullptr && count > 0) return NullArgument(function, names.output);
-  if (copied == nullptr) return NullArgument(function, "copied");
+Status CopyList(const ListNames& names, size_t list_size, const ListPart& part, Struct* output,
+                size_t* copied, Make&& make) {
+  const auto [first, count, size] = part;
+  if (output == nullptr && count > 0) return NullArgument(names.function, names.output);
+  if (copied == nullptr) return NullArgument(names.function, "copied");
   constexpr size_t kLargestStruct = 4096;
   if (size < 2 * sizeof(uint32_t) || size > kLargestStruct || size % alignof(Struct) != 0) {
-    return MakeStatus(StatusCode::kInvalidArgument, "%s: %s is %zu; pass sizeof(%s)", function,
-                      names.size, size, names.type);
+    return MakeStatus(StatusCode::kInvalidArgument, "%s: %s is %zu; pass sizeof(%s)",
+                      names.function, names.size, size, names.type);
   }
   *copied = std::min(count, first < list_size ? list_size - first : 0);
   auto* position = reinterpret_cast<unsigned char*>(output);
@@ -125,6 +141,31 @@ Status CopyList(const ListNames& names, size_t list_size, size_t first, size_t c
         WriteOutput(make(first + i), names.type, reinterpret_cast<Struct*>(position)));
   }
   return OkStatus();
+}
+
+// The whole of a function that copies a list of `handle`. make(*handle, i) returns element i.
+template <typename Handle, typename Struct, typename Make>
+hbbp_status CopyHandleList(const ListNames& names, const char* handle_name, const Handle* handle,
+                           size_t list_size, const ListPart& part, Struct* output, size_t* copied,
+                           hbbp_error* error, Make&& make) {
+  return Guard(error, [&]() -> Status {
+    if (handle == nullptr) return NullArgument(names.function, handle_name);
+    return CopyList(names, list_size, part, output, copied,
+                    [&](size_t index) { return make(*handle, index); });
+  });
+}
+
+// Of the index of a source, for lists that each source has.
+inline Status CheckSource(const char* function, size_t source, size_t count) {
+  if (source < count) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: source %zu of %zu", function, source, count);
+}
+
+inline hbbp_counter MakeCounter(const char* name, uint64_t value) {
+  HBBP_INIT(hbbp_counter, counter);
+  counter.name = name;
+  counter.value = value;
+  return counter;
 }
 
 }  // namespace hbbp::capi

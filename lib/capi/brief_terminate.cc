@@ -1,4 +1,4 @@
-// What libstdc++ does with an exception that nobody catches: it writes its name to standard error,
+// What libstdc++ does with an exception that is not caught: it writes its name to standard error,
 // and the code that demangles names is a tenth of libhbbp-collect.so. This handler does nothing,
 // and std::terminate aborts.
 namespace __gnu_cxx {  // NOLINT(bugprone-reserved-identifier): replaces the handler of that name

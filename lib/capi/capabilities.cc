@@ -21,6 +21,20 @@ struct hbbp_capabilities {
   std::vector<hbbp::Capability> list;
 };
 
+namespace {
+
+hbbp_capability GetCapability(const hbbp_capabilities& capabilities, size_t index) {
+  const hbbp::Capability& found = capabilities.list[index];
+  HBBP_INIT(hbbp_capability, capability);
+  capability.state = static_cast<hbbp_capability_state>(found.state);
+  capability.name = found.name;
+  capability.detail = found.detail.c_str();
+  capability.advice = found.advice.c_str();
+  return capability;
+}
+
+}  // namespace
+
 extern "C" {
 
 HBBP_API hbbp_status hbbp_capabilities_probe(hbbp_capabilities** capabilities, hbbp_error* error) {
@@ -39,22 +53,12 @@ HBBP_API size_t hbbp_capabilities_count(const hbbp_capabilities* capabilities) {
   return capabilities == nullptr ? 0 : capabilities->list.size();
 }
 
-HBBP_API hbbp_status hbbp_capabilities_at(const hbbp_capabilities* capabilities, size_t index,
-                                          hbbp_capability* capability, hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (capabilities == nullptr) return NullArgument("hbbp_capabilities_at", "capabilities");
-    if (capability == nullptr) return NullArgument("hbbp_capabilities_at", "capability");
-    if (index >= capabilities->list.size()) {
-      return BadIndex("hbbp_capabilities_at", index, capabilities->list.size());
-    }
-    const hbbp::Capability& found = capabilities->list[index];
-    HBBP_INIT(hbbp_capability, full);
-    full.state = static_cast<hbbp_capability_state>(found.state);
-    full.name = found.name;
-    full.detail = found.detail.c_str();
-    full.advice = found.advice.c_str();
-    return WriteOutput(full, "hbbp_capability", capability);
-  });
+HBBP_API hbbp_status hbbp_capabilities_copy(const hbbp_capabilities* capabilities, size_t first,
+                                            size_t count, size_t size, hbbp_capability* elements,
+                                            size_t* copied, hbbp_error* error) {
+  return CopyHandleList({"hbbp_capabilities_copy", "hbbp_capability", "elements"}, "capabilities",
+                        capabilities, hbbp_capabilities_count(capabilities), {first, count, size},
+                        elements, copied, error, &GetCapability);
 }
 
 }  // extern "C"

@@ -4,14 +4,20 @@
 #include "capi/profile_access.h"
 
 struct hbbp_profile {
-  hbbp::ProfileData data;
+  explicit hbbp_profile(hbbp::ProfileData given)
+      : totals(CountSamples(given)), data(std::move(given)) {}
+
+  const hbbp::SampleTotals totals;
+  const hbbp::ProfileData data;
 };
 
 namespace hbbp::capi {
 
-hbbp_profile* NewProfile(ProfileData data) { return new hbbp_profile{std::move(data)}; }
+hbbp_profile* NewProfile(ProfileData data) { return new hbbp_profile(std::move(data)); }
 
 const ProfileData& DataOf(const hbbp_profile& profile) { return profile.data; }
+
+const SampleTotals& TotalsOf(const hbbp_profile& profile) { return profile.totals; }
 
 // Only an analysis reads the code of kernels.
 ProfileData DataToStore(const hbbp_profile& profile) { return profile.data; }

@@ -1,5 +1,3 @@
-#include "session/feed.h"
-
 #include <hbbp/feed.h>
 
 #include <cstring>
@@ -10,13 +8,15 @@
 #include <vector>
 
 #include "capi/boundary.h"
+#include "capi/feed_handle.h"
 #include "capi/host_handle.h"
 #include "capi/import_files.h"
-#include "capi/session_handle.h"
+#include "capi/profile_access.h"
 #include "capi/slice_option.h"
 #include "perf/branch_stack.h"
 
 using hbbp::Feed;
+using hbbp::FeedBurst;
 using hbbp::FeedEvent;
 using hbbp::FeedEventKind;
 using hbbp::FeedSample;
@@ -25,7 +25,7 @@ using hbbp::OkStatus;
 using hbbp::SourceKind;
 using hbbp::Status;
 using hbbp::StatusCode;
-using hbbp::StatusOr;
+using hbbp::TakenBranch;
 using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 static_assert(sizeof(hbbp_branch_entry) == hbbp::BranchStack::kEntryBytes);
@@ -46,7 +46,7 @@ static_assert(HBBP_FEED_KERNEL_PID == hbbp::kKernelPid);
 namespace {
 
 // What the first version had.
-constexpr size_t kSmallestSample = 64;
+constexpr size_t kSmallestSample = 72;
 constexpr size_t kSmallestEvent = 112;
 static_assert(sizeof(hbbp_feed_sample) == kSmallestSample);
 static_assert(sizeof(hbbp_feed_event) == kSmallestEvent);
@@ -59,15 +59,10 @@ Status BadField(const char* what, const char* must) {
   return MakeStatus(StatusCode::kInvalidArgument, "%s: must be %s", what, must);
 }
 
-StatusOr<Feed*> FedOf(const char* function, hbbp_session* session) {
-  if (session == nullptr) return NullArgument(function, "session");
-  if (session->fed == nullptr) {
-    return MakeStatus(StatusCode::kInvalidState,
-                      "%s: this session samples by itself; feed one that hbbp_session_create_fed "
-                      "made",
-                      function);
-  }
-  return session->fed.get();
+Status CheckOwn(const char* function, const hbbp_feed& feed) {
+  if (feed.owned != nullptr) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidState, "%s: the feed is a session's; ask the session",
+                    function);
 }
 
 Status CheckElements(const char* function, const char* name, const void* elements, size_t count,
@@ -116,12 +111,15 @@ Status BadElement(const char* function, const char* name, size_t index, const ch
 }
 
 // Null, or what is wrong.
-const char* ProblemOf(const hbbp_feed_sample& sample, SourceKind kind) {
+const char* FindProblem(const hbbp_feed_sample& sample, SourceKind kind) {
   if (sample.reserved != 0) return "reserved: must be 0";
   if (sample.branch_count != 0) {
-    if (kind != SourceKind::kLbr) return "branch_count: must be 0 for a source of another kind";
+    if (!hbbp::HasStreams(kind)) return "branch_count: must be 0 for a source of another kind";
     if (sample.branches == nullptr) return "branches: is NULL";
-    if (sample.branch_count > HBBP_MAX_FED_BRANCHES) return "branch_count: must be at most 65536";
+    if (sample.branch_count > HBBP_MAX_FEED_BRANCHES) return "branch_count: must be at most 65536";
+  }
+  if (sample.extent != 0 && kind != SourceKind::kSwbt) {
+    return "extent: must be 0 but for HBBP_SOURCE_SWBT";
   }
   if (sample.ibs_register_count != 0) {
     if (kind != SourceKind::kIbs) return "ibs_register_count: must be 0 for another kind of source";
@@ -133,7 +131,7 @@ const char* ProblemOf(const hbbp_feed_sample& sample, SourceKind kind) {
   return nullptr;
 }
 
-const char* ProblemOf(const hbbp_feed_event& event, size_t source_count) {
+const char* FindProblem(const hbbp_feed_event& event, size_t source_count) {
   if (event.reserved != 0) return "reserved: must be 0";
   if (event.kind < HBBP_FEED_MAPPING || event.kind > HBBP_FEED_THROTTLED) {
     return "kind: must be a HBBP_FEED_ value";
@@ -164,7 +162,7 @@ const char* ProblemOf(const hbbp_feed_event& event, size_t source_count) {
   }
 }
 
-FeedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
+FeedSample ReadSample(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
   FeedSample sample;
   sample.pid = given.pid;
   sample.tid = given.tid;
@@ -185,7 +183,22 @@ FeedSample SampleOf(const hbbp_feed_sample& given, std::vector<uint8_t>* ibs) {
   return sample;
 }
 
-FeedEvent EventOf(const hbbp_feed_event& given) {
+FeedBurst ReadBurst(const hbbp_feed_sample& given, std::vector<TakenBranch>* branches) {
+  FeedBurst burst;
+  burst.pid = given.pid;
+  burst.tid = given.tid;
+  burst.time_ns = given.time_ns;
+  burst.period = given.period;
+  burst.extent = given.extent;
+  branches->resize(given.branch_count);
+  for (uint32_t i = 0; i < given.branch_count; ++i) {
+    (*branches)[i] = {given.branches[i].from, given.branches[i].to};
+  }
+  burst.branches = *branches;
+  return burst;
+}
+
+FeedEvent ReadEvent(const hbbp_feed_event& given) {
   FeedEvent event;
   event.kind = static_cast<FeedEventKind>(given.kind);
   event.pid = given.pid;
@@ -210,10 +223,10 @@ FeedEvent EventOf(const hbbp_feed_event& given) {
 
 Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_feed_options.reserved", given.reserved));
-  if (given.order != HBBP_FEED_BY_TIME && given.order != HBBP_FEED_AS_FED) {
+  if (given.order != HBBP_FEED_BY_TIME && given.order != HBBP_FEED_AS_ADDED) {
     return BadField("hbbp_feed_options.order", "a hbbp_feed_order");
   }
-  if (given.order == HBBP_FEED_AS_FED) {
+  if (given.order == HBBP_FEED_AS_ADDED) {
     options->delivery.order = hbbp::DeliveryOptions::Order::kAsWritten;
   }
   constexpr uint64_t kDefaultWaitingBytes = 64 << 20;
@@ -228,11 +241,11 @@ Status Translate(const hbbp_feed_options& given, hbbp::FeedOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_feed_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   HBBP_RETURN_IF_ERROR(ReadHost("hbbp_feed_options", given, options));
-  return FilesOf("hbbp_session_create_fed", given.root, given.moved_files, given.moved_file_count,
-                 &options->files);
+  return ReadFiles("hbbp_feed_create", given.root, given.moved_files, given.moved_file_count,
+                   &options->files);
 }
 
-Status AddRecordSource(const hbbp_feed_source& source, Feed* session, uint32_t* index) {
+Status AddRecordSource(const hbbp_feed_source& source, Feed* feed, uint32_t* index) {
   if (source.kind != 0 || source.event != 0 || source.ibs != 0 || source.include_kernel != 0 ||
       source.period != 0 || source.frequency_hz != 0) {
     return BadField("hbbp_feed_source.kind, event, ibs, include_kernel, period and frequency_hz",
@@ -243,16 +256,16 @@ Status AddRecordSource(const hbbp_feed_source& source, Feed* session, uint32_t* 
   }
   const auto* attr = static_cast<const uint8_t*>(source.perf_attr);
   HBBP_ASSIGN_OR_RETURN(
-      *index, session->AddRecordSource({attr, source.perf_attr_size},
-                                       {source.perf_ids, source.perf_ids + source.perf_id_count},
-                                       source.event_name != nullptr ? source.event_name : ""));
+      *index, feed->AddRecordSource({attr, source.perf_attr_size},
+                                    {source.perf_ids, source.perf_ids + source.perf_id_count},
+                                    source.event_name != nullptr ? source.event_name : ""));
   return OkStatus();
 }
 
-Status AddSampleSource(const hbbp_feed_source& source, Feed* session, uint32_t* index) {
-  if (source.kind < HBBP_SOURCE_EBS || source.kind > HBBP_SOURCE_IBS) {
+Status AddSampleSource(const hbbp_feed_source& source, Feed* feed, uint32_t* index) {
+  if (source.kind < HBBP_SOURCE_EBS || source.kind > HBBP_SOURCE_SWBT) {
     return BadField("hbbp_feed_source.kind",
-                    "HBBP_SOURCE_EBS, _LBR or _IBS, or perf_attr be set for raw records");
+                    "HBBP_SOURCE_EBS, _LBR, _IBS or _SWBT, or perf_attr be set for raw records");
   }
   if (source.event <= HBBP_EVENT_AUTO || source.event > HBBP_EVENT_UOPS) {
     return BadField("hbbp_feed_source.event", "a HBBP_EVENT_ value other than AUTO");
@@ -277,7 +290,7 @@ Status AddSampleSource(const hbbp_feed_source& source, Feed* session, uint32_t* 
   record.include_kernel = source.include_kernel != 0;
   if (source.event_name != nullptr) record.event_name = source.event_name;
   HBBP_ASSIGN_OR_RETURN(*index,
-                        session->AddSampleSource(record, static_cast<hbbp::IbsKind>(source.ibs)));
+                        feed->AddSampleSource(record, static_cast<hbbp::IbsKind>(source.ibs)));
   return OkStatus();
 }
 
@@ -285,111 +298,149 @@ Status AddSampleSource(const hbbp_feed_source& source, Feed* session, uint32_t* 
 
 extern "C" {
 
-HBBP_API hbbp_status hbbp_session_create_fed(const hbbp_feed_options* options,
-                                             hbbp_session** session, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_create(const hbbp_feed_options* options, hbbp_feed** feed,
+                                      hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    if (session == nullptr) return NullArgument("hbbp_session_create_fed", "session");
+    if (feed == nullptr) return NullArgument("hbbp_feed_create", "feed");
     HBBP_INIT(hbbp_feed_options, full);
     if (options != nullptr) {
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_feed_options", &full));
     }
     hbbp::FeedOptions chosen;
     HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
-    *session = new hbbp_session(std::make_unique<Feed>(chosen));
+    *feed = new hbbp_feed(std::make_unique<Feed>(chosen));
     return OkStatus();
   });
 }
 
-HBBP_API hbbp_status hbbp_session_add_fed_source(hbbp_session* session,
-                                                 const hbbp_feed_source* source, uint32_t* index,
-                                                 hbbp_error* error) {
+HBBP_API void hbbp_feed_destroy(hbbp_feed* feed) { delete feed; }
+
+HBBP_API hbbp_status hbbp_feed_add_source(hbbp_feed* feed, const hbbp_feed_source* source,
+                                          uint32_t* index, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_add_fed_source", session));
-    if (source == nullptr) return NullArgument("hbbp_session_add_fed_source", "source");
+    if (feed == nullptr) return NullArgument("hbbp_feed_add_source", "feed");
+    if (source == nullptr) return NullArgument("hbbp_feed_add_source", "source");
     hbbp_feed_source full;
     HBBP_RETURN_IF_ERROR(ReadInput(source, "hbbp_feed_source", &full));
     uint32_t added = 0;
-    HBBP_RETURN_IF_ERROR(full.perf_attr != nullptr ? AddRecordSource(full, fed, &added)
-                                                   : AddSampleSource(full, fed, &added));
+    HBBP_RETURN_IF_ERROR(full.perf_attr != nullptr ? AddRecordSource(full, &feed->feed, &added)
+                                                   : AddSampleSource(full, &feed->feed, &added));
     if (index != nullptr) *index = added;
     return OkStatus();
   });
 }
 
-HBBP_API hbbp_status hbbp_session_add_fed_ids(hbbp_session* session, uint32_t index,
-                                              const uint64_t* perf_ids, size_t perf_id_count,
-                                              hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_add_perf_ids(hbbp_feed* feed, uint32_t index,
+                                            const uint64_t* perf_ids, size_t perf_id_count,
+                                            hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_add_fed_ids", session));
-    if (perf_ids == nullptr) return NullArgument("hbbp_session_add_fed_ids", "perf_ids");
-    return fed->AddIds(index, {perf_ids, perf_id_count}).Annotate("hbbp_session_add_fed_ids");
+    if (feed == nullptr) return NullArgument("hbbp_feed_add_perf_ids", "feed");
+    if (perf_ids == nullptr) return NullArgument("hbbp_feed_add_perf_ids", "perf_ids");
+    return feed->feed.AddIds(index, {perf_ids, perf_id_count}).Annotate("hbbp_feed_add_perf_ids");
   });
 }
 
-HBBP_API hbbp_status hbbp_session_feed_perf_records(hbbp_session* session, const void* records,
-                                                    size_t bytes, size_t* consumed,
-                                                    hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_add_perf_records(hbbp_feed* feed, const void* records, size_t bytes,
+                                                size_t* consumed, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    constexpr char kName[] = "hbbp_session_feed_perf_records";
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
+    constexpr char kName[] = "hbbp_feed_add_perf_records";
+    if (feed == nullptr) return NullArgument(kName, "feed");
     if (records == nullptr && bytes != 0) return NullArgument(kName, "records");
     size_t taken = 0;
-    const Status status = fed->FeedRecords({static_cast<const uint8_t*>(records), bytes}, &taken);
+    const Status status =
+        feed->feed.FeedRecords({static_cast<const uint8_t*>(records), bytes}, &taken);
     if (consumed != nullptr) *consumed = taken;
     return status.Annotate(kName);
   });
 }
 
-HBBP_API hbbp_status hbbp_session_feed_samples(hbbp_session* session, uint32_t index,
-                                               const hbbp_feed_sample* samples, size_t count,
-                                               size_t sample_size, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_add_samples(hbbp_feed* feed, uint32_t index,
+                                           const hbbp_feed_sample* samples, size_t count,
+                                           size_t sample_size, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    constexpr char kName[] = "hbbp_session_feed_samples";
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
+    constexpr char kName[] = "hbbp_feed_add_samples";
+    if (feed == nullptr) return NullArgument(kName, "feed");
     HBBP_RETURN_IF_ERROR(
         CheckElements(kName, "samples", samples, count, sample_size, kSmallestSample));
-    const SourceKind kind = fed->KindOfSource(index);
+    const SourceKind kind = feed->feed.KindOfSource(index);
     const Elements<hbbp_feed_sample> all(samples, sample_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "samples", i);
-      const char* problem = ProblemOf(all[i], kind);
+      const char* problem = FindProblem(all[i], kind);
       if (problem != nullptr) return BadElement(kName, "samples", i, problem);
     }
+    if (kind == SourceKind::kSwbt) {
+      std::vector<TakenBranch> branches;
+      return feed->feed
+          .FeedBursts(index, count, [&](size_t i) { return ReadBurst(all[i], &branches); })
+          .Annotate(kName);
+    }
     std::vector<uint8_t> ibs;
-    return fed->FeedSamples(index, count, [&](size_t i) { return SampleOf(all[i], &ibs); })
+    return feed->feed.FeedSamples(index, count, [&](size_t i) { return ReadSample(all[i], &ibs); })
         .Annotate(kName);
   });
 }
 
-HBBP_API hbbp_status hbbp_session_feed_events(hbbp_session* session, const hbbp_feed_event* events,
-                                              size_t count, size_t event_size, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_add_events(hbbp_feed* feed, const hbbp_feed_event* events,
+                                          size_t count, size_t event_size, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    constexpr char kName[] = "hbbp_session_feed_events";
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf(kName, session));
+    constexpr char kName[] = "hbbp_feed_add_events";
+    if (feed == nullptr) return NullArgument(kName, "feed");
     HBBP_RETURN_IF_ERROR(CheckElements(kName, "events", events, count, event_size, kSmallestEvent));
-    const size_t sources = fed->source_count();
+    const size_t sources = feed->feed.source_count();
     const Elements<hbbp_feed_event> all(events, event_size);
     for (size_t i = 0; i < count; ++i) {
       if (all.HasUnknownField(i)) return UnknownField(kName, "events", i);
-      const char* problem = ProblemOf(all[i], sources);
+      const char* problem = FindProblem(all[i], sources);
       if (problem != nullptr) return BadElement(kName, "events", i, problem);
     }
-    return fed->FeedEvents(count, [&](size_t i) { return EventOf(all[i]); }).Annotate(kName);
+    return feed->feed.FeedEvents(count, [&](size_t i) { return ReadEvent(all[i]); })
+        .Annotate(kName);
   });
 }
 
-HBBP_API hbbp_status hbbp_session_feed_round(hbbp_session* session, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_end_round(hbbp_feed* feed, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_feed_round", session));
-    return fed->FinishRound();
+    if (feed == nullptr) return NullArgument("hbbp_feed_end_round", "feed");
+    return feed->feed.FinishRound();
   });
 }
 
-HBBP_API hbbp_status hbbp_session_feed_flush(hbbp_session* session, uint64_t up_to_ns,
-                                             hbbp_error* error) {
+HBBP_API hbbp_status hbbp_feed_flush(hbbp_feed* feed, uint64_t up_to_ns, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    HBBP_ASSIGN_OR_RETURN(Feed * fed, FedOf("hbbp_session_feed_flush", session));
-    return fed->FlushUpTo(up_to_ns);
+    if (feed == nullptr) return NullArgument("hbbp_feed_flush", "feed");
+    return feed->feed.FlushUpTo(up_to_ns);
+  });
+}
+
+HBBP_API hbbp_status hbbp_feed_snapshot(hbbp_feed* feed, const hbbp_work_options* work,
+                                        hbbp_profile** profile, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (feed == nullptr) return NullArgument("hbbp_feed_snapshot", "feed");
+    if (profile == nullptr) return NullArgument("hbbp_feed_snapshot", "profile");
+    HBBP_RETURN_IF_ERROR(CheckOwn("hbbp_feed_snapshot", *feed));
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    *profile = NewProfile(feed->feed.Snapshot(chosen));
+    return OkStatus();
+  });
+}
+
+HBBP_API hbbp_status hbbp_feed_get_info(hbbp_feed* feed, hbbp_feed_info* info, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (feed == nullptr) return NullArgument("hbbp_feed_get_info", "feed");
+    if (info == nullptr) return NullArgument("hbbp_feed_get_info", "info");
+    HBBP_RETURN_IF_ERROR(CheckOwn("hbbp_feed_get_info", *feed));
+    const hbbp::SessionInfo now = feed->feed.Info();
+    HBBP_INIT(hbbp_feed_info, full);
+    full.samples = now.samples;
+    full.lost = now.lost;
+    full.throttled = now.throttled;
+    full.duration_ns = now.duration_ns;
+    full.waiting = now.waiting;
+    full.dropped = now.dropped;
+    full.memory_bytes = now.memory_bytes;
+    full.peak_memory_bytes = now.peak_memory_bytes;
+    return WriteOutput(full, "hbbp_feed_info", info);
   });
 }
 

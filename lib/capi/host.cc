@@ -10,7 +10,7 @@ static_assert(static_cast<int>(LogLevel::kWarning) == HBBP_LOG_WARNING);
 static_assert(static_cast<int>(LogLevel::kInfo) == HBBP_LOG_INFO);
 static_assert(static_cast<int>(LogLevel::kDebug) == HBBP_LOG_DEBUG);
 
-LogSettings LogOf(hbbp_log log, void* user_data, hbbp_log_level level) {
+LogSettings MakeLogSettings(hbbp_log log, void* user_data, hbbp_log_level level) {
   LogSettings settings;
   if (level != 0) settings.level = static_cast<LogLevel>(level);
   settings.log = [log, user_data](LogLevel of_message, const char* message) {
@@ -32,24 +32,18 @@ Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator) {
   return OkStatus();
 }
 
-Work WorkOf(hbbp_progress progress, void* user_data, const hbbp_cancel* cancel) {
+StatusOr<Work> ReadWork(const hbbp_work_options* given) {
   Work work;
-  if (progress != nullptr) {
-    work.progress = [progress, user_data](uint64_t done, uint64_t all) {
-      progress(done, all, user_data);
-    };
-  }
-  if (cancel != nullptr) work.cancel = &cancel->flag;
-  return work;
-}
-
-Status ReadWork(const hbbp_work_options* given, Work* work) {
-  if (given == nullptr) return OkStatus();
+  if (given == nullptr) return work;
   HBBP_INIT(hbbp_work_options, full);
   HBBP_RETURN_IF_ERROR(ReadInput(given, "hbbp_work_options", &full));
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_work_options.reserved", full.reserved));
-  *work = WorkOf(full.progress, full.user_data, full.cancel);
-  return OkStatus();
+  if (full.progress != nullptr) {
+    work.progress = [progress = full.progress, user_data = full.user_data](
+                        uint64_t done, uint64_t all) { progress(done, all, user_data); };
+  }
+  if (full.cancel != nullptr) work.cancel = &full.cancel->flag;
+  return work;
 }
 
 }  // namespace hbbp::capi

@@ -16,7 +16,7 @@ struct hbbp_cancel {
 namespace hbbp::capi {
 
 // Level 0: kInfo.
-LogSettings LogOf(hbbp_log log, void* user_data, hbbp_log_level level);
+LogSettings MakeLogSettings(hbbp_log log, void* user_data, hbbp_log_level level);
 
 // NULL: operator new.
 Status ReadAllocator(const hbbp_allocator* given, Allocator* allocator);
@@ -28,20 +28,19 @@ Status ReadHost(const char* name, const Options& options, HostSettings* settings
     return MakeStatus(StatusCode::kInvalidArgument, "%s.log_level: must be a HBBP_LOG_ value, or 0",
                       name);
   }
-  if (options.max_memory != 0 && options.max_memory < HBBP_LEAST_MEMORY) {
+  if (options.max_memory != 0 && options.max_memory < HBBP_MIN_MEMORY) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "%s.max_memory: must be at least 1048576 bytes, or 0", name);
   }
   settings->max_memory = options.max_memory;
   if (options.log != nullptr) {
-    settings->log = LogOf(options.log, options.log_user_data, options.log_level);
+    settings->log = MakeLogSettings(options.log, options.log_user_data, options.log_level);
   }
   return ReadAllocator(options.allocator, &settings->allocator);
 }
 
-Work WorkOf(hbbp_progress progress, void* user_data, const hbbp_cancel* cancel);
 // NULL: nothing is asked for.
-Status ReadWork(const hbbp_work_options* given, Work* work);
+StatusOr<Work> ReadWork(const hbbp_work_options* given);
 
 }  // namespace hbbp::capi
 

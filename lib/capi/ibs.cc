@@ -3,20 +3,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "capi/analysis_handle.h"
 #include "capi/boundary.h"
-#include "capi/profile_handle.h"
 #include "profile/ibs_buckets.h"
 
 using hbbp::IbsBucket;
 using hbbp::IbsLine;
 using hbbp::IbsSumRecord;
 using hbbp::ProfileData;
-using hbbp::Status;
-using hbbp::capi::CopyList;
-using hbbp::capi::CountInAnalysis;
-using hbbp::capi::Guard;
-using hbbp::capi::GuardCount;
-using hbbp::capi::NullArgument;
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
 
 namespace {
 
@@ -38,7 +33,7 @@ std::vector<hbbp_ibs_bucket> BucketsOf(const ProfileData& data) {
   return buckets;
 }
 
-hbbp_ibs_sum SumOf(const ProfileData& data, const IbsSumRecord& record) {
+hbbp_ibs_sum MakeSum(const ProfileData& data, const IbsSumRecord& record) {
   HBBP_INIT(hbbp_ibs_sum, sum);
   sum.module = record.module;
   sum.function = record.function;
@@ -48,7 +43,7 @@ hbbp_ibs_sum SumOf(const ProfileData& data, const IbsSumRecord& record) {
   return sum;
 }
 
-hbbp_ibs_line LineOf(const ProfileData& data, const IbsLine& record) {
+hbbp_ibs_line MakeLine(const ProfileData& data, const IbsLine& record) {
   HBBP_INIT(hbbp_ibs_line, line);
   line.pid = data.threads[record.thread].pid;
   line.tid = data.threads[record.thread].tid;
@@ -64,22 +59,18 @@ hbbp_ibs_line LineOf(const ProfileData& data, const IbsLine& record) {
 
 extern "C" {
 
-HBBP_API size_t hbbp_profile_ibs_sum_count(const hbbp_profile* profile) {
-  return CountInAnalysis(profile,
-                         [](const hbbp::Analysis& analysis) { return analysis.ibs_sums().size(); });
+HBBP_API size_t hbbp_analysis_ibs_sum_count(const hbbp_analysis* analysis) {
+  return analysis == nullptr ? 0 : analysis->analysis().ibs_sums().size();
 }
 
-HBBP_API hbbp_status hbbp_profile_copy_ibs_sums(const hbbp_profile* profile, size_t first,
-                                                size_t count, size_t size, hbbp_ibs_sum* sums,
-                                                size_t* copied, hbbp_error* error) {
-  constexpr char kFunction[] = "hbbp_profile_copy_ibs_sums";
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
-    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
-    const std::vector<IbsSumRecord>& all = analysis->ibs_sums();
-    return CopyList({kFunction, "hbbp_ibs_sum", "sums", "size"}, all.size(), first, count, size,
-                    sums, copied, [&](size_t index) { return SumOf(profile->data(), all[index]); });
-  });
+HBBP_API hbbp_status hbbp_analysis_copy_ibs_sums(const hbbp_analysis* analysis, size_t first,
+                                                 size_t count, size_t size, hbbp_ibs_sum* sums,
+                                                 size_t* copied, hbbp_error* error) {
+  return CopyHandleList({"hbbp_analysis_copy_ibs_sums", "hbbp_ibs_sum", "sums"}, "analysis",
+                        analysis, hbbp_analysis_ibs_sum_count(analysis), {first, count, size}, sums,
+                        copied, error, [](const hbbp_analysis& given, size_t index) {
+                          return MakeSum(given.data(), given.analysis().ibs_sums()[index]);
+                        });
 }
 
 HBBP_API size_t hbbp_profile_ibs_bucket_count(const hbbp_profile* profile) {
@@ -91,12 +82,12 @@ HBBP_API hbbp_status hbbp_profile_copy_ibs_buckets(const hbbp_profile* profile, 
                                                    size_t count, size_t size,
                                                    hbbp_ibs_bucket* buckets, size_t* copied,
                                                    hbbp_error* error) {
-  constexpr char kFunction[] = "hbbp_profile_copy_ibs_buckets";
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
+  constexpr ListNames kNames = {"hbbp_profile_copy_ibs_buckets", "hbbp_ibs_bucket", "buckets"};
+  return Guard(error, [&]() -> hbbp::Status {
+    if (profile == nullptr) return NullArgument(kNames.function, "profile");
     const std::vector<hbbp_ibs_bucket> all = BucketsOf(profile->data());
-    return CopyList({kFunction, "hbbp_ibs_bucket", "buckets", "size"}, all.size(), first, count,
-                    size, buckets, copied, [&](size_t index) { return all[index]; });
+    return CopyList(kNames, all.size(), {first, count, size}, buckets, copied,
+                    [&](size_t index) { return all[index]; });
   });
 }
 
@@ -107,14 +98,11 @@ HBBP_API size_t hbbp_profile_ibs_line_count(const hbbp_profile* profile) {
 HBBP_API hbbp_status hbbp_profile_copy_ibs_lines(const hbbp_profile* profile, size_t first,
                                                  size_t count, size_t size, hbbp_ibs_line* lines,
                                                  size_t* copied, hbbp_error* error) {
-  constexpr char kFunction[] = "hbbp_profile_copy_ibs_lines";
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
-    const std::vector<IbsLine>& all = profile->data().ibs_lines;
-    return CopyList({kFunction, "hbbp_ibs_line", "lines", "size"}, all.size(), first, count, size,
-                    lines, copied,
-                    [&](size_t index) { return LineOf(profile->data(), all[index]); });
-  });
+  return CopyHandleList({"hbbp_profile_copy_ibs_lines", "hbbp_ibs_line", "lines"}, "profile",
+                        profile, hbbp_profile_ibs_line_count(profile), {first, count, size}, lines,
+                        copied, error, [](const hbbp_profile& given, size_t index) {
+                          return MakeLine(given.data(), given.data().ibs_lines[index]);
+                        });
 }
 
 }  // extern "C"

@@ -16,9 +16,9 @@ using hbbp::PerfImportOptions;
 using hbbp::Status;
 using hbbp::StatusCode;
 using hbbp::capi::CheckReserved;
-using hbbp::capi::FilesOf;
 using hbbp::capi::Guard;
 using hbbp::capi::NullArgument;
+using hbbp::capi::ReadFiles;
 using hbbp::capi::ReadInput;
 
 static_assert(static_cast<int>(EbsMethod::kAuto) == HBBP_EBS_AUTO);
@@ -31,8 +31,8 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved", given.reserved));
   HBBP_RETURN_IF_ERROR(CheckReserved("hbbp_import_options.reserved2", given.reserved2));
   if (given.binary != nullptr) options->binary = given.binary;
-  HBBP_RETURN_IF_ERROR(FilesOf("hbbp_profile_import", given.root, given.moved_files,
-                               given.moved_file_count, &options->files));
+  HBBP_RETURN_IF_ERROR(ReadFiles("hbbp_profile_import", given.root, given.moved_files,
+                                 given.moved_file_count, &options->files));
   if (given.ebs_method < HBBP_EBS_AUTO || given.ebs_method > HBBP_EBS_IP_PLUS_ONE) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "hbbp_profile_import: ebs_method is %d; use one of HBBP_EBS_*",
@@ -41,14 +41,14 @@ Status Translate(const hbbp_import_options& given, PerfImportOptions* options) {
   HBBP_RETURN_IF_ERROR(hbbp::capi::CheckSlice("hbbp_import_options", given.slice_ns));
   options->files.slice_ns = given.slice_ns;
   options->ebs_method = static_cast<EbsMethod>(given.ebs_method);
-  options->work = hbbp::capi::WorkOf(given.progress, given.user_data, given.cancel);
   return hbbp::capi::ReadHost("hbbp_import_options", given, options);
 }
 
 }  // namespace
 
 HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_options* options,
-                                         hbbp_profile** profile, hbbp_error* error) {
+                                         const hbbp_work_options* work, hbbp_profile** profile,
+                                         hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (path == nullptr) return NullArgument("hbbp_profile_import", "path");
     if (profile == nullptr) return NullArgument("hbbp_profile_import", "profile");
@@ -58,6 +58,9 @@ HBBP_API hbbp_status hbbp_profile_import(const char* path, const hbbp_import_opt
       HBBP_RETURN_IF_ERROR(ReadInput(options, "hbbp_import_options", &full));
       HBBP_RETURN_IF_ERROR(Translate(full, &chosen));
     }
+    HBBP_ASSIGN_OR_RETURN(chosen.work, hbbp::capi::ReadWork(work));
+    // Short recordings end before their first report, which also checks the flag.
+    HBBP_RETURN_IF_ERROR(chosen.work.Check());
     HBBP_ASSIGN_OR_RETURN(hbbp::ProfileData data, hbbp::ImportRecording(path, chosen));
     *profile = hbbp::capi::NewProfile(std::move(data));
     return OkStatus();

@@ -12,8 +12,8 @@
 namespace hbbp::capi {
 
 // `root` may be NULL.
-inline Status FilesOf(const char* function, const char* root, const hbbp_moved_file* moved_files,
-                      size_t count, ImportOptions* files) {
+inline Status ReadFiles(const char* function, const char* root, const hbbp_moved_file* moved_files,
+                        size_t count, ImportOptions* files) {
   if (root != nullptr) files->root = root;
   if (moved_files == nullptr && count != 0) return NullArgument(function, "moved_files");
   for (size_t i = 0; i < count; ++i) {

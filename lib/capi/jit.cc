@@ -20,7 +20,7 @@ using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C function
 namespace {
 
 Status CheckRegion(const hbbp_code_region& region) {
-  if (region.size == 0 || region.size > hbbp::GeneratedCode::kMostBytes) {
+  if (region.size == 0 || region.size > hbbp::GeneratedCode::kMaxBytes) {
     return MakeStatus(StatusCode::kInvalidArgument,
                       "hbbp_code_region.size: must be 1 to 268435456 bytes");
   }
@@ -40,11 +40,6 @@ HBBP_API hbbp_status hbbp_session_add_code(hbbp_session* session, const hbbp_cod
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_add_code", "session");
     if (region == nullptr) return NullArgument("hbbp_session_add_code", "region");
-    if (session->live == nullptr) {
-      return MakeStatus(StatusCode::kInvalidState,
-                        "hbbp_session_add_code: the session is fed; feed it an event of kind "
-                        "HBBP_FEED_CODE");
-    }
     HBBP_INIT(hbbp_code_region, full);
     HBBP_RETURN_IF_ERROR(ReadInput(region, "hbbp_code_region", &full));
     HBBP_RETURN_IF_ERROR(CheckRegion(full));
@@ -53,7 +48,7 @@ HBBP_API hbbp_status hbbp_session_add_code(hbbp_session* session, const hbbp_cod
     if (full.code == nullptr) {
       copy.resize(full.size);
       const size_t got =
-          hbbp::ReadProcessMemory(session->live->pid(), RuntimeAddress{full.address}, copy);
+          hbbp::ReadProcessMemory(session->session->pid(), RuntimeAddress{full.address}, copy);
       if (got < copy.size()) {
         return MakeStatus(StatusCode::kNotFound,
                           "hbbp_session_add_code: memory from 0x%llx on cannot be read",
@@ -61,7 +56,7 @@ HBBP_API hbbp_status hbbp_session_add_code(hbbp_session* session, const hbbp_cod
       }
       bytes = copy;
     }
-    return session->live->AddCode(
+    return session->session->AddCode(
         RuntimeAddress{full.address}, bytes, full.name != nullptr ? full.name : "",
         full.time_ns != 0 ? full.time_ns : hbbp::ClockNs(CLOCK_MONOTONIC));
   });

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <vector>
 
+#include "capi/analysis_handle.h"
 #include "capi/boundary.h"
-#include "capi/profile_handle.h"
+#include "capi/host_handle.h"
 
 using hbbp::LoopRecord;
 using hbbp::OkStatus;
 using hbbp::Status;
-using hbbp::capi::CopyList;
-using hbbp::capi::Guard;
-using hbbp::capi::GuardCount;
-using hbbp::capi::NullArgument;
 
 static_assert(HBBP_NO_INDEX == hbbp::kNoIndex);
+
+using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C functions are global
+
+struct hbbp_loops {
+  std::shared_ptr<const hbbp::ProfileLoops> found;
+};
 
 namespace {
 
@@ -54,40 +57,46 @@ hbbp_loop LoopOf(const LoopRecord& record) {
 
 extern "C" {
 
-HBBP_API size_t hbbp_profile_loop_count(const hbbp_profile* profile) {
-  if (profile == nullptr) return 0;
-  return GuardCount([&]() -> size_t {
-    const auto found = profile->FindLoops();
-    return found.ok() ? (*found)->loops.size() : 0;
+HBBP_API hbbp_status hbbp_loops_create(const hbbp_analysis* analysis, const hbbp_work_options* work,
+                                       hbbp_loops** loops, hbbp_error* error) {
+  return Guard(error, [&]() -> Status {
+    if (analysis == nullptr) return NullArgument("hbbp_loops_create", "analysis");
+    if (loops == nullptr) return NullArgument("hbbp_loops_create", "loops");
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_RETURN_IF_ERROR(chosen.Check());
+    HBBP_ASSIGN_OR_RETURN(auto found, analysis->FindLoops(chosen));
+    *loops = new hbbp_loops{std::move(found)};
+    return hbbp::OkStatus();
   });
 }
 
-HBBP_API hbbp_status hbbp_profile_copy_loops(const hbbp_profile* profile, size_t first,
-                                             size_t count, size_t size, hbbp_loop* loops,
-                                             size_t* copied, hbbp_error* error) {
-  constexpr char kFunction[] = "hbbp_profile_copy_loops";
-  return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
-    HBBP_ASSIGN_OR_RETURN(const auto found, profile->FindLoops());
-    const std::vector<LoopRecord>& all = found->loops;
-    return CopyList({kFunction, "hbbp_loop", "loops", "size"}, all.size(), first, count, size,
-                    loops, copied, [&](size_t index) { return LoopOf(all[index]); });
-  });
+HBBP_API void hbbp_loops_destroy(hbbp_loops* loops) { delete loops; }
+
+HBBP_API size_t hbbp_loops_count(const hbbp_loops* loops) {
+  return loops == nullptr ? 0 : loops->found->loops.size();
 }
 
-HBBP_API hbbp_status hbbp_profile_copy_loops_of_blocks(const hbbp_profile* profile, size_t first,
-                                                       size_t count, uint32_t* loops,
-                                                       size_t* copied, hbbp_error* error) {
-  constexpr char kFunction[] = "hbbp_profile_copy_loops_of_blocks";
+HBBP_API hbbp_status hbbp_loops_copy(const hbbp_loops* loops, size_t first, size_t count,
+                                     size_t size, hbbp_loop* elements, size_t* copied,
+                                     hbbp_error* error) {
+  return CopyHandleList(
+      {"hbbp_loops_copy", "hbbp_loop", "elements"}, "loops", loops, hbbp_loops_count(loops),
+      {first, count, size}, elements, copied, error,
+      [](const hbbp_loops& given, size_t index) { return LoopOf(given.found->loops[index]); });
+}
+
+HBBP_API hbbp_status hbbp_loops_copy_of_blocks(const hbbp_loops* loops, size_t first, size_t count,
+                                               uint32_t* indices, size_t* copied,
+                                               hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
-    if (loops == nullptr && count > 0) return NullArgument(kFunction, "loops");
+    constexpr char kFunction[] = "hbbp_loops_copy_of_blocks";
+    if (loops == nullptr) return NullArgument(kFunction, "loops");
+    if (indices == nullptr && count > 0) return NullArgument(kFunction, "indices");
     if (copied == nullptr) return NullArgument(kFunction, "copied");
-    HBBP_ASSIGN_OR_RETURN(const auto found, profile->FindLoops());
-    const std::vector<uint32_t>& all = found->innermost;
+    const std::vector<uint32_t>& all = loops->found->innermost;
     *copied = std::min(count, first < all.size() ? all.size() - first : 0);
-    if (*copied != 0) std::copy_n(all.begin() + static_cast<ptrdiff_t>(first), *copied, loops);
-    return OkStatus();
+    if (*copied != 0) std::copy_n(all.begin() + static_cast<ptrdiff_t>(first), *copied, indices);
+    return hbbp::OkStatus();
   });
 }
 

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include "base/nearest_name.h"
+#include "capi/analysis_handle.h"
 #include "capi/boundary.h"
-#include "capi/profile_handle.h"
+#include "capi/host_handle.h"
 #include "capi/taxonomy_handle.h"
 #include "mix/mix_ratios.h"
 #include "mix/pivot_query.h"
@@ -121,6 +122,20 @@ size_t LineCount(const hbbp_pivot* pivot, hbbp_pivot_axis axis) {
   return axis == HBBP_PIVOT_COLUMNS ? pivot->table.column_count() : 0;
 }
 
+hbbp_ratio GetRatio(const hbbp_ratios& ratios, size_t index) {
+  const MixRatio& found = ratios.ratios[index];
+  HBBP_INIT(hbbp_ratio, ratio);
+  ratio.is_known = found.value ? 1 : 0;
+  ratio.group = found.group;
+  ratio.name = found.name;
+  if (found.value) {
+    ratio.value = found.value->count;
+    ratio.standard_error = found.value->standard_error;
+  }
+  ratio.unit = found.unit;
+  return ratio;
+}
+
 }  // namespace
 
 extern "C" {
@@ -129,7 +144,7 @@ HBBP_API size_t hbbp_pivot_key_name_count(void) {
   return GuardCount([] { return PivotKeyNames().size(); });
 }
 
-HBBP_API const char* hbbp_pivot_key_name_at(size_t index) {
+HBBP_API const char* hbbp_pivot_key_name(size_t index) {
   // The names are C strings.
   return index < hbbp_pivot_key_name_count() ? PivotKeyNames()[index].data() : nullptr;
 }
@@ -138,25 +153,26 @@ HBBP_API size_t hbbp_pivot_value_name_count(void) {
   return GuardCount([] { return hbbp::AllPivotMeasures().size(); });
 }
 
-HBBP_API const char* hbbp_pivot_value_name_at(size_t index) {
+HBBP_API const char* hbbp_pivot_value_name(size_t index) {
   return index < hbbp_pivot_value_name_count() ? NameOf(hbbp::AllPivotMeasures()[index]).data()
                                                : nullptr;
 }
 
-HBBP_API hbbp_status hbbp_pivot_create(const hbbp_profile* profile, const hbbp_pivot_query* query,
-                                       hbbp_pivot** pivot, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_pivot_create(const hbbp_analysis* analysis, const hbbp_pivot_query* query,
+                                       const hbbp_work_options* work, hbbp_pivot** pivot,
+                                       hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     constexpr char kFunction[] = "hbbp_pivot_create";
-    if (profile == nullptr) return NullArgument(kFunction, "profile");
+    if (analysis == nullptr) return NullArgument(kFunction, "analysis");
     if (query == nullptr) return NullArgument(kFunction, "query");
     if (pivot == nullptr) return NullArgument(kFunction, "pivot");
     hbbp_pivot_query given;
     HBBP_RETURN_IF_ERROR(ReadInput(query, "hbbp_pivot_query", &given));
     PivotQuery read;
     HBBP_RETURN_IF_ERROR(ReadQuery(given, &read));
-    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
-    HBBP_ASSIGN_OR_RETURN(const auto needs, FindNeeds(*analysis, read));
-    HBBP_ASSIGN_OR_RETURN(auto subject, profile->SubjectFor(needs));
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_ASSIGN_OR_RETURN(const auto needs, FindNeeds(analysis->analysis(), read));
+    HBBP_ASSIGN_OR_RETURN(auto subject, analysis->SubjectFor(needs, chosen));
     HBBP_ASSIGN_OR_RETURN(PivotTable table, MakePivotTable(std::move(subject), read));
     *pivot = new hbbp_pivot{std::move(table), read.rows.size(), read.columns.size(),
                             read.measures.size()};
@@ -185,10 +201,11 @@ HBBP_API size_t hbbp_pivot_value_count(const hbbp_pivot* pivot) {
   return pivot == nullptr ? 0 : pivot->values;
 }
 
-HBBP_API hbbp_status hbbp_pivot_label_at(const hbbp_pivot* pivot, hbbp_pivot_axis axis, size_t line,
-                                         size_t key, hbbp_pivot_label* label, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_pivot_get_label(const hbbp_pivot* pivot, hbbp_pivot_axis axis,
+                                          size_t line, size_t key, hbbp_pivot_label* label,
+                                          hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    constexpr char kFunction[] = "hbbp_pivot_label_at";
+    constexpr char kFunction[] = "hbbp_pivot_get_label";
     if (pivot == nullptr) return NullArgument(kFunction, "pivot");
     if (label == nullptr) return NullArgument(kFunction, "label");
     if (axis != HBBP_PIVOT_ROWS && axis != HBBP_PIVOT_COLUMNS) {
@@ -209,10 +226,10 @@ HBBP_API hbbp_status hbbp_pivot_label_at(const hbbp_pivot* pivot, hbbp_pivot_axi
   });
 }
 
-HBBP_API hbbp_status hbbp_pivot_cell_at(const hbbp_pivot* pivot, size_t row, size_t column,
-                                        size_t value, hbbp_pivot_cell* cell, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_pivot_get_cell(const hbbp_pivot* pivot, size_t row, size_t column,
+                                         size_t value, hbbp_pivot_cell* cell, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    constexpr char kFunction[] = "hbbp_pivot_cell_at";
+    constexpr char kFunction[] = "hbbp_pivot_get_cell";
     if (pivot == nullptr) return NullArgument(kFunction, "pivot");
     if (cell == nullptr) return NullArgument(kFunction, "cell");
     const PivotTable& table = pivot->table;
@@ -234,17 +251,19 @@ HBBP_API hbbp_status hbbp_pivot_cell_at(const hbbp_pivot* pivot, size_t row, siz
   });
 }
 
-HBBP_API hbbp_status hbbp_ratios_create(const hbbp_profile* profile, const char* where,
-                                        const hbbp_taxonomy* taxonomy, hbbp_ratios** ratios,
+HBBP_API hbbp_status hbbp_ratios_create(const hbbp_analysis* analysis, const char* where,
+                                        const hbbp_taxonomy* taxonomy,
+                                        const hbbp_work_options* work, hbbp_ratios** ratios,
                                         hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    if (profile == nullptr) return NullArgument("hbbp_ratios_create", "profile");
+    if (analysis == nullptr) return NullArgument("hbbp_ratios_create", "analysis");
     if (ratios == nullptr) return NullArgument("hbbp_ratios_create", "ratios");
     HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp::Taxonomy> taxonomies, TaxonomiesOf(taxonomy));
     const std::string condition = where == nullptr ? "" : where;
-    HBBP_ASSIGN_OR_RETURN(const auto analysis, profile->Analyze());
-    HBBP_ASSIGN_OR_RETURN(const auto needs, FindNeedsOfRatios(*analysis, condition, taxonomies));
-    HBBP_ASSIGN_OR_RETURN(auto subject, profile->SubjectFor(needs));
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_ASSIGN_OR_RETURN(const auto needs,
+                          FindNeedsOfRatios(analysis->analysis(), condition, taxonomies));
+    HBBP_ASSIGN_OR_RETURN(auto subject, analysis->SubjectFor(needs, chosen));
     HBBP_ASSIGN_OR_RETURN(std::vector<MixRatio> computed,
                           ComputeMixRatios(std::move(subject), condition, taxonomies));
     *ratios = new hbbp_ratios{std::move(computed)};
@@ -258,26 +277,12 @@ HBBP_API size_t hbbp_ratios_count(const hbbp_ratios* ratios) {
   return ratios == nullptr ? 0 : ratios->ratios.size();
 }
 
-HBBP_API hbbp_status hbbp_ratios_at(const hbbp_ratios* ratios, size_t index, hbbp_ratio* ratio,
-                                    hbbp_error* error) {
-  return Guard(error, [&]() -> Status {
-    if (ratios == nullptr) return NullArgument("hbbp_ratios_at", "ratios");
-    if (ratio == nullptr) return NullArgument("hbbp_ratios_at", "ratio");
-    if (index >= ratios->ratios.size()) {
-      return BadIndex("hbbp_ratios_at", index, ratios->ratios.size());
-    }
-    const MixRatio& found = ratios->ratios[index];
-    HBBP_INIT(hbbp_ratio, full);
-    full.is_known = found.value ? 1 : 0;
-    full.group = found.group;
-    full.name = found.name;
-    if (found.value) {
-      full.value = found.value->count;
-      full.standard_error = found.value->standard_error;
-    }
-    full.unit = found.unit;
-    return WriteOutput(full, "hbbp_ratio", ratio);
-  });
+HBBP_API hbbp_status hbbp_ratios_copy(const hbbp_ratios* ratios, size_t first, size_t count,
+                                      size_t size, hbbp_ratio* elements, size_t* copied,
+                                      hbbp_error* error) {
+  return CopyHandleList({"hbbp_ratios_copy", "hbbp_ratio", "elements"}, "ratios", ratios,
+                        hbbp_ratios_count(ratios), {first, count, size}, elements, copied, error,
+                        &GetRatio);
 }
 
 }  // extern "C"

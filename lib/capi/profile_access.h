@@ -6,11 +6,13 @@
 #include <hbbp/profile.h>
 
 #include "profile/profile_data.h"
+#include "profile/sample_totals.h"
 
 namespace hbbp::capi {
 
 hbbp_profile* NewProfile(ProfileData data);
 const ProfileData& DataOf(const hbbp_profile& profile);
+const SampleTotals& TotalsOf(const hbbp_profile& profile);
 // The same with what is known now, and may not be later, of the code of kernels.
 ProfileData DataToStore(const hbbp_profile& profile);
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "capi/boundary.h"
+#include "capi/host_handle.h"
 #include "capi/profile_access.h"
 #include "collect/module_capture.h"
 #include "profile/profile_merge.h"
@@ -18,33 +19,40 @@ using namespace hbbp::capi;  // NOLINT(google-build-using-namespace): C function
 
 extern "C" {
 
-HBBP_API hbbp_status hbbp_profile_load(const char* path, hbbp_profile** profile,
-                                       hbbp_error* error) {
+HBBP_API hbbp_status hbbp_profile_load(const char* path, const hbbp_work_options* work,
+                                       hbbp_profile** profile, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (path == nullptr) return NullArgument("hbbp_profile_load", "path");
     if (profile == nullptr) return NullArgument("hbbp_profile_load", "profile");
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_RETURN_IF_ERROR(chosen.Report(0, 1));
     HBBP_ASSIGN_OR_RETURN(ProfileData data, hbbp::LoadProfile(path));
+    HBBP_RETURN_IF_ERROR(chosen.Report(1, 1));
     *profile = NewProfile(std::move(data));
     return OkStatus();
   });
 }
 
 HBBP_API hbbp_status hbbp_profile_save(const hbbp_profile* profile, const char* path,
-                                       hbbp_error* error) {
+                                       const hbbp_work_options* work, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profile == nullptr) return NullArgument("hbbp_profile_save", "profile");
     if (path == nullptr) return NullArgument("hbbp_profile_save", "path");
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_RETURN_IF_ERROR(chosen.Report(0, 1));
     ProfileData data = DataToStore(*profile);
     const std::vector<uint64_t> samples = hbbp::CountSamples(data).of_module;
     for (size_t i = 0; i < data.modules.size(); ++i) {
       if (samples[i] > 0) EmbedIfUnreachable(&data.modules[i]);
     }
+    HBBP_RETURN_IF_ERROR(chosen.Report(1, 1));
     return hbbp::SaveProfile(data, path);
   });
 }
 
 HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, size_t count,
-                                        hbbp_profile** merged, hbbp_error* error) {
+                                        const hbbp_work_options* work, hbbp_profile** merged,
+                                        hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (profiles == nullptr) return NullArgument("hbbp_profile_merge", "profiles");
     if (merged == nullptr) return NullArgument("hbbp_profile_merge", "merged");
@@ -56,7 +64,8 @@ HBBP_API hbbp_status hbbp_profile_merge(const hbbp_profile* const* profiles, siz
       if (profiles[i] == nullptr) return NullArgument("hbbp_profile_merge", "one of the profiles");
       parts.push_back(&DataOf(*profiles[i]));
     }
-    *merged = NewProfile(hbbp::MergeProfiles(parts));
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    *merged = NewProfile(hbbp::MergeProfiles(parts, chosen));
     return OkStatus();
   });
 }

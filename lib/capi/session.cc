@@ -58,11 +58,6 @@ Status OutOfRange(const char* option, const char* range) {
                     range);
 }
 
-Status NothingToRun(const char* function) {
-  return MakeStatus(StatusCode::kInvalidState,
-                    "%s: a session that is fed has nothing to start or stop; feed it", function);
-}
-
 Status CheckTraceOptions(const hbbp_session_options& options) {
   if (options.trace_mode < HBBP_TRACE_LOOKAHEAD || options.trace_mode > HBBP_TRACE_VERIFY) {
     return OutOfRange("trace_mode", "a HBBP_TRACE_ value");
@@ -79,7 +74,7 @@ Status CheckTraceOptions(const hbbp_session_options& options) {
   return OkStatus();
 }
 
-bool TracesBranches(hbbp_source source) {
+bool TracesBranches(hbbp_source_kind source) {
   return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
 }
 
@@ -98,7 +93,7 @@ Status CheckNamedEvent(const hbbp_session_options& options) {
 Status CheckedConfig(const hbbp_session_options& options, BackendConfig* config) {
   const bool is_live = options.source >= HBBP_SOURCE_NONE && options.source <= HBBP_SOURCE_SWBT;
   if (!is_live && options.source != HBBP_SOURCE_AUTO &&
-      options.source != HBBP_SOURCE_EBS_AND_SWBT) {
+      options.source != HBBP_SOURCE_EBS_AND_SWBT && options.source != HBBP_SOURCE_EXTERNAL) {
     return OutOfRange("source", "a HBBP_SOURCE_ value that can be live");
   }
   if (options.event_name == nullptr) {
@@ -182,15 +177,6 @@ Status ReadHostOptions(const hbbp_session_options& options, hbbp::SessionSetting
   return ReadHost("hbbp_session_options", options, settings);
 }
 
-Status TakeSnapshot(const char* function, hbbp_session* session, const hbbp::Work& work,
-                    hbbp_profile** profile) {
-  if (session == nullptr) return NullArgument(function, "session");
-  if (profile == nullptr) return NullArgument(function, "profile");
-  *profile = NewProfile(session->live != nullptr ? session->live->Snapshot(work)
-                                                 : session->fed->Snapshot(work));
-  return OkStatus();
-}
-
 void* DestroySession(void* session) {
   hbbp::SessionRegistry::Get().AddWorker(::gettid());
   delete static_cast<hbbp_session*>(session);
@@ -215,8 +201,10 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
     HBBP_RETURN_IF_ERROR(CheckedConfig(full, &settings.backend));
     HBBP_RETURN_IF_ERROR(ReadHostOptions(full, &settings));
     hbbp::KeepThisCodeLoaded();
-    std::unique_ptr<hbbp::Backend> backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
-    if (backend == nullptr) {
+    const bool has_backend = full.source != HBBP_SOURCE_EXTERNAL;
+    std::unique_ptr<hbbp::Backend> backend;
+    if (has_backend) backend = hbbp::MakeBackend(hbbp::SourceKind{full.source});
+    if (has_backend && backend == nullptr) {
       return MakeStatus(StatusCode::kUnsupported,
                         "software branch tracing is not in this library; link libhbbp instead");
     }
@@ -226,12 +214,12 @@ HBBP_API hbbp_status hbbp_session_create(const hbbp_session_options* options,
 }
 
 HBBP_API void hbbp_session_destroy(hbbp_session* session) {
-  if (session == nullptr || session->live == nullptr || !session->live->IsInLog()) {
+  if (session == nullptr || !session->session->IsInLog()) {
     delete session;
     return;
   }
   // Without a thread, it goes on in silence: nothing else is safe here.
-  session->live->SilenceLog();
+  session->session->SilenceLog();
   const auto thread = hbbp::StartHiddenThread(&DestroySession, session);
   if (thread.ok()) ::pthread_detach(*thread);
 }
@@ -239,31 +227,25 @@ HBBP_API void hbbp_session_destroy(hbbp_session* session) {
 HBBP_API hbbp_status hbbp_session_start(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_start", "session");
-    if (session->live == nullptr) return NothingToRun("hbbp_session_start");
-    return session->live->Start();
+    return session->session->Start();
   });
 }
 
 HBBP_API hbbp_status hbbp_session_stop(hbbp_session* session, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_stop", "session");
-    if (session->live == nullptr) return NothingToRun("hbbp_session_stop");
-    return session->live->Stop();
+    return session->session->Stop();
   });
 }
 
-HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, hbbp_profile** profile,
-                                           hbbp_error* error) {
-  return Guard(error, [&] { return TakeSnapshot("hbbp_session_snapshot", session, {}, profile); });
-}
-
-HBBP_API hbbp_status hbbp_session_snapshot_with(hbbp_session* session,
-                                                const hbbp_work_options* work,
-                                                hbbp_profile** profile, hbbp_error* error) {
+HBBP_API hbbp_status hbbp_session_snapshot(hbbp_session* session, const hbbp_work_options* work,
+                                           hbbp_profile** profile, hbbp_error* error) {
   return Guard(error, [&]() -> Status {
-    hbbp::Work chosen;
-    HBBP_RETURN_IF_ERROR(ReadWork(work, &chosen));
-    return TakeSnapshot("hbbp_session_snapshot_with", session, chosen, profile);
+    if (session == nullptr) return NullArgument("hbbp_session_snapshot", "session");
+    if (profile == nullptr) return NullArgument("hbbp_session_snapshot", "profile");
+    HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    *profile = NewProfile(session->session->Snapshot(chosen));
+    return OkStatus();
   });
 }
 
@@ -272,15 +254,13 @@ HBBP_API hbbp_status hbbp_session_get_info(hbbp_session* session, hbbp_session_i
   return Guard(error, [&]() -> Status {
     if (session == nullptr) return NullArgument("hbbp_session_get_info", "session");
     if (info == nullptr) return NullArgument("hbbp_session_get_info", "info");
-    const hbbp::SessionInfo now =
-        session->live != nullptr ? session->live->Info() : session->fed->Info();
+    const hbbp::SessionInfo now = session->session->Info();
     HBBP_INIT(hbbp_session_info, full);
     full.running = now.running ? 1 : 0;
     full.samples = now.samples;
     full.lost = now.lost;
     full.throttled = now.throttled;
     full.duration_ns = now.duration_ns;
-    full.waiting = now.waiting;
     full.dropped = now.dropped;
     full.cpu_ns = now.cpu_ns;
     full.overhead_ns = now.overhead_ns;

@@ -1,4 +1,4 @@
-// The session behind the handle: one that samples, or one that is fed.
+// The session behind the handle.
 #ifndef HBBP_LIB_CAPI_SESSION_HANDLE_H_
 #define HBBP_LIB_CAPI_SESSION_HANDLE_H_
 
@@ -7,16 +7,12 @@
 #include <memory>
 #include <utility>
 
-#include "session/feed.h"
 #include "session/session.h"
 
 struct hbbp_session {
-  explicit hbbp_session(std::unique_ptr<hbbp::Session> session) : live(std::move(session)) {}
-  explicit hbbp_session(std::shared_ptr<hbbp::Feed> session) : fed(std::move(session)) {}
+  explicit hbbp_session(std::unique_ptr<hbbp::Session> given) : session(std::move(given)) {}
 
-  // One of them is NULL.
-  const std::unique_ptr<hbbp::Session> live;
-  const std::shared_ptr<hbbp::Feed> fed;  // also of the backends plugged into it
+  const std::unique_ptr<hbbp::Session> session;
 };
 
 #endif  // HBBP_LIB_CAPI_SESSION_HANDLE_H_

@@ -9,7 +9,7 @@
 namespace hbbp::capi {
 
 inline Status CheckSlice(const char* options, uint64_t slice_ns) {
-  const bool is_slice = slice_ns >= HBBP_SHORTEST_SLICE_NS && slice_ns <= HBBP_LONGEST_SLICE_NS;
+  const bool is_slice = slice_ns >= HBBP_MIN_SLICE_NS && slice_ns <= HBBP_MAX_SLICE_NS;
   if (slice_ns == 0 || is_slice) return OkStatus();
   return MakeStatus(StatusCode::kInvalidArgument, "%s.slice_ns: must be 0, or 1 ms to 10^15 ns",
                     options);

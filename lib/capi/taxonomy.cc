@@ -66,7 +66,7 @@ HBBP_API size_t hbbp_taxonomy_count(const hbbp_taxonomy* taxonomy) {
   return taxonomy == nullptr ? 0 : taxonomy->taxonomies.size();
 }
 
-HBBP_API const char* hbbp_taxonomy_name_at(const hbbp_taxonomy* taxonomy, size_t index) {
+HBBP_API const char* hbbp_taxonomy_name(const hbbp_taxonomy* taxonomy, size_t index) {
   if (index >= hbbp_taxonomy_count(taxonomy)) return nullptr;
   return taxonomy->taxonomies[index].name().c_str();
 }
@@ -76,8 +76,8 @@ HBBP_API size_t hbbp_taxonomy_group_count(const hbbp_taxonomy* taxonomy, size_t 
   return taxonomy->taxonomies[index].groups().size();
 }
 
-HBBP_API const char* hbbp_taxonomy_group_name_at(const hbbp_taxonomy* taxonomy, size_t index,
-                                                 size_t group) {
+HBBP_API const char* hbbp_taxonomy_group_name(const hbbp_taxonomy* taxonomy, size_t index,
+                                              size_t group) {
   if (group >= hbbp_taxonomy_group_count(taxonomy, index)) return nullptr;
   return taxonomy->taxonomies[index].groups()[group].name.c_str();
 }

@@ -1,5 +1,10 @@
 #include <hbbp/version.h>
 
+#include <algorithm>
+#include <string_view>
+
+#include "capi/features.h"
+
 extern "C" {
 
 HBBP_API const char* hbbp_version_string(void) { return HBBP_VERSION_STRING; }
@@ -9,5 +14,11 @@ HBBP_API uint32_t hbbp_version_number(void) {
 }
 
 HBBP_API uint32_t hbbp_abi_version(void) { return HBBP_ABI_VERSION; }
+
+HBBP_API int32_t hbbp_feature(const char* name) {
+  if (name == nullptr) return 0;
+  const auto features = hbbp::capi::Features();
+  return std::find(features.begin(), features.end(), std::string_view(name)) != features.end();
+}
 
 }  // extern "C"

@@ -9,8 +9,6 @@ set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hbbp)
 install(TARGETS hbbp EXPORT hbbpTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development
   PUBLIC_HEADER DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hbbp COMPONENT development)
-install(FILES ${HBBP_EXPERIMENTAL_HEADERS}
-  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/hbbp/experimental COMPONENT development)
 install(EXPORT hbbpTargets NAMESPACE hbbp:: DESTINATION ${package_dir} COMPONENT development)
 
 # Export sets of their own: who links the shared library needs none of `externals`, nor the package of

@@ -37,7 +37,7 @@ std::optional<uint32_t> GeneratedCode::Add(uint32_t pid, uint64_t address,
   }
   const bool is_new = layer == layers.end();
   const uint64_t size = bytes.size() + lines.rows.size() * sizeof(CodeLine);
-  if (size > kMostBytes - bytes_ || (is_new && layers.size() >= kMostLayers)) {
+  if (size > kMaxBytes - bytes_ || (is_new && layers.size() >= kMaxLayers)) {
     return std::nullopt;
   }
   if (before_copy) before_copy();

@@ -23,8 +23,8 @@ namespace hbbp {
 class GeneratedCode {
  public:
   // Beyond either, code is left out.
-  static constexpr uint64_t kMostBytes = 256 << 20;
-  static constexpr size_t kMostLayers = 256;  // of a process
+  static constexpr uint64_t kMaxBytes = 256 << 20;
+  static constexpr size_t kMaxLayers = 256;  // of a process
 
   // The module of `modules` that has it now; a new one if need be. The same piece may be told of
   // again. Nothing if it is too much. `before_copy` is called before a piece that is not known is

@@ -168,16 +168,17 @@ StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImport
   const std::span<const uint8_t> bytes = file.bytes();
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   PerfScriptImport import(options);
-  size_t told = 0;
+  size_t reported = 0;
   for (size_t start = 0; start < text.size();) {
     const size_t end = std::min(text.find('\n', start), text.size());
     import.ReadLine(text.substr(start, end - start));
     start = end + 1;
-    if (start - told >= kProgressBytes) {
-      told = start;
-      HBBP_RETURN_IF_ERROR(options.work.Report(told, text.size()));
+    if (start - reported >= kProgressBytes) {
+      reported = start;
+      HBBP_RETURN_IF_ERROR(options.work.Report(reported, text.size()));
     }
   }
+  HBBP_RETURN_IF_ERROR(options.work.Report(text.size(), text.size()));
   HBBP_RETURN_IF_ERROR(import.status());
   if (!import.has_branches()) {
     return MakeStatus(StatusCode::kBadFormat,

@@ -190,11 +190,13 @@ class RatioSummer {
       of_kinds_.push_back(AmountsOf(kind));
   }
 
-  CorrelatedSums Sum() {
+  CorrelatedSums Sum(const Work& work) {
+    WorkMeter meter(work, input_.observations.size());
     uint32_t block = kNoIndex;
     uint32_t observation_class = 0;
     Amounts amounts;
     for (const PivotObservation& observation : input_.observations) {
+      meter.AdvanceOrThrow();
       const uint32_t next_class = filter_ == nullptr ? 0 : filter_->ClassOf(observation);
       if (observation.block != block || next_class != observation_class) {
         block = observation.block;
@@ -234,8 +236,9 @@ class RatioSummer {
 }  // namespace
 
 std::vector<MixRatio> ComputeRatios(const PivotInput& input, PivotFilter* filter,
-                                    const std::vector<TakenBranchRecord>& taken_branches) {
-  CorrelatedSums sums = RatioSummer(input, filter).Sum();
+                                    const std::vector<TakenBranchRecord>& taken_branches,
+                                    const Work& work) {
+  CorrelatedSums sums = RatioSummer(input, filter).Sum(work);
   Amounts of_taken;
   of_taken[Count::kTakenBranches] = 1;
   for (const TakenBranchRecord& branch : taken_branches) {
@@ -278,7 +281,8 @@ StatusOr<std::vector<MixRatio>> ComputeMixRatios(PivotSubject subject, const std
   const PivotInput input = MakePivotInput(analysis, subject.code, detail);
   const bool has_taken_branches = where.empty() && OnlyStreamsCount(analysis);
   return ComputeRatios(input, filter.get(),
-                       has_taken_branches ? analysis.branches() : std::vector<TakenBranchRecord>());
+                       has_taken_branches ? analysis.branches() : std::vector<TakenBranchRecord>(),
+                       subject.work);
 }
 
 }  // namespace hbbp

@@ -35,9 +35,10 @@ StatusOr<QueryNeeds> FindNeedsOfRatios(const Analysis& analysis, const std::stri
                                        const std::vector<Taxonomy>& taxonomies);
 
 // Computes the same from `input`, which must have instructions. `filter` may be null; without taken
-// branches their number is unknown.
+// branches their number is unknown. Work is in observations; throws WorkCancelled.
 std::vector<MixRatio> ComputeRatios(const PivotInput& input, PivotFilter* filter,
-                                    const std::vector<TakenBranchRecord>& taken_branches);
+                                    const std::vector<TakenBranchRecord>& taken_branches,
+                                    const Work& work = {});
 
 }  // namespace hbbp
 

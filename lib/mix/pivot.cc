@@ -60,9 +60,11 @@ class PivotMaker {
     }
   }
 
-  Pivot Make() {
+  Pivot Make(const Work& work) {
+    WorkMeter meter(work, input_.observations.size());
     uint32_t block = kNoIndex;
     for (const PivotObservation& observation : input_.observations) {
+      meter.AdvanceOrThrow();
       if (observation.block != block) {
         block = observation.block;
         ++round_;
@@ -291,8 +293,8 @@ CountEstimate ComputeShare(const PivotSum& part, const PivotSum& whole) {
 }
 
 Pivot MakePivot(const PivotInput& input, const std::vector<PivotMeasure>& measures,
-                PivotFilter* filter, PivotAxis* rows, PivotAxis* columns) {
-  return PivotMaker(input, measures, filter, rows, columns).Make();
+                PivotFilter* filter, PivotAxis* rows, PivotAxis* columns, const Work& work) {
+  return PivotMaker(input, measures, filter, rows, columns).Make(work);
 }
 
 }  // namespace hbbp

@@ -120,9 +120,9 @@ struct Pivot {
 };
 
 // `input` must have instructions if an axis, a measure or the filter needs them. `filter` may be
-// null. Lines are added to the axes.
+// null. Lines are added to the axes. Work is in observations; throws WorkCancelled.
 Pivot MakePivot(const PivotInput& input, const std::vector<PivotMeasure>& measures,
-                PivotFilter* filter, PivotAxis* rows, PivotAxis* columns);
+                PivotFilter* filter, PivotAxis* rows, PivotAxis* columns, const Work& work = {});
 
 }  // namespace hbbp
 

@@ -136,7 +136,8 @@ StatusOr<PivotTable> MakePivotTable(PivotSubject subject, const PivotQuery& quer
       MakePivotInput(subject.analysis, parsed.needs.instructions ? subject.code : nullptr, detail);
   PivotAxis rows(std::move(parsed.row_keys));
   PivotAxis columns(std::move(parsed.column_keys));
-  Pivot pivot = MakePivot(input, query.measures, parsed.filter.get(), &rows, &columns);
+  Pivot pivot =
+      MakePivot(input, query.measures, parsed.filter.get(), &rows, &columns, subject.work);
   return PivotTable(std::move(pivot), rows, columns, query.order, query.top);
 }
 

@@ -9,6 +9,7 @@
 #include "analysis/instruction_table.h"
 #include "analysis/line_table_cache.h"
 #include "analysis/profile_loops.h"
+#include "base/work.h"
 
 namespace hbbp {
 
@@ -25,6 +26,7 @@ struct PivotSubject {
   const Analysis& analysis;
   std::shared_ptr<const InstructionTable> code;  // of the analysis
   std::shared_ptr<const ProfileLoops> loops;     // of the analysis
+  Work work;                                     // how what is missing is made, and the answer
   const LineTableCache* lines = nullptr;         // null: lines are unknown
 };
 

@@ -92,7 +92,7 @@ void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
 
 }  // namespace
 
-ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
+ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work) {
   ProfileData merged;
   Index<SourceRecord, SourceKey> sources(&merged.sources);
   Index<ThreadRecord, ThreadKey> threads(&merged.threads);
@@ -100,6 +100,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
   Index<std::string, std::string> names(&merged.ibs_names);
   SliceMerger slices(profiles);
   for (size_t number = 0; number < profiles.size(); ++number) {
+    ReportOrThrow(work, number, profiles.size());
     const ProfileData* profile = profiles[number];
     const bool first = profile == profiles.front();
     merged.pid = first || merged.pid == profile->pid ? profile->pid : 0;
@@ -172,6 +173,7 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles) {
       merged.ibs_lines.push_back(line);
     }
   }
+  ReportOrThrow(work, profiles.size(), profiles.size());
   merged.slices = slices.merged();
   Normalize(&merged.counts);
   Normalize(&merged.branches);

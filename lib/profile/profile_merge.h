@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "base/work.h"
 #include "profile/profile_data.h"
 
 namespace hbbp {
@@ -14,8 +15,8 @@ namespace hbbp {
 // inode; sources if their settings are the same; threads by pid and tid. Generated code is separate
 // for each process, because its addresses mean nothing in another one. The pid is kept if all
 // profiles have the same; the command is that of the first. Slices begin with each run
-// (slice_merger.h).
-ProfileData MergeProfiles(std::span<const ProfileData* const> profiles);
+// (slice_merger.h). Work is in profiles; throws WorkCancelled.
+ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work = {});
 
 // Returns the part of one thread, or nothing if there is no such thread. Numbers of the sources
 // that are not known by thread (lost, throttled, unmapped, statistics of the tracer) stay those of

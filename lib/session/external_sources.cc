@@ -18,57 +18,60 @@
 namespace hbbp {
 namespace {
 
-// Passes on what belongs to one process; a sample without a time is of now.
+// Passes on what belongs to one process, as events of pid 0 do; a sample without a time is of now.
 class EventsOfProcess : public ForwardingSink {
  public:
   EventsOfProcess(pid_t pid, EventSink* next)
       : ForwardingSink(next), pid_(static_cast<uint32_t>(pid != 0 ? pid : ::getpid())) {}
 
   void OnMapping(MappingEvent mapping) override {
-    if (IsOwn(mapping.pid)) next().OnMapping(std::move(mapping));
+    if (IsOwn(&mapping.pid)) next().OnMapping(std::move(mapping));
   }
   void OnCode(CodeEvent code) override {
-    if (IsOwn(code.pid)) next().OnCode(std::move(code));
+    if (IsOwn(&code.pid)) next().OnCode(std::move(code));
   }
   void OnFork(const ForkEvent& fork) override {
-    if (IsOwn(fork.pid)) next().OnFork(fork);
+    uint32_t pid = fork.pid;
+    if (IsOwn(&pid)) next().OnFork(fork);
   }
   void OnExec(uint32_t pid) override {
-    if (IsOwn(pid)) next().OnExec(pid);
+    if (IsOwn(&pid)) next().OnExec(pid);
   }
   void OnExit(uint32_t pid) override {
-    if (IsOwn(pid)) next().OnExit(pid);
+    if (IsOwn(&pid)) next().OnExit(pid);
   }
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override {
-    if (IsOwn(pid)) next().OnThreadName(pid, tid, name);
+    if (IsOwn(&pid)) next().OnThreadName(pid, tid, name);
   }
   void OnSample(const IpSample& sample) override {
-    if (IsOwn(sample.pid)) next().OnSample(WithTime(sample));
+    WithOwn(sample, [this](const IpSample& own) { next().OnSample(own); });
   }
   void OnBurst(const BurstSample& burst) override {
-    if (IsOwn(burst.pid)) next().OnBurst(WithTime(burst));
+    WithOwn(burst, [this](const BurstSample& own) { next().OnBurst(own); });
   }
   void OnIbsOp(const IpSample& sample, const IbsOp& op) override {
-    if (IsOwn(sample.pid)) next().OnIbsOp(WithTime(sample), op);
+    WithOwn(sample, [this, &op](const IpSample& own) { next().OnIbsOp(own, op); });
   }
   void OnIbsFetch(const IpSample& sample, const IbsFetch& fetch) override {
-    if (IsOwn(sample.pid)) next().OnIbsFetch(WithTime(sample), fetch);
+    WithOwn(sample, [this, &fetch](const IpSample& own) { next().OnIbsFetch(own, fetch); });
   }
 
   uint64_t dropped() const { return dropped_; }
 
  private:
-  bool IsOwn(uint32_t pid) {
-    if (pid == pid_) return true;
-    if (pid != kKernelPid) ++dropped_;
+  bool IsOwn(uint32_t* pid) {
+    if (*pid == 0) *pid = pid_;
+    if (*pid == pid_) return true;
+    if (*pid != kKernelPid) ++dropped_;
     return false;
   }
-  template <typename Sample>
-  static Sample WithTime(Sample sample) {
+  template <typename Sample, typename PassOn>
+  void WithOwn(Sample sample, PassOn&& pass_on) {
+    if (!IsOwn(&sample.pid)) return;
     if (sample.time_ns == 0 || sample.time_ns == kNoTime) {
       sample.time_ns = ClockNs(CLOCK_MONOTONIC);
     }
-    return sample;
+    pass_on(sample);
   }
 
   const uint32_t pid_;
@@ -109,7 +112,7 @@ class SessionExternalSources : public ExternalSources {
 
   Status Start() override;
   void Drain() override;
-  void Stop() override;
+  Status Stop() override;
   bool IsInCall() const override;
 
   void Add(std::string name, std::unique_ptr<ExternalSource> source) override {
@@ -123,7 +126,7 @@ class SessionExternalSources : public ExternalSources {
 
  private:
   Status StartMember(size_t index);
-  void StopMembers(size_t count);
+  Status StopMembers(size_t count);
   void EndRun(Member* member);
   void RecordProblem(const Status& status, Member* member);
   static void CompleteMember(const Member& member, std::span<SourceRecord> sources);
@@ -162,7 +165,7 @@ Status SessionExternalSources::Start() {
   if (status.ok()) {
     is_running_ = true;
   } else {
-    StopMembers(started);
+    (void)StopMembers(started);
   }
   return status;
 }
@@ -178,17 +181,21 @@ void SessionExternalSources::Drain() {
   }
 }
 
-void SessionExternalSources::Stop() {
-  if (is_running_.exchange(false)) StopMembers(members_.size());
+Status SessionExternalSources::Stop() {
+  return is_running_.exchange(false) ? StopMembers(members_.size()) : OkStatus();
 }
 
 // The last one that was started is the first to be stopped.
-void SessionExternalSources::StopMembers(size_t count) {
+Status SessionExternalSources::StopMembers(size_t count) {
+  Status first;
   while (count-- > 0) {
     Member& member = members_[count];
-    RecordProblem(member.driver.Stop(), &member);
+    Status status = member.driver.Stop();
+    RecordProblem(status, &member);
     EndRun(&member);
+    if (first.ok()) first = std::move(status);
   }
+  return first;
 }
 
 // What is known of its sources stays with them, because the next run has another feed.

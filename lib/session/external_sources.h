@@ -39,8 +39,8 @@ class ExternalSources {
   // Starts each source once. If one cannot be started, all are stopped, and the error is its own.
   virtual Status Start() = 0;
   virtual void Drain() = 0;
-  // Does nothing if they are stopped.
-  virtual void Stop() = 0;
+  // Does nothing if they are stopped. All are stopped; returns the first failure of one.
+  virtual Status Stop() = 0;
   // Is the caller in a call of one of them?
   virtual bool IsInCall() const = 0;
 

@@ -65,7 +65,8 @@ std::string CommandLine(pid_t pid) {
 
 Session::Session(std::unique_ptr<Backend> backend, const SessionSettings& settings)
     : settings_(settings),
-      backend_(backend != nullptr ? std::move(backend) : std::make_unique<ObservingBackend>()),
+      has_backend_(backend != nullptr),
+      backend_(has_backend_ ? std::move(backend) : std::make_unique<ObservingBackend>()),
       log_(settings.log),
       memory_(settings.allocator, settings.max_memory),
       recorder_(settings.backend.pid, settings.slice_ns, &memory_),
@@ -89,6 +90,10 @@ Status Session::Start() {
     WaitUntilStopped(&control);
     if (has_worker_) {
       return MakeStatus(StatusCode::kInvalidState, "the session is already running");
+    }
+    if (!has_backend_ && external_sources_ == nullptr) {
+      return MakeStatus(StatusCode::kInvalidState,
+                        "the session has only external sources, and no source was added");
     }
     if (Status status = StartWorker(); !status.ok()) {
       control.unlock();
@@ -141,14 +146,14 @@ Status Session::Stop() {
   }
   ::sem_post(&wake_);
   ::pthread_join(worker_, nullptr);
-  EndRun();
+  Status status = EndRun();
   {
     std::lock_guard control(control_);
     has_worker_ = is_stopping_ = false;
     stopped_.notify_all();
   }
   log_.Flush();
-  return OkStatus();
+  return status;
 }
 
 // The worker may be what waits for the end of the call, and the call for this.
@@ -169,10 +174,12 @@ void Session::WaitUntilStopped(std::unique_lock<std::mutex>* control) {
 }
 
 // External sources are called without a lock: they feed, which takes data_.
-void Session::EndRun() {
-  if (external_sources_ != nullptr) external_sources_->Stop();
+Status Session::EndRun() {
+  Status status;
+  if (external_sources_ != nullptr) status = external_sources_->Stop();
   std::lock_guard data(data_);
   if (running_) EndRunLocked();
+  return status;
 }
 
 void Session::EndRunLocked() {
@@ -465,7 +472,7 @@ void Session::DrainUntilEnd() {
   while (!worker_should_end_) {
     SleepUntilWoken(DrainIntervalMs());
     if (end_note_ != nullptr) {
-      EndRun();
+      (void)EndRun();  // whose failure is in the log
       TakeCheckpoint(CheckpointKind::kLast);
       break;
     }
@@ -494,7 +501,7 @@ void Session::DrainUntilEnd() {
       if (running_) budget_.Keep(&numbered);
     }
     log_.Flush();
-    if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) EndRun();
+    if (settings_.deadline_ns != 0 && begin_ns >= settings_.deadline_ns) (void)EndRun();
     if (is_requested) {
       checkpoints_done_ = asked;
       WakeAllWaiters(checkpoints_done_);

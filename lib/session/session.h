@@ -130,7 +130,7 @@ class Session : private ForkParticipant {
   Status StartWorker();
   Status CheckNotInCall() const;
   Status StartExternalSources();
-  void EndRun();
+  Status EndRun();
   std::vector<uint32_t> AllSources() const;
   void WaitUntilStopped(std::unique_lock<std::mutex>* control);
   void DrainLocked();
@@ -151,6 +151,7 @@ class Session : private ForkParticipant {
   void AbandonInChild() override;
 
   const SessionSettings settings_;
+  const bool has_backend_;  // and not only external sources
 
   std::mutex control_;  // start, stop and the worker's life
   bool has_worker_ = false;

@@ -21,17 +21,21 @@ function(hbbp_abi_program name)
     LABELS abi TIMEOUT 120 SKIP_RETURN_CODE 77 RUN_SERIAL TRUE)
 endfunction()
 
-hbbp_abi_program(backend_test SOURCES backend_test.c)
 hbbp_abi_program(capi_test SOURCES capi_test.c)
 hbbp_abi_program(capi_cxx_test SOURCES capi_cxx_test.cc)
 hbbp_abi_program(hpp_test SOURCES hpp_test.cc)
+# The same without exceptions: what fails ends the program, so that it only does what succeeds.
+hbbp_abi_program(hpp_without_exceptions_test SOURCES hpp_test.cc)
+target_compile_options(hpp_without_exceptions_test PRIVATE -fno-exceptions)
 hbbp_abi_program(descriptors_test SOURCES descriptors_test.c)
 hbbp_abi_program(embedding_test SOURCES embedding_test.c)
 hbbp_abi_program(feed_test SOURCES feed_test.c)
+hbbp_abi_program(feed_bursts_test SOURCES feed_bursts_test.c)
 hbbp_abi_program(jit_test SOURCES jit_test.c)
 hbbp_abi_program(old_client SOURCES old_client.c)
 hbbp_abi_program(newer_client SOURCES newer_client.c)
 hbbp_abi_program(places_test SOURCES places_test.c)
+hbbp_abi_program(source_test SOURCES source_test.c)
 hbbp_abi_program(struct_sizes_test SOURCES struct_sizes_test.c
   ARGUMENTS ${corpus}/profile_file/file_of_slices ${corpus}/perf_script/profgen)
 target_compile_options(struct_sizes_test PRIVATE -g) # whose source lines it asks for

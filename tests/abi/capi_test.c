@@ -47,6 +47,18 @@ static void test_versions(void) {
   CHECK(hbbp_abi_version() == HBBP_ABI_VERSION);
 }
 
+static void test_features(void) {
+  static const char *const features[] = {
+      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information"};
+  for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); ++i) {
+    CHECK(hbbp_feature(features[i]) == 1);
+  }
+  CHECK(hbbp_feature("EBS") == 0);
+  CHECK(hbbp_feature("eb") == 0);
+  CHECK(hbbp_feature("") == 0);
+  CHECK(hbbp_feature(NULL) == 0);
+}
+
 static void test_status_names(void) {
   CHECK(strcmp(hbbp_status_name(HBBP_OK), "HBBP_OK") == 0);
 #define CHECK_NAME(code, value) \
@@ -94,23 +106,15 @@ static void test_capabilities(void) {
   CHECK(hbbp_capabilities_count(capabilities) == count);
   for (size_t i = 0; i < count; ++i) {
     HBBP_INIT(hbbp_capability, capability);
-    CHECK_OK(hbbp_capabilities_at(capabilities, i, &capability, &error));
+    CHECK_ELEMENT(hbbp_capabilities_copy, capabilities, i, &capability);
     CHECK(strcmp(capability.name, names[i]) == 0);
     CHECK(capability.state >= HBBP_CAPABILITY_UNKNOWN &&
           capability.state <= HBBP_CAPABILITY_DENIED);
     CHECK(capability.detail[0] != '\0');
     CHECK(capability.advice != NULL);
   }
-  HBBP_INIT(hbbp_capability, beyond);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_capabilities_at(capabilities, count, &beyond, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_capabilities_at(capabilities, SIZE_MAX, &beyond, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "capability",
-              hbbp_capabilities_at(capabilities, 0, NULL, &error));
-  beyond.struct_size = 0;
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size",
-              hbbp_capabilities_at(capabilities, 0, &beyond, &error));
+  CHECK_LIST(hbbp_capability, hbbp_capabilities_count, hbbp_capabilities_copy, "capabilities",
+             "elements", capabilities);
   hbbp_capabilities_destroy(capabilities);
 }
 
@@ -136,15 +140,24 @@ static void count_progress(const char *module, uint64_t done, uint64_t total, vo
 }
 
 /* Of the hottest block of this very program, which has debug information if it was built so. */
-static void check_source(hbbp_profile *profile) {
+static void check_lines(const hbbp_profile *profile) {
+  int calls = 0;
+  HBBP_INIT(hbbp_debug_options, debug);
+  debug.debug_root = "";
+  debug.progress = count_progress;
+  debug.user_data = &calls;
+  HBBP_INIT(hbbp_analysis_options, options);
+  options.debug = &debug;
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, &options, NULL, &analysis, &error));
   HBBP_INIT(hbbp_error, failure);
   HBBP_INIT(hbbp_block, hottest);
   hottest.count = -1;
-  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+  for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
     HBBP_INIT(hbbp_block, block);
     HBBP_INIT(hbbp_module, module);
-    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
-    CHECK_OK(hbbp_profile_module_at(profile, block.module, &module, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, i, &block);
+    CHECK_ELEMENT(hbbp_profile_copy_modules, profile, block.module, &module);
     if (strstr(module.path, "capi") != NULL && block.count > hottest.count) hottest = block;
   }
   CHECK(hottest.count > 0);
@@ -152,331 +165,514 @@ static void check_source(hbbp_profile *profile) {
   uint64_t address = hottest.start;
   uint32_t instructions = 0;
   for (; address < hottest.end; address += disassembly.length, ++instructions) {
-    CHECK_OK(hbbp_profile_disassemble(profile, hottest.module, address, &disassembly, &error));
+    CHECK_OK(hbbp_analysis_disassemble(analysis, hottest.module, address, &disassembly, &error));
     CHECK(disassembly.address == address);
     CHECK(disassembly.text[0] != '\0');
     HBBP_INIT(hbbp_instruction, decoded);
-    CHECK_OK(hbbp_profile_decode(profile, hottest.module, address, &decoded, &error));
+    CHECK_OK(hbbp_analysis_decode(analysis, hottest.module, address, &decoded, &error));
     CHECK(decoded.length == disassembly.length);
   }
   CHECK(instructions == hottest.instruction_count);
-  CHECK(hbbp_profile_disassemble(profile, 9999, 0, &disassembly, &failure) == HBBP_ERROR_NOT_FOUND);
+  CHECK(hbbp_analysis_disassemble(analysis, 9999, 0, &disassembly, &failure) ==
+        HBBP_ERROR_NOT_FOUND);
 
-  int calls = 0;
-  HBBP_INIT(hbbp_source_options, options);
-  options.debug_root = "";
-  options.progress = count_progress;
-  options.user = &calls;
-  CHECK_OK(hbbp_profile_set_source_options(profile, &options, &error));
-  HBBP_INIT(hbbp_source_place, place);
-  hbbp_source_frame frames[16];
-  CHECK(hbbp_profile_find_source(profile, 9999, 0, 16, sizeof(frames[0]), frames, &place,
+  HBBP_INIT(hbbp_line_range, range);
+  hbbp_line_frame frames[16];
+  CHECK(hbbp_analysis_find_lines(analysis, 9999, 0, 16, sizeof(frames[0]), frames, &range,
                                  &failure) == HBBP_ERROR_NOT_FOUND);
-  const hbbp_status status = hbbp_profile_find_source(profile, hottest.module, hottest.start, 16,
-                                                      sizeof(frames[0]), frames, &place, &failure);
+  const hbbp_status status = hbbp_analysis_find_lines(analysis, hottest.module, hottest.start, 16,
+                                                      sizeof(frames[0]), frames, &range, &failure);
   char problem[256];
   if (status != HBBP_OK) {
     CHECK(status == HBBP_ERROR_NOT_FOUND);
     CHECK(strstr(failure.message, "no debug information") != NULL);
-    CHECK(hbbp_profile_source_problem(profile, hottest.module, problem, sizeof(problem),
+    CHECK(hbbp_analysis_debug_problem(analysis, hottest.module, problem, sizeof(problem),
                                       &failure) == status);
+    hbbp_analysis_destroy(analysis);
     return;
   }
   CHECK(calls > 0);
-  CHECK(place.frame_count >= 1 && place.frame_count <= 16);
-  CHECK(place.start <= hottest.start && hottest.start < place.end);
-  CHECK(strstr(frames[place.frame_count - 1].file, ".c") != NULL);
+  CHECK(range.frame_count >= 1 && range.frame_count <= 16);
+  CHECK(range.start <= hottest.start && hottest.start < range.end);
+  CHECK(strstr(frames[range.frame_count - 1].file, ".c") != NULL);
   CHECK(frames[0].line > 0);
-  CHECK(frames[place.frame_count - 1].function[0] != '\0');
+  CHECK(frames[range.frame_count - 1].function[0] != '\0');
   CHECK_OK(
-      hbbp_profile_source_problem(profile, hottest.module, problem, sizeof(problem), &failure));
+      hbbp_analysis_debug_problem(analysis, hottest.module, problem, sizeof(problem), &failure));
   CHECK(problem[0] == '\0');
-  /* How many there are is told where there is no room for them. */
-  const uint32_t number = place.frame_count;
-  CHECK_OK(hbbp_profile_find_source(profile, hottest.module, hottest.start, 0, sizeof(frames[0]),
-                                    NULL, &place, &failure));
-  CHECK(place.frame_count == number);
-  CHECK(hbbp_profile_find_source(profile, hottest.module, hottest.start, 1, 3, frames, &place,
+  /* Their number is known where there is no room for them. */
+  const uint32_t number = range.frame_count;
+  CHECK_OK(hbbp_analysis_find_lines(analysis, hottest.module, hottest.start, 0, sizeof(frames[0]),
+                                    NULL, &range, &failure));
+  CHECK(range.frame_count == number);
+  CHECK(hbbp_analysis_find_lines(analysis, hottest.module, hottest.start, 1, 3, frames, &range,
                                  &failure) == HBBP_ERROR_INVALID_ARGUMENT);
+  hbbp_analysis_destroy(analysis);
+}
+
+#define CHECK_REFUSES(word, call) CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, call)
+
+/* What every function of a session, an analysis, or a result of it refuses. */
+static void test_null_of_live_objects(hbbp_session *session, const hbbp_profile *empty) {
+  hbbp_profile *out = NULL;
+  hbbp_analysis *made = NULL;
+  HBBP_INIT(hbbp_session_info, session_info);
+  CHECK_REFUSES("capabilities", hbbp_capabilities_probe(NULL, &error));
+  HBBP_INIT(hbbp_event_code, code);
+  CHECK_REFUSES("name", hbbp_event_find(NULL, &code, &error));
+  CHECK_REFUSES("code", hbbp_event_find("r20c4", NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_create(NULL, NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_start(NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_stop(NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_snapshot(NULL, NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_session_snapshot(session, NULL, NULL, &error));
+  CHECK_REFUSES("session", hbbp_session_get_info(NULL, &session_info, &error));
+  CHECK_REFUSES("info", hbbp_session_get_info(session, NULL, &error));
+  CHECK_REFUSES("cancel", hbbp_cancel_create(NULL, &error));
+  CHECK_REFUSES("profile", hbbp_analysis_create(NULL, NULL, NULL, &made, &error));
+  CHECK_REFUSES("analysis", hbbp_analysis_create(empty, NULL, NULL, NULL, &error));
+  CHECK(hbbp_session_start(NULL, NULL) == HBBP_ERROR_INVALID_ARGUMENT);
+  CHECK(hbbp_analysis_profile(NULL) == NULL);
+  CHECK(out == NULL && made == NULL);
+  hbbp_cancel_set(NULL, 1);
+  CHECK(hbbp_cancel_is_set(NULL) == 0);
+}
+
+static void test_null_of_imports(void) {
+  hbbp_profile *out = NULL;
+  CHECK_REFUSES("path", hbbp_profile_import(NULL, NULL, NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_profile_import("/none", NULL, NULL, NULL, &error));
+  HBBP_INIT(hbbp_import_options, options);
+#define CHECK_OPTION(word) \
+  CHECK_REFUSES(word, hbbp_profile_import("/none", &options, NULL, &out, &error))
+  options.struct_size = 1;
+  CHECK_OPTION("struct_size");
+  options.struct_size = sizeof options;
+  options.moved_file_count = 1;
+  CHECK_OPTION("moved_files");
+  hbbp_moved_file moved = {"/bin/a", NULL};
+  options.moved_files = &moved;
+  CHECK_OPTION("moved_files[0]");
+  options.moved_file_count = 0;
+  options.ebs_method = 3;
+  CHECK_OPTION("ebs_method");
+  options.ebs_method = 0;
+  options.slice_ns = HBBP_MIN_SLICE_NS - 1;
+  CHECK_OPTION("slice_ns");
+  options.slice_ns = HBBP_MAX_SLICE_NS + 1;
+  CHECK_OPTION("slice_ns");
+  options.slice_ns = 0;
+  options.reserved2 = 1;
+  CHECK_OPTION("reserved2");
+#undef CHECK_OPTION
+  CHECK(out == NULL);
+}
+
+static void test_null_of_profiles(const hbbp_profile *empty) {
+  char nothing_of_ours = 0;
+  hbbp_profile *const untouched = (hbbp_profile *)&nothing_of_ours;
+  hbbp_profile *out = untouched;
+  CHECK_REFUSES("path", hbbp_profile_load(NULL, NULL, &out, &error));
+  CHECK_REFUSES("profile", hbbp_profile_load("/none", NULL, NULL, &error));
+  CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", NULL, &error));
+  CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, NULL, &error));
+  const hbbp_profile *const parts[2] = {empty, NULL};
+  CHECK_REFUSES("profiles", hbbp_profile_merge(NULL, 1, NULL, &out, &error));
+  CHECK_REFUSES("profiles", hbbp_profile_merge(parts, 2, NULL, &out, &error));
+  CHECK_REFUSES("merged", hbbp_profile_merge(parts, 1, NULL, NULL, &error));
+  CHECK_REFUSES("count", hbbp_profile_merge(parts, 0, NULL, &out, &error));
+  HBBP_INIT(hbbp_selection, selection);
+  CHECK_REFUSES("profile", hbbp_profile_select(NULL, &selection, NULL, &out, &error));
+  CHECK_REFUSES("selection", hbbp_profile_select(empty, NULL, NULL, &out, &error));
+  CHECK_REFUSES("selected", hbbp_profile_select(empty, &selection, NULL, NULL, &error));
+  CHECK_REFUSES("parts", hbbp_profile_select(empty, &selection, NULL, &out, &error));
+  selection.parts = HBBP_SELECT_THREAD | 1u << 31;
+  CHECK_REFUSES("parts", hbbp_profile_select(empty, &selection, NULL, &out, &error));
+  selection.parts = HBBP_SELECT_THREAD;
+  selection.tid = 1;
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "thread 1",
+              hbbp_profile_select(empty, &selection, NULL, &out, &error));
+  selection.parts = HBBP_SELECT_SLICE;
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index 0",
+              hbbp_profile_select(empty, &selection, NULL, &out, &error));
+  HBBP_INIT(hbbp_profile_info, info);
+  CHECK_REFUSES("profile", hbbp_profile_get_info(NULL, &info, &error));
+  CHECK_REFUSES("info", hbbp_profile_get_info(empty, NULL, &error));
+  CHECK(out == untouched);
+
+  CHECK_LIST(hbbp_source_info, hbbp_profile_source_count, hbbp_profile_copy_sources, "profile",
+             "sources", empty);
+  CHECK_LIST(hbbp_thread, hbbp_profile_thread_count, hbbp_profile_copy_threads, "profile",
+             "threads", empty);
+  CHECK_LIST(hbbp_module, hbbp_profile_module_count, hbbp_profile_copy_modules, "profile",
+             "modules", empty);
+  CHECK_LIST(hbbp_slice, hbbp_profile_slice_count, hbbp_profile_copy_slices, "profile", "slices",
+             empty);
+  CHECK_LIST(hbbp_ibs_bucket, hbbp_profile_ibs_bucket_count, hbbp_profile_copy_ibs_buckets,
+             "profile", "buckets", empty);
+  CHECK_LIST(hbbp_ibs_line, hbbp_profile_ibs_line_count, hbbp_profile_copy_ibs_lines, "profile",
+             "lines", empty);
+  /* A session that never ran has an empty profile. */
+  CHECK(hbbp_profile_source_count(empty) == 0);
+  CHECK(hbbp_profile_thread_count(empty) == 0);
+  CHECK(hbbp_profile_module_count(empty) == 0);
+  hbbp_counter counter;
+  size_t copied = 12345;
+  CHECK(hbbp_profile_counter_count(NULL, 0) == 0 && hbbp_profile_counter_count(empty, 0) == 0);
+  CHECK_REFUSES("profile", hbbp_profile_copy_counters(NULL, 0, 0, 1, sizeof(counter), &counter,
+                                                      &copied, &error));
+  CHECK_REFUSES("source 0 of 0", hbbp_profile_copy_counters(empty, 0, 0, 1, sizeof(counter),
+                                                            &counter, &copied, &error));
+  CHECK(copied == 12345);
+}
+
+static void test_null_of_analyses(const hbbp_analysis *empty) {
+  size_t copied = 12345;
+  CHECK_LIST(hbbp_block, hbbp_analysis_block_count, hbbp_analysis_copy_blocks, "analysis", "blocks",
+             empty);
+  CHECK_LIST(hbbp_function, hbbp_analysis_function_count, hbbp_analysis_copy_functions, "analysis",
+             "functions", empty);
+  CHECK_LIST(hbbp_branch, hbbp_analysis_branch_count, hbbp_analysis_copy_branches, "analysis",
+             "branches", empty);
+  CHECK_LIST(hbbp_module_result, hbbp_analysis_module_count, hbbp_analysis_copy_modules, "analysis",
+             "modules", empty);
+  CHECK_LIST(hbbp_source_result, hbbp_analysis_source_count, hbbp_analysis_copy_sources, "analysis",
+             "sources", empty);
+  CHECK_LIST(hbbp_ibs_sum, hbbp_analysis_ibs_sum_count, hbbp_analysis_copy_ibs_sums, "analysis",
+             "sums", empty);
+  CHECK(hbbp_analysis_block_count(empty) == 0 && hbbp_analysis_function_count(empty) == 0);
+  CHECK(hbbp_analysis_branch_count(empty) == 0);
+  hbbp_counter reason;
+  CHECK(hbbp_analysis_unexplained_reason_count(NULL, 0) == 0);
+  CHECK(hbbp_analysis_unexplained_reason_count(empty, 0) == 0);
+  CHECK_REFUSES("analysis", hbbp_analysis_copy_unexplained_reasons(NULL, 0, 0, 1, sizeof(reason),
+                                                                   &reason, &copied, &error));
+  CHECK_REFUSES("source 0 of 0", hbbp_analysis_copy_unexplained_reasons(
+                                     empty, 0, 0, 1, sizeof(reason), &reason, &copied, &error));
+  double features[1];
+  CHECK_REFUSES("analysis",
+                hbbp_analysis_copy_block_features(NULL, 0, 1, features, &copied, &error));
+  CHECK_REFUSES("values", hbbp_analysis_copy_block_features(empty, 0, 1, NULL, &copied, &error));
+  CHECK_REFUSES("copied", hbbp_analysis_copy_block_features(empty, 0, 1, features, NULL, &error));
+  CHECK(copied == 12345);
+  CHECK_OK(hbbp_analysis_copy_block_features(empty, 0, 1, features, &copied, &error));
+  CHECK(copied == 0);
+  CHECK(hbbp_block_feature_count() >= 14 && strcmp(hbbp_block_feature_name(0), "length") == 0);
+  CHECK(hbbp_block_feature_name(hbbp_block_feature_count()) == NULL);
+
+  HBBP_INIT(hbbp_analysis_info, info);
+  HBBP_INIT(hbbp_block, block);
+  HBBP_INIT(hbbp_instruction, instruction);
+  HBBP_INIT(hbbp_disassembly, disassembly);
+  HBBP_INIT(hbbp_line_range, range);
+  hbbp_line_frame frames[2];
+  char text[8];
+  CHECK_REFUSES("analysis", hbbp_analysis_get_info(NULL, &info, &error));
+  CHECK_REFUSES("info", hbbp_analysis_get_info(empty, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_analysis_find_block(NULL, 0, 0, &block, &error));
+  CHECK_REFUSES("block", hbbp_analysis_find_block(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_analysis_decode(NULL, 0, 0, &instruction, &error));
+  CHECK_REFUSES("instruction", hbbp_analysis_decode(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_analysis_disassemble(NULL, 0, 0, &disassembly, &error));
+  CHECK_REFUSES("disassembly", hbbp_analysis_disassemble(empty, 0, 0, NULL, &error));
+  CHECK_REFUSES("analysis",
+                hbbp_analysis_find_lines(NULL, 0, 0, 2, sizeof(frames[0]), frames, &range, &error));
+  CHECK_REFUSES("range",
+                hbbp_analysis_find_lines(empty, 0, 0, 2, sizeof(frames[0]), frames, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_analysis_debug_problem(NULL, 0, text, sizeof(text), &error));
+  CHECK_REFUSES("buffer", hbbp_analysis_debug_problem(empty, 0, NULL, sizeof(text), &error));
+  CHECK_REFUSES("buffer", hbbp_analysis_debug_problem(empty, 0, text, 0, &error));
+}
+
+static void test_null_of_results(const hbbp_analysis *empty) {
+  hbbp_mix *mix = NULL;
+  hbbp_pivot *pivot = NULL;
+  hbbp_taxonomy *taxonomy = NULL;
+  hbbp_ratios *ratios = NULL;
+  hbbp_loops *loops = NULL;
+  HBBP_INIT(hbbp_pivot_query, query);
+  HBBP_INIT(hbbp_pivot_label, label);
+  HBBP_INIT(hbbp_pivot_cell, cell);
+  CHECK_REFUSES("analysis", hbbp_mix_create(NULL, 0, NULL, &mix, &error));
+  CHECK_REFUSES("mix", hbbp_mix_create(empty, 0, NULL, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_pivot_create(NULL, &query, NULL, &pivot, &error));
+  CHECK_REFUSES("query", hbbp_pivot_create(empty, NULL, NULL, &pivot, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_create(empty, &query, NULL, NULL, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_get_label(NULL, HBBP_PIVOT_ROWS, 0, 0, &label, &error));
+  CHECK_REFUSES("pivot", hbbp_pivot_get_cell(NULL, 0, 0, 0, &cell, &error));
+  CHECK_REFUSES("taxonomy", hbbp_taxonomy_create(NULL, NULL, &error));
+  CHECK_REFUSES("path", hbbp_taxonomy_load(NULL, &taxonomy, &error));
+  CHECK_REFUSES("taxonomy", hbbp_taxonomy_load("/none", NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_ratios_create(NULL, NULL, NULL, NULL, &ratios, &error));
+  CHECK_REFUSES("ratios", hbbp_ratios_create(empty, NULL, NULL, NULL, NULL, &error));
+  CHECK_REFUSES("analysis", hbbp_loops_create(NULL, NULL, &loops, &error));
+  CHECK_REFUSES("loops", hbbp_loops_create(empty, NULL, NULL, &error));
+  CHECK(mix == NULL && pivot == NULL && taxonomy == NULL && ratios == NULL && loops == NULL);
+  CHECK(hbbp_mix_total(NULL) == 0);
+  CHECK(hbbp_pivot_line_count(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_line_count_in_all(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_key_count(NULL, HBBP_PIVOT_ROWS) == 0);
+  CHECK(hbbp_pivot_value_count(NULL) == 0);
+  CHECK(hbbp_taxonomy_count(NULL) == 0 && hbbp_taxonomy_name(NULL, 0) == NULL);
+  CHECK(hbbp_taxonomy_group_count(NULL, 0) == 0);
+  CHECK(hbbp_taxonomy_group_name(NULL, 0, 0) == NULL);
+  hbbp_capabilities_destroy(NULL);
+  hbbp_cancel_destroy(NULL);
+  hbbp_session_destroy(NULL);
+  hbbp_feed_destroy(NULL);
+  hbbp_profile_destroy(NULL);
+  hbbp_analysis_destroy(NULL);
+  hbbp_mix_destroy(NULL);
+  hbbp_pivot_destroy(NULL);
+  hbbp_taxonomy_destroy(NULL);
+  hbbp_ratios_destroy(NULL);
+  hbbp_loops_destroy(NULL);
+
+  CHECK_OK(hbbp_mix_create(empty, 0, NULL, &mix, &error));
+  CHECK(hbbp_mix_row_count(mix) == 0 && hbbp_mix_total(mix) == 0);
+  CHECK_LIST(hbbp_mix_row, hbbp_mix_row_count, hbbp_mix_copy_rows, "mix", "rows", mix);
+  hbbp_mix_destroy(mix);
+  CHECK_OK(hbbp_pivot_create(empty, &query, NULL, &pivot, &error));
+  CHECK(hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS) == 0);
+  CHECK_REFUSES("label", hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, 0, 0, NULL, &error));
+  CHECK_REFUSES("cell",
+                hbbp_pivot_get_cell(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, NULL, &error));
+  CHECK_OK(hbbp_pivot_get_cell(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &cell, &error));
+  CHECK(cell.value == 0 && cell.share == 0);
+  hbbp_pivot_destroy(pivot);
+  CHECK_OK(hbbp_ratios_create(empty, NULL, NULL, NULL, &ratios, &error));
+  CHECK_LIST(hbbp_ratio, hbbp_ratios_count, hbbp_ratios_copy, "ratios", "elements", ratios);
+  hbbp_ratios_destroy(ratios);
+
+  uint32_t index = 0;
+  size_t copied = 12345;
+  CHECK_OK(hbbp_loops_create(empty, NULL, &loops, &error));
+  CHECK_LIST(hbbp_loop, hbbp_loops_count, hbbp_loops_copy, "loops", "elements", loops);
+  CHECK_REFUSES("loops", hbbp_loops_copy_of_blocks(NULL, 0, 1, &index, &copied, &error));
+  CHECK_REFUSES("indices", hbbp_loops_copy_of_blocks(loops, 0, 1, NULL, &copied, &error));
+  CHECK_REFUSES("copied", hbbp_loops_copy_of_blocks(loops, 0, 1, &index, NULL, &error));
+  CHECK(copied == 12345);
+  CHECK_OK(hbbp_loops_copy_of_blocks(loops, 0, 1, &index, &copied, &error));
+  CHECK(copied == 0);
+  hbbp_loops_destroy(loops);
+}
+
+static hbbp_status estimator_of(const hbbp_profile *profile, hbbp_estimator estimator,
+                                const char *tree, hbbp_analysis_info *info, hbbp_error *error) {
+  HBBP_INIT(hbbp_analysis_options, options);
+  options.estimator = estimator;
+  options.tree = tree;
+  hbbp_analysis *analysis = NULL;
+  const hbbp_status status = hbbp_analysis_create(profile, &options, NULL, &analysis, error);
+  CHECK((status == HBBP_OK) == (analysis != NULL));
+  if (status == HBBP_OK) CHECK(hbbp_analysis_get_info(analysis, info, error) == HBBP_OK);
+  hbbp_analysis_destroy(analysis);
+  return status;
+}
+
+static void test_analysis_options(const hbbp_profile *empty) {
+  HBBP_INIT(hbbp_analysis_info, info);
+  CHECK_REFUSES("tree", estimator_of(empty, HBBP_ESTIMATOR_AUTO, "{}", &info, &error));
+  CHECK_REFUSES("-1", estimator_of(empty, -1, NULL, &info, &error));
+  CHECK_REFUSES("1000", estimator_of(empty, 1000, NULL, &info, &error));
+  CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, "hbbp-tree",
+              estimator_of(empty, HBBP_ESTIMATOR_TREE, "{}", &info, &error));
+  CHECK_OK(estimator_of(empty, HBBP_ESTIMATOR_AUTO, NULL, &info, &error));
+  CHECK(info.estimator == HBBP_ESTIMATOR_STREAMS);
+  CHECK(info.ebs_scale == 1 && info.streams_scale == 1 && info.is_one_scale == 1);
+  for (hbbp_estimator each = HBBP_ESTIMATOR_EBS; each <= HBBP_ESTIMATOR_FLOW; ++each) {
+    CHECK_OK(estimator_of(empty, each, NULL, &info, &error));
+    CHECK(info.estimator == each);
+  }
+
+  hbbp_analysis *analysis = NULL;
+  HBBP_INIT(hbbp_analysis_options, options);
+  HBBP_INIT(hbbp_kernel_files, kernel);
+  HBBP_INIT(hbbp_debug_options, debug);
+#define CHECK_OPTION(expected, word) \
+  CHECK_FAILS(expected, word, hbbp_analysis_create(empty, &options, NULL, &analysis, &error))
+  options.kernel = &kernel;
+  kernel.struct_size = 1;
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_kernel_files.struct_size");
+  kernel.struct_size = sizeof kernel;
+  kernel.reserved = 1;
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_kernel_files.reserved");
+  kernel.reserved = 0;
+  CHECK_OK(hbbp_analysis_create(empty, &options, NULL, &analysis, &error));
+  hbbp_analysis_destroy(analysis);
+  analysis = NULL;
+  kernel.kcore = "/nonexistent/kcore";
+  CHECK_OPTION(HBBP_ERROR_NOT_FOUND, "/nonexistent/kcore");
+  options.kernel = NULL;
+  options.debug = &debug;
+  debug.flags = 1u << 31;
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_debug_options.flags");
+  debug.struct_size = 1;
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_debug_options.struct_size");
+  options.struct_size = 1;
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_analysis_options.struct_size");
+#undef CHECK_OPTION
+  CHECK(analysis == NULL);
 }
 
 static void test_null(void) {
   hbbp_session *session = NULL;
   hbbp_profile *empty = NULL;
-  char nothing_of_ours = 0;
-  hbbp_profile *const untouched_profile = (hbbp_profile *)&nothing_of_ours;
-  hbbp_profile *out = untouched_profile;
-  hbbp_mix *const untouched_mix = (hbbp_mix *)&nothing_of_ours;
-  hbbp_mix *mix = untouched_mix;
-  size_t copied = 0;
-  uint64_t samples = 0;
-  HBBP_INIT(hbbp_block, block);
-  HBBP_INIT(hbbp_session_info, session_info);
+  hbbp_analysis *analysis = NULL;
   CHECK_OK(hbbp_session_create(NULL, &session, &error));
-  CHECK_OK(hbbp_session_snapshot(session, &empty, &error));
-
-#define CHECK_REFUSES(word, call)                         \
-  do {                                                    \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, call); \
-  } while (0)
-  CHECK_REFUSES("capabilities", hbbp_capabilities_probe(NULL, &error));
-  CHECK_REFUSES("capabilities", hbbp_capabilities_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("session", hbbp_session_create(NULL, NULL, &error));
-  CHECK_REFUSES("session", hbbp_session_start(NULL, &error));
-  CHECK_REFUSES("session", hbbp_session_stop(NULL, &error));
-  CHECK_REFUSES("session", hbbp_session_snapshot(NULL, &out, &error));
-  CHECK_REFUSES("profile", hbbp_session_snapshot(session, NULL, &error));
-  CHECK_REFUSES("session", hbbp_session_get_info(NULL, &session_info, &error));
-  CHECK_REFUSES("info", hbbp_session_get_info(session, NULL, &error));
-  CHECK_REFUSES("path", hbbp_profile_load(NULL, &out, &error));
-  CHECK_REFUSES("profile", hbbp_profile_load("/none", NULL, &error));
-  CHECK_REFUSES("path", hbbp_profile_import(NULL, NULL, &out, &error));
-  CHECK_REFUSES("profile", hbbp_profile_import("/none", NULL, NULL, &error));
-  HBBP_INIT(hbbp_import_options, import_options);
-  import_options.struct_size = 1;
-  CHECK_REFUSES("struct_size", hbbp_profile_import("/none", &import_options, &out, &error));
-  import_options.struct_size = sizeof import_options;
-  import_options.moved_file_count = 1;
-  CHECK_REFUSES("moved_files", hbbp_profile_import("/none", &import_options, &out, &error));
-  hbbp_moved_file moved = {"/bin/a", NULL};
-  import_options.moved_files = &moved;
-  CHECK_REFUSES("moved_files[0]", hbbp_profile_import("/none", &import_options, &out, &error));
-  import_options.moved_file_count = 0;
-  import_options.ebs_method = 3;
-  CHECK_REFUSES("ebs_method", hbbp_profile_import("/none", &import_options, &out, &error));
-  import_options.ebs_method = 0;
-  import_options.slice_ns = HBBP_SHORTEST_SLICE_NS - 1;
-  CHECK_REFUSES("slice_ns", hbbp_profile_import("/none", &import_options, &out, &error));
-  import_options.slice_ns = 0;
-  import_options.reserved2 = 1;
-  CHECK_REFUSES("reserved2", hbbp_profile_import("/none", &import_options, &out, &error));
-  HBBP_INIT(hbbp_kernel_files, kernel_files);
-  CHECK_REFUSES("profile", hbbp_profile_set_kernel(NULL, &kernel_files, &error));
-  CHECK_REFUSES("files", hbbp_profile_set_kernel(empty, NULL, &error));
-  kernel_files.struct_size = 1;
-  CHECK_REFUSES("struct_size", hbbp_profile_set_kernel(empty, &kernel_files, &error));
-  kernel_files.struct_size = sizeof kernel_files;
-  CHECK_OK(hbbp_profile_set_kernel(empty, &kernel_files, &error));
-  kernel_files.kcore = "/nonexistent/kcore";
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "/nonexistent/kcore",
-              hbbp_profile_set_kernel(empty, &kernel_files, &error));
-  HBBP_INIT(hbbp_source_options, source_options);
-  HBBP_INIT(hbbp_source_place, place);
-  HBBP_INIT(hbbp_disassembly, disassembly);
-  hbbp_source_frame frames[2];
-  char text[8];
-  CHECK_REFUSES("profile", hbbp_profile_set_source_options(NULL, &source_options, &error));
-  CHECK_REFUSES("options", hbbp_profile_set_source_options(empty, NULL, &error));
-  source_options.flags = 1u << 31;
-  CHECK_REFUSES("flags", hbbp_profile_set_source_options(empty, &source_options, &error));
-  source_options.struct_size = 1;
-  CHECK_REFUSES("struct_size", hbbp_profile_set_source_options(empty, &source_options, &error));
-  CHECK_REFUSES("profile",
-                hbbp_profile_find_source(NULL, 0, 0, 2, sizeof(frames[0]), frames, &place, &error));
-  CHECK_REFUSES("place",
-                hbbp_profile_find_source(empty, 0, 0, 2, sizeof(frames[0]), frames, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_source_problem(NULL, 0, text, sizeof(text), &error));
-  CHECK_REFUSES("buffer", hbbp_profile_source_problem(empty, 0, NULL, 0, &error));
-  CHECK_REFUSES("profile", hbbp_profile_disassemble(NULL, 0, 0, &disassembly, &error));
-  CHECK_REFUSES("disassembly", hbbp_profile_disassemble(empty, 0, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_save(NULL, "/none", &error));
-  CHECK_REFUSES("path", hbbp_profile_save(empty, NULL, &error));
-  const hbbp_profile *const parts[2] = {empty, NULL};
-  CHECK_REFUSES("profiles", hbbp_profile_merge(NULL, 1, &out, &error));
-  CHECK_REFUSES("profiles", hbbp_profile_merge(parts, 2, &out, &error));
-  CHECK_REFUSES("merged", hbbp_profile_merge(parts, 1, NULL, &error));
-  CHECK_REFUSES("count", hbbp_profile_merge(parts, 0, &out, &error));
-  CHECK_REFUSES("profile", hbbp_profile_select_thread(NULL, 1, &out, &error));
-  CHECK_REFUSES("selected", hbbp_profile_select_thread(empty, 1, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_get_info(NULL, NULL, &error));
-  CHECK_REFUSES("info", hbbp_profile_get_info(empty, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_source_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("source", hbbp_profile_source_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_unexplained_at(NULL, 0, &samples, &error));
-  CHECK_REFUSES("samples", hbbp_profile_unexplained_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_superseded_at(NULL, 0, &samples, &error));
-  CHECK_REFUSES("samples", hbbp_profile_superseded_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_unexplained_reason_at(NULL, 0, 0, NULL, &error));
-  CHECK_REFUSES("counter", hbbp_profile_unexplained_reason_at(empty, 0, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_counter_at(NULL, 0, 0, NULL, &error));
-  CHECK_REFUSES("counter", hbbp_profile_counter_at(empty, 0, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_branch_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("branch", hbbp_profile_branch_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_thread_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("thread", hbbp_profile_thread_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_module_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("module", hbbp_profile_module_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_block_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("block", hbbp_profile_block_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_function_at(NULL, 0, NULL, &error));
-  CHECK_REFUSES("function", hbbp_profile_function_at(empty, 0, NULL, &error));
-  CHECK_REFUSES("profile",
-                hbbp_profile_copy_blocks(NULL, 0, 1, sizeof(block), &block, &copied, &error));
-  CHECK_REFUSES("blocks",
-                hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), NULL, &copied, &error));
-  CHECK_REFUSES("copied",
-                hbbp_profile_copy_blocks(empty, 0, 1, sizeof(block), &block, NULL, &error));
-  hbbp_ibs_sum sum;
-  hbbp_ibs_bucket bucket;
-  hbbp_ibs_line line;
-  CHECK_REFUSES("profile",
-                hbbp_profile_copy_ibs_sums(NULL, 0, 1, sizeof(sum), &sum, &copied, &error));
-  CHECK_REFUSES("sums",
-                hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), NULL, &copied, &error));
-  CHECK_REFUSES("size", hbbp_profile_copy_ibs_sums(empty, 0, 1, 4, &sum, &copied, &error));
-  CHECK_REFUSES("copied", hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), &sum, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_copy_ibs_buckets(NULL, 0, 1, sizeof(bucket), &bucket,
-                                                         &copied, &error));
-  CHECK_REFUSES("buckets",
-                hbbp_profile_copy_ibs_buckets(empty, 0, 1, sizeof(bucket), NULL, &copied, &error));
-  CHECK_REFUSES("profile",
-                hbbp_profile_copy_ibs_lines(NULL, 0, 1, sizeof(line), &line, &copied, &error));
-  CHECK_REFUSES("lines",
-                hbbp_profile_copy_ibs_lines(empty, 0, 1, sizeof(line), NULL, &copied, &error));
-  CHECK_OK(hbbp_profile_copy_ibs_sums(empty, 0, 1, sizeof(sum), &sum, &copied, &error));
-  CHECK(copied == 0);
-  CHECK(hbbp_profile_ibs_sum_count(NULL) == 0 && hbbp_profile_ibs_sum_count(empty) == 0);
-  CHECK(hbbp_profile_ibs_bucket_count(NULL) == 0 && hbbp_profile_ibs_bucket_count(empty) == 0);
-  CHECK(hbbp_profile_ibs_line_count(NULL) == 0 && hbbp_profile_ibs_line_count(empty) == 0);
-  hbbp_loop loop;
-  uint32_t loop_of_block = 0;
-  CHECK_REFUSES("profile",
-                hbbp_profile_copy_loops(NULL, 0, 1, sizeof(loop), &loop, &copied, &error));
-  CHECK_REFUSES("loops", hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), NULL, &copied, &error));
-  CHECK_REFUSES("size", hbbp_profile_copy_loops(empty, 0, 1, 4, &loop, &copied, &error));
-  CHECK_REFUSES("copied", hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), &loop, NULL, &error));
-  CHECK_REFUSES("profile",
-                hbbp_profile_copy_loops_of_blocks(NULL, 0, 1, &loop_of_block, &copied, &error));
-  CHECK_REFUSES("loops", hbbp_profile_copy_loops_of_blocks(empty, 0, 1, NULL, &copied, &error));
-  CHECK_REFUSES("copied",
-                hbbp_profile_copy_loops_of_blocks(empty, 0, 1, &loop_of_block, NULL, &error));
-  CHECK_OK(hbbp_profile_copy_loops(empty, 0, 1, sizeof(loop), &loop, &copied, &error));
-  CHECK(copied == 0);
-  CHECK_OK(hbbp_profile_copy_loops_of_blocks(empty, 0, 1, &loop_of_block, &copied, &error));
-  CHECK(copied == 0);
-  CHECK(hbbp_profile_loop_count(NULL) == 0 && hbbp_profile_loop_count(empty) == 0);
-  HBBP_INIT(hbbp_slice, slice);
-  CHECK(hbbp_profile_slice_count(NULL) == 0 && hbbp_profile_slice_count(empty) == 0);
-  CHECK_REFUSES("profile", hbbp_profile_slice_at(NULL, 0, &slice, &error));
-  CHECK_REFUSES("slice", hbbp_profile_slice_at(empty, 0, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0", hbbp_profile_slice_at(empty, 0, &slice, &error));
-  CHECK_REFUSES("profile", hbbp_profile_select_slice(NULL, 0, &out, &error));
-  CHECK_REFUSES("selected", hbbp_profile_select_slice(empty, 0, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0", hbbp_profile_select_slice(empty, 0, &out, &error));
-  HBBP_INIT(hbbp_estimator_options, estimator);
-  HBBP_INIT(hbbp_estimator_info, estimator_info);
-  double features[1];
-  CHECK_REFUSES("profile", hbbp_profile_set_estimator(NULL, &estimator, &error));
-  CHECK_REFUSES("options", hbbp_profile_set_estimator(empty, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_get_estimator(NULL, &estimator_info, &error));
-  CHECK_REFUSES("info", hbbp_profile_get_estimator(empty, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_copy_features(NULL, 0, 1, features, &copied, &error));
-  CHECK_REFUSES("values", hbbp_profile_copy_features(empty, 0, 1, NULL, &copied, &error));
-  CHECK_REFUSES("copied", hbbp_profile_copy_features(empty, 0, 1, features, NULL, &error));
-  estimator.tree = "{}";
-  CHECK_REFUSES("tree", hbbp_profile_set_estimator(empty, &estimator, &error));
-  estimator.estimator = HBBP_ESTIMATOR_TREE;
-  CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, "hbbp-tree",
-              hbbp_profile_set_estimator(empty, &estimator, &error));
-  CHECK_OK(hbbp_profile_get_estimator(empty, &estimator_info, &error));
-  CHECK(estimator_info.estimator == HBBP_ESTIMATOR_STREAMS);
-  estimator.tree = NULL;
-  CHECK_OK(hbbp_profile_set_estimator(empty, &estimator, &error));
-  CHECK_OK(hbbp_profile_get_estimator(empty, &estimator_info, &error));
-  CHECK(estimator_info.estimator == HBBP_ESTIMATOR_TREE);
-  CHECK(estimator_info.ebs_scale == 1 && estimator_info.streams_scale == 1);
-  CHECK(estimator_info.is_one_scale == 1);
-  estimator.estimator = HBBP_ESTIMATOR_FLOW;
-  CHECK_OK(hbbp_profile_set_estimator(empty, &estimator, &error));
-  CHECK(hbbp_profile_block_count(empty) == 0);
-  estimator.estimator = -1;
-  CHECK_REFUSES("-1", hbbp_profile_set_estimator(empty, &estimator, &error));
-  estimator.estimator = 1000;
-  CHECK_REFUSES("1000", hbbp_profile_set_estimator(empty, &estimator, &error));
-  CHECK(hbbp_feature_count() >= 14 && strcmp(hbbp_feature_name(0), "length") == 0);
-  CHECK(hbbp_feature_name(hbbp_feature_count()) == NULL);
-  CHECK_OK(hbbp_profile_copy_features(empty, 0, 1, features, &copied, &error));
-  CHECK(copied == 0);
-  CHECK_REFUSES("profile", hbbp_profile_find_block(NULL, 0, 0, &block, &error));
-  CHECK_REFUSES("block", hbbp_profile_find_block(empty, 0, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_profile_decode(NULL, 0, 0, NULL, &error));
-  CHECK_REFUSES("instruction", hbbp_profile_decode(empty, 0, 0, NULL, &error));
-  CHECK_REFUSES("profile", hbbp_mix_create(NULL, 0, &mix, &error));
-  CHECK_REFUSES("mix", hbbp_mix_create(empty, 0, NULL, &error));
-  CHECK_REFUSES("mix", hbbp_mix_row_at(NULL, 0, NULL, &error));
-  hbbp_pivot *pivot = NULL;
-  hbbp_taxonomy *taxonomy = NULL;
-  hbbp_ratios *ratios = NULL;
-  HBBP_INIT(hbbp_pivot_query, query);
-  CHECK_REFUSES("profile", hbbp_pivot_create(NULL, &query, &pivot, &error));
-  CHECK_REFUSES("query", hbbp_pivot_create(empty, NULL, &pivot, &error));
-  CHECK_REFUSES("pivot", hbbp_pivot_create(empty, &query, NULL, &error));
-  CHECK_REFUSES("pivot", hbbp_pivot_label_at(NULL, HBBP_PIVOT_ROWS, 0, 0, NULL, &error));
-  CHECK_REFUSES("pivot", hbbp_pivot_cell_at(NULL, 0, 0, 0, NULL, &error));
-  CHECK_REFUSES("taxonomy", hbbp_taxonomy_create(NULL, NULL, &error));
-  CHECK_REFUSES("path", hbbp_taxonomy_load(NULL, &taxonomy, &error));
-  CHECK_REFUSES("taxonomy", hbbp_taxonomy_load("/none", NULL, &error));
-  CHECK_REFUSES("profile", hbbp_ratios_create(NULL, NULL, NULL, &ratios, &error));
-  CHECK_REFUSES("ratios", hbbp_ratios_create(empty, NULL, NULL, NULL, &error));
-  CHECK_REFUSES("ratios", hbbp_ratios_at(NULL, 0, NULL, &error));
-#undef CHECK_REFUSES
-  CHECK(hbbp_pivot_line_count(NULL, HBBP_PIVOT_ROWS) == 0);
-  CHECK(hbbp_pivot_line_count_in_all(NULL, HBBP_PIVOT_ROWS) == 0);
-  CHECK(hbbp_pivot_key_count(NULL, HBBP_PIVOT_ROWS) == 0);
-  CHECK(hbbp_pivot_value_count(NULL) == 0);
-  CHECK(hbbp_taxonomy_count(NULL) == 0);
-  CHECK(hbbp_taxonomy_name_at(NULL, 0) == NULL);
-  CHECK(hbbp_taxonomy_group_count(NULL, 0) == 0);
-  CHECK(hbbp_taxonomy_group_name_at(NULL, 0, 0) == NULL);
-  CHECK(hbbp_ratios_count(NULL) == 0);
-  CHECK(pivot == NULL && taxonomy == NULL && ratios == NULL);
-  hbbp_pivot_destroy(NULL);
-  hbbp_taxonomy_destroy(NULL);
-  hbbp_ratios_destroy(NULL);
-
-  CHECK(hbbp_session_start(NULL, NULL) == HBBP_ERROR_INVALID_ARGUMENT);
-  CHECK(hbbp_capabilities_count(NULL) == 0);
-  CHECK(hbbp_profile_source_count(NULL) == 0);
-  CHECK(hbbp_profile_thread_count(NULL) == 0);
-  CHECK(hbbp_profile_module_count(NULL) == 0);
-  CHECK(hbbp_profile_block_count(NULL) == 0);
-  CHECK(hbbp_profile_function_count(NULL) == 0);
-  CHECK(hbbp_profile_branch_count(NULL) == 0);
-  CHECK(hbbp_profile_counter_count(NULL, 0) == 0);
-  CHECK(hbbp_profile_unexplained_reason_count(NULL, 0) == 0);
-  CHECK(hbbp_mix_row_count(NULL) == 0);
-  CHECK(hbbp_mix_total(NULL) == 0);
-  hbbp_capabilities_destroy(NULL);
-  hbbp_session_destroy(NULL);
-  hbbp_profile_destroy(NULL);
-  hbbp_mix_destroy(NULL);
-  CHECK(out == untouched_profile);
-  CHECK(mix == untouched_mix);
-
-  /* A session that never ran has an empty profile. */
-  CHECK(hbbp_profile_source_count(empty) == 0);
-  CHECK(hbbp_profile_block_count(empty) == 0);
-  CHECK(hbbp_profile_branch_count(empty) == 0);
-  CHECK(hbbp_profile_counter_count(empty, 0) == 0);
-  CHECK(hbbp_profile_unexplained_reason_count(empty, 0) == 0);
-  HBBP_INIT(hbbp_counter, counter);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_profile_counter_at(empty, 0, 0, &counter, &error));
-  CHECK_OK(hbbp_mix_create(empty, 0, &mix, &error));
-  CHECK(hbbp_mix_row_count(mix) == 0);
-  CHECK(hbbp_mix_total(mix) == 0);
-  hbbp_mix_destroy(mix);
-  CHECK_OK(hbbp_pivot_create(empty, &query, &pivot, &error));
-  CHECK(hbbp_pivot_line_count(pivot, HBBP_PIVOT_ROWS) == 0);
-  HBBP_INIT(hbbp_pivot_cell, nothing);
-  CHECK_OK(hbbp_pivot_cell_at(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &nothing, &error));
-  CHECK(nothing.value == 0 && nothing.share == 0);
-  hbbp_pivot_destroy(pivot);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "1", hbbp_profile_select_thread(empty, 1, &out, &error));
-  CHECK_OK(hbbp_profile_copy_blocks(empty, 0, 0, sizeof(block), NULL, &copied, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &empty, &error));
+  CHECK_OK(hbbp_analysis_create(empty, NULL, NULL, &analysis, &error));
+  test_null_of_live_objects(session, empty);
+  test_null_of_imports();
+  test_null_of_profiles(empty);
+  test_null_of_analyses(analysis);
+  test_null_of_results(analysis);
+  test_analysis_options(empty);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(empty);
   hbbp_session_destroy(session);
 }
+
+/* Every function that may take long: cancelled, and with progress. */
+static void test_work(const char *path, const char *folder) {
+  hbbp_session *session = NULL;
+  hbbp_feed *feed = NULL;
+  hbbp_profile *made = NULL;
+  CHECK_OK(hbbp_session_create(NULL, &session, &error));
+  CHECK_OK(hbbp_feed_create(NULL, &feed, &error));
+  CHECK_WORK(made, hbbp_profile_destroy, hbbp_session_snapshot(session, work, &made, &error));
+  CHECK_WORK(made, hbbp_profile_destroy, hbbp_feed_snapshot(feed, work, &made, &error));
+  hbbp_feed_destroy(feed);
+  hbbp_session_destroy(session);
+
+  hbbp_profile *profile = NULL;
+  CHECK_WORK(made, hbbp_profile_destroy, hbbp_profile_load(path, work, &made, &error));
+  CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
+  const hbbp_profile *const parts[2] = {profile, profile};
+  CHECK_WORK(made, hbbp_profile_destroy, hbbp_profile_merge(parts, 2, work, &made, &error));
+  HBBP_INIT(hbbp_thread, thread);
+  CHECK_ELEMENT(hbbp_profile_copy_threads, profile, 0, &thread);
+  HBBP_INIT(hbbp_selection, selection);
+  selection.parts = HBBP_SELECT_THREAD;
+  selection.tid = thread.tid;
+  CHECK_WORK(made, hbbp_profile_destroy,
+             hbbp_profile_select(profile, &selection, work, &made, &error));
+
+  hbbp_analysis *analysis = NULL;
+  CHECK_WORK(analysis, hbbp_analysis_destroy,
+             hbbp_analysis_create(profile, NULL, work, &analysis, &error));
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  hbbp_mix *mix = NULL;
+  hbbp_pivot *pivot = NULL;
+  hbbp_ratios *ratios = NULL;
+  hbbp_loops *loops = NULL;
+  HBBP_INIT(hbbp_pivot_query, query);
+  CHECK_WORK(mix, hbbp_mix_destroy, hbbp_mix_create(analysis, 0, work, &mix, &error));
+  CHECK_WORK(pivot, hbbp_pivot_destroy, hbbp_pivot_create(analysis, &query, work, &pivot, &error));
+  CHECK_WORK(ratios, hbbp_ratios_destroy,
+             hbbp_ratios_create(analysis, NULL, NULL, work, &ratios, &error));
+  CHECK_WORK(loops, hbbp_loops_destroy, hbbp_loops_create(analysis, work, &loops, &error));
+  hbbp_analysis_destroy(analysis);
+
+  /* What is saved has no handle. */
+  char copy[512];
+  snprintf(copy, sizeof(copy), "%s/copy", folder);
+  hbbp_cancel *cancel = NULL;
+  uint64_t calls = 0;
+  CHECK_OK(hbbp_cancel_create(&cancel, &error));
+  HBBP_INIT(hbbp_work_options, options);
+  options.progress = count_progress_calls;
+  options.user_data = &calls;
+  options.cancel = cancel;
+  hbbp_cancel_set(cancel, 1);
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_profile_save(profile, copy, &options, &error));
+  CHECK(access(copy, F_OK) != 0);
+  hbbp_cancel_set(cancel, 0);
+  CHECK_OK(hbbp_profile_save(profile, copy, &options, &error));
+  CHECK(calls > 0 && unlink(copy) == 0);
+  hbbp_cancel_destroy(cancel);
+  hbbp_profile_destroy(profile);
+}
+
+/* The only import: of a text of its own. */
+static void test_work_of_import(const char *folder) {
+  char path[512];
+  snprintf(path, sizeof(path), "%s/script", folder);
+  FILE *const file = fopen(path, "w");
+  CHECK(file != NULL);
+  if (file == NULL) return;
+  fputs("PERF_RECORD_MMAP2 7/7: [0x400000(0x40000000) @ 0 08:01 42 1]: r-xp /no/such\n", file);
+  for (int i = 0; i < 1000; ++i) fputs(" 400000 0x400040/0x400010/P/-/-/0\n", file);
+  CHECK(fclose(file) == 0);
+  hbbp_profile *made = NULL;
+  CHECK_WORK(made, hbbp_profile_destroy, hbbp_profile_import(path, NULL, work, &made, &error));
+  CHECK(unlink(path) == 0);
+}
+
+/* Results outlive what they were made of, in any order of destruction. */
+static void test_ownership(const char *path) {
+  hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
+  hbbp_analysis *other = NULL;
+  CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  HBBP_INIT(hbbp_profile_info, before);
+  CHECK_OK(hbbp_profile_get_info(profile, &before, &error));
+  const size_t sources = hbbp_profile_source_count(profile);
+  hbbp_profile_destroy(profile);
+
+  /* The analysis has a profile of its own, of which another analysis may be made. */
+  const hbbp_profile *const own = hbbp_analysis_profile(analysis);
+  CHECK(own != NULL && hbbp_profile_source_count(own) == sources);
+  CHECK(hbbp_analysis_source_count(analysis) == sources);
+  CHECK(hbbp_analysis_module_count(analysis) == hbbp_profile_module_count(own));
+  HBBP_INIT(hbbp_profile_info, after);
+  CHECK_OK(hbbp_profile_get_info(own, &after, &error));
+  CHECK(after.samples == before.samples && after.pid == before.pid);
+  CHECK_OK(hbbp_analysis_create(own, NULL, NULL, &other, &error));
+  const size_t blocks = hbbp_analysis_block_count(analysis);
+  CHECK(blocks > 0);
+
+  hbbp_mix *mix = NULL;
+  hbbp_pivot *pivot = NULL;
+  hbbp_ratios *ratios = NULL;
+  hbbp_loops *loops = NULL;
+  HBBP_INIT(hbbp_pivot_query, query);
+  CHECK_OK(hbbp_mix_create(analysis, 0, NULL, &mix, &error));
+  CHECK_OK(hbbp_pivot_create(analysis, &query, NULL, &pivot, &error));
+  CHECK_OK(hbbp_ratios_create(analysis, NULL, NULL, NULL, &ratios, &error));
+  CHECK_OK(hbbp_loops_create(analysis, NULL, &loops, &error));
+  hbbp_analysis_destroy(analysis);
+  CHECK(hbbp_analysis_block_count(other) == blocks);
+  hbbp_analysis_destroy(other);
+
+  HBBP_INIT(hbbp_mix_row, row);
+  CHECK_ELEMENT(hbbp_mix_copy_rows, mix, 0, &row);
+  CHECK(row.mnemonic[0] != '\0' && row.instructions > 0);
+  HBBP_INIT(hbbp_pivot_label, label);
+  CHECK_OK(hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, 0, 0, &label, &error));
+  CHECK(strcmp(label.text, row.mnemonic) == 0);
+  HBBP_INIT(hbbp_ratio, ratio);
+  CHECK_ELEMENT(hbbp_ratios_copy, ratios, 0, &ratio);
+  CHECK(nearly(ratio.value, hbbp_mix_total(mix)));
+  uint32_t *const indices = (uint32_t *)calloc(blocks + 1, sizeof(*indices));
+  size_t copied = 0;
+  CHECK_OK(hbbp_loops_copy_of_blocks(loops, 0, blocks + 1, indices, &copied, &error));
+  CHECK(copied == blocks);
+  for (size_t i = 0; i < blocks; ++i) {
+    CHECK(indices[i] == HBBP_NO_INDEX || indices[i] < hbbp_loops_count(loops));
+  }
+  CHECK_OK(hbbp_loops_copy_of_blocks(loops, blocks, 1, indices, &copied, &error));
+  CHECK(copied == 0);
+  free(indices);
+  hbbp_loops_destroy(loops);
+  hbbp_ratios_destroy(ratios);
+  hbbp_pivot_destroy(pivot);
+  hbbp_mix_destroy(mix);
+}
+
+#undef CHECK_REFUSES
 
 /* Creates a session with the options, and destroys it. */
 static hbbp_status create(const hbbp_session_options *options, hbbp_error *error) {
@@ -498,6 +694,7 @@ static void test_options(void) {
   } while (0)
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = -1);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = HBBP_SOURCE_TRUTH);
+  CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = HBBP_SOURCE_COMBINED);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "source", source = 1000);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "imprecise", imprecise = 2);
   CHECK_OPTION(HBBP_ERROR_INVALID_ARGUMENT, "ebs_method", ebs_method = -1);
@@ -646,31 +843,31 @@ static void test_files(const char *folder) {
   char path[512];
   hbbp_profile *profile = NULL;
   snprintf(path, sizeof(path), "%s/none", folder);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, path, hbbp_profile_load(path, &profile, &error));
-  CHECK_FAILS(HBBP_ERROR_IO, folder, hbbp_profile_load(folder, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, path, hbbp_profile_load(path, NULL, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_IO, folder, hbbp_profile_load(folder, NULL, &profile, &error));
   snprintf(path, sizeof(path), "%s/text", folder);
   FILE *const file = fopen(path, "w");
   CHECK(file != NULL && fputs("not a profile\n", file) >= 0 && fclose(file) == 0);
-  CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, path, hbbp_profile_load(path, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_BAD_FORMAT, path, hbbp_profile_load(path, NULL, &profile, &error));
   CHECK(profile == NULL);
   CHECK(unlink(path) == 0);
 }
 
-static uint64_t reason_of(const hbbp_profile *profile, size_t source, const char *name) {
-  for (size_t i = 0; i < hbbp_profile_unexplained_reason_count(profile, source); ++i) {
+static uint64_t reason_of(const hbbp_analysis *analysis, size_t source, const char *name) {
+  for (size_t i = 0; i < hbbp_analysis_unexplained_reason_count(analysis, source); ++i) {
     HBBP_INIT(hbbp_counter, reason);
-    CHECK_OK(hbbp_profile_unexplained_reason_at(profile, source, i, &reason, &error));
+    CHECK_ELEMENT_OF_SOURCE(hbbp_analysis_copy_unexplained_reasons, analysis, source, i, &reason);
     if (strcmp(reason.name, name) == 0) return reason.value;
   }
   CHECK(0);
   return UINT64_MAX;
 }
 
-static void check_stream_source(const hbbp_profile *profile) {
+static void check_stream_source(const hbbp_profile *profile, const hbbp_analysis *analysis) {
   const size_t index = 2;
   HBBP_INIT(hbbp_source_info, source);
-  CHECK_OK(hbbp_profile_source_at(profile, index, &source, &error));
-  CHECK(source.source == HBBP_SOURCE_SWBT);
+  CHECK_ELEMENT(hbbp_profile_copy_sources, profile, index, &source);
+  CHECK(source.kind == HBBP_SOURCE_SWBT);
   CHECK(source.samples == 3);
   CHECK(source.unmapped == 1);
   CHECK(source.bursts == 31);
@@ -682,47 +879,76 @@ static void check_stream_source(const hbbp_profile *profile) {
   CHECK(source.verified_branches == 37);
   CHECK(source.disagreements == 38);
   CHECK(strcmp(source.mode, "lookahead") == 0);
-  CHECK(strcmp(source.rung, "timers: no perf events here") == 0);
+  CHECK(strcmp(source.method, "timers: no perf events here") == 0);
 
   CHECK(hbbp_profile_counter_count(profile, 0) == 0);
   CHECK(hbbp_profile_counter_count(profile, index) == 2);
   HBBP_INIT(hbbp_counter, counter);
-  CHECK_OK(hbbp_profile_counter_at(profile, index, 1, &counter, &error));
+  CHECK_ELEMENT_OF_SOURCE(hbbp_profile_copy_counters, profile, index, 1, &counter);
   CHECK(strcmp(counter.name, "unreadable-memory") == 0 && counter.value == 42);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_profile_counter_at(profile, index, 2, &counter, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_profile_counter_at(profile, SIZE_MAX, 0, &counter, &error));
+  hbbp_counter counters[3];
+  size_t copied = 0;
+  CHECK_OK(
+      hbbp_profile_copy_counters(profile, index, 0, 3, sizeof(counter), counters, &copied, &error));
+  CHECK(copied == 2 && counters[1].value == 42 && counters[1].struct_size == sizeof(counter));
+  CHECK_OK(
+      hbbp_profile_copy_counters(profile, index, 2, 1, sizeof(counter), counters, &copied, &error));
+  CHECK(copied == 0);
+  CHECK_OK(hbbp_profile_copy_counters(profile, index, SIZE_MAX, SIZE_MAX, sizeof(counter), counters,
+                                      &copied, &error));
+  CHECK(copied == 0);
+  const size_t sources = hbbp_profile_source_count(profile);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source",
+              hbbp_profile_copy_counters(profile, sources, 0, 1, sizeof(counter), counters, &copied,
+                                         &error));
+  CHECK_FAILS(
+      HBBP_ERROR_INVALID_ARGUMENT, "counters",
+      hbbp_profile_copy_counters(profile, index, 0, 1, sizeof(counter), NULL, &copied, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size",
+              hbbp_profile_copy_counters(profile, index, 0, 1, 4, counters, &copied, &error));
+  CHECK_FAILS(
+      HBBP_ERROR_INVALID_ARGUMENT, "copied",
+      hbbp_profile_copy_counters(profile, index, 0, 1, sizeof(counter), counters, NULL, &error));
 
-  uint64_t unexplained = 0;
-  CHECK_OK(hbbp_profile_unexplained_at(profile, index, &unexplained, &error));
-  CHECK(unexplained == 6);
-  CHECK(hbbp_profile_unexplained_reason_count(profile, SIZE_MAX) == 0);
-  CHECK(hbbp_profile_unexplained_reason_count(profile, index) == 7);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_profile_unexplained_reason_at(profile, index, 7, &counter, &error));
-  CHECK(reason_of(profile, index, "no-code") == 1);
-  CHECK(reason_of(profile, index, "undecodable") == 1);
-  CHECK(reason_of(profile, index, "leaves-module") == 1);
-  CHECK(reason_of(profile, index, "backwards") == 1);
-  CHECK(reason_of(profile, index, "passes-branch") == 1);
-  CHECK(reason_of(profile, index, "not-a-branch") == 1);
-  CHECK(reason_of(profile, index, "too-long") == 0);
-  CHECK_OUTPUT_SIZES(hbbp_source_info, hbbp_profile_source_at(profile, index, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_counter, hbbp_profile_counter_at(profile, index, 0, output, &error));
+  HBBP_INIT(hbbp_source_result, result);
+  CHECK_ELEMENT(hbbp_analysis_copy_sources, analysis, index, &result);
+  CHECK(result.unexplained == 6 && result.superseded == 0);
+  CHECK(hbbp_analysis_unexplained_reason_count(analysis, SIZE_MAX) == 0);
+  CHECK(hbbp_analysis_unexplained_reason_count(analysis, index) == 7);
+  CHECK_OK(hbbp_analysis_copy_unexplained_reasons(analysis, index, 7, 1, sizeof(counter), counters,
+                                                  &copied, &error));
+  CHECK(copied == 0);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source",
+              hbbp_analysis_copy_unexplained_reasons(analysis, sources, 0, 1, sizeof(counter),
+                                                     counters, &copied, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "reasons",
+              hbbp_analysis_copy_unexplained_reasons(analysis, index, 0, 1, sizeof(counter), NULL,
+                                                     &copied, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "copied",
+              hbbp_analysis_copy_unexplained_reasons(analysis, index, 0, 1, sizeof(counter),
+                                                     counters, NULL, &error));
+  CHECK(reason_of(analysis, index, "no-code") == 1);
+  CHECK(reason_of(analysis, index, "undecodable") == 1);
+  CHECK(reason_of(analysis, index, "leaves-module") == 1);
+  CHECK(reason_of(analysis, index, "backwards") == 1);
+  CHECK(reason_of(analysis, index, "passes-branch") == 1);
+  CHECK(reason_of(analysis, index, "not-a-branch") == 1);
+  CHECK(reason_of(analysis, index, "too-long") == 0);
 }
 
 /* Of the file that is made for the fuzzers: an EBS source, one of IBS, one of SWBT. */
 static void test_streams(const char *path) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_profile_load(path, &profile, &error));
+  CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
   if (profile == NULL) return;
-  check_stream_source(profile);
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  check_stream_source(profile, analysis);
 
-  CHECK(hbbp_profile_block_count(profile) > 0);
-  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+  CHECK(hbbp_analysis_block_count(analysis) > 0);
+  for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
     HBBP_INIT(hbbp_block, block);
-    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, i, &block);
     CHECK(block.source == HBBP_SOURCE_SWBT);
     CHECK(block.samples > 0 && block.standard_error > 0);
     /* 7 streams of the weight 250, and one more. */
@@ -730,9 +956,9 @@ static void test_streams(const char *path) {
   }
   uint64_t observed = 0;
   double executed = 0;
-  for (size_t i = 0; i < hbbp_profile_branch_count(profile); ++i) {
+  for (size_t i = 0; i < hbbp_analysis_branch_count(analysis); ++i) {
     HBBP_INIT(hbbp_branch, branch);
-    CHECK_OK(hbbp_profile_branch_at(profile, i, &branch, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_branches, analysis, i, &branch);
     const int is_mapped = branch.from_module == 0;
     CHECK(branch.from == (is_mapped ? 0x700a : HBBP_NO_ADDRESS));
     CHECK(branch.to_module == (is_mapped ? 0 : HBBP_NO_INDEX));
@@ -741,63 +967,75 @@ static void test_streams(const char *path) {
   }
   CHECK(observed == 20);
   CHECK(executed == 17 * 250);
-  HBBP_INIT(hbbp_branch, beyond);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_profile_branch_at(profile, hbbp_profile_branch_count(profile), &beyond, &error));
-  CHECK_OUTPUT_SIZES(hbbp_branch, hbbp_profile_branch_at(profile, 0, output, &error));
+  CHECK_LIST(hbbp_branch, hbbp_analysis_branch_count, hbbp_analysis_copy_branches, "analysis",
+             "branches", analysis);
 
   const hbbp_profile *const twice[2] = {profile, profile};
   hbbp_profile *merged = NULL;
-  CHECK_OK(hbbp_profile_merge(twice, 2, &merged, &error));
+  CHECK_OK(hbbp_profile_merge(twice, 2, NULL, &merged, &error));
   HBBP_INIT(hbbp_source_info, source);
-  CHECK_OK(hbbp_profile_source_at(merged, 2, &source, &error));
+  CHECK_ELEMENT(hbbp_profile_copy_sources, merged, 2, &source);
   CHECK(source.bursts == 62 && source.samples == 6);
   CHECK(strcmp(source.mode, "lookahead") == 0);
   hbbp_profile_destroy(merged);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
 }
 
-static void check_out_of_range(const hbbp_profile *profile) {
-  HBBP_INIT(hbbp_source_info, source);
-  HBBP_INIT(hbbp_thread, thread);
-  HBBP_INIT(hbbp_module, module);
+static void check_out_of_range(const hbbp_profile *profile, const hbbp_analysis *analysis) {
   HBBP_INIT(hbbp_block, block);
-  HBBP_INIT(hbbp_function, function);
   HBBP_INIT(hbbp_instruction, instruction);
+  HBBP_INIT(hbbp_disassembly, disassembly);
   hbbp_profile *selected = NULL;
-  uint64_t samples;
-#define CHECK_RANGE(at, count, output)                                                     \
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", at(profile, count(profile), output, &error)); \
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", at(profile, SIZE_MAX, output, &error))
-  CHECK_RANGE(hbbp_profile_source_at, hbbp_profile_source_count, &source);
-  CHECK_RANGE(hbbp_profile_unexplained_at, hbbp_profile_source_count, &samples);
-  CHECK_RANGE(hbbp_profile_superseded_at, hbbp_profile_source_count, &samples);
-  CHECK_RANGE(hbbp_profile_thread_at, hbbp_profile_thread_count, &thread);
-  CHECK_RANGE(hbbp_profile_module_at, hbbp_profile_module_count, &module);
-  CHECK_RANGE(hbbp_profile_block_at, hbbp_profile_block_count, &block);
-  CHECK_RANGE(hbbp_profile_function_at, hbbp_profile_function_count, &function);
-#undef CHECK_RANGE
   const uint32_t modules = (uint32_t)hbbp_profile_module_count(profile);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "module",
-              hbbp_profile_find_block(profile, modules, 0, &block, &error));
+              hbbp_analysis_find_block(analysis, modules, 0, &block, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "module",
-              hbbp_profile_decode(profile, UINT32_MAX, 0, &instruction, &error));
+              hbbp_analysis_decode(analysis, UINT32_MAX, 0, &instruction, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "module",
+              hbbp_analysis_disassemble(analysis, modules, 0, &disassembly, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x",
-              hbbp_profile_find_block(profile, 0, UINT64_MAX, &block, &error));
+              hbbp_analysis_find_block(analysis, 0, UINT64_MAX, &block, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x",
-              hbbp_profile_decode(profile, 0, UINT64_MAX, &instruction, &error));
+              hbbp_analysis_decode(analysis, 0, UINT64_MAX, &instruction, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "0x",
+              hbbp_analysis_disassemble(analysis, 0, UINT64_MAX, &disassembly, &error));
+  HBBP_INIT(hbbp_selection, selection);
+  selection.parts = HBBP_SELECT_THREAD;
+  selection.tid = UINT32_MAX;
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "4294967295",
-              hbbp_profile_select_thread(profile, UINT32_MAX, &selected, &error));
+              hbbp_profile_select(profile, &selection, NULL, &selected, &error));
+  CHECK(selected == NULL);
 }
 
-static void check_block(const hbbp_profile *profile, const hbbp_block *block) {
+/* Lists that are not empty. */
+static void check_lists(const hbbp_profile *profile, const hbbp_analysis *analysis) {
+  CHECK_LIST(hbbp_source_info, hbbp_profile_source_count, hbbp_profile_copy_sources, "profile",
+             "sources", profile);
+  CHECK_LIST(hbbp_thread, hbbp_profile_thread_count, hbbp_profile_copy_threads, "profile",
+             "threads", profile);
+  CHECK_LIST(hbbp_module, hbbp_profile_module_count, hbbp_profile_copy_modules, "profile",
+             "modules", profile);
+  CHECK_LIST(hbbp_block, hbbp_analysis_block_count, hbbp_analysis_copy_blocks, "analysis", "blocks",
+             analysis);
+  CHECK_LIST(hbbp_function, hbbp_analysis_function_count, hbbp_analysis_copy_functions, "analysis",
+             "functions", analysis);
+  CHECK_LIST(hbbp_module_result, hbbp_analysis_module_count, hbbp_analysis_copy_modules, "analysis",
+             "modules", analysis);
+  CHECK_LIST(hbbp_source_result, hbbp_analysis_source_count, hbbp_analysis_copy_sources, "analysis",
+             "sources", analysis);
+  CHECK(hbbp_analysis_module_count(analysis) == hbbp_profile_module_count(profile));
+  CHECK(hbbp_analysis_source_count(analysis) == hbbp_profile_source_count(profile));
+}
+
+static void check_block(const hbbp_analysis *analysis, const hbbp_block *block) {
   HBBP_INIT(hbbp_block, found);
-  CHECK_OK(hbbp_profile_find_block(profile, block->module, block->end - 1, &found, &error));
+  CHECK_OK(hbbp_analysis_find_block(analysis, block->module, block->end - 1, &found, &error));
   CHECK(memcmp(&found, block, sizeof(found)) == 0);
   uint64_t address = block->start;
   for (uint32_t i = 0; i < block->instruction_count; ++i) {
     HBBP_INIT(hbbp_instruction, instruction);
-    CHECK_OK(hbbp_profile_decode(profile, block->module, address, &instruction, &error));
+    CHECK_OK(hbbp_analysis_decode(analysis, block->module, address, &instruction, &error));
     CHECK(instruction.address == address);
     CHECK(instruction.length >= 1 && instruction.length <= 15);
     CHECK(instruction.mnemonic[0] != '\0');
@@ -810,28 +1048,30 @@ static void check_block(const hbbp_profile *profile, const hbbp_block *block) {
 
 /* Everything that must agree in every profile of one source. Returns the instructions executed. */
 static double check_consistency(const hbbp_profile *profile) {
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
   HBBP_INIT(hbbp_profile_info, info);
   CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
   uint64_t samples = 0;
   uint64_t unexplained = 0;
   for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
     HBBP_INIT(hbbp_source_info, source);
-    uint64_t of_source = 0;
-    CHECK_OK(hbbp_profile_source_at(profile, i, &source, &error));
-    CHECK_OK(hbbp_profile_unexplained_at(profile, i, &of_source, &error));
-    CHECK(source.source == HBBP_SOURCE_EBS);
+    HBBP_INIT(hbbp_source_result, result);
+    CHECK_ELEMENT(hbbp_profile_copy_sources, profile, i, &source);
+    CHECK_ELEMENT(hbbp_analysis_copy_sources, analysis, i, &result);
+    CHECK(source.kind == HBBP_SOURCE_EBS && result.superseded == 0);
     CHECK(source.event == HBBP_EVENT_TASK_CLOCK);
     CHECK(source.unit == HBBP_UNIT_NANOSECONDS);
     CHECK(source.note != NULL);
     samples += source.samples;
-    unexplained += of_source;
+    unexplained += result.unexplained;
   }
   CHECK(samples == info.samples);
 
   uint64_t in_threads = 0;
   for (size_t i = 0; i < hbbp_profile_thread_count(profile); ++i) {
     HBBP_INIT(hbbp_thread, thread);
-    CHECK_OK(hbbp_profile_thread_at(profile, i, &thread, &error));
+    CHECK_ELEMENT(hbbp_profile_copy_threads, profile, i, &thread);
     CHECK(thread.pid == info.pid && thread.tid != 0 && thread.samples > 0);
     in_threads += thread.samples;
   }
@@ -840,15 +1080,19 @@ static double check_consistency(const hbbp_profile *profile) {
   uint64_t in_modules = 0;
   for (size_t i = 0; i < hbbp_profile_module_count(profile); ++i) {
     HBBP_INIT(hbbp_module, module);
-    CHECK_OK(hbbp_profile_module_at(profile, i, &module, &error));
+    CHECK_ELEMENT(hbbp_profile_copy_modules, profile, i, &module);
+    HBBP_INIT(hbbp_module_result, result);
+    CHECK_ELEMENT(hbbp_analysis_copy_modules, analysis, i, &result);
     CHECK(module.path[0] != '\0');
-    CHECK((module.samples == 0) == (module.code == HBBP_MODULE_CODE_NOT_SOUGHT));
+    CHECK((module.samples == 0) == (result.code == HBBP_CODE_NOT_SOUGHT));
+    const int is_missing = result.code == HBBP_CODE_MISSING || result.code == HBBP_CODE_MISMATCH;
+    CHECK((result.problem[0] != '\0') == is_missing);
     in_modules += module.samples;
   }
   CHECK(in_modules == in_threads);
 
-  const size_t block_count = hbbp_profile_block_count(profile);
-  const size_t function_count = hbbp_profile_function_count(profile);
+  const size_t block_count = hbbp_analysis_block_count(analysis);
+  const size_t function_count = hbbp_analysis_function_count(analysis);
   double *const of_function = (double *)calloc(function_count + 1, sizeof(double));
   double instructions = 0;
   uint64_t in_blocks = 0;
@@ -856,10 +1100,10 @@ static double check_consistency(const hbbp_profile *profile) {
   memset(&previous, 0, sizeof(previous));
   for (size_t i = 0; i < block_count; ++i) {
     HBBP_INIT(hbbp_block, block);
-    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, i, &block);
     CHECK(block.function < function_count);
     CHECK(i == 0 || block.module > previous.module || block.start >= previous.end);
-    check_block(profile, &block);
+    check_block(analysis, &block);
     of_function[block.function] += block.count * block.instruction_count;
     instructions += block.count * block.instruction_count;
     in_blocks += block.samples;
@@ -868,19 +1112,20 @@ static double check_consistency(const hbbp_profile *profile) {
   CHECK(in_blocks + unexplained == in_threads);
   for (size_t i = 0; i < function_count; ++i) {
     HBBP_INIT(hbbp_function, function);
-    CHECK_OK(hbbp_profile_function_at(profile, i, &function, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, i, &function);
     CHECK(nearly(function.instructions, of_function[i]));
     CHECK(function.name[0] != '\0');
     CHECK(function.start < function.end);
   }
   free(of_function);
+  hbbp_analysis_destroy(analysis);
   return instructions;
 }
 
-static void check_mixes(const hbbp_profile *profile, double instructions) {
+static void check_mixes(const hbbp_analysis *analysis, double instructions) {
   hbbp_mix *mix = NULL;
   for (hbbp_mix_keys keys = 0; keys < 16; ++keys) {
-    CHECK_OK(hbbp_mix_create(profile, keys, &mix, &error));
+    CHECK_OK(hbbp_mix_create(analysis, keys, NULL, &mix, &error));
     const double total = hbbp_mix_total(mix);
     CHECK(nearly(total, instructions));
     double sum = 0;
@@ -888,7 +1133,7 @@ static void check_mixes(const hbbp_profile *profile, double instructions) {
     const hbbp_mix_keys used = keys == 0 ? (hbbp_mix_keys)HBBP_MIX_BY_MNEMONIC : keys;
     for (size_t i = 0; i < hbbp_mix_row_count(mix); ++i) {
       HBBP_INIT(hbbp_mix_row, row);
-      CHECK_OK(hbbp_mix_row_at(mix, i, &row, &error));
+      CHECK_ELEMENT(hbbp_mix_copy_rows, mix, i, &row);
       CHECK((row.mnemonic[0] != '\0') == ((used & HBBP_MIX_BY_MNEMONIC) != 0));
       CHECK((row.module != HBBP_NO_INDEX) == ((used & HBBP_MIX_BY_MODULE) != 0));
       CHECK((row.function != HBBP_NO_INDEX) == ((used & HBBP_MIX_BY_FUNCTION) != 0));
@@ -900,20 +1145,17 @@ static void check_mixes(const hbbp_profile *profile, double instructions) {
     }
     CHECK(sum == total);
     CHECK(nearly(shares, 1));
-    HBBP_INIT(hbbp_mix_row, beyond);
-    CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-                hbbp_mix_row_at(mix, hbbp_mix_row_count(mix), &beyond, &error));
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "row", hbbp_mix_row_at(mix, 0, NULL, &error));
+    CHECK_LIST(hbbp_mix_row, hbbp_mix_row_count, hbbp_mix_copy_rows, "mix", "rows", mix);
     hbbp_mix_destroy(mix);
   }
   mix = NULL;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "keys",
-              hbbp_mix_create(profile, 1u << 20, &mix, &error));
+              hbbp_mix_create(analysis, 1u << 20, NULL, &mix, &error));
   CHECK(mix == NULL);
 }
 
-static void check_copies(const hbbp_profile *profile) {
-  const size_t count = hbbp_profile_block_count(profile);
+static void check_copies(const hbbp_analysis *analysis) {
+  const size_t count = hbbp_analysis_block_count(analysis);
   size_t copied = 12345;
   hbbp_block *const blocks = (hbbp_block *)calloc(count + 1, sizeof(hbbp_block));
   struct longer_block {
@@ -922,16 +1164,16 @@ static void check_copies(const hbbp_profile *profile) {
   };
   struct longer_block *const longer =
       (struct longer_block *)calloc(count + 1, sizeof(struct longer_block));
-  CHECK_OK(
-      hbbp_profile_copy_blocks(profile, 0, count + 1, sizeof(hbbp_block), blocks, &copied, &error));
+  CHECK_OK(hbbp_analysis_copy_blocks(analysis, 0, count + 1, sizeof(hbbp_block), blocks, &copied,
+                                     &error));
   CHECK(copied == count);
   for (size_t i = 0; i < count; ++i) longer[i].added = 1;
-  CHECK_OK(hbbp_profile_copy_blocks(profile, 0, count, sizeof(struct longer_block),
-                                    &longer[0].known, &copied, &error));
+  CHECK_OK(hbbp_analysis_copy_blocks(analysis, 0, count, sizeof(struct longer_block),
+                                     &longer[0].known, &copied, &error));
   CHECK(copied == count);
   for (size_t i = 0; i < count; ++i) {
     HBBP_INIT(hbbp_block, block);
-    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, i, &block);
     CHECK(memcmp(&block, &blocks[i], sizeof(block)) == 0);
     CHECK(longer[i].known.struct_size == sizeof(struct longer_block));
     CHECK(longer[i].known.start == block.start && longer[i].known.count == block.count);
@@ -939,25 +1181,16 @@ static void check_copies(const hbbp_profile *profile) {
   }
   CHECK(blocks[count].struct_size == 0);
   memset(blocks, 0, sizeof(hbbp_block));
-  CHECK_OK(
-      hbbp_profile_copy_blocks(profile, count - 1, 5, sizeof(hbbp_block), blocks, &copied, &error));
+  CHECK_OK(hbbp_analysis_copy_blocks(analysis, count - 1, 5, sizeof(hbbp_block), blocks, &copied,
+                                     &error));
   CHECK(copied == 1);
   CHECK(blocks[0].start == longer[count - 1].known.start);
   CHECK_OK(
-      hbbp_profile_copy_blocks(profile, count, 5, sizeof(hbbp_block), blocks, &copied, &error));
+      hbbp_analysis_copy_blocks(analysis, count, 5, sizeof(hbbp_block), blocks, &copied, &error));
   CHECK(copied == 0);
-  CHECK_OK(hbbp_profile_copy_blocks(profile, SIZE_MAX, SIZE_MAX, sizeof(hbbp_block), blocks,
-                                    &copied, &error));
+  CHECK_OK(hbbp_analysis_copy_blocks(analysis, SIZE_MAX, SIZE_MAX, sizeof(hbbp_block), blocks,
+                                     &copied, &error));
   CHECK(copied == 0);
-  memset(blocks, 0x55, sizeof(hbbp_block));
-  copied = 12345;
-  const size_t refused[] = {0, 4, 7, 4104, SIZE_MAX};
-  for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); ++i) {
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "block_size",
-                hbbp_profile_copy_blocks(profile, 0, 1, refused[i], blocks, &copied, &error));
-  }
-  CHECK(blocks[0].struct_size == 0x55555555);
-  CHECK(copied == 12345);
   free(blocks);
   free(longer);
 }
@@ -966,17 +1199,17 @@ static void test_taxonomies(void) {
   hbbp_taxonomy *taxonomy = NULL;
   CHECK_OK(hbbp_taxonomy_create(NULL, &taxonomy, &error));
   CHECK(hbbp_taxonomy_count(taxonomy) > 0);
-  CHECK(strcmp(hbbp_taxonomy_name_at(taxonomy, 0), "groups") == 0);
+  CHECK(strcmp(hbbp_taxonomy_name(taxonomy, 0), "groups") == 0);
   hbbp_taxonomy_destroy(taxonomy);
   CHECK_OK(hbbp_taxonomy_create("[mine]\nslow: category = divide\nfast: category = logic\n",
                                 &taxonomy, &error));
   CHECK(hbbp_taxonomy_count(taxonomy) == 1);
-  CHECK(strcmp(hbbp_taxonomy_name_at(taxonomy, 0), "mine") == 0);
-  CHECK(hbbp_taxonomy_name_at(taxonomy, 1) == NULL);
+  CHECK(strcmp(hbbp_taxonomy_name(taxonomy, 0), "mine") == 0);
+  CHECK(hbbp_taxonomy_name(taxonomy, 1) == NULL);
   CHECK(hbbp_taxonomy_group_count(taxonomy, 0) == 2);
   CHECK(hbbp_taxonomy_group_count(taxonomy, 1) == 0);
-  CHECK(strcmp(hbbp_taxonomy_group_name_at(taxonomy, 0, 1), "fast") == 0);
-  CHECK(hbbp_taxonomy_group_name_at(taxonomy, 0, 2) == NULL);
+  CHECK(strcmp(hbbp_taxonomy_group_name(taxonomy, 0, 1), "fast") == 0);
+  CHECK(hbbp_taxonomy_group_name(taxonomy, 0, 2) == NULL);
   hbbp_taxonomy_destroy(taxonomy);
   taxonomy = NULL;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "did you mean 'category'",
@@ -987,14 +1220,14 @@ static void test_taxonomies(void) {
   CHECK(taxonomy == NULL);
 }
 
-static void check_pivot_errors(const hbbp_profile *profile) {
+static void check_pivot_errors(const hbbp_analysis *analysis) {
   hbbp_pivot *pivot = NULL;
-#define CHECK_QUERY(word, assignment)                                \
-  do {                                                               \
-    HBBP_INIT(hbbp_pivot_query, query);                              \
-    query.assignment;                                                \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                   \
-                hbbp_pivot_create(profile, &query, &pivot, &error)); \
+#define CHECK_QUERY(word, assignment)                                       \
+  do {                                                                      \
+    HBBP_INIT(hbbp_pivot_query, query);                                     \
+    query.assignment;                                                       \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                          \
+                hbbp_pivot_create(analysis, &query, NULL, &pivot, &error)); \
   } while (0)
   CHECK_QUERY("did you mean 'mnemonic'", rows = "mnemnic");
   CHECK_QUERY("did you mean 'extension'", columns = "extention");
@@ -1017,15 +1250,15 @@ static void check_pivot_errors(const hbbp_profile *profile) {
 }
 
 /* Every cell, by two keys, with a condition and without. */
-static void check_pivots(const hbbp_profile *profile, double instructions) {
-  check_pivot_errors(profile);
+static void check_pivots(const hbbp_analysis *analysis, double instructions) {
+  check_pivot_errors(analysis);
   HBBP_INIT(hbbp_pivot_query, query);
   query.rows = "module, function";
   query.columns = "memory";
   query.values = "instructions,executions,bytes,read-bytes,written-bytes,flops";
   query.sort = "bytes";
   hbbp_pivot *pivot = NULL;
-  CHECK_OK(hbbp_pivot_create(profile, &query, &pivot, &error));
+  CHECK_OK(hbbp_pivot_create(analysis, &query, NULL, &pivot, &error));
   CHECK(hbbp_pivot_key_count(pivot, HBBP_PIVOT_ROWS) == 2);
   CHECK(hbbp_pivot_key_count(pivot, HBBP_PIVOT_COLUMNS) == 1);
   CHECK(hbbp_pivot_key_count(pivot, 7) == 0);
@@ -1039,18 +1272,18 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
   double last_bytes = 0;
   for (size_t row = 0; row < rows; ++row) {
     HBBP_INIT(hbbp_pivot_label, label);
-    CHECK_OK(hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, row, 1, &label, &error));
+    CHECK_OK(hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, row, 1, &label, &error));
     HBBP_INIT(hbbp_function, function);
-    CHECK_OK(hbbp_profile_function_at(profile, label.index, &function, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, label.index, &function);
     CHECK(strcmp(function.name, label.text) == 0 && label.kind == HBBP_LABEL_TEXT);
     CHECK(label.number == 0);
     HBBP_INIT(hbbp_pivot_cell, whole_row);
-    CHECK_OK(hbbp_pivot_cell_at(pivot, row, HBBP_PIVOT_ALL, 0, &whole_row, &error));
+    CHECK_OK(hbbp_pivot_get_cell(pivot, row, HBBP_PIVOT_ALL, 0, &whole_row, &error));
     CHECK(nearly(whole_row.value, function.instructions));
     double in_row = 0;
     for (size_t column = 0; column < columns; ++column) {
       HBBP_INIT(hbbp_pivot_cell, cell);
-      CHECK_OK(hbbp_pivot_cell_at(pivot, row, column, 0, &cell, &error));
+      CHECK_OK(hbbp_pivot_get_cell(pivot, row, column, 0, &cell, &error));
       CHECK(cell.value >= 0 && cell.standard_error >= 0 && cell.share_error >= 0);
       in_row += cell.value;
       shares += cell.share;
@@ -1058,7 +1291,7 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
     CHECK(nearly(in_row, whole_row.value));
     sum += in_row;
     HBBP_INIT(hbbp_pivot_cell, bytes);
-    CHECK_OK(hbbp_pivot_cell_at(pivot, row, HBBP_PIVOT_ALL, 2, &bytes, &error));
+    CHECK_OK(hbbp_pivot_get_cell(pivot, row, HBBP_PIVOT_ALL, 2, &bytes, &error));
     CHECK(row == 0 || bytes.value <= last_bytes);
     CHECK(bytes.value >= whole_row.value);
     last_bytes = bytes.value;
@@ -1067,18 +1300,18 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
   HBBP_INIT(hbbp_pivot_label, label);
   HBBP_INIT(hbbp_pivot_cell, cell);
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, rows, 0, &label, &error));
+              hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, rows, 0, &label, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 2, &label, &error));
+              hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, 0, 2, &label, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "axis",
-              hbbp_pivot_label_at(pivot, 7, 0, 0, &label, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_cell_at(pivot, rows, 0, 0, &cell, &error));
+              hbbp_pivot_get_label(pivot, 7, 0, 0, &label, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_get_cell(pivot, rows, 0, 0, &cell, &error));
   CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_pivot_cell_at(pivot, 0, columns, 0, &cell, &error));
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_cell_at(pivot, 0, 0, 6, &cell, &error));
+              hbbp_pivot_get_cell(pivot, 0, columns, 0, &cell, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index", hbbp_pivot_get_cell(pivot, 0, 0, 6, &cell, &error));
   CHECK_OUTPUT_SIZES(hbbp_pivot_label,
-                     hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_pivot_cell, hbbp_pivot_cell_at(pivot, 0, 0, 0, output, &error));
+                     hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_pivot_cell, hbbp_pivot_get_cell(pivot, 0, 0, 0, output, &error));
   hbbp_pivot_destroy(pivot);
 
   /* What a condition keeps and what its opposite keeps is everything. */
@@ -1089,59 +1322,72 @@ static void check_pivots(const hbbp_profile *profile, double instructions) {
     half.where = conditions[i];
     half.rows = "";
     half.top = 1;
-    CHECK_OK(hbbp_pivot_create(profile, &half, &pivot, &error));
-    CHECK_OK(hbbp_pivot_cell_at(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &cell, &error));
+    CHECK_OK(hbbp_pivot_create(analysis, &half, NULL, &pivot, &error));
+    CHECK_OK(hbbp_pivot_get_cell(pivot, HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, 0, &cell, &error));
     halves += cell.value;
     hbbp_pivot_destroy(pivot);
   }
   CHECK(nearly(halves, instructions));
 
   HBBP_INIT(hbbp_pivot_query, by_mnemonic);
-  CHECK_OK(hbbp_pivot_create(profile, &by_mnemonic, &pivot, &error));
-  CHECK_OK(hbbp_pivot_label_at(pivot, HBBP_PIVOT_ROWS, 0, 0, &label, &error));
+  CHECK_OK(hbbp_pivot_create(analysis, &by_mnemonic, NULL, &pivot, &error));
+  CHECK_OK(hbbp_pivot_get_label(pivot, HBBP_PIVOT_ROWS, 0, 0, &label, &error));
   CHECK(label.kind == HBBP_LABEL_TEXT && label.index == HBBP_NO_INDEX && label.number == 0);
   hbbp_pivot_destroy(pivot);
 
   hbbp_ratios *ratios = NULL;
-  CHECK_OK(hbbp_ratios_create(profile, NULL, NULL, &ratios, &error));
+  CHECK_OK(hbbp_ratios_create(analysis, NULL, NULL, NULL, &ratios, &error));
   HBBP_INIT(hbbp_ratio, ratio);
-  CHECK_OK(hbbp_ratios_at(ratios, 0, &ratio, &error));
+  CHECK_ELEMENT(hbbp_ratios_copy, ratios, 0, &ratio);
   CHECK(ratio.is_known == 1 && strcmp(ratio.name, "instructions") == 0);
   CHECK(nearly(ratio.value, instructions) && ratio.standard_error > 0);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, "index",
-              hbbp_ratios_at(ratios, hbbp_ratios_count(ratios), &ratio, &error));
-  CHECK_OUTPUT_SIZES(hbbp_ratio, hbbp_ratios_at(ratios, 0, output, &error));
+  CHECK_LIST(hbbp_ratio, hbbp_ratios_count, hbbp_ratios_copy, "ratios", "elements", ratios);
   hbbp_ratios_destroy(ratios);
 }
 
 static void check_key_names(void) {
-  CHECK(strcmp(hbbp_pivot_key_name_at(0), "process") == 0);
+  CHECK(strcmp(hbbp_pivot_key_name(0), "process") == 0);
   for (size_t i = 0; i < hbbp_pivot_key_name_count(); ++i) {
-    CHECK(strlen(hbbp_pivot_key_name_at(i)) > 0);
+    CHECK(strlen(hbbp_pivot_key_name(i)) > 0);
   }
-  CHECK(hbbp_pivot_key_name_at(hbbp_pivot_key_name_count()) == NULL);
-  CHECK(strcmp(hbbp_pivot_value_name_at(0), "instructions") == 0);
-  CHECK(hbbp_pivot_value_name_at(hbbp_pivot_value_name_count()) == NULL);
+  CHECK(hbbp_pivot_key_name(hbbp_pivot_key_name_count()) == NULL);
+  CHECK(strcmp(hbbp_pivot_value_name(0), "instructions") == 0);
+  CHECK(hbbp_pivot_value_name(hbbp_pivot_value_name_count()) == NULL);
 }
 
-static void check_output_sizes(hbbp_session *session, const hbbp_profile *profile) {
-  hbbp_mix *mix = NULL;
+static void check_output_sizes(hbbp_session *session, const hbbp_profile *profile,
+                               const hbbp_analysis *analysis) {
   HBBP_INIT(hbbp_block, block);
-  CHECK_OK(hbbp_profile_block_at(profile, 0, &block, &error));
-  CHECK_OK(hbbp_mix_create(profile, 0, &mix, &error));
+  CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, 0, &block);
   CHECK_OUTPUT_SIZES(hbbp_session_info, hbbp_session_get_info(session, output, &error));
   CHECK_OUTPUT_SIZES(hbbp_profile_info, hbbp_profile_get_info(profile, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_source_info, hbbp_profile_source_at(profile, 0, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_thread, hbbp_profile_thread_at(profile, 0, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_module, hbbp_profile_module_at(profile, 0, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_block, hbbp_profile_block_at(profile, 0, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_analysis_info, hbbp_analysis_get_info(analysis, output, &error));
   CHECK_OUTPUT_SIZES(hbbp_block,
-                     hbbp_profile_find_block(profile, block.module, block.start, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_function, hbbp_profile_function_at(profile, 0, output, &error));
+                     hbbp_analysis_find_block(analysis, block.module, block.start, output, &error));
   CHECK_OUTPUT_SIZES(hbbp_instruction,
-                     hbbp_profile_decode(profile, block.module, block.start, output, &error));
-  CHECK_OUTPUT_SIZES(hbbp_mix_row, hbbp_mix_row_at(mix, 0, output, &error));
+                     hbbp_analysis_decode(analysis, block.module, block.start, output, &error));
+  CHECK_OUTPUT_SIZES(hbbp_disassembly, hbbp_analysis_disassemble(analysis, block.module,
+                                                                 block.start, output, &error));
+}
+
+/* All instructions that were executed. */
+static double total_of(const hbbp_profile *profile) {
+  hbbp_analysis *analysis = NULL;
+  hbbp_mix *mix = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  CHECK_OK(hbbp_mix_create(analysis, 0, NULL, &mix, &error));
+  const double total = hbbp_mix_total(mix);
   hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
+  return total;
+}
+
+static size_t blocks_of(const hbbp_profile *profile) {
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  const size_t blocks = hbbp_analysis_block_count(analysis);
+  hbbp_analysis_destroy(analysis);
+  return blocks;
 }
 
 static void check_threads_add_up(const hbbp_profile *profile, double instructions) {
@@ -1152,64 +1398,72 @@ static void check_threads_add_up(const hbbp_profile *profile, double instruction
   double sum = 0;
   for (size_t i = 0; i < count; ++i) {
     HBBP_INIT(hbbp_thread, thread);
-    hbbp_mix *mix = NULL;
-    CHECK_OK(hbbp_profile_thread_at(profile, i, &thread, &error));
-    CHECK_OK(hbbp_profile_select_thread(profile, thread.tid, &parts[i], &error));
+    HBBP_INIT(hbbp_selection, selection);
+    CHECK_ELEMENT(hbbp_profile_copy_threads, profile, i, &thread);
+    selection.parts = HBBP_SELECT_THREAD;
+    selection.tid = thread.tid;
+    CHECK_OK(hbbp_profile_select(profile, &selection, NULL, &parts[i], &error));
     CHECK(hbbp_profile_thread_count(parts[i]) == 1);
-    CHECK_OK(hbbp_mix_create(parts[i], 0, &mix, &error));
-    sum += hbbp_mix_total(mix);
-    hbbp_mix_destroy(mix);
+    sum += total_of(parts[i]);
   }
   CHECK(nearly(sum, instructions));
   hbbp_profile *merged = NULL;
-  CHECK_OK(hbbp_profile_merge((const hbbp_profile *const *)parts, count, &merged, &error));
-  CHECK(hbbp_profile_block_count(merged) == hbbp_profile_block_count(profile));
-  hbbp_mix *mix = NULL;
-  CHECK_OK(hbbp_mix_create(merged, 0, &mix, &error));
-  CHECK(nearly(hbbp_mix_total(mix), instructions));
-  hbbp_mix_destroy(mix);
+  CHECK_OK(hbbp_profile_merge((const hbbp_profile *const *)parts, count, NULL, &merged, &error));
+  CHECK(blocks_of(merged) == blocks_of(profile));
+  CHECK(nearly(total_of(merged), instructions));
   hbbp_profile_destroy(merged);
   for (size_t i = 0; i < count; ++i) hbbp_profile_destroy(parts[i]);
 }
 
 struct reader {
-  const hbbp_profile *profile;
+  const hbbp_analysis *analysis;
   double instructions;
   pthread_t thread;
 };
 
-/* Reports no failure itself, since only one thread may. */
-static void *read_profile(void *argument) {
+/* All that an analysis is asked for, whose answers it may keep for the next one who asks. Reports
+ * no failure itself, since only one thread may. */
+static void *read_analysis(void *argument) {
   struct reader *const reader = (struct reader *)argument;
-  const size_t count = hbbp_profile_block_count(reader->profile);
+  const hbbp_analysis *const analysis = reader->analysis;
+  const size_t count = hbbp_analysis_block_count(analysis);
   for (size_t i = 0; i < count; ++i) {
     HBBP_INIT(hbbp_block, block);
     HBBP_INIT(hbbp_block, found);
     HBBP_INIT(hbbp_module, module);
     HBBP_INIT(hbbp_instruction, instruction);
-    if (hbbp_profile_block_at(reader->profile, i, &block, NULL) != HBBP_OK ||
-        hbbp_profile_find_block(reader->profile, block.module, block.start, &found, NULL) !=
+    size_t copied = 0;
+    if (hbbp_analysis_copy_blocks(analysis, i, 1, sizeof(block), &block, &copied, NULL) !=
             HBBP_OK ||
-        hbbp_profile_module_at(reader->profile, block.module, &module, NULL) != HBBP_OK ||
-        hbbp_profile_decode(reader->profile, block.module, block.start, &instruction, NULL) !=
-            HBBP_OK) {
+        hbbp_analysis_find_block(analysis, block.module, block.start, &found, NULL) != HBBP_OK ||
+        hbbp_profile_copy_modules(hbbp_analysis_profile(analysis), block.module, 1, sizeof(module),
+                                  &module, &copied, NULL) != HBBP_OK ||
+        hbbp_analysis_decode(analysis, block.module, block.start, &instruction, NULL) != HBBP_OK) {
       return NULL;
     }
   }
+  hbbp_loops *loops = NULL;
+  hbbp_pivot *pivot = NULL;
   hbbp_mix *mix = NULL;
-  if (hbbp_mix_create(reader->profile, 0, &mix, NULL) == HBBP_OK) {
+  HBBP_INIT(hbbp_pivot_query, query);
+  query.rows = "loop,mnemonic";
+  if (hbbp_loops_create(analysis, NULL, &loops, NULL) == HBBP_OK &&
+      hbbp_pivot_create(analysis, &query, NULL, &pivot, NULL) == HBBP_OK &&
+      hbbp_mix_create(analysis, 0, NULL, &mix, NULL) == HBBP_OK) {
     reader->instructions = hbbp_mix_total(mix);
   }
+  hbbp_loops_destroy(loops);
+  hbbp_pivot_destroy(pivot);
   hbbp_mix_destroy(mix);
   return NULL;
 }
 
-static void check_concurrent_readers(const hbbp_profile *profile, double instructions) {
+static void check_concurrent_readers(const hbbp_analysis *analysis, double instructions) {
   struct reader readers[4];
   for (int i = 0; i < 4; ++i) {
-    readers[i].profile = profile;
+    readers[i].analysis = analysis;
     readers[i].instructions = -1;
-    CHECK(pthread_create(&readers[i].thread, NULL, read_profile, &readers[i]) == 0);
+    CHECK(pthread_create(&readers[i].thread, NULL, read_analysis, &readers[i]) == 0);
   }
   for (int i = 0; i < 4; ++i) {
     pthread_join(readers[i].thread, NULL);
@@ -1243,7 +1497,7 @@ static int test_session(const char *folder) {
   work(40000000);
   pthread_join(thread, NULL);
   hbbp_profile *early = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &early, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &early, &error));
   work(20000000);
   CHECK_OK(hbbp_session_stop(session, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "not running", hbbp_session_stop(session, &error));
@@ -1252,7 +1506,7 @@ static int test_session(const char *folder) {
   CHECK(info.samples > 50);
   CHECK(info.duration_ns > 0);
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
   HBBP_INIT(hbbp_profile_info, profile_info);
   CHECK_OK(hbbp_profile_get_info(profile, &profile_info, &error));
   CHECK(profile_info.pid == (uint32_t)getpid());
@@ -1263,30 +1517,36 @@ static int test_session(const char *folder) {
 
   const double instructions = check_consistency(profile);
   CHECK(instructions > 0);
-  check_mixes(profile, instructions);
-  check_pivots(profile, instructions);
-  check_copies(profile);
-  check_output_sizes(session, profile);
-  check_out_of_range(profile);
-  check_source(profile);
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  check_mixes(analysis, instructions);
+  check_pivots(analysis, instructions);
+  check_copies(analysis);
+  check_lists(profile, analysis);
+  check_output_sizes(session, profile, analysis);
+  check_out_of_range(profile, analysis);
+  check_lines(profile);
   check_threads_add_up(profile, instructions);
 
   char path[512];
   snprintf(path, sizeof(path), "%s/profile", folder);
-  CHECK_OK(hbbp_profile_save(profile, path, &error));
+  CHECK_OK(hbbp_profile_save(profile, path, NULL, &error));
   hbbp_session_destroy(session);
   /* Snapshots outlive their session. */
   CHECK(check_consistency(early) > 0);
   hbbp_profile_destroy(early);
 
   hbbp_profile *loaded = NULL;
-  CHECK_OK(hbbp_profile_load(path, &loaded, &error));
-  check_concurrent_readers(loaded, instructions);
+  CHECK_OK(hbbp_profile_load(path, NULL, &loaded, &error));
+  hbbp_analysis_destroy(analysis);
+  CHECK_OK(hbbp_analysis_create(loaded, NULL, NULL, &analysis, &error));
+  check_concurrent_readers(analysis, instructions);
+  CHECK(hbbp_analysis_block_count(analysis) == blocks_of(profile));
+  hbbp_analysis_destroy(analysis);
   CHECK(nearly(check_consistency(loaded), instructions));
-  CHECK(hbbp_profile_block_count(loaded) == hbbp_profile_block_count(profile));
   char nowhere[600];
   snprintf(nowhere, sizeof(nowhere), "%s/none/profile", folder);
-  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, nowhere, hbbp_profile_save(loaded, nowhere, &error));
+  CHECK_FAILS(HBBP_ERROR_NOT_FOUND, nowhere, hbbp_profile_save(loaded, nowhere, NULL, &error));
   hbbp_profile_destroy(profile);
   hbbp_profile_destroy(loaded);
   CHECK(unlink(path) == 0);
@@ -1303,6 +1563,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   test_versions();
+  test_features();
   test_status_names();
   test_capabilities();
   test_null();
@@ -1313,7 +1574,12 @@ int main(int argc, char **argv) {
   test_input_sizes();
   test_error_sizes();
   test_files(folder);
-  if (argc > 1) test_streams(argv[1]);
+  test_work_of_import(folder);
+  if (argc > 1) {
+    test_streams(argv[1]);
+    test_work(argv[1], folder);
+    test_ownership(argv[1]);
+  }
   const int skipped = test_session(folder);
   CHECK(rmdir(folder) == 0);
   return failures == 0 ? skipped : end_of_checks();

@@ -38,11 +38,14 @@ static hbbp_session *stopped_session(void) {
   return session;
 }
 
-/* With blocks, of this program's code. */
-static hbbp_profile *resolved_profile(hbbp_session *session) {
+/* Of which an analysis was made, with blocks of this program's code. */
+static hbbp_profile *analysed_profile(hbbp_session *session) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
-  CHECK(hbbp_profile_block_count(profile) > 0);
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  CHECK(hbbp_analysis_block_count(analysis) > 0);
+  hbbp_analysis_destroy(analysis);
   return profile;
 }
 
@@ -65,7 +68,7 @@ static void test_what_is_kept(void) {
   const int before = open_descriptors();
   hbbp_session *session = stopped_session();
   check_kept(before);
-  hbbp_profile *profile = resolved_profile(session);
+  hbbp_profile *profile = analysed_profile(session);
   check_kept(before);
   hbbp_session_destroy(session);
   check_kept(before);
@@ -78,7 +81,7 @@ static void test_more_profiles_than_descriptors(void) {
   static hbbp_profile *profiles[PROFILES];
   for (int i = 0; i < PROFILES; ++i) {
     hbbp_session *session = stopped_session();
-    profiles[i] = resolved_profile(session);
+    profiles[i] = analysed_profile(session);
     hbbp_session_destroy(session);
   }
   int own[OWN_FILES];

@@ -1,5 +1,5 @@
-/* What a host may rely on that profiles others: sessions on many threads have nothing in common, a
- * session can be asked while it is fed, and nothing of the process is touched.
+/* What a host may rely on that profiles others: feeds on many threads have nothing in common, a
+ * feed can be asked while samples are added to it, and nothing of the process is touched.
  *
  * usage: embedding_test CORPUS/profile_file/FILE */
 #define _GNU_SOURCE /* for sigaction */
@@ -12,23 +12,23 @@
 
 #include "checks.h"
 
-enum { PID = 7, CODE_ADDRESS = 0x7000, PERIOD = 100, SESSIONS = 8, ROUNDS = 40, BATCH = 64 };
+enum { PID = 7, CODE_ADDRESS = 0x7000, PERIOD = 100, FEEDS = 8, ROUNDS = 40, BATCH = 64 };
 
-/* A session of generated code that is `nops` nops, a jump to the first of them, and a return. */
-typedef struct fed {
-  hbbp_session *session;
+/* A feed of generated code that is `nops` nops, a jump to the first of them, and a return. */
+typedef struct code_feed {
+  hbbp_feed *feed;
   uint32_t source;
   uint32_t nops;
-} fed;
+} code_feed;
 
-static fed fed_of(uint32_t nops) {
-  fed made = {.nops = nops};
-  CHECK_OK(hbbp_session_create_fed(NULL, &made.session, &error));
+static code_feed feed_of(uint32_t nops) {
+  code_feed made = {.nops = nops};
+  CHECK_OK(hbbp_feed_create(NULL, &made.feed, &error));
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = HBBP_SOURCE_EBS;
   source.event = HBBP_EVENT_INSTRUCTIONS;
   source.period = PERIOD;
-  CHECK_OK(hbbp_session_add_fed_source(made.session, &source, &made.source, &error));
+  CHECK_OK(hbbp_feed_add_source(made.feed, &source, &made.source, &error));
   uint8_t code[64];
   memset(code, 0x90, sizeof(code));
   code[nops] = 0xeb;
@@ -40,11 +40,11 @@ static fed fed_of(uint32_t nops) {
                                  .size = nops + 3,
                                  .code = code,
                                  .name = "nops"};
-  CHECK_OK(hbbp_session_feed_events(made.session, &event, 1, sizeof(event), &error));
+  CHECK_OK(hbbp_feed_add_events(made.feed, &event, 1, sizeof(event), &error));
   return made;
 }
 
-static void feed(const fed *of) {
+static void add_samples(const code_feed *of) {
   hbbp_feed_sample samples[BATCH];
   memset(samples, 0, sizeof(samples));
   for (uint32_t i = 0; i < BATCH; ++i) {
@@ -52,68 +52,70 @@ static void feed(const fed *of) {
     samples[i].pid = PID;
     samples[i].tid = PID + i % 3;
   }
-  CHECK_OK(
-      hbbp_session_feed_samples(of->session, of->source, samples, BATCH, sizeof(*samples), &error));
+  CHECK_OK(hbbp_feed_add_samples(of->feed, of->source, samples, BATCH, sizeof(*samples), &error));
 }
 
-/* Samples in the only block that the session can have; checks all that is known of it. */
-static uint64_t samples_in_block(const fed *of) {
+/* Samples in the only block that the feed can have; checks all that is known of it. */
+static uint64_t samples_in_block(const code_feed *of) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(of->session, &profile, &error));
+  CHECK_OK(hbbp_feed_snapshot(of->feed, NULL, &profile, &error));
   HBBP_INIT(hbbp_profile_info, info);
   CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
-  CHECK(hbbp_profile_block_count(profile) == (info.samples != 0));
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  CHECK(hbbp_analysis_block_count(analysis) == (info.samples != 0));
   HBBP_INIT(hbbp_block, block);
   if (info.samples != 0) {
     const uint32_t length = of->nops + 1;
-    CHECK_OK(hbbp_profile_block_at(profile, 0, &block, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, 0, &block);
     CHECK(block.start == CODE_ADDRESS && block.end == CODE_ADDRESS + of->nops + 2);
     CHECK(block.instruction_count == length && block.samples == info.samples);
     const double expected = (double)info.samples * PERIOD / length;
     CHECK(block.count > expected * 0.999999 && block.count < expected * 1.000001);
   }
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   return info.samples;
 }
 
-/* Every worker has sessions of code of its own at the same address of the same process. */
+/* Every worker has feeds of code of its own at the same address of the same process. */
 static void *work(void *number) {
   const uint32_t nops = 3 + *(const uint32_t *)number;
   for (int round = 0; round < ROUNDS; ++round) {
-    const fed one = fed_of(nops), other = fed_of(nops + SESSIONS);
+    const code_feed one = feed_of(nops), other = feed_of(nops + FEEDS);
     for (int batch = 1; batch <= 3; ++batch) {
-      feed(&one);
+      add_samples(&one);
       CHECK(samples_in_block(&one) == (uint64_t)batch * BATCH);
     }
-    feed(&other);
+    add_samples(&other);
     CHECK(samples_in_block(&other) == BATCH);
-    hbbp_session_destroy(one.session);
+    hbbp_feed_destroy(one.feed);
     CHECK(samples_in_block(&other) == BATCH);
-    hbbp_session_destroy(other.session);
+    hbbp_feed_destroy(other.feed);
   }
   return NULL;
 }
 
-static void test_sessions_in_parallel(void) {
-  pthread_t workers[SESSIONS];
-  uint32_t numbers[SESSIONS];
-  for (uint32_t i = 0; i < SESSIONS; ++i) {
+static void test_feeds_in_parallel(void) {
+  pthread_t workers[FEEDS];
+  uint32_t numbers[FEEDS];
+  for (uint32_t i = 0; i < FEEDS; ++i) {
     numbers[i] = i;
     CHECK(pthread_create(&workers[i], NULL, work, &numbers[i]) == 0);
   }
-  for (int i = 0; i < SESSIONS; ++i) pthread_join(workers[i], NULL);
+  for (int i = 0; i < FEEDS; ++i) pthread_join(workers[i], NULL);
 }
 
 enum { FEEDERS = 3, BATCHES = 300 };
 
-static void *feed_often(void *session) {
-  for (int i = 0; i < BATCHES; ++i) feed(session);
+static void *feed_often(void *feed) {
+  for (int i = 0; i < BATCHES; ++i) add_samples(feed);
   return NULL;
 }
 
 /* A snapshot has whole batches, and never fewer of them than the one before. */
 static void test_asked_while_fed(void) {
-  fed one = fed_of(5);
+  code_feed one = feed_of(5);
   pthread_t feeders[FEEDERS];
   for (int i = 0; i < FEEDERS; ++i) {
     CHECK(pthread_create(&feeders[i], NULL, feed_often, &one) == 0);
@@ -127,7 +129,7 @@ static void test_asked_while_fed(void) {
   }
   for (int i = 0; i < FEEDERS; ++i) pthread_join(feeders[i], NULL);
   CHECK(samples_in_block(&one) == all);
-  hbbp_session_destroy(one.session);
+  hbbp_feed_destroy(one.feed);
 }
 
 /* What a library could change behind the back of its host. */
@@ -174,17 +176,19 @@ static void check_untouched(const process_state *before) {
 
 static void test_process_is_untouched(const char *profile_file) {
   const process_state before = state_now();
-  const fed one = fed_of(4);
+  const code_feed one = feed_of(4);
   check_untouched(&before);
-  feed(&one);
+  add_samples(&one);
   check_untouched(&before);
   CHECK(samples_in_block(&one) == BATCH);
   check_untouched(&before);
 
   hbbp_profile *loaded = NULL;
-  CHECK_OK(hbbp_profile_load(profile_file, &loaded, &error));
+  CHECK_OK(hbbp_profile_load(profile_file, NULL, &loaded, &error));
   CHECK(hbbp_profile_module_count(loaded) > 0);
-  (void)hbbp_profile_block_count(loaded);
+  hbbp_analysis *of_loaded = NULL;
+  CHECK_OK(hbbp_analysis_create(loaded, NULL, NULL, &of_loaded, &error));
+  hbbp_analysis_destroy(of_loaded);
   check_untouched(&before);
   hbbp_profile_destroy(loaded);
 
@@ -192,12 +196,14 @@ static void test_process_is_untouched(const char *profile_file) {
   const size_t folders = strlen(profile_file) - strlen(strstr(profile_file, "/profile_file/"));
   snprintf(recording, sizeof(recording), "%.*s/perf_data/file", (int)folders, profile_file);
   hbbp_profile *imported = NULL;
-  CHECK_OK(hbbp_profile_import(recording, NULL, &imported, &error));
+  CHECK_OK(hbbp_profile_import(recording, NULL, NULL, &imported, &error));
   CHECK(hbbp_profile_source_count(imported) > 0);
-  (void)hbbp_profile_block_count(imported);
+  hbbp_analysis *of_imported = NULL;
+  CHECK_OK(hbbp_analysis_create(imported, NULL, NULL, &of_imported, &error));
+  hbbp_analysis_destroy(of_imported);
   check_untouched(&before);
   hbbp_profile_destroy(imported);
-  hbbp_session_destroy(one.session);
+  hbbp_feed_destroy(one.feed);
   check_untouched(&before);
   CHECK(state_now().descriptors == before.descriptors);
 }
@@ -205,7 +211,7 @@ static void test_process_is_untouched(const char *profile_file) {
 int main(int argc, char **argv) {
   if (argc != 2 || strstr(argv[1], "/profile_file/") == NULL) return 2;
   test_process_is_untouched(argv[1]);
-  test_sessions_in_parallel();
+  test_feeds_in_parallel();
   test_asked_while_fed();
   return end_of_checks();
 }

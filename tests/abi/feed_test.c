@@ -12,10 +12,10 @@
 #define SAMPLE_BYTES sizeof(hbbp_feed_sample)
 #define EVENT_BYTES sizeof(hbbp_feed_event)
 
-static hbbp_session *fed_session(void) {
-  hbbp_session *session = NULL;
-  CHECK_OK(hbbp_session_create_fed(NULL, &session, &error));
-  return session;
+static hbbp_feed *new_feed(void) {
+  hbbp_feed *feed = NULL;
+  CHECK_OK(hbbp_feed_create(NULL, &feed, &error));
+  return feed;
 }
 
 static hbbp_feed_source ebs_source(void) {
@@ -26,87 +26,79 @@ static hbbp_feed_source ebs_source(void) {
   return source;
 }
 
-static uint32_t add(hbbp_session *session, const hbbp_feed_source *source) {
+static uint32_t add(hbbp_feed *feed, const hbbp_feed_source *source) {
   uint32_t index = UINT32_MAX;
-  CHECK_OK(hbbp_session_add_fed_source(session, source, &index, &error));
+  CHECK_OK(hbbp_feed_add_source(feed, source, &index, &error));
   return index;
 }
 
 static void test_null(void) {
-  hbbp_session *session = fed_session();
+  hbbp_feed *feed = new_feed();
   const hbbp_feed_source source = ebs_source();
   const hbbp_feed_sample sample = {0};
   const hbbp_feed_event event = {0};
   const uint64_t id = 0;
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session", hbbp_session_create_fed(NULL, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_add_fed_source(NULL, &source, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed", hbbp_feed_create(NULL, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_add_source(NULL, &source, NULL, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source",
-              hbbp_session_add_fed_source(session, NULL, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_add_fed_ids(NULL, 0, &id, 1, &error));
+              hbbp_feed_add_source(feed, NULL, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed", hbbp_feed_add_perf_ids(NULL, 0, &id, 1, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "perf_ids",
-              hbbp_session_add_fed_ids(session, 0, NULL, 1, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_feed_perf_records(NULL, "", 0, NULL, &error));
+              hbbp_feed_add_perf_ids(feed, 0, NULL, 1, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_add_perf_records(NULL, "", 0, NULL, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "records",
-              hbbp_session_feed_perf_records(session, NULL, 1, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_feed_samples(NULL, 0, &sample, 1, SAMPLE_BYTES, &error));
+              hbbp_feed_add_perf_records(feed, NULL, 1, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_add_samples(NULL, 0, &sample, 1, SAMPLE_BYTES, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "samples",
-              hbbp_session_feed_samples(session, 0, NULL, 1, SAMPLE_BYTES, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_feed_events(NULL, &event, 1, EVENT_BYTES, &error));
+              hbbp_feed_add_samples(feed, 0, NULL, 1, SAMPLE_BYTES, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_add_events(NULL, &event, 1, EVENT_BYTES, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "events",
-              hbbp_session_feed_events(session, NULL, 1, EVENT_BYTES, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session", hbbp_session_feed_round(NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session", hbbp_session_feed_flush(NULL, 0, &error));
-  hbbp_session_destroy(session);
+              hbbp_feed_add_events(feed, NULL, 1, EVENT_BYTES, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed", hbbp_feed_end_round(NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed", hbbp_feed_flush(NULL, 0, &error));
+  hbbp_profile *profile = NULL;
+  HBBP_INIT(hbbp_feed_info, info);
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_snapshot(NULL, NULL, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "profile", hbbp_feed_snapshot(feed, NULL, NULL, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed", hbbp_feed_get_info(NULL, &info, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "info", hbbp_feed_get_info(feed, NULL, &error));
+  CHECK(profile == NULL);
+  hbbp_feed_destroy(NULL);
+  hbbp_feed_destroy(feed);
 }
 
 static void test_states(void) {
-  hbbp_session *session = fed_session();
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "fed", hbbp_session_start(session, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "fed", hbbp_session_stop(session, &error));
+  hbbp_feed *feed = new_feed();
   CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "perf_attr",
-              hbbp_session_feed_perf_records(session, "", 0, NULL, &error));
+              hbbp_feed_add_perf_records(feed, "", 0, NULL, &error));
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_feed_snapshot(feed, NULL, &profile, &error));
   CHECK(hbbp_profile_source_count(profile) == 0);
-  CHECK(hbbp_profile_block_count(profile) == 0);
   hbbp_profile_destroy(profile);
-  hbbp_session_destroy(session);
-
-  session = NULL;
-  CHECK_OK(hbbp_session_create(NULL, &session, &error));
-  const hbbp_feed_source source = ebs_source();
-  const hbbp_feed_event event = {.kind = HBBP_FEED_EXEC};
-  const char *const maker = "hbbp_session_create_fed";
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, maker,
-              hbbp_session_add_fed_source(session, &source, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, maker,
-              hbbp_session_feed_perf_records(session, "", 0, NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, maker,
-              hbbp_session_feed_events(session, &event, 1, EVENT_BYTES, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, maker, hbbp_session_feed_round(session, &error));
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
 }
 
 static void test_sources(void) {
-  hbbp_session *session = fed_session();
+  hbbp_feed *feed = new_feed();
   struct perf_event_attr attr;
   memset(&attr, 0, sizeof(attr));
   attr.size = sizeof(attr);
   const uint64_t ids[] = {1, 2};
 
-#define REFUSED(word, change)                                                 \
-  do {                                                                        \
-    hbbp_feed_source source = ebs_source();                                   \
-    change;                                                                   \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                            \
-                hbbp_session_add_fed_source(session, &source, NULL, &error)); \
+#define REFUSED(word, change)                                       \
+  do {                                                              \
+    hbbp_feed_source source = ebs_source();                         \
+    change;                                                         \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                  \
+                hbbp_feed_add_source(feed, &source, NULL, &error)); \
   } while (0)
-  REFUSED("kind", source.kind = HBBP_SOURCE_SWBT);
+  REFUSED("kind", source.kind = HBBP_SOURCE_TRUTH);
+  REFUSED("kind", source.kind = HBBP_SOURCE_EXTERNAL);
   REFUSED("kind", source.kind = HBBP_SOURCE_NONE);
   REFUSED("event", source.event = HBBP_EVENT_AUTO);
   REFUSED("event", source.event = 8);
@@ -121,25 +113,25 @@ static void test_sources(void) {
   records.perf_attr = &attr;
   records.perf_attr_size = 10;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "10 bytes",
-              hbbp_session_add_fed_source(session, &records, NULL, &error));
+              hbbp_feed_add_source(feed, &records, NULL, &error));
   records.perf_attr_size = sizeof(attr);
   records.perf_id_count = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "perf_ids",
-              hbbp_session_add_fed_source(session, &records, NULL, &error));
+              hbbp_feed_add_source(feed, &records, NULL, &error));
   records.perf_ids = ids;
-  CHECK(add(session, &records) == 0);
+  CHECK(add(feed, &records) == 0);
   const hbbp_feed_source ebs = ebs_source();
-  CHECK(add(session, &ebs) == 1);
-  CHECK_OK(hbbp_session_add_fed_ids(session, 0, ids + 1, 1, &error));
+  CHECK(add(feed, &ebs) == 1);
+  CHECK_OK(hbbp_feed_add_perf_ids(feed, 0, ids + 1, 1, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source 1",
-              hbbp_session_add_fed_ids(session, 1, ids, 1, &error));
+              hbbp_feed_add_perf_ids(feed, 1, ids, 1, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source 9",
-              hbbp_session_add_fed_ids(session, 9, ids, 1, &error));
+              hbbp_feed_add_perf_ids(feed, 9, ids, 1, &error));
   hbbp_feed_source ibs = ebs_source();
   ibs.kind = HBBP_SOURCE_IBS;
   ibs.event = HBBP_EVENT_UOPS;
   ibs.ibs = HBBP_IBS_OP;
-  CHECK_OK(hbbp_session_add_fed_source(session, &ibs, NULL, &error));
+  CHECK_OK(hbbp_feed_add_source(feed, &ibs, NULL, &error));
 
   /* A host that knows less, and one that knows more. */
   struct {
@@ -147,92 +139,89 @@ static void test_sources(void) {
     uint64_t newer;
   } larger = {ebs, 0};
   larger.known.struct_size = sizeof(larger);
-  CHECK_OK(hbbp_session_add_fed_source(session, &larger.known, NULL, &error));
+  CHECK_OK(hbbp_feed_add_source(feed, &larger.known, NULL, &error));
   larger.newer = 1;
   CHECK_FAILS(HBBP_ERROR_VERSION, "hbbp_feed_source",
-              hbbp_session_add_fed_source(session, &larger.known, NULL, &error));
+              hbbp_feed_add_source(feed, &larger.known, NULL, &error));
   HBBP_INIT(hbbp_feed_options, options);
   options.order = 2;
-  hbbp_session *other = NULL;
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "order",
-              hbbp_session_create_fed(&options, &other, &error));
-  options.order = HBBP_FEED_AS_FED;
+  hbbp_feed *other = NULL;
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "order", hbbp_feed_create(&options, &other, &error));
+  options.order = HBBP_FEED_AS_ADDED;
   options.cpu_id = "AuthenticAMD,25,17,1";
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "cpu_id",
-              hbbp_session_create_fed(&options, &other, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "cpu_id", hbbp_feed_create(&options, &other, &error));
   options.host = "another";
   options.moved_file_count = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "moved_files",
-              hbbp_session_create_fed(&options, &other, &error));
+              hbbp_feed_create(&options, &other, &error));
   options.struct_size = offsetof(hbbp_feed_options, max_waiting_bytes);
-  CHECK_OK(hbbp_session_create_fed(&options, &other, &error));
-  hbbp_session_destroy(other);
-  hbbp_session_destroy(session);
+  CHECK_OK(hbbp_feed_create(&options, &other, &error));
+  hbbp_feed_destroy(other);
+  hbbp_feed_destroy(feed);
 }
 
 static void test_samples(void) {
-  hbbp_session *session = fed_session();
+  hbbp_feed *feed = new_feed();
   const hbbp_feed_source ebs = ebs_source();
-  const uint32_t index = add(session, &ebs);
+  const uint32_t index = add(feed, &ebs);
   const hbbp_branch_entry branch = {1, 2, 0};
   const uint64_t registers[3] = {0, 0, 0};
-#define REFUSED(word, change)                                                                 \
-  do {                                                                                        \
-    hbbp_feed_sample samples[2] = {{.ip = 1}, {.ip = 2}};                                     \
-    change;                                                                                   \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                                            \
-                hbbp_session_feed_samples(session, index, samples, 2, SAMPLE_BYTES, &error)); \
+#define REFUSED(word, change)                                                          \
+  do {                                                                                 \
+    hbbp_feed_sample samples[2] = {{.ip = 1}, {.ip = 2}};                              \
+    change;                                                                            \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                                     \
+                hbbp_feed_add_samples(feed, index, samples, 2, SAMPLE_BYTES, &error)); \
   } while (0)
   REFUSED("samples[1].reserved", samples[1].reserved = 1);
+  REFUSED("samples[1].extent", samples[1].extent = 1);
   REFUSED("samples[1].branch", samples[1].branches = &branch; samples[1].branch_count = 1);
   REFUSED("samples[0].ibs", samples[0].ibs_registers = registers;
           samples[0].ibs_register_count = 3);
 #undef REFUSED
   hbbp_feed_sample sample = {.ip = 1};
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "source 5",
-              hbbp_session_feed_samples(session, 5, &sample, 1, SAMPLE_BYTES, &error));
+              hbbp_feed_add_samples(feed, 5, &sample, 1, SAMPLE_BYTES, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size",
-              hbbp_session_feed_samples(session, index, &sample, 1, SAMPLE_BYTES - 8, &error));
-  CHECK_OK(hbbp_session_feed_samples(session, index, NULL, 0, SAMPLE_BYTES, &error));
+              hbbp_feed_add_samples(feed, index, &sample, 1, SAMPLE_BYTES - 8, &error));
+  CHECK_OK(hbbp_feed_add_samples(feed, index, NULL, 0, SAMPLE_BYTES, &error));
 
   hbbp_feed_source lbr = ebs_source();
   lbr.kind = HBBP_SOURCE_LBR;
-  const uint32_t stacks = add(session, &lbr);
+  const uint32_t stacks = add(feed, &lbr);
   sample.branch_count = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "branches",
-              hbbp_session_feed_samples(session, stacks, &sample, 1, SAMPLE_BYTES, &error));
+              hbbp_feed_add_samples(feed, stacks, &sample, 1, SAMPLE_BYTES, &error));
   sample.branches = &branch;
-  sample.branch_count = HBBP_MAX_FED_BRANCHES + 1;
+  sample.branch_count = HBBP_MAX_FEED_BRANCHES + 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "branch_count",
-              hbbp_session_feed_samples(session, stacks, &sample, 1, SAMPLE_BYTES, &error));
+              hbbp_feed_add_samples(feed, stacks, &sample, 1, SAMPLE_BYTES, &error));
 
   /* Of a host with larger structs. */
   struct {
     hbbp_feed_sample known;
     uint64_t newer;
   } larger[2] = {{{.ip = 1, .pid = 7}, 0}, {{.ip = 2, .pid = 7}, 0}};
-  CHECK_OK(
-      hbbp_session_feed_samples(session, index, &larger[0].known, 2, sizeof(larger[0]), &error));
+  CHECK_OK(hbbp_feed_add_samples(feed, index, &larger[0].known, 2, sizeof(larger[0]), &error));
   larger[1].newer = 1;
-  CHECK_FAILS(
-      HBBP_ERROR_VERSION, "samples[1]",
-      hbbp_session_feed_samples(session, index, &larger[0].known, 2, sizeof(larger[0]), &error));
-  HBBP_INIT(hbbp_session_info, info);
-  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK_FAILS(HBBP_ERROR_VERSION, "samples[1]",
+              hbbp_feed_add_samples(feed, index, &larger[0].known, 2, sizeof(larger[0]), &error));
+  HBBP_INIT(hbbp_feed_info, info);
+  CHECK_OK(hbbp_feed_get_info(feed, &info, &error));
   CHECK(info.samples == 2); /* all or none */
-  CHECK(info.running == 0);
-  hbbp_session_destroy(session);
+  CHECK(info.waiting == 0 && info.dropped == 0);
+  hbbp_feed_destroy(feed);
 }
 
 static void test_events(void) {
-  hbbp_session *session = fed_session();
+  hbbp_feed *feed = new_feed();
   static char long_name[5000];
   memset(long_name, 'a', sizeof(long_name) - 1);
-#define REFUSED(word, ...)                                                          \
-  do {                                                                              \
-    const hbbp_feed_event events[2] = {{.kind = HBBP_FEED_EXIT}, {__VA_ARGS__}};    \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "events[1]." word,                     \
-                hbbp_session_feed_events(session, events, 2, EVENT_BYTES, &error)); \
+#define REFUSED(word, ...)                                                       \
+  do {                                                                           \
+    const hbbp_feed_event events[2] = {{.kind = HBBP_FEED_EXIT}, {__VA_ARGS__}}; \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "events[1]." word,                  \
+                hbbp_feed_add_events(feed, events, 2, EVENT_BYTES, &error));     \
   } while (0)
   REFUSED("kind", .kind = 0);
   REFUSED("kind", .kind = 10);
@@ -247,8 +236,8 @@ static void test_events(void) {
   REFUSED("source", .kind = HBBP_FEED_LOST);
 #undef REFUSED
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "size",
-              hbbp_session_feed_events(session, NULL, 0, EVENT_BYTES - 1, &error));
-  hbbp_session_destroy(session);
+              hbbp_feed_add_events(feed, NULL, 0, EVENT_BYTES - 1, &error));
+  hbbp_feed_destroy(feed);
 }
 
 /* A function that is replaced by another one at its address. */
@@ -257,10 +246,10 @@ static void test_generated_code(void) {
   static const uint8_t new_code[] = {0x90, 0x90, 0xc3};
   HBBP_INIT(hbbp_feed_options, options);
   options.command = "a JIT";
-  hbbp_session *session = NULL;
-  CHECK_OK(hbbp_session_create_fed(&options, &session, &error));
+  hbbp_feed *feed = NULL;
+  CHECK_OK(hbbp_feed_create(&options, &feed, &error));
   const hbbp_feed_source ebs = ebs_source();
-  const uint32_t index = add(session, &ebs);
+  const uint32_t index = add(feed, &ebs);
   const hbbp_feed_event events[] = {
       {.kind = HBBP_FEED_CODE,
        .pid = 7,
@@ -280,40 +269,43 @@ static void test_generated_code(void) {
   const hbbp_feed_sample samples[] = {{.time_ns = 15, .ip = 0x7002, .pid = 7, .tid = 7},
                                       {.time_ns = 16, .ip = 0x7004, .pid = 7, .tid = 7},
                                       {.time_ns = 25, .ip = 0x7001, .pid = 7, .tid = 7}};
-  CHECK_OK(hbbp_session_feed_samples(session, index, samples, 3, SAMPLE_BYTES, &error));
-  CHECK_OK(hbbp_session_feed_events(session, events, 3, EVENT_BYTES, &error));
-  HBBP_INIT(hbbp_session_info, session_info);
-  CHECK_OK(hbbp_session_get_info(session, &session_info, &error));
-  CHECK(session_info.waiting == 6);
-  CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
+  CHECK_OK(hbbp_feed_add_samples(feed, index, samples, 3, SAMPLE_BYTES, &error));
+  CHECK_OK(hbbp_feed_add_events(feed, events, 3, EVENT_BYTES, &error));
+  HBBP_INIT(hbbp_feed_info, feed_info);
+  CHECK_OK(hbbp_feed_get_info(feed, &feed_info, &error));
+  CHECK(feed_info.waiting == 6);
+  CHECK_OK(hbbp_feed_flush(feed, HBBP_FEED_ALL, &error));
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
-  hbbp_session_destroy(session);
+  CHECK_OK(hbbp_feed_snapshot(feed, NULL, &profile, &error));
+  hbbp_feed_destroy(feed);
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
 
   HBBP_INIT(hbbp_profile_info, info);
   CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
   CHECK(info.samples == 3 && info.unmapped == 0 && info.pid == 7);
   CHECK(strcmp(info.command, "a JIT") == 0);
-  CHECK(hbbp_profile_block_count(profile) == 2);
+  CHECK(hbbp_analysis_block_count(analysis) == 2);
   HBBP_INIT(hbbp_block, loop);
-  CHECK_OK(hbbp_profile_block_at(profile, 0, &loop, &error));
+  CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, 0, &loop);
   CHECK(loop.start == 0x7002 && loop.end == 0x7006 && loop.instruction_count == 2);
   CHECK(loop.samples == 2 && loop.count == 1000.0);
   HBBP_INIT(hbbp_block, nops);
-  CHECK_OK(hbbp_profile_block_at(profile, 1, &nops, &error));
+  CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, 1, &nops);
   CHECK(nops.start == 0x7000 && nops.end == 0x7003 && nops.samples == 1);
   CHECK(nops.module != loop.module);
   HBBP_INIT(hbbp_function, function);
-  CHECK_OK(hbbp_profile_function_at(profile, loop.function, &function, &error));
+  CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, loop.function, &function);
   CHECK(strcmp(function.name, "old") == 0);
-  CHECK_OK(hbbp_profile_function_at(profile, nops.function, &function, &error));
+  CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, nops.function, &function);
   CHECK(strcmp(function.name, "new") == 0);
   HBBP_INIT(hbbp_instruction, instruction);
-  CHECK_OK(hbbp_profile_decode(profile, loop.module, 0x7002, &instruction, &error));
+  CHECK_OK(hbbp_analysis_decode(analysis, loop.module, 0x7002, &instruction, &error));
   CHECK(strcmp(instruction.mnemonic, "dec") == 0);
   HBBP_INIT(hbbp_thread, thread);
-  CHECK_OK(hbbp_profile_thread_at(profile, 0, &thread, &error));
+  CHECK_ELEMENT(hbbp_profile_copy_threads, profile, 0, &thread);
   CHECK(strcmp(thread.name, "main") == 0);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
 }
 

@@ -1,5 +1,5 @@
-/* What a host gives to sessions that it feeds and to imports, through the C ABI: log, memory,
- * allocator; and flags that call off snapshots and the reading of source lines.
+/* What a host gives to feeds and to imports, through the C ABI: log, memory, allocator; and flags
+ * that cancel snapshots and the reading of source lines.
  *
  * usage: host_feed_test FOLDER
  */
@@ -24,7 +24,7 @@ enum { BASE = 0x400000, PID = 7 };
 /* Log ---------------------------------------------------------------------------------------- */
 
 typedef struct messages {
-  hbbp_session *session; /* that the log asks, if it is set */
+  hbbp_feed *feed; /* that the log asks, if it is set */
   int of_level[HBBP_LOG_DEBUG + 1];
   char all[8192];
 } messages;
@@ -38,33 +38,33 @@ static void keep_message(hbbp_log_level level, const char *message, void *user_d
     strcat(kept->all, message);
     strcat(kept->all, "\n");
   }
-  if (kept->session != NULL) {
-    HBBP_INIT(hbbp_session_info, info);
-    CHECK_OK(hbbp_session_get_info(kept->session, &info, &error));
+  if (kept->feed != NULL) {
+    HBBP_INIT(hbbp_feed_info, info);
+    CHECK_OK(hbbp_feed_get_info(kept->feed, &info, &error));
   }
 }
 
 /* Feeding ------------------------------------------------------------------------------------ */
 
-static hbbp_session *fed_session(const hbbp_feed_options *options) {
-  hbbp_session *session = NULL;
-  CHECK_OK(hbbp_session_create_fed(options, &session, &error));
+static hbbp_feed *new_feed(const hbbp_feed_options *options) {
+  hbbp_feed *feed = NULL;
+  CHECK_OK(hbbp_feed_create(options, &feed, &error));
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = HBBP_SOURCE_EBS;
   source.event = HBBP_EVENT_INSTRUCTIONS;
   source.period = 1000;
-  CHECK_OK(hbbp_session_add_fed_source(session, &source, NULL, &error));
+  CHECK_OK(hbbp_feed_add_source(feed, &source, NULL, &error));
   const hbbp_feed_event mapping = {.kind = HBBP_FEED_MAPPING,
                                    .pid = PID,
                                    .address = BASE,
                                    .size = 1u << 30,
                                    .name = "/no/such/program"};
-  CHECK_OK(hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), &error));
-  return session;
+  CHECK_OK(hbbp_feed_add_events(feed, &mapping, 1, sizeof(mapping), &error));
+  return feed;
 }
 
 /* `count` samples, each at an address of its own. */
-static void feed(hbbp_session *session, uint64_t first, uint64_t count) {
+static void add_samples(hbbp_feed *feed, uint64_t first, uint64_t count) {
   enum { BATCH = 1000 };
   hbbp_feed_sample samples[BATCH];
   memset(samples, 0, sizeof(samples));
@@ -75,13 +75,13 @@ static void feed(hbbp_session *session, uint64_t first, uint64_t count) {
       samples[i].pid = samples[i].tid = PID;
       samples[i].time_ns = 1 + number * 1000;
     }
-    CHECK_OK(hbbp_session_feed_samples(session, 0, samples, BATCH, sizeof(*samples), &error));
+    CHECK_OK(hbbp_feed_add_samples(feed, 0, samples, BATCH, sizeof(*samples), &error));
   }
 }
 
-static hbbp_profile *snapshot(hbbp_session *session) {
+static hbbp_profile *snapshot(hbbp_feed *feed) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_feed_snapshot(feed, NULL, &profile, &error));
   return profile;
 }
 
@@ -93,69 +93,68 @@ static uint64_t samples_of(const hbbp_profile *profile) {
 
 static int has_note(const hbbp_profile *profile, const char *words) {
   HBBP_INIT(hbbp_source_info, source);
-  CHECK_OK(hbbp_profile_source_at(profile, 0, &source, &error));
+  CHECK_ELEMENT(hbbp_profile_copy_sources, profile, 0, &source);
   return strstr(source.note, words) != NULL;
 }
 
 static uint64_t counter(const hbbp_profile *profile, const char *name) {
   for (size_t i = 0; i < hbbp_profile_counter_count(profile, 0); ++i) {
     HBBP_INIT(hbbp_counter, found);
-    CHECK_OK(hbbp_profile_counter_at(profile, 0, i, &found, &error));
+    CHECK_ELEMENT_OF_SOURCE(hbbp_profile_copy_counters, profile, 0, i, &found);
     if (strcmp(found.name, name) == 0) return found.value;
   }
   return 0;
 }
 
 static void test_bad_options(const char *text) {
-  hbbp_session *session = NULL;
+  hbbp_feed *feed = NULL;
   hbbp_profile *profile = NULL;
   const hbbp_allocator half = {sizeof(hbbp_allocator), 0, NULL, NULL, NULL};
   const hbbp_allocator newer = {sizeof(hbbp_allocator), 1, NULL, NULL, NULL};
-#define REFUSED(word, field, value)                                    \
-  do {                                                                 \
-    HBBP_INIT(hbbp_feed_options, fed);                                 \
-    fed.field = value;                                                 \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                     \
-                hbbp_session_create_fed(&fed, &session, &error));      \
-    HBBP_INIT(hbbp_import_options, import);                            \
-    import.field = value;                                              \
-    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                     \
-                hbbp_profile_import(text, &import, &profile, &error)); \
+#define REFUSED(word, field, value)                                                            \
+  do {                                                                                         \
+    HBBP_INIT(hbbp_feed_options, options);                                                     \
+    options.field = value;                                                                     \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word, hbbp_feed_create(&options, &feed, &error)); \
+    HBBP_INIT(hbbp_import_options, import);                                                    \
+    import.field = value;                                                                      \
+    CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, word,                                             \
+                hbbp_profile_import(text, &import, NULL, &profile, &error));                   \
   } while (0)
-  REFUSED("max_memory", max_memory, HBBP_LEAST_MEMORY - 1);
+  REFUSED("max_memory", max_memory, HBBP_MIN_MEMORY - 1);
   REFUSED("log_level", log_level, HBBP_LOG_DEBUG + 1);
   REFUSED("log_level", log_level, -1);
   REFUSED("hbbp_allocator", allocator, &half);
   REFUSED("hbbp_allocator.reserved", allocator, &newer);
   REFUSED("reserved", reserved, 1);
 #undef REFUSED
-  CHECK(session == NULL && profile == NULL);
+  CHECK(feed == NULL && profile == NULL);
 }
 
 static void test_log_of_feeding(void) {
   messages kept;
   memset(&kept, 0, sizeof(kept));
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
+  options.order = HBBP_FEED_AS_ADDED;
   options.log = keep_message;
   options.log_user_data = &kept;
-  hbbp_session *session = fed_session(&options);
-  kept.session = session;
+  hbbp_feed *feed = new_feed(&options);
+  kept.feed = feed;
   CHECK(kept.of_level[HBBP_LOG_INFO] == 1);
   CHECK(strstr(kept.all, "each 1000") != NULL);
   const hbbp_feed_event lost = {.kind = HBBP_FEED_LOST, .count = 5};
-  CHECK_OK(hbbp_session_feed_events(session, &lost, 1, sizeof(lost), &error));
+  CHECK_OK(hbbp_feed_add_events(feed, &lost, 1, sizeof(lost), &error));
   CHECK(kept.of_level[HBBP_LOG_WARNING] == 1);
   CHECK(strstr(kept.all, "5 samples were lost") != NULL);
   CHECK(kept.of_level[HBBP_LOG_ERROR] == 0);
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
 
   memset(&kept, 0, sizeof(kept));
   options.log_level = HBBP_LOG_ERROR;
-  session = fed_session(&options);
-  CHECK_OK(hbbp_session_feed_events(session, &lost, 1, sizeof(lost), &error));
+  feed = new_feed(&options);
+  CHECK_OK(hbbp_feed_add_events(feed, &lost, 1, sizeof(lost), &error));
   CHECK(kept.all[0] == '\0');
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
 }
 
 static void test_memory_of_feeding(hbbp_feed_order order) {
@@ -165,23 +164,23 @@ static void test_memory_of_feeding(hbbp_feed_order order) {
   options.order = order;
   options.log = keep_message;
   options.log_user_data = &kept;
-  options.max_memory = HBBP_LEAST_MEMORY;
-  options.slice_ns = HBBP_SHORTEST_SLICE_NS;
-  hbbp_session *session = fed_session(&options);
+  options.max_memory = HBBP_MIN_MEMORY;
+  options.slice_ns = HBBP_MIN_SLICE_NS;
+  hbbp_feed *feed = new_feed(&options);
   enum { SAMPLES = 50000 };
-  HBBP_INIT(hbbp_session_info, info);
+  HBBP_INIT(hbbp_feed_info, info);
   for (uint64_t i = 0; i < SAMPLES; i += SAMPLES / 10) {
-    feed(session, i, SAMPLES / 10);
-    CHECK_OK(hbbp_session_feed_round(session, &error));
-    CHECK_OK(hbbp_session_get_info(session, &info, &error));
+    add_samples(feed, i, SAMPLES / 10);
+    CHECK_OK(hbbp_feed_end_round(feed, &error));
+    CHECK_OK(hbbp_feed_get_info(feed, &info, &error));
     CHECK(info.memory_bytes <= options.max_memory);
   }
-  CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
-  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK_OK(hbbp_feed_flush(feed, HBBP_FEED_ALL, &error));
+  CHECK_OK(hbbp_feed_get_info(feed, &info, &error));
   CHECK(info.peak_memory_bytes <= options.max_memory);
   CHECK(info.peak_memory_bytes > options.max_memory / 4);
   CHECK(info.dropped > 0 && info.dropped < SAMPLES);
-  hbbp_profile *profile = snapshot(session);
+  hbbp_profile *profile = snapshot(feed);
   CHECK(samples_of(profile) + info.dropped == SAMPLES);
   CHECK(counter(profile, "no-memory") == info.dropped);
   CHECK(has_note(profile, "counts are too low"));
@@ -189,7 +188,7 @@ static void test_memory_of_feeding(hbbp_feed_order order) {
   CHECK(kept.of_level[HBBP_LOG_ERROR] > 0);
   CHECK(strstr(kept.all, "no memory") != NULL);
   hbbp_profile_destroy(profile);
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
 }
 
 /* Allocators --------------------------------------------------------------------------------- */
@@ -202,22 +201,22 @@ static void test_allocator_of_feeding(hbbp_feed_order order, int fail_every) {
   HBBP_INIT(hbbp_feed_options, options);
   options.order = order;
   options.allocator = &allocator;
-  hbbp_session *session = fed_session(&options);
+  hbbp_feed *feed = new_feed(&options);
   enum { SAMPLES = 20000 };
-  feed(session, 0, SAMPLES);
-  HBBP_INIT(hbbp_session_info, info);
-  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  add_samples(feed, 0, SAMPLES);
+  HBBP_INIT(hbbp_feed_info, info);
+  CHECK_OK(hbbp_feed_get_info(feed, &info, &error));
   if (fail_every == 0) {
     CHECK(info.dropped == 0);
     CHECK(atomic_load(&own.live_bytes) > 0 &&
           info.memory_bytes >= (uint64_t)atomic_load(&own.live_bytes));
   }
-  CHECK_OK(hbbp_session_feed_flush(session, HBBP_FEED_ALL, &error));
-  CHECK_OK(hbbp_session_get_info(session, &info, &error));
+  CHECK_OK(hbbp_feed_flush(feed, HBBP_FEED_ALL, &error));
+  CHECK_OK(hbbp_feed_get_info(feed, &info, &error));
   CHECK(fail_every != 0 || info.dropped == 0);
   CHECK(fail_every != 1 || info.dropped == SAMPLES);
-  hbbp_profile *profile = snapshot(session);
-  hbbp_session_destroy(session);
+  hbbp_profile *profile = snapshot(feed);
+  hbbp_feed_destroy(feed);
   check_heap(&own);
   /* A profile is not of that memory. */
   CHECK(samples_of(profile) + info.dropped == SAMPLES);
@@ -244,7 +243,7 @@ static void write_text(const char *path) {
 
 static void test_import(const char *text) {
   hbbp_profile *whole = NULL;
-  CHECK_OK(hbbp_profile_import(text, NULL, &whole, &error));
+  CHECK_OK(hbbp_profile_import(text, NULL, NULL, &whole, &error));
   CHECK(samples_of(whole) == STACKS);
   CHECK(counter(whole, "no-memory") == 0);
   hbbp_profile_destroy(whole);
@@ -255,12 +254,12 @@ static void test_import(const char *text) {
   memset(&own, 0, sizeof(own));
   const hbbp_allocator allocator = {sizeof(allocator), 0, heap_allocate, heap_deallocate, &own};
   HBBP_INIT(hbbp_import_options, options);
-  options.max_memory = HBBP_LEAST_MEMORY;
+  options.max_memory = HBBP_MIN_MEMORY;
   options.log = keep_message;
   options.log_user_data = &kept;
   options.allocator = &allocator;
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_profile_import(text, &options, &profile, &error));
+  CHECK_OK(hbbp_profile_import(text, &options, NULL, &profile, &error));
   check_heap(&own);
   const uint64_t dropped = counter(profile, "no-memory");
   CHECK(dropped > 0 && dropped < STACKS);
@@ -276,7 +275,7 @@ static void test_import(const char *text) {
   own.fail_every = 1;
   profile = NULL;
   CHECK_FAILS(HBBP_ERROR_NO_MEMORY, "max_memory",
-              hbbp_profile_import(text, &options, &profile, &error));
+              hbbp_profile_import(text, &options, NULL, &profile, &error));
   CHECK(profile == NULL);
   CHECK(atomic_load(&own.live_blocks) == 0);
 }
@@ -290,7 +289,7 @@ typedef struct snapshot_run {
   uint64_t last;
 } snapshot_run;
 
-static void note_begin(uint64_t done, uint64_t all, void *user_data) {
+static void keep_begin(uint64_t done, uint64_t all, void *user_data) {
   snapshot_run *run = (snapshot_run *)user_data;
   CHECK(done >= run->last && done <= all);
   run->last = done;
@@ -308,43 +307,43 @@ static void *cancel_when_begun(void *user_data) {
 static void test_cancelled_snapshot(void) {
   enum { SAMPLES = 1000000 };
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
-  hbbp_session *session = fed_session(&options);
-  feed(session, 0, SAMPLES);
+  options.order = HBBP_FEED_AS_ADDED;
+  hbbp_feed *feed = new_feed(&options);
+  add_samples(feed, 0, SAMPLES);
   snapshot_run run;
   memset(&run, 0, sizeof(run));
   CHECK_OK(hbbp_cancel_create(&run.cancel, &error));
   HBBP_INIT(hbbp_work_options, work);
-  work.progress = note_begin;
+  work.progress = keep_begin;
   work.user_data = &run;
   work.cancel = run.cancel;
   pthread_t canceller;
   pthread_create(&canceller, NULL, cancel_when_begun, &run);
   hbbp_profile *profile = NULL;
   CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
-              hbbp_session_snapshot_with(session, &work, &profile, &error));
+              hbbp_feed_snapshot(feed, &work, &profile, &error));
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   pthread_join(canceller, NULL);
   CHECK(profile == NULL);
-  printf("a snapshot of %d counts ended %.1f ms after it was called off\n", SAMPLES,
+  printf("a snapshot of %d counts ended %.1f ms after it was cancelled\n", SAMPLES,
          (double)(now.tv_sec - run.set_at.tv_sec) * 1e3 +
              (double)(now.tv_nsec - run.set_at.tv_nsec) / 1e6);
   CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
-              hbbp_session_snapshot_with(session, &work, &profile, &error));
+              hbbp_feed_snapshot(feed, &work, &profile, &error));
   hbbp_cancel_set(run.cancel, 0);
   run.last = 0;
-  CHECK_OK(hbbp_session_snapshot_with(session, &work, &profile, &error));
+  CHECK_OK(hbbp_feed_snapshot(feed, &work, &profile, &error));
   CHECK(samples_of(profile) == SAMPLES);
   hbbp_profile_destroy(profile);
-  CHECK_OK(hbbp_session_snapshot_with(session, NULL, &profile, &error));
+  CHECK_OK(hbbp_feed_snapshot(feed, NULL, &profile, &error));
   hbbp_profile_destroy(profile);
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "session",
-              hbbp_session_snapshot_with(NULL, &work, &profile, &error));
+  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "feed",
+              hbbp_feed_snapshot(NULL, &work, &profile, &error));
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "profile",
-              hbbp_session_snapshot_with(session, &work, NULL, &error));
+              hbbp_feed_snapshot(feed, &work, NULL, &error));
   hbbp_cancel_destroy(run.cancel);
-  hbbp_session_destroy(session);
+  hbbp_feed_destroy(feed);
 }
 
 /* Source lines of this program --------------------------------------------------------------- */
@@ -377,67 +376,75 @@ static void test_source_lines(void) {
   char path[4096];
   const uint64_t offset = start_of_this_program(path, sizeof(path));
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
-  hbbp_session *session = fed_session(&options);
-  const uint64_t place = UINT64_C(0x100000000);
-  const hbbp_feed_event mapping = {.kind = HBBP_FEED_MAPPING,
-                                   .pid = PID + 1,
-                                   .address = place,
-                                   .size = 0x10000000,
-                                   .name = path};
-  CHECK_OK(hbbp_session_feed_events(session, &mapping, 1, sizeof(mapping), &error));
-  const hbbp_feed_sample sample = {.ip = place + offset, .pid = PID + 1, .tid = PID + 1};
-  CHECK_OK(hbbp_session_feed_samples(session, 0, &sample, 1, sizeof(sample), &error));
-  hbbp_profile *profile = snapshot(session);
-  hbbp_session_destroy(session);
+  options.order = HBBP_FEED_AS_ADDED;
+  hbbp_feed *feed = new_feed(&options);
+  const uint64_t base = UINT64_C(0x100000000);
+  const hbbp_feed_event mapping = {
+      .kind = HBBP_FEED_MAPPING, .pid = PID + 1, .address = base, .size = 0x10000000, .name = path};
+  CHECK_OK(hbbp_feed_add_events(feed, &mapping, 1, sizeof(mapping), &error));
+  const hbbp_feed_sample sample = {.ip = base + offset, .pid = PID + 1, .tid = PID + 1};
+  CHECK_OK(hbbp_feed_add_samples(feed, 0, &sample, 1, sizeof(sample), &error));
+  hbbp_profile *profile = snapshot(feed);
+  hbbp_feed_destroy(feed);
 
-  HBBP_INIT(hbbp_function, function);
-  CHECK_OK(hbbp_profile_function_at(profile, 0, &function, &error));
   hbbp_cancel *cancel = NULL;
   CHECK_OK(hbbp_cancel_create(&cancel, &error));
   int calls = 0;
-  HBBP_INIT(hbbp_source_options, source);
-  source.progress = count_calls;
-  source.user = &calls;
-  source.cancel = cancel;
-  CHECK_OK(hbbp_profile_set_source_options(profile, &source, &error));
-  hbbp_profile *part = NULL;
-  CHECK_OK(hbbp_profile_select_thread(profile, PID + 1, &part, &error));
+  HBBP_INIT(hbbp_debug_options, debug);
+  debug.progress = count_calls;
+  debug.user_data = &calls;
+  debug.cancel = cancel;
+  HBBP_INIT(hbbp_analysis_options, analysis_options);
+  analysis_options.debug = &debug;
+  hbbp_analysis *analysis = NULL;
+  hbbp_analysis *other = NULL;
+  hbbp_cancel_set(cancel, 1); /* which is no flag of the analysis itself */
+  CHECK_OK(hbbp_analysis_create(profile, &analysis_options, NULL, &analysis, &error));
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &other, &error));
+  hbbp_profile_destroy(profile);
+  HBBP_INIT(hbbp_function, function);
+  CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, 0, &function);
 
-  hbbp_source_frame frame;
-  HBBP_INIT(hbbp_source_place, found);
+  hbbp_line_frame frame;
+  HBBP_INIT(hbbp_line_range, found);
   HBBP_INIT(hbbp_pivot_query, query);
   query.rows = "file";
   hbbp_pivot *pivot = NULL;
-  hbbp_cancel_set(cancel, 1);
+  hbbp_ratios *ratios = NULL;
+  char problem[64];
   for (int i = 0; i < 2; ++i) {
     CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
-                hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
-                                         &frame, &found, &error));
+                hbbp_analysis_find_lines(analysis, function.module, function.start, 1,
+                                         sizeof(frame), &frame, &found, &error));
+    CHECK_FAILS(
+        HBBP_ERROR_CANCELLED, "hbbp_cancel",
+        hbbp_analysis_debug_problem(analysis, function.module, problem, sizeof(problem), &error));
     CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
-                hbbp_pivot_create(profile, &query, &pivot, &error));
+                hbbp_pivot_create(analysis, &query, NULL, &pivot, &error));
+    CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+                hbbp_ratios_create(analysis, "file = x", NULL, NULL, &ratios, &error));
   }
-  CHECK(pivot == NULL);
-  /* A part has neither the flag nor the progress, so they may end before it. */
+  CHECK(pivot == NULL && ratios == NULL);
+  /* Another analysis of the same profile has neither the flag nor the progress. */
   calls = 0;
-  CHECK_OK(hbbp_profile_find_source(part, function.module, function.start, 1, sizeof(frame), &frame,
-                                    &found, &error));
+  CHECK_OK(hbbp_analysis_find_lines(other, function.module, function.start, 1, sizeof(frame),
+                                    &frame, &found, &error));
   CHECK(found.frame_count == 1 && frame.line != 0);
   CHECK(calls == 0);
 
   hbbp_cancel_set(cancel, 0);
-  CHECK_OK(hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
+  CHECK_OK(hbbp_analysis_find_lines(analysis, function.module, function.start, 1, sizeof(frame),
                                     &frame, &found, &error));
   CHECK(found.frame_count == 1 && frame.line != 0);
   CHECK(calls > 0);
   hbbp_cancel_set(cancel, 1);
-  CHECK_OK(hbbp_profile_find_source(profile, function.module, function.start, 1, sizeof(frame),
+  CHECK_OK(hbbp_analysis_find_lines(analysis, function.module, function.start, 1, sizeof(frame),
                                     &frame, &found, &error)); /* it is known by now */
-  hbbp_profile_destroy(profile);
+  hbbp_analysis_destroy(analysis);
   hbbp_cancel_destroy(cancel);
-  CHECK_OK(hbbp_profile_find_source(part, function.module, function.start + 1, 1, sizeof(frame),
+  CHECK_OK(hbbp_analysis_find_lines(other, function.module, function.start + 1, 1, sizeof(frame),
                                     &frame, &found, &error));
-  hbbp_profile_destroy(part);
+  hbbp_analysis_destroy(other);
 }
 
 int main(int argc, char **argv) {
@@ -447,7 +454,7 @@ int main(int argc, char **argv) {
   write_text(text);
   test_bad_options(text);
   test_log_of_feeding();
-  static const hbbp_feed_order orders[] = {HBBP_FEED_BY_TIME, HBBP_FEED_AS_FED};
+  static const hbbp_feed_order orders[] = {HBBP_FEED_BY_TIME, HBBP_FEED_AS_ADDED};
   static const int fail_every[] = {0, 1, 2, 3, 7};
   for (size_t i = 0; i < 2; ++i) {
     test_memory_of_feeding(orders[i]);

@@ -1,5 +1,5 @@
 /* What a host gives to a session, through the C ABI: log, budgets, allocator, threads, flags that
- * call work off; several sessions at once, and many one after the other.
+ * cancel work; several sessions at once, and many one after the other.
  *
  * usage: host_test [--soak] [PROFILE]
  */
@@ -72,7 +72,7 @@ static void keep_message(hbbp_log_level level, const char *message, void *user_d
   }
 }
 
-static hbbp_source source_of_this_machine = HBBP_SOURCE_EBS;
+static hbbp_source_kind source_of_this_machine = HBBP_SOURCE_EBS;
 
 static void test_log(void) {
   messages kept;
@@ -91,7 +91,7 @@ static void test_log(void) {
   CHECK(kept.others == 0);
   hbbp_session_destroy(kept.session);
 
-  /* Less urgent ones are not wanted; a failure is told as it is returned. */
+  /* Less urgent ones are not wanted; a failure is logged as it is returned. */
   memset(&kept, 0, sizeof(kept));
   const uint32_t no_thread = 0x7ffffff0;
   options.threads = &no_thread;
@@ -117,7 +117,7 @@ static void test_bad_options(void) {
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "max_overhead",
               hbbp_session_create(&options, &session, &error));
   options.max_overhead = 0;
-  options.max_memory = HBBP_LEAST_MEMORY - 1;
+  options.max_memory = HBBP_MIN_MEMORY - 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "max_memory",
               hbbp_session_create(&options, &session, &error));
   options.max_memory = 0;
@@ -134,7 +134,7 @@ static void test_bad_options(void) {
               hbbp_session_create(&options, &session, &error));
 }
 
-/* Flags that call work off --------------------------------------------------------------------- */
+/* Flags that cancel work ---------------------------------------------------------------------- */
 
 typedef struct progress_log {
   uint64_t calls;
@@ -160,31 +160,40 @@ static void test_cancel(const char *path) {
   hbbp_cancel_set(NULL, 1);
   CHECK(hbbp_cancel_is_set(NULL) == 0);
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "cancel", hbbp_cancel_create(NULL, &error));
-  CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "profile", hbbp_profile_resolve(NULL, NULL, &error));
 
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_profile_load(path, &profile, &error));
+  CHECK_OK(hbbp_profile_load(path, NULL, &profile, &error));
   progress_log kept;
   memset(&kept, 0, sizeof(kept));
   HBBP_INIT(hbbp_work_options, work);
   work.progress = keep_progress;
   work.user_data = &kept;
   work.cancel = cancel;
-  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel", hbbp_profile_resolve(profile, &work, &error));
-  CHECK(kept.calls >= 1);
+  hbbp_analysis *analysis = NULL;
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_analysis_create(profile, NULL, &work, &analysis, &error));
+  CHECK(kept.calls >= 1 && analysis == NULL);
   hbbp_cancel_set(cancel, 0);
-  CHECK_OK(hbbp_profile_resolve(profile, &work, &error));
-  CHECK(kept.last == kept.all);
-  const size_t blocks = hbbp_profile_block_count(profile);
-  const uint64_t calls = kept.calls;
-  CHECK_OK(hbbp_profile_resolve(profile, &work, &error)); /* nothing is left to do */
-  CHECK(kept.calls == calls);
-  CHECK(hbbp_profile_block_count(profile) == blocks);
+  kept.last = 0;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, &work, &analysis, &error));
+  CHECK(kept.last == kept.all && !kept.went_back);
+  const size_t blocks = hbbp_analysis_block_count(analysis);
+  hbbp_analysis_destroy(analysis);
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  CHECK(hbbp_analysis_block_count(analysis) == blocks);
+  hbbp_analysis_destroy(analysis);
 
-  hbbp_profile *again = NULL;
-  CHECK_OK(hbbp_profile_load(path, &again, &error));
-  CHECK(hbbp_profile_block_count(again) == blocks);
-  hbbp_profile_destroy(again);
+  /* What is made of an analysis, whose description of code was begun and not finished. */
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  hbbp_mix *mix = NULL;
+  hbbp_cancel_set(cancel, 1);
+  CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
+              hbbp_mix_create(analysis, 0, &work, &mix, &error));
+  CHECK(mix == NULL);
+  CHECK_OK(hbbp_mix_create(analysis, 0, NULL, &mix, &error));
+  CHECK(hbbp_mix_total(mix) > 0);
+  hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   hbbp_cancel_destroy(cancel);
   hbbp_cancel_destroy(NULL);
@@ -208,15 +217,15 @@ static void test_cancelled_snapshot(void) {
   hbbp_profile *profile = NULL;
   work.reserved = 1;
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "hbbp_work_options.reserved",
-              hbbp_session_snapshot_with(session, &work, &profile, &error));
+              hbbp_session_snapshot(session, &work, &profile, &error));
   work.reserved = 0;
   hbbp_cancel_set(cancel, 1);
   CHECK_FAILS(HBBP_ERROR_CANCELLED, "hbbp_cancel",
-              hbbp_session_snapshot_with(session, &work, &profile, &error));
+              hbbp_session_snapshot(session, &work, &profile, &error));
   CHECK(profile == NULL);
   hbbp_cancel_set(cancel, 0);
   memset(&kept, 0, sizeof(kept));
-  CHECK_OK(hbbp_session_snapshot_with(session, &work, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, &work, &profile, &error));
   CHECK(kept.calls > 1 && kept.last == kept.all && !kept.went_back);
   CHECK(hbbp_profile_source_count(profile) >= 1);
   hbbp_profile_destroy(profile);
@@ -232,24 +241,27 @@ static void test_cancelled_snapshot(void) {
 /* Nanoseconds that samples of the first source stand for, of one thread. */
 static double sampled_ns(hbbp_session *session) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  hbbp_profile_destroy(profile);
   double instructions = 0;
-  for (size_t i = 0; i < hbbp_profile_function_count(profile); ++i) {
+  for (size_t i = 0; i < hbbp_analysis_function_count(analysis); ++i) {
     HBBP_INIT(hbbp_function, function);
-    CHECK_OK(hbbp_profile_function_at(profile, i, &function, &error));
+    CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, i, &function);
     instructions += function.instructions;
   }
-  hbbp_profile_destroy(profile);
+  hbbp_analysis_destroy(analysis);
   return instructions;
 }
 
 static int has_note(hbbp_session *session, const char *words) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
   int found = 0;
   for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
     HBBP_INIT(hbbp_source_info, source);
-    CHECK_OK(hbbp_profile_source_at(profile, i, &source, &error));
+    CHECK_ELEMENT(hbbp_profile_copy_sources, profile, i, &source);
     if (strstr(source.note, words) != NULL) found = 1;
   }
   hbbp_profile_destroy(profile);
@@ -303,8 +315,8 @@ static void test_max_memory(void) {
   options.source = HBBP_SOURCE_EBS;
   options.event = HBBP_EVENT_TASK_CLOCK;
   options.period = 20000;
-  options.slice_ns = HBBP_SHORTEST_SLICE_NS; /* each address once in each millisecond */
-  options.max_memory = HBBP_LEAST_MEMORY;
+  options.slice_ns = HBBP_MIN_SLICE_NS; /* each address once in each millisecond */
+  options.max_memory = HBBP_MIN_MEMORY;
   hbbp_session *session = NULL;
   CHECK_OK(hbbp_session_create(&options, &session, &error));
   CHECK_OK(hbbp_session_start(session, &error));
@@ -328,7 +340,7 @@ static void test_max_memory(void) {
 
 /* Allocators ----------------------------------------------------------------------------------- */
 
-static void run_with(heap *own, hbbp_source source, uint64_t slice_ns) {
+static void run_with(heap *own, hbbp_source_kind source, uint64_t slice_ns) {
   const hbbp_allocator allocator = {sizeof(hbbp_allocator), 0, heap_allocate, heap_deallocate, own};
   HBBP_INIT(hbbp_session_options, options);
   options.source = source;
@@ -346,7 +358,7 @@ static void run_with(heap *own, hbbp_source source, uint64_t slice_ns) {
     spin(100000000);
     run_long_code();
     hbbp_profile *profile = NULL;
-    const hbbp_status status = hbbp_session_snapshot(session, &profile, &failure);
+    const hbbp_status status = hbbp_session_snapshot(session, NULL, &profile, &failure);
     CHECK(status == HBBP_OK || (own->fail_every != 0 && status == HBBP_ERROR_NO_MEMORY));
     CHECK_OK(hbbp_session_stop(session, &error));
     hbbp_profile_destroy(profile);
@@ -363,7 +375,7 @@ static void run_with(heap *own, hbbp_source source, uint64_t slice_ns) {
   check_heap(own);
 }
 
-static void test_allocators(hbbp_source source) {
+static void test_allocators(hbbp_source_kind source) {
   static const int fail_every[] = {0, 1, 2, 3, 7};
   for (size_t i = 0; i < sizeof(fail_every) / sizeof(fail_every[0]); ++i) {
     heap own;
@@ -382,14 +394,14 @@ typedef struct destroyer {
   pthread_t control;
   int in_worker; /* destroy it there; else in the thread that stops it */
   atomic_int is_destroyed;
-  atomic_int told_afterwards;
+  atomic_int logged_afterwards;
 } destroyer;
 
 static void destroy_own_session(hbbp_log_level level, const char *message, void *user_data) {
   destroyer *own = (destroyer *)user_data;
   (void)level;
   const int is_worker = !pthread_equal(pthread_self(), own->control);
-  if (atomic_load(&own->is_destroyed)) atomic_fetch_add(&own->told_afterwards, 1);
+  if (atomic_load(&own->is_destroyed)) atomic_fetch_add(&own->logged_afterwards, 1);
   if (is_worker != own->in_worker) return;
   if (!is_worker && strstr(message, "stopped after") == NULL) return;
   hbbp_session *session = atomic_exchange(&own->session, NULL);
@@ -409,7 +421,7 @@ static void test_destroyed_in_log(int in_worker) {
   options.source = HBBP_SOURCE_EBS;
   options.event = HBBP_EVENT_TASK_CLOCK;
   options.period = 50000;
-  options.max_overhead = 0.0001; /* makes the worker tell of longer periods */
+  options.max_overhead = 0.0001; /* makes the worker log longer periods */
   options.log_level = HBBP_LOG_DEBUG;
   options.log = destroy_own_session;
   options.log_user_data = &own;
@@ -432,7 +444,7 @@ static void test_destroyed_in_log(int in_worker) {
   CHECK(atomic_load(&own.memory.calls) > 0);
   CHECK(atomic_load(&own.memory.live_blocks) == 0);
   CHECK(atomic_load(&own.memory.wrong) == 0);
-  CHECK(atomic_load(&own.told_afterwards) == 0);
+  CHECK(atomic_load(&own.logged_afterwards) == 0);
 }
 
 /* Several sessions ----------------------------------------------------------------------------- */
@@ -441,7 +453,7 @@ static atomic_int workers_should_end;
 static atomic_uint worker_ids[2];
 static atomic_int workers_ready;
 
-static void *work_until_told(void *number) {
+static void *work_until_asked(void *number) {
   atomic_store(&worker_ids[*(const int *)number], thread_id());
   atomic_fetch_add(&workers_ready, 1);
   while (!atomic_load(&workers_should_end)) spin_a_bit();
@@ -450,11 +462,11 @@ static void *work_until_told(void *number) {
 
 static size_t threads_with_samples(hbbp_session *session, uint32_t *tid) {
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
   size_t found = 0;
   for (size_t i = 0; i < hbbp_profile_thread_count(profile); ++i) {
     HBBP_INIT(hbbp_thread, thread);
-    CHECK_OK(hbbp_profile_thread_at(profile, i, &thread, &error));
+    CHECK_ELEMENT(hbbp_profile_copy_threads, profile, i, &thread);
     if (thread.samples == 0) continue;
     ++found;
     *tid = thread.tid;
@@ -474,13 +486,13 @@ static void wait_for_samples(hbbp_session *session, uint64_t samples) {
 }
 
 /* Each session has a worker thread of the program; this one controls them and is in neither. */
-static void test_thread_sets(hbbp_source first, hbbp_source second) {
+static void test_thread_sets(hbbp_source_kind first, hbbp_source_kind second) {
   static const int numbers[2] = {0, 1};
   pthread_t workers[2];
   atomic_store(&workers_should_end, 0);
   atomic_store(&workers_ready, 0);
   for (int i = 0; i < 2; ++i) {
-    pthread_create(&workers[i], NULL, work_until_told, (void *)(uintptr_t)&numbers[i]);
+    pthread_create(&workers[i], NULL, work_until_asked, (void *)(uintptr_t)&numbers[i]);
   }
   while (atomic_load(&workers_ready) < 2) spin_a_bit();
   hbbp_session *sessions[2] = {NULL, NULL};
@@ -509,8 +521,8 @@ static void test_thread_sets(hbbp_source first, hbbp_source second) {
 }
 
 /* Both see the same thread, and neither the worker of the other. */
-static void test_overlap(hbbp_source first, hbbp_source second) {
-  const hbbp_source sources[2] = {first, second};
+static void test_overlap(hbbp_source_kind first, hbbp_source_kind second) {
+  const hbbp_source_kind sources[2] = {first, second};
   hbbp_session *sessions[2] = {NULL, NULL};
   for (int i = 0; i < 2; ++i) {
     HBBP_INIT(hbbp_session_options, options);
@@ -587,7 +599,7 @@ static resources resources_now(void) {
 }
 
 /* Samples per millisecond of CPU time. */
-static double run_sessions(hbbp_source source, int count, uint64_t length_ns) {
+static double run_sessions(hbbp_source_kind source, int count, uint64_t length_ns) {
   double samples = 0, milliseconds = 0;
   for (int i = 0; i < count; ++i) {
     HBBP_INIT(hbbp_session_options, options);
@@ -600,7 +612,7 @@ static double run_sessions(hbbp_source source, int count, uint64_t length_ns) {
     CHECK_OK(hbbp_session_start(session, &error));
     milliseconds += (double)spin(length_ns) / 1e6;
     CHECK_OK(hbbp_session_stop(session, &error));
-    CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+    CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
     HBBP_INIT(hbbp_profile_info, info);
     CHECK_OK(hbbp_profile_get_info(profile, &info, &error));
     samples += (double)info.samples;
@@ -631,7 +643,7 @@ static void check_dispositions(const dispositions *before) {
 }
 
 /* Those of the second group and of the last one are as many and as long, and must give as much. */
-static void test_many(hbbp_source source, int count) {
+static void test_many(hbbp_source_kind source, int count) {
   enum { GROUP = 100, MEASURED_NS = 2000000, OTHERS_NS = 200000 };
   dispositions before;
   (void)run_sessions(source, GROUP, OTHERS_NS); /* what is kept for ever is there now */
@@ -658,7 +670,7 @@ static void test_many(hbbp_source source, int count) {
   check_dispositions(&before);
 }
 
-static int has_source(hbbp_source source) {
+static int has_source(hbbp_source_kind source) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = source;
   hbbp_session *session = NULL;

@@ -22,7 +22,7 @@ static const uint8_t subtracting[] = {0x89, 0xf9, 0x83, 0xe8, 0x01, 0xff, 0xc9, 
 
 static uint8_t *memory;
 
-static void tell(hbbp_session *session, const char *name, size_t size) {
+static void add_code(hbbp_session *session, const char *name, size_t size) {
   HBBP_INIT(hbbp_code_region, region);
   region.address = (uint64_t)(uintptr_t)memory;
   region.size = size;
@@ -69,28 +69,21 @@ static void test_refusals(void) {
   CHECK_FAILS(HBBP_ERROR_INVALID_ARGUMENT, "struct_size",
               hbbp_session_add_code(session, &region, &error));
   hbbp_session_destroy(session);
-
-  CHECK_OK(hbbp_session_create_fed(NULL, &session, &error));
-  HBBP_INIT(hbbp_code_region, fed);
-  fed.address = (uint64_t)(uintptr_t)memory;
-  fed.size = 16;
-  CHECK_FAILS(HBBP_ERROR_INVALID_STATE, "HBBP_FEED_CODE",
-              hbbp_session_add_code(session, &fed, &error));
-  hbbp_session_destroy(session);
 }
 
 /* The count of the only block that has this mnemonic, in the function of that name. */
-static double count_of(const hbbp_profile *profile, const char *name, const char *mnemonic) {
+static double count_of(const hbbp_analysis *analysis, const char *name, const char *mnemonic) {
   double count = 0;
-  for (size_t i = 0; i < hbbp_profile_block_count(profile); ++i) {
+  for (size_t i = 0; i < hbbp_analysis_block_count(analysis); ++i) {
     HBBP_INIT(hbbp_block, block);
     HBBP_INIT(hbbp_function, function);
     HBBP_INIT(hbbp_instruction, instruction);
-    CHECK_OK(hbbp_profile_block_at(profile, i, &block, &error));
-    if (hbbp_profile_function_at(profile, block.function, &function, NULL) != HBBP_OK ||
-        hbbp_profile_decode(profile, block.module, block.start, &instruction, NULL) != HBBP_OK) {
+    CHECK_ELEMENT(hbbp_analysis_copy_blocks, analysis, i, &block);
+    if (block.function == HBBP_NO_INDEX ||
+        hbbp_analysis_decode(analysis, block.module, block.start, &instruction, NULL) != HBBP_OK) {
       continue;
     }
+    CHECK_ELEMENT(hbbp_analysis_copy_functions, analysis, block.function, &function);
     if (strcmp(function.name, name) == 0 && strcmp(instruction.mnemonic, mnemonic) == 0) {
       CHECK(count == 0);
       count = block.count;
@@ -99,8 +92,8 @@ static double count_of(const hbbp_profile *profile, const char *name, const char
   return count;
 }
 
-/* Each function has its own samples, though both were at the same place. */
-static int test_replaced_code(hbbp_source source) {
+/* Each function has its own samples, though both were at one address. */
+static int test_replaced_code(hbbp_source_kind source) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = source;
   options.period = 1000003; /* ns */
@@ -108,7 +101,7 @@ static int test_replaced_code(hbbp_source source) {
   HBBP_INIT(hbbp_error, refusal);
   CHECK_OK(hbbp_session_create(&options, &session, &error));
   memcpy(memory, adding, sizeof(adding));
-  tell(session, "adding", sizeof(adding)); /* before it starts */
+  add_code(session, "adding", sizeof(adding)); /* before it starts */
   if (hbbp_session_start(session, &refusal) != HBBP_OK) {
     fprintf(stderr, "SKIPPED: %s\n", refusal.message);
     hbbp_session_destroy(session);
@@ -116,19 +109,22 @@ static int test_replaced_code(hbbp_source source) {
   }
   run_for(300000000);
   memcpy(memory, subtracting, sizeof(subtracting));
-  tell(session, "subtracting", sizeof(subtracting));
+  add_code(session, "subtracting", sizeof(subtracting));
   run_for(100000000);
   CHECK_OK(hbbp_session_stop(session, &error));
   memset(memory, 0xcc, PAGE);
   hbbp_profile *profile = NULL;
-  CHECK_OK(hbbp_session_snapshot(session, &profile, &error));
+  CHECK_OK(hbbp_session_snapshot(session, NULL, &profile, &error));
   hbbp_session_destroy(session);
-  const double added = count_of(profile, "adding", "add");
-  const double subtracted = count_of(profile, "subtracting", "sub");
-  CHECK(count_of(profile, "adding", "sub") == 0 && count_of(profile, "subtracting", "add") == 0);
+  hbbp_analysis *analysis = NULL;
+  CHECK_OK(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error));
+  hbbp_profile_destroy(profile);
+  const double added = count_of(analysis, "adding", "add");
+  const double subtracted = count_of(analysis, "subtracting", "sub");
+  CHECK(count_of(analysis, "adding", "sub") == 0 && count_of(analysis, "subtracting", "add") == 0);
   /* 3 to 1, by samples that may be a hundred. */
   CHECK(added > 1.5 * subtracted && added < 6 * subtracted);
-  hbbp_profile_destroy(profile);
+  hbbp_analysis_destroy(analysis);
   return 0;
 }
 
@@ -142,7 +138,7 @@ static uint64_t memory_of(hbbp_session *session) {
 /* What there is no memory for leaves nothing behind: not in the count of bytes, nor where it was
  * to be. Sanitizers end the program instead. */
 static void test_no_memory(void) {
-  enum { MOST_MORE = 50 << 20, SIZE = 200 << 20 };
+  enum { MAX_MORE = 50 << 20, SIZE = 200 << 20 };
   void *code = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   hbbp_session *session = NULL;
   CHECK_OK(hbbp_session_create(NULL, &session, &error));
@@ -158,7 +154,7 @@ static void test_no_memory(void) {
   struct rlimit old, tight;
   getrlimit(RLIMIT_AS, &old);
   tight = old;
-  tight.rlim_cur = pages * PAGE + MOST_MORE;
+  tight.rlim_cur = pages * PAGE + MAX_MORE;
   setrlimit(RLIMIT_AS, &tight);
   CHECK_FAILS(HBBP_ERROR_NO_MEMORY, "", hbbp_session_add_code(session, &region, &error));
   setrlimit(RLIMIT_AS, &old);

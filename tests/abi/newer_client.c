@@ -44,14 +44,19 @@ int main(int argc, char **argv) {
 
   /* A result that this library does not know is 0. */
   hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
   hbbp_mix *mix = NULL;
-  REQUIRE(hbbp_profile_load(argv[1], &profile, &error) == HBBP_OK);
-  REQUIRE(hbbp_mix_create(profile, 0, &mix, &error) == HBBP_OK);
-  later_mix_row row = {.known = {.struct_size = sizeof(row)}, .added = 1};
-  REQUIRE(hbbp_mix_row_at(mix, 0, &row.known, &error) == HBBP_OK);
+  REQUIRE(hbbp_profile_load(argv[1], NULL, &profile, &error) == HBBP_OK);
+  REQUIRE(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error) == HBBP_OK);
+  REQUIRE(hbbp_mix_create(analysis, 0, NULL, &mix, &error) == HBBP_OK);
+  later_mix_row row = {.added = 1};
+  size_t copied = 0;
+  REQUIRE(hbbp_mix_copy_rows(mix, 0, 1, sizeof(row), &row.known, &copied, &error) == HBBP_OK);
+  REQUIRE(copied == 1);
   REQUIRE(row.known.instructions > 0 && row.known.struct_size == sizeof(row));
   REQUIRE(row.added == 0);
   hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
 
   /* An enumerator that it does not know is refused. */

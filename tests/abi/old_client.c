@@ -53,17 +53,17 @@ static int test_own_session(void) {
   return 0;
 }
 
-static int test_fed_session(void) {
+static int test_feed(void) {
   WITH_NEIGHBOUR(hbbp_feed_options, options);
-  options.it.order = HBBP_FEED_AS_FED;
-  hbbp_session *session = NULL;
-  REQUIRE(hbbp_session_create_fed(&options.it, &session, &error) == HBBP_OK);
+  options.it.order = HBBP_FEED_AS_ADDED;
+  hbbp_feed *feed = NULL;
+  REQUIRE(hbbp_feed_create(&options.it, &feed, &error) == HBBP_OK);
   WITH_NEIGHBOUR(hbbp_feed_source, source);
   source.it.kind = HBBP_SOURCE_EBS;
   source.it.event = HBBP_EVENT_INSTRUCTIONS;
   source.it.period = 1000;
   uint32_t index = 7;
-  REQUIRE(hbbp_session_add_fed_source(session, &source.it, &index, &error) == HBBP_OK);
+  REQUIRE(hbbp_feed_add_source(feed, &source.it, &index, &error) == HBBP_OK);
   REQUIRE(index == 0);
   static const uint8_t code[] = {0x90, 0xeb, 0xfd};
   const hbbp_feed_event events[2] = {
@@ -71,51 +71,60 @@ static int test_fed_session(void) {
       {.kind = HBBP_FEED_THREAD_NAME, .pid = 7, .tid = 7, .name = "main"}};
   const hbbp_feed_sample samples[2] = {{.pid = 7, .tid = 7, .ip = 0x7000},
                                        {.pid = 7, .tid = 7, .ip = 0x7001}};
-  REQUIRE(hbbp_session_feed_events(session, events, 2, sizeof(*events), &error) == HBBP_OK);
-  REQUIRE(hbbp_session_feed_samples(session, 0, samples, 2, sizeof(*samples), &error) == HBBP_OK);
+  REQUIRE(hbbp_feed_add_events(feed, events, 2, sizeof(*events), &error) == HBBP_OK);
+  REQUIRE(hbbp_feed_add_samples(feed, 0, samples, 2, sizeof(*samples), &error) == HBBP_OK);
   hbbp_profile *profile = NULL;
-  REQUIRE(hbbp_session_snapshot(session, &profile, &error) == HBBP_OK);
-  hbbp_session_destroy(session);
+  REQUIRE(hbbp_feed_snapshot(feed, NULL, &profile, &error) == HBBP_OK);
+  hbbp_feed_destroy(feed);
+  hbbp_analysis *analysis = NULL;
+  REQUIRE(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error) == HBBP_OK);
   struct {
     hbbp_block it[2];
     unsigned char neighbour[64];
   } blocks;
   memset(&blocks, 0x5a, sizeof(blocks));
   size_t copied = 0;
-  REQUIRE(hbbp_profile_copy_blocks(profile, 0, 2, sizeof(hbbp_block), blocks.it, &copied, &error) ==
-          HBBP_OK);
+  REQUIRE(hbbp_analysis_copy_blocks(analysis, 0, 2, sizeof(hbbp_block), blocks.it, &copied,
+                                    &error) == HBBP_OK);
   REQUIRE(copied == 1 && is_untouched(blocks.neighbour));
   REQUIRE(blocks.it[0].start == 0x7000 && blocks.it[0].end == 0x7003);
   REQUIRE(blocks.it[0].samples == 2 && blocks.it[0].count == 1000.0);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   return 0;
 }
 
 static int test_profile(const char *path) {
   hbbp_profile *profile = NULL;
-  REQUIRE(hbbp_profile_load(path, &profile, &error) == HBBP_OK);
+  REQUIRE(hbbp_profile_load(path, NULL, &profile, &error) == HBBP_OK);
   WITH_NEIGHBOUR(hbbp_profile_info, info);
   REQUIRE(hbbp_profile_get_info(profile, &info.it, &error) == HBBP_OK);
   REQUIRE(is_untouched(info.neighbour) && info.it.pid == 1234);
   uint64_t samples = 0;
   for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
     WITH_NEIGHBOUR(hbbp_source_info, source);
-    REQUIRE(hbbp_profile_source_at(profile, i, &source.it, &error) == HBBP_OK);
-    REQUIRE(is_untouched(source.neighbour));
+    size_t copied = 0;
+    REQUIRE(hbbp_profile_copy_sources(profile, i, 1, sizeof(source.it), &source.it, &copied,
+                                      &error) == HBBP_OK);
+    REQUIRE(copied == 1 && is_untouched(source.neighbour));
     samples += source.it.samples;
   }
   REQUIRE(samples == info.it.samples);
+  hbbp_analysis *analysis = NULL;
   hbbp_mix *mix = NULL;
-  REQUIRE(hbbp_mix_create(profile, HBBP_MIX_BY_MNEMONIC, &mix, &error) == HBBP_OK);
+  REQUIRE(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error) == HBBP_OK);
+  REQUIRE(hbbp_mix_create(analysis, HBBP_MIX_BY_MNEMONIC, NULL, &mix, &error) == HBBP_OK);
   double share = 0;
   for (size_t i = 0; i < hbbp_mix_row_count(mix); ++i) {
     WITH_NEIGHBOUR(hbbp_mix_row, row);
-    REQUIRE(hbbp_mix_row_at(mix, i, &row.it, &error) == HBBP_OK);
-    REQUIRE(is_untouched(row.neighbour));
+    size_t copied = 0;
+    REQUIRE(hbbp_mix_copy_rows(mix, i, 1, sizeof(row.it), &row.it, &copied, &error) == HBBP_OK);
+    REQUIRE(copied == 1 && is_untouched(row.neighbour));
     share += row.it.share;
   }
   REQUIRE(share > 0.999 && share < 1.001);
   hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   return 0;
 }
@@ -126,5 +135,5 @@ int main(int argc, char **argv) {
     return 2;
   }
   error.struct_size = sizeof(error);
-  return test_version() || test_own_session() || test_fed_session() || test_profile(argv[1]);
+  return test_version() || test_own_session() || test_feed() || test_profile(argv[1]);
 }

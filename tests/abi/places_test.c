@@ -1,5 +1,5 @@
 /* Where a host may run that a session cannot: without /proc, without /sys, without a thread to be
- * had, or asked about a process that is gone. It is told what is missing, by error and log alike.
+ * had, or asked about a process that is gone. Error and log say what is missing.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

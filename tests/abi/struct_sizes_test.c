@@ -59,10 +59,13 @@ static void set_size(void *bytes, size_t size) {
 
 /* What the functions are asked about. */
 static hbbp_capabilities *capabilities;
-static hbbp_session *session;
-static hbbp_profile *fed;    /* of a loop, which is generated code, and IBS */
-static hbbp_profile *loaded; /* the file */
-static hbbp_profile *empty;
+static hbbp_session *session; /* never started */
+static hbbp_feed *feed;
+static hbbp_profile *fed;     /* of a loop, which is generated code, and IBS */
+static hbbp_profile *loaded;  /* the file */
+static hbbp_analysis *of_fed; /* and of the file: */
+static hbbp_analysis *of_loaded;
+static hbbp_loops *loops;
 static hbbp_mix *mix;
 static hbbp_pivot *pivot;
 static hbbp_ratios *ratios;
@@ -112,27 +115,16 @@ static void test_output(const char *function, size_t known, fill_function fill) 
   static hbbp_status fill_by_##function(void *output) { return function(__VA_ARGS__); } \
   static void test_##function(void) { test_output(#function, sizeof(type), fill_by_##function); }
 
-OUTPUT(hbbp_capability, hbbp_capabilities_at, capabilities, 0, output, &error)
 OUTPUT(hbbp_event_code, hbbp_event_find, "r20c4", output, &error)
 OUTPUT(hbbp_session_info, hbbp_session_get_info, session, output, &error)
-OUTPUT(hbbp_estimator_info, hbbp_profile_get_estimator, fed, output, &error)
+OUTPUT(hbbp_feed_info, hbbp_feed_get_info, feed, output, &error)
 OUTPUT(hbbp_profile_info, hbbp_profile_get_info, loaded, output, &error)
-OUTPUT(hbbp_source_info, hbbp_profile_source_at, loaded, 2, output, &error)
-OUTPUT(hbbp_counter, hbbp_profile_unexplained_reason_at, loaded, 0, 1, output, &error)
-OUTPUT(hbbp_counter, hbbp_profile_counter_at, loaded, 2, 1, output, &error)
-OUTPUT(hbbp_thread, hbbp_profile_thread_at, loaded, 1, output, &error)
-OUTPUT(hbbp_module, hbbp_profile_module_at, loaded, 0, output, &error)
-OUTPUT(hbbp_slice, hbbp_profile_slice_at, loaded, 1, output, &error)
-OUTPUT(hbbp_block, hbbp_profile_block_at, fed, 0, output, &error)
-OUTPUT(hbbp_function, hbbp_profile_function_at, fed, 0, output, &error)
-OUTPUT(hbbp_branch, hbbp_profile_branch_at, fed, 0, output, &error)
-OUTPUT(hbbp_block, hbbp_profile_find_block, fed, code_module, 0x7000, output, &error)
-OUTPUT(hbbp_instruction, hbbp_profile_decode, fed, code_module, 0x7000, output, &error)
-OUTPUT(hbbp_disassembly, hbbp_profile_disassemble, fed, code_module, 0x7001, output, &error)
-OUTPUT(hbbp_mix_row, hbbp_mix_row_at, mix, 0, output, &error)
-OUTPUT(hbbp_pivot_label, hbbp_pivot_label_at, pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error)
-OUTPUT(hbbp_pivot_cell, hbbp_pivot_cell_at, pivot, 0, HBBP_PIVOT_ALL, 0, output, &error)
-OUTPUT(hbbp_ratio, hbbp_ratios_at, ratios, 0, output, &error)
+OUTPUT(hbbp_analysis_info, hbbp_analysis_get_info, of_fed, output, &error)
+OUTPUT(hbbp_block, hbbp_analysis_find_block, of_fed, code_module, 0x7000, output, &error)
+OUTPUT(hbbp_instruction, hbbp_analysis_decode, of_fed, code_module, 0x7000, output, &error)
+OUTPUT(hbbp_disassembly, hbbp_analysis_disassemble, of_fed, code_module, 0x7001, output, &error)
+OUTPUT(hbbp_pivot_label, hbbp_pivot_get_label, pivot, HBBP_PIVOT_ROWS, 0, 0, output, &error)
+OUTPUT(hbbp_pivot_cell, hbbp_pivot_get_cell, pivot, 0, HBBP_PIVOT_ALL, 0, output, &error)
 
 /* Arrays that are filled ------------------------------------------------------------------ */
 
@@ -167,19 +159,33 @@ static void test_output_array(const char *function, size_t known, copy_function 
   }
 }
 
-#define OUTPUT_ARRAY(type, function, profile)                                                      \
+/* The arguments behind the function are the handle, and the source where each source has a list. */
+#define OUTPUT_ARRAY(type, function, ...)                                                          \
   static hbbp_status copy_by_##function(size_t count, size_t size, void *output, size_t *copied) { \
-    return function(profile, 0, count, size, output, copied, &error);                              \
+    return function(__VA_ARGS__, 0, count, size, output, copied, &error);                          \
   }                                                                                                \
   static void test_##function(void) {                                                              \
     test_output_array(#function, sizeof(type), copy_by_##function);                                \
   }
 
-OUTPUT_ARRAY(hbbp_block, hbbp_profile_copy_blocks, fed)
-OUTPUT_ARRAY(hbbp_loop, hbbp_profile_copy_loops, fed)
-OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_profile_copy_ibs_sums, fed)
+OUTPUT_ARRAY(hbbp_capability, hbbp_capabilities_copy, capabilities)
+OUTPUT_ARRAY(hbbp_source_info, hbbp_profile_copy_sources, loaded)
+OUTPUT_ARRAY(hbbp_counter, hbbp_profile_copy_counters, loaded, 2)
+OUTPUT_ARRAY(hbbp_thread, hbbp_profile_copy_threads, loaded)
+OUTPUT_ARRAY(hbbp_module, hbbp_profile_copy_modules, loaded)
+OUTPUT_ARRAY(hbbp_slice, hbbp_profile_copy_slices, loaded)
 OUTPUT_ARRAY(hbbp_ibs_bucket, hbbp_profile_copy_ibs_buckets, fed)
 OUTPUT_ARRAY(hbbp_ibs_line, hbbp_profile_copy_ibs_lines, fed)
+OUTPUT_ARRAY(hbbp_block, hbbp_analysis_copy_blocks, of_fed)
+OUTPUT_ARRAY(hbbp_function, hbbp_analysis_copy_functions, of_fed)
+OUTPUT_ARRAY(hbbp_branch, hbbp_analysis_copy_branches, of_fed)
+OUTPUT_ARRAY(hbbp_module_result, hbbp_analysis_copy_modules, of_loaded)
+OUTPUT_ARRAY(hbbp_source_result, hbbp_analysis_copy_sources, of_loaded)
+OUTPUT_ARRAY(hbbp_counter, hbbp_analysis_copy_unexplained_reasons, of_loaded, 0)
+OUTPUT_ARRAY(hbbp_ibs_sum, hbbp_analysis_copy_ibs_sums, of_fed)
+OUTPUT_ARRAY(hbbp_mix_row, hbbp_mix_copy_rows, mix)
+OUTPUT_ARRAY(hbbp_ratio, hbbp_ratios_copy, ratios)
+OUTPUT_ARRAY(hbbp_loop, hbbp_loops_copy, loops)
 
 /* Structs that are read ------------------------------------------------------------------- */
 
@@ -219,49 +225,147 @@ static void test_input(const char *function, const void *example, size_t known,
   }
 }
 
-#define INPUT(function, ...) \
-  static hbbp_status read_by_##function(const void *input) { return function(__VA_ARGS__); }
+#define INPUT(name, function, ...) \
+  static hbbp_status read_by_##name(const void *input) { return function(__VA_ARGS__); }
 
-#define INPUT_OF_NEW(handle, function, destroy, ...)         \
-  static hbbp_status read_by_##function(const void *input) { \
-    handle *created = NULL;                                  \
-    const hbbp_status status = function(__VA_ARGS__);        \
-    destroy(created);                                        \
-    return status;                                           \
+/* Of a function that makes a handle at &created. */
+#define INPUT_OF_NEW(name, handle, destroy, function, ...) \
+  static hbbp_status read_by_##name(const void *input) {   \
+    handle *created = NULL;                                \
+    const hbbp_status status = function(__VA_ARGS__);      \
+    destroy(created);                                      \
+    return status;                                         \
   }
 
-static hbbp_session *own_session; /* never started */
-static const char *script;        /* text of perf script */
+static const char *file;   /* of a profile */
+static const char *script; /* text of perf script */
+static hbbp_pivot_query any_query = {.struct_size = sizeof(any_query)};
+static hbbp_selection any_selection = {
+    .struct_size = sizeof(any_selection), .parts = HBBP_SELECT_SLICE, .slice = 0};
 
-INPUT_OF_NEW(hbbp_session, hbbp_session_create, hbbp_session_destroy, input, &created, &error)
-INPUT_OF_NEW(hbbp_session, hbbp_session_create_fed, hbbp_session_destroy, input, &created, &error)
-INPUT_OF_NEW(hbbp_profile, hbbp_profile_import, hbbp_profile_destroy, script, input, &created,
-             &error)
-INPUT_OF_NEW(hbbp_profile, hbbp_session_snapshot_with, hbbp_profile_destroy, session, input,
+INPUT_OF_NEW(hbbp_session_create, hbbp_session, hbbp_session_destroy, hbbp_session_create, input,
              &created, &error)
-INPUT_OF_NEW(hbbp_pivot, hbbp_pivot_create, hbbp_pivot_destroy, fed, input, &created, &error)
-INPUT(hbbp_session_add_code, own_session, input, &error)
-INPUT(hbbp_session_add_fed_source, session, input, NULL, &error)
-INPUT(hbbp_profile_set_kernel, empty, input, &error)
-INPUT(hbbp_profile_set_source_options, empty, input, &error)
-INPUT(hbbp_profile_set_estimator, empty, input, &error)
-INPUT(hbbp_profile_resolve, empty, input, &error)
+INPUT_OF_NEW(hbbp_feed_create, hbbp_feed, hbbp_feed_destroy, hbbp_feed_create, input, &created,
+             &error)
+INPUT_OF_NEW(hbbp_profile_import, hbbp_profile, hbbp_profile_destroy, hbbp_profile_import, script,
+             input, NULL, &created, &error)
+INPUT_OF_NEW(hbbp_profile_select, hbbp_profile, hbbp_profile_destroy, hbbp_profile_select, loaded,
+             input, NULL, &created, &error)
+INPUT_OF_NEW(hbbp_analysis_create, hbbp_analysis, hbbp_analysis_destroy, hbbp_analysis_create, fed,
+             input, NULL, &created, &error)
+INPUT_OF_NEW(hbbp_pivot_create, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_create, of_fed, input,
+             NULL, &created, &error)
+INPUT(hbbp_session_add_code, hbbp_session_add_code, session, input, &error)
+INPUT(hbbp_feed_add_source, hbbp_feed_add_source, feed, input, NULL, &error)
+
+/* hbbp_work_options of each function that may take long. */
+INPUT_OF_NEW(work_of_session, hbbp_profile, hbbp_profile_destroy, hbbp_session_snapshot, session,
+             input, &created, &error)
+INPUT_OF_NEW(work_of_feed, hbbp_profile, hbbp_profile_destroy, hbbp_feed_snapshot, feed, input,
+             &created, &error)
+INPUT_OF_NEW(work_of_load, hbbp_profile, hbbp_profile_destroy, hbbp_profile_load, file, input,
+             &created, &error)
+INPUT_OF_NEW(work_of_import, hbbp_profile, hbbp_profile_destroy, hbbp_profile_import, script, NULL,
+             input, &created, &error)
+INPUT_OF_NEW(work_of_merge, hbbp_profile, hbbp_profile_destroy, hbbp_profile_merge,
+             (const hbbp_profile *const *)&loaded, 1, input, &created, &error)
+INPUT_OF_NEW(work_of_select, hbbp_profile, hbbp_profile_destroy, hbbp_profile_select, loaded,
+             &any_selection, input, &created, &error)
+INPUT_OF_NEW(work_of_analysis, hbbp_analysis, hbbp_analysis_destroy, hbbp_analysis_create, fed,
+             NULL, input, &created, &error)
+INPUT_OF_NEW(work_of_mix, hbbp_mix, hbbp_mix_destroy, hbbp_mix_create, of_fed, 0, input, &created,
+             &error)
+INPUT_OF_NEW(work_of_pivot, hbbp_pivot, hbbp_pivot_destroy, hbbp_pivot_create, of_fed, &any_query,
+             input, &created, &error)
+INPUT_OF_NEW(work_of_ratios, hbbp_ratios, hbbp_ratios_destroy, hbbp_ratios_create, of_fed, NULL,
+             NULL, input, &created, &error)
+INPUT_OF_NEW(work_of_loops, hbbp_loops, hbbp_loops_destroy, hbbp_loops_create, of_fed, input,
+             &created, &error)
+
+static void test_work(const char *function, read_function read_input) {
+  HBBP_INIT(hbbp_work_options, options);
+  test_input(function, &options, sizeof(options), read_input);
+}
+
+static void test_hbbp_session_snapshot(void) {
+  test_work("hbbp_session_snapshot", read_by_work_of_session);
+}
+
+static void test_hbbp_feed_snapshot(void) { test_work("hbbp_feed_snapshot", read_by_work_of_feed); }
+
+static void test_hbbp_profile_load(void) { test_work("hbbp_profile_load", read_by_work_of_load); }
+
+static char saved_path[512];
+
+static hbbp_status read_by_save(const void *input) {
+  return hbbp_profile_save(loaded, saved_path, input, &error);
+}
+
+static void test_hbbp_profile_save(void) {
+  const char *const temporary = getenv("TMPDIR");
+  snprintf(saved_path, sizeof(saved_path), "%s/hbbp-sizes-%d",
+           temporary != NULL ? temporary : "/tmp", (int)getpid());
+  test_work("hbbp_profile_save", read_by_save);
+  remove(saved_path);
+}
+
+static void test_hbbp_profile_merge(void) {
+  test_work("hbbp_profile_merge", read_by_work_of_merge);
+}
+
+static void test_hbbp_mix_create(void) { test_work("hbbp_mix_create", read_by_work_of_mix); }
+
+static void test_hbbp_ratios_create(void) {
+  test_work("hbbp_ratios_create", read_by_work_of_ratios);
+}
+
+static void test_hbbp_loops_create(void) { test_work("hbbp_loops_create", read_by_work_of_loops); }
 
 static void test_hbbp_session_create(void) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = HBBP_SOURCE_SWBT;
   options.period = 12345;
   options.burst_branches = 100;
-  options.slice_ns = HBBP_SHORTEST_SLICE_NS;
+  options.slice_ns = HBBP_MIN_SLICE_NS;
   test_input("hbbp_session_create", &options, sizeof(options), read_by_hbbp_session_create);
 }
 
-static void test_hbbp_session_create_fed(void) {
+/* That the options of a session, a feed and an import point to. */
+static const hbbp_allocator *given_allocator;
+
+static hbbp_status read_allocator(const void *input) {
+  given_allocator = input;
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
+  options.allocator = given_allocator;
+  hbbp_feed *created = NULL;
+  const hbbp_status status = hbbp_feed_create(&options, &created, &error);
+  hbbp_feed_destroy(created);
+  return status;
+}
+
+static void *allocate(size_t size, size_t alignment, void *user_data) {
+  (void)user_data;
+  void *memory = NULL;
+  return posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, size) == 0
+             ? memory
+             : NULL;
+}
+
+static void deallocate(void *memory, size_t size, size_t alignment, void *user_data) {
+  (void)size;
+  (void)alignment;
+  (void)user_data;
+  free(memory);
+}
+
+static void test_hbbp_feed_create(void) {
+  HBBP_INIT(hbbp_feed_options, options);
+  options.order = HBBP_FEED_AS_ADDED;
   options.command = "a command";
-  options.slice_ns = HBBP_SHORTEST_SLICE_NS;
-  test_input("hbbp_session_create_fed", &options, sizeof(options), read_by_hbbp_session_create_fed);
+  options.slice_ns = HBBP_MIN_SLICE_NS;
+  test_input("hbbp_feed_create", &options, sizeof(options), read_by_hbbp_feed_create);
+  const hbbp_allocator allocator = {sizeof(allocator), 0, allocate, deallocate, NULL};
+  test_input("hbbp_allocator", &allocator, sizeof(allocator), read_allocator);
 }
 
 static void test_hbbp_session_add_code(void) {
@@ -271,18 +375,39 @@ static void test_hbbp_session_add_code(void) {
   region.size = sizeof(code);
   region.code = code;
   region.name = "f";
-  require(hbbp_session_create(NULL, &own_session, &error), "hbbp_session_create");
   test_input("hbbp_session_add_code", &region, sizeof(region), read_by_hbbp_session_add_code);
-  hbbp_session_destroy(own_session);
 }
 
-static void test_hbbp_session_add_fed_source(void) {
+static void test_hbbp_feed_add_source(void) {
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = HBBP_SOURCE_EBS;
   source.event = HBBP_EVENT_CYCLES;
   source.frequency_hz = 99;
-  test_input("hbbp_session_add_fed_source", &source, sizeof(source),
-             read_by_hbbp_session_add_fed_source);
+  test_input("hbbp_feed_add_source", &source, sizeof(source), read_by_hbbp_feed_add_source);
+}
+
+static hbbp_status start_nothing(void *context, hbbp_feed *of, hbbp_error *failure) {
+  (void)context;
+  (void)of;
+  (void)failure;
+  return HBBP_OK;
+}
+
+/* Its shorter forms lack functions that a source must have. */
+static hbbp_status add_source_to_new(const void *input) {
+  hbbp_session *created = NULL;
+  require(hbbp_session_create(NULL, &created, &error), "hbbp_session_create");
+  const hbbp_status status = hbbp_session_add_source(created, input, NULL, &error);
+  hbbp_session_destroy(created);
+  return status;
+}
+
+static void test_hbbp_session_add_source(void) {
+  HBBP_INIT(hbbp_source_ops, ops);
+  ops.name = "nothing";
+  ops.start = start_nothing;
+  ops.stop = start_nothing;
+  test_input("hbbp_session_add_source", &ops, sizeof(ops), add_source_to_new);
 }
 
 static void test_hbbp_profile_import(void) {
@@ -290,38 +415,45 @@ static void test_hbbp_profile_import(void) {
   options.root = "";
   options.ebs_method = HBBP_EBS_PLAIN;
   test_input("hbbp_profile_import", &options, sizeof(options), read_by_hbbp_profile_import);
+  test_work("hbbp_profile_import (work)", read_by_work_of_import);
 }
 
-static void test_hbbp_profile_set_kernel(void) {
-  HBBP_INIT(hbbp_kernel_files, files);
-  test_input("hbbp_profile_set_kernel", &files, sizeof(files), read_by_hbbp_profile_set_kernel);
+static void test_hbbp_profile_select(void) {
+  test_input("hbbp_profile_select", &any_selection, sizeof(any_selection),
+             read_by_hbbp_profile_select);
+  test_work("hbbp_profile_select (work)", read_by_work_of_select);
 }
 
-static void test_hbbp_profile_set_source_options(void) {
-  HBBP_INIT(hbbp_source_options, options);
-  options.debug_root = "";
-  options.user = &options;
-  test_input("hbbp_profile_set_source_options", &options, sizeof(options),
-             read_by_hbbp_profile_set_source_options);
+static hbbp_status create_analysis(const hbbp_analysis_options *options) {
+  hbbp_analysis *created = NULL;
+  const hbbp_status status = hbbp_analysis_create(fed, options, NULL, &created, &error);
+  hbbp_analysis_destroy(created);
+  return status;
 }
 
-static void test_hbbp_profile_set_estimator(void) {
-  HBBP_INIT(hbbp_estimator_options, options);
+static hbbp_status read_kernel_files(const void *input) {
+  HBBP_INIT(hbbp_analysis_options, options);
+  options.kernel = input;
+  return create_analysis(&options);
+}
+
+static hbbp_status read_debug_options(const void *input) {
+  HBBP_INIT(hbbp_analysis_options, options);
+  options.debug = input;
+  return create_analysis(&options);
+}
+
+static void test_hbbp_analysis_create(void) {
+  HBBP_INIT(hbbp_analysis_options, options);
   options.estimator = HBBP_ESTIMATOR_TREE;
-  options.tree = NULL;
-  test_input("hbbp_profile_set_estimator", &options, sizeof(options),
-             read_by_hbbp_profile_set_estimator);
-}
-
-static void test_hbbp_profile_resolve(void) {
-  HBBP_INIT(hbbp_work_options, options);
-  test_input("hbbp_profile_resolve", &options, sizeof(options), read_by_hbbp_profile_resolve);
-}
-
-static void test_hbbp_session_snapshot_with(void) {
-  HBBP_INIT(hbbp_work_options, options);
-  test_input("hbbp_session_snapshot_with", &options, sizeof(options),
-             read_by_hbbp_session_snapshot_with);
+  test_input("hbbp_analysis_create", &options, sizeof(options), read_by_hbbp_analysis_create);
+  test_work("hbbp_analysis_create (work)", read_by_work_of_analysis);
+  HBBP_INIT(hbbp_kernel_files, files);
+  test_input("hbbp_kernel_files", &files, sizeof(files), read_kernel_files);
+  HBBP_INIT(hbbp_debug_options, debug);
+  debug.debug_root = "";
+  debug.user_data = &debug;
+  test_input("hbbp_debug_options", &debug, sizeof(debug), read_debug_options);
 }
 
 static void test_hbbp_pivot_create(void) {
@@ -330,109 +462,116 @@ static void test_hbbp_pivot_create(void) {
   query.sort = "key";
   query.top = 1;
   test_input("hbbp_pivot_create", &query, sizeof(query), read_by_hbbp_pivot_create);
+  test_work("hbbp_pivot_create (work)", read_by_work_of_pivot);
 }
 
 /* Arrays that are read -------------------------------------------------------------------- */
 
-typedef hbbp_status (*feed_function)(const void *input, size_t count, size_t size);
+typedef hbbp_status (*add_function)(const void *input, size_t count, size_t size);
 
 /* Their first version is their shortest one. */
 static void test_input_array(const char *function, const void *example, size_t known, size_t first,
-                             feed_function feed) {
+                             add_function add) {
   for (size_t size = first; size <= known + 64; size += 8) {
     unsigned char *elements = at_the_edge(2 * size);
     memset(elements, 0, 2 * size);
     const size_t common = size < known ? size : known;
     memcpy(elements, example, common);
     memcpy(elements + size, example, common);
-    check(feed(elements, 2, size) == HBBP_OK, function, size, error.message);
+    check(add(elements, 2, size) == HBBP_OK, function, size, error.message);
     if (size <= known) continue;
     elements[2 * size - 1] = 1;
-    check(feed(elements, 2, size) == HBBP_ERROR_VERSION, function, size,
+    check(add(elements, 2, size) == HBBP_ERROR_VERSION, function, size,
           "takes what it does not know");
     check(strstr(error.message, "[1]") != NULL, function, size, error.message);
   }
   const size_t refused[] = {0, first - 8, first + 4, LARGEST + 8};
   for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); ++i) {
-    check(feed(example, 1, refused[i]) == HBBP_ERROR_INVALID_ARGUMENT, function, refused[i],
+    check(add(example, 1, refused[i]) == HBBP_ERROR_INVALID_ARGUMENT, function, refused[i],
           "not refused");
   }
 }
 
-static hbbp_status feed_by_hbbp_session_feed_samples(const void *input, size_t count, size_t size) {
-  return hbbp_session_feed_samples(session, 0, input, count, size, &error);
+static hbbp_status add_by_hbbp_feed_add_samples(const void *input, size_t count, size_t size) {
+  return hbbp_feed_add_samples(feed, 0, input, count, size, &error);
 }
 
-static void test_hbbp_session_feed_samples(void) {
+static void test_hbbp_feed_add_samples(void) {
   const hbbp_feed_sample sample = {.ip = 0x7000, .pid = 7, .tid = 7};
-  test_input_array("hbbp_session_feed_samples", &sample, sizeof(sample), 64,
-                   feed_by_hbbp_session_feed_samples);
+  test_input_array("hbbp_feed_add_samples", &sample, sizeof(sample), 72,
+                   add_by_hbbp_feed_add_samples);
 }
 
-static hbbp_status feed_by_hbbp_session_feed_events(const void *input, size_t count, size_t size) {
-  return hbbp_session_feed_events(session, input, count, size, &error);
+static hbbp_status add_by_hbbp_feed_add_events(const void *input, size_t count, size_t size) {
+  return hbbp_feed_add_events(feed, input, count, size, &error);
 }
 
-static void test_hbbp_session_feed_events(void) {
+static void test_hbbp_feed_add_events(void) {
   const hbbp_feed_event event = {.kind = HBBP_FEED_EXIT, .pid = 8};
-  test_input_array("hbbp_session_feed_events", &event, sizeof(event), 112,
-                   feed_by_hbbp_session_feed_events);
+  test_input_array("hbbp_feed_add_events", &event, sizeof(event), 112, add_by_hbbp_feed_add_events);
 }
 
 /* Source lines of this very program. -------------------------------------------------------- */
 
-static hbbp_profile *of_this_program;
+static hbbp_analysis *of_this_program;
 static uint32_t this_module;
 static uint64_t this_address;
-static hbbp_source_frame one_frame;
+static hbbp_line_frame one_frame;
 
-static hbbp_status fill_place(void *output) {
-  return hbbp_profile_find_source(of_this_program, this_module, this_address, 1, sizeof(one_frame),
+static hbbp_status fill_range(void *output) {
+  return hbbp_analysis_find_lines(of_this_program, this_module, this_address, 1, sizeof(one_frame),
                                   &one_frame, output, &error);
 }
 
 static hbbp_status copy_frames(size_t count, size_t size, void *output, size_t *copied) {
-  HBBP_INIT(hbbp_source_place, place);
-  const hbbp_status status = hbbp_profile_find_source(of_this_program, this_module, this_address,
-                                                      count, size, output, &place, &error);
-  if (status == HBBP_OK) *copied = place.frame_count < count ? place.frame_count : count;
+  HBBP_INIT(hbbp_line_range, range);
+  const hbbp_status status = hbbp_analysis_find_lines(of_this_program, this_module, this_address,
+                                                      count, size, output, &range, &error);
+  if (status == HBBP_OK) *copied = range.frame_count < count ? range.frame_count : count;
   return status;
 }
 
-static void test_hbbp_profile_find_source(void) {
+static void test_hbbp_analysis_find_lines(void) {
   char path[4096] = "";
   if (readlink("/proc/self/exe", path, sizeof(path) - 1) <= 0) exit(1);
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = HBBP_SOURCE_EBS;
   source.event = HBBP_EVENT_INSTRUCTIONS;
   source.period = 1;
-  hbbp_session *own = NULL;
-  require(hbbp_session_create_fed(NULL, &own, &error), "hbbp_session_create_fed");
-  require(hbbp_session_add_fed_source(own, &source, NULL, &error), "hbbp_session_add_fed_source");
+  hbbp_feed *own = NULL;
+  hbbp_profile *profile = NULL;
+  require(hbbp_feed_create(NULL, &own, &error), "hbbp_feed_create");
+  require(hbbp_feed_add_source(own, &source, NULL, &error), "hbbp_feed_add_source");
   const hbbp_feed_event mapping = {
       .kind = HBBP_FEED_MAPPING, .pid = 7, .address = 0x10000000, .size = 0x10000000, .name = path};
   const hbbp_feed_sample sample = {.pid = 7, .tid = 7, .ip = 0x10000000};
-  require(hbbp_session_feed_events(own, &mapping, 1, sizeof(mapping), &error), "mapping");
-  require(hbbp_session_feed_samples(own, 0, &sample, 1, sizeof(sample), &error), "sample");
-  require(hbbp_session_snapshot(own, &of_this_program, &error), "hbbp_session_snapshot");
-  hbbp_session_destroy(own);
-  HBBP_INIT(hbbp_module, module);
+  require(hbbp_feed_add_events(own, &mapping, 1, sizeof(mapping), &error), "mapping");
+  require(hbbp_feed_add_samples(own, 0, &sample, 1, sizeof(sample), &error), "sample");
+  require(hbbp_feed_snapshot(own, NULL, &profile, &error), "hbbp_feed_snapshot");
+  hbbp_feed_destroy(own);
+  hbbp_module module;
+  size_t copied = 0;
   do {
-    require(hbbp_profile_module_at(of_this_program, this_module, &module, &error), path);
+    require(hbbp_profile_copy_modules(profile, this_module, 1, sizeof(module), &module, &copied,
+                                      &error),
+            path);
+    if (copied == 0) exit(1);
   } while (strcmp(module.path, path) != 0 && ++this_module);
+  require(hbbp_analysis_create(profile, NULL, NULL, &of_this_program, &error), path);
+  hbbp_profile_destroy(profile);
   extern const char __executable_start[];
   this_address =
-      (uint64_t)((uintptr_t)test_hbbp_profile_find_source - (uintptr_t)__executable_start);
+      (uint64_t)((uintptr_t)test_hbbp_analysis_find_lines - (uintptr_t)__executable_start);
   const hbbp_status status =
-      hbbp_profile_find_source(of_this_program, this_module, this_address, 1, sizeof(one_frame),
-                               &one_frame, &(hbbp_source_place){.struct_size = 24}, &error);
+      hbbp_analysis_find_lines(of_this_program, this_module, this_address, 1, sizeof(one_frame),
+                               &one_frame, &(hbbp_line_range){.struct_size = 24}, &error);
   if (status == HBBP_ERROR_UNSUPPORTED) {
     printf("no libdw: source lines are not tested\n");
   } else {
-    test_output("hbbp_profile_find_source (place)", sizeof(hbbp_source_place), fill_place);
-    test_output_array("hbbp_profile_find_source (frames)", sizeof(hbbp_source_frame), copy_frames);
+    test_output("hbbp_analysis_find_lines (range)", sizeof(hbbp_line_range), fill_range);
+    test_output_array("hbbp_analysis_find_lines (frames)", sizeof(hbbp_line_frame), copy_frames);
   }
-  hbbp_profile_destroy(of_this_program);
+  hbbp_analysis_destroy(of_this_program);
 }
 
 /* The error ------------------------------------------------------------------------------- */
@@ -465,35 +604,35 @@ static void test_hbbp_error(void) {
 
 /* ----------------------------------------------------------------------------------------- */
 
-static uint32_t add_source(hbbp_source kind, hbbp_event event, hbbp_ibs_kind ibs) {
+static uint32_t add_source(hbbp_source_kind kind, hbbp_event event, hbbp_ibs_kind ibs) {
   HBBP_INIT(hbbp_feed_source, source);
   source.kind = kind;
   source.event = event;
   source.ibs = ibs;
   source.period = 100;
   uint32_t index = 0;
-  require(hbbp_session_add_fed_source(session, &source, &index, &error), "add_fed_source");
+  require(hbbp_feed_add_source(feed, &source, &index, &error), "hbbp_feed_add_source");
   return index;
 }
 
 static void make_objects(const char *path) {
   HBBP_INIT(hbbp_feed_options, options);
-  options.order = HBBP_FEED_AS_FED;
+  options.order = HBBP_FEED_AS_ADDED;
   require(hbbp_capabilities_probe(&capabilities, &error), "hbbp_capabilities_probe");
-  require(hbbp_profile_load(path, &loaded, &error), path);
-  require(hbbp_session_create_fed(&options, &session, &error), "hbbp_session_create_fed");
-  require(hbbp_session_snapshot(session, &empty, &error), "hbbp_session_snapshot");
+  require(hbbp_profile_load(path, NULL, &loaded, &error), path);
+  require(hbbp_session_create(NULL, &session, &error), "hbbp_session_create");
+  require(hbbp_feed_create(&options, &feed, &error), "hbbp_feed_create");
   add_source(HBBP_SOURCE_EBS, HBBP_EVENT_INSTRUCTIONS, HBBP_IBS_NONE);
   const uint32_t lbr = add_source(HBBP_SOURCE_LBR, HBBP_EVENT_TAKEN_BRANCHES, HBBP_IBS_NONE);
   const uint32_t ibs = add_source(HBBP_SOURCE_IBS, HBBP_EVENT_OTHER, HBBP_IBS_OP);
   static const uint8_t loop[] = {0x90, 0xeb, 0xfd};
   const hbbp_feed_event code = {
       .kind = HBBP_FEED_CODE, .pid = 7, .address = 0x7000, .size = 3, .name = "f", .code = loop};
-  require(hbbp_session_feed_events(session, &code, 1, sizeof(code), &error), "code");
+  require(hbbp_feed_add_events(feed, &code, 1, sizeof(code), &error), "code");
   const hbbp_branch_entry branches[3] = {
       {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}, {0x7001, 0x7000, 0}};
   const hbbp_feed_sample stack = {.pid = 7, .tid = 7, .branches = branches, .branch_count = 3};
-  require(hbbp_session_feed_samples(session, lbr, &stack, 1, sizeof(stack), &error), "stack");
+  require(hbbp_feed_add_samples(feed, lbr, &stack, 1, sizeof(stack), &error), "stack");
   /* Of a load that missed the L1 cache. */
   const uint64_t registers[] = {0x2c30006186a, 0x7000, 0x10002550001, 0x13, 0x31960092, 0x1234, 0};
   const hbbp_feed_sample op = {.ip = 0x7000,
@@ -502,24 +641,32 @@ static void make_objects(const char *path) {
                                .ibs_registers = registers,
                                .ibs_register_count = 7,
                                .ibs_capabilities = 0x81bff};
-  require(hbbp_session_feed_samples(session, ibs, &op, 1, sizeof(op), &error), "op");
-  require(hbbp_session_snapshot(session, &fed, &error), "hbbp_session_snapshot");
-  HBBP_INIT(hbbp_block, block);
-  require(hbbp_profile_block_at(fed, 0, &block, &error), "hbbp_profile_block_at");
+  require(hbbp_feed_add_samples(feed, ibs, &op, 1, sizeof(op), &error), "op");
+  require(hbbp_feed_snapshot(feed, NULL, &fed, &error), "hbbp_feed_snapshot");
+  require(hbbp_analysis_create(fed, NULL, NULL, &of_fed, &error), "hbbp_analysis_create");
+  require(hbbp_analysis_create(loaded, NULL, NULL, &of_loaded, &error), "hbbp_analysis_create");
+  hbbp_block block;
+  size_t copied = 0;
+  require(hbbp_analysis_copy_blocks(of_fed, 0, 1, sizeof(block), &block, &copied, &error),
+          "hbbp_analysis_copy_blocks");
+  if (copied != 1) exit(1);
   code_module = block.module;
-  HBBP_INIT(hbbp_pivot_query, query);
-  require(hbbp_mix_create(fed, 0, &mix, &error), "hbbp_mix_create");
-  require(hbbp_pivot_create(fed, &query, &pivot, &error), "hbbp_pivot_create");
-  require(hbbp_ratios_create(fed, NULL, NULL, &ratios, &error), "hbbp_ratios_create");
+  require(hbbp_mix_create(of_fed, 0, NULL, &mix, &error), "hbbp_mix_create");
+  require(hbbp_pivot_create(of_fed, &any_query, NULL, &pivot, &error), "hbbp_pivot_create");
+  require(hbbp_ratios_create(of_fed, NULL, NULL, NULL, &ratios, &error), "hbbp_ratios_create");
+  require(hbbp_loops_create(of_fed, NULL, &loops, &error), "hbbp_loops_create");
 }
 
 static void destroy_objects(void) {
+  hbbp_loops_destroy(loops);
   hbbp_ratios_destroy(ratios);
   hbbp_pivot_destroy(pivot);
   hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(of_fed);
+  hbbp_analysis_destroy(of_loaded);
   hbbp_profile_destroy(fed);
   hbbp_profile_destroy(loaded);
-  hbbp_profile_destroy(empty);
+  hbbp_feed_destroy(feed);
   hbbp_session_destroy(session);
   hbbp_capabilities_destroy(capabilities);
 }
@@ -529,49 +676,58 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: struct_sizes_test PROFILE PERF_SCRIPT\n");
     return 2;
   }
+  file = argv[1];
   script = argv[2];
   error.struct_size = sizeof(error);
   make_objects(argv[1]);
-  test_hbbp_capabilities_at();
   test_hbbp_event_find();
   test_hbbp_session_get_info();
-  test_hbbp_profile_get_estimator();
+  test_hbbp_feed_get_info();
   test_hbbp_profile_get_info();
-  test_hbbp_profile_source_at();
-  test_hbbp_profile_unexplained_reason_at();
-  test_hbbp_profile_counter_at();
-  test_hbbp_profile_thread_at();
-  test_hbbp_profile_module_at();
-  test_hbbp_profile_slice_at();
-  test_hbbp_profile_block_at();
-  test_hbbp_profile_function_at();
-  test_hbbp_profile_branch_at();
-  test_hbbp_profile_find_block();
-  test_hbbp_profile_decode();
-  test_hbbp_profile_disassemble();
-  test_hbbp_mix_row_at();
-  test_hbbp_pivot_label_at();
-  test_hbbp_pivot_cell_at();
-  test_hbbp_ratios_at();
-  test_hbbp_profile_copy_blocks();
-  test_hbbp_profile_copy_loops();
-  test_hbbp_profile_copy_ibs_sums();
+  test_hbbp_analysis_get_info();
+  test_hbbp_analysis_find_block();
+  test_hbbp_analysis_decode();
+  test_hbbp_analysis_disassemble();
+  test_hbbp_pivot_get_label();
+  test_hbbp_pivot_get_cell();
+  test_hbbp_capabilities_copy();
+  test_hbbp_profile_copy_sources();
+  test_hbbp_profile_copy_counters();
+  test_hbbp_profile_copy_threads();
+  test_hbbp_profile_copy_modules();
+  test_hbbp_profile_copy_slices();
   test_hbbp_profile_copy_ibs_buckets();
   test_hbbp_profile_copy_ibs_lines();
+  test_hbbp_analysis_copy_blocks();
+  test_hbbp_analysis_copy_functions();
+  test_hbbp_analysis_copy_branches();
+  test_hbbp_analysis_copy_modules();
+  test_hbbp_analysis_copy_sources();
+  test_hbbp_analysis_copy_unexplained_reasons();
+  test_hbbp_analysis_copy_ibs_sums();
+  test_hbbp_mix_copy_rows();
+  test_hbbp_ratios_copy();
+  test_hbbp_loops_copy();
+  test_hbbp_session_snapshot();
+  test_hbbp_feed_snapshot();
+  test_hbbp_profile_load();
+  test_hbbp_profile_save();
+  test_hbbp_profile_merge();
+  test_hbbp_mix_create();
+  test_hbbp_ratios_create();
+  test_hbbp_loops_create();
   test_hbbp_session_create();
-  test_hbbp_session_create_fed();
-  test_hbbp_session_add_fed_source();
+  test_hbbp_feed_create();
   test_hbbp_session_add_code();
+  test_hbbp_session_add_source();
+  test_hbbp_feed_add_source();
   test_hbbp_profile_import();
-  test_hbbp_profile_set_kernel();
-  test_hbbp_profile_set_source_options();
-  test_hbbp_profile_set_estimator();
-  test_hbbp_profile_resolve();
-  test_hbbp_session_snapshot_with();
+  test_hbbp_profile_select();
+  test_hbbp_analysis_create();
   test_hbbp_pivot_create();
-  test_hbbp_session_feed_samples();
-  test_hbbp_session_feed_events();
-  test_hbbp_profile_find_source();
+  test_hbbp_feed_add_samples();
+  test_hbbp_feed_add_events();
+  test_hbbp_analysis_find_lines();
   test_hbbp_error();
   destroy_objects();
   printf("%d checks, %d failed\n", checks, failures);

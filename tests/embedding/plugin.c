@@ -21,6 +21,7 @@ __attribute__((visibility("default"))) long plugin_run(int source) {
   HBBP_INIT(hbbp_profile_info, info);
   hbbp_session *session = NULL;
   hbbp_profile *profile = NULL;
+  hbbp_analysis *analysis = NULL;
   hbbp_mix *mix = NULL;
   options.source = source;
   options.event = HBBP_EVENT_TASK_CLOCK;
@@ -34,12 +35,14 @@ __attribute__((visibility("default"))) long plugin_run(int source) {
   }
   work();
   if (hbbp_session_stop(session, &error)) return fail("stop", &error);
-  if (hbbp_session_snapshot(session, &profile, &error)) return fail("snapshot", &error);
+  if (hbbp_session_snapshot(session, NULL, &profile, &error)) return fail("snapshot", &error);
   hbbp_session_destroy(session);
-  if (hbbp_mix_create(profile, 0, &mix, &error)) return fail("mix", &error);
+  if (hbbp_analysis_create(profile, NULL, NULL, &analysis, &error)) return fail("analysis", &error);
+  if (hbbp_mix_create(analysis, 0, NULL, &mix, &error)) return fail("mix", &error);
   if (hbbp_profile_get_info(profile, &info, &error)) return fail("info", &error);
   const int is_empty = info.samples > 0 && hbbp_mix_row_count(mix) == 0;
   hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
   hbbp_profile_destroy(profile);
   return is_empty ? fail("samples, but no mix", &error) : (long)info.samples;
 }

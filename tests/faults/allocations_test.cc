@@ -112,23 +112,29 @@ void Report(const std::string& operation, long n, bool persists, const char* wha
 
 struct Subject {
   hbbp_session* session = nullptr;
+  hbbp_feed* feed = nullptr;
   hbbp_profile* profile = nullptr;
   hbbp_profile* result = nullptr;
+  hbbp_analysis* analysis = nullptr;  // of `profile`
   hbbp_mix* mix = nullptr;
   hbbp_pivot* pivot = nullptr;
   hbbp_taxonomy* taxonomy = nullptr;
   hbbp_ratios* ratios = nullptr;
+  hbbp_loops* loops = nullptr;
   hbbp_capabilities* capabilities = nullptr;
   double number = 0;  // what the operation found
 
   void Destroy() {
     hbbp_session_destroy(session);
+    hbbp_feed_destroy(feed);
     hbbp_profile_destroy(profile);
     hbbp_profile_destroy(result);
+    hbbp_analysis_destroy(analysis);
     hbbp_mix_destroy(mix);
     hbbp_pivot_destroy(pivot);
     hbbp_taxonomy_destroy(taxonomy);
     hbbp_ratios_destroy(ratios);
+    hbbp_loops_destroy(loops);
     hbbp_capabilities_destroy(capabilities);
   }
 };
@@ -160,7 +166,7 @@ void Require(hbbp_status status, const hbbp_error& error) {
   std::exit(1);
 }
 
-hbbp_session_options OptionsOf(hbbp_source source) {
+hbbp_session_options OptionsOf(hbbp_source_kind source) {
   HBBP_INIT(hbbp_session_options, options);
   options.source = source;
   options.event = HBBP_EVENT_TASK_CLOCK;
@@ -168,13 +174,13 @@ hbbp_session_options OptionsOf(hbbp_source source) {
   return options;
 }
 
-void Create(Subject* subject, hbbp_source source) {
+void Create(Subject* subject, hbbp_source_kind source) {
   HBBP_INIT(hbbp_error, error);
   const hbbp_session_options options = OptionsOf(source);
   Require(hbbp_session_create(&options, &subject->session, &error), error);
 }
 
-void Start(Subject* subject, hbbp_source source) {
+void Start(Subject* subject, hbbp_source_kind source) {
   HBBP_INIT(hbbp_error, error);
   Create(subject, source);
   Require(hbbp_session_start(subject->session, &error), error);
@@ -271,7 +277,7 @@ class Operations {
   Operations& operator=(const Operations&) = delete;
   ~Operations() { ::unlink(link_.c_str()); }
 
-  void AddOfSessions(hbbp_source source) {
+  void AddOfSessions(hbbp_source_kind source) {
     const std::string of = " of source " + std::to_string(source);
     const auto nothing = [](Subject*) {};
     Add("create" + of, nothing, [source](Subject* subject, hbbp_error* error) {
@@ -293,7 +299,7 @@ class Operations {
     AddWithWorker(
         "snapshot" + of, [source](Subject* subject) { Start(subject, source); },
         [](Subject* subject, hbbp_error* error) {
-          return hbbp_session_snapshot(subject->session, &subject->result, error);
+          return hbbp_session_snapshot(subject->session, nullptr, &subject->result, error);
         });
     AddWithWorker(
         "stop" + of, [source](Subject* subject) { Start(subject, source); },
@@ -318,19 +324,31 @@ class Operations {
         name, [this](Subject* subject) { Load(subject); }, std::move(run));
   }
 
+  void AddOfAnalysis(const std::string& name, Run run) {
+    Add(
+        name, [this](Subject* subject) { Analyse(subject); }, std::move(run));
+  }
+
+  void Analyse(Subject* subject) const {
+    HBBP_INIT(hbbp_error, error);
+    Load(subject);
+    Require(hbbp_analysis_create(subject->profile, nullptr, nullptr, &subject->analysis, &error),
+            error);
+  }
+
   void Load(Subject* subject) const {
     HBBP_INIT(hbbp_error, error);
-    Require(hbbp_profile_load(path_.c_str(), &subject->profile, &error), error);
+    Require(hbbp_profile_load(path_.c_str(), nullptr, &subject->profile, &error), error);
   }
 
   void AddOfProfiles() {
     Add(
         "load", [](Subject*) {},
         [this](Subject* subject, hbbp_error* error) {
-          return hbbp_profile_load(path_.c_str(), &subject->result, error);
+          return hbbp_profile_load(path_.c_str(), nullptr, &subject->result, error);
         });
     AddOfProfile("save", [this](Subject* subject, hbbp_error* error) {
-      const hbbp_status status = hbbp_profile_save(subject->profile, link_.c_str(), error);
+      const hbbp_status status = hbbp_profile_save(subject->profile, link_.c_str(), nullptr, error);
       struct stat link;
       // It must still be one, whatever failed.
       if (::lstat(link_.c_str(), &link) == 0 && S_ISLNK(link.st_mode)) subject->number = 1;
@@ -338,54 +356,70 @@ class Operations {
     });
     AddOfProfile("merge", [](Subject* subject, hbbp_error* error) {
       const hbbp_profile* const both[] = {subject->profile, subject->profile};
-      return hbbp_profile_merge(both, 2, &subject->result, error);
+      return hbbp_profile_merge(both, 2, nullptr, &subject->result, error);
     });
-    AddOfProfile("resolve", [](Subject* subject, hbbp_error* error) {
-      const hbbp_status status = hbbp_profile_resolve(subject->profile, nullptr, error);
+    AddOfProfile("analysis", [](Subject* subject, hbbp_error* error) {
+      const hbbp_status status =
+          hbbp_analysis_create(subject->profile, nullptr, nullptr, &subject->analysis, error);
       if (status == HBBP_OK) {
-        subject->number = static_cast<double>(hbbp_profile_block_count(subject->profile));
+        subject->number = static_cast<double>(hbbp_analysis_block_count(subject->analysis));
       }
       return status;
     });
-    AddOfProfile("blocks", [](Subject* subject, hbbp_error* error) {
+    AddOfAnalysis("blocks", [](Subject* subject, hbbp_error* error) {
       constexpr size_t kBlocks = 16;
       static hbbp_block blocks[kBlocks];
       size_t copied = 0;
-      const hbbp_status status = hbbp_profile_copy_blocks(
-          subject->profile, 0, kBlocks, sizeof(hbbp_block), blocks, &copied, error);
+      const hbbp_status status = hbbp_analysis_copy_blocks(
+          subject->analysis, 0, kBlocks, sizeof(hbbp_block), blocks, &copied, error);
       subject->number = static_cast<double>(copied);
       return status;
     });
     AddOfProfile("select a thread", [](Subject* subject, hbbp_error* error) {
-      HBBP_INIT(hbbp_thread, thread);
-      const hbbp_status status = hbbp_profile_thread_at(subject->profile, 0, &thread, error);
+      HBBP_INIT(hbbp_selection, selection);
+      hbbp_thread thread;
+      size_t copied = 0;
+      const hbbp_status status = hbbp_profile_copy_threads(subject->profile, 0, 1, sizeof(thread),
+                                                           &thread, &copied, error);
       if (status != HBBP_OK) return status;
-      return hbbp_profile_select_thread(subject->profile, thread.tid, &subject->result, error);
+      selection.parts = HBBP_SELECT_THREAD;
+      selection.tid = thread.tid;
+      return hbbp_profile_select(subject->profile, &selection, nullptr, &subject->result, error);
     });
   }
 
   void AddOfResults() {
-    AddOfProfile("mix", [](Subject* subject, hbbp_error* error) {
-      const hbbp_status status = hbbp_mix_create(
-          subject->profile, HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_FUNCTION, &subject->mix, error);
+    AddOfAnalysis("mix", [](Subject* subject, hbbp_error* error) {
+      const hbbp_status status =
+          hbbp_mix_create(subject->analysis, HBBP_MIX_BY_MNEMONIC | HBBP_MIX_BY_FUNCTION, nullptr,
+                          &subject->mix, error);
       if (status == HBBP_OK) subject->number = hbbp_mix_total(subject->mix);
       return status;
     });
-    AddOfProfile("pivot", [](Subject* subject, hbbp_error* error) {
+    AddOfAnalysis("pivot", [](Subject* subject, hbbp_error* error) {
       HBBP_INIT(hbbp_pivot_query, query);
       query.rows = "function,mnemonic";
       query.columns = "extension";
       query.where = "memory != none or mnemonic = jmp";
       const hbbp_status status =
-          hbbp_pivot_create(subject->profile, &query, &subject->pivot, error);
+          hbbp_pivot_create(subject->analysis, &query, nullptr, &subject->pivot, error);
       if (status == HBBP_OK) {
         subject->number =
             static_cast<double>(hbbp_pivot_line_count(subject->pivot, HBBP_PIVOT_ROWS));
       }
       return status;
     });
-    AddOfProfile("ratios", [](Subject* subject, hbbp_error* error) {
-      return hbbp_ratios_create(subject->profile, nullptr, nullptr, &subject->ratios, error);
+    AddOfAnalysis("ratios", [](Subject* subject, hbbp_error* error) {
+      return hbbp_ratios_create(subject->analysis, nullptr, nullptr, nullptr, &subject->ratios,
+                                error);
+    });
+    AddOfAnalysis("loops", [](Subject* subject, hbbp_error* error) {
+      const hbbp_status status =
+          hbbp_loops_create(subject->analysis, nullptr, &subject->loops, error);
+      if (status == HBBP_OK) {
+        subject->number = static_cast<double>(hbbp_loops_count(subject->loops));
+      }
+      return status;
     });
     Add(
         "taxonomy", [](Subject*) {},
@@ -401,22 +435,22 @@ class Operations {
 
   static void AddSource(Subject* subject) {
     HBBP_INIT(hbbp_error, error);
-    Require(hbbp_session_create_fed(nullptr, &subject->session, &error), error);
+    Require(hbbp_feed_create(nullptr, &subject->feed, &error), error);
     HBBP_INIT(hbbp_feed_source, source);
     source.kind = HBBP_SOURCE_EBS;
     source.event = HBBP_EVENT_INSTRUCTIONS;
     source.period = 1000;
     uint32_t index = 0;
-    Require(hbbp_session_add_fed_source(subject->session, &source, &index, &error), error);
+    Require(hbbp_feed_add_source(subject->feed, &source, &index, &error), error);
   }
 
   void AddOfFeeds() {
     Add(
-        "create fed", [](Subject*) {},
+        "create a feed", [](Subject*) {},
         [](Subject* subject, hbbp_error* error) {
-          return hbbp_session_create_fed(nullptr, &subject->session, error);
+          return hbbp_feed_create(nullptr, &subject->feed, error);
         });
-    Add("feed", &AddSource, [](Subject* subject, hbbp_error* error) {
+    Add("add samples", &AddSource, [](Subject* subject, hbbp_error* error) {
       hbbp_feed_sample samples[100];
       std::memset(samples, 0, sizeof(samples));
       for (size_t i = 0; i < 100; ++i) {
@@ -424,11 +458,10 @@ class Operations {
         samples[i].time_ns = i + 1;
         samples[i].ip = 0x1000 + i * 8;
       }
-      return hbbp_session_feed_samples(subject->session, 0, samples, 100, sizeof(hbbp_feed_sample),
-                                       error);
+      return hbbp_feed_add_samples(subject->feed, 0, samples, 100, sizeof(hbbp_feed_sample), error);
     });
     Add("snapshot of a feed", &AddSource, [](Subject* subject, hbbp_error* error) {
-      return hbbp_session_snapshot(subject->session, &subject->result, error);
+      return hbbp_feed_snapshot(subject->feed, nullptr, &subject->result, error);
     });
   }
 
@@ -438,7 +471,7 @@ class Operations {
 };
 
 // Of this program. False if there is no such source here.
-bool Record(hbbp_source source, const std::string& path) {
+bool Record(hbbp_source_kind source, const std::string& path) {
   Subject subject;
   HBBP_INIT(hbbp_error, error);
   const hbbp_session_options options = OptionsOf(source);
@@ -446,8 +479,8 @@ bool Record(hbbp_source source, const std::string& path) {
   const bool works = hbbp_session_start(subject.session, &error) == HBBP_OK;
   if (works) {
     Spin(100'000'000);
-    Require(hbbp_session_snapshot(subject.session, &subject.result, &error), error);
-    Require(hbbp_profile_save(subject.result, path.c_str(), &error), error);
+    Require(hbbp_session_snapshot(subject.session, nullptr, &subject.result, &error), error);
+    Require(hbbp_profile_save(subject.result, path.c_str(), nullptr, &error), error);
   } else {
     std::printf("no source %d: %s\n", source, error.message);
   }

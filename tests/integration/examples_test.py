@@ -109,9 +109,9 @@ class ExamplesTest(record_support.RecordTest):
 
     def test_lackey_without_valgrind_or_program(self):
         result = self.run_lackey('/nothing', status=1, PATH='/nothing')
-        self.assertEqual(result.stderr, 'lackey: start: valgrind, which has lackey: No such file or directory\n')
+        self.assertEqual(result.stderr, 'valgrind, which has lackey: No such file or directory\n')
         if shutil.which('valgrind'):
-            self.assertIn('lackey: stop: nothing was executed', self.run_lackey('/nothing', status=1).stderr)
+            self.assertIn('nothing was executed', self.run_lackey('/nothing', status=1).stderr)
 
     def run_other(self, *command):
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=record_support.TIMEOUT_S, cwd=self.folder,

@@ -33,8 +33,8 @@ class Branch(ctypes.Structure):
 
 
 class Sample(ctypes.Structure):
-    _fields_ = [('time_ns', u64), ('ip', u64), ('period', u64), ('pid', u32), ('tid', u32),
-                ('branches', ctypes.POINTER(Branch)), ('branch_count', u32),
+    _fields_ = [('time_ns', u64), ('ip', u64), ('period', u64), ('extent', u64), ('pid', u32),
+                ('tid', u32), ('branches', ctypes.POINTER(Branch)), ('branch_count', u32),
                 ('ibs_register_count', u32), ('ibs_registers', ctypes.POINTER(u64)),
                 ('ibs_capabilities', u32), ('reserved', u32)]
 
@@ -53,12 +53,12 @@ class FeedError(Exception):
         self.status = status
 
 
-class Session:
+class Feed:
     def __init__(self, **options):
         self.library = ctypes.CDLL(os.environ['HBBP_LIBRARY'])
         self.handle = ctypes.c_void_p()
         given = Options(ctypes.sizeof(Options), **options)
-        self.call('session_create_fed', ctypes.byref(given), ctypes.byref(self.handle))
+        self.call('feed_create', ctypes.byref(given), ctypes.byref(self.handle))
 
     def call(self, name, *arguments):
         error = Error(ctypes.sizeof(Error))
@@ -70,37 +70,37 @@ class Session:
         array = (u64 * len(ids))(*ids)
         source = Source(ctypes.sizeof(Source), perf_ids=array, perf_id_count=len(ids), **fields)
         index = u32()
-        self.call('session_add_fed_source', self.handle, ctypes.byref(source), ctypes.byref(index))
+        self.call('feed_add_source', self.handle, ctypes.byref(source), ctypes.byref(index))
         return index.value
 
-    def feed_records(self, records):
+    def add_records(self, records):
         """Returns how many bytes are whole records, and the error, if any."""
         consumed = ctypes.c_size_t()
         try:
-            self.call('session_feed_perf_records', self.handle, records,
+            self.call('feed_add_perf_records', self.handle, records,
                       ctypes.c_size_t(len(records)), ctypes.byref(consumed))
         except FeedError as error:
             return consumed.value, error
         return consumed.value, None
 
-    def feed_samples(self, source, samples):
+    def add_samples(self, source, samples):
         array = (Sample * len(samples))(*samples)
-        self.call('session_feed_samples', self.handle, u32(source), array,
+        self.call('feed_add_samples', self.handle, u32(source), array,
                   ctypes.c_size_t(len(samples)), ctypes.c_size_t(ctypes.sizeof(Sample)))
 
-    def feed_events(self, *events):
+    def add_events(self, *events):
         array = (Event * len(events))(*events)
-        self.call('session_feed_events', self.handle, array, ctypes.c_size_t(len(events)),
+        self.call('feed_add_events', self.handle, array, ctypes.c_size_t(len(events)),
                   ctypes.c_size_t(ctypes.sizeof(Event)))
 
     def flush(self, up_to_ns=ALL):
-        self.call('session_feed_flush', self.handle, u64(up_to_ns))
+        self.call('feed_flush', self.handle, u64(up_to_ns))
 
     def save(self, path):
         profile = ctypes.c_void_p()
-        self.call('session_snapshot', self.handle, ctypes.byref(profile))
-        self.call('profile_save', profile, str(path).encode())
+        self.call('feed_snapshot', self.handle, None, ctypes.byref(profile))
+        self.call('profile_save', profile, str(path).encode(), None)
         self.library.hbbp_profile_destroy(profile)
 
     def close(self):
-        self.library.hbbp_session_destroy(self.handle)
+        self.library.hbbp_feed_destroy(self.handle)

@@ -27,11 +27,11 @@ class FeedTest(record_support.RecordTest):
 
     def setUp(self):
         super().setUp()
-        self.session = None
+        self.feed = None
 
     def tearDown(self):
-        if self.session is not None:
-            self.session.close()
+        if self.feed is not None:
+            self.feed.close()
 
     def recordings(self):
         root = pathlib.Path(os.environ.get('HBBP_TEST_DATA', ''))
@@ -48,7 +48,7 @@ class FeedTest(record_support.RecordTest):
         while at < len(data):
             size = chooser.choice([1, 7, 100, 4096, 65536, 1 << 20])
             piece, at = rest + data[at:at + size], at + size
-            consumed, error = self.session.feed_records(piece)
+            consumed, error = self.feed.add_records(piece)
             rest = piece[consumed:]
             if error is not None:
                 return error
@@ -56,21 +56,21 @@ class FeedTest(record_support.RecordTest):
 
     def profile_of_fed(self, path):
         recording = perf_data_parts.PerfData(path)
-        self.session = feed.Session(host=b'another', cpu_id=recording.cpu_id.encode())
+        self.feed = feed.Feed(host=b'another', cpu_id=recording.cpu_id.encode())
         for event in recording.events:
-            self.session.add_source(event.ids, perf_attr=event.attr,
+            self.feed.add_source(event.ids, perf_attr=event.attr,
                                     perf_attr_size=len(event.attr),
                                     event_name=event.name.encode() if event.name else None)
         for file, build_id in recording.build_ids.items():
-            self.session.feed_events(feed.Event(
+            self.feed.add_events(feed.Event(
                 kind=feed.BUILD_ID, name=file.encode(errors='surrogateescape'), build_id=build_id,
                 build_id_size=len(build_id)))
         error = self.feed_in_pieces(recording.records, seed=path.name)
-        self.session.flush()
+        self.feed.flush()
         fed = self.folder / 'fed.data'
-        self.session.save(fed)
-        self.session.close()
-        self.session = None
+        self.feed.save(fed)
+        self.feed.close()
+        self.feed = None
         return profile_parts.Profile(fed), error
 
     def test_recordings_give_the_same_as_imported(self):
@@ -103,32 +103,32 @@ class FeedTest(record_support.RecordTest):
                            0, 0, 0, ANY_BRANCH).ljust(ATTR_BYTES, b'\0')
         profiles = []
         for is_decoded in (False, True):
-            self.session = feed.Session(order=is_decoded)
+            self.feed = feed.Feed(order=is_decoded)
             mapping = feed.Event(kind=feed.MAPPING, pid=7, tid=7, time_ns=1, address=0x400000,
                                  size=0x1000, name=b'/opt/server')
-            self.session.feed_events(mapping)
+            self.feed.add_events(mapping)
             if is_decoded:
-                sources = [self.session.add_source(kind=kind, event=INSTRUCTIONS, period=1000,
+                sources = [self.feed.add_source(kind=kind, event=INSTRUCTIONS, period=1000,
                                                    event_name=b'instructions', include_kernel=1)
                            for kind in (feed.EBS, feed.LBR)]
             else:
-                self.session.add_source([1], perf_attr=attr, perf_attr_size=len(attr))
+                self.feed.add_source([1], perf_attr=attr, perf_attr_size=len(attr))
             for time, stack in enumerate(stacks, 10):
                 if is_decoded:
                     branches = (feed.Branch * len(stack))(*((*pair, 0) for pair in stack))
                     sample = feed.Sample(time_ns=time, ip=0x400010, period=time, pid=7, tid=7)
-                    self.session.feed_samples(sources[0], [sample])
+                    self.feed.add_samples(sources[0], [sample])
                     sample.branches, sample.branch_count = branches, len(stack)
-                    self.session.feed_samples(sources[1], [sample])
+                    self.feed.add_samples(sources[1], [sample])
                 else:
                     entries = b''.join(struct.pack('<QQQ', *pair, 0) for pair in stack)
                     body = struct.pack('<QIIQQQ', 0x400010, 7, 7, time, time, len(stack)) + entries
                     record = struct.pack('<IHH', 9, 2, 8 + len(body)) + body
-                    self.assertEqual(self.session.feed_records(record), (len(record), None))
-            self.session.flush()
-            self.session.save(self.file)
-            self.session.close()
-            self.session = None
+                    self.assertEqual(self.feed.add_records(record), (len(record), None))
+            self.feed.flush()
+            self.feed.save(self.file)
+            self.feed.close()
+            self.feed = None
             profiles.append(profile_parts.Profile(self.file))
         of_records, of_decoded = profiles
         self.assertGreater(len(of_records.branches), 1000)
@@ -137,16 +137,16 @@ class FeedTest(record_support.RecordTest):
         self.assertEqual(of_decoded.branches, of_records.branches)
 
     def test_blocks_of_generated_code_that_was_replaced(self):
-        self.session = feed.Session()
-        source = self.session.add_source(kind=feed.EBS, event=INSTRUCTIONS, period=1000)
+        self.feed = feed.Feed()
+        source = self.feed.add_source(kind=feed.EBS, event=INSTRUCTIONS, period=1000)
         loop, nops = bytes.fromhex('31c0ffc875fcc3'), bytes.fromhex('9090c3')
         for time, name, code in ((10, b'old', loop), (20, b'new', nops)):
-            self.session.feed_events(feed.Event(kind=feed.CODE, pid=7, time_ns=time, address=0x7000,
+            self.feed.add_events(feed.Event(kind=feed.CODE, pid=7, time_ns=time, address=0x7000,
                                                 size=len(code), code=code, name=name))
-        self.session.feed_samples(source, [feed.Sample(time_ns=time, ip=0x7000 + offset, pid=7)
+        self.feed.add_samples(source, [feed.Sample(time_ns=time, ip=0x7000 + offset, pid=7)
                                            for time, offset in ((12, 2), (13, 4), (25, 1))])
-        self.session.flush()
-        self.session.save(self.file)
+        self.feed.flush()
+        self.feed.save(self.file)
         rows = {(row['function'], row['start'], row['instructions'], round(row['count']))
                 for row in self.blocks()}
         self.assertEqual(rows, {('old', '0x7002', 2, 1000), ('new', '0x7000', 3, 333)})

@@ -2,9 +2,8 @@
 #ifndef HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
 #define HBBP_TOOLS_ANNOTATE_ANNOTATED_CODE_H_
 
-#include <hbbp/hbbp.h>
-
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <map>
 #include <string>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include "base/status.h"
 #include "function_choice.h"
+#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -42,10 +42,11 @@ struct AnnotatedFunction {
   std::map<uint64_t, std::string> labels;
 };
 
-// Blocks, functions and names of a profile, loaded once.
-class ProfileCode {
+// Blocks, functions and names of an analysis, copied once.
+class AnalysedCode {
  public:
-  static StatusOr<ProfileCode> Load(const hbbp_profile* profile);
+  // The analysis has to live longer.
+  explicit AnalysedCode(const hbbp::analysis& analysis);
 
   // Hottest first. kNotFound tells the nearest name.
   StatusOr<std::vector<hbbp_function>> Choose(const FunctionChoice& choice) const;
@@ -58,8 +59,6 @@ class ProfileCode {
   std::vector<std::string> SourceProblems() const;
 
  private:
-  explicit ProfileCode(const hbbp_profile* profile) : profile_(profile) {}
-  Status LoadLoops();
   const hbbp_loop* LoopOf(const hbbp_block* block) const;
   const hbbp_block* BlockAt(uint32_t module, uint64_t address) const;
   const hbbp_block* NextBlock(uint32_t module, uint64_t address) const;
@@ -69,9 +68,9 @@ class ProfileCode {
   std::pair<uint64_t, uint64_t> ListedRange(const hbbp_function& function) const;
   std::vector<CodeFrame> FramesAt(uint32_t module, uint64_t address, uint64_t* end);
 
-  const hbbp_profile* profile_;
+  const hbbp::analysis& analysis_;
   double total_instructions_ = 0;
-  std::vector<hbbp_module> modules_;
+  std::vector<ModuleView> modules_;
   std::vector<hbbp_block> blocks_;
   std::vector<hbbp_function> functions_;
   std::vector<hbbp_loop> loops_;

@@ -108,7 +108,7 @@ std::string LoopText(const hbbp_loop& loop) {
 
 // What a branch leads to, in words.
 std::string TargetOf(const AnnotatedFunction& function, const hbbp_disassembly& code,
-                     const ProfileCode& names) {
+                     const AnalysedCode& names) {
   if (code.target == HBBP_NO_ADDRESS) return {};
   if (const auto label = function.labels.find(code.target);
       label != function.labels.end() && code.flow != HBBP_FLOW_CALL) {
@@ -118,7 +118,7 @@ std::string TargetOf(const AnnotatedFunction& function, const hbbp_disassembly& 
   return name.empty() ? "" : "  # " + Printable(name);
 }
 
-std::string Heading(const AnnotatedFunction& function, const ProfileCode& code,
+std::string Heading(const AnnotatedFunction& function, const AnalysedCode& code,
                     const ListingStyle& style) {
   const hbbp_function& counted = function.function;
   const double total = code.total_instructions();
@@ -150,7 +150,7 @@ bool WantsColour() {
   return ::isatty(STDOUT_FILENO) == 1 && !is_refused && !is_dumb;
 }
 
-std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& code,
+std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
                          const ListingStyle& style, SourceText* text) {
   std::string out = Heading(function, code, style);
   if (!function.problem.empty()) return out + "no instructions: " + function.problem + "\n\n";
@@ -218,7 +218,7 @@ Table InstructionTable() {
                 {"inlined", ""}});
 }
 
-void AddInstructions(const AnnotatedFunction& function, const ProfileCode& code, Table* table) {
+void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code, Table* table) {
   const double total = code.total_instructions();
   const double of_function = function.function.instructions;
   for (const AnnotatedInstruction& instruction : function.instructions) {

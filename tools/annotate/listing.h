@@ -20,12 +20,12 @@ bool WantsColour();
 
 // One function: a heading, then its instructions with share (of the function), count, standard
 // error and source of the count, under the source lines that they are of.
-std::string ListFunction(const AnnotatedFunction& function, const ProfileCode& code,
+std::string ListFunction(const AnnotatedFunction& function, const AnalysedCode& code,
                          const ListingStyle& style, SourceText* text);
 
 // A row per instruction.
 Table InstructionTable();
-void AddInstructions(const AnnotatedFunction& function, const ProfileCode& code, Table* table);
+void AddInstructions(const AnnotatedFunction& function, const AnalysedCode& code, Table* table);
 
 }  // namespace hbbp::tools
 

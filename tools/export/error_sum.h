@@ -12,7 +12,7 @@ namespace hbbp::tools {
 // streams of a burst go together: the sum of their errors is the most that it can be.
 class ErrorSum {
  public:
-  void Add(hbbp_source source, double error) {
+  void Add(hbbp_source_kind source, double error) {
     if (source == HBBP_SOURCE_EBS) {
       variance_ += error * error;
     } else {

@@ -4,18 +4,16 @@
 #define HBBP_TOOLS_EXPORT_EXPORTER_H_
 
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/status.h"
-#include "profile_view.h"
-
 namespace hbbp::tools {
 
 struct ExportRequest {
-  const hbbp_profile* profile = nullptr;
+  const hbbp::analysis* analysis = nullptr;
   std::vector<std::string> files;  // that the profile was read from
   uint64_t functions = 0;          // at most; 0: as the format thinks best
   uint64_t blocks = 0;             // as functions
@@ -29,7 +27,7 @@ struct Exported {
 struct Exporter {
   std::string_view name;     // as --format takes it
   std::string_view summary;  // a line of --help
-  StatusOr<Exported> (*write)(const ExportRequest& request);
+  Exported (*write)(const ExportRequest& request);
 };
 
 extern const Exporter kHtmlExporter;

@@ -7,8 +7,8 @@
 namespace hbbp::tools {
 namespace {
 
-StatusOr<Exported> WriteHtml(const ExportRequest& request) {
-  HBBP_ASSIGN_OR_RETURN(const Report report, ReadReport(request));
+Exported WriteHtml(const ExportRequest& request) {
+  const Report report = ReadReport(request);
   return Exported{std::string(kPageBeforeData) + ReportToJson(report) + std::string(kPageAfterData),
                   report.line_problems};
 }

@@ -1,7 +1,5 @@
 #include "report_loops.h"
 
-#include <hbbp/loops.h>
-
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -22,22 +20,12 @@ double TripsErrorOf(const hbbp_loop& loop) {
 
 }  // namespace
 
-Status ReadLoops(const hbbp_profile* profile, const std::vector<uint32_t>& listed, Report* report,
-                 std::vector<uint32_t>* loop_of_block) {
-  HBBP_INIT(hbbp_error, error);
-  std::vector<hbbp_loop> loops(hbbp_profile_loop_count(profile));
+void ReadLoops(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed, Report* report,
+               std::vector<uint32_t>* loop_of_block) {
+  const hbbp::loops found = analysis.find_loops();
+  const std::vector<hbbp_loop> loops = found.list();
   report->loop_count = loops.size();
-  loop_of_block->assign(hbbp_profile_block_count(profile), kNotListed);
-  if (loops.empty()) return Status();
-  size_t copied = 0;
-  if (hbbp_profile_copy_loops(profile, 0, loops.size(), sizeof(hbbp_loop), loops.data(), &copied,
-                              &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
-  if (hbbp_profile_copy_loops_of_blocks(profile, 0, loop_of_block->size(), loop_of_block->data(),
-                                        &copied, &error) != HBBP_OK) {
-    return ToStatus(error);
-  }
+  *loop_of_block = found.of_blocks(analysis.block_count());
 
   std::vector<uint32_t> order(loops.size());
   std::iota(order.begin(), order.end(), 0);
@@ -62,7 +50,6 @@ Status ReadLoops(const hbbp_profile* profile, const std::vector<uint32_t>& liste
     while (loop < loops.size() && index[loop] == kNotListed) loop = loops[loop].parent;
     loop = index_of(loop);
   }
-  return Status();
 }
 
 }  // namespace hbbp::tools

@@ -3,20 +3,20 @@
 #define HBBP_TOOLS_EXPORT_REPORT_LOOPS_H_
 
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <vector>
 
-#include "profile_view.h"
 #include "report.h"
 
 namespace hbbp::tools {
 
 inline constexpr size_t kReportLoops = 500;
 
-// The busiest ones. `listed` has the report's index of each function of the profile.
-// loop_of_block gets, for each block of the profile, the report's index of the innermost listed
+// The busiest ones. `listed` has the report's index of each function of the analysis.
+// loop_of_block gets, for each block of the analysis, the report's index of the innermost listed
 // loop that it is in; kNotListed if it is in none.
-Status ReadLoops(const hbbp_profile* profile, const std::vector<uint32_t>& listed, Report* report,
-                 std::vector<uint32_t>* loop_of_block);
+void ReadLoops(const hbbp::analysis& analysis, const std::vector<uint32_t>& listed, Report* report,
+               std::vector<uint32_t>* loop_of_block);
 
 }  // namespace hbbp::tools
 

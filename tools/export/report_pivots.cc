@@ -9,28 +9,15 @@ namespace {
 constexpr const char* kKeys[] = {"mnemonic", "extension",   "category", "packing",
                                  "element",  "vector-bits", "memory"};
 
-// The taxonomies of the library itself.
-StatusOr<std::vector<std::string>> Taxonomies() {
-  HBBP_INIT(hbbp_error, error);
-  hbbp_taxonomy* made = nullptr;
-  if (hbbp_taxonomy_create(nullptr, &made, &error) != HBBP_OK) return ToStatus(error);
-  const TaxonomyHandle taxonomy(made);
-  std::vector<std::string> names;
-  for (size_t i = 0; i < hbbp_taxonomy_count(made); ++i) {
-    names.emplace_back(hbbp_taxonomy_name_at(made, i));
-  }
-  return names;
-}
-
 // The sum of each line of an axis.
-ReportMix MixOf(const hbbp_pivot* pivot, const PivotReader& reader, hbbp_pivot_axis axis,
-                const std::string& key) {
+ReportMix MixOf(const hbbp::pivot& pivot, hbbp_pivot_axis axis, const std::string& key) {
   ReportMix mix;
   mix.key = key;
-  for (size_t line = 0; line < hbbp_pivot_line_count(pivot, axis); ++line) {
-    const hbbp_pivot_cell cell = axis == HBBP_PIVOT_ROWS ? reader.CellAt(line, HBBP_PIVOT_ALL, 0)
-                                                         : reader.CellAt(HBBP_PIVOT_ALL, line, 0);
-    mix.values.emplace_back(reader.LabelAt(axis, line, 0).text);
+  const bool is_of_rows = axis == HBBP_PIVOT_ROWS;
+  const size_t lines = is_of_rows ? pivot.rows() : pivot.columns();
+  for (size_t line = 0; line < lines; ++line) {
+    const hbbp_pivot_cell cell = is_of_rows ? pivot.cell(line) : pivot.cell(HBBP_PIVOT_ALL, line);
+    mix.values.emplace_back(pivot.label(axis, line).text);
     mix.errors.push_back(cell.standard_error);
     mix.share_errors.push_back(cell.share_error);
   }
@@ -45,43 +32,42 @@ size_t InstructionTuples::TupleHash::operator()(const ReportTuple& tuple) const 
   return hash ^ hash >> 32;
 }
 
-StatusOr<InstructionTuples> InstructionTuples::Read(const hbbp_profile* profile, Report* report) {
+InstructionTuples InstructionTuples::Read(const hbbp::analysis& analysis, Report* report) {
   InstructionTuples tuples(report);
-  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> taxonomies, Taxonomies());
   PivotRequest request;
   request.rows = {"block", "address"};
   request.values = {"instructions"};
   for (const char* key : kKeys) report->properties.push_back({key, {}});
-  for (const std::string& key : taxonomies) report->properties.push_back({key, {}});
+  for (const std::string& key : hbbp::taxonomy::built_in().names()) {
+    report->properties.push_back({key, {}});
+  }
   for (const ReportProperty& property : report->properties) request.rows.push_back(property.key);
   tuples.values_.resize(report->properties.size());
-  HBBP_RETURN_IF_ERROR(tuples.ReadInstructions(profile, request));
+  tuples.ReadInstructions(analysis, request);
   return tuples;
 }
 
-Status InstructionTuples::ReadInstructions(const hbbp_profile* profile,
-                                           const PivotRequest& request) {
+void InstructionTuples::ReadInstructions(const hbbp::analysis& analysis,
+                                         const PivotRequest& request) {
   struct Row {
     uint32_t block;
     Instruction instruction;
   };
-  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
-  const PivotReader reader(pivot.get());
-  const size_t blocks = hbbp_profile_block_count(profile);
+  const hbbp::pivot pivot = MakePivot(analysis, request);
+  const size_t blocks = analysis.block_count();
   const size_t keys = request.rows.size() - values_.size();
   std::vector<Row> rows;
-  rows.reserve(hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS));
+  rows.reserve(pivot.rows());
   ReportTuple tuple(values_.size());
-  for (size_t row = 0; row < rows.capacity(); ++row) {
-    const hbbp_pivot_label block = reader.LabelAt(HBBP_PIVOT_ROWS, row, 0);
-    const hbbp_pivot_label address = reader.LabelAt(HBBP_PIVOT_ROWS, row, 1);
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    const hbbp_pivot_label block = pivot.label(HBBP_PIVOT_ROWS, row, 0);
+    const hbbp_pivot_label address = pivot.label(HBBP_PIVOT_ROWS, row, 1);
     if (block.index >= blocks) continue;
     for (size_t i = 0; i < tuple.size(); ++i) {
-      tuple[i] = InternValue(i, reader.LabelAt(HBBP_PIVOT_ROWS, row, keys + i).text);
+      tuple[i] = InternValue(i, pivot.label(HBBP_PIVOT_ROWS, row, keys + i).text);
     }
     rows.push_back({block.index, {address.number, Intern(tuple)}});
   }
-  HBBP_RETURN_IF_ERROR(reader.status());
   std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
     return std::tie(a.block, a.instruction.address) < std::tie(b.block, b.instruction.address);
   });
@@ -91,7 +77,6 @@ Status InstructionTuples::ReadInstructions(const hbbp_profile* profile,
     instructions_.push_back(row.instruction);
   }
   first_of_block_.resize(blocks + 1, instructions_.size());
-  return OkStatus();
 }
 
 std::span<const InstructionTuples::Instruction> InstructionTuples::Of(uint32_t block) const {
@@ -120,7 +105,7 @@ uint32_t InstructionTuples::InternAll(std::string_view value) {
 }
 
 // Two at a time: a pivot knows the sums of its rows and of its columns.
-Status ReadMixes(const hbbp_profile* profile, Report* report) {
+void ReadMixes(const hbbp::analysis& analysis, Report* report) {
   const std::vector<ReportProperty>& properties = report->properties;
   for (size_t i = 0; i < properties.size(); i += 2) {
     PivotRequest request;
@@ -128,25 +113,20 @@ Status ReadMixes(const hbbp_profile* profile, Report* report) {
     request.values = {"instructions"};
     const bool is_pair = i + 1 < properties.size();
     if (is_pair) request.columns = {properties[i + 1].key};
-    HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
-    const PivotReader reader(pivot.get());
-    report->mixes.push_back(MixOf(pivot.get(), reader, HBBP_PIVOT_ROWS, properties[i].key));
+    const hbbp::pivot pivot = MakePivot(analysis, request);
+    report->mixes.push_back(MixOf(pivot, HBBP_PIVOT_ROWS, properties[i].key));
     if (is_pair) {
-      report->mixes.push_back(
-          MixOf(pivot.get(), reader, HBBP_PIVOT_COLUMNS, properties[i + 1].key));
+      report->mixes.push_back(MixOf(pivot, HBBP_PIVOT_COLUMNS, properties[i + 1].key));
     }
-    HBBP_RETURN_IF_ERROR(reader.status());
   }
-  return OkStatus();
 }
 
-Status ReadRatios(const hbbp_profile* profile, Report* report) {
-  HBBP_ASSIGN_OR_RETURN(const std::vector<hbbp_ratio> ratios, Ratios(profile, "", nullptr));
-  for (const hbbp_ratio& ratio : ratios) {
+void ReadRatios(const hbbp::analysis& analysis, Report* report) {
+  const hbbp::ratios ratios = analysis.ratios_of();
+  for (const hbbp_ratio& ratio : ratios.list()) {
     if (ratio.is_known == 0) continue;
     report->ratios.push_back({ratio.group, ratio.name, ratio.value, ratio.unit});
   }
-  return OkStatus();
 }
 
 }  // namespace hbbp::tools

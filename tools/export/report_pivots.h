@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <hbbp/hbbp.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include "pivot_view.h"
-#include "profile_view.h"
 #include "report.h"
 
 namespace hbbp::tools {
@@ -25,7 +25,7 @@ class InstructionTuples {
   };
 
   // Puts properties and tuples into `report`, which has to live longer.
-  static StatusOr<InstructionTuples> Read(const hbbp_profile* profile, Report* report);
+  static InstructionTuples Read(const hbbp::analysis& analysis, Report* report);
 
   // The instructions of a block that were counted, by address.
   std::span<const Instruction> Of(uint32_t block) const;
@@ -46,7 +46,7 @@ class InstructionTuples {
   using Values = std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>>;
 
   explicit InstructionTuples(Report* report) : report_(report) {}
-  Status ReadInstructions(const hbbp_profile* profile, const PivotRequest& request);
+  void ReadInstructions(const hbbp::analysis& analysis, const PivotRequest& request);
   uint32_t InternValue(size_t property, std::string_view value);
   uint32_t Intern(const ReportTuple& tuple);
   uint32_t InternAll(std::string_view value);
@@ -59,9 +59,9 @@ class InstructionTuples {
 };
 
 // Executed instructions by each of the report's properties.
-Status ReadMixes(const hbbp_profile* profile, Report* report);
+void ReadMixes(const hbbp::analysis& analysis, Report* report);
 
-Status ReadRatios(const hbbp_profile* profile, Report* report);
+void ReadRatios(const hbbp::analysis& analysis, Report* report);
 
 }  // namespace hbbp::tools
 

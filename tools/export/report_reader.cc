@@ -1,18 +1,17 @@
 #include "report_reader.h"
 
-#include <hbbp/source.h>
-#include <hbbp/version.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "debug_info_options.h"
 #include "error_sum.h"
 #include "estimator_option.h"
 #include "format.h"
+#include "profile_view.h"
 #include "report_loops.h"
 #include "report_pivots.h"
 #include "report_slices.h"
@@ -32,7 +31,7 @@ std::vector<std::pair<std::string, uint64_t>> Pairs(const std::vector<hbbp_count
 
 ReportSource ToReport(const SourceView& source) {
   ReportSource out;
-  out.kind = SourceName(source.source);
+  out.kind = SourceName(source.kind);
   out.event = EventNameOf(source);
   out.unit = UnitName(source.unit);
   out.period = source.period;
@@ -54,27 +53,24 @@ double Instructions(const hbbp_block& block) { return block.count * block.instru
 
 class Reader {
  public:
-  explicit Reader(const ExportRequest& request) : request_(request) {}
+  explicit Reader(const ExportRequest& request) : request_(request), analysis_(*request.analysis) {}
 
-  StatusOr<Report> Read() {
-    HBBP_RETURN_IF_ERROR(ReadRun());
-    HBBP_RETURN_IF_ERROR(ReadFunctions());
-    HBBP_RETURN_IF_ERROR(ReadLoops(request_.profile, listed_, &report_, &loop_of_block_));
-    HBBP_RETURN_IF_ERROR(ReadBlocks());
-    HBBP_RETURN_IF_ERROR(ReadMixes(request_.profile, &report_));
-    HBBP_RETURN_IF_ERROR(ReadRatios(request_.profile, &report_));
-    HBBP_RETURN_IF_ERROR(ReadSlices(request_.profile, &report_));
-    HBBP_ASSIGN_OR_RETURN(report_.line_problems, DebugInfoOptions::Problems(request_.profile));
+  Report Read() {
+    ReadRun();
+    ReadFunctions();
+    ReadLoops(analysis_, listed_, &report_, &loop_of_block_);
+    ReadBlocks();
+    ReadMixes(analysis_, &report_);
+    ReadRatios(analysis_, &report_);
+    ReadSlices(analysis_, &report_);
+    report_.line_problems = DebugInfoOptions::Problems(analysis_);
     return std::move(report_);
   }
 
  private:
-  Status ReadRun() {
-    HBBP_INIT(hbbp_error, error);
-    HBBP_INIT(hbbp_profile_info, info);
-    if (hbbp_profile_get_info(request_.profile, &info, &error) != HBBP_OK) return ToStatus(error);
-    HBBP_ASSIGN_OR_RETURN(const auto sources, Sources(request_.profile));
-    HBBP_ASSIGN_OR_RETURN(const auto modules, Modules(request_.profile));
+  void ReadRun() {
+    const hbbp_profile_info info = analysis_.get_profile().info();
+    const std::vector<SourceView> sources = Sources(analysis_);
     report_.files = request_.files;
     report_.command = info.command;
     report_.host = info.host;
@@ -87,16 +83,15 @@ class Reader {
     report_.caveats = Caveats(sources);
     if (!sources.empty()) report_.estimator = EstimatorName(sources.front().estimator);
     for (const SourceView& source : sources) report_.sources.push_back(ToReport(source));
-    for (const hbbp_module& module : modules) {
+    for (const ModuleView& module : Modules(analysis_)) {
       report_.modules.push_back({module.path, FormatHex(module.build_id, module.build_id_size),
                                  ModuleKindName(module.kind), CodeName(module.code), module.problem,
                                  module.samples});
     }
-    return Status();
   }
 
-  Status ReadFunctions() {
-    HBBP_ASSIGN_OR_RETURN(const auto functions, Functions(request_.profile));
+  void ReadFunctions() {
+    const std::vector<hbbp_function> functions = analysis_.functions();
     report_.instructions = TotalInstructions(functions);
     std::vector<uint32_t> order(functions.size());
     std::iota(order.begin(), order.end(), 0);
@@ -115,7 +110,6 @@ class Reader {
                                    function.end, function.instructions, function.standard_error,
                                    function.samples});
     }
-    return Status();
   }
 
   uint32_t ListedFunction(const hbbp_block& block) const {
@@ -138,26 +132,24 @@ class Reader {
     return is_chosen;
   }
 
-  Status ReadBlocks() {
-    HBBP_ASSIGN_OR_RETURN(const auto blocks, Blocks(request_.profile));
-    HBBP_ASSIGN_OR_RETURN(InstructionTuples tuples,
-                          InstructionTuples::Read(request_.profile, &report_));
-    HBBP_ASSIGN_OR_RETURN(BlockTasks tasks, BlockTasks::Read(request_.profile, &report_));
+  void ReadBlocks() {
+    const std::vector<hbbp_block> blocks = analysis_.blocks();
+    InstructionTuples tuples = InstructionTuples::Read(analysis_, &report_);
+    BlockTasks tasks = BlockTasks::Read(analysis_, &report_);
     const std::vector<bool> is_chosen = ChooseBlocks(blocks);
     report_.block_count = blocks.size();
     for (uint32_t i = 0; i < blocks.size(); ++i) {
       if (blocks[i].flags & HBBP_BLOCK_BIASED) ++report_.biased_block_count;
-      if (is_chosen[i]) HBBP_RETURN_IF_ERROR(AddBlock(i, blocks[i], &tuples));
+      if (is_chosen[i]) AddBlock(i, blocks[i], &tuples);
     }
     do {
       AddParts(blocks, is_chosen, tasks);
       AddRest(blocks, is_chosen, tasks, &tuples);
     } while (TaskRows() > kReportTaskRows && tasks.TellFewerApart());
-    return OkStatus();
   }
 
-  Status AddBlock(uint32_t index, const hbbp_block& block, InstructionTuples* tuples) {
-    HBBP_ASSIGN_OR_RETURN(std::vector<ReportInstruction> code, ReadCode(index, block, tuples));
+  void AddBlock(uint32_t index, const hbbp_block& block, InstructionTuples* tuples) {
+    std::vector<ReportInstruction> code = ReadCode(index, block, tuples);
     ReportBlock& out = report_.blocks.emplace_back();
     out.module = block.module;
     out.function = ListedFunction(block);
@@ -172,22 +164,16 @@ class Reader {
     AddText(block.module, &code);
     AddLines(block.module, &code);
     out.instructions = std::move(code);
-    return OkStatus();
   }
 
   // What the mix counts, which has names for all that can be decoded.
-  StatusOr<std::vector<ReportInstruction>> ReadCode(uint32_t index, const hbbp_block& block,
-                                                    InstructionTuples* tuples) const {
+  std::vector<ReportInstruction> ReadCode(uint32_t index, const hbbp_block& block,
+                                          InstructionTuples* tuples) const {
     const auto counted = tuples->Of(index);
     auto next = counted.begin();
     std::vector<ReportInstruction> code;
     for (uint64_t address = block.start; address < block.end;) {
-      HBBP_INIT(hbbp_instruction, instruction);
-      HBBP_INIT(hbbp_error, error);
-      if (hbbp_profile_decode(request_.profile, block.module, address, &instruction, &error) !=
-          HBBP_OK) {
-        return ToStatus(error);
-      }
+      const hbbp_instruction instruction = analysis_.decode(block.module, address);
       while (next != counted.end() && next->address < address) ++next;
       const bool is_counted = next != counted.end() && next->address == address;
       ReportInstruction& out = code.emplace_back();
@@ -260,32 +246,27 @@ class Reader {
 
   void AddText(uint32_t module, std::vector<ReportInstruction>* code) const {
     for (ReportInstruction& instruction : *code) {
-      HBBP_INIT(hbbp_disassembly, disassembly);
-      if (hbbp_profile_disassemble(request_.profile, module, instruction.address, &disassembly,
-                                   nullptr) == HBBP_OK) {
-        instruction.text = disassembly.text;
-      }
+      const auto disassembly = analysis_.try_disassemble(module, instruction.address);
+      if (disassembly) instruction.text = disassembly->text;
     }
   }
 
   // Without debug information there are no lines; that is no failure of the report.
   void AddLines(uint32_t module, std::vector<ReportInstruction>* code) {
-    HBBP_INIT(hbbp_source_frame, frame);
-    HBBP_INIT(hbbp_source_place, place);
+    std::vector<hbbp_line_frame> frames;
+    hbbp_line_range range = {};
     for (ReportInstruction& instruction : *code) {
-      if (instruction.address >= place.end || instruction.address < place.start) {
-        frame.struct_size = sizeof(frame);
-        place = {};
-        place.struct_size = sizeof(place);
-        if (hbbp_profile_find_source(request_.profile, module, instruction.address, 1,
-                                     sizeof(frame), &frame, &place, nullptr) != HBBP_OK) {
-          return;
-        }
+      if (instruction.address >= range.end || instruction.address < range.start) {
+        const Status found =
+            CatchError([&] { frames = analysis_.lines_of(module, instruction.address, &range); });
+        if (!found.ok()) return;
       }
-      if (place.frame_count == 0 || frame.line == 0 || *frame.file == '\0') continue;
+      if (frames.empty()) continue;
+      const hbbp_line_frame& frame = frames.front();
+      if (frame.line == 0 || *frame.file == '\0') continue;
       instruction.file = SourceFile(frame.file);
       instruction.line = frame.line;
-      if (place.frame_count > 1) instruction.inlined = Inlined(frame.function);
+      if (frames.size() > 1) instruction.inlined = Inlined(frame.function);
     }
   }
 
@@ -302,16 +283,17 @@ class Reader {
   }
 
   const ExportRequest& request_;
+  const hbbp::analysis& analysis_;
   Report report_;
   std::unordered_map<std::string, uint32_t> source_files_;  // index by path
   std::unordered_map<std::string, uint32_t> inlined_;       // index by symbol
   std::vector<uint32_t> loop_of_block_;
-  std::vector<uint32_t> listed_;   // by function of the profile: its index in the report
-  std::vector<uint32_t> modules_;  // by function of the profile
+  std::vector<uint32_t> listed_;   // by function of the analysis: its index in the report
+  std::vector<uint32_t> modules_;  // by function of the analysis
 };
 
 }  // namespace
 
-StatusOr<Report> ReadReport(const ExportRequest& request) { return Reader(request).Read(); }
+Report ReadReport(const ExportRequest& request) { return Reader(request).Read(); }
 
 }  // namespace hbbp::tools

@@ -10,7 +10,7 @@ namespace hbbp::tools {
 inline constexpr uint64_t kReportFunctions = 200;
 inline constexpr uint64_t kReportBlocks = 2000;
 
-StatusOr<Report> ReadReport(const ExportRequest& request);
+Report ReadReport(const ExportRequest& request);
 
 }  // namespace hbbp::tools
 

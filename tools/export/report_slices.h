@@ -3,8 +3,8 @@
 #define HBBP_TOOLS_EXPORT_REPORT_SLICES_H_
 
 #include <cstddef>
+#include <hbbp/hbbp.hpp>
 
-#include "profile_view.h"
 #include "report.h"
 
 namespace hbbp::tools {
@@ -16,7 +16,7 @@ inline constexpr size_t kTimelineValues = 7;
 
 // By each of the report's properties, and by function, module and thread. Nothing if the profile
 // keeps no slices. Precondition: the report has its properties and threads.
-Status ReadSlices(const hbbp_profile* profile, Report* report);
+void ReadSlices(const hbbp::analysis& analysis, Report* report);
 
 }  // namespace hbbp::tools
 

@@ -10,17 +10,17 @@
 
 namespace hbbp::tools {
 
-StatusOr<BlockTasks> BlockTasks::Read(const hbbp_profile* profile, Report* report) {
+BlockTasks BlockTasks::Read(const hbbp::analysis& analysis, Report* report) {
   BlockTasks tasks(report);
-  HBBP_RETURN_IF_ERROR(tasks.ReadThreads(profile));
-  if (tasks.order_.size() > 1) HBBP_RETURN_IF_ERROR(tasks.ReadShares(profile));
-  HBBP_RETURN_IF_ERROR(tasks.ReadWithoutCode(profile));
+  tasks.ReadThreads(analysis);
+  if (tasks.order_.size() > 1) tasks.ReadShares(analysis);
+  tasks.ReadWithoutCode(analysis);
   tasks.SetTasks(std::min(tasks.order_.size(), kReportTasks));
   return tasks;
 }
 
-Status BlockTasks::ReadThreads(const hbbp_profile* profile) {
-  HBBP_ASSIGN_OR_RETURN(const auto threads, Threads(profile));
+void BlockTasks::ReadThreads(const hbbp::analysis& analysis) {
+  const std::vector<hbbp_thread> threads = analysis.get_profile().threads();
   std::set<uint32_t> processes;
   for (const hbbp_thread& thread : threads) {
     pids_.push_back(thread.pid);
@@ -32,8 +32,7 @@ Status BlockTasks::ReadThreads(const hbbp_profile* profile) {
   PivotRequest request;
   request.rows = {"thread"};
   request.values = {"instructions"};
-  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
-  const PivotReader reader(pivot.get());
+  const hbbp::pivot pivot = MakePivot(analysis, request);
   const auto add = [&](uint32_t index, double instructions, double error) {
     if (report_->threads.size() == kReportThreads) return;
     const hbbp_thread& thread = threads[index];
@@ -41,10 +40,10 @@ Status BlockTasks::ReadThreads(const hbbp_profile* profile) {
         {thread.pid, thread.tid, thread.name, thread.samples, instructions, error});
   };
   std::vector<bool> ran(threads.size());
-  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
-    const uint32_t index = reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).index;
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    const uint32_t index = pivot.label(HBBP_PIVOT_ROWS, row, 0).index;
     if (index >= threads.size()) continue;
-    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
+    const hbbp_pivot_cell cell = pivot.cell(row);
     order_.push_back(index);
     ran[index] = true;
     add(index, cell.value, cell.standard_error);
@@ -52,10 +51,9 @@ Status BlockTasks::ReadThreads(const hbbp_profile* profile) {
   for (uint32_t i = 0; i < threads.size(); ++i) {
     if (!ran[i]) add(i, 0, 0);
   }
-  return reader.status();
 }
 
-Status BlockTasks::ReadShares(const hbbp_profile* profile) {
+void BlockTasks::ReadShares(const hbbp::analysis& analysis) {
   struct Row {
     uint32_t block;
     Share share;
@@ -63,18 +61,16 @@ Status BlockTasks::ReadShares(const hbbp_profile* profile) {
   PivotRequest request;
   request.rows = {"block", "thread"};
   request.values = {"executions"};
-  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
-  const PivotReader reader(pivot.get());
-  const size_t blocks = hbbp_profile_block_count(profile);
+  const hbbp::pivot pivot = MakePivot(analysis, request);
+  const size_t blocks = analysis.block_count();
   std::vector<Row> rows;
-  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
-    const uint32_t block = reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).index;
-    const uint32_t thread = reader.LabelAt(HBBP_PIVOT_ROWS, row, 1).index;
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    const uint32_t block = pivot.label(HBBP_PIVOT_ROWS, row, 0).index;
+    const uint32_t thread = pivot.label(HBBP_PIVOT_ROWS, row, 1).index;
     if (block >= blocks || thread >= pids_.size()) continue;
-    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
+    const hbbp_pivot_cell cell = pivot.cell(row);
     rows.push_back({block, {thread, cell.value, cell.standard_error}});
   }
-  HBBP_RETURN_IF_ERROR(reader.status());
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Row& a, const Row& b) { return a.block < b.block; });
   for (const Row& row : rows) {
@@ -82,23 +78,20 @@ Status BlockTasks::ReadShares(const hbbp_profile* profile) {
     shares_.push_back(row.share);
   }
   first_of_block_.resize(blocks + 1, shares_.size());
-  return OkStatus();
 }
 
-Status BlockTasks::ReadWithoutCode(const hbbp_profile* profile) {
+void BlockTasks::ReadWithoutCode(const hbbp::analysis& analysis) {
   PivotRequest request;
   request.rows = {"loop", "function", "thread"};
   request.values = {"instructions"};
-  HBBP_ASSIGN_OR_RETURN(const PivotHandle pivot, MakePivot(profile, request));
-  const PivotReader reader(pivot.get());
-  for (size_t row = 0; row < hbbp_pivot_line_count(pivot.get(), HBBP_PIVOT_ROWS); ++row) {
-    if (reader.LabelAt(HBBP_PIVOT_ROWS, row, 0).text != std::string_view(kNoCode)) continue;
-    const hbbp_pivot_cell cell = reader.CellAt(row, HBBP_PIVOT_ALL, 0);
-    without_code_.push_back({reader.LabelAt(HBBP_PIVOT_ROWS, row, 1).index,
-                             reader.LabelAt(HBBP_PIVOT_ROWS, row, 2).index, cell.value,
+  const hbbp::pivot pivot = MakePivot(analysis, request);
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    if (pivot.label(HBBP_PIVOT_ROWS, row, 0).text != std::string_view(kNoCode)) continue;
+    const hbbp_pivot_cell cell = pivot.cell(row);
+    without_code_.push_back({pivot.label(HBBP_PIVOT_ROWS, row, 1).index,
+                             pivot.label(HBBP_PIVOT_ROWS, row, 2).index, cell.value,
                              cell.standard_error});
   }
-  return reader.status();
 }
 
 void BlockTasks::SetTasks(size_t threads) {

@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <vector>
 
-#include "profile_view.h"
 #include "report.h"
 
 namespace hbbp::tools {
@@ -19,14 +19,14 @@ inline constexpr size_t kReportTasks = 16;
 class BlockTasks {
  public:
   // Puts threads and tasks into `report`, which has to live longer.
-  static StatusOr<BlockTasks> Read(const hbbp_profile* profile, Report* report);
+  static BlockTasks Read(const hbbp::analysis& analysis, Report* report);
 
   // All of a block, a part for each task that ran it.
   std::vector<ReportPart> PartsOf(uint32_t block_index, const hbbp_block& block) const;
 
   // What samples of code that is missing stand for, in a function.
   struct WithoutCode {
-    uint32_t function = 0;  // of the profile
+    uint32_t function = 0;  // of the analysis
     uint32_t thread = 0;    // of the profile
     double instructions = 0;
     double error = 0;
@@ -48,9 +48,9 @@ class BlockTasks {
   };
 
   explicit BlockTasks(Report* report) : report_(report) {}
-  Status ReadThreads(const hbbp_profile* profile);
-  Status ReadShares(const hbbp_profile* profile);
-  Status ReadWithoutCode(const hbbp_profile* profile);
+  void ReadThreads(const hbbp::analysis& analysis);
+  void ReadShares(const hbbp::analysis& analysis);
+  void ReadWithoutCode(const hbbp::analysis& analysis);
   void SetTasks(size_t threads);
 
   Report* report_;

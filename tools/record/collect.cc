@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "format.h"
 #include "preload/options.h"
+#include "profile_view.h"
 
 namespace hbbp::tools {
 namespace {
@@ -41,13 +42,10 @@ StatusOr<std::vector<fs::path>> ListFiles(const std::string& directory) {
 
 // Is it what a run leaves of a child? Names alone do not tell: `-o run.2` is a run of its own.
 bool IsProfileOf(const fs::path& path, std::string_view pid) {
-  hbbp_profile* profile = nullptr;
-  if (hbbp_profile_load(path.c_str(), &profile, nullptr) != HBBP_OK) return false;
-  HBBP_INIT(hbbp_profile_info, info);
-  const bool has_info = hbbp_profile_get_info(profile, &info, nullptr) == HBBP_OK;
-  const bool is_of_pid = has_info && std::to_string(info.pid) == pid;
-  hbbp_profile_destroy(profile);
-  return is_of_pid;
+  bool is_of_pid = false;
+  const Status read = CatchError(
+      [&] { is_of_pid = std::to_string(hbbp::profile::load(path.string()).info().pid) == pid; });
+  return read.ok() && is_of_pid;
 }
 
 // output.1234 of an earlier run would be taken for a child of this one.
@@ -66,13 +64,6 @@ void RemoveEarlierChildren(const std::string& output) {
   }
 }
 
-StatusOr<uint64_t> SampleCount(const hbbp_profile* profile) {
-  HBBP_INIT(hbbp_profile_info, info);
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_profile_get_info(profile, &info, &error) != HBBP_OK) return ToStatus(error);
-  return info.samples;
-}
-
 // So that a symbolic link stays one.
 fs::path WithoutLinks(const fs::path& path) {
   std::error_code error;
@@ -81,13 +72,11 @@ fs::path WithoutLinks(const fs::path& path) {
 }
 
 // Saving stores what is known here of the code of the kernel.
-bool HasKernelSamples(const hbbp_profile* profile) {
-  for (size_t i = 0; i < hbbp_profile_source_count(profile); ++i) {
-    HBBP_INIT(hbbp_source_info, source);
-    const hbbp_status status = hbbp_profile_source_at(profile, i, &source, nullptr);
-    if (status == HBBP_OK && source.include_kernel != 0 && source.samples != 0) return true;
-  }
-  return false;
+bool HasKernelSamples(const hbbp::profile& profile) {
+  const std::vector<hbbp_source_info> sources = profile.sources();
+  return std::any_of(sources.begin(), sources.end(), [](const hbbp_source_info& source) {
+    return source.include_kernel != 0 && source.samples != 0;
+  });
 }
 
 // What a program wrote after it changed its user is copied: it could change the file later.
@@ -97,7 +86,7 @@ bool IsOfThisUser(const std::string& path) {
 }
 
 // Puts the parts of one process at `path`.
-Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::string& path) {
+Status Store(const ProcessParts& parts, const hbbp::profile& profile, const std::string& path) {
   if (parts.profiles.size() == 1 && !HasKernelSamples(profile) &&
       IsOfThisUser(parts.profiles[0].path)) {
     const fs::path target = WithoutLinks(path);
@@ -106,9 +95,7 @@ Status Store(const ProcessParts& parts, const hbbp_profile* profile, const std::
     }
     return OkStatus();
   }
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_profile_save(profile, path.c_str(), &error) != HBBP_OK) return ToStatus(error);
-  return OkStatus();
+  return CatchError([&] { profile.save(path); });
 }
 
 constexpr char kPartsInfix[] = ".parts-";
@@ -153,11 +140,9 @@ ProcessParts::Profile DescribeProfile(const fs::path& path) {
 
 // 0 if the file cannot be read.
 uint64_t DurationNs(const std::string& path) {
-  const StatusOr<ProfileHandle> profile = LoadProfile(path);
-  if (!profile.ok()) return 0;
-  HBBP_INIT(hbbp_profile_info, info);
-  const bool has_info = hbbp_profile_get_info(profile->get(), &info, nullptr) == HBBP_OK;
-  return has_info ? info.duration_ns : 0;
+  uint64_t duration_ns = 0;
+  (void)CatchError([&] { duration_ns = LoadProfile(path).info().duration_ns; });
+  return duration_ns;
 }
 
 // An image that was killed between two steps has both kinds of profiles: the later one counts.
@@ -287,14 +272,14 @@ StatusOr<std::optional<ProcessProfile>> StoreProcess(pid_t pid, const ProcessPar
   for (auto part = process.profiles.rbegin(); part != process.profiles.rend(); ++part) {
     latest_first.push_back(part->path);
   }
-  HBBP_ASSIGN_OR_RETURN(ProfileHandle profile, LoadProfiles(latest_first));
-  HBBP_ASSIGN_OR_RETURN(uint64_t samples, SampleCount(profile.get()));
-  if (pid != root && samples == 0) return std::optional<ProcessProfile>();
+  std::optional<hbbp::profile> profile;
+  HBBP_RETURN_IF_ERROR(CatchError([&] { profile = LoadProfiles(latest_first); }));
+  if (pid != root && profile->info().samples == 0) return std::optional<ProcessProfile>();
   const std::string path = pid == root ? output : output + "." + std::to_string(pid);
   const ProcessParts::Profile& last = process.profiles.back();
   const uint64_t partial_since_ns = last.is_partial ? last.begin_ns + DurationNs(last.path) : 0;
-  HBBP_RETURN_IF_ERROR(Store(process, profile.get(), path));
-  return std::optional(ProcessProfile{pid, path, std::move(profile), partial_since_ns});
+  HBBP_RETURN_IF_ERROR(Store(process, *profile, path));
+  return std::optional(ProcessProfile{pid, path, *std::move(profile), partial_since_ns});
 }
 
 // A process that outlives the root saves meanwhile: its partial profile gives way to the last one.

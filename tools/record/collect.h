@@ -5,12 +5,12 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "profile_view.h"
 
 namespace hbbp::tools {
 
@@ -59,7 +59,7 @@ struct ProcessParts {
 struct ProcessProfile {
   pid_t pid = 0;
   std::string path;
-  ProfileHandle profile;
+  hbbp::profile profile;
   // When it was saved, of CLOCK_MONOTONIC, if its process ended without saving what came later,
   // else 0.
   uint64_t partial_since_ns = 0;

@@ -1,6 +1,5 @@
 #include "record/outside.h"
 
-#include <hbbp/hbbp.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -9,7 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <memory>
+#include <hbbp/hbbp.hpp>
+#include <optional>
 #include <string>
 
 #include "base/unique_fd.h"
@@ -20,34 +20,29 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct SessionDeleter {
-  void operator()(hbbp_session* session) const { hbbp_session_destroy(session); }
-};
-using SessionHandle = std::unique_ptr<hbbp_session, SessionDeleter>;
-
 volatile sig_atomic_t was_interrupted = 0;
 
 void OnInterrupt(int) { was_interrupted = 1; }
 
-StatusOr<SessionHandle> Observe(const RecordOptions& record, pid_t pid) {
-  HBBP_INIT(hbbp_error, error);
+using Session = std::optional<hbbp::session>;
+
+Status Observe(const RecordOptions& record, pid_t pid, Session* session) {
   hbbp_session_options options = SessionOptionsOf(record);
   options.pid = static_cast<uint64_t>(pid);
-  hbbp_session* session = nullptr;
-  if (hbbp_session_create(&options, &session, &error) != HBBP_OK) return ToStatus(error);
-  SessionHandle handle(session);
-  if (hbbp_session_start(session, &error) != HBBP_OK) return ToStatus(error);
-  return handle;
+  return CatchError([&] { session->emplace(options).start(); });
 }
 
-Status Store(const RecordOptions& record, hbbp_session* session, pid_t pid, OutsideRun* run) {
-  HBBP_INIT(hbbp_error, error);
-  (void)hbbp_session_stop(session, nullptr);  // unless the time was over already
-  hbbp_profile* profile = nullptr;
-  if (hbbp_session_snapshot(session, &profile, &error) != HBBP_OK) return ToStatus(error);
-  run->stored.push_back({pid, record.output, ProfileHandle(profile)});
-  if (hbbp_profile_save(profile, record.output.c_str(), &error) != HBBP_OK) return ToStatus(error);
-  return OkStatus();
+// It fails where the session is stopped already, because its time was over.
+void Stop(Session* session) {
+  (void)CatchError([&] { (*session)->stop(); });
+}
+
+Status Store(const RecordOptions& record, Session* session, pid_t pid, OutsideRun* run) {
+  Stop(session);
+  return CatchError([&] {
+    run->stored.push_back({pid, record.output, (*session)->snapshot()});
+    run->stored.back().profile.save(record.output);
+  });
 }
 
 void EndBySignals() {
@@ -84,29 +79,26 @@ StatusOr<UniqueFd> OpenProcess(pid_t pid) {
 }  // namespace
 
 Status ObserveFromOutside(const RecordOptions& record, OutsideRun* run) {
-  SessionHandle session;
+  Session session;
   if (record.pid != 0) {
     const auto pid = static_cast<pid_t>(record.pid);
     HBBP_ASSIGN_OR_RETURN(const UniqueFd process, OpenProcess(pid));
-    HBBP_ASSIGN_OR_RETURN(session, Observe(record, pid));
+    HBBP_RETURN_IF_ERROR(Observe(record, pid, &session));
     EndBySignals();
     WaitForEnd(process, record.duration_s);
-    return Store(record, session.get(), pid, run);
+    return Store(record, &session, pid, run);
   }
   LaunchHooks hooks;
-  hooks.before_it_runs = [&](pid_t pid) -> Status {
-    HBBP_ASSIGN_OR_RETURN(session, Observe(record, pid));
-    return OkStatus();
-  };
+  hooks.before_it_runs = [&](pid_t pid) { return Observe(record, pid, &session); };
   if (record.duration_s > 0) {
     hooks.while_it_runs = [&](pid_t pid) {
       StatusOr<UniqueFd> process = OpenProcess(pid);
       if (process.ok()) WaitForEnd(*process, record.duration_s);
-      (void)hbbp_session_stop(session.get(), nullptr);
+      Stop(&session);
     };
   }
   HBBP_ASSIGN_OR_RETURN(run->end, RunProgram(record.command, {}, "", hooks));
-  return Store(record, session.get(), run->end.pid, run);
+  return Store(record, &session, run->end.pid, run);
 }
 
 }  // namespace hbbp::tools

@@ -57,6 +57,7 @@ int32_t ValueOf(const Named (&list)[size], const std::string& name) {
   }
   return 0;
 }
+
 // The kernel's answer to a higher frequency is EINVAL, whatever else may be wrong.
 Status CheckFrequency(uint64_t frequency_hz) {
   constexpr char kLimit[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -98,7 +99,7 @@ Status CheckTarget(const RecordOptions& record) {
 }  // namespace
 
 bool TracesBranches(const RecordOptions& record) {
-  const hbbp_source source = ValueOf(kSources, record.source);
+  const hbbp_source_kind source = ValueOf(kSources, record.source);
   return source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_EBS_AND_SWBT;
 }
 
@@ -179,6 +180,7 @@ std::optional<int> ParseRecordOptions(int argc, char** argv, RecordOptions* reco
       "The exit status is that of CMD; 2 if it was not run, because it could not be profiled.");
   return options.Parse(argc, argv);
 }
+
 Status FindSlices(RecordOptions* record) {
   HBBP_ASSIGN_OR_RETURN(record->slice_ns, ParseTimeQuantum(record->time_quantum));
   return OkStatus();
@@ -189,11 +191,7 @@ Status FindEventOf(RecordOptions* record) {
   if (record->event.find_first_of(" \t\n") != std::string::npos || record->event.size() > 200) {
     return MakeStatus(StatusCode::kInvalidArgument, "--event: not a name");
   }
-  HBBP_INIT(hbbp_event_code, code);
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_event_find(record->event.c_str(), &code, &error) != HBBP_OK) return ToStatus(error);
-  record->event_code = code;
-  return OkStatus();
+  return CatchError([&] { record->event_code = hbbp::find_event(record->event); });
 }
 
 Status CheckRecordOptions(const RecordOptions& record) {
@@ -207,12 +205,7 @@ Status CheckRecordOptions(const RecordOptions& record) {
   HBBP_RETURN_IF_ERROR(CheckFrequency(record.frequency_hz));
   HBBP_RETURN_IF_ERROR(CheckTarget(record));
   // The library says what else is wrong.
-  const hbbp_session_options options = SessionOptionsOf(record);
-  hbbp_session* session = nullptr;
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_session_create(&options, &session, &error) != HBBP_OK) return ToStatus(error);
-  hbbp_session_destroy(session);
-  return OkStatus();
+  return CatchError([&] { hbbp::session session(SessionOptionsOf(record)); });
 }
 
 }  // namespace hbbp::tools

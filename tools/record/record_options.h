@@ -2,9 +2,8 @@
 #ifndef HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
 #define HBBP_TOOLS_RECORD_RECORD_OPTIONS_H_
 
-#include <hbbp/hbbp.h>
-
 #include <cstdint>
+#include <hbbp/hbbp.hpp>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,5 @@
 #include "record/summary.h"
 
-#include <hbbp/hbbp.h>
-
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -37,7 +35,7 @@ std::string Plural(size_t count, const char* one, const char* many) {
 
 void PrintLine(const std::string& text) { std::cerr << "hbbp record: " << Printable(text) << '\n'; }
 
-const char* SamplesName(hbbp_source source) {
+const char* SamplesName(hbbp_source_kind source) {
   switch (source) {
     case HBBP_SOURCE_SWBT:
       return " bursts of ";
@@ -52,8 +50,8 @@ std::string DescribeSources(const std::vector<SourceView>& sources) {
   std::string text;
   for (const SourceView& source : sources) {
     if (!text.empty()) text += "; ";
-    const bool is_swbt = source.source == HBBP_SOURCE_SWBT;
-    text += FormatCount(source.samples) + SamplesName(source.source) + EventNameOf(source);
+    const bool is_swbt = source.kind == HBBP_SOURCE_SWBT;
+    text += FormatCount(source.samples) + SamplesName(source.kind) + EventNameOf(source);
     if (source.frequency_hz != 0) {
       text += " at " + FormatCount(source.frequency_hz) + " Hz";
     } else if (source.unit == HBBP_UNIT_NANOSECONDS) {
@@ -111,20 +109,16 @@ std::string DescribeModules(std::vector<hbbp_module> modules, bool is_partial) {
 }
 
 // That of the program, unless it left all the work to its children, as shells and compilers do.
-StatusOr<std::string> ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
+std::string ProfileToLookAt(const std::vector<ProcessProfile>& stored) {
   const ProcessProfile* busiest = &stored.front();
-  uint64_t most_samples = 0;
-  HBBP_INIT(hbbp_error, error);
+  uint64_t max_samples = 0;
   for (const ProcessProfile& process : stored) {
-    HBBP_INIT(hbbp_profile_info, info);
-    if (hbbp_profile_get_info(process.profile.get(), &info, &error) != HBBP_OK) {
-      return ToStatus(error);
-    }
-    if (info.samples > most_samples) {
+    const uint64_t samples = process.profile.info().samples;
+    if (samples > max_samples) {
       busiest = &process;
-      most_samples = info.samples;
+      max_samples = samples;
     }
-    if (stored.front().pid == process.pid && most_samples > 0) break;
+    if (stored.front().pid == process.pid && max_samples > 0) break;
   }
   return busiest->path;
 }
@@ -150,21 +144,18 @@ std::optional<uint64_t> ProfiledTimeNs(const std::vector<SourceView>& sources) {
 }
 
 // What ran unseen must not go unnoticed.
-Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
-                          const std::vector<ProcessProfile>& stored) {
-  if (record.duration_s > 0) return OkStatus();
+void NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
+                        const std::vector<ProcessProfile>& stored) {
+  if (record.duration_s > 0) return;
   uint64_t profiled_ns = 0;
   for (const ProcessProfile& process : stored) {
-    HBBP_ASSIGN_OR_RETURN(const auto sources, SourcesAsRecorded(process.profile.get()));
-    const std::optional<uint64_t> time_ns = ProfiledTimeNs(sources);
-    if (!time_ns) return OkStatus();
+    const std::optional<uint64_t> time_ns = ProfiledTimeNs(SourcesAsRecorded(process.profile));
+    if (!time_ns) return;
     profiled_ns += *time_ns;
   }
   // What a killed program loses was said already.
   const uint64_t tolerated_ns = end.signal != 0 ? 1'300'000'000 : 300'000'000;
-  if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) {
-    return OkStatus();
-  }
+  if (profiled_ns + std::max(tolerated_ns, end.user_time_ns / 4) >= end.user_time_ns) return;
   constexpr char kOfChildren[] = "in its children, which are not observed from outside";
   constexpr char kOfOthers[] =
       "in processes that are too brief or did not load libhbbp-preload.so (static, 32-bit, musl, "
@@ -172,7 +163,6 @@ Status NoteUnprofiledTime(const RecordOptions& record, const ProgramEnd& end,
   Note(kName, "the profiles cover " + FormatDuration(profiled_ns) + " of " +
                   FormatDuration(end.user_time_ns) + " of user CPU time; the rest ran " +
                   (record.is_outside ? kOfChildren : kOfOthers));
-  return OkStatus();
 }
 
 // A newcomer's first program is short.
@@ -181,7 +171,7 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
   constexpr uint64_t kShorter = 10;
   for (const SourceView& source : sources) {
     const bool was_asked_for = record.period != 0 || record.frequency_hz != 0;
-    if (source.source != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
+    if (source.kind != HBBP_SOURCE_SWBT || source.period <= kShorter || was_asked_for) continue;
     if (source.samples == 0 || source.samples >= kFew) continue;
     Note(kName, "so few bursts leave large standard errors; -c " +
                     std::to_string((source.period + 1) / kShorter / 1000 * 1000) + " takes " +
@@ -193,7 +183,7 @@ void NoteFewBursts(const RecordOptions& record, const std::vector<SourceView>& s
 void NoteEarlyEnd(const std::vector<SourceView>& sources) {
   std::set<std::string> noted;
   for (const SourceView& source : sources) {
-    for (const std::string text : {source.note, source.rung}) {
+    for (const std::string text : {source.note, source.method}) {
       const size_t end = text.find(" ended early: ");
       if (end == std::string::npos) continue;
       const size_t begin = text.rfind("; ", end);
@@ -215,29 +205,25 @@ void NoteDebugRegisters(const std::vector<SourceView>& sources) {
 
 }  // namespace
 
-Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
-                          const std::vector<ProcessProfile>& stored) {
-  const hbbp_profile* root = stored.front().profile.get();
-  HBBP_INIT(hbbp_profile_info, info);
-  HBBP_INIT(hbbp_error, error);
-  if (hbbp_profile_get_info(root, &info, &error) != HBBP_OK) return ToStatus(error);
-  HBBP_ASSIGN_OR_RETURN(std::vector<SourceView> sources, SourcesAsRecorded(root));
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_module> modules, Modules(root));
-  HBBP_ASSIGN_OR_RETURN(std::vector<hbbp_thread> threads, Threads(root));
+void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
+                        const std::vector<ProcessProfile>& stored) {
+  const hbbp::profile& root = stored.front().profile;
+  const hbbp_profile_info info = root.info();
+  const std::vector<SourceView> sources = SourcesAsRecorded(root);
+  const std::vector<hbbp_thread> threads = root.threads();
   const std::string command = record.pid != 0 ? info.command : JoinedCommand(record.command);
   PrintLine(command + ": " + DescribeEnd(record, end, stored.front()) + ", " +
             FormatDuration(info.duration_ns) + ", " + Plural(threads.size(), "thread", "threads") +
             " with samples, " + Plural(stored.size() - 1, "child process", "child processes"));
   PrintLine(DescribeSources(sources));
-  PrintLine(DescribeModules(modules, stored.front().partial_since_ns != 0));
+  PrintLine(DescribeModules(root.modules(), stored.front().partial_since_ns != 0));
   NoteEarlyEnd(sources);
   NoteDebugRegisters(sources);
   NoteFewBursts(record, sources);
   std::error_code ignored;
   PrintLine("wrote " + record.output + " (" +
             FormatCount(static_cast<uint64_t>(fs::file_size(record.output, ignored))) + " bytes)");
-  HBBP_ASSIGN_OR_RETURN(const std::string next, ProfileToLookAt(stored));
-  PrintLine("next: hbbp mix " + next);
+  PrintLine("next: hbbp mix " + ProfileToLookAt(stored));
   if (record.per_thread) {
     for (const hbbp_thread& thread : threads) {
       PrintLine("thread " + std::to_string(thread.tid) + " " + thread.name + ": " +
@@ -245,13 +231,11 @@ Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
     }
   }
   for (auto child = stored.begin() + 1; child != stored.end(); ++child) {
-    if (hbbp_profile_get_info(child->profile.get(), &info, &error) != HBBP_OK) {
-      return ToStatus(error);
-    }
-    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({info.command}) + ": " +
-              FormatCount(info.samples) + " samples, wrote " + child->path);
+    const hbbp_profile_info of_child = child->profile.info();
+    PrintLine("process " + std::to_string(child->pid) + " " + JoinedCommand({of_child.command}) +
+              ": " + FormatCount(of_child.samples) + " samples, wrote " + child->path);
   }
-  return record.pid != 0 ? OkStatus() : NoteUnprofiledTime(record, end, stored);
+  if (record.pid == 0) NoteUnprofiledTime(record, end, stored);
 }
 
 }  // namespace hbbp::tools

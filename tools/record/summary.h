@@ -13,8 +13,8 @@
 namespace hbbp::tools {
 
 // `stored` has the program's own profile first.
-Status PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
-                          const std::vector<ProcessProfile>& stored);
+void PrintRecordSummary(const RecordOptions& record, const ProgramEnd& end,
+                        const std::vector<ProcessProfile>& stored);
 
 }  // namespace hbbp::tools
 

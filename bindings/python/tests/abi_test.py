@@ -20,10 +20,8 @@ try:
 except ImportError:
     headers = None
 
-# Rows by the struct that they are of, where the struct is not called so.
-STRUCTS = {'ProfileInfo': 'profile_info', 'SourceInfo': 'source_info'}
 # Rows that are no struct of the C ABI: made of several, or by Python.
-OTHER_ROWS = {'AnnotatedLine', 'DiffRow', 'EventCode', 'Label', 'Measured', 'SourcePlace'}
+OTHER_ROWS = {'AnnotatedLine', 'DiffRow', 'EventCode', 'Label', 'LineRange', 'Measured'}
 # Fields of structs that rows have otherwise.
 INSTEAD = {
     'Module': {'build_id_size'},  # build_id is a string
@@ -34,11 +32,11 @@ OF_EVENT = {'event_name', 'event_type', 'event_config'}
 # What Python has no use for: a closure has its data, memory of the session is none of Python's.
 OF_C = {'log_user_data', 'user_data', 'allocator'}
 # Python has the names of statuses.
-UNUSED_FUNCTIONS = {'hbbp_status_name', 'hbbp_abi_version', 'hbbp_profile_block_at'}
+UNUSED_FUNCTIONS = {'hbbp_status_name', 'hbbp_abi_version'}
 
 
 def struct_name(row):
-    return STRUCTS.get(row, re.sub('(?<!^)([A-Z])', r'_\1', row).lower())
+    return re.sub('(?<!^)([A-Z])', r'_\1', row).lower()
 
 
 def fields_of(struct):
@@ -141,15 +139,10 @@ class CompletenessTest(unittest.TestCase):
         source = ''.join(path.read_text()
                          for path in (support.PACKAGE / 'src' / 'hbbp').glob('*.py')
                          if path.name != '_abi.py')
-        lists = re.findall(r"read_list\(\w+, '(hbbp_\w+)'", source)
-        used = set(re.findall(r"'(hbbp_\w+)'", source)) - set(lists)
-        used |= {f'{name}_{what}' for name in lists
-                 for what in ('count', 'at')}
-        copied = re.findall(r"copy_list\(pointer, '(\w+)'", source)
-        used |= {f'hbbp_profile_{part}' for name in copied
-                 for part in (f'{name}_count', f'copy_{name}s')}
+        used = set(re.findall(r"'(hbbp_\w+)'", source))
         used |= {f'hbbp_{name}_destroy' for name in re.findall(r"Handle\('(\w+)'", source)}
-        used |= {f'hbbp_profile_{name}_at' for name in ('unexplained', 'superseded')}
+        used |= {f'hbbp_{name}_{what}' for name in re.findall(r"_make\(\s*'(\w+)'", source)
+                 for what in ('create', 'destroy')}
         self.assertEqual(set(_abi.FUNCTIONS) - used, UNUSED_FUNCTIONS)
         self.assertEqual({name for name in used - set(_abi.FUNCTIONS)
                           if not hasattr(_abi, name)}, set())
@@ -171,18 +164,32 @@ class CompletenessTest(unittest.TestCase):
     def test_every_option_can_be_given(self):
         self.assert_options(hbbp.Session.__init__, 'session_options',
                             OF_EVENT | OF_C | {'thread_count'})
-        self.assert_options(hbbp.FedSession.__init__, 'feed_options',
-                            OF_C | {'moved_file_count'})
+        self.assert_options(hbbp.Feed.__init__, 'feed_options', OF_C | {'moved_file_count'})
         self.assert_options(hbbp.Session.add_code, 'code_region')
-        self.assert_options(hbbp.FedSession.add_source, 'feed_source',
+        self.assert_options(hbbp.Feed.add_source, 'feed_source',
                             {'perf_attr_size', 'perf_id_count'})
         self.assert_options(hbbp.import_recording, 'import_options',
                             OF_C | {'moved_file_count'})
-        self.assert_options(hbbp.Profile.resolve, 'work_options', OF_C)
-        self.assert_options(hbbp.Profile.pivot, 'pivot_query')
-        self.assert_options(hbbp.Profile.set_estimator, 'estimator_options')
-        self.assert_options(hbbp.Profile.set_kernel, 'kernel_files')
-        self.assert_options(hbbp.Profile.set_source_options, 'source_options', {'flags', 'user'})
+        self.assert_options(hbbp.Profile.select, 'selection', {'parts'})
+        self.assert_options(hbbp.Profile.analyze, 'analysis_options', {'debug'})
+        self.assert_options(hbbp.Profile.analyze, 'debug_options', OF_C | {'flags'})
+        self.assert_options(hbbp.KernelFiles, 'kernel_files')
+        self.assert_options(hbbp.Analysis.pivot, 'pivot_query')
+        for function in (hbbp.load, hbbp.import_recording, hbbp.merge, hbbp.Profile.save,
+                         hbbp.Profile.select, hbbp.Profile.analyze, hbbp.Session.profile,
+                         hbbp.Feed.profile, hbbp.Analysis.mix, hbbp.Analysis.pivot,
+                         hbbp.Analysis.ratios, hbbp.Analysis.loops):
+            self.assert_options(function, 'work_options', OF_C)
+
+    def test_profile_asks_its_analysis_with_the_same_parameters(self):
+        for name in ('blocks', 'functions', 'branches', 'loops', 'mix', 'pivot', 'ratios',
+                     'annotate', 'caveats'):
+            of_profile, of_analysis = (
+                [parameter for parameter in
+                 inspect.signature(getattr(owner, name)).parameters.values()
+                 if parameter.name not in ('progress', 'cancel')]
+                for owner in (hbbp.Profile, hbbp.Analysis))
+            self.assertEqual(of_profile, of_analysis, name)
 
     def test_fed_things_have_every_field(self):
         self.assertEqual(fields_of('feed_event') - set(hbbp.FeedEvent._fields), {'build_id_size'})

@@ -142,7 +142,7 @@ class LibraryTest(support.FolderTest):
             self.assertIn(expected, done.stderr)
 
     def test_importing_needs_no_library(self):
-        done = support.python('import hbbp; print(hbbp.__version__, list(hbbp.Source)[1])',
+        done = support.python('import hbbp; print(hbbp.__version__, list(hbbp.SourceKind)[1])',
                               HBBP_LIBRARY='/nowhere')
         self.assertEqual(done.stdout, f'{hbbp.__version__} ebs\n', done)
 

@@ -70,11 +70,11 @@ class NativeTest(support.FolderTest):
         self.assertTrue(multiply.file.endswith('crunch.c'), multiply)
         self.assertEqual((multiply.line, multiply.inlined), (2, 'mixed'))
         module = self.profile.functions().top(1, 'instructions')[0].module
-        place = self.profile.source_of(module, multiply.address)
-        self.assertEqual([(frame.function, frame.line) for frame in place.frames],
+        lines = self.profile.analysis().lines_of(module, multiply.address)
+        self.assertEqual([(frame.function, frame.line) for frame in lines.frames],
                          [('mixed', 2), ('crunch', 8)])
-        self.assertTrue(place.start <= multiply.address < place.end)
-        self.assertEqual(self.profile.source_problem(module), '')
+        self.assertTrue(lines.start <= multiply.address < lines.end)
+        self.assertEqual(self.profile.analysis().debug_problem(module), '')
         lines = self.profile.pivot('line', where='function = crunch').rows
         self.assertTrue(any(label.text.endswith('crunch.c:2') or label.number == 2
                             for row in lines for label in row), lines)
@@ -88,49 +88,51 @@ class NativeTest(support.FolderTest):
         profile = self.profiled(self.folder / 'libbare.so')
         function = profile.functions().top(1, 'instructions')[0]
         with self.assertRaisesRegex(hbbp.NotFoundError, 'libbare.so'):
-            profile.source_of(function.module, function.start)
+            profile.analysis().lines_of(function.module, function.start)
         build_id = profile.modules()[function.module].build_id
-        place = self.folder / '.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
-        place.parent.mkdir(parents=True)
-        separate.rename(place)
-        profile.set_source_options(debug_root=self.folder)
-        frames = profile.source_of(function.module, function.start).frames
+        path = self.folder / '.build-id' / build_id[:2] / f'{build_id[2:]}.debug'
+        path.parent.mkdir(parents=True)
+        separate.rename(path)
+        analysis = profile.analyze(debug_root=self.folder)
+        frames = analysis.lines_of(function.module, function.start).frames
         self.assertEqual(frames[-1].function, 'crunch')
 
-    def test_part_outlives_the_whole(self):
-        told = []
-        self.profile.set_source_options(
-            progress=lambda module, done, total: told.append((module, done, total)))
-        part = self.profile.select_thread(self.profile.threads().top(1, 'samples')[0].tid)
+    def test_analysis_outlives_the_profile(self):
+        analysis = self.profile.analyze()
+        part = self.profile.select(tid=self.profile.threads().top(1, 'samples')[0].tid)
         self.profile.close()
         del self.profile
         gc.collect()
-        self.assertTrue(any(line.line for line in part.annotate('crunch')))
-        self.assertEqual(told, [])  # what the whole calls, a part does not
+        for outliving in (analysis, part):
+            self.assertTrue(any(line.line for line in outliving.annotate('crunch')))
+        self.assertIn('crunch', [row[0].text for row in analysis.pivot('function').rows])
+        self.assertTrue(analysis.modules()[0].path)
 
-    def test_reading_lines_can_be_called_off(self):
-        function = self.profile.functions().top(1, 'instructions')[0]
-        cancel, told = hbbp.Cancel(), []
-        self.profile.set_source_options(
-            cancel=cancel, progress=lambda module, done, total: told.append((done, total)))
+    def test_reading_lines_can_be_cancelled(self):
+        cancel, reported = hbbp.Cancel(), []
+        analysis = self.profile.analyze(
+            debug_cancel=cancel,
+            debug_progress=lambda module, done, total: reported.append((done, total)))
+        function = analysis.functions().top(1, 'instructions')[0]
+        self.assertEqual(reported, [])
         cancel.set()
         for _ in range(2):
             with self.assertRaises(hbbp.CancelledError):
-                self.profile.source_of(function.module, function.start)
+                analysis.lines_of(function.module, function.start)
         cancel.clear()
-        frames = self.profile.source_of(function.module, function.start).frames
+        frames = analysis.lines_of(function.module, function.start).frames
         self.assertTrue(frames)
-        self.assertTrue(told and all(done <= total for done, total in told), told)
-        # The profile keeps the flag, and what is read by now is known.
+        self.assertTrue(reported and all(done <= total for done, total in reported), reported)
+        # The analysis keeps the flag, and what was read by now is known.
         cancel.set()
         cancel.close()
         del cancel
         gc.collect()
-        self.assertEqual(self.profile.source_of(function.module, function.start).frames, frames)
+        self.assertEqual(analysis.lines_of(function.module, function.start).frames, frames)
         with self.assertRaises(hbbp.InvalidStateError):
             closed = hbbp.Cancel()
             closed.close()
-            self.profile.set_source_options(cancel=closed)
+            self.profile.analyze(debug_cancel=closed)
 
     def test_file_is_gone_and_the_profile_stays(self):
         before = self.profile.blocks()
@@ -138,8 +140,8 @@ class NativeTest(support.FolderTest):
         saved = self.folder / 'saved.hbbp'
         self.profile.save(saved)
         self.assertEqual(hbbp.load(saved).blocks(), before)
-        module = hbbp.load(saved).modules()[before.top(1, 'count')[0].module]
-        self.assertEqual(module.code, hbbp.ModuleCode.PROFILE)
+        module = hbbp.load(saved).analysis().modules()[before.top(1, 'count')[0].module]
+        self.assertEqual(module.code, hbbp.CodeState.PROFILE)
 
 
 if __name__ == '__main__':

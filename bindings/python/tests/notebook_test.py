@@ -53,13 +53,13 @@ class HtmlTest(unittest.TestCase):
         self.assertIn('closed', profile._repr_html_())
 
     def test_names_are_escaped(self):
-        with hbbp.FedSession(order='as-fed', command='<b>') as session:
-            session.feed_events([support.generated_code('<script>')])
-            source = session.add_source('ebs', 'instructions', period=1)
-            session.feed_samples(source, [hbbp.FeedSample(ip=support.LOOP_ADDRESS,
-                                                          pid=support.PID, tid=1)])
-            session.flush()
-            profile = session.profile()
+        with hbbp.Feed(order='as-added', command='<b>') as feed:
+            feed.add_events([support.generated_code('<script>')])
+            source = feed.add_source('ebs', 'instructions', period=1)
+            feed.add_samples(source, [hbbp.FeedSample(ip=support.LOOP_ADDRESS,
+                                                       pid=support.PID, tid=1)])
+            feed.flush()
+            profile = feed.profile()
         for shown in (profile, profile.functions(), profile.pivot('function'), profile.annotate()):
             self.assertNotIn('<script', shown._repr_html_())
             self.assertNotIn('<b>', shown._repr_html_())
@@ -111,7 +111,7 @@ class MagicTest(unittest.TestCase):
         self.assertNotIn('instructions in all', shown)
 
     def test_wrong_options_are_told(self):
-        for options, expected in (('--source pebs', "'pebs' is no Source"),
+        for options, expected in (('--source pebs', "'pebs' is not a name of SourceKind"),
                                   ('--period often', 'often')):
             outcome, shown = self.run_cell(f'%%hbbp {options}\npass')
             self.assertIn(expected, shown + str(outcome.error_in_exec))

@@ -3,10 +3,12 @@
 import collections
 import ctypes
 import enum
+import gc
 import math
 import os
 import pathlib
 import unittest
+import weakref
 
 import hbbp
 from hbbp import _abi, _annotate, _host
@@ -33,7 +35,7 @@ class FedTest(unittest.TestCase):
         self.assertEqual((loop.count, loop.samples), (30 * 1000 / 2, 30))
         self.assertAlmostEqual(loop.standard_error, 1000 * math.sqrt(30) / 2)
         self.assertEqual((ending.count, ending.instructions), (5000, 5000))
-        self.assertEqual((loop.source, loop.is_biased), (hbbp.Source.EBS, False))
+        self.assertEqual((loop.source, loop.is_biased), (hbbp.SourceKind.EBS, False))
         self.assertEqual(loop.function_name, 'hot')
         self.assertEqual(self.profile.functions()[0].instructions, 35000)
 
@@ -41,30 +43,36 @@ class FedTest(unittest.TestCase):
         info = self.profile.info()
         self.assertEqual((info.command, info.samples, info.lost), ('fed', 35, 0))
         source, = self.profile.sources()
-        self.assertEqual((source.source, source.event, source.unit, source.period),
-                         (hbbp.Source.EBS, hbbp.Event.INSTRUCTIONS, hbbp.Unit.INSTRUCTIONS, 1000))
-        self.assertEqual((source.unexplained, source.superseded), (0, 0))
+        self.assertEqual((source.kind, source.event, source.unit, source.period),
+                         (hbbp.SourceKind.EBS, hbbp.Event.INSTRUCTIONS, hbbp.Unit.INSTRUCTIONS, 1000))
+        result, = self.profile.analysis().sources()
+        self.assertEqual((result.kind, result.samples, result.unexplained, result.superseded),
+                         (hbbp.SourceKind.EBS, 35, 0, 0))
         self.assertEqual(self.profile.caveats(), [])
         thread, = self.profile.threads()
         self.assertEqual((thread.pid, thread.tid, thread.samples), (support.PID, support.PID, 35))
-        reasons = self.profile.unexplained_reasons(0)
+        reasons = self.profile.analysis().unexplained_reasons(0)
         self.assertIn('no-code', [reason.name for reason in reasons])
         self.assertEqual(sum(reason.value for reason in reasons), 0)
-        module = self.profile.modules()[self.profile.blocks()[0].module]
-        self.assertEqual((module.kind, module.code, module.build_id, module.problem),
-                         (hbbp.ModuleKind.ANONYMOUS, hbbp.ModuleCode.PROFILE, '', ''))
+        index = self.profile.blocks()[0].module
+        module = self.profile.modules()[index]
+        self.assertEqual((module.kind, module.build_id, module.samples),
+                         (hbbp.ModuleKind.ANONYMOUS, '', 35))
+        found = self.profile.analysis().modules()[index]
+        self.assertEqual((found.kind, found.code, found.path, found.problem, found.samples),
+                         (module.kind, hbbp.CodeState.PROFILE, module.path, '', 35))
 
     def test_functions_of_one_name_can_be_one_row(self):
         places = (support.LOOP_ADDRESS, support.LOOP_ADDRESS + 4096)
-        with hbbp.FedSession(order='as-fed') as session:
-            session.feed_events([support.generated_code()._replace(address=place)
-                                 for place in places])
-            source = session.add_source('ebs', 'instructions', period=1000)
-            session.feed_samples(source, [
+        with hbbp.Feed(order='as-added') as feed:
+            feed.add_events([support.generated_code()._replace(address=place)
+                              for place in places])
+            source = feed.add_source('ebs', 'instructions', period=1000)
+            feed.add_samples(source, [
                 hbbp.FeedSample(ip=place, pid=support.PID, tid=support.PID, time_ns=1_000_000)
                 for place in places])
-            session.flush()
-            profile = session.profile()
+            feed.flush()
+            profile = feed.profile()
         apart = profile.pivot('function')
         self.assertEqual([row[0].text for row in apart.rows], ['hot', 'hot'])
         joined = profile.pivot('function', join_names=True)
@@ -82,7 +90,7 @@ class FedTest(unittest.TestCase):
         row = self.profile.mix(['function', 'thread'])[0]
         self.assertEqual((row.function, row.thread, row.module, row.mnemonic, row.function_name),
                          (0, 0, None, '', 'hot'))
-        with self.assertRaisesRegex(ValueError, "'line' is no key of mixes"):
+        with self.assertRaisesRegex(ValueError, "'line' is not a key of mixes"):
             self.profile.mix('line')
 
     def test_pivot(self):
@@ -139,22 +147,24 @@ class FedTest(unittest.TestCase):
             self.profile.annotate(module='libm.so.6')
 
     def test_code(self):
-        block = self.profile.blocks()[0]
-        self.assertEqual(self.profile.find_block(block.module, block.start + 2), block)
-        self.assertEqual(self.profile.decode(block.module, block.start).mnemonic, 'dec')
-        branch = self.profile.disassemble(block.module, block.start + 2)
+        analysis = self.profile.analysis()
+        block = analysis.blocks()[0]
+        self.assertEqual(analysis.find_block(block.module, block.start + 2), block)
+        self.assertEqual(analysis.decode(block.module, block.start).mnemonic, 'dec')
+        branch = analysis.disassemble(block.module, block.start + 2)
         self.assertEqual((branch.target, branch.flow, branch.length),
                          (block.start, hbbp.Flow.CONDITIONAL, 2))
-        self.assertIsNone(self.profile.disassemble(block.module, block.start).target)
+        self.assertIsNone(analysis.disassemble(block.module, block.start).target)
         with self.assertRaises(LookupError):
-            self.profile.decode(99, 0)
+            analysis.decode(99, 0)
         with self.assertRaises(hbbp.UnsupportedError):
-            self.profile.source_of(block.module, block.start)
+            analysis.lines_of(block.module, block.start)
 
     def test_numbers_that_c_does_not_hold(self):
         module = self.profile.blocks()[0].module
-        for refused in (lambda: self.profile.decode(module + 2**32, support.LOOP_ADDRESS),
-                        lambda: self.profile.decode(module, -1),
+        analysis = self.profile.analysis()
+        for refused in (lambda: analysis.decode(module + 2**32, support.LOOP_ADDRESS),
+                        lambda: analysis.decode(module, -1),
                         lambda: self.profile.select_slice(2**64),
                         lambda: support.fed_profile(period=-1),
                         lambda: support.fed_profile(tid=2**32),
@@ -166,21 +176,77 @@ class FedTest(unittest.TestCase):
         loop, = self.profile.loops()
         self.assertEqual((loop.header, loop.depth, loop.parent, loop.own_instructions),
                          (support.LOOP_ADDRESS, 1, None, 30000))
-        self.assertEqual(self.profile.loops_of_blocks(), [0, None])
+        self.assertEqual(self.profile.loops().of_blocks, [0, None])
 
-    def test_estimators(self):
-        self.assertEqual(self.profile.estimator().estimator, hbbp.Estimator.EBS)
-        self.profile.set_estimator('flow')
-        self.assertEqual(self.profile.estimator().estimator, hbbp.Estimator.FLOW)
+    def test_analyses(self):
+        usual = self.profile.analysis()
+        self.assertIs(usual, self.profile.analysis())
+        self.assertEqual(usual.info().estimator, hbbp.Estimator.EBS)
+        by_flow = self.profile.analyze('flow')
+        self.assertEqual(by_flow.info().estimator, hbbp.Estimator.FLOW)
+        self.assertEqual(usual.info().estimator, hbbp.Estimator.EBS)
+        tree = self.profile.analyze('tree')
+        self.assertEqual(tree.info().estimator, hbbp.Estimator.TREE)
         with self.assertRaises(hbbp.BadFormatError):
-            self.profile.set_estimator('tree', '{"nonsense": 1}')
-        self.assertIn('length', hbbp.feature_names())
+            self.profile.analyze('tree', tree='{"nonsense": 1}')
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            self.profile.analyze('flow', tree='{}')
+        with self.assertRaisesRegex(ValueError, 'not a name of Estimator'):
+            self.profile.analyze('best')
+        self.assertIn('length', hbbp.block_feature_names())
+        self.assertIn('by flow, 2 blocks', repr(by_flow))
+        by_flow.close()
+        self.assertIn('closed', repr(by_flow))
+        with self.assertRaisesRegex(hbbp.InvalidStateError, 'the analysis was closed'):
+            by_flow.blocks()
+
+    def test_an_analysis_needs_no_profile(self):
+        analysis = self.profile.analyze()
+        blocks = self.profile.blocks()
+        self.profile.close()
+        self.assertEqual(analysis.blocks(), blocks)
+        self.assertEqual(analysis.caveats(), [])
+        self.assertEqual(analysis.mix().total, 35000)
+        self.assertEqual(len(analysis.annotate()), 3)
+        analysis.close()
+        self.assertEqual(blocks[0].function_name, 'hot')
+
+    def test_the_kept_analysis_goes_with_the_profile(self):
+        analysis = weakref.ref(self.profile.analysis())
+        self.assertIsNotNone(analysis())
+        self.profile.close()
+        gc.collect()
+        self.assertIsNone(analysis())
+
+    def test_kernel_files(self):
+        self.assertTrue(self.profile.analyze(kernel=hbbp.KernelFiles()).blocks())
+        with self.assertRaises(hbbp.NotFoundError):
+            self.profile.analyze(kernel=hbbp.KernelFiles(vmlinux='/nowhere/vmlinux'))
+
+    def test_work_is_cancelled_and_reports(self):
+        cancel, analysis = hbbp.Cancel(), self.profile.analyze()
+        cancel.set()
+        for work in (self.profile.analyze, analysis.mix, analysis.pivot, analysis.ratios,
+                     analysis.loops, lambda **how: hbbp.merge([self.profile], **how),
+                     lambda **how: self.profile.select(tid=support.PID, **how)):
+            with self.assertRaises(hbbp.CancelledError):
+                work(cancel=cancel)
+            work(progress=lambda done, everything: None)
+        with self.assertRaises(KeyboardInterrupt):
+            self.profile.analyze(progress=interrupt)
+
+    def test_features_of_the_library(self):
+        self.assertTrue(hbbp.feature('analysis'))
+        self.assertFalse(hbbp.feature('no such thing'))
 
     def test_merge_and_select(self):
         other = support.fed_profile(loop_samples=10, return_samples=0, tid=4712)
         both = hbbp.merge([self.profile, other])
         self.assertEqual(both.info().samples, 45)
         self.assertEqual(both.select_thread(4712).info().samples, 10)
+        self.assertEqual(both.select(tid=4712).info().samples, 10)
+        with self.assertRaises(hbbp.InvalidArgumentError):
+            both.select()
         self.assertEqual([block.count for block in both.select_thread(support.PID).blocks()],
                          [15000, 5000])
         with self.assertRaises(hbbp.NotFoundError):
@@ -213,14 +279,14 @@ class FedTest(unittest.TestCase):
                 use()
 
     def test_streams(self):
-        with hbbp.FedSession(order='as-fed', slice_ns=1_000_000) as session:
-            session.feed_events([support.generated_code()])
-            source = session.add_source('lbr', 'taken-branches', period=100)
+        with hbbp.Feed(order='as-added', slice_ns=1_000_000) as feed:
+            feed.add_events([support.generated_code()])
+            source = feed.add_source('lbr', 'taken-branches', period=100)
             back = (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS, 0)
-            session.feed_samples(source, [
+            feed.add_samples(source, [
                 hbbp.FeedSample(pid=support.PID, tid=support.PID, branches=[back] * 5)])
-            session.flush()
-            profile = session.profile()
+            feed.flush()
+            profile = feed.profile()
         branch, = profile.branches()
         self.assertEqual((branch.from_address, branch.to_address),
                          (support.LOOP_ADDRESS + 2, support.LOOP_ADDRESS))
@@ -231,13 +297,13 @@ class FedTest(unittest.TestCase):
 class FeedErrorsTest(unittest.TestCase):
 
     def test_records_and_errors(self):
-        session = hbbp.FedSession()
+        feed = hbbp.Feed()
         with self.assertRaises(hbbp.InvalidStateError):
-            session.feed_perf_records(b'')
+            feed.add_perf_records(b'')
         with self.assertRaises(hbbp.InvalidArgumentError):
-            session.feed_samples(7, [hbbp.FeedSample(ip=1)])
+            feed.add_samples(7, [hbbp.FeedSample(ip=1)])
         with self.assertRaises(hbbp.InvalidArgumentError):
-            session.add_source('swbt', 'instructions')
+            feed.add_source('truth', 'instructions')
         # PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, PERF_SAMPLE_IP | PERF_SAMPLE_TID
         attr = bytearray(136)
         attr[0:4] = (1).to_bytes(4, 'little')
@@ -245,15 +311,15 @@ class FeedErrorsTest(unittest.TestCase):
         attr[8:16] = (1).to_bytes(8, 'little')
         attr[16:24] = (1000).to_bytes(8, 'little')
         attr[24:32] = (3).to_bytes(8, 'little')
-        session.add_source(perf_attr=bytes(attr))
+        feed.add_source(perf_attr=bytes(attr))
         record = (9).to_bytes(4, 'little') + (1).to_bytes(2, 'little') + (24).to_bytes(2, 'little')
         record += (0x1234).to_bytes(8, 'little') + (1).to_bytes(4, 'little') * 2
-        self.assertEqual(session.feed_perf_records(bytearray(record + record[:9])), 24)
-        session.finish_round()
-        session.flush()
-        self.assertEqual(session.profile().sources()[0].unmapped, 1)
+        self.assertEqual(feed.add_perf_records(bytearray(record + record[:9])), 24)
+        feed.end_round()
+        feed.flush()
+        self.assertEqual(feed.profile().sources()[0].unmapped, 1)
         with self.assertRaises(hbbp.BadFormatError):
-            session.feed_perf_records(b'\0' * 16)
+            feed.add_perf_records(b'\0' * 16)
 
 
 class FilesTest(support.FolderTest):
@@ -294,24 +360,24 @@ class FilesTest(support.FolderTest):
 
 
 class HostTest(support.FolderTest):
-    """What a host gives to sessions that it feeds, and to imports."""
+    """What a host gives to feeds and to imports."""
 
     SAMPLES = 40_000
 
     def fed(self, **options):
-        session = hbbp.FedSession(order='as-fed', **options)
-        source = session.add_source('ebs', 'instructions', period=1000)
-        session.feed_events([hbbp.FeedEvent(hbbp.FeedEventKind.MAPPING, pid=7, address=1 << 20,
-                                            size=1 << 28, name='/no/such/program')])
-        session.feed_samples(source, [
+        feed = hbbp.Feed(order='as-added', **options)
+        source = feed.add_source('ebs', 'instructions', period=1000)
+        feed.add_events([hbbp.FeedEvent(hbbp.FeedEventKind.MAPPING, pid=7, address=1 << 20,
+                                         size=1 << 28, name='/no/such/program')])
+        feed.add_samples(source, [
             hbbp.FeedSample(ip=(1 << 20) + 16 * i, pid=7, tid=7) for i in range(self.SAMPLES)])
-        return session
+        return feed
 
-    def test_memory_of_a_fed_session(self):
+    def test_memory_of_a_feed(self):
         told = []
-        session = self.fed(max_memory=1 << 20, log_level='error',
-                           log=lambda level, message: told.append((level, message)))
-        info, source = session.info(), session.profile().sources()[0]
+        feed = self.fed(max_memory=1 << 20, log_level='error',
+                        log=lambda level, message: told.append((level, message)))
+        info, source = feed.info(), feed.profile().sources()[0]
         self.assertTrue(0 < info.dropped < self.SAMPLES)
         self.assertTrue(info.memory_bytes <= info.peak_memory_bytes <= 1 << 20)
         self.assertEqual(source.samples + info.dropped, self.SAMPLES)
@@ -319,19 +385,19 @@ class HostTest(support.FolderTest):
         self.assertTrue(told)
         self.assertEqual({level for level, _ in told}, {hbbp.LogLevel.ERROR})
         with self.assertRaisesRegex(hbbp.InvalidArgumentError, 'max_memory'):
-            hbbp.FedSession(max_memory=1)
+            hbbp.Feed(max_memory=1)
 
-    def test_snapshot_can_be_called_off(self):
-        session, cancel, told = self.fed(), hbbp.Cancel(), []
+    def test_snapshot_can_be_cancelled(self):
+        feed, cancel, told = self.fed(), hbbp.Cancel(), []
         cancel.set()
         with self.assertRaises(hbbp.CancelledError):
-            session.profile(cancel=cancel)
+            feed.profile(cancel=cancel)
         cancel.clear()
-        profile = session.profile(cancel=cancel, progress=lambda *where: told.append(where))
+        profile = feed.profile(cancel=cancel, progress=lambda *where: told.append(where))
         self.assertEqual(profile.info().samples, self.SAMPLES)
         self.assertEqual(told[-1][0], told[-1][1])
         with self.assertRaises(KeyboardInterrupt):
-            session.profile(progress=interrupt)
+            feed.profile(progress=interrupt)
 
     def test_memory_of_an_import(self):
         path, told = self.folder / 'script.txt', []
@@ -362,12 +428,12 @@ class RecordingTest(support.FolderTest):
             progress=lambda done, everything: told.append((done, everything)))
         self.assertTrue(told)
         self.assertEqual(profile.sources()[0].samples, 9232)
-        self.assertEqual(len(profile.loops_of_blocks()), len(profile.blocks()))
+        self.assertEqual(len(profile.loops().of_blocks), len(profile.blocks()))
         with self.assertRaisesRegex(ZeroDivisionError, 'division'):
             hbbp.import_recording(support.recording('autofdo/test.lbr'),
                                   progress=lambda done, everything: 1 // 0)
 
-    def test_import_and_resolve_can_be_called_off(self):
+    def test_import_and_analysis_can_be_cancelled(self):
         path = support.recording('autofdo/test.lbr')
         moved = {'test.binary': support.recording('autofdo/test.binary')}
         cancel = hbbp.Cancel()
@@ -380,17 +446,17 @@ class RecordingTest(support.FolderTest):
         profile = hbbp.import_recording(path, moved_files=moved, cancel=cancel)
         cancel.set()
         with self.assertRaises(hbbp.CancelledError):
-            profile.resolve(cancel=cancel)
+            profile.analyze(cancel=cancel)
         with self.assertRaises(KeyboardInterrupt):
-            profile.resolve(progress=interrupt)
+            profile.analyze(progress=interrupt)
         told = []
-        profile.resolve(progress=lambda done, everything: told.append(done))
+        profile.analyze(progress=lambda done, everything: told.append(done))
         self.assertTrue(told)
         self.assertTrue(profile.blocks())
 
     def test_an_interrupt_is_not_lost_to_another_error(self):
-        def fail(progress, cancel):
-            progress(1, 2, None)
+        def fail(work):
+            work._obj.progress(1, 2, None)
             raise OSError
 
         with self.assertRaises(KeyboardInterrupt):
@@ -398,11 +464,11 @@ class RecordingTest(support.FolderTest):
 
     def test_ibs(self):
         profile = hbbp.import_recording(support.recording('ibs/zen4_genoa.ibs.perf.data'))
-        self.assertEqual(profile.sources()[0].source, hbbp.Source.IBS)
+        self.assertEqual(profile.sources()[0].kind, hbbp.SourceKind.IBS)
         self.assertTrue(profile.ibs_buckets())
-        events = {row.event for row in profile.ibs_sums()}
+        events = {row.event for row in profile.analysis().ibs_sums()}
         self.assertTrue(any(event.startswith('op-') for event in events), events)
-        for table in (profile.ibs_sums(), profile.ibs_buckets(), profile.ibs_lines()):
+        for table in (profile.analysis().ibs_sums(), profile.ibs_buckets(), profile.ibs_lines()):
             self.assertEqual(len(list(table)), len(table))
 
     def recorded(self):
@@ -476,15 +542,15 @@ class RecordingTest(support.FolderTest):
         memory = bytes(64) + support.LOOP_CODE + bytes(64)
         place = support.LOOP_ADDRESS + 64
         for name, first, length in ((None, place, 3), ('told', support.LOOP_ADDRESS, 67)):
-            with hbbp.FedSession(order='as-fed') as session:
-                session.feed_events([hbbp.FeedEvent(
+            with hbbp.Feed(order='as-added') as feed:
+                feed.add_events([hbbp.FeedEvent(
                     hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
                     size=len(memory), code=memory, name=name)])
-                source = session.add_source('ebs', 'instructions', period=1000)
-                session.feed_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
-                                              for ip in (place, place + 2, place + 4)])
-                session.flush()
-                profile = session.profile()
+                source = feed.add_source('ebs', 'instructions', period=1000)
+                feed.add_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
+                                           for ip in (place, place + 2, place + 4)])
+                feed.flush()
+                profile = feed.profile()
             listing = profile.annotate()
             self.assertEqual((listing[0].address, len(listing)), (first, length))
             self.assertEqual([line.text for line in listing if line.count],
@@ -498,16 +564,16 @@ class RecordingTest(support.FolderTest):
 
     def test_lock_that_code_jumps_over_is_part_of_an_instruction(self):
         code = bytes.fromhex('7401' 'f00fb10f' 'ffc0' 'c3')
-        with hbbp.FedSession(order='as-fed') as session:
-            session.feed_events([hbbp.FeedEvent(
+        with hbbp.Feed(order='as-added') as feed:
+            feed.add_events([hbbp.FeedEvent(
                 hbbp.FeedEventKind.CODE, pid=support.PID, address=support.LOOP_ADDRESS,
                 size=len(code), code=code, name='add')])
-            source = session.add_source('ebs', 'instructions', period=1000)
-            session.feed_samples(source, [
+            source = feed.add_source('ebs', 'instructions', period=1000)
+            feed.add_samples(source, [
                 hbbp.FeedSample(ip=support.LOOP_ADDRESS + place, pid=support.PID, tid=1)
                 for place in (0, 2, 2, 3, 6, 8)])
-            session.flush()
-            profile = session.profile()
+            feed.flush()
+            profile = feed.profile()
         listing = [(line.text, line.count) for line in profile.annotate()]
         self.assertEqual([(text.split()[0], count) for text, count in listing],
                          [('je', 1000), ('lock', 2000), ('cmpxchg', 1000), ('inc', 1000), ('ret', 1000)])
@@ -539,8 +605,8 @@ class ArrayTest(unittest.TestCase):
         self.assertEqual(blocks.top(1, 'count').to_numpy().tolist(), array[:1].tolist())
         self.assertEqual(self.profile.loops().to_numpy()['parent'].tolist(), [-1])
         self.assertEqual(self.profile.branches().to_numpy().shape, (0,))
-        self.assertEqual(self.profile.features().shape, (2,))
-        self.assertEqual(self.profile.features()['length'].tolist(), [2, 1])
+        self.assertEqual(self.profile.analysis().block_features().shape, (2,))
+        self.assertEqual(self.profile.analysis().block_features()['length'].tolist(), [2, 1])
         pivot = self.profile.pivot('mnemonic', 'function').to_numpy()
         self.assertEqual(pivot[['mnemonic', 'function', 'instructions']].tolist(),
                          [('dec', 'hot', 15000), ('jne', 'hot', 15000), ('ret', 'hot', 5000)])
@@ -617,15 +683,15 @@ class TableTest(unittest.TestCase):
         self.assertIn('35 samples', repr(profile))
 
     def test_listings_say_what_they_are_not(self):
-        with hbbp.FedSession(order='as-fed') as session:
-            source = session.add_source('ebs', 'task-clock', period=1000)
-            session.feed_events([
+        with hbbp.Feed(order='as-added') as feed:
+            source = feed.add_source('ebs', 'task-clock', period=1000)
+            feed.add_events([
                 support.generated_code(),
                 hbbp.FeedEvent(hbbp.FeedEventKind.LOST, pid=support.PID, source=source, count=3)])
-            session.feed_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
-                                          for ip in (support.LOOP_ADDRESS, 0x777)])
-            session.flush()
-            profile = session.profile()
+            feed.add_samples(source, [hbbp.FeedSample(ip=ip, pid=support.PID, tid=1)
+                                       for ip in (support.LOOP_ADDRESS, 0x777)])
+            feed.flush()
+            profile = feed.profile()
         self.assertEqual(profile.caveats(), [
             '3 samples were lost: the kernel had no room',
             '1 samples or branches were in no known mapping',
@@ -637,7 +703,7 @@ class TableTest(unittest.TestCase):
             self.assertIn('note: 3 samples were lost', listing._repr_html_())
 
     def test_values_of_newer_libraries(self):
-        source = hbbp.Source(99)
+        source = hbbp.SourceKind(99)
         self.assertEqual((str(source), int(source)), ('unknown-99', 99))
         block = _abi.hbbp_block(source=98, struct_size=ctypes.sizeof(_abi.hbbp_block))
         from hbbp._lists import row
@@ -645,9 +711,9 @@ class TableTest(unittest.TestCase):
                          'unknown-98')
 
     def test_names_of_choices(self):
-        self.assertEqual(hbbp.Source.of('ebs-and-swbt'), hbbp.Source.EBS_AND_SWBT)
-        self.assertEqual(hbbp.Source.of('EBS_AND_SWBT'), 7)
-        self.assertEqual(f'{hbbp.Source.LBR:>5}', '  lbr')
+        self.assertEqual(hbbp.SourceKind.of('ebs-and-swbt'), hbbp.SourceKind.EBS_AND_SWBT)
+        self.assertEqual(hbbp.SourceKind.of('EBS_AND_SWBT'), 7)
+        self.assertEqual(f'{hbbp.SourceKind.LBR:>5}', '  lbr')
 
     def test_errors_travel(self):
         import pickle
@@ -677,7 +743,8 @@ class CorpusTest(unittest.TestCase):
             outcomes['loaded'] += 1
             for read in (profile.info, profile.sources, profile.threads, profile.modules,
                          profile.functions, profile.blocks, profile.branches, profile.loops,
-                         profile.slices, profile.ibs_sums, profile.ibs_lines, profile.mix):
+                         profile.slices, profile.analysis().ibs_sums, profile.ibs_lines, profile.mix,
+                         profile.analysis().modules, profile.analysis().sources):
                 str(read())
         self.assertGreater(outcomes['loaded'], 0)
 

@@ -65,15 +65,15 @@ def generated_code(name='hot'):
 def fed_profile(loop_samples=30, return_samples=5, period=1000, tid=PID, command='fed',
                 **options):
     """Of generated code: what was fed tells what every number must be."""
-    with hbbp.FedSession(order='as-fed', command=command, **options) as session:
-        session.feed_events([generated_code()])
-        source = session.add_source('ebs', 'instructions', period=period)
+    with hbbp.Feed(order='as-added', command=command, **options) as feed:
+        feed.add_events([generated_code()])
+        source = feed.add_source('ebs', 'instructions', period=period)
         places = [0] * loop_samples + [4] * return_samples
-        session.feed_samples(source, [
+        feed.add_samples(source, [
             hbbp.FeedSample(ip=LOOP_ADDRESS + place, pid=PID, tid=tid, time_ns=1_000_000 * (i + 1))
             for i, place in enumerate(places)])
-        session.flush()
-        return session.profile()
+        feed.flush()
+        return feed.profile()
 
 
 def command(*arguments):

@@ -25,13 +25,17 @@ int main(void) {
   if (started == HBBP_OK) REQUIRE(hbbp_session_stop(session, &error) == HBBP_OK);
 
   hbbp_profile *profile = NULL;
-  REQUIRE(hbbp_session_snapshot(session, &profile, &error) == HBBP_OK);
+  REQUIRE(hbbp_session_snapshot(session, NULL, &profile, &error) == HBBP_OK);
   hbbp_session_destroy(session);
-  hbbp_mix *mix = NULL;
-  REQUIRE(hbbp_mix_create(profile, HBBP_MIX_BY_MNEMONIC, &mix, &error) == HBBP_OK);
-  if (started == HBBP_OK) REQUIRE(hbbp_mix_row_count(mix) > 0);
-  printf("%zu blocks, %zu mnemonics\n", hbbp_profile_block_count(profile), hbbp_mix_row_count(mix));
-  hbbp_mix_destroy(mix);
+  hbbp_analysis *analysis = NULL;
+  REQUIRE(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error) == HBBP_OK);
   hbbp_profile_destroy(profile);
+  hbbp_mix *mix = NULL;
+  REQUIRE(hbbp_mix_create(analysis, HBBP_MIX_BY_MNEMONIC, NULL, &mix, &error) == HBBP_OK);
+  if (started == HBBP_OK) REQUIRE(hbbp_mix_row_count(mix) > 0);
+  printf("%zu blocks, %zu mnemonics\n", hbbp_analysis_block_count(analysis),
+         hbbp_mix_row_count(mix));
+  hbbp_mix_destroy(mix);
+  hbbp_analysis_destroy(analysis);
   return 0;
 }

@@ -39,8 +39,8 @@ int main() {
   }
   Work();
   if (started == HBBP_OK) session.stop();
-  const hbbp::profile profile = session.snapshot();
-  const hbbp::mix mix = profile.instruction_mix();
-  std::cout << profile.blocks().size() << " blocks, " << mix.rows().size() << " mnemonics\n";
+  const hbbp::analysis analysis(session.snapshot());
+  const hbbp::mix mix = analysis.instruction_mix();
+  std::cout << analysis.blocks().size() << " blocks, " << mix.rows().size() << " mnemonics\n";
   return started == HBBP_OK && mix.rows().empty() ? 1 : 0;
 }

@@ -10,10 +10,10 @@
 
 #include "../../support/require.h"
 
-enum { INNER_TRIPS = 12, OUTER_TRIPS = 3000, CALLS = 2000, MOST_LOOPS = 64 };
-enum { ENOUGH_SAMPLES = 1000, MOST_ROUNDS = 50 };
+enum { INNER_TRIPS = 12, OUTER_TRIPS = 3000, CALLS = 2000, MAX_LOOPS = 64 };
+enum { MIN_SAMPLES = 1000, MAX_ROUNDS = 50 };
 
-/* Each instruction waits for the one before, so that time tells how many there were. */
+/* Each instruction waits for the one before, so that time shows how many there were. */
 #define CHAIN(count) ".rept " #count "\n inc %%rax\n .endr\n"
 
 __attribute__((noinline)) static void run_known_loops(void) {
@@ -32,13 +32,15 @@ __attribute__((noinline)) static void run_known_loops(void) {
 }
 
 /* The loops of run_known_loops, outer one first, and how much of all instructions is in it. */
-static int find_known_loops(const hbbp_profile *profile, hbbp_loop known[2], double *share) {
+static int find_known_loops(const hbbp_analysis *analysis, hbbp_loop known[2], double *share) {
   HBBP_INIT(hbbp_error, error);
   double all = 0, own = 0;
   uint32_t function = HBBP_NO_INDEX;
-  for (size_t i = 0; i < hbbp_profile_function_count(profile); ++i) {
-    HBBP_INIT(hbbp_function, each);
-    REQUIRE(hbbp_profile_function_at(profile, i, &each, &error) == HBBP_OK);
+  size_t copied = 0;
+  for (size_t i = 0; i < hbbp_analysis_function_count(analysis); ++i) {
+    hbbp_function each;
+    REQUIRE(hbbp_analysis_copy_functions(analysis, i, 1, sizeof(each), &each, &copied, &error) ==
+            HBBP_OK);
     all += each.instructions;
     if (strcmp(each.name, "run_known_loops") != 0) continue;
     function = (uint32_t)i;
@@ -46,10 +48,11 @@ static int find_known_loops(const hbbp_profile *profile, hbbp_loop known[2], dou
   }
   REQUIRE(function != HBBP_NO_INDEX);
   *share = own / all;
-  hbbp_loop loops[MOST_LOOPS];
-  size_t copied = 0;
-  REQUIRE(hbbp_profile_copy_loops(profile, 0, MOST_LOOPS, sizeof(loops[0]), loops, &copied,
-                                  &error) == HBBP_OK);
+  hbbp_loops *made = NULL;
+  hbbp_loop loops[MAX_LOOPS];
+  REQUIRE(hbbp_loops_create(analysis, NULL, &made, &error) == HBBP_OK);
+  REQUIRE(hbbp_loops_copy(made, 0, MAX_LOOPS, sizeof(loops[0]), loops, &copied, &error) == HBBP_OK);
+  hbbp_loops_destroy(made);
   size_t found = 0;
   for (size_t i = 0; i < copied; ++i) {
     if (loops[i].function == function && found < 2) known[found++] = loops[i];
@@ -59,17 +62,17 @@ static int find_known_loops(const hbbp_profile *profile, hbbp_loop known[2], dou
 }
 
 /* libdw cannot be loaded, and that is all that happens. */
-static int ask_for_lines(const hbbp_profile *profile, const hbbp_loop *loop) {
+static int ask_for_lines(const hbbp_analysis *analysis, const hbbp_loop *loop) {
   HBBP_INIT(hbbp_error, error);
-  HBBP_INIT(hbbp_source_frame, frame);
-  HBBP_INIT(hbbp_source_place, place);
-  REQUIRE(hbbp_profile_find_source(profile, loop->module, loop->header, 1, sizeof(frame), &frame,
-                                   &place, &error) == HBBP_ERROR_UNSUPPORTED);
+  HBBP_INIT(hbbp_line_frame, frame);
+  HBBP_INIT(hbbp_line_range, range);
+  REQUIRE(hbbp_analysis_find_lines(analysis, loop->module, loop->header, 1, sizeof(frame), &frame,
+                                   &range, &error) == HBBP_ERROR_UNSUPPORTED);
   REQUIRE(strstr(error.message, "a static program loads no libraries") != NULL);
   return 0;
 }
 
-static int profile_by(const char *name, hbbp_source source, double tolerance) {
+static int profile_by(const char *name, hbbp_source_kind source, double tolerance) {
   HBBP_INIT(hbbp_error, error);
   HBBP_INIT(hbbp_session_options, options);
   HBBP_INIT(hbbp_profile_info, info);
@@ -86,25 +89,28 @@ static int profile_by(const char *name, hbbp_source source, double tolerance) {
   }
   REQUIRE(started == HBBP_OK);
   /* A busy machine gives fewer samples at a time. */
-  for (int round = 0; round < MOST_ROUNDS && info.samples < ENOUGH_SAMPLES; ++round) {
+  for (int round = 0; round < MAX_ROUNDS && info.samples < MIN_SAMPLES; ++round) {
     for (int i = 0; i < CALLS; ++i) run_known_loops();
     hbbp_profile_destroy(profile);
-    REQUIRE(hbbp_session_snapshot(session, &profile, &error) == HBBP_OK);
+    REQUIRE(hbbp_session_snapshot(session, NULL, &profile, &error) == HBBP_OK);
     REQUIRE(hbbp_profile_get_info(profile, &info, &error) == HBBP_OK);
   }
   REQUIRE(hbbp_session_stop(session, &error) == HBBP_OK);
   hbbp_session_destroy(session);
+  hbbp_analysis *analysis = NULL;
+  REQUIRE(hbbp_analysis_create(profile, NULL, NULL, &analysis, &error) == HBBP_OK);
+  hbbp_profile_destroy(profile);
   hbbp_loop known[2];
   double share = 0;
-  if (find_known_loops(profile, known, &share) != 0) return 1;
+  if (find_known_loops(analysis, known, &share) != 0) return 1;
   printf("%s: %llu samples, %.1f %% of the instructions in the loops, %.2f trips of %d\n", name,
          (unsigned long long)info.samples, 100 * share, known[1].trip_count, INNER_TRIPS);
-  if (ask_for_lines(profile, &known[1]) != 0) return 1;
-  REQUIRE(info.samples >= ENOUGH_SAMPLES);
+  if (ask_for_lines(analysis, &known[1]) != 0) return 1;
+  REQUIRE(info.samples >= MIN_SAMPLES);
   REQUIRE(share > 0.98);
   REQUIRE(fabs(known[1].trip_count / INNER_TRIPS - 1) < tolerance);
   REQUIRE(fabs(known[1].iterations / known[0].iterations / INNER_TRIPS - 1) < tolerance);
-  hbbp_profile_destroy(profile);
+  hbbp_analysis_destroy(analysis);
   return 0;
 }
 

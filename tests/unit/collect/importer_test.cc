@@ -399,7 +399,7 @@ TEST_CASE("the memory that code was generated into does not hide it when it is m
 TEST_CASE("code of which there is too much is counted by address") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  for (uint64_t i = 0; i < GeneratedCode::kMostLayers + 3; ++i) {
+  for (uint64_t i = 0; i < GeneratedCode::kMaxLayers + 3; ++i) {
     importer.OnCode(CodeAt(kPid, {0x7000}, 2,
                            Bytes{static_cast<uint8_t>(i), static_cast<uint8_t>(i >> 8)}, "",
                            10 + i));

@@ -272,7 +272,7 @@ TEST_CASE("code that is refused is not charged") {
                   std::bad_alloc);
   CHECK(memory.used() <= before + 128);
   CHECK(recorder.locator().AddCode({0x20000}, std::vector<uint8_t>(16), "small as well", 3));
-  const std::vector<uint8_t> too_much(GeneratedCode::kMostBytes, 0x90);
+  const std::vector<uint8_t> too_much(GeneratedCode::kMaxBytes, 0x90);
   CountedMemory any;
   Recorder unbounded(1, 0, &any);
   CHECK(unbounded.locator().AddCode({0x10000}, std::vector<uint8_t>(16), "small", 1));

@@ -443,7 +443,7 @@ TEST_CASE("code that is too much to keep does not count as what was there before
   const uint64_t code = memory.address();
   Recorder recorder;
   recorder.AddSource(Source(100));
-  for (uint64_t i = 0; i < GeneratedCode::kMostLayers; ++i) {
+  for (uint64_t i = 0; i < GeneratedCode::kMaxLayers; ++i) {
     const std::vector<uint8_t> bytes = {static_cast<uint8_t>(i), 0xc3};
     CHECK(recorder.locator().AddCode({code}, bytes, "told", 10 + i));
   }

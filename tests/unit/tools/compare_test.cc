@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "compare_report.h"
+#include "commands/compare_report.h"
 #include "support/catch.h"
 
 namespace hbbp::tools {

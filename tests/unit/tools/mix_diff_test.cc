@@ -1,4 +1,4 @@
-#include "mix_diff.h"
+#include "commands/mix_diff.h"
 
 #include <cmath>
 #include <string>

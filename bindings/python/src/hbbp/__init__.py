@@ -13,9 +13,10 @@ from typing import Any
 
 from . import _rows as rows
 from ._abi import HBBP_VERSION_STRING as __version__
-from ._abi import (CapabilityState, EbsMethod, Estimator, Event, FeedEventKind, FeedOrder, Flow,
-                   IbsKind, LabelKind, LogLevel, MixKeys, ModuleCode, ModuleKind, PeriodMode,
-                   Source, Status, TraceMode, TripBasis, Unit)
+from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, FeedEventKind,
+                   FeedOrder, Flow, IbsKind, LabelKind, LogLevel, MixKeys, ModuleKind, PeriodMode,
+                   SourceKind, Status, TraceMode, TripBasis, Unit)
+from ._analysis import Analysis, KernelFiles, Loops, Mix, block_feature_names
 from ._capabilities import Capabilities, capabilities, find_event
 from ._diff import Diff, diff
 from ._errors import (BadFormatError, BusyError, CancelledError, Error, InternalError,
@@ -23,12 +24,13 @@ from ._errors import (BadFormatError, BusyError, CancelledError, Error, Internal
                       MismatchError, NoMemoryError, NotFoundError, PermissionDeniedError,
                       UnsupportedError, VersionError)
 from ._fed_samples import FeedSample
-from ._feed import FedSession, FeedEvent
+from ._feed import Feed, FeedEvent
 from ._host import Cancel
-from ._library import demangle, library_path, library_version
+from ._library import demangle, feature, library_path, library_version
 from ._pivot import Pivot, Taxonomy, pivot_keys, pivot_values
-from ._profile import Mix, Profile, feature_names
+from ._profile import Profile
 from ._session import Session
+from ._source import Source
 from ._tables import Table
 
 load = Profile.load
@@ -43,14 +45,15 @@ def load_ipython_extension(shell: Any) -> None:
 
 
 __all__ = [
-    'BadFormatError', 'BusyError', 'Cancel', 'CancelledError', 'Capabilities', 'CapabilityState',
-    'Diff', 'EbsMethod', 'Error', 'Estimator', 'Event', 'FedSession', 'FeedEvent', 'FeedEventKind',
-    'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'InternalError', 'InvalidArgumentError',
-    'InvalidStateError', 'IoError', 'LabelKind', 'LibraryError', 'LogLevel', 'MismatchError',
-    'Mix', 'MixKeys', 'ModuleCode', 'ModuleKind', 'NoMemoryError', 'NotFoundError', 'PeriodMode',
-    'PermissionDeniedError', 'Pivot', 'Profile', 'Session', 'Source', 'Status', 'Table',
-    'Taxonomy', 'TraceMode', 'TripBasis', 'Unit', 'UnsupportedError', 'VersionError',
-    '__version__', 'capabilities', 'demangle', 'diff', 'feature_names', 'find_event',
-    'import_recording', 'library_path', 'library_version', 'load', 'load_ipython_extension',
-    'merge', 'pivot_keys', 'pivot_values', 'rows',
+    'Analysis', 'BadFormatError', 'BusyError', 'Cancel', 'CancelledError', 'Capabilities',
+    'CapabilityState', 'CodeState', 'Diff', 'EbsMethod', 'Error', 'Estimator', 'Event', 'Feed',
+    'FeedEvent', 'FeedEventKind', 'FeedOrder', 'FeedSample', 'Flow', 'IbsKind', 'InternalError',
+    'InvalidArgumentError', 'InvalidStateError', 'IoError', 'KernelFiles', 'LabelKind',
+    'LibraryError', 'LogLevel', 'Loops', 'MismatchError', 'Mix', 'MixKeys', 'ModuleKind',
+    'NoMemoryError', 'NotFoundError', 'PeriodMode', 'PermissionDeniedError', 'Pivot', 'Profile',
+    'Session', 'Source', 'SourceKind', 'Status', 'Table', 'Taxonomy', 'TraceMode', 'TripBasis',
+    'Unit', 'UnsupportedError', 'VersionError', '__version__', 'block_feature_names',
+    'capabilities', 'demangle', 'diff', 'feature', 'find_event', 'import_recording',
+    'library_path', 'library_version', 'load', 'load_ipython_extension', 'merge', 'pivot_keys',
+    'pivot_values', 'rows',
 ]

@@ -12,26 +12,60 @@ HBBP_BIAS_CHANCE = 1e-06
 HBBP_BIAS_RATIO = 2.0
 HBBP_FEED_ALL = 18446744073709551615
 HBBP_FEED_KERNEL_PID = 4294967295
-HBBP_LEAST_MEMORY = 1048576
-HBBP_LONGEST_SLICE_NS = 1000000000000000
 HBBP_MAX_BURST_BRANCHES = 65536
-HBBP_MAX_FED_BRANCHES = 65536
+HBBP_MAX_FEED_BRANCHES = 65536
 HBBP_MAX_IBS_REGISTERS = 32
-HBBP_MOST_SLICES = 1024
+HBBP_MAX_SLICES = 1024
+HBBP_MAX_SLICE_NS = 1000000000000000
+HBBP_MIN_MEMORY = 1048576
+HBBP_MIN_SLICE_NS = 1000000
 HBBP_NO_ADDRESS = 18446744073709551615
 HBBP_NO_INDEX = 4294967295
 HBBP_PIVOT_ALL = 18446744073709551615
-HBBP_SHORTEST_SLICE_NS = 1000000
 HBBP_VERSION_MAJOR = 0
 HBBP_VERSION_MINOR = 1
 HBBP_VERSION_PATCH = 0
 HBBP_VERSION_STRING = '0.1.0'
+HBBP_DEBUG_USE_DEBUGINFOD = 1
+HBBP_SELECT_THREAD = 1
+HBBP_SELECT_SLICE = 2
 HBBP_BLOCK_BIASED = 1
 HBBP_LOOP_IRREDUCIBLE = 1
-HBBP_SOURCE_OPTION_DEBUGINFOD = 1
 
 
-class Source(Choice):
+class Estimator(Choice):
+    AUTO = 0
+    EBS = 1
+    STREAMS = 2
+    TREE = 3
+    FLOW = 4
+
+
+class Status(Choice):
+    OK = 0
+    ERROR_INVALID_ARGUMENT = -1
+    ERROR_INVALID_STATE = -2
+    ERROR_NO_MEMORY = -3
+    ERROR_NOT_FOUND = -4
+    ERROR_IO = -5
+    ERROR_BAD_FORMAT = -6
+    ERROR_UNSUPPORTED = -7
+    ERROR_PERMISSION = -8
+    ERROR_BUSY = -9
+    ERROR_VERSION = -10
+    ERROR_MISMATCH = -11
+    ERROR_INTERNAL = -12
+    ERROR_CANCELLED = -13
+
+
+class LogLevel(Choice):
+    ERROR = 1
+    WARNING = 2
+    INFO = 3
+    DEBUG = 4
+
+
+class SourceKind(Choice):
     NONE = 0
     EBS = 1
     LBR = 2
@@ -41,6 +75,7 @@ class Source(Choice):
     AUTO = 6
     EBS_AND_SWBT = 7
     COMBINED = 8
+    EXTERNAL = 9
 
 
 class Event(Choice):
@@ -66,51 +101,11 @@ class TraceMode(Choice):
     VERIFY = 2
 
 
-class Status(Choice):
-    OK = 0
-    ERROR_INVALID_ARGUMENT = -1
-    ERROR_INVALID_STATE = -2
-    ERROR_NO_MEMORY = -3
-    ERROR_NOT_FOUND = -4
-    ERROR_IO = -5
-    ERROR_BAD_FORMAT = -6
-    ERROR_UNSUPPORTED = -7
-    ERROR_PERMISSION = -8
-    ERROR_BUSY = -9
-    ERROR_VERSION = -10
-    ERROR_MISMATCH = -11
-    ERROR_INTERNAL = -12
-    ERROR_CANCELLED = -13
-
-
-class CapabilityState(Choice):
-    UNKNOWN = 0
-    SUPPORTED = 1
-    MISSING = 2
-    DENIED = 3
-
-
-class LogLevel(Choice):
-    ERROR = 1
-    WARNING = 2
-    INFO = 3
-    DEBUG = 4
-
-
 class ModuleKind(Choice):
     FILE = 0
     VDSO = 1
     ANONYMOUS = 2
     KERNEL = 3
-
-
-class ModuleCode(Choice):
-    FILE = 0
-    PROFILE = 1
-    MISSING = 2
-    MISMATCH = 3
-    NOT_SOUGHT = 4
-    CORE = 5
 
 
 class Unit(Choice):
@@ -128,17 +123,37 @@ class EbsMethod(Choice):
     IP_PLUS_ONE = 2
 
 
-class Estimator(Choice):
-    AUTO = 0
-    EBS = 1
-    STREAMS = 2
-    TREE = 3
-    FLOW = 4
+class CodeState(Choice):
+    FILE = 0
+    PROFILE = 1
+    MISSING = 2
+    MISMATCH = 3
+    NOT_SOUGHT = 4
+    CORE = 5
+
+
+class CapabilityState(Choice):
+    UNKNOWN = 0
+    SUPPORTED = 1
+    MISSING = 2
+    DENIED = 3
+
+
+class Flow(Choice):
+    NEXT = 0
+    CONDITIONAL = 1
+    JUMP = 2
+    INDIRECT_JUMP = 3
+    CALL = 4
+    INDIRECT_CALL = 5
+    RETURN = 6
+    SYSTEM = 7
+    TRAP = 8
 
 
 class FeedOrder(Choice):
     BY_TIME = 0
-    AS_FED = 1
+    AS_ADDED = 1
 
 
 class IbsKind(Choice):
@@ -184,22 +199,6 @@ class LabelKind(Choice):
     ADDRESS = 2
 
 
-class Flow(Choice):
-    NEXT = 0
-    CONDITIONAL = 1
-    JUMP = 2
-    INDIRECT_JUMP = 3
-    CALL = 4
-    INDIRECT_CALL = 5
-    RETURN = 6
-    SYSTEM = 7
-    TRAP = 8
-
-
-class hbbp_capabilities(Structure):
-    pass
-
-
 class hbbp_cancel(Structure):
     pass
 
@@ -208,7 +207,23 @@ class hbbp_profile(Structure):
     pass
 
 
+class hbbp_analysis(Structure):
+    pass
+
+
+class hbbp_capabilities(Structure):
+    pass
+
+
+class hbbp_feed(Structure):
+    pass
+
+
 class hbbp_session(Structure):
+    pass
+
+
+class hbbp_loops(Structure):
     pass
 
 
@@ -236,25 +251,6 @@ class hbbp_error(Structure):
     ]
 
 
-class hbbp_capability(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('state', c_int32),
-        ('name', c_char_p),
-        ('detail', c_char_p),
-        ('advice', c_char_p),
-    ]
-
-
-class hbbp_event_code(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('event', c_int32),
-        ('type', c_uint64),
-        ('config', c_uint64),
-    ]
-
-
 class hbbp_work_options(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -275,27 +271,47 @@ class hbbp_allocator(Structure):
     ]
 
 
+class hbbp_debug_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('flags', c_uint32),
+        ('debug_root', c_char_p),
+        ('memory_limit', c_uint64),
+        ('progress', CFUNCTYPE(None, c_char_p, c_uint64, c_uint64, c_void_p)),
+        ('user_data', c_void_p),
+        ('cancel', POINTER(hbbp_cancel)),
+    ]
+
+
+class hbbp_line_frame(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('line', c_uint32),
+        ('column', c_uint32),
+        ('reserved', c_uint32),
+        ('file', c_char_p),
+        ('function', c_char_p),
+    ]
+
+
+class hbbp_line_range(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('frame_count', c_uint32),
+        ('start', c_uint64),
+        ('end', c_uint64),
+    ]
+
+
 class hbbp_module(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
         ('kind', c_int32),
-        ('code', c_int32),
-        ('build_id_size', c_uint32),
         ('build_id', POINTER(c_uint8)),
-        ('path', c_char_p),
-        ('problem', c_char_p),
-        ('samples', c_uint64),
-        ('patched_bytes', c_uint64),
-    ]
-
-
-class hbbp_kernel_files(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
+        ('build_id_size', c_uint32),
         ('reserved', c_uint32),
-        ('vmlinux', c_char_p),
-        ('kcore', c_char_p),
-        ('kallsyms', c_char_p),
+        ('path', c_char_p),
+        ('samples', c_uint64),
     ]
 
 
@@ -313,7 +329,7 @@ class hbbp_thread(Structure):
 class hbbp_source_info(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('source', c_int32),
+        ('kind', c_int32),
         ('event', c_int32),
         ('period_mode', c_int32),
         ('unit', c_int32),
@@ -334,7 +350,7 @@ class hbbp_source_info(Structure):
         ('verified_branches', c_uint64),
         ('disagreements', c_uint64),
         ('mode', c_char_p),
-        ('rung', c_char_p),
+        ('method', c_char_p),
         ('event_name', c_char_p),
         ('precise_ip', c_uint32),
         ('ebs_method', c_int32),
@@ -352,18 +368,76 @@ class hbbp_counter(Structure):
     ]
 
 
-class hbbp_branch(Structure):
+class hbbp_profile_info(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('from_module', c_uint32),
-        ('from', c_uint64),
-        ('to', c_uint64),
-        ('to_module', c_uint32),
-        ('reserved', c_uint32),
+        ('pid', c_uint32),
+        ('start_time_ns', c_uint64),
+        ('duration_ns', c_uint64),
+        ('command', c_char_p),
+        ('host', c_char_p),
         ('samples', c_uint64),
-        ('count', c_double),
-        ('oldest', c_uint64),
-        ('oldest_expected', c_double),
+        ('lost', c_uint64),
+        ('throttled', c_uint64),
+        ('unmapped', c_uint64),
+    ]
+
+
+class hbbp_selection(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('parts', c_uint32),
+        ('tid', c_uint32),
+        ('slice', c_uint32),
+    ]
+
+
+class hbbp_kernel_files(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('vmlinux', c_char_p),
+        ('kcore', c_char_p),
+        ('kallsyms', c_char_p),
+    ]
+
+
+class hbbp_analysis_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('estimator', c_int32),
+        ('tree', c_char_p),
+        ('kernel', POINTER(hbbp_kernel_files)),
+        ('debug', POINTER(hbbp_debug_options)),
+    ]
+
+
+class hbbp_analysis_info(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('estimator', c_int32),
+        ('ebs_scale', c_double),
+        ('streams_scale', c_double),
+        ('is_one_scale', c_uint32),
+        ('reserved', c_uint32),
+    ]
+
+
+class hbbp_source_result(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('unexplained', c_uint64),
+        ('superseded', c_uint64),
+    ]
+
+
+class hbbp_module_result(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('code', c_int32),
+        ('problem', c_char_p),
+        ('patched_bytes', c_uint64),
     ]
 
 
@@ -398,6 +472,40 @@ class hbbp_function(Structure):
     ]
 
 
+class hbbp_branch(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('from_module', c_uint32),
+        ('from', c_uint64),
+        ('to', c_uint64),
+        ('to_module', c_uint32),
+        ('reserved', c_uint32),
+        ('samples', c_uint64),
+        ('count', c_double),
+        ('oldest', c_uint64),
+        ('oldest_expected', c_double),
+    ]
+
+
+class hbbp_capability(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('state', c_int32),
+        ('name', c_char_p),
+        ('detail', c_char_p),
+        ('advice', c_char_p),
+    ]
+
+
+class hbbp_event_code(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('event', c_int32),
+        ('type', c_uint64),
+        ('config', c_uint64),
+    ]
+
+
 class hbbp_instruction(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
@@ -407,37 +515,15 @@ class hbbp_instruction(Structure):
     ]
 
 
-class hbbp_profile_info(Structure):
+class hbbp_disassembly(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('pid', c_uint32),
-        ('start_time_ns', c_uint64),
-        ('duration_ns', c_uint64),
-        ('command', c_char_p),
-        ('host', c_char_p),
-        ('samples', c_uint64),
-        ('lost', c_uint64),
-        ('throttled', c_uint64),
-        ('unmapped', c_uint64),
-    ]
-
-
-class hbbp_estimator_options(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('estimator', c_int32),
-        ('tree', c_char_p),
-    ]
-
-
-class hbbp_estimator_info(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('estimator', c_int32),
-        ('ebs_scale', c_double),
-        ('streams_scale', c_double),
-        ('is_one_scale', c_uint32),
+        ('length', c_uint32),
+        ('address', c_uint64),
+        ('target', c_uint64),
+        ('flow', c_int32),
         ('reserved', c_uint32),
+        ('text', c_char * 160),
     ]
 
 
@@ -464,71 +550,16 @@ class hbbp_import_options(Structure):
         ('moved_file_count', c_uint32),
         ('root', c_char_p),
         ('moved_files', POINTER(hbbp_moved_file)),
-        ('progress', CFUNCTYPE(None, c_uint64, c_uint64, c_void_p)),
-        ('user_data', c_void_p),
         ('binary', c_char_p),
         ('ebs_method', c_int32),
         ('reserved', c_uint32),
         ('slice_ns', c_uint64),
-        ('cancel', POINTER(hbbp_cancel)),
         ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
         ('log_user_data', c_void_p),
         ('log_level', c_int32),
         ('reserved2', c_uint32),
         ('max_memory', c_uint64),
         ('allocator', POINTER(hbbp_allocator)),
-    ]
-
-
-class hbbp_session_options(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('source', c_int32),
-        ('event', c_int32),
-        ('period_mode', c_int32),
-        ('period', c_uint64),
-        ('frequency_hz', c_uint64),
-        ('include_kernel', c_uint32),
-        ('buffer_bytes', c_uint32),
-        ('trace_mode', c_int32),
-        ('burst_branches', c_uint32),
-        ('branch_period', c_uint64),
-        ('expected_seconds', c_uint64),
-        ('pid', c_uint64),
-        ('event_name', c_char_p),
-        ('event_type', c_uint64),
-        ('event_config', c_uint64),
-        ('ebs_method', c_int32),
-        ('imprecise', c_uint32),
-        ('slice_ns', c_uint64),
-        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
-        ('log_user_data', c_void_p),
-        ('log_level', c_int32),
-        ('thread_count', c_uint32),
-        ('threads', POINTER(c_uint32)),
-        ('max_overhead', c_double),
-        ('max_memory', c_uint64),
-        ('allocator', POINTER(hbbp_allocator)),
-    ]
-
-
-class hbbp_session_info(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('running', c_uint32),
-        ('samples', c_uint64),
-        ('lost', c_uint64),
-        ('throttled', c_uint64),
-        ('duration_ns', c_uint64),
-        ('waiting', c_uint64),
-        ('dropped', c_uint64),
-        ('cpu_ns', c_uint64),
-        ('overhead_ns', c_uint64),
-        ('recent_overhead', c_double),
-        ('period_factor', c_double),
-        ('period_changes', c_uint64),
-        ('memory_bytes', c_uint64),
-        ('peak_memory_bytes', c_uint64),
     ]
 
 
@@ -583,6 +614,7 @@ class hbbp_feed_sample(Structure):
         ('time_ns', c_uint64),
         ('ip', c_uint64),
         ('period', c_uint64),
+        ('extent', c_uint64),
         ('pid', c_uint32),
         ('tid', c_uint32),
         ('branches', POINTER(hbbp_branch_entry)),
@@ -614,6 +646,21 @@ class hbbp_feed_event(Structure):
         ('code', POINTER(c_uint8)),
         ('build_id_size', c_uint32),
         ('reserved', c_uint32),
+    ]
+
+
+class hbbp_feed_info(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('reserved', c_uint32),
+        ('samples', c_uint64),
+        ('lost', c_uint64),
+        ('throttled', c_uint64),
+        ('duration_ns', c_uint64),
+        ('waiting', c_uint64),
+        ('dropped', c_uint64),
+        ('memory_bytes', c_uint64),
+        ('peak_memory_bytes', c_uint64),
     ]
 
 
@@ -651,6 +698,57 @@ class hbbp_ibs_line(Structure):
         ('stores', c_uint64),
         ('misses', c_uint64),
         ('miss_cycles', c_uint64),
+    ]
+
+
+class hbbp_session_options(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('source', c_int32),
+        ('event', c_int32),
+        ('period_mode', c_int32),
+        ('period', c_uint64),
+        ('frequency_hz', c_uint64),
+        ('include_kernel', c_uint32),
+        ('buffer_bytes', c_uint32),
+        ('trace_mode', c_int32),
+        ('burst_branches', c_uint32),
+        ('branch_period', c_uint64),
+        ('expected_seconds', c_uint64),
+        ('pid', c_uint64),
+        ('event_name', c_char_p),
+        ('event_type', c_uint64),
+        ('event_config', c_uint64),
+        ('ebs_method', c_int32),
+        ('imprecise', c_uint32),
+        ('slice_ns', c_uint64),
+        ('log', CFUNCTYPE(None, c_int32, c_char_p, c_void_p)),
+        ('log_user_data', c_void_p),
+        ('log_level', c_int32),
+        ('thread_count', c_uint32),
+        ('threads', POINTER(c_uint32)),
+        ('max_overhead', c_double),
+        ('max_memory', c_uint64),
+        ('allocator', POINTER(hbbp_allocator)),
+    ]
+
+
+class hbbp_session_info(Structure):
+    _fields_ = [
+        ('struct_size', c_uint32),
+        ('running', c_uint32),
+        ('samples', c_uint64),
+        ('lost', c_uint64),
+        ('throttled', c_uint64),
+        ('duration_ns', c_uint64),
+        ('dropped', c_uint64),
+        ('cpu_ns', c_uint64),
+        ('overhead_ns', c_uint64),
+        ('recent_overhead', c_double),
+        ('period_factor', c_double),
+        ('period_changes', c_uint64),
+        ('memory_bytes', c_uint64),
+        ('peak_memory_bytes', c_uint64),
     ]
 
 
@@ -757,151 +855,118 @@ class hbbp_ratio(Structure):
     ]
 
 
-class hbbp_source_options(Structure):
+class hbbp_source_ops(Structure):
     _fields_ = [
         ('struct_size', c_uint32),
-        ('flags', c_uint32),
-        ('debug_root', c_char_p),
-        ('memory_limit', c_uint64),
-        ('progress', CFUNCTYPE(None, c_char_p, c_uint64, c_uint64, c_void_p)),
-        ('user', c_void_p),
-        ('cancel', POINTER(hbbp_cancel)),
-    ]
-
-
-class hbbp_source_frame(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('line', c_uint32),
-        ('column', c_uint32),
         ('reserved', c_uint32),
-        ('file', c_char_p),
-        ('function', c_char_p),
-    ]
-
-
-class hbbp_source_place(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('frame_count', c_uint32),
-        ('start', c_uint64),
-        ('end', c_uint64),
-    ]
-
-
-class hbbp_disassembly(Structure):
-    _fields_ = [
-        ('struct_size', c_uint32),
-        ('length', c_uint32),
-        ('address', c_uint64),
-        ('target', c_uint64),
-        ('flow', c_int32),
-        ('reserved', c_uint32),
-        ('text', c_char * 160),
+        ('name', c_char_p),
+        ('start', CFUNCTYPE(c_int32, c_void_p, POINTER(hbbp_feed), POINTER(hbbp_error))),
+        ('drain', CFUNCTYPE(c_int32, c_void_p, POINTER(hbbp_feed), POINTER(c_uint32), POINTER(hbbp_error))),
+        ('stop', CFUNCTYPE(c_int32, c_void_p, POINTER(hbbp_feed), POINTER(hbbp_error))),
+        ('destroy', CFUNCTYPE(None, c_void_p)),
     ]
 
 
 FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_status_name': (c_char_p, c_int32),
-    'hbbp_capabilities_probe': (c_int32, POINTER(POINTER(hbbp_capabilities)), POINTER(hbbp_error)),
-    'hbbp_capabilities_destroy': (None, POINTER(hbbp_capabilities)),
-    'hbbp_capabilities_count': (c_size_t, POINTER(hbbp_capabilities)),
-    'hbbp_capabilities_at': (c_int32, POINTER(hbbp_capabilities), c_size_t,
-        POINTER(hbbp_capability), POINTER(hbbp_error)),
-    'hbbp_event_find': (c_int32, c_char_p, POINTER(hbbp_event_code), POINTER(hbbp_error)),
     'hbbp_cancel_create': (c_int32, POINTER(POINTER(hbbp_cancel)), POINTER(hbbp_error)),
     'hbbp_cancel_destroy': (None, POINTER(hbbp_cancel)),
     'hbbp_cancel_set': (None, POINTER(hbbp_cancel), c_int32),
     'hbbp_cancel_is_set': (c_int32, POINTER(hbbp_cancel)),
-    'hbbp_profile_load': (c_int32, c_char_p, POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
-    'hbbp_profile_set_kernel': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_kernel_files),
+    'hbbp_analysis_find_lines': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64, c_size_t,
+        c_size_t, POINTER(hbbp_line_frame), POINTER(hbbp_line_range), POINTER(hbbp_error)),
+    'hbbp_analysis_debug_problem': (c_int32, POINTER(hbbp_analysis), c_uint32, c_char_p, c_size_t,
         POINTER(hbbp_error)),
-    'hbbp_profile_resolve': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_work_options),
+    'hbbp_profile_load': (c_int32, c_char_p, POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_profile_save': (c_int32, POINTER(hbbp_profile), c_char_p, POINTER(hbbp_work_options),
         POINTER(hbbp_error)),
-    'hbbp_profile_save': (c_int32, POINTER(hbbp_profile), c_char_p, POINTER(hbbp_error)),
-    'hbbp_profile_merge': (c_int32, POINTER(POINTER(hbbp_profile)), c_size_t,
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
-    'hbbp_profile_select_thread': (c_int32, POINTER(hbbp_profile), c_uint32,
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_profile_destroy': (None, POINTER(hbbp_profile)),
+    'hbbp_profile_merge': (c_int32, POINTER(POINTER(hbbp_profile)), c_size_t,
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_profile_select': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_selection),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
     'hbbp_profile_get_info': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_profile_info),
         POINTER(hbbp_error)),
     'hbbp_profile_source_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_source_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_source_info),
-        POINTER(hbbp_error)),
-    'hbbp_profile_unexplained_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(c_uint64),
-        POINTER(hbbp_error)),
-    'hbbp_profile_superseded_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(c_uint64),
-        POINTER(hbbp_error)),
-    'hbbp_profile_unexplained_reason_count': (c_size_t, POINTER(hbbp_profile), c_size_t),
-    'hbbp_profile_unexplained_reason_at': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t,
-        POINTER(hbbp_counter), POINTER(hbbp_error)),
-    'hbbp_profile_counter_count': (c_size_t, POINTER(hbbp_profile), c_size_t),
-    'hbbp_profile_counter_at': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t,
-        POINTER(hbbp_counter), POINTER(hbbp_error)),
+    'hbbp_profile_copy_sources': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_source_info), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_thread_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_thread_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_thread),
-        POINTER(hbbp_error)),
+    'hbbp_profile_copy_threads': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_thread), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_module_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_module_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_module),
+    'hbbp_profile_copy_modules': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_module), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_profile_counter_count': (c_size_t, POINTER(hbbp_profile), c_size_t),
+    'hbbp_profile_copy_counters': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        c_size_t, POINTER(hbbp_counter), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_create': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_analysis_options),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_analysis)), POINTER(hbbp_error)),
+    'hbbp_analysis_destroy': (None, POINTER(hbbp_analysis)),
+    'hbbp_analysis_profile': (POINTER(hbbp_profile), POINTER(hbbp_analysis)),
+    'hbbp_analysis_get_info': (c_int32, POINTER(hbbp_analysis), POINTER(hbbp_analysis_info),
         POINTER(hbbp_error)),
-    'hbbp_profile_block_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_block_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_block),
-        POINTER(hbbp_error)),
-    'hbbp_profile_function_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_function_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_function),
-        POINTER(hbbp_error)),
-    'hbbp_profile_branch_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_branch_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_branch),
-        POINTER(hbbp_error)),
-    'hbbp_profile_copy_blocks': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+    'hbbp_analysis_block_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_blocks': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_block), POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_profile_find_block': (c_int32, POINTER(hbbp_profile), c_uint32, c_uint64,
+    'hbbp_analysis_function_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_functions': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_function), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_branch_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_branches': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_branch), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_module_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_modules': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_module_result), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_source_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_sources': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_source_result), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_unexplained_reason_count': (c_size_t, POINTER(hbbp_analysis), c_size_t),
+    'hbbp_analysis_copy_unexplained_reasons': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,
+        c_size_t, c_size_t, POINTER(hbbp_counter), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_analysis_find_block': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
         POINTER(hbbp_block), POINTER(hbbp_error)),
-    'hbbp_profile_decode': (c_int32, POINTER(hbbp_profile), c_uint32, c_uint64,
-        POINTER(hbbp_instruction), POINTER(hbbp_error)),
-    'hbbp_profile_set_estimator': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_estimator_options),
-        POINTER(hbbp_error)),
-    'hbbp_profile_get_estimator': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_estimator_info),
-        POINTER(hbbp_error)),
-    'hbbp_feature_count': (c_size_t,),
-    'hbbp_feature_name': (c_char_p, c_size_t),
-    'hbbp_profile_copy_features': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t,
+    'hbbp_block_feature_count': (c_size_t,),
+    'hbbp_block_feature_name': (c_char_p, c_size_t),
+    'hbbp_analysis_copy_block_features': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t,
         POINTER(c_double), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_capabilities_probe': (c_int32, POINTER(POINTER(hbbp_capabilities)), POINTER(hbbp_error)),
+    'hbbp_capabilities_destroy': (None, POINTER(hbbp_capabilities)),
+    'hbbp_capabilities_count': (c_size_t, POINTER(hbbp_capabilities)),
+    'hbbp_capabilities_copy': (c_int32, POINTER(hbbp_capabilities), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_capability), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_event_find': (c_int32, c_char_p, POINTER(hbbp_event_code), POINTER(hbbp_error)),
+    'hbbp_analysis_decode': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
+        POINTER(hbbp_instruction), POINTER(hbbp_error)),
+    'hbbp_analysis_disassemble': (c_int32, POINTER(hbbp_analysis), c_uint32, c_uint64,
+        POINTER(hbbp_disassembly), POINTER(hbbp_error)),
+    'hbbp_demangle': (c_size_t, c_char_p, c_char_p, c_size_t),
     'hbbp_profile_slice_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_slice_at': (c_int32, POINTER(hbbp_profile), c_size_t, POINTER(hbbp_slice),
-        POINTER(hbbp_error)),
-    'hbbp_profile_select_slice': (c_int32, POINTER(hbbp_profile), c_size_t,
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_profile_copy_slices': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_slice), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_import': (c_int32, c_char_p, POINTER(hbbp_import_options),
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
-    'hbbp_session_create': (c_int32, POINTER(hbbp_session_options), POINTER(POINTER(hbbp_session)),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_feed_create': (c_int32, POINTER(hbbp_feed_options), POINTER(POINTER(hbbp_feed)),
         POINTER(hbbp_error)),
-    'hbbp_session_destroy': (None, POINTER(hbbp_session)),
-    'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
-    'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
-    'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(POINTER(hbbp_profile)),
-        POINTER(hbbp_error)),
-    'hbbp_session_snapshot_with': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
-        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
-    'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
-        POINTER(hbbp_error)),
-    'hbbp_session_create_fed': (c_int32, POINTER(hbbp_feed_options),
-        POINTER(POINTER(hbbp_session)), POINTER(hbbp_error)),
-    'hbbp_session_add_fed_source': (c_int32, POINTER(hbbp_session), POINTER(hbbp_feed_source),
+    'hbbp_feed_destroy': (None, POINTER(hbbp_feed)),
+    'hbbp_feed_add_source': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_feed_source),
         POINTER(c_uint32), POINTER(hbbp_error)),
-    'hbbp_session_add_fed_ids': (c_int32, POINTER(hbbp_session), c_uint32, POINTER(c_uint64),
-        c_size_t, POINTER(hbbp_error)),
-    'hbbp_session_feed_perf_records': (c_int32, POINTER(hbbp_session), c_void_p, c_size_t,
+    'hbbp_feed_add_perf_ids': (c_int32, POINTER(hbbp_feed), c_uint32, POINTER(c_uint64), c_size_t,
+        POINTER(hbbp_error)),
+    'hbbp_feed_add_perf_records': (c_int32, POINTER(hbbp_feed), c_void_p, c_size_t,
         POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_session_feed_samples': (c_int32, POINTER(hbbp_session), c_uint32,
-        POINTER(hbbp_feed_sample), c_size_t, c_size_t, POINTER(hbbp_error)),
-    'hbbp_session_feed_events': (c_int32, POINTER(hbbp_session), POINTER(hbbp_feed_event),
+    'hbbp_feed_add_samples': (c_int32, POINTER(hbbp_feed), c_uint32, POINTER(hbbp_feed_sample),
         c_size_t, c_size_t, POINTER(hbbp_error)),
-    'hbbp_session_feed_round': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
-    'hbbp_session_feed_flush': (c_int32, POINTER(hbbp_session), c_uint64, POINTER(hbbp_error)),
-    'hbbp_profile_ibs_sum_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_copy_ibs_sums': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+    'hbbp_feed_add_events': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_feed_event), c_size_t,
+        c_size_t, POINTER(hbbp_error)),
+    'hbbp_feed_end_round': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_error)),
+    'hbbp_feed_flush': (c_int32, POINTER(hbbp_feed), c_uint64, POINTER(hbbp_error)),
+    'hbbp_feed_snapshot': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_feed_get_info': (c_int32, POINTER(hbbp_feed), POINTER(hbbp_feed_info),
+        POINTER(hbbp_error)),
+    'hbbp_analysis_ibs_sum_count': (c_size_t, POINTER(hbbp_analysis)),
+    'hbbp_analysis_copy_ibs_sums': (c_int32, POINTER(hbbp_analysis), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_sum), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_profile_ibs_bucket_count': (c_size_t, POINTER(hbbp_profile)),
     'hbbp_profile_copy_ibs_buckets': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
@@ -909,60 +974,66 @@ FUNCTIONS: Dict[str, Tuple[Any, ...]] = {
     'hbbp_profile_ibs_line_count': (c_size_t, POINTER(hbbp_profile)),
     'hbbp_profile_copy_ibs_lines': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_ibs_line), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_session_create': (c_int32, POINTER(hbbp_session_options), POINTER(POINTER(hbbp_session)),
+        POINTER(hbbp_error)),
+    'hbbp_session_destroy': (None, POINTER(hbbp_session)),
+    'hbbp_session_start': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_stop': (c_int32, POINTER(hbbp_session), POINTER(hbbp_error)),
+    'hbbp_session_snapshot': (c_int32, POINTER(hbbp_session), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_profile)), POINTER(hbbp_error)),
+    'hbbp_session_get_info': (c_int32, POINTER(hbbp_session), POINTER(hbbp_session_info),
+        POINTER(hbbp_error)),
     'hbbp_session_add_code': (c_int32, POINTER(hbbp_session), POINTER(hbbp_code_region),
         POINTER(hbbp_error)),
-    'hbbp_profile_loop_count': (c_size_t, POINTER(hbbp_profile)),
-    'hbbp_profile_copy_loops': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t, c_size_t,
+    'hbbp_loops_create': (c_int32, POINTER(hbbp_analysis), POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_loops)), POINTER(hbbp_error)),
+    'hbbp_loops_destroy': (None, POINTER(hbbp_loops)),
+    'hbbp_loops_count': (c_size_t, POINTER(hbbp_loops)),
+    'hbbp_loops_copy': (c_int32, POINTER(hbbp_loops), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_loop), POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_profile_copy_loops_of_blocks': (c_int32, POINTER(hbbp_profile), c_size_t, c_size_t,
+    'hbbp_loops_copy_of_blocks': (c_int32, POINTER(hbbp_loops), c_size_t, c_size_t,
         POINTER(c_uint32), POINTER(c_size_t), POINTER(hbbp_error)),
-    'hbbp_mix_create': (c_int32, POINTER(hbbp_profile), c_uint32, POINTER(POINTER(hbbp_mix)),
-        POINTER(hbbp_error)),
+    'hbbp_mix_create': (c_int32, POINTER(hbbp_analysis), c_uint32, POINTER(hbbp_work_options),
+        POINTER(POINTER(hbbp_mix)), POINTER(hbbp_error)),
     'hbbp_mix_destroy': (None, POINTER(hbbp_mix)),
-    'hbbp_mix_row_count': (c_size_t, POINTER(hbbp_mix)),
     'hbbp_mix_total': (c_double, POINTER(hbbp_mix)),
-    'hbbp_mix_row_at': (c_int32, POINTER(hbbp_mix), c_size_t, POINTER(hbbp_mix_row),
-        POINTER(hbbp_error)),
+    'hbbp_mix_row_count': (c_size_t, POINTER(hbbp_mix)),
+    'hbbp_mix_copy_rows': (c_int32, POINTER(hbbp_mix), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_mix_row), POINTER(c_size_t), POINTER(hbbp_error)),
     'hbbp_taxonomy_create': (c_int32, c_char_p, POINTER(POINTER(hbbp_taxonomy)),
         POINTER(hbbp_error)),
     'hbbp_taxonomy_load': (c_int32, c_char_p, POINTER(POINTER(hbbp_taxonomy)),
         POINTER(hbbp_error)),
     'hbbp_taxonomy_destroy': (None, POINTER(hbbp_taxonomy)),
     'hbbp_taxonomy_count': (c_size_t, POINTER(hbbp_taxonomy)),
-    'hbbp_taxonomy_name_at': (c_char_p, POINTER(hbbp_taxonomy), c_size_t),
+    'hbbp_taxonomy_name': (c_char_p, POINTER(hbbp_taxonomy), c_size_t),
     'hbbp_taxonomy_group_count': (c_size_t, POINTER(hbbp_taxonomy), c_size_t),
-    'hbbp_taxonomy_group_name_at': (c_char_p, POINTER(hbbp_taxonomy), c_size_t, c_size_t),
+    'hbbp_taxonomy_group_name': (c_char_p, POINTER(hbbp_taxonomy), c_size_t, c_size_t),
     'hbbp_pivot_key_name_count': (c_size_t,),
-    'hbbp_pivot_key_name_at': (c_char_p, c_size_t),
+    'hbbp_pivot_key_name': (c_char_p, c_size_t),
     'hbbp_pivot_value_name_count': (c_size_t,),
-    'hbbp_pivot_value_name_at': (c_char_p, c_size_t),
-    'hbbp_pivot_create': (c_int32, POINTER(hbbp_profile), POINTER(hbbp_pivot_query),
-        POINTER(POINTER(hbbp_pivot)), POINTER(hbbp_error)),
+    'hbbp_pivot_value_name': (c_char_p, c_size_t),
+    'hbbp_pivot_create': (c_int32, POINTER(hbbp_analysis), POINTER(hbbp_pivot_query),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_pivot)), POINTER(hbbp_error)),
     'hbbp_pivot_destroy': (None, POINTER(hbbp_pivot)),
     'hbbp_pivot_line_count': (c_size_t, POINTER(hbbp_pivot), c_int32),
     'hbbp_pivot_line_count_in_all': (c_size_t, POINTER(hbbp_pivot), c_int32),
     'hbbp_pivot_key_count': (c_size_t, POINTER(hbbp_pivot), c_int32),
     'hbbp_pivot_value_count': (c_size_t, POINTER(hbbp_pivot)),
-    'hbbp_pivot_label_at': (c_int32, POINTER(hbbp_pivot), c_int32, c_size_t, c_size_t,
+    'hbbp_pivot_get_label': (c_int32, POINTER(hbbp_pivot), c_int32, c_size_t, c_size_t,
         POINTER(hbbp_pivot_label), POINTER(hbbp_error)),
-    'hbbp_pivot_cell_at': (c_int32, POINTER(hbbp_pivot), c_size_t, c_size_t, c_size_t,
+    'hbbp_pivot_get_cell': (c_int32, POINTER(hbbp_pivot), c_size_t, c_size_t, c_size_t,
         POINTER(hbbp_pivot_cell), POINTER(hbbp_error)),
-    'hbbp_ratios_create': (c_int32, POINTER(hbbp_profile), c_char_p, POINTER(hbbp_taxonomy),
-        POINTER(POINTER(hbbp_ratios)), POINTER(hbbp_error)),
+    'hbbp_ratios_create': (c_int32, POINTER(hbbp_analysis), c_char_p, POINTER(hbbp_taxonomy),
+        POINTER(hbbp_work_options), POINTER(POINTER(hbbp_ratios)), POINTER(hbbp_error)),
     'hbbp_ratios_destroy': (None, POINTER(hbbp_ratios)),
     'hbbp_ratios_count': (c_size_t, POINTER(hbbp_ratios)),
-    'hbbp_ratios_at': (c_int32, POINTER(hbbp_ratios), c_size_t, POINTER(hbbp_ratio),
+    'hbbp_ratios_copy': (c_int32, POINTER(hbbp_ratios), c_size_t, c_size_t, c_size_t,
+        POINTER(hbbp_ratio), POINTER(c_size_t), POINTER(hbbp_error)),
+    'hbbp_session_add_source': (c_int32, POINTER(hbbp_session), POINTER(hbbp_source_ops), c_void_p,
         POINTER(hbbp_error)),
-    'hbbp_profile_set_source_options': (c_int32, POINTER(hbbp_profile),
-        POINTER(hbbp_source_options), POINTER(hbbp_error)),
-    'hbbp_profile_find_source': (c_int32, POINTER(hbbp_profile), c_uint32, c_uint64, c_size_t,
-        c_size_t, POINTER(hbbp_source_frame), POINTER(hbbp_source_place), POINTER(hbbp_error)),
-    'hbbp_profile_source_problem': (c_int32, POINTER(hbbp_profile), c_uint32, c_char_p, c_size_t,
-        POINTER(hbbp_error)),
-    'hbbp_demangle': (c_size_t, c_char_p, c_char_p, c_size_t),
-    'hbbp_profile_disassemble': (c_int32, POINTER(hbbp_profile), c_uint32, c_uint64,
-        POINTER(hbbp_disassembly), POINTER(hbbp_error)),
     'hbbp_version_string': (c_char_p,),
     'hbbp_version_number': (c_uint32,),
     'hbbp_abi_version': (c_uint32,),
+    'hbbp_feature': (c_int32, c_char_p),
 }

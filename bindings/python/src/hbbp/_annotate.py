@@ -5,14 +5,14 @@ import re
 import typing
 from typing import List, Optional, Sequence, Tuple, Union
 
-from ._abi import ModuleKind, Source, Status
+from ._abi import ModuleKind, SourceKind, Status
 from ._errors import Error, NotFoundError
 from ._library import demangle
-from ._rows import AnnotatedLine, Block, Function, SourcePlace
+from ._rows import AnnotatedLine, Block, Function, LineRange
 from ._tables import Table
 
 if typing.TYPE_CHECKING:
-    from ._profile import Profile
+    from ._analysis import Analysis
 
 
 # What follows parameters: "f(int) const [clone .cold]".
@@ -38,10 +38,11 @@ def _is_of(module_path: str, wanted: Optional[str]) -> bool:
     return wanted is None or wanted in (module_path, module_path.rsplit('/', 1)[-1])
 
 
-def choose(profile: 'Profile', name: Optional[str], module: Optional[str]) -> Function:
+def choose(analysis: 'Analysis', name: Optional[str], module: Optional[str]) -> Function:
     """The hottest function of that name and module."""
-    modules = profile.modules()
-    functions = [each for each in profile.functions() if _is_of(modules[each.module].path, module)]
+    modules = analysis.modules()
+    functions = [each for each in analysis.functions()
+                 if _is_of(modules[each.module].path, module)]
     if not functions:
         problems = [each.problem for each in modules
                     if each.problem and each.samples and _is_of(each.path, module)]
@@ -64,23 +65,23 @@ def choose(profile: 'Profile', name: Optional[str], module: Optional[str]) -> Fu
 class _Lines:
     """Source lines of a module, asked for as seldom as possible."""
 
-    def __init__(self, profile: 'Profile', module: int) -> None:
-        self._profile = profile
+    def __init__(self, analysis: 'Analysis', module: int) -> None:
+        self._analysis = analysis
         self._module = module
-        self._place: Optional[SourcePlace] = None
+        self._range: Optional[LineRange] = None
         self.problem = ''
 
     def at(self, address: int) -> Tuple[str, int, str]:
         """File, line, and the function that was inlined there."""
         if self.problem:
             return '', 0, ''
-        if self._place is None or not self._place.start <= address < self._place.end:
+        if self._range is None or not self._range.start <= address < self._range.end:
             try:
-                self._place = self._profile.source_of(self._module, address)
+                self._range = self._analysis.lines_of(self._module, address)
             except Error as error:
                 self.problem = error.message
                 return '', 0, ''
-        frames = self._place.frames
+        frames = self._range.frames
         if not frames:
             return '', 0, ''
         inlined = demangle(frames[0].function) if len(frames) > 1 else ''
@@ -101,15 +102,15 @@ def _first_not_before(blocks: Sequence[Block], module: int, address: int) -> int
 class _Blocks:
     """Those of a function."""
 
-    def __init__(self, profile: 'Profile', function: Function) -> None:
-        blocks = profile.blocks()
+    def __init__(self, analysis: 'Analysis', function: Function) -> None:
+        blocks = analysis.blocks()
         first = _first_not_before(blocks, function.module, function.start)
         end = _first_not_before(blocks, function.module, function.end)
         self._blocks = list(blocks[first:end])
         self._starts = [block.start for block in self._blocks]
-        loops = profile.loops()
+        loops = analysis.loops()
         self._depths = [0 if loop is None else loops[loop].depth
-                        for loop in profile.loops_of_blocks()[first:end]]
+                        for loop in loops.of_blocks[first:end]]
 
     def at(self, address: int) -> Tuple[Optional[Block], int]:
         """With the depth of its loop."""
@@ -127,29 +128,29 @@ class _Blocks:
         return (self._starts[0], self._blocks[-1].end) if self._blocks else None
 
 
-def _listed_range(profile: 'Profile', function: Function, blocks: _Blocks) -> Tuple[int, int]:
+def _listed_range(analysis: 'Analysis', function: Function, blocks: _Blocks) -> Tuple[int, int]:
     """What of a function is listed. Of generated code that nobody told the bounds of functions of:
     from the first block that has a count to the last. Around them is what else was copied, other
     code or zeros."""
-    is_function = (profile.modules()[function.module].kind != ModuleKind.ANONYMOUS
+    is_function = (analysis.modules()[function.module].kind != ModuleKind.ANONYMOUS
                    or function.name != hex(function.start))
     around_blocks = None if is_function else blocks.around_all()
     return around_blocks or (function.start, function.end)
 
 
-def annotate(profile: 'Profile', function: Union[str, Function, None],
+def annotate(analysis: 'Analysis', function: Union[str, Function, None],
              module: Optional[str]) -> Table[AnnotatedLine]:
     if not isinstance(function, Function):
-        function = choose(profile, function, module)
-    blocks = _Blocks(profile, function)
-    lines = _Lines(profile, function.module)
+        function = choose(analysis, function, module)
+    blocks = _Blocks(analysis, function)
+    lines = _Lines(analysis, function.module)
     rows: List[AnnotatedLine] = []
-    address, end = _listed_range(profile, function, blocks)
+    address, end = _listed_range(analysis, function, blocks)
     while address < end:
         # Where data lies between code, blocks are found again at their start.
         limit = blocks.next_start(address, end)
         try:
-            code = profile.disassemble(function.module, address)
+            code = analysis.disassemble(function.module, address)
         except NotFoundError:
             address += 1
             continue
@@ -161,8 +162,8 @@ def annotate(profile: 'Profile', function: Union[str, Function, None],
         file, line, inlined = lines.at(address)
         rows.append(AnnotatedLine(
             address, block.count if block else 0.0, block.standard_error if block else 0.0,
-            code.text, block.source if block else Source.NONE, depth, file, line, inlined))
+            code.text, block.source if block else SourceKind.NONE, depth, file, line, inlined))
         address += min(code.length, limit - address)
     notes = [lines.problem] if lines.problem else []
     return Table(AnnotatedLine, rows, f'{function.demangled} of {function.module_name}',
-                 notes + profile._notes())
+                 notes + analysis._notes())

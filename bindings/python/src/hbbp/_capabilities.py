@@ -5,7 +5,7 @@ from . import _abi
 from ._abi import CapabilityState, Event
 from ._handle import Handle
 from ._library import check, make, sized, to_c
-from ._lists import read_list, table
+from ._lists import copy_list, table
 from ._rows import Capability, EventCode
 from ._tables import Table
 
@@ -29,7 +29,8 @@ def capabilities() -> Capabilities:
     pointer = make('hbbp_capabilities_probe', _abi.hbbp_capabilities)
     handle = Handle('capabilities', pointer)
     try:
-        found = table(Capability, read_list(pointer, 'hbbp_capabilities', _abi.hbbp_capability))
+        found = table(Capability, copy_list(pointer, 'hbbp_capabilities_count',
+                                            'hbbp_capabilities_copy', _abi.hbbp_capability))
         return Capabilities(Capability, found._rows, 'Capabilities')
     finally:
         handle.close()

@@ -1,16 +1,16 @@
 """What everybody who reads counts of a profile has to know."""
 from typing import List, Sequence
 
-from ._abi import Source, Unit
-from ._rows import SourceInfo
+from ._abi import SourceKind, Unit
+from ._rows import SourceInfo, SourceResult
 
-STREAMS = {Source.LBR, Source.SWBT}
+STREAMS = {SourceKind.LBR, SourceKind.SWBT}
 
 
 def _counts_executions(source: SourceInfo) -> bool:
-    if source.source == Source.SWBT and source.unit == Unit.INSTRUCTIONS:
+    if source.kind == SourceKind.SWBT and source.unit == Unit.INSTRUCTIONS:
         return True
-    if source.source in STREAMS:
+    if source.kind in STREAMS:
         return source.unit == Unit.TAKEN_BRANCHES
     return source.unit in (Unit.INSTRUCTIONS, Unit.UOPS)
 
@@ -20,12 +20,13 @@ def is_up_to_factor(sources: Sequence[SourceInfo], is_one_scale: bool) -> bool:
     of samples or of streams, that counts executions gives the scale."""
     if not is_one_scale:
         return True
-    families = [[each for each in sources if (each.source in STREAMS) == is_streams]
+    families = [[each for each in sources if (each.kind in STREAMS) == is_streams]
                 for is_streams in (False, True)]
     return not any(family and all(map(_counts_executions, family)) for family in families)
 
 
-def caveats_of(sources: Sequence[SourceInfo], is_one_scale: bool) -> List[str]:
+def caveats_of(sources: Sequence[SourceInfo], results: Sequence[SourceResult],
+               is_one_scale: bool) -> List[str]:
     notes = []
     lost, throttled, unmapped = (sum(numbers) for numbers in (
         [each.lost for each in sources], [each.throttled for each in sources],
@@ -36,11 +37,11 @@ def caveats_of(sources: Sequence[SourceInfo], is_one_scale: bool) -> List[str]:
         notes.append(f'the kernel held sampling back {throttled:,} times')
     if unmapped:
         notes.append(f'{unmapped:,} samples or branches were in no known mapping')
-    samples = sum(each.unexplained for each in sources if each.source not in STREAMS)
-    streams = sum(each.unexplained for each in sources if each.source in STREAMS)
+    samples = sum(each.unexplained for each in results if each.kind not in STREAMS)
+    streams = sum(each.unexplained for each in results if each.kind in STREAMS)
     if samples:
         notes.append(f'{samples:,} samples are in code that could not be read or decoded; '
-                     'modules() says why')
+                     'modules() of the analysis says why')
     if streams:
         notes.append(f'{streams:,} streams fit no path through the code; unexplained_reasons() '
                      'says why')

@@ -14,7 +14,7 @@ class Choice(enum.IntEnum):
     @classmethod
     def _missing_(cls, value: object) -> 'Choice':
         if not isinstance(value, int):
-            raise ValueError(f'{value!r} is no {cls.__name__}')
+            raise ValueError(f'{value!r} is not a number of {cls.__name__}')
         member = int.__new__(cls, value)
         member._name_ = f'UNKNOWN_{value}'
         member._value_ = value
@@ -27,7 +27,7 @@ class Choice(enum.IntEnum):
             wanted = value.upper().replace('-', '_')
             if wanted not in cls.__members__:
                 names = ', '.join(repr(str(member)) for member in cls)
-                raise ValueError(f'{value!r} is no {cls.__name__}; it is one of {names}')
+                raise ValueError(f'{value!r} is not a name of {cls.__name__}, which are {names}')
             return cls.__members__[wanted]
         return cls(value)
 

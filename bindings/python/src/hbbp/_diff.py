@@ -1,7 +1,7 @@
 """Two mixes, before and after: what changed, and whether that is more than chance."""
 import math
 import typing
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple, Union
 
 from . import _optional
 from ._pivot import Names, Pivot, Taxonomy, joined
@@ -10,6 +10,7 @@ from ._tables import Table
 
 if typing.TYPE_CHECKING:
     import numpy
+    from ._analysis import Analysis
     from ._profile import Profile
 
 PATH_KEYS = ('module', 'file')
@@ -91,13 +92,13 @@ def _row(labels: Tuple[str, ...], before: _Side, after: _Side) -> DiffRow:
                    p)
 
 
-def diff(before: 'Profile', after: 'Profile', by: Names = 'mnemonic', *,
-         value: str = 'instructions', where: Optional[str] = None, absolute: bool = False,
-         taxonomy: Optional[Taxonomy] = None) -> Diff:
-    """Compares shares of two profiles, row by row, as hbbp diff does; `absolute` compares the
+def diff(before: 'Union[Profile, Analysis]', after: 'Union[Profile, Analysis]',
+         by: Names = 'mnemonic', *, value: str = 'instructions', where: Optional[str] = None,
+         absolute: bool = False, taxonomy: Optional[Taxonomy] = None) -> Diff:
+    """Compares shares of two profiles or analyses, row by row, as hbbp diff does; `absolute` compares the
     numbers, which only says something where both are counts of executions."""
-    pivots = [profile.pivot(by, values=value, where=where, taxonomy=taxonomy, join_names=True)
-              for profile in (before, after)]
+    pivots = [side.pivot(by, values=value, where=where, taxonomy=taxonomy, join_names=True)
+              for side in (before, after)]
     ambiguous = _ambiguous(pivots[0]) | _ambiguous(pivots[1])
     old, new = (_sides(pivot, ambiguous, absolute) for pivot in pivots)
     rows = [_row(labels, old.get(labels, _Side()), new.get(labels, _Side()))

@@ -68,7 +68,7 @@ class InternalError(Error):
 
 
 class CancelledError(Error):
-    """Called off by its Cancel."""
+    """Cancelled by its Cancel."""
 
 
 class LibraryError(ImportError):

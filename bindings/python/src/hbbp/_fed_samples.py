@@ -14,11 +14,12 @@ if typing.TYPE_CHECKING:
 
 
 class FeedSample(NamedTuple):
-    """A sample that the host has decoded; hbbp_feed_sample tells what each kind of source needs.
-    Branches are (from, to, flags), the newest first."""
+    """A sample that the host has decoded; hbbp_feed_sample says what each kind of source needs.
+    Branches are (from, to, flags): of a stack the newest first, of a burst the oldest."""
     time_ns: int = 0
     ip: int = 0
     period: int = 0
+    extent: int = 0
     pid: int = 0
     tid: int = 0
     branches: Sequence[Tuple[int, int, int]] = ()
@@ -68,8 +69,8 @@ def _record(sample: FeedSample, kept: List[Any]) -> bytes:
     registers = _words(sample.ibs_registers, kept)
     if branches[1] != len(_BRANCH_FIELDS) * len(sample.branches):
         raise ValueError('a branch is (from, to, flags)')
-    return _RECORD.pack(sample.time_ns, sample.ip, sample.period, sample.pid, sample.tid,
-                        branches[0], len(sample.branches), registers[1], registers[0],
+    return _RECORD.pack(sample.time_ns, sample.ip, sample.period, sample.extent, sample.pid,
+                        sample.tid, branches[0], len(sample.branches), registers[1], registers[0],
                         sample.ibs_capabilities, 0)
 
 

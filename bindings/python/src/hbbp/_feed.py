@@ -1,15 +1,17 @@
-"""Profiles of what the host observes itself: records of perf, or samples that it has decoded."""
+"""Feeds: profiles of what the host observes itself, records of perf or decoded samples."""
 import ctypes
 import typing
 from typing import Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, LogLevel, Source
+from ._abi import Event, FeedEventKind, FeedOrder, IbsKind, LogLevel, SourceKind
 from ._fed_samples import FeedSample, pack
-from ._handle import Handle
-from ._host import Log, log_function
+from ._handle import Handle, Owner
+from ._host import Cancel, Log, Progress, log_function, run
 from ._library import Path, check, filled, make, moved_file_array, path_to_c, sized, to_c
-from ._session import AnySession
+from ._lists import fetch
+from ._profile import Profile
+from ._rows import FeedInfo
 
 if typing.TYPE_CHECKING:
     import numpy
@@ -18,7 +20,7 @@ Buffer = Union[bytes, bytearray, memoryview]
 
 
 class FeedEvent(NamedTuple):
-    """Something that happened; hbbp_feed_event tells which fields a kind uses."""
+    """Something that happened; hbbp_feed_event says which fields a kind uses."""
     kind: FeedEventKind
     pid: int = 0
     tid: int = 0
@@ -37,9 +39,9 @@ class FeedEvent(NamedTuple):
     code: bytes = b''
 
 
-class FedSession(AnySession):
-    """Counts what is fed, and starts no thread, no signal handler and no event (docs/guide/feeding.md).
-    Its functions may be called from any thread, also several at once."""
+class Feed(Owner):
+    """Counts what is added, and starts no thread, no signal handler and no event
+    (docs/guide/feeding.md). Its functions may be called from any thread, also several at once."""
 
     def __init__(self, *, order: Union[FeedOrder, str] = FeedOrder.BY_TIME,
                  max_waiting_bytes: int = 0, command: Optional[str] = None,
@@ -47,9 +49,9 @@ class FedSession(AnySession):
                  root: Optional[Path] = None, moved_files: Optional[Mapping[str, Path]] = None,
                  slice_ns: int = 0, log: Optional[Log] = None,
                  log_level: Union[LogLevel, str] = LogLevel.INFO, max_memory: int = 0) -> None:
-        """`log` and `max_memory` are those of Session; the log is called in whatever thread feeds
-        the session or asks it."""
-        self._log = None if log is None else log_function(log)  # as long as the session
+        """`log` and `max_memory` are those of Session; the log is called in whatever thread is in
+        one of the functions."""
+        self._log = None if log is None else log_function(log)  # as long as the feed
         moved = moved_file_array(moved_files)
         options = sized(
             _abi.hbbp_feed_options, order=FeedOrder.of(order), max_waiting_bytes=max_waiting_bytes,
@@ -58,10 +60,17 @@ class FedSession(AnySession):
             moved_file_count=len(moved), log_level=LogLevel.of(log_level), max_memory=max_memory)
         if self._log is not None:
             options.log = self._log
-        self._handle = Handle('session', make('hbbp_session_create_fed', _abi.hbbp_session,
-                                              ctypes.byref(options)))
+        self._handle = Handle('feed', make('hbbp_feed_create', _abi.hbbp_feed,
+                                           ctypes.byref(options)))
 
-    def add_source(self, kind: Union[Source, str] = Source.NONE,
+    @classmethod
+    def _of(cls, handle: Any) -> 'Feed':
+        """That of a session."""
+        feed = cls.__new__(cls)
+        feed._handle = handle
+        return feed
+
+    def add_source(self, kind: Union[SourceKind, str] = SourceKind.NONE,
                    event: Union[Event, str] = Event.AUTO, *, perf_attr: bytes = b'',
                    perf_ids: Sequence[int] = (), event_name: Optional[str] = None,
                    ibs: Union[IbsKind, str] = IbsKind.NONE, include_kernel: bool = False,
@@ -71,59 +80,73 @@ class FedSession(AnySession):
         ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
         source = sized(
             _abi.hbbp_feed_source, perf_attr_size=len(perf_attr), perf_ids=ids,
-            perf_id_count=len(ids), event_name=to_c(event_name), kind=Source.of(kind),
+            perf_id_count=len(ids), event_name=to_c(event_name), kind=SourceKind.of(kind),
             event=Event.of(event), ibs=IbsKind.of(ibs), include_kernel=include_kernel,
             period=period, frequency_hz=frequency_hz)
         if perf_attr:
             source.perf_attr = ctypes.cast(ctypes.c_char_p(perf_attr), ctypes.c_void_p)
         index = ctypes.c_uint32()
         with self._handle as pointer:
-            check('hbbp_session_add_fed_source', pointer, ctypes.byref(source),
+            check('hbbp_feed_add_source', pointer, ctypes.byref(source),
                   ctypes.byref(index))
         return index.value
 
-    def add_ids(self, source: int, perf_ids: Sequence[int]) -> None:
+    def add_perf_ids(self, source: int, perf_ids: Sequence[int]) -> None:
         """As when a new thread or CPU gets an event."""
         ids = (ctypes.c_uint64 * len(perf_ids))(*perf_ids)
         with self._handle as pointer:
-            check('hbbp_session_add_fed_ids', pointer, source, ids, len(ids))
+            check('hbbp_feed_add_perf_ids', pointer, source, ids, len(ids))
 
-    def feed_perf_records(self, records: Buffer) -> int:
+    def add_perf_records(self, records: Buffer) -> int:
         """Records as they lie in a ring buffer. Returns how many bytes are whole records; the rest
-        is to be fed again with what follows."""
+        is to be added again with what follows."""
         data = bytes(records)
         consumed = ctypes.c_size_t()
         with self._handle as pointer:
-            check('hbbp_session_feed_perf_records', pointer, data, len(data),
+            check('hbbp_feed_add_perf_records', pointer, data, len(data),
                   ctypes.byref(consumed))
         return consumed.value
 
-    def feed_samples(self, source: int,
-                     samples: 'Union[Iterable[FeedSample], numpy.ndarray[Any, Any]]') -> None:
+    def add_samples(self, source: int,
+                    samples: 'Union[Iterable[FeedSample], numpy.ndarray[Any, Any]]') -> None:
         """All are taken, or none. A structured array of numpy, whose fields are called as those of
         FeedSample, is many times faster (docs/guide/python.md)."""
         packed = pack(samples)
         with self._handle as pointer:
-            check('hbbp_session_feed_samples', pointer, source, packed.records, packed.count,
+            check('hbbp_feed_add_samples', pointer, source, packed.records, packed.count,
                   ctypes.sizeof(_abi.hbbp_feed_sample))
 
-    def feed_events(self, events: Iterable[FeedEvent]) -> None:
+    def add_events(self, events: Iterable[FeedEvent]) -> None:
         """All are taken, or none."""
         made = [_event(event) for event in events]
         array = (_abi.hbbp_feed_event * len(made))(*made)
         with self._handle as pointer:
-            check('hbbp_session_feed_events', pointer, array, len(array),
+            check('hbbp_feed_add_events', pointer, array, len(array),
                   ctypes.sizeof(_abi.hbbp_feed_event))
 
-    def finish_round(self) -> None:
+    def end_round(self) -> None:
         """Every ring was emptied once since the last round."""
         with self._handle as pointer:
-            check('hbbp_session_feed_round', pointer)
+            check('hbbp_feed_end_round', pointer)
 
     def flush(self, up_to_ns: int = _abi.HBBP_FEED_ALL) -> None:
-        """Everything that happened up to then was fed."""
+        """Everything that happened up to then was added: counts what waits up to there."""
         with self._handle as pointer:
-            check('hbbp_session_feed_flush', pointer, up_to_ns)
+            check('hbbp_feed_flush', pointer, up_to_ns)
+
+    def profile(self, *, progress: Optional[Progress] = None,
+                cancel: Optional[Cancel] = None) -> Profile:
+        """All that was counted so far, and not what waits. `progress` must not use the feed."""
+        def take(work: Any) -> Profile:
+            with self._handle as pointer:
+                return Profile(make('hbbp_feed_snapshot', _abi.hbbp_profile, pointer, work))
+
+        return run(take, progress, cancel)
+
+    def info(self) -> FeedInfo:
+        """What it is doing right now."""
+        with self._handle as pointer:
+            return fetch(FeedInfo, _abi.hbbp_feed_info, 'hbbp_feed_get_info', pointer)
 
 
 def _octets(data: bytes) -> Any:

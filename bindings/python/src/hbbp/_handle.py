@@ -1,12 +1,11 @@
 """Handles of the C ABI, which any thread may close at any time."""
-import contextlib
 import os
 import threading
 from types import TracebackType
-from typing import Any, Iterator, Optional, Type, TypeVar
+from typing import Any, Optional, Type, TypeVar
 
 from ._abi import Status
-from ._errors import BusyError, InvalidStateError
+from ._errors import InvalidStateError
 from ._library import function
 
 AnyOwner = TypeVar('AnyOwner', bound='Owner')
@@ -25,7 +24,7 @@ class Handle:
     handle is then never destroyed: what the thread was doing with it is not known.
     """
 
-    __slots__ = ('_pointer', '_name', '_destroy', '_users', '_is_closed', '_is_changing')
+    __slots__ = ('_pointer', '_name', '_destroy', '_users', '_is_closed')
 
     def __init__(self, name: str, pointer: Any) -> None:
         self._pointer = pointer
@@ -33,7 +32,6 @@ class Handle:
         self._destroy = function(f'hbbp_{name}_destroy')
         self._users = 0
         self._is_closed = False
-        self._is_changing = False
 
     @property
     def is_closed(self) -> bool:
@@ -44,9 +42,6 @@ class Handle:
             if self._is_closed:
                 raise InvalidStateError(Status.ERROR_INVALID_STATE,
                                         f'the {self._name} was closed')
-            if self._is_changing:
-                raise BusyError(Status.ERROR_BUSY,
-                                f'another thread is changing the {self._name}')
             self._users += 1
             return self._pointer
 
@@ -57,20 +52,6 @@ class Handle:
             is_last = self._is_closed and self._users == 0
         if is_last:
             self._destroy(self._pointer)
-
-    @contextlib.contextmanager
-    def alone(self) -> Iterator[Any]:
-        """For functions that no other thread may run beside."""
-        with self as pointer:
-            with _lock:
-                if self._users > 1:
-                    raise BusyError(Status.ERROR_BUSY,
-                                    f'another thread is using the {self._name}')
-                self._is_changing = True
-            try:
-                yield pointer
-            finally:
-                self._is_changing = False
 
     def close(self) -> None:
         """Destroys it, or has the last thread that uses it do so. Twice is allowed."""

@@ -1,11 +1,12 @@
 """What a host gives to the library: flags and progress of long work, and where messages go."""
+import ctypes
 import weakref
 from typing import Any, Callable, List, Optional, TypeVar
 
 from . import _abi
 from ._abi import LogLevel
 from ._handle import Handle, Owner
-from ._library import function, make, text
+from ._library import function, make, sized, text
 
 Progress = Callable[[int, int], None]
 Log = Callable[[LogLevel, str], None]
@@ -17,7 +18,7 @@ LOG: Any = dict(_abi.hbbp_session_options._fields_)['log']
 
 
 class Cancel(Owner):
-    """A flag that calls off long work, for any number of functions in any threads: they raise
+    """A flag that cancels long work, for any number of functions in any threads: they raise
     CancelledError soon after it was set."""
 
     def __init__(self) -> None:
@@ -48,14 +49,14 @@ class KeptFlag:
             self._handle.__exit__(None, None, None)
 
 
-def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
+def run_long(work: Callable[[Any], Result], progress: Optional[Progress],
              cancel: Optional[Cancel]) -> Result:
-    """Calls `work` with a progress function of the C ABI and a flag. What `progress` raises, an
-    interrupt from the keyboard included, sets the flag and is raised here, whatever comes of it."""
+    """Calls `work` with a pointer to hbbp_work_options. What `progress` raises, an interrupt from
+    the keyboard included, sets the flag and is raised here, whatever comes of it."""
     flag = cancel or Cancel()
     raised: List[BaseException] = []
 
-    def tell(done: int, everything: int, _: Any) -> None:
+    def report(done: int, everything: int, _: Any) -> None:
         try:
             if progress is not None and not raised:
                 progress(done, everything)
@@ -65,10 +66,19 @@ def run_long(work: Callable[[Any, Any], Result], progress: Optional[Progress],
 
     try:
         with flag._handle as pointer:
-            return work(PROGRESS(tell), pointer)
+            options = sized(_abi.hbbp_work_options, progress=PROGRESS(report), cancel=pointer)
+            return work(ctypes.byref(options))
     finally:
         if raised:
             raise raised[0] from None
+
+
+def run(work: Callable[[Any], Result], progress: Optional[Progress],
+        cancel: Optional[Cancel]) -> Result:
+    """The same for work that is mostly short: without options nothing interrupts it."""
+    if progress is None and cancel is None:
+        return work(None)
+    return run_long(work, progress, cancel)
 
 
 def log_function(log: Log) -> Any:

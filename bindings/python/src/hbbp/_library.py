@@ -188,7 +188,7 @@ def to_c(value: Optional[str]) -> Optional[bytes]:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise TypeError(f'{value!r} is no string')
+        raise TypeError(f'{value!r} is not a string')
     if '\0' in value:
         raise InvalidArgumentError(_abi.Status.ERROR_INVALID_ARGUMENT,
                                    f'{value!r} has a character 0 in it')
@@ -223,3 +223,9 @@ def demangle(symbol: str) -> str:
 def library_version() -> str:
     """Of the library that is in use, which may be newer than the package."""
     return text(function('hbbp_version_string')())
+
+
+def feature(name: str) -> bool:
+    """Whether the library in use was built with it: 'ebs', 'lbr', 'ibs', 'swbt', 'import',
+    'analysis', 'debug-information'. One that is not known is not there."""
+    return bool(function('hbbp_feature')(to_c(name)))

@@ -1,42 +1,52 @@
 """Reads the lists of a handle, and single structs, as rows."""
 import ctypes
-from typing import Any, Mapping, Optional, Sequence, Tuple, Type
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Type
 
-from ._library import check, checked, function, sized
+from . import _abi
+from ._abi import ModuleKind
+from ._library import check, function, sized
+from ._rows import SourceInfo
 from ._struct_rows import Row, StructRows
 from ._tables import Table
 
 
-def _array(struct: Any, size: int) -> Any:
-    return (struct * size)()
-
-
-def read_list(pointer: Any, of: str, struct: Any, *index: int) -> 'ctypes.Array[Any]':
-    """A list that is read by hbbp_..._count and hbbp_..._at; `index`: of what it belongs to."""
-    array = _array(struct, function(f'{of}_count')(pointer, *index))
-    read = checked(f'{of}_at')
-    for i, element in enumerate(array):
-        element.struct_size = ctypes.sizeof(struct)
-        read(pointer, *index, i, element)
-    return array  # type: ignore[no-any-return]
-
-
-def copy_list(pointer: Any, of: str, struct: Any) -> 'ctypes.Array[Any]':
-    """A list that is copied at once: `of` is 'block' for hbbp_profile_copy_blocks."""
-    array = _array(struct, function(f'hbbp_profile_{of}_count')(pointer))
+def copy_list(pointer: Any, count: str, copy: str, struct: Any,
+              *of: int) -> 'ctypes.Array[Any]':
+    """A list by the two functions that read it (api.h, "Lists"), in one call of each. `of`: the
+    index of the source that it belongs to."""
+    array = (struct * function(count)(pointer, *of))()
+    if len(array) == 0:
+        return array  # type: ignore[no-any-return]
     copied = ctypes.c_size_t()
-    if len(array) > 0:
-        check(f'hbbp_profile_copy_{of}s', pointer, 0, len(array), ctypes.sizeof(struct), array,
-              ctypes.byref(copied))
+    check(copy, pointer, *of, 0, len(array), ctypes.sizeof(struct), array, ctypes.byref(copied))
     if copied.value < len(array):
         array = (struct * copied.value).from_buffer(array)
     return array  # type: ignore[no-any-return]
+
+
+def copy_modules(profile: Any) -> 'ctypes.Array[Any]':
+    return copy_list(profile, 'hbbp_profile_module_count', 'hbbp_profile_copy_modules',
+                     _abi.hbbp_module)
+
+
+def module_columns(modules: 'ctypes.Array[Any]') -> Dict[str, List[Any]]:
+    """What rows of modules have otherwise than the struct."""
+    return {'kind': [ModuleKind(each.kind) for each in modules],
+            'build_id': [bytes(each.build_id[:each.build_id_size]).hex()
+                         if each.build_id_size else '' for each in modules]}
+
+
+def read_sources(profile: Any) -> Table[SourceInfo]:
+    return table(SourceInfo, copy_list(profile, 'hbbp_profile_source_count',
+                                       'hbbp_profile_copy_sources', _abi.hbbp_source_info),
+                 'Sources')
 
 
 def table(row_type: Type[Row], array: 'ctypes.Array[Any]', title: str = '',
           names: Optional[Mapping[str, Tuple[str, Sequence[str]]]] = None,
           values: Optional[Mapping[str, Sequence[Any]]] = None,
           notes: Sequence[str] = ()) -> Table[Row]:
+    """While what the strings are borrowed from is there."""
     return Table(row_type, StructRows(row_type, array, names, values), title, notes)
 
 

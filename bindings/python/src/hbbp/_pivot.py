@@ -39,21 +39,21 @@ class Taxonomy(Owner):
         """The groups of each taxonomy, without "other"."""
         with self._handle as pointer:
             return {
-                text(function('hbbp_taxonomy_name_at')(pointer, i)): [
-                    text(function('hbbp_taxonomy_group_name_at')(pointer, i, group))
+                text(function('hbbp_taxonomy_name')(pointer, i)): [
+                    text(function('hbbp_taxonomy_group_name')(pointer, i, group))
                     for group in range(function('hbbp_taxonomy_group_count')(pointer, i))]
                 for i in range(function('hbbp_taxonomy_count')(pointer))}
 
 
 def pivot_keys() -> List[str]:
     """What rows and columns may be of every profile; the names of taxonomies besides."""
-    return [text(function('hbbp_pivot_key_name_at')(i))
+    return [text(function('hbbp_pivot_key_name')(i))
             for i in range(function('hbbp_pivot_key_name_count')())]
 
 
 def pivot_values() -> List[str]:
     """What can be added up."""
-    return [text(function('hbbp_pivot_value_name_at')(i))
+    return [text(function('hbbp_pivot_value_name')(i))
             for i in range(function('hbbp_pivot_value_name_count')())]
 
 
@@ -70,7 +70,7 @@ def _split(names: Optional[str], default: str) -> Tuple[str, ...]:
 
 
 class Pivot(Listed):
-    """A finished pivot, which needs neither the profile nor the taxonomy.
+    """A finished pivot, which needs neither the analysis nor the taxonomy.
 
     pivot.rows and pivot.columns are tuples of labels, one for each key; a pivot without keys of
     columns has one column, (), of everything.
@@ -100,7 +100,7 @@ class Pivot(Listed):
         columns_and_all = [*range(len(self.columns)), everything]
         found = sized(_abi.hbbp_pivot_cell)
         reference = ctypes.byref(found)
-        read = checked('hbbp_pivot_cell_at')
+        read = checked('hbbp_pivot_get_cell')
 
         def cell(row: int, column: int, value: int) -> Measured:
             read(pointer, row, column, value, reference)
@@ -117,7 +117,7 @@ class Pivot(Listed):
     def _labels(pointer: Any, axis: PivotAxis, keys: Sequence[str]) -> List[Tuple[Label, ...]]:
         if function('hbbp_pivot_key_count')(pointer, axis) != len(keys):
             raise InternalError(Status.ERROR_INTERNAL, f'a pivot by {keys} has other keys')
-        read = checked('hbbp_pivot_label_at')
+        read = checked('hbbp_pivot_get_label')
         return [tuple(_label(read, pointer, axis, line, i, key) for i, key in enumerate(keys))
                 for line in range(function('hbbp_pivot_line_count')(pointer, axis))]
 

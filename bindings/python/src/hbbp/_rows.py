@@ -1,19 +1,32 @@
-"""Rows of the tables: the structs of the C ABI as named tuples. include/hbbp/*.h tells more of each
+"""Rows of the tables: the structs of the C ABI as named tuples. include/hbbp/*.h says more of each
 field; addresses are those of the ELF file, as objdump prints them, and indexes are into the list
-of the same profile that is called so."""
+that is called so: of the profile, or of the analysis."""
 from typing import List, NamedTuple, Optional, Tuple, Union
 
-from ._abi import (CapabilityState, EbsMethod, Estimator, Event, Flow, ModuleCode, ModuleKind,
-                   PeriodMode, Source, TripBasis, Unit)
+from ._abi import (CapabilityState, CodeState, EbsMethod, Estimator, Event, Flow, ModuleKind,
+                   PeriodMode, SourceKind, TripBasis, Unit)
 from ._library import demangle
 
 
 class Module(NamedTuple):
     """A mapped file, the vdso, generated code, or a kernel."""
     kind: ModuleKind
-    code: ModuleCode  # how its code was found when blocks were asked for
     build_id: str  # hexadecimal; empty if there is none
     path: str  # as mapped
+    samples: int
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rsplit('/', 1)[-1]
+
+
+class ModuleResult(NamedTuple):
+    """A module with what an analysis found of its code."""
+    kind: ModuleKind
+    code: CodeState
+    build_id: str
+    path: str
     problem: str  # why the code is missing; else empty
     samples: int
     patched_bytes: int
@@ -33,7 +46,7 @@ class Thread(NamedTuple):
 
 class SourceInfo(NamedTuple):
     """One source of a profile: what was asked for, and what came of it."""
-    source: Source
+    kind: SourceKind
     event: Event
     period_mode: PeriodMode
     unit: Unit
@@ -54,12 +67,19 @@ class SourceInfo(NamedTuple):
     verified_branches: int
     disagreements: int
     mode: str
-    rung: str
+    method: str
     event_name: str
     precise_ip: int
     ebs_method: EbsMethod
     smallest_period: int
     largest_period: int
+
+
+class SourceResult(NamedTuple):
+    """What became of the samples of a source in an analysis."""
+    kind: SourceKind
+    event: Event
+    samples: int
     unexplained: int  # samples in no block, or streams that no path explains
     superseded: int  # samples in blocks that streams of another source count
 
@@ -76,7 +96,7 @@ class Block(NamedTuple):
     end: int
     instruction_count: int
     function: Optional[int]
-    source: Source  # whose count was used
+    source: SourceKind  # whose count was used
     is_biased: bool
     count: float  # type: ignore[assignment]
     standard_error: float
@@ -227,7 +247,6 @@ class SessionInfo(NamedTuple):
     lost: int
     throttled: int
     duration_ns: int
-    waiting: int
     dropped: int
     cpu_ns: int  # of what is profiled
     overhead_ns: int  # that sampling took
@@ -238,14 +257,25 @@ class SessionInfo(NamedTuple):
     peak_memory_bytes: int
 
 
-class EstimatorInfo(NamedTuple):
+class FeedInfo(NamedTuple):
+    samples: int  # added, counted or waiting
+    lost: int
+    throttled: int
+    duration_ns: int
+    waiting: int  # for the end of a round
+    dropped: int
+    memory_bytes: int
+    peak_memory_bytes: int
+
+
+class AnalysisInfo(NamedTuple):
     estimator: Estimator
     ebs_scale: float
     streams_scale: float
-    is_one_scale: bool
+    is_one_scale: bool  # counts of all sources may be added
 
 
-class SourceFrame(NamedTuple):
+class LineFrame(NamedTuple):
     """A function at an address: the innermost that was inlined there, or one around it."""
     line: int  # 0: of no line
     column: int
@@ -253,11 +283,11 @@ class SourceFrame(NamedTuple):
     function: str  # as the linker knows it
 
 
-class SourcePlace(NamedTuple):
-    """What is the same for all addresses of [start, end)."""
+class LineRange(NamedTuple):
+    """The lines of all addresses of [start, end)."""
     start: int
     end: int
-    frames: Tuple[SourceFrame, ...]  # innermost first; empty if nothing is known
+    frames: Tuple[LineFrame, ...]  # innermost first; empty if nothing is known
 
 
 class Instruction(NamedTuple):
@@ -288,7 +318,7 @@ class AnnotatedLine(NamedTuple):
     count: float  # type: ignore[assignment]  # executions; 0 if it was never seen
     standard_error: float
     text: str
-    source: Source
+    source: SourceKind
     loop_depth: int
     file: str
     line: int
@@ -307,7 +337,7 @@ class Label(NamedTuple):
     """What a row or column of a pivot is called."""
     text: str  # functions as the symbol table has them
     number: Optional[int]  # of addresses, threads, widths, ...
-    index: Optional[int]  # type: ignore[assignment]  # in the profile's list
+    index: Optional[int]  # type: ignore[assignment]  # in a list of the profile or analysis
     name: str  # for people: functions demangled
 
     @property

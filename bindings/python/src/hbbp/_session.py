@@ -5,60 +5,35 @@ import ctypes
 import warnings
 import weakref
 from types import TracebackType
-from typing import Any, Optional, Sequence, Type, Union
+from typing import Any, List, Optional, Sequence, Type, Union
 
 from . import _abi
-from ._abi import EbsMethod, Event, LogLevel, PeriodMode, Source, TraceMode
+from ._abi import EbsMethod, Event, LogLevel, PeriodMode, SourceKind, TraceMode
 from ._capabilities import find_event
-from ._errors import InvalidStateError
+from ._errors import Error, InvalidStateError
 from ._handle import Handle, Owner
-from ._host import Cancel, Log, Progress, log_function, run_long
+from ._host import Cancel, Log, Progress, log_function, run
 from ._library import check, make, sized, to_c
 from ._lists import fetch
 from ._profile import Profile
 from ._rows import EventCode, SessionInfo
+from ._source import Callbacks, Source, raised_by
 
 
-class AnySession(Owner):
-    """What sessions of all kinds have."""
-
-    def profile(self, *, progress: Optional[Progress] = None,
-                cancel: Optional[Cancel] = None) -> Profile:
-        """All that was counted so far. A session that runs goes on undisturbed. `progress`, which
-        must not use the session, and `cancel` are worth it with millions of counts; they are those
-        of Profile.resolve."""
-        if progress is None and cancel is None:
-            with self._handle as pointer:
-                return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer))
-
-        def take(tell: Any, flag: Any) -> Profile:
-            work = sized(_abi.hbbp_work_options, progress=tell, cancel=flag)
-            with self._handle as pointer:
-                return Profile(make('hbbp_session_snapshot_with', _abi.hbbp_profile, pointer,
-                                    ctypes.byref(work)))
-
-        return run_long(take, progress, cancel)
-
-    def info(self) -> SessionInfo:
-        """What it is doing right now."""
-        with self._handle as pointer:
-            return fetch(SessionInfo, _abi.hbbp_session_info, 'hbbp_session_get_info', pointer)
-
-
-_with_log: 'weakref.WeakSet[Session]' = weakref.WeakSet()
+_calling_python: 'weakref.WeakSet[Session]' = weakref.WeakSet()
 
 
 @atexit.register
-def _close_those_with_a_log() -> None:
+def _close_those_that_call_python() -> None:
     """Their threads must not call Python when it has ended. A thread that is inside a call of one
     puts its closing off, but not its end."""
-    for session in list(_with_log):
+    for session in list(_calling_python):
         with contextlib.suppress(InvalidStateError):
             session.stop()
         session.close()
 
 
-class Session(AnySession):
+class Session(Owner):
     """Samples every thread of this process, or of another one, from start to stop.
 
         with hbbp.Session() as session:
@@ -67,15 +42,15 @@ class Session(AnySession):
 
     The end of the `with` stops it; the profile is asked for afterwards, or at any time meanwhile.
     Options are those of hbbp_session_options (include/hbbp/session.h); 0 and None are defaults.
-    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto' or
-    'ebs-and-swbt'. `event` may be that of find_event, or a name or code that it knows.
+    Enumerations may be given by name: source='ebs', 'lbr', 'ibs', 'swbt', 'auto',
+    'ebs-and-swbt' or 'external'. `event` may be that of find_event, or a name or code that it knows.
     `log` is given a LogLevel and a line, in whatever thread; it may ask the session and close it,
     but starting and stopping it raise InvalidStateError there. `threads` are ids of gettid, instead
     of all threads; max_overhead (a fraction) and max_memory (bytes) are budgets, which the session
     keeps by longer periods. Its functions may be called from any thread.
     """
 
-    def __init__(self, source: Union[Source, str] = Source.NONE, *,
+    def __init__(self, source: Union[SourceKind, str] = SourceKind.NONE, *,
                  event: Union[Event, EventCode, str] = Event.AUTO,
                  period_mode: Union[PeriodMode, str] = PeriodMode.PRIME, period: int = 0,
                  frequency_hz: int = 0, include_kernel: bool = False, buffer_bytes: int = 0,
@@ -87,10 +62,11 @@ class Session(AnySession):
                  threads: Sequence[int] = (), max_overhead: float = 0.0,
                  max_memory: int = 0) -> None:
         self._log = None if log is None else log_function(log)  # as long as the session
+        self._sources: List[Callbacks] = []
         ids = (ctypes.c_uint32 * len(threads))(*threads) if threads else None
         code = _event_code(event)
         options = sized(
-            _abi.hbbp_session_options, source=Source.of(source), event=code.event,
+            _abi.hbbp_session_options, source=SourceKind.of(source), event=code.event,
             period_mode=PeriodMode.of(period_mode), period=period, frequency_hz=frequency_hz,
             include_kernel=include_kernel, buffer_bytes=buffer_bytes,
             trace_mode=TraceMode.of(trace_mode), burst_branches=burst_branches,
@@ -104,18 +80,56 @@ class Session(AnySession):
         self._handle = Handle('session', make('hbbp_session_create', _abi.hbbp_session,
                                               ctypes.byref(options)))
         if self._log is not None:
-            _with_log.add(self)
+            _calling_python.add(self)
 
     def start(self) -> None:
         """A stopped session may be started again; its counts go on."""
-        with self._handle as pointer:
-            check('hbbp_session_start', pointer)
+        self._call('hbbp_session_start')
 
     def stop(self) -> None:
         """Collects what is in the buffers; no event and no thread is left. The files of what was
-        counted stay open as long as the session or a profile lives."""
+        counted stay open as long as the session or a profile lives. If the `stop` of a source
+        raises, so does this, and the session is stopped nevertheless."""
+        self._call('hbbp_session_stop')
+
+    def _call(self, name: str) -> None:
+        raised_by(self._sources)
+        try:
+            with self._handle as pointer:
+                check(name, pointer)
+        except Error as error:
+            cause = raised_by(self._sources)
+            if cause is None:
+                raise
+            raise error from cause
+
+    def add_source(self, source: Source) -> None:
+        """A source of the host, of a session that does not run. Session('external') has only
+        these."""
+        callbacks = Callbacks(source)
+        try:
+            with self._handle as pointer:
+                check('hbbp_session_add_source', pointer, ctypes.byref(callbacks.ops), None)
+        except BaseException:
+            callbacks.forget()
+            raise
+        self._sources.append(callbacks)
+        _calling_python.add(self)
+
+    def profile(self, *, progress: Optional[Progress] = None,
+                cancel: Optional[Cancel] = None) -> Profile:
+        """All that was counted so far. A session that runs goes on undisturbed. `progress`, which
+        must not use the session, and `cancel` are worth it with millions of counts."""
+        def take(work: Any) -> Profile:
+            with self._handle as pointer:
+                return Profile(make('hbbp_session_snapshot', _abi.hbbp_profile, pointer, work))
+
+        return run(take, progress, cancel)
+
+    def info(self) -> SessionInfo:
+        """What it is doing right now."""
         with self._handle as pointer:
-            check('hbbp_session_stop', pointer)
+            return fetch(SessionInfo, _abi.hbbp_session_info, 'hbbp_session_get_info', pointer)
 
     def add_code(self, address: int, size: int, *, code: Optional[bytes] = None,
                  name: Optional[str] = None, time_ns: int = 0) -> None:

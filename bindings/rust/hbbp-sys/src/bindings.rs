@@ -34,7 +34,7 @@ pub const HBBP_ERROR_VERSION: hbbp_status = -10;
 pub const HBBP_ERROR_MISMATCH: hbbp_status = -11;
 /// our bug; please report it
 pub const HBBP_ERROR_INTERNAL: hbbp_status = -12;
-/// called off by its hbbp_cancel
+/// cancelled by its hbbp_cancel
 pub const HBBP_ERROR_CANCELLED: hbbp_status = -13;
 
 /// Filled by a failing function when the caller passes one; left alone on success.
@@ -87,31 +87,42 @@ extern "C" {
     /// n works with every library whose number is at least n and whose SONAME is the same.
     /// Never fails; any thread. Since 0.1.
     pub fn hbbp_abi_version() -> u32;
+
+    /// 1 if the running library was built with the feature called \`name\`, 0 if not, or if the name is
+    /// not known, or NULL:
+    /// "ebs", "lbr", "ibs", "swbt"  live sources
+    /// "import"             hbbp_profile_import
+    /// "analysis"           analysis.h and what needs it; not in libhbbp-collect
+    /// "debug-information"  lines.h
+    /// Never fails; any thread. Since 0.1.
+    pub fn hbbp_feature(name: *const c_char) -> i32;
 }
 
 // samples.h ---------------------------------------------------------------------------------------
 
-/// One of the constants that follow.
-pub type hbbp_source = i32;
+/// What kind of observations a source gives.
+pub type hbbp_source_kind = i32;
 
 /// `HBBP_SOURCE_NONE` of the C ABI.
-pub const HBBP_SOURCE_NONE: hbbp_source = 0;
+pub const HBBP_SOURCE_NONE: hbbp_source_kind = 0;
 /// event-based sampling: an instruction pointer a period
-pub const HBBP_SOURCE_EBS: hbbp_source = 1;
+pub const HBBP_SOURCE_EBS: hbbp_source_kind = 1;
 /// last branch records
-pub const HBBP_SOURCE_LBR: hbbp_source = 2;
+pub const HBBP_SOURCE_LBR: hbbp_source_kind = 2;
 /// AMD instruction-based sampling
-pub const HBBP_SOURCE_IBS: hbbp_source = 3;
+pub const HBBP_SOURCE_IBS: hbbp_source_kind = 3;
 /// software branch tracing
-pub const HBBP_SOURCE_SWBT: hbbp_source = 4;
+pub const HBBP_SOURCE_SWBT: hbbp_source_kind = 4;
 /// exact counts from instrumentation
-pub const HBBP_SOURCE_TRUTH: hbbp_source = 5;
+pub const HBBP_SOURCE_TRUTH: hbbp_source_kind = 5;
 /// of session options only: the best that this machine has
-pub const HBBP_SOURCE_AUTO: hbbp_source = 6;
+pub const HBBP_SOURCE_AUTO: hbbp_source_kind = 6;
 /// of session options only: both at once, at one period
-pub const HBBP_SOURCE_EBS_AND_SWBT: hbbp_source = 7;
+pub const HBBP_SOURCE_EBS_AND_SWBT: hbbp_source_kind = 7;
 /// of block counts only: several sources together
-pub const HBBP_SOURCE_COMBINED: hbbp_source = 8;
+pub const HBBP_SOURCE_COMBINED: hbbp_source_kind = 8;
+/// of session options only: those of hbbp_session_add_source alone
+pub const HBBP_SOURCE_EXTERNAL: hbbp_source_kind = 9;
 
 /// The event whose occurrences make up a period.
 pub type hbbp_event = i32;
@@ -181,78 +192,38 @@ pub type hbbp_module_kind = i32;
 pub const HBBP_MODULE_FILE: hbbp_module_kind = 0;
 /// the kernel's page of user code
 pub const HBBP_MODULE_VDSO: hbbp_module_kind = 1;
-/// generated code, or code of a file that is no ELF
+/// generated code, or code of a file that is not ELF
 pub const HBBP_MODULE_ANONYMOUS: hbbp_module_kind = 2;
 /// `HBBP_MODULE_KERNEL` of the C ABI.
 pub const HBBP_MODULE_KERNEL: hbbp_module_kind = 3;
-
-/// How the code of a module was found when blocks were asked for.
-pub type hbbp_module_code = i32;
-
-/// in its file, whose build ID is the one that ran
-pub const HBBP_MODULE_CODE_FILE: hbbp_module_code = 0;
-/// stored in the profile
-pub const HBBP_MODULE_CODE_PROFILE: hbbp_module_code = 1;
-/// not found: its samples are unexplained
-pub const HBBP_MODULE_CODE_MISSING: hbbp_module_code = 2;
-/// its file was replaced by another one since: as MISSING
-pub const HBBP_MODULE_CODE_MISMATCH: hbbp_module_code = 3;
-/// it has no samples
-pub const HBBP_MODULE_CODE_NOT_SOUGHT: hbbp_module_code = 4;
-/// of a kernel: in /proc/kcore or a core file, else in its vmlinux
-pub const HBBP_MODULE_CODE_CORE: hbbp_module_code = 5;
 
 /// `hbbp_module` of the C ABI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_module {
-    /// set by the caller
+    /// set by hbbp_profile_copy_modules
     pub struct_size: u32,
     /// `hbbp_module_kind kind` in C.
     pub kind: hbbp_module_kind,
-    /// `hbbp_module_code code` in C.
-    pub code: hbbp_module_code,
-    /// bytes; 0 if there is none
-    pub build_id_size: u32,
     /// `const uint8_t *build_id` in C.
     pub build_id: *const u8,
+    /// bytes; 0 if there is none
+    pub build_id_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
     /// as mapped: "/usr/bin/lua5.4", "\[vdso\]", "\[kernel\]"
     pub path: *const c_char,
-    /// why the code is missing, one line; else empty
-    pub problem: *const c_char,
     /// EBS: in it; SWBT: taken branches into it
     pub samples: u64,
-    /// of a kernel whose vmlinux is there too: bytes of the functions with
-    /// samples that the kernel had rewritten in memory
-    pub patched_bytes: u64,
 }
 
 sized!(hbbp_module);
-
-/// Files of the kernel that was profiled. What is NULL is looked for where it usually is, and taken
-/// only if it is of that kernel (and boot, as far as it matters).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_kernel_files {
-    /// set by the caller
-    pub struct_size: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
-    /// the static kernel, an ELF file with symbols
-    pub vmlinux: *const c_char,
-    /// its memory, a file of the ELF core format: a copy of /proc/kcore, a dump
-    pub kcore: *const c_char,
-    /// its symbols, a copy of /proc/kallsyms or a System.map
-    pub kallsyms: *const c_char,
-}
-
-sized!(hbbp_kernel_files);
 
 /// `hbbp_thread` of the C ABI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_thread {
-    /// set by the caller
+    /// set by hbbp_profile_copy_threads
     pub struct_size: u32,
     /// `uint32_t pid` in C.
     pub pid: u32,
@@ -283,7 +254,7 @@ pub const HBBP_UNIT_TAKEN_BRANCHES: hbbp_unit = 3;
 /// were not weighed by their instructions (older profiles)
 pub const HBBP_UNIT_EVENTS: hbbp_unit = 4;
 /// a period counts dispatched micro-operations: block counts are
-/// absolute, as far as those of each instruction can be told
+/// absolute, as far as those of each instruction are known
 pub const HBBP_UNIT_UOPS: hbbp_unit = 5;
 
 /// Which instruction a sample counts for.
@@ -294,17 +265,17 @@ pub const HBBP_EBS_AUTO: hbbp_ebs_method = 0;
 /// the one at its instruction pointer
 pub const HBBP_EBS_PLAIN: hbbp_ebs_method = 1;
 /// the one that was executed before that, as far as the newest branch of
-/// the sample tells; not where the sample says that its IP is exact
+/// the sample shows; not where the sample says that its IP is exact
 pub const HBBP_EBS_IP_PLUS_ONE: hbbp_ebs_method = 2;
 
 /// `hbbp_source_info` of the C ABI.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_source_info {
-    /// set by the caller
+    /// set by hbbp_profile_copy_sources
     pub struct_size: u32,
-    /// `hbbp_source source` in C.
-    pub source: hbbp_source,
+    /// `hbbp_source_kind kind` in C.
+    pub kind: hbbp_source_kind,
     /// `hbbp_event event` in C.
     pub event: hbbp_event,
     /// `hbbp_period_mode period_mode` in C.
@@ -344,13 +315,13 @@ pub struct hbbp_source_info {
     pub verified_branches: u64,
     /// of these, wrong; those that a change of memory, of code or of
     /// the way of the thread explains are counters of their own
-    /// ("disagreement-...", hbbp_profile_counter_at)
+    /// ("disagreement-...", hbbp_profile_copy_counters)
     pub disagreements: u64,
     /// "lookahead", "breakpoint", "verify"; after a merge of different ones, all of
     /// them, with "; " in between
     pub mode: *const c_char,
     /// what it sampled and stepped with, and why nothing better; as mode
-    pub rung: *const c_char,
+    pub method: *const c_char,
     /// where \`event\` does not say it all: as the recording, the vendor or
     /// libpfm4 spells it, with perf's modifiers; else empty
     pub event_name: *const c_char,
@@ -371,7 +342,7 @@ sized!(hbbp_source_info);
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_counter {
-    /// set by the caller
+    /// set by the function that copies it
     pub struct_size: u32,
     /// `uint32_t reserved` in C.
     pub reserved: u32,
@@ -382,124 +353,6 @@ pub struct hbbp_counter {
 }
 
 sized!(hbbp_counter);
-
-/// A taken branch, by all threads and sources. Only SWBT has them.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_branch {
-    /// set by the caller
-    pub struct_size: u32,
-    /// HBBP_NO_INDEX: in no known mapping, as with to_module
-    pub from_module: u32,
-    /// of the branch instruction, in its module; HBBP_NO_ADDRESS: the module is
-    /// not known, or its code is missing; as with \`to\`
-    pub from: u64,
-    /// `uint64_t to` in C.
-    pub to: u64,
-    /// `uint32_t to_module` in C.
-    pub to_module: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
-    /// times that it was observed
-    pub samples: u64,
-    /// executions, on the scale of hbbp_block.count; 0 if it was only ever the last
-    /// branch of a burst, which no stream follows
-    pub count: f64,
-    /// Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
-    /// if each place in a stack were as likely.
-    pub oldest: u64,
-    /// `double oldest_expected` in C.
-    pub oldest_expected: f64,
-}
-
-sized!(hbbp_branch);
-
-/// A branch of the block was the oldest entry of branch stacks far more often than that can be by
-/// chance: bias_ratio \>= HBBP_BIAS_RATIO and bias_chance \<= HBBP_BIAS_CHANCE. Its count by LBR is
-/// suspect. Other thresholds: compare the two fields with them.
-pub const HBBP_BLOCK_BIASED: u32 = 1;
-
-/// `HBBP_BIAS_RATIO` of the C ABI.
-pub const HBBP_BIAS_RATIO: f64 = 2.0;
-
-/// `HBBP_BIAS_CHANCE` of the C ABI.
-pub const HBBP_BIAS_CHANCE: f64 = 1e-6;
-
-/// `hbbp_block` of the C ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_block {
-    /// set by the caller
-    pub struct_size: u32,
-    /// index of its module
-    pub module: u32,
-    /// address in the module
-    pub start: u64,
-    /// exclusive
-    pub end: u64,
-    /// `uint32_t instruction_count` in C.
-    pub instruction_count: u32,
-    /// index of its function; HBBP_NO_INDEX for a block found by
-    /// hbbp_profile_find_block in a function without samples
-    pub function: u32,
-    /// whose count was used; HBBP_SOURCE_NONE if it was never seen
-    pub source: hbbp_source,
-    /// HBBP_BLOCK\_\*
-    pub flags: u32,
-    /// executions
-    pub count: f64,
-    /// of count
-    pub standard_error: f64,
-    /// that the count rests on; SWBT: streams across it
-    pub samples: u64,
-    /// how often its branches were the oldest of their branch stacks, by how often
-    /// they would have been if each place were as likely; 0: in no stack
-    pub bias_ratio: f64,
-    /// of that or more, at most, if each place is as likely; 1: not more
-    pub bias_chance: f64,
-}
-
-sized!(hbbp_block);
-
-/// `hbbp_function` of the C ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_function {
-    /// set by the caller
-    pub struct_size: u32,
-    /// index of its module
-    pub module: u32,
-    /// `uint64_t start` in C.
-    pub start: u64,
-    /// exclusive
-    pub end: u64,
-    /// as the symbol table has it (mangled); "0x1234" if it has none
-    pub name: *const c_char,
-    /// executed in it
-    pub instructions: f64,
-    /// `double standard_error` in C.
-    pub standard_error: f64,
-    /// EBS: in it; SWBT: streams that came into it
-    pub samples: u64,
-}
-
-sized!(hbbp_function);
-
-/// One instruction of a module.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_instruction {
-    /// set by the caller
-    pub struct_size: u32,
-    /// bytes
-    pub length: u32,
-    /// `uint64_t address` in C.
-    pub address: u64,
-    /// Intel's, lower case, without prefixes; static storage
-    pub mnemonic: *const c_char,
-}
-
-sized!(hbbp_instruction);
 
 /// `hbbp_profile_info` of the C ABI.
 #[repr(C)]
@@ -529,133 +382,408 @@ pub struct hbbp_profile_info {
 
 sized!(hbbp_profile_info);
 
+/// `HBBP_SELECT_THREAD` of the C ABI.
+pub const HBBP_SELECT_THREAD: u32 = 1 << 0;
+/// `HBBP_SELECT_SLICE` of the C ABI.
+pub const HBBP_SELECT_SLICE: u32 = 1 << 1;
+
+/// Which part of a profile.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_selection {
+    /// set by the caller
+    pub struct_size: u32,
+    /// HBBP_SELECT\_\*: by which of the fields that follow; at least one
+    pub parts: u32,
+    /// `uint32_t tid` in C.
+    pub tid: u32,
+    /// index of the slice (slices.h)
+    pub slice: u32,
+}
+
+sized!(hbbp_selection);
+
 extern "C" {
-    /// Reads a profile file. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO;
-    /// HBBP_ERROR_BAD_FORMAT (truncated, damaged or no profile; the message says where),
-    /// HBBP_ERROR_VERSION (made by a newer library). Any thread. Since 0.1.
-    pub fn hbbp_profile_load(path: *const c_char, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
-
-    /// Names files of the kernel that was profiled, which may be of another machine. To be called before
-    /// anything that needs code, and while no other thread uses the profile; several calls replace each
-    /// other. A profile without kernel samples takes no notice.
-    /// Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION (the message says which), HBBP_ERROR_IO,
-    /// HBBP_ERROR_BAD_FORMAT for a file; HBBP_ERROR_MISMATCH (a file is of another kernel or boot),
-    /// HBBP_ERROR_INVALID_STATE (code was sought before, if only to save the profile),
-    /// HBBP_ERROR_INVALID_ARGUMENT. Since 0.1.
-    pub fn hbbp_profile_set_kernel(profile: *mut hbbp_profile, files: *const hbbp_kernel_files, error: *mut hbbp_error) -> hbbp_status;
-
-    /// Finds and counts the blocks of a profile now, in this thread, with progress (in no particular
-    /// unit) and a flag that calls it off. Without it, the first function that needs blocks does so, as
-    /// long as that takes: seconds for a recording of a large program. Called off, the profile is as
-    /// it was, and may be asked again. \`work\` may be NULL. What was found before is kept: then there is
-    /// nothing to do. Errors: HBBP_ERROR_CANCELLED, HBBP_ERROR_INVALID_ARGUMENT (profile is NULL),
-    /// HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_profile_resolve(profile: *const hbbp_profile, work: *const hbbp_work_options, error: *mut hbbp_error) -> hbbp_status;
+    /// Reads a profile file. \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of the file
+    /// HBBP_ERROR_BAD_FORMAT  truncated, damaged or not a profile; the message says where
+    /// HBBP_ERROR_VERSION     made by a newer library
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_profile_load(path: *const c_char, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
     /// Replaces \`path\` atomically. Code that could not be read again from a file later (vdso,
     /// generated code, deleted files, memory of the kernel) is stored with the counts, as are the names
-    /// of kernel functions. The new file is its owner's alone (mode 0600). Errors: HBBP_ERROR_IO,
-    /// HBBP_ERROR_PERMISSION, HBBP_ERROR_NOT_FOUND (no such folder). Any thread. Since 0.1.
-    pub fn hbbp_profile_save(profile: *const hbbp_profile, path: *const c_char, error: *mut hbbp_error) -> hbbp_status;
+    /// of kernel functions. The new file is its owner's alone (mode 0600). \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND   no such directory
+    /// HBBP_ERROR_PERMISSION, HBBP_ERROR_IO
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_profile_save(profile: *const hbbp_profile, path: *const c_char, work: *const hbbp_work_options, error: *mut hbbp_error) -> hbbp_status;
+
+    /// NULL is allowed. What was made of the profile (analyses, parts, sums) stays valid. Since 0.1.
+    pub fn hbbp_profile_destroy(profile: *mut hbbp_profile);
 
     /// The sum of \`count\` \>= 1 profiles. Modules are the same if their build IDs are (or, without
     /// build IDs, their paths). Sources are added up where kind, event and period agree and kept apart
     /// otherwise, but count a block together if they are of one kind; threads are the same if pid and
-    /// tid are. Errors: HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_profile_merge(profiles: *const *const hbbp_profile, count: usize, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+    /// tid are. \`work\` may be NULL; its progress is in profiles.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; \`count\` is 0
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_profile_merge(profiles: *const *const hbbp_profile, count: usize, work: *const hbbp_work_options, merged: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
-    /// What thread \`tid\` did, as a profile of its own. What was set of \`profile\` (estimator, kernel
-    /// files, debug information) is set of it, too, but neither progress nor flag of
-    /// hbbp_source_options. Errors: HBBP_ERROR_NOT_FOUND (no such thread). Any thread. Since 0.1.
-    pub fn hbbp_profile_select_thread(profile: *const hbbp_profile, tid: u32, selected: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+    /// What one thread did, or what was counted in one slice, or both, as a profile of its own, with the
+    /// same lists of sources and slices. Numbers of sources that are not known by slice (lost,
+    /// throttled, unmapped, what the tracer did) are kept whole, and lists of IBS are empty in a slice.
+    /// \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such thread or slice
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no part, or one that this library does not know
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_profile_select(profile: *const hbbp_profile, selection: *const hbbp_selection, work: *const hbbp_work_options, selected: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
-    /// NULL is allowed. Since 0.1.
-    pub fn hbbp_profile_destroy(profile: *mut hbbp_profile);
-
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT. Any thread. Since 0.1.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
     pub fn hbbp_profile_get_info(profile: *const hbbp_profile, info: *mut hbbp_profile_info, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Lists -----------------------------------------------------------------------------------
-    /// Every \_count gives 0 for NULL. Every \_at gives HBBP_ERROR_NOT_FOUND for an index that is not
-    /// below the count and HBBP_ERROR_INVALID_ARGUMENT for NULL. Any thread. Since 0.1.
-    ///
-    /// Blocks, functions, branches and unexplained samples need the code of the modules: the first call
-    /// that asks for one of them reads and decodes the functions that have samples, once, which takes
-    /// some tens of milliseconds for a large program. What fails there is told by module (code,
-    /// problem), never by an error.
+    /// Lists are read as api.h says. Since 0.1.
     pub fn hbbp_profile_source_count(profile: *const hbbp_profile) -> usize;
 
     /// See profile.h.
-    pub fn hbbp_profile_source_at(profile: *const hbbp_profile, index: usize, source: *mut hbbp_source_info, error: *mut hbbp_error) -> hbbp_status;
-
-    /// How many samples of the source at \`index\` are in no block: code missing or undecodable. With
-    /// SWBT, how many streams no path through the code explains.
-    pub fn hbbp_profile_unexplained_at(profile: *const hbbp_profile, index: usize, samples: *mut u64, error: *mut hbbp_error) -> hbbp_status;
-
-    /// How many IP samples of the source at \`index\` are in blocks that streams of another source count,
-    /// and so add nothing. Errors as above.
-    pub fn hbbp_profile_superseded_at(profile: *const hbbp_profile, index: usize, samples: *mut u64, error: *mut hbbp_error) -> hbbp_status;
-
-    /// The same by reason, every reason that this library knows: "no-code", "undecodable",
-    /// "leaves-module", "backwards", "passes-branch", "not-a-branch", "too-long". \`source\` is an index
-    /// of a source; \_count gives 0 if there is no such source.
-    pub fn hbbp_profile_unexplained_reason_count(profile: *const hbbp_profile, source: usize) -> usize;
-
-    /// See profile.h.
-    pub fn hbbp_profile_unexplained_reason_at(profile: *const hbbp_profile, source: usize, index: usize, counter: *mut hbbp_counter, error: *mut hbbp_error) -> hbbp_status;
-
-    /// What else the source at index \`source\` counted: why bursts ended or were dropped. Only numbers
-    /// that are not 0. \_count gives 0 if there is no such source.
-    pub fn hbbp_profile_counter_count(profile: *const hbbp_profile, source: usize) -> usize;
-
-    /// See profile.h.
-    pub fn hbbp_profile_counter_at(profile: *const hbbp_profile, source: usize, index: usize, counter: *mut hbbp_counter, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_profile_copy_sources(profile: *const hbbp_profile, first: usize, count: usize, size: usize, sources: *mut hbbp_source_info, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// See profile.h.
     pub fn hbbp_profile_thread_count(profile: *const hbbp_profile) -> usize;
 
     /// See profile.h.
-    pub fn hbbp_profile_thread_at(profile: *const hbbp_profile, index: usize, thread: *mut hbbp_thread, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_profile_copy_threads(profile: *const hbbp_profile, first: usize, count: usize, size: usize, threads: *mut hbbp_thread, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// See profile.h.
     pub fn hbbp_profile_module_count(profile: *const hbbp_profile) -> usize;
 
     /// See profile.h.
-    pub fn hbbp_profile_module_at(profile: *const hbbp_profile, index: usize, module: *mut hbbp_module, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_profile_copy_modules(profile: *const hbbp_profile, first: usize, count: usize, size: usize, modules: *mut hbbp_module, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
-    /// In order of module and address; every block that has a count.
-    pub fn hbbp_profile_block_count(profile: *const hbbp_profile) -> usize;
-
-    /// See profile.h.
-    pub fn hbbp_profile_block_at(profile: *const hbbp_profile, index: usize, block: *mut hbbp_block, error: *mut hbbp_error) -> hbbp_status;
-
-    /// In order of module and address; every function that has a block with a count, and those of a
-    /// kernel that have samples.
-    pub fn hbbp_profile_function_count(profile: *const hbbp_profile) -> usize;
+    /// What else the source at index \`source\` counted: why bursts ended or were dropped. Only numbers
+    /// that are not 0. \_count gives 0 if there is no such source. Since 0.1.
+    pub fn hbbp_profile_counter_count(profile: *const hbbp_profile, source: usize) -> usize;
 
     /// See profile.h.
-    pub fn hbbp_profile_function_at(profile: *const hbbp_profile, index: usize, function: *mut hbbp_function, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_profile_copy_counters(profile: *const hbbp_profile, source: usize, first: usize, count: usize, size: usize, counters: *mut hbbp_counter, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+}
 
-    /// In order of from_module, from, to_module, to. Since 0.1.
-    pub fn hbbp_profile_branch_count(profile: *const hbbp_profile) -> usize;
+// analysis.h --------------------------------------------------------------------------------------
 
-    /// See profile.h.
-    pub fn hbbp_profile_branch_at(profile: *const hbbp_profile, index: usize, branch: *mut hbbp_branch, error: *mut hbbp_error) -> hbbp_status;
+/// An object of the library, known by its address only.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hbbp_analysis {
+    _opaque: [u8; 0],
+    _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+}
 
-    /// Copies blocks \[first, first + count) into \`blocks\`, whose elements are block_size =
-    /// sizeof(hbbp_block) apart as the caller knows it; cheaper than one call each. \`copied\` gets how
-    /// many there were. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; a block_size that no
-    /// version has). Since 0.1.
-    pub fn hbbp_profile_copy_blocks(profile: *const hbbp_profile, first: usize, count: usize, block_size: usize, blocks: *mut hbbp_block, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+/// Files of the kernel that was profiled. What is NULL is looked for where it usually is, and taken
+/// only if it is of that kernel (and boot, as far as it matters).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_kernel_files {
+    /// set by the caller
+    pub struct_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// the static kernel, an ELF file with symbols
+    pub vmlinux: *const c_char,
+    /// its memory, a file of the ELF core format: a copy of /proc/kcore, a dump
+    pub kcore: *const c_char,
+    /// its symbols, a copy of /proc/kallsyms or a System.map
+    pub kallsyms: *const c_char,
+}
+
+sized!(hbbp_kernel_files);
+
+/// Fields that are 0 or NULL have their defaults. What they point to is used during the call only,
+/// but for what hbbp_debug_options says.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_analysis_options {
+    /// set by the caller
+    pub struct_size: u32,
+    /// `hbbp_estimator estimator` in C.
+    pub estimator: hbbp_estimator,
+    /// JSON of a tree, for HBBP_ESTIMATOR_TREE; NULL: the published one (estimator.h)
+    pub tree: *const c_char,
+    /// NULL: those of this machine, if they are of that kernel
+    pub kernel: *const hbbp_kernel_files,
+    /// where debug information is; NULL: where it usually is
+    pub debug: *const hbbp_debug_options,
+}
+
+sized!(hbbp_analysis_options);
+
+/// `hbbp_analysis_info` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_analysis_info {
+    /// set by the caller
+    pub struct_size: u32,
+    /// never HBBP_ESTIMATOR_AUTO
+    pub estimator: hbbp_estimator,
+    /// what its counts were multiplied by
+    pub ebs_scale: f64,
+    /// `double streams_scale` in C.
+    pub streams_scale: f64,
+    /// 0: no module was observed by both families, so that there was nothing to
+    /// find a scale by, and counts of both are not to be added
+    pub is_one_scale: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+}
+
+sized!(hbbp_analysis_info);
+
+/// What became of the samples of a source.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_source_result {
+    /// set by hbbp_analysis_copy_sources
+    pub struct_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// IP samples in no block: code missing or undecodable; streams that no path
+    /// through the code explains
+    pub unexplained: u64,
+    /// IP samples in blocks that streams of another source count, which add
+    /// nothing
+    pub superseded: u64,
+}
+
+sized!(hbbp_source_result);
+
+/// How the code of a module was found.
+pub type hbbp_code_state = i32;
+
+/// in its file, whose build ID is the one that ran
+pub const HBBP_CODE_FILE: hbbp_code_state = 0;
+/// stored in the profile
+pub const HBBP_CODE_PROFILE: hbbp_code_state = 1;
+/// not found: its samples are unexplained
+pub const HBBP_CODE_MISSING: hbbp_code_state = 2;
+/// its file was replaced by another one since: as MISSING
+pub const HBBP_CODE_MISMATCH: hbbp_code_state = 3;
+/// it has no samples
+pub const HBBP_CODE_NOT_SOUGHT: hbbp_code_state = 4;
+/// of a kernel: in /proc/kcore or a core file, else in its vmlinux
+pub const HBBP_CODE_CORE: hbbp_code_state = 5;
+
+/// `hbbp_module_result` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_module_result {
+    /// set by hbbp_analysis_copy_modules
+    pub struct_size: u32,
+    /// `hbbp_code_state code` in C.
+    pub code: hbbp_code_state,
+    /// why the code is missing, one line; else empty
+    pub problem: *const c_char,
+    /// of a kernel whose vmlinux is there too: bytes of the functions with
+    /// samples that the kernel had rewritten in memory
+    pub patched_bytes: u64,
+}
+
+sized!(hbbp_module_result);
+
+/// A branch of the block was the oldest entry of branch stacks far more often than that can be by
+/// chance: bias_ratio \>= HBBP_BIAS_RATIO and bias_chance \<= HBBP_BIAS_CHANCE. Its count by LBR is
+/// suspect. Other thresholds: compare the two fields with them.
+pub const HBBP_BLOCK_BIASED: u32 = 1;
+
+/// `HBBP_BIAS_RATIO` of the C ABI.
+pub const HBBP_BIAS_RATIO: f64 = 2.0;
+
+/// `HBBP_BIAS_CHANCE` of the C ABI.
+pub const HBBP_BIAS_CHANCE: f64 = 1e-6;
+
+/// `hbbp_block` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_block {
+    /// set by the caller, or by hbbp_analysis_copy_blocks
+    pub struct_size: u32,
+    /// index of its module
+    pub module: u32,
+    /// address in the module
+    pub start: u64,
+    /// exclusive
+    pub end: u64,
+    /// `uint32_t instruction_count` in C.
+    pub instruction_count: u32,
+    /// index of its function; HBBP_NO_INDEX for a block found by
+    /// hbbp_analysis_find_block in a function without samples
+    pub function: u32,
+    /// whose count was used; HBBP_SOURCE_NONE if it was never seen
+    pub source: hbbp_source_kind,
+    /// HBBP_BLOCK\_\*
+    pub flags: u32,
+    /// executions
+    pub count: f64,
+    /// of count
+    pub standard_error: f64,
+    /// that the count rests on; SWBT: streams across it
+    pub samples: u64,
+    /// how often its branches were the oldest of their branch stacks, by how often
+    /// they would have been if each entry were as likely; 0: in no stack
+    pub bias_ratio: f64,
+    /// of that or more, at most, if each entry is as likely; 1: not more
+    pub bias_chance: f64,
+}
+
+sized!(hbbp_block);
+
+/// `hbbp_function` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_function {
+    /// set by hbbp_analysis_copy_functions
+    pub struct_size: u32,
+    /// index of its module
+    pub module: u32,
+    /// `uint64_t start` in C.
+    pub start: u64,
+    /// exclusive
+    pub end: u64,
+    /// as the symbol table has it (mangled); "0x1234" if it has none
+    pub name: *const c_char,
+    /// executed in it
+    pub instructions: f64,
+    /// `double standard_error` in C.
+    pub standard_error: f64,
+    /// EBS: in it; SWBT: streams that came into it
+    pub samples: u64,
+}
+
+sized!(hbbp_function);
+
+/// A taken branch, by all threads and sources. Only SWBT has them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_branch {
+    /// set by hbbp_analysis_copy_branches
+    pub struct_size: u32,
+    /// HBBP_NO_INDEX: in no known mapping, as with to_module
+    pub from_module: u32,
+    /// of the branch instruction, in its module; HBBP_NO_ADDRESS: the module is
+    /// not known, or its code is missing; as with \`to\`
+    pub from: u64,
+    /// `uint64_t to` in C.
+    pub to: u64,
+    /// `uint32_t to_module` in C.
+    pub to_module: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// times that it was observed
+    pub samples: u64,
+    /// executions, on the scale of hbbp_block.count; 0 if it was only ever the last
+    /// branch of a burst, which no stream follows
+    pub count: f64,
+    /// Of hardware branch stacks: how often it was the oldest entry, and how often it would have been
+    /// if each entry of a stack were as likely.
+    pub oldest: u64,
+    /// `double oldest_expected` in C.
+    pub oldest_expected: f64,
+}
+
+sized!(hbbp_branch);
+
+extern "C" {
+    /// Finds the code of the modules, the blocks of the functions that have samples, and their counts:
+    /// some tens of milliseconds for a large program, seconds for a recording of a very large one. Code
+    /// that cannot be found is not an error: modules have problems, and samples are unexplained.
+    /// \`options\` and \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no such estimator, or a tree with another one; a flag of
+    /// hbbp_debug_options that this library does not know
+    /// HBBP_ERROR_BAD_FORMAT        not a tree, with the node in the message; a damaged kernel file
+    /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of a kernel file
+    /// HBBP_ERROR_MISMATCH          a file is of another kernel or boot
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_analysis_create(profile: *const hbbp_profile, options: *const hbbp_analysis_options, work: *const hbbp_work_options, analysis: *mut *mut hbbp_analysis, error: *mut hbbp_error) -> hbbp_status;
+
+    /// NULL is allowed. Results that were made of it (mixes, pivots, loops) stay. Since 0.1.
+    pub fn hbbp_analysis_destroy(analysis: *mut hbbp_analysis);
+
+    /// The profile that it is of, which lives as long as the analysis and is not to be destroyed. NULL
+    /// for NULL. Any thread. Since 0.1.
+    pub fn hbbp_analysis_profile(analysis: *const hbbp_analysis) -> *const hbbp_profile;
+
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_get_info(analysis: *const hbbp_analysis, info: *mut hbbp_analysis_info, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Every block that has a count, in order of module and address. Since 0.1.
+    pub fn hbbp_analysis_block_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_blocks(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, blocks: *mut hbbp_block, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Every function that has a block with a count, and those of a kernel that have samples, in order
+    /// of module and address. Since 0.1.
+    pub fn hbbp_analysis_function_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_functions(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, functions: *mut hbbp_function, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Taken branches, in order of from_module, from, to_module, to. Since 0.1.
+    pub fn hbbp_analysis_branch_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_branches(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, branches: *mut hbbp_branch, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// As many as the profile has modules, in their order. Since 0.1.
+    pub fn hbbp_analysis_module_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_modules(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, modules: *mut hbbp_module_result, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// As many as the profile has sources, in their order. Since 0.1.
+    pub fn hbbp_analysis_source_count(analysis: *const hbbp_analysis) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_sources(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sources: *mut hbbp_source_result, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// What is unexplained of the source at index \`source\`, by reason, every reason that this library
+    /// knows: "no-code", "undecodable", "leaves-module", "backwards", "passes-branch", "not-a-branch",
+    /// "too-long". \_count gives 0 if there is no such source. Since 0.1.
+    pub fn hbbp_analysis_unexplained_reason_count(analysis: *const hbbp_analysis, source: usize) -> usize;
+
+    /// See analysis.h.
+    pub fn hbbp_analysis_copy_unexplained_reasons(analysis: *const hbbp_analysis, source: usize, first: usize, count: usize, size: usize, reasons: *mut hbbp_counter, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// The block around an address of a module, whether it has a count or not.
-    /// Errors: HBBP_ERROR_NOT_FOUND (no module, or no code there). Any thread. Since 0.1.
-    pub fn hbbp_profile_find_block(profile: *const hbbp_profile, module: u32, address: u64, block: *mut hbbp_block, error: *mut hbbp_error) -> hbbp_status;
-
-    /// The instruction at an address of a module; address + length is the next one.
-    /// Errors: HBBP_ERROR_NOT_FOUND (no module, no code there, or no instruction).
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such module, or no code there
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
     /// Any thread. Since 0.1.
-    pub fn hbbp_profile_decode(profile: *const hbbp_profile, module: u32, address: u64, instruction: *mut hbbp_instruction, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_analysis_find_block(analysis: *const hbbp_analysis, module: u32, address: u64, block: *mut hbbp_block, error: *mut hbbp_error) -> hbbp_status;
+
+    /// What a tree may ask about a block: numbers, by name ("length"); docs/internals/estimators.md
+    /// explains them. Later versions may add some at the end. Any thread. Since 0.1.
+    pub fn hbbp_block_feature_count() -> usize;
+
+    /// Static storage; NULL if there is no such feature. Any thread. Since 0.1.
+    pub fn hbbp_block_feature_name(index: usize) -> *const c_char;
+
+    /// Features of blocks \[first, first + count): hbbp_block_feature_count() numbers a block, one block
+    /// behind the other. \*copied gets of how many blocks.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_copy_block_features(analysis: *const hbbp_analysis, first: usize, count: usize, values: *mut f64, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // capabilities.h ----------------------------------------------------------------------------------
@@ -676,15 +804,15 @@ pub const HBBP_CAPABILITY_DENIED: hbbp_capability_state = 3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_capability {
-    /// set by the caller
+    /// set by hbbp_capabilities_copy
     pub struct_size: u32,
     /// `hbbp_capability_state state` in C.
     pub state: hbbp_capability_state,
     /// a stable key: "perf_event_open", "task_clock", "cpu_clock",
     /// "hardware_instructions", "precise_instructions", "branch_stack",
     /// "ibs_op", "ibs_fetch", "breakpoint", "sigtrap", "inherit_thread",
-    /// "kernel_sampling", "seccomp", "branch_tracing" (the detail says on which
-    /// rung), "thread_timers", "native_stubs"
+    /// "kernel_sampling", "seccomp", "branch_tracing" (the detail says by which
+    /// method), "thread_timers", "native_stubs"
     pub name: *const c_char,
     /// what was found, with the numbers: "period 1 ns to ..., paranoid 2"
     pub detail: *const c_char,
@@ -720,25 +848,109 @@ sized!(hbbp_event_code);
 
 extern "C" {
     /// Opens and closes perf events on the calling thread; takes some milliseconds.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (capabilities is NULL), HBBP_ERROR_NO_MEMORY.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  capabilities is NULL
+    /// HBBP_ERROR_NO_MEMORY
     /// Any thread. Since 0.1.
     pub fn hbbp_capabilities_probe(capabilities: *mut *mut hbbp_capabilities, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Any thread; NULL is allowed. Since 0.1.
+    /// NULL is allowed. Any thread. Since 0.1.
     pub fn hbbp_capabilities_destroy(capabilities: *mut hbbp_capabilities);
 
-    /// How many there are. NULL gives 0. Since 0.1.
+    /// In an order that never changes; read as api.h says. Since 0.1.
     pub fn hbbp_capabilities_count(capabilities: *const hbbp_capabilities) -> usize;
 
-    /// The one at \`index\`, in an order that never changes.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1.
-    pub fn hbbp_capabilities_at(capabilities: *const hbbp_capabilities, index: usize, capability: *mut hbbp_capability, error: *mut hbbp_error) -> hbbp_status;
+    /// See capabilities.h.
+    pub fn hbbp_capabilities_copy(capabilities: *const hbbp_capabilities, first: usize, count: usize, size: usize, elements: *mut hbbp_capability, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// By its code ("r20c4") or the name that libpfm4 has for it ("BR_INST_RETIRED:NEAR_TAKEN",
     /// "perf::page-faults"); libpfm4 is loaded when a name first needs it.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (this processor has no such
-    /// event), HBBP_ERROR_UNSUPPORTED (libpfm4 is not there). Any thread. Since 0.1.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NOT_FOUND         this processor has no such event
+    /// HBBP_ERROR_UNSUPPORTED       libpfm4 is not installed
+    /// Any thread. Since 0.1.
     pub fn hbbp_event_find(name: *const c_char, code: *mut hbbp_event_code, error: *mut hbbp_error) -> hbbp_status;
+}
+
+// code.h ------------------------------------------------------------------------------------------
+
+/// One instruction of a module.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_instruction {
+    /// set by the caller
+    pub struct_size: u32,
+    /// bytes
+    pub length: u32,
+    /// `uint64_t address` in C.
+    pub address: u64,
+    /// Intel's, lower case, without prefixes; static storage
+    pub mnemonic: *const c_char,
+}
+
+sized!(hbbp_instruction);
+
+/// What an instruction does to the flow of control.
+pub type hbbp_flow = i32;
+
+/// the next instruction follows
+pub const HBBP_FLOW_NEXT: hbbp_flow = 0;
+/// `HBBP_FLOW_CONDITIONAL` of the C ABI.
+pub const HBBP_FLOW_CONDITIONAL: hbbp_flow = 1;
+/// `HBBP_FLOW_JUMP` of the C ABI.
+pub const HBBP_FLOW_JUMP: hbbp_flow = 2;
+/// `HBBP_FLOW_INDIRECT_JUMP` of the C ABI.
+pub const HBBP_FLOW_INDIRECT_JUMP: hbbp_flow = 3;
+/// `HBBP_FLOW_CALL` of the C ABI.
+pub const HBBP_FLOW_CALL: hbbp_flow = 4;
+/// `HBBP_FLOW_INDIRECT_CALL` of the C ABI.
+pub const HBBP_FLOW_INDIRECT_CALL: hbbp_flow = 5;
+/// `HBBP_FLOW_RETURN` of the C ABI.
+pub const HBBP_FLOW_RETURN: hbbp_flow = 6;
+/// system calls, far transfers, transactions
+pub const HBBP_FLOW_SYSTEM: hbbp_flow = 7;
+/// does not go on
+pub const HBBP_FLOW_TRAP: hbbp_flow = 8;
+
+/// `hbbp_disassembly` of the C ABI.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_disassembly {
+    /// set by the caller
+    pub struct_size: u32,
+    /// bytes
+    pub length: u32,
+    /// `uint64_t address` in C.
+    pub address: u64,
+    /// of a branch, if the code alone gives it; otherwise HBBP_NO_ADDRESS
+    pub target: u64,
+    /// `hbbp_flow flow` in C.
+    pub flow: hbbp_flow,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// Intel's syntax, lower case, numbers in hexadecimal
+    pub text: [c_char; 160],
+}
+
+sized!(hbbp_disassembly);
+
+extern "C" {
+    /// The instruction at an address of a module; address + length is the next one.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such module, no code there, or no instruction
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_decode(analysis: *const hbbp_analysis, module: u32, address: u64, instruction: *mut hbbp_instruction, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The text of the instruction at an address of a module; address + length is the next one.
+    /// Errors: those of hbbp_analysis_decode. Any thread. Since 0.1.
+    pub fn hbbp_analysis_disassemble(analysis: *const hbbp_analysis, module: u32, address: u64, disassembly: *mut hbbp_disassembly, error: *mut hbbp_error) -> hbbp_status;
+
+    /// The name of a function as C++ or Rust spells it; the symbol itself if it is not a mangled name.
+    /// Writes as much as fits into \`buffer\`, always with a final 0, and gives the length of the whole
+    /// name without it; NULL and 0 to ask for that. A NULL symbol gives 0. Any thread. Since 0.1.
+    pub fn hbbp_demangle(symbol: *const c_char, buffer: *mut c_char, buffer_size: usize) -> usize;
 }
 
 // estimator.h -------------------------------------------------------------------------------------
@@ -747,7 +959,7 @@ extern "C" {
 pub type hbbp_estimator = i32;
 
 /// FLOW where EBS counted instructions and LBR taken branches, else
-/// STREAMS: samples of a clock tell where time goes, not executions;
+/// STREAMS: samples of a clock show where time goes, not executions;
 /// EBS if there are no streams at all
 pub const HBBP_ESTIMATOR_AUTO: hbbp_estimator = 0;
 /// IP samples; a block without any has no count
@@ -755,72 +967,14 @@ pub const HBBP_ESTIMATOR_EBS: hbbp_estimator = 1;
 /// streams; a block that none crossed has no count
 pub const HBBP_ESTIMATOR_STREAMS: hbbp_estimator = 2;
 /// by a decision tree, block by block; a block that the chosen family
-/// did not see has the count 0
+/// did not see has the count 0. The tree is JSON, as
+/// docs/internals/estimators.md describes it; the published one is
+/// streams for blocks of up to 18 instructions and EBS for longer
+/// ones
 pub const HBBP_ESTIMATOR_TREE: hbbp_estimator = 3;
 /// by all sources together, so that what flows into a block flows out
-/// of it; a block that nobody saw has the count that this asks for
+/// of it; a block that none saw has the count that this asks for
 pub const HBBP_ESTIMATOR_FLOW: hbbp_estimator = 4;
-
-/// `hbbp_estimator_options` of the C ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_estimator_options {
-    /// set by the caller
-    pub struct_size: u32,
-    /// `hbbp_estimator estimator` in C.
-    pub estimator: hbbp_estimator,
-    /// JSON of a tree, as docs/internals/estimators.md describes it; NULL: the published one, which
-    /// is streams for blocks of up to 18 instructions and EBS for longer ones
-    pub tree: *const c_char,
-}
-
-sized!(hbbp_estimator_options);
-
-/// `hbbp_estimator_info` of the C ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_estimator_info {
-    /// set by the caller
-    pub struct_size: u32,
-    /// never HBBP_ESTIMATOR_AUTO
-    pub estimator: hbbp_estimator,
-    /// what its counts were multiplied by
-    pub ebs_scale: f64,
-    /// `double streams_scale` in C.
-    pub streams_scale: f64,
-    /// 0: no module was observed by both families, so that there was nothing to
-    /// find a scale by, and counts of both are not to be added
-    pub is_one_scale: u32,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
-}
-
-sized!(hbbp_estimator_info);
-
-extern "C" {
-    /// Counts the blocks of a profile by another estimator from now on, as often as wanted. Everything
-    /// that a list of the profile pointed to is gone; mixes that were made stay. Not while another
-    /// thread uses the profile. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, no such estimator, a tree
-    /// with another estimator), HBBP_ERROR_BAD_FORMAT (no tree; the message says which node and
-    /// what would be right); the profile then stays as it was. Since 0.1.
-    pub fn hbbp_profile_set_estimator(profile: *mut hbbp_profile, options: *const hbbp_estimator_options, error: *mut hbbp_error) -> hbbp_status;
-
-    /// What counts its blocks. Errors: HBBP_ERROR_INVALID_ARGUMENT. Any thread. Since 0.1.
-    pub fn hbbp_profile_get_estimator(profile: *const hbbp_profile, info: *mut hbbp_estimator_info, error: *mut hbbp_error) -> hbbp_status;
-
-    /// Features ---------------------------------------------------------------------------------
-    /// What a tree may ask about a block: numbers, by name ("length"); docs/internals/estimators.md
-    /// explains them. Later versions may add some at the end. Any thread. Since 0.1.
-    pub fn hbbp_feature_count() -> usize;
-
-    /// Static storage; NULL if there is no such feature.
-    pub fn hbbp_feature_name(index: usize) -> *const c_char;
-
-    /// Features of blocks \[first, first + count) of the profile's blocks, as hbbp_profile_copy_blocks
-    /// copies these: hbbp_feature_count() numbers a block, one block behind the other. \`copied\` gets of
-    /// how many blocks. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Any thread. Since 0.1.
-    pub fn hbbp_profile_copy_features(profile: *const hbbp_profile, first: usize, count: usize, values: *mut f64, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
-}
 
 // feed.h ------------------------------------------------------------------------------------------
 
@@ -830,7 +984,7 @@ pub type hbbp_feed_order = i32;
 /// sorted within rounds
 pub const HBBP_FEED_BY_TIME: hbbp_feed_order = 0;
 /// in the order of calls, at once
-pub const HBBP_FEED_AS_FED: hbbp_feed_order = 1;
+pub const HBBP_FEED_AS_ADDED: hbbp_feed_order = 1;
 
 /// Fields that are 0 or NULL have their defaults.
 #[repr(C)]
@@ -845,11 +999,11 @@ pub struct hbbp_feed_options {
     pub max_waiting_bytes: u64,
     /// for hbbp_profile_info. Default: empty
     pub command: *const c_char,
-    /// for hbbp_profile_info: the machine that what is fed is of. Default: this
-    /// one, whose kernel, processor and PMUs are then those of the records
+    /// for hbbp_profile_info: the machine that was observed. Default: this
+    /// one, whose kernel, processor and PMUs the records then have
     pub host: *const c_char,
     /// the processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
-    /// It tells what raw events count. Default: not known
+    /// It says what raw events count. Default: not known
     pub cpu_id: *const c_char,
     /// where files are here, as in hbbp_import_options; so the next two
     pub root: *const c_char,
@@ -860,7 +1014,7 @@ pub struct hbbp_feed_options {
     /// as in hbbp_import_options
     pub slice_ns: u64,
     /// What the host gives, as in hbbp_session_options:
-    /// called inside the functions of the session
+    /// called inside the functions of the feed
     pub log: hbbp_log,
     /// given to log
     pub log_user_data: *mut c_void,
@@ -868,12 +1022,12 @@ pub struct hbbp_feed_options {
     pub log_level: hbbp_log_level,
     /// 0
     pub reserved: u32,
-    /// bytes for counts, what waits, names and code; at least HBBP_LEAST_MEMORY:
+    /// bytes for counts, what waits, names and code; at least HBBP_MIN_MEMORY:
     /// never more is used; what finds no room when all else but longer periods is
     /// done is dropped and counted. 0: as much as is needed
     pub max_memory: u64,
     /// for counts and what waits. Copied; used until
-    /// hbbp_session_destroy returns. NULL: operator new
+    /// hbbp_feed_destroy returns. NULL: operator new
     pub allocator: *const hbbp_allocator,
 }
 
@@ -908,13 +1062,13 @@ pub struct hbbp_feed_source {
     pub perf_ids: *const u64,
     /// `size_t perf_id_count` in C.
     pub perf_id_count: usize,
-    /// "br_inst_retired.near_taken", "ibs_op//": tells what an event counts
+    /// "br_inst_retired.near_taken", "ibs_op//": says what an event counts
     /// whose type and config do not, as those of PMUs of another machine. Also
     /// of decoded samples. Default: made of the others
     pub event_name: *const c_char,
     /// Of decoded samples; 0 with perf_attr, which says it:
-    /// HBBP_SOURCE_EBS, \_LBR or \_IBS
-    pub kind: hbbp_source,
+    /// HBBP_SOURCE_EBS, \_LBR, \_IBS or \_SWBT
+    pub kind: hbbp_source_kind,
     /// what a period counts; not AUTO. Its unit is hbbp_source_info.unit
     pub event: hbbp_event,
     /// of HBBP_SOURCE_IBS
@@ -949,14 +1103,14 @@ zeroed!(hbbp_branch_entry);
 /// (PERF_BR_SPEC_WRONG_PATH). It is left out, and the stack is cut there.
 pub const HBBP_BRANCH_WRONG_PATH: u64 = 1 << 24;
 
-/// `HBBP_MAX_FED_BRANCHES` of the C ABI.
-pub const HBBP_MAX_FED_BRANCHES: u32 = 65536;
+/// `HBBP_MAX_FEED_BRANCHES` of the C ABI.
+pub const HBBP_MAX_FEED_BRANCHES: u32 = 65536;
 
 /// `HBBP_MAX_IBS_REGISTERS` of the C ABI.
 pub const HBBP_MAX_IBS_REGISTERS: u32 = 32;
 
 /// A decoded sample. Branches and registers are refused with a source of another kind. What it
-/// points to is read during the call.
+/// points to is read during the call. It weighs period / extent, for each crossing of a block.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_feed_sample {
@@ -966,13 +1120,17 @@ pub struct hbbp_feed_sample {
     pub ip: u64,
     /// occurrences of the event that it stands for; 0: the source's
     pub period: u64,
+    /// SWBT: occurrences of the event in what the burst covers; 0: its streams, as
+    /// where bursts start at taken branches. Of other kinds 0
+    pub extent: u64,
     /// `uint32_t pid` in C.
     pub pid: u32,
     /// `uint32_t tid` in C.
     pub tid: u32,
-    /// LBR: all of the stack, the newest branch first
+    /// LBR: all of the stack, the newest branch first; SWBT: the
+    /// taken branches of the burst, the oldest first
     pub branches: *const hbbp_branch_entry,
-    /// at most HBBP_MAX_FED_BRANCHES
+    /// at most HBBP_MAX_FEED_BRANCHES
     pub branch_count: u32,
     /// at most HBBP_MAX_IBS_REGISTERS
     pub ibs_register_count: u32,
@@ -987,7 +1145,7 @@ pub struct hbbp_feed_sample {
 
 zeroed!(hbbp_feed_sample);
 
-/// Values of hbbp_feed_event.kind, and the fields that each uses beside pid and time_ns.
+/// Values of hbbp_feed_event.kind, and the fields that each uses besides pid and time_ns.
 pub type hbbp_feed_event_kind = i32;
 
 /// executable memory appeared: address, size; of a file also name (its
@@ -996,12 +1154,12 @@ pub type hbbp_feed_event_kind = i32;
 pub const HBBP_FEED_MAPPING: hbbp_feed_event_kind = 1;
 /// the process has generated code: address, size, and if known code
 /// (size bytes) and name (of the function that it is). It replaces what
-/// was there, whose samples stay its own; freed code need not be told.
+/// was there, whose samples stay its own; freed code need not be reported.
 /// Without code samples are counted, but not in blocks
 pub const HBBP_FEED_CODE: hbbp_feed_event_kind = 2;
 /// another program, nothing is mapped; if known name, of thread tid
 pub const HBBP_FEED_EXEC: hbbp_feed_event_kind = 3;
-/// tid of pid was made by parent_tid of parent_pid: a process with its
+/// tid of pid was started by parent_tid of parent_pid: a process with its
 /// mappings, or, if the pids are the same, a thread
 pub const HBBP_FEED_FORK: hbbp_feed_event_kind = 4;
 /// the process, not only a thread, has ended
@@ -1063,61 +1221,132 @@ pub struct hbbp_feed_event {
 
 zeroed!(hbbp_feed_event);
 
-/// For hbbp_session_feed_flush.
+/// What a feed is doing right now.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_feed_info {
+    /// set by the caller
+    pub struct_size: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// added so far, counted or waiting
+    pub samples: u64,
+    /// as records and events say
+    pub lost: u64,
+    /// `uint64_t throttled` in C.
+    pub throttled: u64,
+    /// between the first and the last sample that was counted
+    pub duration_ns: u64,
+    /// records and samples that wait for the end of a round
+    pub waiting: u64,
+    /// records that could not be used, and samples that there was no memory for
+    pub dropped: u64,
+    /// of max_memory, also without one
+    pub memory_bytes: u64,
+    /// `uint64_t peak_memory_bytes` in C.
+    pub peak_memory_bytes: u64,
+}
+
+sized!(hbbp_feed_info);
+
+/// For hbbp_feed_flush.
 pub const HBBP_FEED_ALL: u64 = u64::MAX;
 
+/// An object of the library, known by its address only.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hbbp_feed {
+    _opaque: [u8; 0],
+    _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
 extern "C" {
-    /// \`options\` may be NULL: all defaults. In a child made by fork, the session has what it had.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
-    /// which), HBBP_ERROR_VERSION (an option that this library does not know), HBBP_ERROR_NO_MEMORY.
+    /// \`options\` may be NULL: all defaults. In a child made by fork, the feed has what it had.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  feed is NULL; an option out of range; the message says which
+    /// HBBP_ERROR_VERSION           an option that this library does not know
+    /// HBBP_ERROR_NO_MEMORY
     /// Since 0.1.
-    pub fn hbbp_session_create_fed(options: *const hbbp_feed_options, session: *mut *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_feed_create(options: *const hbbp_feed_options, feed: *mut *mut hbbp_feed, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Snapshots taken from it stay valid. Not while another thread is in one of its functions, nor in
+    /// its log. NULL is allowed. Since 0.1.
+    pub fn hbbp_feed_destroy(feed: *mut hbbp_feed);
 
     /// \`index\`, which may be NULL, gets its number, by which the functions below call it: 0 for the
     /// first. Sources may be added at any time.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (which field, and why), HBBP_ERROR_VERSION,
-    /// HBBP_ERROR_INVALID_STATE (the session is not a fed one; so below), HBBP_ERROR_NO_MEMORY.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  which field, and why
+    /// HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY
     /// Since 0.1.
-    pub fn hbbp_session_add_fed_source(session: *mut hbbp_session, source: *const hbbp_feed_source, index: *mut u32, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_feed_add_source(feed: *mut hbbp_feed, source: *const hbbp_feed_source, index: *mut u32, error: *mut hbbp_error) -> hbbp_status;
 
     /// More perf_ids of a source, as when a new thread or CPU gets an event. Must come before its
-    /// records. Errors: HBBP_ERROR_INVALID_ARGUMENT (no such source; one without perf_attr; NULL).
+    /// records.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  no such source; one without perf_attr; NULL
     /// Since 0.1.
-    pub fn hbbp_session_add_fed_ids(session: *mut hbbp_session, index: u32, perf_ids: *const u64, perf_id_count: usize, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_feed_add_perf_ids(feed: *mut hbbp_feed, index: u32, perf_ids: *const u64, perf_id_count: usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// \`bytes\` bytes of whole records one after the other, in the byte order of this machine, of all
     /// sources with a perf_attr: SAMPLE, MMAP, MMAP2, COMM, FORK, LOST, THROTTLE, ...; others are
     /// skipped. A record that goes around the end of its ring has to be put together first. \`consumed\`,
     /// which may be NULL, gets the bytes of whole records; a rest is the beginning of a record, to be
-    /// fed again with what follows. Records of no known event, or too short for their fields, are
-    /// dropped: hbbp_session_info.dropped counts them and hbbp_source_info.note tells of the first.
-    /// Errors: HBBP_ERROR_BAD_FORMAT (where a record should begin there is none; the message has the
-    /// offset, as has \`consumed\`; what came before was taken), HBBP_ERROR_INVALID_STATE (no source has a
-    /// perf_attr), HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NO_MEMORY. Since 0.1.
-    pub fn hbbp_session_feed_perf_records(session: *mut hbbp_session, records: *const c_void, bytes: usize, consumed: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+    /// added again with what follows. Records of no known event, or too short for their fields, are
+    /// dropped: hbbp_feed_info.dropped counts them and hbbp_source_info.note describes the first.
+    /// Errors:
+    /// HBBP_ERROR_BAD_FORMAT        there is no record where one should begin; the message has the
+    /// offset, as has \`consumed\`; what came before was taken
+    /// HBBP_ERROR_INVALID_STATE     no source has a perf_attr
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NO_MEMORY
+    /// Since 0.1.
+    pub fn hbbp_feed_add_perf_records(feed: *mut hbbp_feed, records: *const c_void, bytes: usize, consumed: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// \`count\` decoded samples of the source \`index\`, sample_size = sizeof(hbbp_feed_sample) apart as
     /// the caller knows it. All are taken, or none.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (which sample, and why; a sample_size that no version has),
-    /// HBBP_ERROR_VERSION (fields that this library does not know are not 0), HBBP_ERROR_NO_MEMORY.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  which sample, and why; a sample_size that no version has
+    /// HBBP_ERROR_VERSION           fields that this library does not know are not 0
+    /// HBBP_ERROR_NO_MEMORY
     /// Since 0.1.
-    pub fn hbbp_session_feed_samples(session: *mut hbbp_session, index: u32, samples: *const hbbp_feed_sample, count: usize, sample_size: usize, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_feed_add_samples(feed: *mut hbbp_feed, index: u32, samples: *const hbbp_feed_sample, count: usize, sample_size: usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// \`count\` events, event_size = sizeof(hbbp_feed_event) apart as the caller knows it. All are taken,
-    /// or none. Errors: as hbbp_session_feed_samples. Since 0.1.
-    pub fn hbbp_session_feed_events(session: *mut hbbp_session, events: *const hbbp_feed_event, count: usize, event_size: usize, error: *mut hbbp_error) -> hbbp_status;
+    /// or none. Errors: those of hbbp_feed_add_samples. Since 0.1.
+    pub fn hbbp_feed_add_events(feed: *mut hbbp_feed, events: *const hbbp_feed_event, count: usize, event_size: usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// Every ring was emptied once since the last round. Counts what had come by the end of the round
     /// before that: what is in a ring now is later than anything that was in another one then. Records
     /// PERF_RECORD_FINISHED_ROUND, which perf writes, do the same.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1.
-    pub fn hbbp_session_feed_round(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Since 0.1.
+    pub fn hbbp_feed_end_round(feed: *mut hbbp_feed, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Everything that happened up to \`up_to_ns\` was fed: counts what waits up to there. HBBP_FEED_ALL
+    /// Everything that happened up to \`up_to_ns\` was added: counts what waits up to there. HBBP_FEED_ALL
     /// at the end. What comes later with an earlier time is counted all the same, but in what is mapped
     /// then; hbbp_source_info.note says how often that was.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1.
-    pub fn hbbp_session_feed_flush(session: *mut hbbp_session, up_to_ns: u64, error: *mut hbbp_error) -> hbbp_status;
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Since 0.1.
+    pub fn hbbp_feed_flush(feed: *mut hbbp_feed, up_to_ns: u64, error: *mut hbbp_error) -> hbbp_status;
+
+    /// All that was counted so far, as an immutable profile; not what waits. \`work\` may be NULL; its
+    /// progress must not use the feed, and its flag also cancels the wait for another thread that is in
+    /// the feed.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_INVALID_STATE     it is the feed of a session, which has the snapshot
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Since 0.1.
+    pub fn hbbp_feed_snapshot(feed: *mut hbbp_feed, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_INVALID_STATE     it is the feed of a session
+    /// Since 0.1.
+    pub fn hbbp_feed_get_info(feed: *mut hbbp_feed, info: *mut hbbp_feed_info, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // host.h ------------------------------------------------------------------------------------------
@@ -1137,11 +1366,11 @@ pub const HBBP_LOG_DEBUG: hbbp_log_level = 4;
 /// \`message\` is one line, without its end, valid during the call. Called from the worker of a
 /// session or from a thread that is inside a function of the library, by one thread at a time for a
 /// session or an import, never from a signal handler and with no lock of the library held; it may
-/// fork. What starting and stopping say is told before they return, unless another thread is in the
+/// fork. What starting and stopping log arrives before they return, unless another thread is in the
 /// log just then, which goes on with it. It may ask the session (hbbp_session_get_info,
 /// hbbp_session_snapshot); starting and stopping it there is HBBP_ERROR_INVALID_STATE. If it
 /// destroys the session, a thread of the library does so once this message, the last one, has
-/// returned; the session's allocator is used until then. One that is fed it must not destroy. It
+/// returned; the session's allocator is used until then. A feed must not be destroyed there. It
 /// must not throw.
 pub type hbbp_log = Option<unsafe extern "C" fn(level: hbbp_log_level, message: *const c_char, user_data: *mut c_void)>;
 
@@ -1149,7 +1378,7 @@ pub type hbbp_log = Option<unsafe extern "C" fn(level: hbbp_log_level, message: 
 /// that called the function. It must not throw.
 pub type hbbp_progress = Option<unsafe extern "C" fn(done: u64, all: u64, user_data: *mut c_void)>;
 
-/// A flag that calls off long work: the function that has it returns HBBP_ERROR_CANCELLED soon
+/// A flag that cancels long work: the function that has it returns HBBP_ERROR_CANCELLED soon
 /// after. One flag may be given to any number of functions, in any threads.
 #[repr(C)]
 #[derive(Debug)]
@@ -1158,7 +1387,12 @@ pub struct hbbp_cancel {
     _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
 }
 
-/// How a function does its work. Fields that are 0 or NULL ask for nothing.
+/// How a function that may take long does its work. Every such function has this as an argument that
+/// may be NULL, and then also these errors:
+/// HBBP_ERROR_CANCELLED  \`cancel\` was set; what the function works on is as it was
+/// HBBP_ERROR_VERSION    a field that this library does not know is not 0
+/// Fields that are 0 or NULL ask for nothing. Progress is in no particular unit unless the function
+/// says so.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_work_options {
@@ -1176,8 +1410,8 @@ pub struct hbbp_work_options {
 
 sized!(hbbp_work_options);
 
-/// The least that max_memory of options may be.
-pub const HBBP_LEAST_MEMORY: u32 = 1048576;
+/// The minimum of max_memory of options.
+pub const HBBP_MIN_MEMORY: u32 = 1048576;
 
 /// Where memory is from. Both functions may be called by several threads at once, inside functions
 /// of the library and from the worker of a session, never from a signal handler; they must not
@@ -1202,8 +1436,11 @@ pub struct hbbp_allocator {
 sized!(hbbp_allocator);
 
 extern "C" {
-    /// A flag that is not set. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NO_MEMORY. Any
-    /// thread. Since 0.1.
+    /// Makes a flag that is not set.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  cancel is NULL
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
     pub fn hbbp_cancel_create(cancel: *mut *mut hbbp_cancel, error: *mut hbbp_error) -> hbbp_status;
 
     /// Not while a function uses it. NULL is allowed. Since 0.1.
@@ -1223,7 +1460,7 @@ extern "C" {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_ibs_sum {
-    /// set by hbbp_profile_copy_ibs_sums
+    /// set by hbbp_analysis_copy_ibs_sums
     pub struct_size: u32,
     /// index of its module
     pub module: u32,
@@ -1265,7 +1502,7 @@ pub struct hbbp_ibs_bucket {
 sized!(hbbp_ibs_bucket);
 
 /// Accesses of one thread to one line of 64 bytes. Import keeps the lines with the most samples,
-/// some tens of thousands of them; the counter "ibs-accesses-dropped" of the source tells of others.
+/// some tens of thousands of them; the counter "ibs-accesses-dropped" of the source has the others.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_ibs_line {
@@ -1292,11 +1529,11 @@ pub struct hbbp_ibs_line {
 sized!(hbbp_ibs_line);
 
 extern "C" {
-    /// By module and address. As for blocks, the first call reads the code of the modules. Since 0.1.
-    pub fn hbbp_profile_ibs_sum_count(profile: *const hbbp_profile) -> usize;
+    /// By module and address. Since 0.1.
+    pub fn hbbp_analysis_ibs_sum_count(analysis: *const hbbp_analysis) -> usize;
 
     /// See ibs.h.
-    pub fn hbbp_profile_copy_ibs_sums(profile: *const hbbp_profile, first: usize, count: usize, size: usize, sums: *mut hbbp_ibs_sum, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_analysis_copy_ibs_sums(analysis: *const hbbp_analysis, first: usize, count: usize, size: usize, sums: *mut hbbp_ibs_sum, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 
     /// By latency and cycles. Since 0.1.
     pub fn hbbp_profile_ibs_bucket_count(profile: *const hbbp_profile) -> usize;
@@ -1333,16 +1570,12 @@ pub struct hbbp_import_options {
     pub struct_size: u32,
     /// of moved_files
     pub moved_file_count: u32,
-    /// folder that has the files of the recorded machine (perf calls it
+    /// directory that has the files of the recorded machine (perf calls it
     /// symfs), at their paths or anywhere with their build IDs; default:
     /// none, they are where they were there
     pub root: *const c_char,
     /// `const hbbp_moved_file *moved_files` in C.
     pub moved_files: *const hbbp_moved_file,
-    /// bytes of the recording that were read
-    pub progress: hbbp_progress,
-    /// given to progress
-    pub user_data: *mut c_void,
     /// for text of \`perf script\` without mappings: the one file whose addresses it
     /// has
     pub binary: *const c_char,
@@ -1353,8 +1586,6 @@ pub struct hbbp_import_options {
     /// as in hbbp_session_options, by the times of samples; slices begin with the
     /// first one. Text of \`perf script\` has no times
     pub slice_ns: u64,
-    /// calls it off
-    pub cancel: *const hbbp_cancel,
     /// What the host gives besides, as in hbbp_session_options:
     /// called inside hbbp_profile_import
     pub log: hbbp_log,
@@ -1365,7 +1596,7 @@ pub struct hbbp_import_options {
     /// 0
     pub reserved2: u32,
     /// bytes for counts, records that wait, names and code while it is read, not
-    /// for the profile; at least HBBP_LEAST_MEMORY: never more is used. Samples
+    /// for the profile; at least HBBP_MIN_MEMORY: never more is used. Samples
     /// that find no room are dropped: the notes of the profile's sources and
     /// their counter "no-memory" say how many. 0: as much as is needed
     pub max_memory: u64,
@@ -1388,12 +1619,17 @@ extern "C" {
     /// Generated code is that of jitdumps; functions without code are those of perf maps, which lie
     /// where root and moved_files lead from /tmp/perf-PID.map, or there, if the host name of the
     /// recording is this machine's. Maps of other users are not believed, which is noted as well.
-    /// Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO, HBBP_ERROR_BAD_FORMAT (no
-    /// recording, or nothing of it can be read; the message says where), HBBP_ERROR_UNSUPPORTED (a
-    /// folder of perf record --threads; compressed records, and no libzstd is installed),
-    /// HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_NO_MEMORY (none at all, or not for a single sample),
-    /// HBBP_ERROR_CANCELLED. Any thread. Since 0.1.
-    pub fn hbbp_profile_import(path: *const c_char, options: *const hbbp_import_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+    /// Progress of \`work\`, which may be NULL, is in bytes of the recording.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO  of the file
+    /// HBBP_ERROR_BAD_FORMAT        it is not a recording, or nothing of it can be read; the message
+    /// says where
+    /// HBBP_ERROR_UNSUPPORTED       a directory of perf record --threads; compressed records, and no
+    /// libzstd is installed
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; an option out of range
+    /// HBBP_ERROR_NO_MEMORY         none at all, or not for a single sample
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_profile_import(path: *const c_char, options: *const hbbp_import_options, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // jit.h -------------------------------------------------------------------------------------------
@@ -1423,16 +1659,118 @@ sized!(hbbp_code_region);
 extern "C" {
     /// The session counts samples and branches at these addresses, from that time on, for this code, of
     /// which it keeps a copy: a module "\[generated code of PID\]". It replaces what was there; freed code
-    /// need not be told. May be called before the session is started, and whether it runs or not; a
-    /// child made by fork has to tell its code anew. Costs a copy of the code and a lock that the
-    /// session's worker also takes: not for signal handlers. Any thread. Errors:
-    /// HBBP_ERROR_INVALID_ARGUMENT (NULL; a size of 0 or too large; a range that ends beyond the address
-    /// space), HBBP_ERROR_NOT_FOUND (\`code\` is NULL, and there is no memory at \`address\` that can be
-    /// read), HBBP_ERROR_BUSY (256 MiB of code are known, or 256 generations of code at one address;
-    /// this code is not kept, and its samples count as those of code that nobody told of),
-    /// HBBP_ERROR_INVALID_STATE (the session is a fed one), HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY.
+    /// need not be reported. May be called before the session is started, and whether it runs or not; a
+    /// child made by fork has to report its code anew. Costs a copy of the code and a lock that the
+    /// session's worker also takes: not for signal handlers. Any thread.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a size of 0 or too large; a range that ends beyond the
+    /// address space
+    /// HBBP_ERROR_NOT_FOUND         \`code\` is NULL, and memory at \`address\` cannot be read
+    /// HBBP_ERROR_BUSY              256 MiB of code are known, or 256 generations of code at one
+    /// address; this code is not kept, and its samples count as those of
+    /// code that was never reported
+    /// HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY
     /// Since 0.1.
     pub fn hbbp_session_add_code(session: *mut hbbp_session, region: *const hbbp_code_region, error: *mut hbbp_error) -> hbbp_status;
+}
+
+// lines.h -----------------------------------------------------------------------------------------
+
+/// How far reading the debug information of a module is. Called in the thread that asked for a
+/// line; \`module\` is its path, valid during the call. Must not use the analysis, nor throw.
+pub type hbbp_debug_progress = Option<unsafe extern "C" fn(module: *const c_char, done_bytes: u64, total_bytes: u64, user_data: *mut c_void)>;
+
+/// Ask the servers that DEBUGINFOD_URLS names for debug files that are not here, by libdebuginfod,
+/// which keeps them. May take minutes.
+pub const HBBP_DEBUG_USE_DEBUGINFOD: u32 = 1 << 0;
+
+/// Where debug information is, and how it is read. Fields that are 0 or NULL have their defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_debug_options {
+    /// set by the caller
+    pub struct_size: u32,
+    /// HBBP_DEBUG\_\*
+    pub flags: u32,
+    /// where separate debug files are; NULL: /usr/lib/debug; "": nowhere
+    pub debug_root: *const c_char,
+    /// bytes of decoded debug information kept, of all modules; 0: 256 MiB
+    pub memory_limit: u64,
+    /// These three are used until the analysis is destroyed: whichever function first needs the debug
+    /// information of a module reads it, hbbp_pivot_create too.
+    pub progress: hbbp_debug_progress,
+    /// given to progress
+    pub user_data: *mut c_void,
+    /// cancels what has to be read for an answer: the function returns
+    /// HBBP_ERROR_CANCELLED, and the next one reads it. What was read
+    /// before is answered. It is checked between calls of libdw, which take
+    /// milliseconds, and when libdebuginfod asks, about once a second
+    pub cancel: *const hbbp_cancel,
+}
+
+sized!(hbbp_debug_options);
+
+/// One function at an address: the innermost one that was inlined there, or what it was inlined
+/// into. Strings live as long as the analysis.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_line_frame {
+    /// set by hbbp_analysis_find_lines
+    pub struct_size: u32,
+    /// of the instruction, in an outer frame of the call; 0: of no line
+    pub line: u32,
+    /// 0: not known
+    pub column: u32,
+    /// `uint32_t reserved` in C.
+    pub reserved: u32,
+    /// absolute if the compiler said where it ran; "" if not known
+    pub file: *const c_char,
+    /// as the linker knows it (mangled), otherwise its name; "" if not known
+    pub function: *const c_char,
+}
+
+sized!(hbbp_line_frame);
+
+/// What is the same for all addresses of \[start, end).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct hbbp_line_range {
+    /// set by the caller
+    pub struct_size: u32,
+    /// all of them, also those that did not fit; 0: nothing is known
+    pub frame_count: u32,
+    /// `uint64_t start` in C.
+    pub start: u64,
+    /// `uint64_t end` in C.
+    pub end: u64,
+}
+
+sized!(hbbp_line_range);
+
+extern "C" {
+    /// The lines of an address of a module: up to \`capacity\` frames, innermost first, into \`frames\`,
+    /// whose elements are frame_size = sizeof(hbbp_line_frame) apart as the caller knows it. The
+    /// outermost frame is the function that has the code. \`range\` says how many frames there are and how
+    /// far the answer holds: to walk over a function, go on at range.end.
+    /// Errors:
+    /// HBBP_ERROR_NOT_FOUND         no such module; no debug information of it: the message says where
+    /// it was searched and what to install
+    /// HBBP_ERROR_MISMATCH          only that of another build
+    /// HBBP_ERROR_UNSUPPORTED       no libdw; generated code whose lines no jitdump has
+    /// HBBP_ERROR_CANCELLED         by hbbp_debug_options.cancel
+    /// HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a frame_size that no version has
+    /// What fails for a module fails at once the next time, unless it was cancelled. Any thread.
+    /// Since 0.1.
+    pub fn hbbp_analysis_find_lines(analysis: *const hbbp_analysis, module: u32, address: u64, capacity: usize, frame_size: usize, frames: *mut hbbp_line_frame, range: *mut hbbp_line_range, error: *mut hbbp_error) -> hbbp_status;
+
+    /// What of a module's debug information was missing or damaged, as far as was noticed up to now, as
+    /// one line in \`buffer\`, cut where that ends; "" if nothing. For a module of which nothing was asked
+    /// before it finds its debug information.
+    /// Errors: those of hbbp_analysis_find_lines, and
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; buffer_size is 0
+    /// Any thread. Since 0.1.
+    pub fn hbbp_analysis_debug_problem(analysis: *const hbbp_analysis, module: u32, buffer: *mut c_char, buffer_size: usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // loops.h -----------------------------------------------------------------------------------------
@@ -1455,7 +1793,7 @@ pub const HBBP_TRIPS_BY_COUNTS: hbbp_trip_basis = 2;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_loop {
-    /// set by hbbp_profile_copy_loops
+    /// set by hbbp_loops_copy
     pub struct_size: u32,
     /// index of its module
     pub module: u32,
@@ -1481,7 +1819,7 @@ pub struct hbbp_loop {
     pub iterations: f64,
     /// `double iterations_error` in C.
     pub iterations_error: f64,
-    /// average; by branches if they tell it, else by counts
+    /// average; by branches if they say it, else by counts
     pub trip_count: f64,
     /// `double trip_count_error` in C.
     pub trip_count_error: f64,
@@ -1505,21 +1843,38 @@ pub struct hbbp_loop {
 
 sized!(hbbp_loop);
 
+/// An object of the library, known by its address only.
+#[repr(C)]
+#[derive(Debug)]
+pub struct hbbp_loops {
+    _opaque: [u8; 0],
+    _not_send_nor_sync: PhantomData<(*mut u8, PhantomPinned)>,
+}
+
 extern "C" {
-    /// Loops in which a block has a count, by module, function and nesting: the loop around a loop comes
-    /// before it. The first call finds them; as for blocks, it needs the code of the modules. NULL
-    /// gives 0. Any thread. Since 0.1.
-    pub fn hbbp_profile_loop_count(profile: *const hbbp_profile) -> usize;
+    /// Finds the loops in which a block has a count, in order of module, function and nesting: the loop
+    /// around a loop comes before it. The result does not need the analysis afterwards. \`work\` may be
+    /// NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_loops_create(analysis: *const hbbp_analysis, work: *const hbbp_work_options, loops: *mut *mut hbbp_loops, error: *mut hbbp_error) -> hbbp_status;
 
-    /// Copies loops \[first, first + count), as hbbp_profile_copy_blocks does blocks; \`size\` is
-    /// sizeof(hbbp_loop). Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a wrong size). Any thread.
-    /// Since 0.1.
-    pub fn hbbp_profile_copy_loops(profile: *const hbbp_profile, first: usize, count: usize, size: usize, loops: *mut hbbp_loop, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+    /// NULL is allowed. Since 0.1.
+    pub fn hbbp_loops_destroy(loops: *mut hbbp_loops);
 
-    /// Of blocks \[first, first + count) of hbbp_profile_block_at: the index of the innermost loop that
-    /// each is in, HBBP_NO_INDEX if in none. \`copied\` gets how many blocks there were.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Any thread. Since 0.1.
-    pub fn hbbp_profile_copy_loops_of_blocks(profile: *const hbbp_profile, first: usize, count: usize, loops: *mut u32, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+    /// Read as api.h says. Since 0.1.
+    pub fn hbbp_loops_count(loops: *const hbbp_loops) -> usize;
+
+    /// See loops.h.
+    pub fn hbbp_loops_copy(loops: *const hbbp_loops, first: usize, count: usize, size: usize, elements: *mut hbbp_loop, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
+
+    /// Of blocks \[first, first + count) of the analysis: the index of the innermost loop that each is
+    /// in, HBBP_NO_INDEX if in none. \*copied gets how many blocks there were. Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
+    pub fn hbbp_loops_copy_of_blocks(loops: *const hbbp_loops, first: usize, count: usize, indices: *mut u32, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // mix.h -------------------------------------------------------------------------------------------
@@ -1542,11 +1897,11 @@ pub const HBBP_MIX_BY_SLICE: hbbp_mix_keys = 1 << 4;
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_mix_row {
-    /// set by the caller
+    /// set by hbbp_mix_copy_rows
     pub struct_size: u32,
     /// index in the profile; HBBP_NO_INDEX if not a key
     pub module: u32,
-    /// index in the profile; HBBP_NO_INDEX if not a key
+    /// index in the analysis; HBBP_NO_INDEX if not a key
     pub function: u32,
     /// index in the profile; HBBP_NO_INDEX if not a key
     pub thread: u32,
@@ -1580,23 +1935,25 @@ pub struct hbbp_mix {
 extern "C" {
     /// The mix of a whole profile, rows sorted by instructions, most first. \`keys\` 0 means
     /// HBBP_MIX_BY_MNEMONIC. Without mnemonics, functions whose code is missing (of a kernel, or of
-    /// generated code that a perf map names) count by their samples. The mix does not need the profile
-    /// afterwards.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown key), HBBP_ERROR_NO_MEMORY.
-    /// Any thread. Since 0.1.
-    pub fn hbbp_mix_create(profile: *const hbbp_profile, keys: hbbp_mix_keys, mix: *mut *mut hbbp_mix, error: *mut hbbp_error) -> hbbp_status;
+    /// generated code that a perf map names) count by their samples. The mix does not need the analysis
+    /// afterwards. \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; an unknown key
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_mix_create(analysis: *const hbbp_analysis, keys: hbbp_mix_keys, work: *const hbbp_work_options, mix: *mut *mut hbbp_mix, error: *mut hbbp_error) -> hbbp_status;
 
     /// NULL is allowed. Since 0.1.
     pub fn hbbp_mix_destroy(mix: *mut hbbp_mix);
 
-    /// NULL gives 0. Since 0.1.
-    pub fn hbbp_mix_row_count(mix: *const hbbp_mix) -> usize;
-
-    /// All instructions executed, in the unit of the source. NULL gives 0. Since 0.1.
+    /// All instructions executed, in the unit of the source. NULL gives 0. Any thread. Since 0.1.
     pub fn hbbp_mix_total(mix: *const hbbp_mix) -> f64;
 
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Since 0.1.
-    pub fn hbbp_mix_row_at(mix: *const hbbp_mix, index: usize, row: *mut hbbp_mix_row, error: *mut hbbp_error) -> hbbp_status;
+    /// Read as api.h says. Since 0.1.
+    pub fn hbbp_mix_row_count(mix: *const hbbp_mix) -> usize;
+
+    /// See mix.h.
+    pub fn hbbp_mix_copy_rows(mix: *const hbbp_mix, first: usize, count: usize, size: usize, rows: *mut hbbp_mix_row, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // pivot.h -----------------------------------------------------------------------------------------
@@ -1677,11 +2034,10 @@ pub struct hbbp_pivot_label {
     pub text: *const c_char,
     /// of HBBP_LABEL_NUMBER and HBBP_LABEL_ADDRESS; else 0
     pub number: u64,
-    /// where the profile lists it, by key:
-    /// thread: hbbp_profile_thread_at; module: hbbp_profile_module_at;
-    /// function: hbbp_profile_function_at; block: hbbp_profile_block_at;
-    /// loop: hbbp_profile_copy_loops; slice: hbbp_profile_slice_at;
-    /// address: its module, hbbp_profile_module_at.
+    /// in a list, by key:
+    /// thread, module, slice: of the profile;
+    /// function, block: of the analysis;
+    /// loop: of hbbp_loops_create; address: that of its module.
     /// HBBP_NO_INDEX of all other keys (process, source, file, line, inlined, every
     /// property and taxonomy), and of the labels "none", "unknown" and "no-code"
     pub index: u32,
@@ -1720,9 +2076,9 @@ sized!(hbbp_pivot_cell);
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_ratio {
-    /// set by the caller
+    /// set by hbbp_ratios_copy
     pub struct_size: u32,
-    /// 0: this profile cannot tell; the value is 0 then
+    /// 0: this profile does not say; the value is 0 then
     pub is_known: u32,
     /// "memory": what belongs together
     pub group: *const c_char,
@@ -1748,13 +2104,18 @@ pub struct hbbp_ratios {
 
 extern "C" {
     /// \`text\` NULL: that of the library itself, with the taxonomy "groups" and others.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (the message tells line and column, and the nearest name
-    /// where one is not known; a taxonomy that is called as a key), HBBP_ERROR_NO_MEMORY. Any thread.
-    /// Since 0.1.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  taxonomy is NULL; the text cannot be read (the message has line
+    /// and column, and the nearest name where one is not known); a
+    /// taxonomy is called as a key
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
     pub fn hbbp_taxonomy_create(text: *const c_char, taxonomy: *mut *mut hbbp_taxonomy, error: *mut hbbp_error) -> hbbp_status;
 
-    /// The same from a file of up to 64 KiB. Errors: HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION,
-    /// HBBP_ERROR_IO and those of hbbp_taxonomy_create. Any thread. Since 0.1.
+    /// The same from a file of up to 64 KiB.
+    /// Errors: those of hbbp_taxonomy_create, and of the file
+    /// HBBP_ERROR_NOT_FOUND, HBBP_ERROR_PERMISSION, HBBP_ERROR_IO
+    /// Any thread. Since 0.1.
     pub fn hbbp_taxonomy_load(path: *const c_char, taxonomy: *mut *mut hbbp_taxonomy, error: *mut hbbp_error) -> hbbp_status;
 
     /// NULL is allowed. Since 0.1.
@@ -1765,36 +2126,39 @@ extern "C" {
 
     /// In the order of the text. NULL, and an index that is too large, gives NULL. Any thread. Since
     /// 0.1.
-    pub fn hbbp_taxonomy_name_at(taxonomy: *const hbbp_taxonomy, index: usize) -> *const c_char;
+    pub fn hbbp_taxonomy_name(taxonomy: *const hbbp_taxonomy, index: usize) -> *const c_char;
 
     /// Groups of the taxonomy at \`index\`, in the order of the text and without "other". NULL, and an
     /// index that is too large, give 0 and NULL. Any thread. Since 0.1.
     pub fn hbbp_taxonomy_group_count(taxonomy: *const hbbp_taxonomy, index: usize) -> usize;
 
     /// See pivot.h.
-    pub fn hbbp_taxonomy_group_name_at(taxonomy: *const hbbp_taxonomy, index: usize, group: usize) -> *const c_char;
+    pub fn hbbp_taxonomy_group_name(taxonomy: *const hbbp_taxonomy, index: usize, group: usize) -> *const c_char;
 
     /// The names of keys and values that every profile has, for help and completion; an index that is
     /// too large gives NULL. Static storage. Any thread. Since 0.1.
     pub fn hbbp_pivot_key_name_count() -> usize;
 
     /// See pivot.h.
-    pub fn hbbp_pivot_key_name_at(index: usize) -> *const c_char;
+    pub fn hbbp_pivot_key_name(index: usize) -> *const c_char;
 
     /// See pivot.h.
     pub fn hbbp_pivot_value_name_count() -> usize;
 
     /// See pivot.h.
-    pub fn hbbp_pivot_value_name_at(index: usize) -> *const c_char;
+    pub fn hbbp_pivot_value_name(index: usize) -> *const c_char;
 
     /// Functions whose code is missing (of a kernel, or of generated code that a perf map names) count
-    /// by their samples, unless the condition asks for what only code tells. They have instructions and
-    /// no other value; the label of keys that only code tells is "no-code".
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL; an unknown, empty or repeated key, value or group,
-    /// with the nearest name in the message; a condition that cannot be read, with the column),
-    /// HBBP_ERROR_CANCELLED (keys of source lines; the flag is that of hbbp_source_options),
-    /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_pivot_create(profile: *const hbbp_profile, query: *const hbbp_pivot_query, pivot: *mut *mut hbbp_pivot, error: *mut hbbp_error) -> hbbp_status;
+    /// by their samples, unless the condition asks for what only code has. They have instructions and
+    /// no other value; the label of keys that only code has is "no-code". \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; an unknown, empty or repeated key, value or group, with the
+    /// nearest name in the message; a condition that cannot be read, with
+    /// the column
+    /// HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel, where keys are of lines
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_pivot_create(analysis: *const hbbp_analysis, query: *const hbbp_pivot_query, work: *const hbbp_work_options, pivot: *mut *mut hbbp_pivot, error: *mut hbbp_error) -> hbbp_status;
 
     /// NULL is allowed. Since 0.1.
     pub fn hbbp_pivot_destroy(pivot: *mut hbbp_pivot);
@@ -1811,32 +2175,40 @@ extern "C" {
     /// How many numbers a cell has. NULL gives 0. Any thread. Since 0.1.
     pub fn hbbp_pivot_value_count(pivot: *const hbbp_pivot) -> usize;
 
-    /// Key \`key\` of a line. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, no such axis),
-    /// HBBP_ERROR_NOT_FOUND (line or key). Any thread. Since 0.1.
-    pub fn hbbp_pivot_label_at(pivot: *const hbbp_pivot, axis: hbbp_pivot_axis, line: usize, key: usize, label: *mut hbbp_pivot_label, error: *mut hbbp_error) -> hbbp_status;
+    /// Key \`key\` of a line.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; no such axis
+    /// HBBP_ERROR_NOT_FOUND         no such line or key
+    /// Any thread. Since 0.1.
+    pub fn hbbp_pivot_get_label(pivot: *const hbbp_pivot, axis: hbbp_pivot_axis, line: usize, key: usize, label: *mut hbbp_pivot_label, error: *mut hbbp_error) -> hbbp_status;
 
     /// Value \`value\` of a cell; \`row\` and \`column\` may be HBBP_PIVOT_ALL, which is the only column
     /// without keys of columns. A cell where nothing ran is 0.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (row, column or value).
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NOT_FOUND         no such row, column or value
     /// Any thread. Since 0.1.
-    pub fn hbbp_pivot_cell_at(pivot: *const hbbp_pivot, row: usize, column: usize, value: usize, cell: *mut hbbp_pivot_cell, error: *mut hbbp_error) -> hbbp_status;
+    pub fn hbbp_pivot_get_cell(pivot: *const hbbp_pivot, row: usize, column: usize, value: usize, cell: *mut hbbp_pivot_cell, error: *mut hbbp_error) -> hbbp_status;
 
     /// What follows from a whole mix, docs/guide/mix.md lists it: operations on floating point by
     /// precision, bytes loaded and stored, arithmetic intensity, branch density, instructions by taken
     /// branch, shares of packed instructions and of each vector width. \`where\` and \`taxonomy\` as in
-    /// hbbp_pivot_query.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL, a condition that cannot be read),
-    /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_ratios_create(profile: *const hbbp_profile, where_: *const c_char, taxonomy: *const hbbp_taxonomy, ratios: *mut *mut hbbp_ratios, error: *mut hbbp_error) -> hbbp_status;
+    /// hbbp_pivot_query. \`work\` may be NULL.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL; a condition that cannot be read
+    /// HBBP_ERROR_CANCELLED         also by hbbp_debug_options.cancel, where the condition is of lines
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_ratios_create(analysis: *const hbbp_analysis, where_: *const c_char, taxonomy: *const hbbp_taxonomy, work: *const hbbp_work_options, ratios: *mut *mut hbbp_ratios, error: *mut hbbp_error) -> hbbp_status;
 
     /// NULL is allowed. Since 0.1.
     pub fn hbbp_ratios_destroy(ratios: *mut hbbp_ratios);
 
-    /// NULL gives 0. Any thread. Since 0.1.
+    /// Read as api.h says. Since 0.1.
     pub fn hbbp_ratios_count(ratios: *const hbbp_ratios) -> usize;
 
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL), HBBP_ERROR_NOT_FOUND (index). Any thread. Since 0.1.
-    pub fn hbbp_ratios_at(ratios: *const hbbp_ratios, index: usize, ratio: *mut hbbp_ratio, error: *mut hbbp_error) -> hbbp_status;
+    /// See pivot.h.
+    pub fn hbbp_ratios_copy(ratios: *const hbbp_ratios, first: usize, count: usize, size: usize, elements: *mut hbbp_ratio, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // session.h ---------------------------------------------------------------------------------------
@@ -1851,9 +2223,10 @@ pub struct hbbp_session_options {
     /// HBBP_SOURCE_IBS; HBBP_SOURCE_SWBT; HBBP_SOURCE_NONE: LBR if this machine
     /// has it, else EBS; HBBP_SOURCE_AUTO: LBR, else SWBT, which needs signal
     /// handlers, and no debugger (ptrace) at the call of hbbp_session_create,
-    /// else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once.
-    /// The notes of the profile's sources say what was not to be had and why
-    pub source: hbbp_source,
+    /// else EBS; HBBP_SOURCE_EBS_AND_SWBT: both at once;
+    /// HBBP_SOURCE_EXTERNAL: only those of hbbp_session_add_source.
+    /// The notes of the profile's sources say what was unavailable and why
+    pub source: hbbp_source_kind,
     /// `hbbp_event event` in C.
     pub event: hbbp_event,
     /// `hbbp_period_mode period_mode` in C.
@@ -1902,8 +2275,8 @@ pub struct hbbp_session_options {
     /// 1: no precise events (PEBS) for samples, even if there are some
     pub imprecise: u32,
     /// keep counts by slices of time of this width (slices.h), at least
-    /// HBBP_SHORTEST_SLICE_NS; 0: do not. Slices become twice as wide
-    /// whenever there would be more than HBBP_MOST_SLICES of them, or too
+    /// HBBP_MIN_SLICE_NS; 0: do not. Slices become twice as wide
+    /// whenever there would be more than HBBP_MAX_SLICES of them, or too
     /// many counts
     pub slice_ns: u64,
     /// What the host gives (host.h):
@@ -1927,7 +2300,7 @@ pub struct hbbp_session_options {
     /// exceeded
     pub max_overhead: f64,
     /// bytes for counts, buffers, names and copied code, at least
-    /// HBBP_LEAST_MEMORY: never more is used; what finds no room when all else is
+    /// HBBP_MIN_MEMORY: never more is used; what finds no room when all else is
     /// done is dropped and counted. 0: as much as is needed
     pub max_memory: u64,
     /// for counts. Copied; used until hbbp_session_destroy returns.
@@ -1951,27 +2324,22 @@ pub struct hbbp_session_info {
     pub lost: u64,
     /// times that the kernel held sampling back
     pub throttled: u64,
-    /// between start and stop, or until now; all runs together. If the session
-    /// is fed: between the first and the last sample that was counted
+    /// between start and stop, or until now; all runs together
     pub duration_ns: u64,
-    /// of a session that is fed: records and samples that wait for the end of a
-    /// round; else 0
-    pub waiting: u64,
-    /// samples that there was no memory for; of a session that is fed also records
-    /// that could not be used
+    /// samples that there was no memory for
     pub dropped: u64,
-    /// Of a session that samples, else 0. CPU time is that of all runs together:
+    /// CPU time is that of all runs together:
     /// of what is profiled
     pub cpu_ns: u64,
     /// that sampling took, as far as the session knows
     pub overhead_ns: u64,
     /// overhead_ns / cpu_ns of the last 50 ms or more of CPU time
     pub recent_overhead: f64,
-    /// periods are so many times those asked for; 1 without a budget
+    /// by which periods are longer than those asked for; 1 without a budget
     pub period_factor: f64,
     /// `uint64_t period_changes` in C.
     pub period_changes: u64,
-    /// of max_memory, also without one; of any session
+    /// of max_memory, also without one
     pub memory_bytes: u64,
     /// `uint64_t peak_memory_bytes` in C.
     pub peak_memory_bytes: u64,
@@ -1989,8 +2357,11 @@ pub struct hbbp_session {
 
 extern "C" {
     /// \`options\` may be NULL: all defaults. Opens nothing yet.
-    /// Errors: HBBP_ERROR_INVALID_ARGUMENT (session is NULL; an option out of range; the message says
-    /// which), HBBP_ERROR_VERSION (an option that this library does not know), HBBP_ERROR_NO_MEMORY.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  session is NULL; an option out of range; the message says which
+    /// HBBP_ERROR_VERSION           an option that this library does not know
+    /// HBBP_ERROR_UNSUPPORTED       branch tracing is not in this library (libhbbp-collect)
+    /// HBBP_ERROR_NO_MEMORY
     /// Any thread. Since 0.1.
     pub fn hbbp_session_create(options: *const hbbp_session_options, session: *mut *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
@@ -2003,54 +2374,63 @@ extern "C" {
     /// may be started again; its counts go on.
     /// In a child made by fork the session is stopped and holds no samples. Any thread; of several at
     /// once, one starts it.
-    /// Errors: HBBP_ERROR_INVALID_STATE (running, fed, or called by its log), HBBP_ERROR_PERMISSION
-    /// (perf_event_open refused; the message names the setting), HBBP_ERROR_UNSUPPORTED (no such event
-    /// here; no /proc), HBBP_ERROR_BUSY (out of descriptors, threads, memory locks or counters; another
-    /// session of the process traces branches), HBBP_ERROR_NOT_FOUND (no such thread or process),
-    /// HBBP_ERROR_NO_MEMORY. Since 0.1.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_STATE  it runs, or its log or a host's source called; HBBP_SOURCE_EXTERNAL,
+    /// and no source was added
+    /// HBBP_ERROR_PERMISSION     perf_event_open refused; the message names the setting
+    /// HBBP_ERROR_UNSUPPORTED    no such event here; no /proc
+    /// HBBP_ERROR_BUSY           out of descriptors, threads, memory locks or counters; another
+    /// session of the process traces branches
+    /// HBBP_ERROR_NOT_FOUND      no such thread or process
+    /// HBBP_ERROR_NO_MEMORY
+    /// and what the \`start\` of a host's source returns, with its name in the message. Since 0.1.
     pub fn hbbp_session_start(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// Collects what is in the buffers and closes events and buffers: no thread is left, and of
     /// descriptors only those of files whose code has samples, for blocks to be found in what ran even
     /// if it is replaced. They have high numbers, are closed by exec, and go with the session and its
-    /// profiles. Any thread; of several at once, one stops it. Errors: HBBP_ERROR_INVALID_STATE (not
-    /// running, fed, or called by its log). Since 0.1.
+    /// profiles. Any thread; of several at once, one stops it.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_STATE  it does not run, or its log or a host's source called
+    /// and the first failure of the \`stop\` of a host's source, which is also logged and in the notes of
+    /// its sources: the session is stopped nevertheless. Since 0.1.
     pub fn hbbp_session_stop(session: *mut hbbp_session, error: *mut hbbp_error) -> hbbp_status;
 
     /// All that was counted so far, as an immutable profile. Allowed while the session runs, which
-    /// goes on undisturbed, from any thread. If it is fed: all that does not wait. Cheap: blocks are
-    /// found when the profile is first asked for them. Errors: HBBP_ERROR_NO_MEMORY. Since 0.1.
-    pub fn hbbp_session_snapshot(session: *mut hbbp_session, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+    /// goes on undisturbed, from any thread. Cheap: no code is read. \`work\`, which may be NULL, is worth
+    /// it with millions of counts; its progress must not use the session, and its flag also cancels the
+    /// wait for another thread that is in the session.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// HBBP_ERROR_NO_MEMORY
+    /// and those of hbbp_work_options. Any thread. Since 0.1.
+    pub fn hbbp_session_snapshot(session: *mut hbbp_session, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
 
-    /// The same, with progress, in no particular unit, and a flag that calls it off, also while it waits
-    /// for another thread that feeds the session. Worth it with millions of counts. progress must not
-    /// use the session. \`work\` may be NULL. Errors: HBBP_ERROR_CANCELLED (the session has what it had),
-    /// HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_VERSION, HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_session_snapshot_with(session: *mut hbbp_session, work: *const hbbp_work_options, profile: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
-
-    /// Any thread. Errors: HBBP_ERROR_INVALID_ARGUMENT (NULL). Since 0.1.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  NULL
+    /// Any thread. Since 0.1.
     pub fn hbbp_session_get_info(session: *mut hbbp_session, info: *mut hbbp_session_info, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // slices.h ----------------------------------------------------------------------------------------
 
-/// `HBBP_SHORTEST_SLICE_NS` of the C ABI.
-pub const HBBP_SHORTEST_SLICE_NS: u32 = 1000000;
+/// `HBBP_MIN_SLICE_NS` of the C ABI.
+pub const HBBP_MIN_SLICE_NS: u32 = 1000000;
 
-/// `HBBP_LONGEST_SLICE_NS` of the C ABI.
-pub const HBBP_LONGEST_SLICE_NS: u64 = 1000000000000000;
+/// `HBBP_MAX_SLICE_NS` of the C ABI.
+pub const HBBP_MAX_SLICE_NS: u64 = 1000000000000000;
 
-/// `HBBP_MOST_SLICES` of the C ABI.
-pub const HBBP_MOST_SLICES: u32 = 1024;
+/// `HBBP_MAX_SLICES` of the C ABI.
+pub const HBBP_MAX_SLICES: u32 = 1024;
 
 /// Slices of a profile begin one after the other at its start_time_ns. Pauses of a session are in
 /// them: they are of the clock. In a sum of several runs (hbbp_profile_merge) each run begins at 0,
-/// so that slices tell how far it was; profiles of one run, which overlap in time or are images of
+/// so that slices show how far it was; profiles of one run, which overlap in time or are images of
 /// one process, keep their distances.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct hbbp_slice {
-    /// set by the caller
+    /// set by hbbp_profile_copy_slices
     pub struct_size: u32,
     /// `uint32_t reserved` in C.
     pub reserved: u32,
@@ -2069,171 +2449,57 @@ extern "C" {
     /// Since 0.1.
     pub fn hbbp_profile_slice_count(profile: *const hbbp_profile) -> usize;
 
-    /// Errors: HBBP_ERROR_NOT_FOUND (index), HBBP_ERROR_INVALID_ARGUMENT (NULL). Any thread.
-    /// Since 0.1.
-    pub fn hbbp_profile_slice_at(profile: *const hbbp_profile, index: usize, slice: *mut hbbp_slice, error: *mut hbbp_error) -> hbbp_status;
-
-    /// What was counted in the slice at \`index\`, as a profile of its own, which has the same list of
-    /// slices. What was set of \`profile\` (estimator, kernel files, debug information) is set of it, too;
-    /// HBBP_ESTIMATOR_AUTO chooses by what is in the slice. Numbers of sources that are not known by
-    /// slice (lost, throttled, unmapped, what the tracer did) are kept whole; lists of IBS are empty.
-    /// Errors: HBBP_ERROR_NOT_FOUND (no such slice), HBBP_ERROR_INVALID_ARGUMENT (NULL),
-    /// HBBP_ERROR_NO_MEMORY. Any thread. Since 0.1.
-    pub fn hbbp_profile_select_slice(profile: *const hbbp_profile, index: usize, selected: *mut *mut hbbp_profile, error: *mut hbbp_error) -> hbbp_status;
+    /// Copies slices \[first, first + count); see "Lists" in api.h. Since 0.1.
+    pub fn hbbp_profile_copy_slices(profile: *const hbbp_profile, first: usize, count: usize, size: usize, slices: *mut hbbp_slice, copied: *mut usize, error: *mut hbbp_error) -> hbbp_status;
 }
 
 // source.h ----------------------------------------------------------------------------------------
 
-/// How far reading the debug information of a module is. Called in the thread that asked for a
-/// line; \`module\` is its path, valid during the call. Must not use the profile, nor throw.
-pub type hbbp_source_progress = Option<unsafe extern "C" fn(module: *const c_char, done_bytes: u64, total_bytes: u64, user: *mut c_void)>;
-
-/// Ask the servers that DEBUGINFOD_URLS names for debug files that are not here, by libdebuginfod,
-/// which keeps them. May take minutes.
-pub const HBBP_SOURCE_OPTION_DEBUGINFOD: u32 = 1 << 0;
-
-/// `hbbp_source_options` of the C ABI.
+/// \`feed\` belongs to the session: good in any thread from \`start\` until \`stop\` has returned, not to
+/// be destroyed by the host; hbbp_feed_snapshot and hbbp_feed_get_info of it give
+/// HBBP_ERROR_INVALID_STATE. What is added is of the session's process, also with pid 0; of other
+/// processes it is dropped and counted (hbbp_session_info.dropped). Callbacks of one source never
+/// run at the same time. \`start\` and \`stop\` are called by the worker or by the thread that starts or
+/// stops the session, \`drain\` by the worker, or by a thread that asks the session. They must not use
+/// the session, nor throw. A callback that fails returns a hbbp_status and should write a line into
+/// error-\>message, which is never NULL here.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct hbbp_source_options {
+pub struct hbbp_source_ops {
     /// set by the caller
     pub struct_size: u32,
-    /// HBBP_SOURCE_OPTION\_\*
-    pub flags: u32,
-    /// where separate debug files are; NULL: /usr/lib/debug; "": nowhere
-    pub debug_root: *const c_char,
-    /// bytes of decoded debug information kept, of all modules; 0: 256 MiB
-    pub memory_limit: u64,
-    /// These three are used until the profile is destroyed or hbbp_profile_set_source_options is
-    /// called again, and must live as long. Profiles that are selected from it
-    /// (hbbp_profile_select_thread, \_select_slice) do not have them, but may be given some.
-    /// may be NULL
-    pub progress: hbbp_source_progress,
-    /// for progress
-    pub user: *mut c_void,
-    /// calls off what has to be read for an answer: the function,
-    /// hbbp_pivot_create too, returns HBBP_ERROR_CANCELLED, and reads
-    /// it the next time. What was read before is answered. It is
-    /// looked at between calls of libdw, which take milliseconds, and
-    /// when libdebuginfod asks, about once a second
-    pub cancel: *const hbbp_cancel,
-}
-
-sized!(hbbp_source_options);
-
-/// One function at an address: the innermost one that was inlined there, or what it was inlined
-/// into. Strings live as long as the profile, or until hbbp_profile_set_source_options.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_source_frame {
-    /// set by the caller, or by the size that it passes
-    pub struct_size: u32,
-    /// of the instruction, in an outer frame of the call; 0: of no line
-    pub line: u32,
-    /// 0: not known
-    pub column: u32,
-    /// `uint32_t reserved` in C.
+    /// 0
     pub reserved: u32,
-    /// absolute if the compiler said where it ran; "" if not known
-    pub file: *const c_char,
-    /// as the linker knows it (mangled), otherwise its name; "" if not known
-    pub function: *const c_char,
+    /// for messages; copied
+    pub name: *const c_char,
+    /// Adds its sources to the feed (hbbp_feed_add_source), which is a new one at each start, and
+    /// starts to collect. The same sources again, in the same order, go on with their counts. If it
+    /// fails, nothing was started, \`stop\` is not called, and the session does not start.
+    pub start: Option<unsafe extern "C" fn(context: *mut c_void, feed: *mut hbbp_feed, error: *mut hbbp_error) -> hbbp_status>,
+    /// Adds what was collected since the last call, and sets \*has_ended, which is 0, to 1 if nothing
+    /// more can come; it is then not called again before the next start. Must not wait. A failure ends
+    /// nothing: it is logged, and the next call tries again. May be NULL: then threads of the host add
+    /// what they have whenever they have it.
+    pub drain: Option<unsafe extern "C" fn(context: *mut c_void, feed: *mut hbbp_feed, has_ended: *mut u32, error: *mut hbbp_error) -> hbbp_status>,
+    /// Stops collecting; may add what is left. Called once for each start that succeeded, and the
+    /// source is then stopped even if this fails.
+    pub stop: Option<unsafe extern "C" fn(context: *mut c_void, feed: *mut hbbp_feed, error: *mut hbbp_error) -> hbbp_status>,
+    /// Frees the context. Called once, with the end of the session; nothing is called afterwards. May
+    /// be NULL.
+    pub destroy: Option<unsafe extern "C" fn(context: *mut c_void)>,
 }
 
-sized!(hbbp_source_frame);
-
-/// What is the same for all addresses of \[start, end).
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_source_place {
-    /// set by the caller
-    pub struct_size: u32,
-    /// all of them, also those that did not fit; 0: nothing is known
-    pub frame_count: u32,
-    /// `uint64_t start` in C.
-    pub start: u64,
-    /// `uint64_t end` in C.
-    pub end: u64,
-}
-
-sized!(hbbp_source_place);
-
-/// What an instruction does to the flow of control.
-pub type hbbp_flow = i32;
-
-/// the next instruction follows
-pub const HBBP_FLOW_NEXT: hbbp_flow = 0;
-/// `HBBP_FLOW_CONDITIONAL` of the C ABI.
-pub const HBBP_FLOW_CONDITIONAL: hbbp_flow = 1;
-/// `HBBP_FLOW_JUMP` of the C ABI.
-pub const HBBP_FLOW_JUMP: hbbp_flow = 2;
-/// `HBBP_FLOW_INDIRECT_JUMP` of the C ABI.
-pub const HBBP_FLOW_INDIRECT_JUMP: hbbp_flow = 3;
-/// `HBBP_FLOW_CALL` of the C ABI.
-pub const HBBP_FLOW_CALL: hbbp_flow = 4;
-/// `HBBP_FLOW_INDIRECT_CALL` of the C ABI.
-pub const HBBP_FLOW_INDIRECT_CALL: hbbp_flow = 5;
-/// `HBBP_FLOW_RETURN` of the C ABI.
-pub const HBBP_FLOW_RETURN: hbbp_flow = 6;
-/// system calls, far transfers, transactions
-pub const HBBP_FLOW_SYSTEM: hbbp_flow = 7;
-/// does not go on
-pub const HBBP_FLOW_TRAP: hbbp_flow = 8;
-
-/// `hbbp_disassembly` of the C ABI.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct hbbp_disassembly {
-    /// set by the caller
-    pub struct_size: u32,
-    /// bytes
-    pub length: u32,
-    /// `uint64_t address` in C.
-    pub address: u64,
-    /// of a branch, if the code alone gives it; otherwise HBBP_NO_ADDRESS
-    pub target: u64,
-    /// `hbbp_flow flow` in C.
-    pub flow: hbbp_flow,
-    /// `uint32_t reserved` in C.
-    pub reserved: u32,
-    /// Intel's syntax, lower case, numbers in hexadecimal
-    pub text: [c_char; 160],
-}
-
-sized!(hbbp_disassembly);
+sized!(hbbp_source_ops);
 
 extern "C" {
-    /// Says where debug information is looked for. Lines that were found before are gone. Not while
-    /// another thread uses the profile. Errors: HBBP_ERROR_INVALID_ARGUMENT, HBBP_ERROR_VERSION.
-    /// Since 0.1.
-    pub fn hbbp_profile_set_source_options(profile: *mut hbbp_profile, options: *const hbbp_source_options, error: *mut hbbp_error) -> hbbp_status;
-
-    /// The source of an address of a module: up to \`capacity\` frames, innermost first, into \`frames\`,
-    /// whose elements are frame_size = sizeof(hbbp_source_frame) apart as the caller knows it. The
-    /// outermost frame is the function that has the code. \`place\` says how many frames there are and
-    /// how far the answer holds: to walk over a function, go on at place.end.
-    /// Errors: HBBP_ERROR_NOT_FOUND (no such module; no debug information of it: the message says where
-    /// was looked and what to install), HBBP_ERROR_MISMATCH (only that of another build),
-    /// HBBP_ERROR_UNSUPPORTED (no libdw; generated code of which no jitdump tells lines),
-    /// HBBP_ERROR_CANCELLED,
-    /// HBBP_ERROR_BAD_FORMAT, HBBP_ERROR_IO, HBBP_ERROR_INVALID_ARGUMENT (NULL; a frame_size that no
-    /// version has). What fails for a module fails at once the next time, unless it was called off. Any
-    /// thread. Since 0.1.
-    pub fn hbbp_profile_find_source(profile: *const hbbp_profile, module: u32, address: u64, capacity: usize, frame_size: usize, frames: *mut hbbp_source_frame, place: *mut hbbp_source_place, error: *mut hbbp_error) -> hbbp_status;
-
-    /// What of a module's debug information was missing or damaged, as far as was noticed up to now, as
-    /// one line in \`buffer\`, cut where that ends; "" if nothing. For a module of which nothing was asked
-    /// before it finds its debug information, and fails as hbbp_profile_find_source does. Any thread.
-    /// Since 0.1.
-    pub fn hbbp_profile_source_problem(profile: *const hbbp_profile, module: u32, buffer: *mut c_char, buffer_size: usize, error: *mut hbbp_error) -> hbbp_status;
-
-    /// The name of a function as C++ or Rust spells it; the symbol itself if it is no mangled name.
-    /// Writes as much as fits into \`buffer\`, always with a final 0, and gives the length of the whole
-    /// name without it; NULL and 0 to ask for that. A NULL symbol gives 0. Any thread. Since 0.1.
-    pub fn hbbp_demangle(symbol: *const c_char, buffer: *mut c_char, buffer_size: usize) -> usize;
-
-    /// The text of the instruction at an address of a module; address + length is the next one.
-    /// Errors: HBBP_ERROR_NOT_FOUND (no module, no code there, or no instruction),
-    /// HBBP_ERROR_INVALID_ARGUMENT. Any thread. Since 0.1.
-    pub fn hbbp_profile_disassemble(profile: *const hbbp_profile, module: u32, address: u64, disassembly: *mut hbbp_disassembly, error: *mut hbbp_error) -> hbbp_status;
+    /// Adds a source to a session that does not run; calls nothing yet. \`ops\` is copied, \`context\`
+    /// handed to every callback. On success the context belongs to the session; on failure it stays the
+    /// caller's.
+    /// Errors:
+    /// HBBP_ERROR_INVALID_ARGUMENT  an argument but \`context\` is NULL; ops has no name, start or stop
+    /// HBBP_ERROR_VERSION           a callback that this library does not know
+    /// HBBP_ERROR_INVALID_STATE     the session runs
+    /// HBBP_ERROR_NO_MEMORY
+    /// Any thread. Since 0.1.
+    pub fn hbbp_session_add_source(session: *mut hbbp_session, ops: *const hbbp_source_ops, context: *mut c_void, error: *mut hbbp_error) -> hbbp_status;
 }

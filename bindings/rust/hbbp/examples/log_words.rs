@@ -1,9 +1,9 @@
 //! A program that reads a log, and profiles itself meanwhile: which functions, which lines, which
-//! instructions, and how often loops went round.
+//! instructions, and how often loops iterated.
 //!
 //! cargo run --profile profiling --example log_words [SECONDS]
 
-use hbbp::{demangle, MixKeys, PivotQuery, Profile, SessionOptions, Source};
+use hbbp::{demangle, Analysis, MixKeys, PivotQuery, SessionOptions, SourceKind};
 use std::collections::HashMap;
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -114,10 +114,10 @@ fn work(time: Duration) -> usize {
     words
 }
 
-fn show_functions(profile: &Profile) -> hbbp::Result<()> {
+fn show_functions(analysis: &Analysis) -> hbbp::Result<()> {
     println!("\nfunctions");
     let query = PivotQuery::new().rows("function").top(8);
-    for row in profile.pivot(&query)?.rows() {
+    for row in analysis.pivot(&query)?.rows() {
         let cell = row.total(0)?;
         let name = row.label(0)?.text;
         println!(
@@ -131,23 +131,23 @@ fn show_functions(profile: &Profile) -> hbbp::Result<()> {
 }
 
 /// Executed instructions by the line that they are written in, or inlined into.
-fn show_lines(profile: &Profile) -> hbbp::Result<()> {
+fn show_lines(analysis: &Analysis) -> hbbp::Result<()> {
     let mut lines = HashMap::new();
     let mut all = 0.0;
-    for block in profile.blocks()? {
+    for block in analysis.blocks()? {
         let range = block.start..block.end;
         all += block.count * f64::from(block.instruction_count);
-        let places: Vec<_> = profile
-            .source_places(block.module, range.clone())
+        let ranges: Vec<_> = analysis
+            .line_ranges(block.module, range.clone())
             .filter_map(Result::ok)
             .collect();
-        for instruction in profile.instructions(block.module, range) {
+        for instruction in analysis.instructions(block.module, range) {
             let address = instruction?.address;
-            let place = places
+            let lines_there = ranges
                 .iter()
-                .find(|place| place.start <= address && address < place.end);
-            if let Some((innermost, line)) = place
-                .and_then(|place| place.frames.first())
+                .find(|found| found.start <= address && address < found.end);
+            if let Some((innermost, line)) = lines_there
+                .and_then(|found| found.frames.first())
                 .and_then(|f| Some((f, f.line?)))
             {
                 let key = (
@@ -173,23 +173,23 @@ fn show_lines(profile: &Profile) -> hbbp::Result<()> {
     Ok(())
 }
 
-fn show_instructions(profile: &Profile) -> hbbp::Result<()> {
+fn show_instructions(analysis: &Analysis) -> hbbp::Result<()> {
     println!("\ninstructions");
-    for row in profile.mix(MixKeys::MNEMONIC)?.rows().take(8) {
+    for row in analysis.mix(MixKeys::MNEMONIC)?.rows().take(8) {
         println!("{:5.1} %  {}", 100.0 * row.share, row.mnemonic);
     }
     Ok(())
 }
 
-fn show_loops(profile: &Profile) -> hbbp::Result<()> {
+fn show_loops(analysis: &Analysis) -> hbbp::Result<()> {
     println!("\nloops");
-    let functions = profile.functions()?;
-    let mut loops = profile.loops()?;
+    let functions = analysis.functions()?;
+    let mut loops = analysis.loops()?.to_vec();
     loops.sort_by(|left, right| right.own_instructions.total_cmp(&left.own_instructions));
     for found in loops.iter().take(5) {
         let name = demangle(&functions[found.function].name);
         println!(
-            "{:7.1} ±{:.1} rounds  {name} at 0x{:x}",
+            "{:7.1} ±{:.1} iterations  {name} at 0x{:x}",
             found.trip_count, found.trip_count_error, found.header
         );
     }
@@ -205,17 +205,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let time = Duration::from_secs_f64(seconds);
     let options = SessionOptions::new()
-        .source(Source::Auto)
+        .source(SourceKind::Auto)
         .period(10_000_000);
     let (words, profile) = options.profile(|| work(time))?;
     println!(
         "{words} words, {} samples of {:?}",
         profile.info()?.samples,
-        profile.sources()?[0].source
+        profile.sources()?[0].kind
     );
-    show_functions(&profile)?;
-    show_lines(&profile)?;
-    show_instructions(&profile)?;
-    show_loops(&profile)?;
+    let analysis = profile.analyze()?;
+    show_functions(&analysis)?;
+    show_lines(&analysis)?;
+    show_instructions(&analysis)?;
+    show_loops(&analysis)?;
     Ok(())
 }

@@ -62,7 +62,7 @@ impl Capabilities {
             Table::read(
                 found,
                 sys::hbbp_capabilities_count,
-                sys::hbbp_capabilities_at,
+                sys::hbbp_capabilities_copy,
             )?
         };
         Ok(Capabilities(table))

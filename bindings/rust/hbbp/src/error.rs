@@ -1,4 +1,4 @@
-//! How failure is told.
+//! How failure is reported.
 
 use crate::sys;
 use crate::text;
@@ -35,7 +35,7 @@ values! {
         Mismatch = HBBP_ERROR_MISMATCH,
         /// A bug of libhbbp; please report it.
         Internal = HBBP_ERROR_INTERNAL,
-        /// Called off by its [`Cancel`](crate::Cancel).
+        /// Cancelled by its [`Cancel`](crate::Cancel).
         Cancelled = HBBP_ERROR_CANCELLED,
     }
 }

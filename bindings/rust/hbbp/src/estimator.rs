@@ -1,4 +1,4 @@
-//! Which observations the block counts of a profile come from.
+//! Which observations the block counts of an analysis come from.
 
 use crate::sys;
 use crate::text::static_text;
@@ -17,30 +17,15 @@ values! {
         /// count 0.
         Tree = HBBP_ESTIMATOR_TREE,
         /// By all sources together, so that what flows into a block flows out of it; a block that
-        /// nobody saw has the count that this asks for.
+        /// none saw has the count that this asks for.
         Flow = HBBP_ESTIMATOR_FLOW,
     }
 }
 
-records! {
-    /// What counts the blocks of a profile.
-    EstimatorInfo(raw: hbbp_estimator_info) {
-        /// Never [`Estimator::Auto`].
-        estimator: Estimator = Estimator::from_raw(raw.estimator),
-        /// What counts by samples were multiplied by.
-        ebs_scale: f64 = raw.ebs_scale,
-        /// What counts by streams were multiplied by.
-        streams_scale: f64 = raw.streams_scale,
-        /// Not so if no module was observed by both families: counts of both are not to be added
-        /// then.
-        is_one_scale: bool = raw.is_one_scale != 0,
-    }
-}
-
 /// Names of what a decision tree may ask about a block, in the order of
-/// [`Profile::features`](crate::Profile::features).
-pub fn feature_names() -> impl ExactSizeIterator<Item = &'static str> {
+/// [`Analysis::block_features`](crate::Analysis::block_features).
+pub fn block_feature_names() -> impl ExactSizeIterator<Item = &'static str> {
     // SAFETY: any index is allowed, and names are static.
-    (0..unsafe { sys::hbbp_feature_count() })
-        .map(|index| unsafe { static_text(sys::hbbp_feature_name(index)) })
+    (0..unsafe { sys::hbbp_block_feature_count() })
+        .map(|index| unsafe { static_text(sys::hbbp_block_feature_name(index)) })
 }

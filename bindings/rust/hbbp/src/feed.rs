@@ -4,9 +4,10 @@ use crate::error::{call, optional_text, Result};
 use crate::handle::Handle;
 use crate::host::{Host, LogLevel, Work};
 use crate::import::MovedFiles;
+use crate::list::{fill, Record};
 use crate::profile::Profile;
-use crate::samples::{Event, Source};
-use crate::session::{self, nanoseconds, SessionInfo};
+use crate::samples::{Event, SourceKind};
+use crate::session::nanoseconds;
 use crate::sys;
 use crate::text::{c_path, pointer};
 use std::alloc::GlobalAlloc;
@@ -17,17 +18,17 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 values! {
-    /// When what is fed is counted.
+    /// When what is added is counted.
     FeedOrder: i32 {
         /// Sorted within rounds.
         ByTime = HBBP_FEED_BY_TIME,
         /// In the order of calls, at once.
-        AsFed = HBBP_FEED_AS_FED,
+        AsAdded = HBBP_FEED_AS_ADDED,
     }
 }
 
 values! {
-    /// Which of its two kinds of records [`Source::Ibs`] has.
+    /// Which of its two kinds of records [`SourceKind::Ibs`] has.
     IbsKind: i32 {
         /// Of other sources.
         None = HBBP_IBS_NONE,
@@ -41,7 +42,7 @@ values! {
 /// Of mappings of the kernel.
 pub const KERNEL_PID: u32 = sys::HBBP_FEED_KERNEL_PID;
 
-/// How a session is fed. Everything has a default.
+/// What a feed is like. Everything has a default.
 #[derive(Debug, Clone, Default)]
 #[must_use]
 pub struct FeedOptions {
@@ -65,17 +66,17 @@ impl FeedOptions {
     }
 
     setters! {
-        /// When what is fed is counted. Default: sorted within rounds.
+        /// When what is added is counted. Default: sorted within rounds.
         order(order: FeedOrder): order = Some(order);
         /// Of what waits; beyond it the earlier half is counted, round or not. Default: 64 MiB.
         max_waiting_bytes(bytes: u64): max_waiting_bytes = bytes;
         /// For [`ProfileInfo::command`](crate::ProfileInfo::command).
         command(command: impl Into<String>): command = Some(command.into());
-        /// The machine that what is fed is of. Default: this one.
+        /// The machine that was observed. Default: this one.
         host(host: impl Into<String>): host = Some(host.into());
         /// The processor of another host, as perf spells it: "AuthenticAMD,25,17,1".
         cpu_id(cpu_id: impl Into<String>): cpu_id = Some(cpu_id.into());
-        /// Folder that has the files of the observed machine.
+        /// Directory that has the files of the observed machine.
         root(folder: impl Into<PathBuf>): root = Some(folder.into());
     }
 
@@ -91,12 +92,12 @@ impl FeedOptions {
         slices(width: Duration): slice = width;
         /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
-        /// Bytes for counts, what waits, names and code, at least [`LEAST_MEMORY`](crate::LEAST_MEMORY).
+        /// Bytes for counts, what waits, names and code, at least [`MIN_MEMORY`](crate::MIN_MEMORY).
         /// Samples that find no room are dropped, and counted. Default: as much as is needed.
         max_memory(bytes: u64): max_memory = bytes;
     }
 
-    /// Called with messages, inside the functions of the session, as
+    /// Called with messages, inside the functions of the feed, as
     /// [`SessionOptions::log`](crate::SessionOptions::log) says.
     pub fn log(mut self, log: impl Fn(LogLevel, &str) + Send + Sync + 'static) -> Self {
         self.host_functions.set_log(log);
@@ -109,8 +110,8 @@ impl FeedOptions {
         self
     }
 
-    /// A session with these options.
-    pub fn create(self) -> Result<FedSession> {
+    /// A feed with these options.
+    pub fn create(self) -> Result<Feed> {
         let command = optional_text(&self.command)?;
         let host = optional_text(&self.host)?;
         let cpu_id = optional_text(&self.cpu_id)?;
@@ -134,12 +135,12 @@ impl FeedOptions {
             allocator: functions.allocator(),
             ..Default::default()
         };
-        let handle = Handle::create(sys::hbbp_session_destroy, |session, error| {
+        let handle = Handle::create(sys::hbbp_feed_destroy, |feed, error| {
             // SAFETY: the texts and the allocator are there during the call, which copies them; what
-            // the host gave lives as long as the session.
-            unsafe { sys::hbbp_session_create_fed(&raw, session, error) }
+            // the host gave lives as long as the feed.
+            unsafe { sys::hbbp_feed_create(&raw, feed, error) }
         })?;
-        Ok(FedSession {
+        Ok(Feed {
             handle,
             _host: self.host_functions,
         })
@@ -170,9 +171,9 @@ impl<'a> FeedSource<'a> {
     }
 
     /// Samples that the host has decoded; a period counts `event`.
-    pub fn of_samples(source: Source, event: Event) -> Self {
+    pub fn of_samples(kind: SourceKind, event: Event) -> Self {
         Self::with(sys::hbbp_feed_source {
-            kind: source.raw(),
+            kind: kind.raw(),
             event: event.raw(),
             ..Default::default()
         })
@@ -195,9 +196,9 @@ impl<'a> FeedSource<'a> {
     }
 
     setters! {
-        /// Tells what an event counts whose type and config do not.
+        /// Says what an event counts whose type and config do not.
         event_name(name: impl Into<String>): event_name = Some(name.into());
-        /// Of decoded samples of [`Source::Ibs`].
+        /// Of decoded samples of [`SourceKind::Ibs`].
         ibs(kind: IbsKind): raw.ibs = kind.raw();
         /// Of decoded samples: those of the kernel were asked for.
         include_kernel(include: bool): raw.include_kernel = include.into();
@@ -228,14 +229,14 @@ impl BranchEntry {
 
 /// A decoded sample.
 ///
-/// What it borrows is there when it is fed:
+/// What it borrows is there when it is added:
 ///
 /// ```compile_fail,E0597
 /// let sample = {
 ///     let branches = vec![hbbp::BranchEntry::default()];
 ///     hbbp::FeedSample::new(1, 1).branches(&branches)
 /// };
-/// hbbp::FedSession::new()?.feed_samples(0, &[sample])?;
+/// hbbp::Feed::new()?.add_samples(0, &[sample])?;
 /// # Ok::<(), hbbp::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -271,9 +272,12 @@ impl<'a> FeedSample<'a> {
         ip(address: u64): raw.ip = address;
         /// Occurrences of the event that it stands for; 0: the source's.
         period(occurrences: u64): raw.period = occurrences;
+        /// SWBT: occurrences of the event in what the burst covers; 0: its streams.
+        extent(occurrences: u64): raw.extent = occurrences;
     }
 
-    /// LBR: all of the stack, the newest branch first.
+    /// LBR: all of the stack, the newest branch first. SWBT: the taken branches of the burst, the
+    /// oldest first.
     pub fn branches(mut self, branches: &'a [BranchEntry]) -> Self {
         self.raw.branches = branches.as_ptr().cast();
         self.raw.branch_count = u32::try_from(branches.len()).unwrap_or(u32::MAX);
@@ -419,39 +423,72 @@ impl<'a> FeedEvent<'a> {
     }
 }
 
-/// A session of what the host observes itself: raw records of perf, decoded samples, and events. The
+records! {
+    /// What a feed is doing right now.
+    FeedInfo(raw: hbbp_feed_info) {
+        /// Added so far, counted or waiting.
+        samples: u64 = raw.samples,
+        /// As records and events say.
+        lost: u64 = raw.lost,
+        /// As records and events say.
+        throttled: u64 = raw.throttled,
+        /// Between the first and the last sample that was counted.
+        duration_ns: u64 = raw.duration_ns,
+        /// Records and samples that wait for the end of a round.
+        waiting: u64 = raw.waiting,
+        /// Records that could not be used, and samples that there was no memory for.
+        dropped: u64 = raw.dropped,
+        /// Of [`FeedOptions::max_memory`], also without one.
+        memory_bytes: u64 = raw.memory_bytes,
+        /// The most that it was.
+        peak_memory_bytes: u64 = raw.peak_memory_bytes,
+    }
+}
+
+/// A profile of what the host observes itself, in the making: raw records of perf, decoded samples, and events. The
 /// library then starts no thread, no signal handler and no event. `docs/guide/feeding.md` explains rounds.
 ///
 /// All functions may be called by any thread, also several at once.
 ///
 /// ```
-/// use hbbp::{Event, FedSession, FeedEvent, FeedSample, FeedSource, Source};
-/// let session = FedSession::new()?;
-/// let source = FeedSource::of_samples(Source::Ebs, Event::Instructions).period(1000);
-/// let source = session.add_source(&source)?;
+/// use hbbp::{Event, Feed, FeedEvent, FeedSample, FeedSource, SourceKind};
+/// let feed = Feed::new()?;
+/// let source = FeedSource::of_samples(SourceKind::Ebs, Event::Instructions).period(1000);
+/// let source = feed.add_source(&source)?;
 /// let code = [0xff, 0xc8, 0x75, 0xfc, 0xc3]; // dec eax; jne .-2; ret
-/// session.feed_events(&[FeedEvent::code(7, 0x1000, &code)])?;
-/// session.feed_samples(source, &[FeedSample::new(7, 7).ip(0x1000); 30])?;
-/// session.flush()?;
-/// let blocks = session.snapshot()?.blocks()?;
+/// feed.add_events(&[FeedEvent::code(7, 0x1000, &code)])?;
+/// feed.add_samples(source, &[FeedSample::new(7, 7).ip(0x1000); 30])?;
+/// feed.flush()?;
+/// let blocks = feed.snapshot()?.analyze()?.blocks()?;
 /// assert_eq!((blocks[0].instruction_count, blocks[0].count), (2, 15000.0));
 /// # Ok::<(), hbbp::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct FedSession {
-    handle: Handle<sys::hbbp_session>,
-    // What the session calls, and so ends after it.
+pub struct Feed {
+    handle: Handle<sys::hbbp_feed>,
+    // What the feed calls, and so ends after it.
     _host: Host,
 }
 
-// SAFETY: the ABI lets any thread call any function of a session that is fed, also at once.
-unsafe impl Send for FedSession {}
-unsafe impl Sync for FedSession {}
+// SAFETY: the ABI lets any thread call any function of a feed, also several at once.
+unsafe impl Send for Feed {}
+unsafe impl Sync for Feed {}
 
-impl FedSession {
+impl Feed {
     /// With all defaults.
-    pub fn new() -> Result<FedSession> {
+    pub fn new() -> Result<Feed> {
         FeedOptions::new().create()
+    }
+
+    /// That of a session, which owns it.
+    ///
+    /// # Safety
+    /// It is there as long as this.
+    pub(crate) unsafe fn lent(feed: *mut sys::hbbp_feed) -> Result<Feed> {
+        Ok(Feed {
+            handle: Handle::lent(feed)?,
+            _host: Host::default(),
+        })
     }
 
     /// Adds a source, and gives its number. Sources may be added at any time.
@@ -463,39 +500,37 @@ impl FedSession {
         };
         let mut index = 0;
         // SAFETY: what the source borrows is there.
-        call(|error| unsafe {
-            sys::hbbp_session_add_fed_source(self.raw(), &raw, &mut index, error)
-        })?;
+        call(|error| unsafe { sys::hbbp_feed_add_source(self.raw(), &raw, &mut index, error) })?;
         Ok(index)
     }
 
     /// More perf ids of a source, as when a new thread or CPU gets an event.
-    pub fn add_ids(&self, source: u32, perf_ids: &[u64]) -> Result<()> {
+    pub fn add_perf_ids(&self, source: u32, perf_ids: &[u64]) -> Result<()> {
         // SAFETY: the ids are there.
         call(|error| unsafe {
             let (ids, count) = (perf_ids.as_ptr(), perf_ids.len());
-            sys::hbbp_session_add_fed_ids(self.raw(), source, ids, count, error)
+            sys::hbbp_feed_add_perf_ids(self.raw(), source, ids, count, error)
         })
     }
 
     /// Whole records one after the other, of all sources with a `perf_event_attr`. Gives how many
-    /// bytes whole records were; a rest is the beginning of a record, to be fed again with what
+    /// bytes whole records were; a rest is the beginning of a record, to be added again with what
     /// follows.
-    pub fn feed_perf_records(&self, records: &[u8]) -> Result<usize> {
+    pub fn add_perf_records(&self, records: &[u8]) -> Result<usize> {
         let mut consumed = 0;
         // SAFETY: the records are there, and may lie anywhere.
         call(|error| unsafe {
             let (start, size) = (records.as_ptr().cast(), records.len());
-            sys::hbbp_session_feed_perf_records(self.raw(), start, size, &mut consumed, error)
+            sys::hbbp_feed_add_perf_records(self.raw(), start, size, &mut consumed, error)
         })?;
         Ok(consumed)
     }
 
     /// Decoded samples of a source. All are taken, or none.
-    pub fn feed_samples(&self, source: u32, samples: &[FeedSample<'_>]) -> Result<()> {
+    pub fn add_samples(&self, source: u32, samples: &[FeedSample<'_>]) -> Result<()> {
         // SAFETY: a FeedSample is a hbbp_feed_sample; what it borrows is there.
         call(|error| unsafe {
-            sys::hbbp_session_feed_samples(
+            sys::hbbp_feed_add_samples(
                 self.raw(),
                 source,
                 samples.as_ptr().cast(),
@@ -507,10 +542,10 @@ impl FedSession {
     }
 
     /// Events. All are taken, or none.
-    pub fn feed_events(&self, events: &[FeedEvent<'_>]) -> Result<()> {
+    pub fn add_events(&self, events: &[FeedEvent<'_>]) -> Result<()> {
         // SAFETY: a FeedEvent is a hbbp_feed_event; what it borrows is there.
         call(|error| unsafe {
-            sys::hbbp_session_feed_events(
+            sys::hbbp_feed_add_events(
                 self.raw(),
                 events.as_ptr().cast(),
                 events.len(),
@@ -522,15 +557,15 @@ impl FedSession {
 
     /// Every ring was emptied once since the last round: counts what had come by the end of the
     /// round before that.
-    pub fn finish_round(&self) -> Result<()> {
-        // SAFETY: the session is there.
-        call(|error| unsafe { sys::hbbp_session_feed_round(self.raw(), error) })
+    pub fn end_round(&self) -> Result<()> {
+        // SAFETY: the feed is there.
+        call(|error| unsafe { sys::hbbp_feed_end_round(self.raw(), error) })
     }
 
-    /// Everything that happened up to a time was fed: counts what waits up to there.
+    /// Everything that happened up to a time was added: counts what waits up to there.
     pub fn flush_up_to(&self, time_ns: u64) -> Result<()> {
         // SAFETY: as above.
-        call(|error| unsafe { sys::hbbp_session_feed_flush(self.raw(), time_ns, error) })
+        call(|error| unsafe { sys::hbbp_feed_flush(self.raw(), time_ns, error) })
     }
 
     /// At the end: counts all that waits.
@@ -538,23 +573,30 @@ impl FedSession {
         self.flush_up_to(sys::HBBP_FEED_ALL)
     }
 
-    /// All that does not wait.
+    /// All that was counted so far, and not what waits.
     pub fn snapshot(&self) -> Result<Profile> {
-        session::snapshot(&self.handle)
+        self.snapshot_with(Work::new())
     }
 
-    /// The same, with progress and a flag that calls it off, as
-    /// [`Session::snapshot_with`](crate::Session::snapshot_with).
+    /// The same, with progress and a flag that cancels it. The progress closure must not use the
+    /// feed.
     pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
-        session::snapshot_with(&self.handle, work)
+        Profile::create(work, |work, profile, error| {
+            // SAFETY: the feed is there.
+            unsafe { sys::hbbp_feed_snapshot(self.raw(), work, profile, error) }
+        })
     }
 
-    /// What was fed so far.
-    pub fn info(&self) -> Result<SessionInfo> {
-        session::info(&self.handle)
+    /// What it is doing right now.
+    pub fn info(&self) -> Result<FeedInfo> {
+        // SAFETY: as above; the struct points to nothing.
+        unsafe {
+            let raw = fill(|info, error| sys::hbbp_feed_get_info(self.raw(), info, error))?;
+            Ok(FeedInfo::from_raw(&raw))
+        }
     }
 
-    fn raw(&self) -> *mut sys::hbbp_session {
+    fn raw(&self) -> *mut sys::hbbp_feed {
         self.handle.get_mut()
     }
 }

@@ -26,6 +26,17 @@ impl<T> Handle<T> {
         handle.ok_or_else(|| Error::new(Status::Internal, "libhbbp gave no object"))
     }
 
+    /// One that something else owns.
+    pub fn lent(object: *mut T) -> Result<Self> {
+        unsafe extern "C" fn keep<T>(_: *mut T) {}
+        NonNull::new(object)
+            .map(|object| Handle {
+                object,
+                destroy: keep,
+            })
+            .ok_or_else(|| Error::new(Status::Internal, "libhbbp gave no object"))
+    }
+
     pub fn get(&self) -> *const T {
         self.object.as_ptr()
     }

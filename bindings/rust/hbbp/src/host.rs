@@ -1,5 +1,5 @@
-//! What a host gives to the library: where messages go, how far long work is, a flag that calls it
-//! off, and memory.
+//! What a host gives to the library: where messages go, how far long work is, a flag that cancels it,
+//! and memory.
 
 use crate::callback::guarded;
 use crate::error::{call, Result};
@@ -13,7 +13,7 @@ use std::os::raw::{c_char, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-/// A flag that calls off long work, which then fails with
+/// A flag that cancels long work, which then fails with
 /// [`Status::Cancelled`](crate::Status::Cancelled) soon after. Clones are the same flag; any thread
 /// sets it.
 ///
@@ -63,17 +63,17 @@ impl Cancel {
 }
 
 /// Called with what is done, and all of it if that is known.
-pub(crate) type Progress<'a> = Box<dyn FnMut(u64, Option<u64>) + 'a>;
+type Progress<'a> = Box<dyn FnMut(u64, Option<u64>) + 'a>;
 
 /// # Safety
 /// `user_data` is a `Progress` that nobody else uses.
-pub(crate) unsafe extern "C" fn report_progress(done: u64, all: u64, user_data: *mut c_void) {
+unsafe extern "C" fn report_progress(done: u64, all: u64, user_data: *mut c_void) {
     let progress = &mut *user_data.cast::<Progress<'_>>();
     guarded(|| progress(done, (all != 0).then_some(all)));
 }
 
-/// How [`Profile::resolve`](crate::Profile::resolve) and
-/// [`Session::snapshot_with`](crate::Session::snapshot_with) do their work.
+/// How a function that may take long does its work: what `..._with` takes, and what
+/// [`Profile::analyze`](crate::Profile::analyze) and others do without.
 #[derive(Default)]
 #[must_use]
 pub struct Work<'a> {
@@ -84,21 +84,22 @@ pub struct Work<'a> {
 debug_without_closures!(Work<'a> { cancel });
 
 impl<'a> Work<'a> {
-    /// Neither told nor called off.
+    /// Neither reported nor cancelled.
     pub fn new() -> Self {
         Work::default()
     }
 
     setters! {
-        /// Called now and then: what is done, in no particular unit, and all of it if that is known.
+        /// Called now and then: what is done, in no particular unit unless the function
+        /// says so, and all of it if that is known.
         /// A panic of it goes on after the work.
         progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
-        /// Calls it off.
+        /// Cancels it.
         cancel(cancel: &Cancel): cancel = Some(cancel.clone());
     }
 
     /// Calls a function with these options, which alone uses what they point to.
-    pub(crate) fn with<R>(mut self, run: impl FnOnce(&sys::hbbp_work_options) -> R) -> R {
+    fn with<R>(mut self, run: impl FnOnce(&sys::hbbp_work_options) -> R) -> R {
         let mut raw = sys::hbbp_work_options {
             cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
             ..Default::default()
@@ -110,9 +111,25 @@ impl<'a> Work<'a> {
         run(&raw)
     }
 
-    pub(crate) fn resolve(self, profile: *const sys::hbbp_profile) -> Result<()> {
-        // SAFETY: the profile is there during the call, and so is what the options point to.
-        self.with(|raw| call(|error| unsafe { sys::hbbp_profile_resolve(profile, raw, error) }))
+    /// Calls a function that takes these options and fills an `hbbp_error`.
+    pub(crate) fn call(
+        self,
+        function: impl FnOnce(*const sys::hbbp_work_options, *mut sys::hbbp_error) -> sys::hbbp_status,
+    ) -> Result<()> {
+        self.with(|raw| call(|error| function(raw, error)))
+    }
+
+    /// Makes an object by a function that takes these options.
+    pub(crate) fn create<T>(
+        self,
+        destroy: unsafe extern "C" fn(*mut T),
+        create: impl FnOnce(
+            *const sys::hbbp_work_options,
+            *mut *mut T,
+            *mut sys::hbbp_error,
+        ) -> sys::hbbp_status,
+    ) -> Result<Handle<T>> {
+        self.with(|raw| Handle::create(destroy, |object, error| create(raw, object, error)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Profiles from what other tools recorded.
 
 use crate::error::{Error, Result, Status};
-use crate::host::{report_progress, Cancel, Host, LogLevel, Progress};
+use crate::host::{Cancel, Host, LogLevel, Work};
 use crate::profile::Profile;
 use crate::samples::EbsMethod;
 use crate::session::nanoseconds;
@@ -10,7 +10,6 @@ use crate::text::{c_path, pointer};
 use std::alloc::GlobalAlloc;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
-use std::ptr;
 use std::time::Duration;
 
 /// Files that are not where they were recorded, for C.
@@ -58,14 +57,13 @@ pub struct ImportOptions<'a> {
     binary: Option<PathBuf>,
     ebs_method: Option<EbsMethod>,
     slice: Duration,
-    progress: Option<Progress<'a>>,
-    cancel: Option<Cancel>,
+    work: Work<'a>,
     log_level: Option<LogLevel>,
     max_memory: u64,
     host: Host,
 }
 
-debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, cancel, log_level, max_memory, host });
+debug_without_closures!(ImportOptions<'a> { root, moved_files, binary, ebs_method, slice, work, log_level, max_memory, host });
 
 impl<'a> ImportOptions<'a> {
     /// All defaults.
@@ -93,17 +91,25 @@ impl<'a> ImportOptions<'a> {
         ebs_method(method: EbsMethod): ebs_method = Some(method);
         /// Keeps counts by slices of time of this width.
         slices(width: Duration): slice = width;
-        /// Called now and then from the importing thread: bytes of the recording that were read, and all
-        /// of them if that is known. A panic of it goes on after the import.
-        progress(progress: impl FnMut(u64, Option<u64>) + 'a): progress = Some(Box::new(progress));
-        /// Calls it off.
-        cancel(cancel: &Cancel): cancel = Some(cancel.clone());
         /// The least urgent messages that are wanted. Default: [`LogLevel::Info`].
         log_level(level: LogLevel): log_level = Some(level);
-        /// Bytes while the recording is read, at least [`LEAST_MEMORY`](crate::LEAST_MEMORY). Samples
+        /// Bytes while the recording is read, at least [`MIN_MEMORY`](crate::MIN_MEMORY). Samples
         /// that find no room are dropped, which the notes of the sources say. Default: as much as is
         /// needed.
         max_memory(bytes: u64): max_memory = bytes;
+    }
+
+    /// Called now and then from the importing thread: bytes of the recording that were read, and all
+    /// of them if that is known. A panic of it goes on after the import.
+    pub fn progress(mut self, progress: impl FnMut(u64, Option<u64>) + 'a) -> Self {
+        self.work = self.work.progress(progress);
+        self
+    }
+
+    /// Cancels it.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.work = self.work.cancel(cancel);
+        self
     }
 
     /// Called with messages during the import. A panic of it goes on after the import.
@@ -120,14 +126,14 @@ impl<'a> ImportOptions<'a> {
 
     /// Reads a recording of `perf record`, or text of `perf script` with branch stacks. "-" is
     /// standard input.
-    pub fn import(mut self, path: impl AsRef<Path>) -> Result<Profile> {
+    pub fn import(self, path: impl AsRef<Path>) -> Result<Profile> {
         let path = c_path(path.as_ref())?;
         let root = self.root.as_deref().map(c_path).transpose()?;
         let binary = self.binary.as_deref().map(c_path).transpose()?;
         let moved_files = MovedFiles::new(&self.moved_files)?;
         let moved_files = moved_files.as_slice();
         let host = self.host.fields();
-        let mut raw = sys::hbbp_import_options {
+        let raw = sys::hbbp_import_options {
             root: pointer(&root),
             moved_file_count: u32::try_from(moved_files.len())
                 .map_err(|_| Error::new(Status::InvalidArgument, "too many moved files"))?,
@@ -135,7 +141,6 @@ impl<'a> ImportOptions<'a> {
             binary: pointer(&binary),
             ebs_method: self.ebs_method.map_or(sys::HBBP_EBS_AUTO, EbsMethod::raw),
             slice_ns: nanoseconds(self.slice),
-            cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
             log: host.log,
             log_user_data: host.log_user_data,
             log_level: self.log_level.map_or(0, LogLevel::raw),
@@ -143,13 +148,9 @@ impl<'a> ImportOptions<'a> {
             allocator: host.allocator(),
             ..Default::default()
         };
-        if let Some(progress) = &mut self.progress {
-            raw.progress = Some(report_progress);
-            raw.user_data = ptr::addr_of_mut!(*progress).cast();
-        }
-        Profile::create(|profile, error| {
-            // SAFETY: paths and closure are there during the call, which alone uses them.
-            unsafe { sys::hbbp_profile_import(path.as_ptr(), &raw, profile, error) }
+        Profile::create(self.work, |work, profile, error| {
+            // SAFETY: paths are there during the call, and what the host gave.
+            unsafe { sys::hbbp_profile_import(path.as_ptr(), &raw, work, profile, error) }
         })
     }
 }

@@ -7,7 +7,7 @@ use crate::text::pointer;
 use std::marker::PhantomData;
 
 /// Code that a JIT of the host has generated. Samples in generated code are counted without any
-/// doing; this tells more exactly, where code replaces code.
+/// doing; this says it more exactly, where code replaces code.
 ///
 /// ```no_run
 /// # fn compile() -> &'static [u8] { &[] }

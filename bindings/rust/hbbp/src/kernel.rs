@@ -1,8 +1,9 @@
 //! Files of the kernel that was profiled.
 
-use crate::error::{call, Result};
+use crate::error::Result;
 use crate::sys;
 use crate::text::{c_path, pointer};
+use std::ffi::CString;
 use std::path::PathBuf;
 
 /// Files of the kernel that was profiled. What is not named is looked for where it usually is, and
@@ -30,18 +31,30 @@ impl KernelFiles {
         kallsyms(file: impl Into<PathBuf>): kallsyms = Some(file.into());
     }
 
-    /// For a profile that the caller has for itself.
-    pub(crate) fn apply(&self, profile: *mut sys::hbbp_profile) -> Result<()> {
-        let vmlinux = self.vmlinux.as_deref().map(c_path).transpose()?;
-        let kcore = self.kcore.as_deref().map(c_path).transpose()?;
-        let kallsyms = self.kallsyms.as_deref().map(c_path).transpose()?;
-        let raw = sys::hbbp_kernel_files {
-            vmlinux: pointer(&vmlinux),
-            kcore: pointer(&kcore),
-            kallsyms: pointer(&kallsyms),
+    /// The same for C.
+    pub(crate) fn to_c(&self) -> Result<KernelPaths> {
+        Ok(KernelPaths {
+            vmlinux: self.vmlinux.as_deref().map(c_path).transpose()?,
+            kcore: self.kcore.as_deref().map(c_path).transpose()?,
+            kallsyms: self.kallsyms.as_deref().map(c_path).transpose()?,
+        })
+    }
+}
+
+pub(crate) struct KernelPaths {
+    vmlinux: Option<CString>,
+    kcore: Option<CString>,
+    kallsyms: Option<CString>,
+}
+
+impl KernelPaths {
+    /// Good as long as these paths.
+    pub fn raw(&self) -> sys::hbbp_kernel_files {
+        sys::hbbp_kernel_files {
+            vmlinux: pointer(&self.vmlinux),
+            kcore: pointer(&self.kcore),
+            kallsyms: pointer(&self.kallsyms),
             ..Default::default()
-        };
-        // SAFETY: profile and paths are there during the call.
-        call(|error| unsafe { sys::hbbp_profile_set_kernel(profile, &raw, error) })
+        }
     }
 }

@@ -9,23 +9,25 @@
 //! session.start()?;
 //! work();
 //! session.stop()?;
-//! for row in session.snapshot()?.mix(hbbp::MixKeys::MNEMONIC)?.rows() {
+//! for row in session.snapshot()?.analyze()?.mix(hbbp::MixKeys::MNEMONIC)?.rows() {
 //!     println!("{:10} {:5.1} %", row.mnemonic, 100.0 * row.share);
 //! }
 //! # Ok::<(), hbbp::Error>(())
 //! ```
 //!
 //! * [`Session`] observes the calling process or another one, [`SessionOptions`] how;
-//!   [`FedSession`] takes what the host observes itself; [`Profile::import`] reads recordings of
+//!   [`Feed`] takes what the host observes itself; [`Profile::import`] reads recordings of
 //!   perf, [`Profile::load`] files of libhbbp.
-//! * [`Profile`] has the lists: [blocks](Profile::blocks), [functions](Profile::functions),
-//!   [loops](Profile::loops), [slices of time](Profile::slices), source lines
-//!   ([`find_source`](Profile::find_source)); and makes sums: [`Profile::mix`], [`Profile::pivot`],
-//!   [`Profile::ratios`].
+//! * [`Profile`] is what was counted, as data: [sources](Profile::sources),
+//!   [threads](Profile::threads), [modules](Profile::modules), [slices of time](Profile::slices).
+//! * [`Analysis`], made by [`Profile::analyze`] or [`AnalysisOptions`], has what follows from it and
+//!   from the code: [blocks](Analysis::blocks), [functions](Analysis::functions), source lines
+//!   ([`find_lines`](Analysis::find_lines)); and makes sums: [`Analysis::mix`], [`Analysis::pivot`],
+//!   [`Analysis::ratios`], [`Analysis::loops`].
 //! * Every failure is an [`Error`] with a [`Status`] and a message that says what to do next. Nothing
 //!   here panics, whatever the data; a panic of a closure that libhbbp called goes on in the call
 //!   that it came from, and does not unwind through C.
-//! * Everything is `Send` and `Sync`. What a profile changes takes `&mut self`.
+//! * Everything is `Send` and `Sync`. Profiles, analyses and results do not change.
 //! * Structs and enums are `#[non_exhaustive]`: libhbbp gets new fields and values.
 //!
 //! Names and concepts are those of the C headers, which the crate `hbbp-sys` declares; its
@@ -46,8 +48,10 @@
 #[macro_use]
 mod values;
 
+mod analysis;
 mod callback;
 mod capabilities;
+mod code;
 mod error;
 mod estimator;
 mod feed;
@@ -56,7 +60,9 @@ mod host;
 mod import;
 mod jit;
 mod kernel;
+mod lines;
 mod list;
+mod loops;
 mod mix;
 mod pivot;
 mod profile;
@@ -72,51 +78,59 @@ mod walk;
 
 use hbbp_sys as sys;
 
+pub use analysis::{Analysis, AnalysisOptions};
 pub use capabilities::{Capabilities, Capability, CapabilityState, EventCode};
+pub use code::{demangle, Disassembly, Flow};
 pub use error::{Error, Result, Status};
-pub use estimator::{feature_names, Estimator, EstimatorInfo};
+pub use estimator::{block_feature_names, Estimator};
 pub use feed::{
-    BranchEntry, FedSession, FeedEvent, FeedOptions, FeedOrder, FeedSample, FeedSource, IbsKind,
-    KERNEL_PID,
+    BranchEntry, Feed, FeedEvent, FeedInfo, FeedOptions, FeedOrder, FeedSample, FeedSource,
+    IbsKind, KERNEL_PID,
 };
 pub use host::{Cancel, LogLevel, Work};
 pub use import::ImportOptions;
 pub use jit::CodeRegion;
 pub use kernel::KernelFiles;
+pub use lines::{DebugOptions, LineFrame, LineRange};
+pub use loops::Loops;
 pub use mix::{Mix, MixKeys, MixRow};
 pub use pivot::{LabelKind, Pivot, PivotCell, PivotLabel, PivotLine, PivotQuery};
-pub use profile::Profile;
+pub use profile::{Profile, Selection};
 pub use ratios::{Ratio, Ratios};
 pub use records::{
-    Block, Branch, Counter, Function, IbsBucket, IbsLine, IbsSum, Instruction, Loop, Module,
-    ModuleCode, ModuleKind, ProfileInfo, Slice, SourceInfo, Thread, TripBasis,
+    AnalysisInfo, Block, Branch, CodeState, Counter, Function, IbsBucket, IbsLine, IbsSum,
+    Instruction, Loop, Module, ModuleKind, ModuleResult, ProfileInfo, Slice, SourceInfo,
+    SourceResult, Thread, TripBasis,
 };
-pub use samples::{EbsMethod, Event, PeriodMode, Source, TraceMode, Unit};
-pub use session::{Session, SessionInfo, SessionOptions, LEAST_MEMORY};
-pub use source::{demangle, Disassembly, Flow, SourceFrame, SourceOptions, SourcePlace};
+pub use samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode, Unit};
+pub use session::{Session, SessionInfo, SessionOptions, MIN_MEMORY};
+pub use source::Source;
 pub use taxonomy::Taxonomy;
-pub use version::{abi_version, version, version_number};
+pub use version::{abi_version, feature, version, version_number};
 
 /// What threads may share, by the rules of `hbbp/api.h`.
 const _: () = {
     const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Analysis>();
     is_send_and_sync::<Cancel>();
     is_send_and_sync::<Capabilities>();
     is_send_and_sync::<CodeRegion<'static>>();
+    is_send_and_sync::<DebugOptions>();
     is_send_and_sync::<Error>();
     is_send_and_sync::<EventCode>();
-    is_send_and_sync::<FedSession>();
+    is_send_and_sync::<Feed>();
     is_send_and_sync::<FeedEvent<'static>>();
     is_send_and_sync::<FeedSample<'static>>();
     is_send_and_sync::<FeedSource<'static>>();
+    is_send_and_sync::<Loops>();
     is_send_and_sync::<Mix>();
     is_send_and_sync::<Pivot>();
     is_send_and_sync::<PivotQuery<'static>>();
     is_send_and_sync::<Profile>();
     is_send_and_sync::<Ratios>();
+    is_send_and_sync::<Selection>();
     is_send_and_sync::<Session>();
     is_send_and_sync::<SessionOptions>();
-    is_send_and_sync::<SourceOptions>();
     is_send_and_sync::<Taxonomy>();
 };
 

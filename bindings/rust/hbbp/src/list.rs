@@ -1,4 +1,4 @@
-//! Lists of the C ABI: by index, or a part at a time.
+//! Lists of the C ABI, which are copied a part at a time.
 
 use crate::error::{call, Result};
 use crate::handle::Handle;
@@ -23,17 +23,65 @@ pub(crate) fn fill<Raw: Default>(
     Ok(raw)
 }
 
-/// All records of a list that is read by index.
+/// Reads a part of a list: the object, the first index, how many, the size of an element, where to,
+/// and where to say how many there were.
+pub(crate) type CopyPart<H, Raw> = unsafe extern "C" fn(
+    *const H,
+    usize,
+    usize,
+    usize,
+    *mut Raw,
+    *mut usize,
+    *mut sys::hbbp_error,
+) -> sys::hbbp_status;
+
+/// The same of a list that a source has, whose index comes second.
+pub(crate) type CopyPartOf<H, Raw> = unsafe extern "C" fn(
+    *const H,
+    usize,
+    usize,
+    usize,
+    usize,
+    *mut Raw,
+    *mut usize,
+    *mut sys::hbbp_error,
+) -> sys::hbbp_status;
+
+/// All records of a list of an object.
 ///
 /// # Safety
-/// What the structs point to outlives the records.
-pub(crate) unsafe fn read<T: Record>(
-    count: usize,
-    at: impl Fn(usize, *mut T::Raw, *mut sys::hbbp_error) -> sys::hbbp_status,
+/// The object is there, and what the structs point to outlives the records.
+pub(crate) unsafe fn read<H, T: Record>(
+    object: *const H,
+    count: unsafe extern "C" fn(*const H) -> usize,
+    copy_part: CopyPart<H, T::Raw>,
 ) -> Result<Vec<T>> {
-    (0..count)
-        .map(|index| Ok(T::from_raw(&fill(|raw, error| at(index, raw, error))?)))
-        .collect()
+    copy(
+        count(object),
+        |raw| T::from_raw(raw),
+        |first, count, size, array, copied, error| {
+            copy_part(object, first, count, size, array, copied, error)
+        },
+    )
+}
+
+/// The same of a list of a source.
+///
+/// # Safety
+/// As of `read`.
+pub(crate) unsafe fn read_of<H, T: Record>(
+    object: *const H,
+    source: usize,
+    count: unsafe extern "C" fn(*const H, usize) -> usize,
+    copy_part: CopyPartOf<H, T::Raw>,
+) -> Result<Vec<T>> {
+    copy(
+        count(object, source),
+        |raw| T::from_raw(raw),
+        |first, count, size, array, copied, error| {
+            copy_part(object, source, first, count, size, array, copied, error)
+        },
+    )
 }
 
 /// An object that does not change, with its list, which points into it.
@@ -47,22 +95,21 @@ pub(crate) struct Table<H, Raw> {
 unsafe impl<H, Raw> Send for Table<H, Raw> {}
 unsafe impl<H, Raw> Sync for Table<H, Raw> {}
 
-impl<H, Raw: Default> Table<H, Raw> {
+impl<H, Raw: Copy + Default> Table<H, Raw> {
     /// # Safety
-    /// `count` and `at` read a list of the object, which does not change.
+    /// `count` and `copy_part` read a list of the object, which does not change.
     pub unsafe fn read(
         handle: Handle<H>,
         count: unsafe extern "C" fn(*const H) -> usize,
-        at: unsafe extern "C" fn(
-            *const H,
-            usize,
-            *mut Raw,
-            *mut sys::hbbp_error,
-        ) -> sys::hbbp_status,
+        copy_part: CopyPart<H, Raw>,
     ) -> Result<Self> {
-        let rows = (0..count(handle.get()))
-            .map(|index| fill(|raw, error| at(handle.get(), index, raw, error)))
-            .collect::<Result<_>>()?;
+        let rows = copy(
+            count(handle.get()),
+            |raw| *raw,
+            |first, count, size, array, copied, error| {
+                copy_part(handle.get(), first, count, size, array, copied, error)
+            },
+        )?;
         Ok(Table { rows, handle })
     }
 
@@ -156,16 +203,16 @@ mod tests {
         3
     }
 
-    unsafe extern "C" fn only_the_first(
+    unsafe extern "C" fn fails(
         _: *const u32,
-        index: usize,
+        _: usize,
+        _: usize,
+        _: usize,
         _: *mut u32,
+        _: *mut usize,
         _: *mut sys::hbbp_error,
     ) -> sys::hbbp_status {
-        match index {
-            0 => sys::HBBP_OK,
-            _ => sys::HBBP_ERROR_NO_MEMORY,
-        }
+        sys::HBBP_ERROR_NO_MEMORY
     }
 
     #[test]
@@ -175,7 +222,7 @@ mod tests {
             unsafe { *place = &mut object };
             sys::HBBP_OK
         });
-        let table = unsafe { Table::read(handle.unwrap(), three, only_the_first) };
+        let table = unsafe { Table::read(handle.unwrap(), three, fails) };
         assert_eq!(table.unwrap_err().status(), Status::NoMemory);
     }
 }

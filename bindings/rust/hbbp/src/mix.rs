@@ -1,9 +1,9 @@
 //! Which instructions ran, and how many.
 
+use crate::analysis::Analysis;
 use crate::error::Result;
-use crate::handle::Handle;
+use crate::host::Work;
 use crate::list::Table;
-use crate::profile::Profile;
 use crate::sys;
 use crate::text::{index, text};
 use std::borrow::Cow;
@@ -49,7 +49,7 @@ records! {
     MixRow<'m>(raw: hbbp_mix_row) {
         /// Index in the profile; none if not a key.
         module: Option<usize> = index(raw.module),
-        /// Index in the profile; none if not a key.
+        /// Index in the analysis; none if not a key.
         function: Option<usize> = index(raw.function),
         /// Index in the profile; none if not a key.
         thread: Option<usize> = index(raw.thread),
@@ -66,13 +66,13 @@ records! {
     }
 }
 
-/// The mix of a whole profile, made by [`Profile::mix`]. It does not need the profile afterwards.
+/// The mix of a whole profile, made by [`Analysis::mix`]. It does not need the analysis afterwards.
 ///
 /// Rows end with the mix that they are of:
 ///
 /// ```compile_fail,E0597
 /// let row = {
-///     let mix = hbbp::Profile::load("program.hbbp")?.mix(hbbp::MixKeys::MNEMONIC)?;
+///     let mix = hbbp::Profile::load("program.hbbp")?.analyze()?.mix(hbbp::MixKeys::MNEMONIC)?;
 ///     mix.rows().next()
 /// };
 /// println!("{row:?}");
@@ -82,13 +82,13 @@ records! {
 pub struct Mix(Table<sys::hbbp_mix, sys::hbbp_mix_row>);
 
 impl Mix {
-    pub(crate) fn of(profile: &Profile, keys: MixKeys) -> Result<Mix> {
-        let mix = Handle::create(sys::hbbp_mix_destroy, |mix, error| {
-            // SAFETY: the profile is there.
-            unsafe { sys::hbbp_mix_create(profile.raw(), keys.0, mix, error) }
+    pub(crate) fn of(analysis: &Analysis, keys: MixKeys, work: Work<'_>) -> Result<Mix> {
+        let mix = work.create(sys::hbbp_mix_destroy, |work, mix, error| {
+            // SAFETY: the analysis is there.
+            unsafe { sys::hbbp_mix_create(analysis.raw(), keys.0, work, mix, error) }
         })?;
         // SAFETY: these are the rows of a mix, which does not change.
-        let table = unsafe { Table::read(mix, sys::hbbp_mix_row_count, sys::hbbp_mix_row_at)? };
+        let table = unsafe { Table::read(mix, sys::hbbp_mix_row_count, sys::hbbp_mix_copy_rows)? };
         Ok(Mix(table))
     }
 

@@ -1,9 +1,10 @@
 //! What ran, summed by any keys: rows, columns and values of your choice.
 
+use crate::analysis::Analysis;
 use crate::error::{optional_text, Result};
 use crate::handle::Handle;
+use crate::host::Work;
 use crate::list::{fill, Record};
-use crate::profile::Profile;
 use crate::sys;
 use crate::taxonomy::Taxonomy;
 use crate::text::{index, pointer, static_text, text};
@@ -13,12 +14,12 @@ use std::borrow::Cow;
 /// [`PivotQuery::key_names`] and `docs/guide/mix.md`.
 ///
 /// ```
-/// # fn print(profile: &hbbp::Profile) -> hbbp::Result<()> {
+/// # fn print(analysis: &hbbp::Analysis) -> hbbp::Result<()> {
 /// let query = hbbp::PivotQuery::new()
 ///     .rows("function")
 ///     .columns("extension")
 ///     .filter("memory != none");
-/// for row in profile.pivot(&query)?.rows() {
+/// for row in analysis.pivot(&query)?.rows() {
 ///     println!("{:40} {:5.1} %", row.label(0)?.text, 100.0 * row.total(0)?.share);
 /// }
 /// # Ok(())
@@ -68,14 +69,14 @@ impl<'t> PivotQuery<'t> {
     pub fn key_names() -> impl ExactSizeIterator<Item = &'static str> {
         // SAFETY: any index is allowed, and names are static.
         (0..unsafe { sys::hbbp_pivot_key_name_count() })
-            .map(|index| unsafe { static_text(sys::hbbp_pivot_key_name_at(index)) })
+            .map(|index| unsafe { static_text(sys::hbbp_pivot_key_name(index)) })
     }
 
     /// Names of the values that every profile has.
     pub fn value_names() -> impl ExactSizeIterator<Item = &'static str> {
         // SAFETY: as above.
         (0..unsafe { sys::hbbp_pivot_value_name_count() })
-            .map(|index| unsafe { static_text(sys::hbbp_pivot_value_name_at(index)) })
+            .map(|index| unsafe { static_text(sys::hbbp_pivot_value_name(index)) })
     }
 }
 
@@ -100,8 +101,9 @@ records! {
         text: Cow<'p, str> = text(raw.text),
         /// Of [`LabelKind::Number`] and [`LabelKind::Address`].
         number: u64 = raw.number,
-        /// In the list of the profile that the key is of (threads, modules, functions, blocks,
-        /// loops, slices); of addresses, their module; none of other keys.
+        /// In the list that the key is of: threads, modules and slices of the profile, functions
+        /// and blocks of the analysis, loops of [`Analysis::loops`]; of addresses, their module; none
+        /// of other keys.
         index: Option<usize> = index(raw.index),
     }
 
@@ -134,7 +136,7 @@ impl Axis {
     }
 }
 
-/// Sums by the keys of rows and columns, made by [`Profile::pivot`]. It needs neither the profile nor
+/// Sums by the keys of rows and columns, made by [`Analysis::pivot`]. It needs neither the analysis nor
 /// the taxonomy afterwards.
 #[derive(Debug)]
 pub struct Pivot {
@@ -146,7 +148,7 @@ unsafe impl Send for Pivot {}
 unsafe impl Sync for Pivot {}
 
 impl Pivot {
-    pub(crate) fn of(profile: &Profile, query: &PivotQuery<'_>) -> Result<Pivot> {
+    pub(crate) fn of(analysis: &Analysis, query: &PivotQuery<'_>, work: Work<'_>) -> Result<Pivot> {
         let rows = optional_text(&query.rows)?;
         let columns = optional_text(&query.columns)?;
         let values = optional_text(&query.values)?;
@@ -163,9 +165,9 @@ impl Pivot {
             taxonomy: query.taxonomy.map_or(std::ptr::null(), Taxonomy::raw),
             ..Default::default()
         };
-        let handle = Handle::create(sys::hbbp_pivot_destroy, |pivot, error| {
-            // SAFETY: profile, texts and taxonomy are there during the call.
-            unsafe { sys::hbbp_pivot_create(profile.raw(), &raw, pivot, error) }
+        let handle = work.create(sys::hbbp_pivot_destroy, |work, pivot, error| {
+            // SAFETY: analysis, texts and taxonomy are there during the call.
+            unsafe { sys::hbbp_pivot_create(analysis.raw(), &raw, work, pivot, error) }
         })?;
         Ok(Pivot { handle })
     }
@@ -225,7 +227,7 @@ impl Pivot {
         unsafe {
             let raw = fill(|cell, error| {
                 let (row, column) = (place(row), place(column));
-                sys::hbbp_pivot_cell_at(self.handle.get(), row, column, value, cell, error)
+                sys::hbbp_pivot_get_cell(self.handle.get(), row, column, value, cell, error)
             })?;
             Ok(PivotCell::from_raw(&raw))
         }
@@ -258,7 +260,7 @@ impl<'p> PivotLine<'p> {
         // SAFETY: the pivot is there, and what its labels point to lives as long.
         unsafe {
             let raw = fill(|label, error| {
-                sys::hbbp_pivot_label_at(pivot, self.axis.raw(), self.index, key, label, error)
+                sys::hbbp_pivot_get_label(pivot, self.axis.raw(), self.index, key, label, error)
             })?;
             Ok(PivotLabel::from_raw(&raw))
         }

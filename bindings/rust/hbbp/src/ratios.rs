@@ -1,9 +1,9 @@
 //! What follows from a whole mix.
 
+use crate::analysis::Analysis;
 use crate::error::{optional_text, Result};
-use crate::handle::Handle;
+use crate::host::Work;
 use crate::list::Table;
-use crate::profile::Profile;
 use crate::sys;
 use crate::taxonomy::Taxonomy;
 use crate::text::{pointer, text};
@@ -17,7 +17,7 @@ records! {
         group: Cow<'r, str> = text(raw.group),
         /// "bytes-read", stable.
         name: Cow<'r, str> = text(raw.name),
-        /// None if this profile cannot tell.
+        /// None if this profile does not say.
         value: Option<f64> = (raw.is_known != 0).then_some(raw.value),
         /// Of the value itself, not of its parts: one sigma.
         standard_error: f64 = raw.standard_error,
@@ -27,26 +27,28 @@ records! {
 }
 
 /// Operations on floating point by precision, bytes loaded and stored, arithmetic intensity and more
-/// (`docs/guide/mix.md`), made by [`Profile::ratios`].
+/// (`docs/guide/mix.md`), made by [`Analysis::ratios`].
 #[derive(Debug)]
 pub struct Ratios(Table<sys::hbbp_ratios, sys::hbbp_ratio>);
 
 impl Ratios {
     pub(crate) fn of(
-        profile: &Profile,
+        analysis: &Analysis,
         filter: Option<&str>,
         taxonomy: Option<&Taxonomy>,
+        work: Work<'_>,
     ) -> Result<Ratios> {
         let filter = optional_text(&filter.map(String::from))?;
         let taxonomy = taxonomy.map_or(ptr::null(), Taxonomy::raw);
-        let ratios = Handle::create(sys::hbbp_ratios_destroy, |ratios, error| {
-            // SAFETY: profile, text and taxonomy are there during the call.
+        let ratios = work.create(sys::hbbp_ratios_destroy, |work, ratios, error| {
+            let filter = pointer(&filter);
+            // SAFETY: analysis, text and taxonomy are there during the call.
             unsafe {
-                sys::hbbp_ratios_create(profile.raw(), pointer(&filter), taxonomy, ratios, error)
+                sys::hbbp_ratios_create(analysis.raw(), filter, taxonomy, work, ratios, error)
             }
         })?;
         // SAFETY: these are the ratios of an object that does not change.
-        let table = unsafe { Table::read(ratios, sys::hbbp_ratios_count, sys::hbbp_ratios_at)? };
+        let table = unsafe { Table::read(ratios, sys::hbbp_ratios_count, sys::hbbp_ratios_copy)? };
         Ok(Ratios(table))
     }
 

@@ -1,6 +1,7 @@
-//! What the lists of a profile are of.
+//! What the lists of profiles and analyses are of.
 
-use crate::samples::{EbsMethod, Event, PeriodMode, Source, Unit};
+use crate::estimator::Estimator;
+use crate::samples::{EbsMethod, Event, PeriodMode, SourceKind, Unit};
 use crate::sys;
 use crate::text::{address, bytes, index, path, text};
 use std::borrow::Cow;
@@ -21,20 +22,20 @@ values! {
 }
 
 values! {
-    /// How the code of a module was found when blocks were asked for.
-    ModuleCode: i32 {
+    /// How the code of a module was found.
+    CodeState: i32 {
         /// In its file, whose build ID is the one that ran.
-        File = HBBP_MODULE_CODE_FILE,
+        File = HBBP_CODE_FILE,
         /// Stored in the profile.
-        Profile = HBBP_MODULE_CODE_PROFILE,
+        Profile = HBBP_CODE_PROFILE,
         /// Not found: its samples are unexplained.
-        Missing = HBBP_MODULE_CODE_MISSING,
+        Missing = HBBP_CODE_MISSING,
         /// Its file was replaced by another one since: as `Missing`.
-        Mismatch = HBBP_MODULE_CODE_MISMATCH,
+        Mismatch = HBBP_CODE_MISMATCH,
         /// It has no samples.
-        NotSought = HBBP_MODULE_CODE_NOT_SOUGHT,
+        NotSought = HBBP_CODE_NOT_SOUGHT,
         /// Of a kernel: in /proc/kcore or a core file, else in its vmlinux.
-        Core = HBBP_MODULE_CODE_CORE,
+        Core = HBBP_CODE_CORE,
     }
 }
 
@@ -77,19 +78,44 @@ records! {
     Module<'p>(raw: hbbp_module) {
         /// What it is.
         kind: ModuleKind = ModuleKind::from_raw(raw.kind),
-        /// How its code was found.
-        code: ModuleCode = ModuleCode::from_raw(raw.code),
         /// Empty if there is none.
         build_id: &'p [u8] = bytes(raw.build_id, raw.build_id_size),
         /// As mapped: "/usr/bin/lua5.4", "\[vdso\]", "\[kernel\]".
         path: &'p Path = path(raw.path),
-        /// Why the code is missing, one line; else empty.
-        problem: Cow<'p, str> = text(raw.problem),
         /// EBS: in it; SWBT: taken branches into it.
         samples: u64 = raw.samples,
+    }
+
+    /// What an analysis found of the code of a module.
+    ModuleResult<'p>(raw: hbbp_module_result) {
+        /// How its code was found.
+        code: CodeState = CodeState::from_raw(raw.code),
+        /// Why the code is missing, one line; else empty.
+        problem: Cow<'p, str> = text(raw.problem),
         /// Of a kernel whose vmlinux is there too: bytes of the functions with samples that the
         /// kernel had rewritten in memory.
         patched_bytes: u64 = raw.patched_bytes,
+    }
+
+    /// What became of the samples of a source.
+    SourceResult(raw: hbbp_source_result) {
+        /// In no block: code missing or undecodable; streams that no path through the code explains.
+        unexplained: u64 = raw.unexplained,
+        /// In blocks that streams of another source count, which add nothing.
+        superseded: u64 = raw.superseded,
+    }
+
+    /// How an analysis counted.
+    AnalysisInfo(raw: hbbp_analysis_info) {
+        /// Never [`Estimator::Auto`].
+        estimator: Estimator = Estimator::from_raw(raw.estimator),
+        /// What counts by samples were multiplied by.
+        ebs_scale: f64 = raw.ebs_scale,
+        /// What counts by streams were multiplied by.
+        streams_scale: f64 = raw.streams_scale,
+        /// Not so if no module was observed by both families: counts of both are not to be added
+        /// then.
+        is_one_scale: bool = raw.is_one_scale != 0,
     }
 
     /// A thread that ran.
@@ -107,7 +133,7 @@ records! {
     /// Where samples came from, and how many.
     SourceInfo<'p>(raw: hbbp_source_info) {
         /// Its kind.
-        source: Source = Source::from_raw(raw.source),
+        kind: SourceKind = SourceKind::from_raw(raw.kind),
         /// What a period counts.
         event: Event = Event::from_raw(raw.event),
         /// How periods followed each other.
@@ -149,7 +175,7 @@ records! {
         /// SWBT: "lookahead", "breakpoint", "verify"; after a merge of different ones, all of them.
         mode: Cow<'p, str> = text(raw.mode),
         /// SWBT: what it sampled and stepped with, and why nothing better.
-        rung: Cow<'p, str> = text(raw.rung),
+        method: Cow<'p, str> = text(raw.method),
         /// Where `event` does not say it all: as the recording, the vendor or libpfm4 spells it.
         event_name: Cow<'p, str> = text(raw.event_name),
         /// Of its `perf_event_attr`: 0 (any skid) to 3 (none).
@@ -188,7 +214,7 @@ records! {
         count: f64 = raw.count,
         /// Of hardware branch stacks: how often it was the oldest entry.
         oldest: u64 = raw.oldest,
-        /// How often it would have been if each place in a stack were as likely.
+        /// How often it would have been if each entry of a stack were as likely.
         oldest_expected: f64 = raw.oldest_expected,
     }
 
@@ -203,10 +229,10 @@ records! {
         /// How many instructions it has.
         instruction_count: u32 = raw.instruction_count,
         /// Index of its function; none for a block of
-        /// [`find_block`](crate::Profile::find_block) in a function without samples.
+        /// [`find_block`](crate::Analysis::find_block) in a function without samples.
         function: Option<usize> = index(raw.function),
-        /// Whose count was used; [`Source::None`] if it was never seen.
-        source: Source = Source::from_raw(raw.source),
+        /// Whose count was used; [`SourceKind::None`] if it was never seen.
+        source: SourceKind = SourceKind::from_raw(raw.source),
         /// A branch of the block was the oldest entry of branch stacks far more often than that can
         /// be by chance: its count by LBR is suspect.
         is_biased: bool = raw.flags & sys::HBBP_BLOCK_BIASED != 0,
@@ -217,9 +243,9 @@ records! {
         /// That the count rests on; SWBT: streams across it.
         samples: u64 = raw.samples,
         /// How often its branches were the oldest of their branch stacks, by how often they would
-        /// have been if each place were as likely; 0: in no stack.
+        /// have been if each entry were as likely; 0: in no stack.
         bias_ratio: f64 = raw.bias_ratio,
-        /// Of that or more, at most, if each place is as likely; 1: not more.
+        /// Of that or more, at most, if each entry is as likely; 1: not more.
         bias_chance: f64 = raw.bias_chance,
     }
 
@@ -278,7 +304,7 @@ records! {
         iterations: f64 = raw.iterations,
         /// Of `iterations`.
         iterations_error: f64 = raw.iterations_error,
-        /// Average; by branches if they tell it, else by counts.
+        /// Average; by branches if they say it, else by counts.
         trip_count: f64 = raw.trip_count,
         /// Of `trip_count`.
         trip_count_error: f64 = raw.trip_count_error,
@@ -310,7 +336,7 @@ records! {
         samples: u64 = raw.samples,
     }
 
-    /// An event of one instruction, as IBS of AMD tells it.
+    /// An event of one instruction, as IBS of AMD reports it.
     IbsSum<'p>(raw: hbbp_ibs_sum) {
         /// Index of its module.
         module: usize = raw.module as usize,
@@ -336,7 +362,7 @@ records! {
         samples: u64 = raw.samples,
     }
 
-    /// Accesses of one thread to one line of 64 bytes, as IBS of AMD tells them.
+    /// Accesses of one thread to one line of 64 bytes, as IBS of AMD reports them.
     IbsLine(raw: hbbp_ibs_line) {
         /// The process.
         pid: u32 = raw.pid,

@@ -2,7 +2,7 @@
 
 values! {
     /// What block counts rest on.
-    Source: i32 {
+    SourceKind: i32 {
         /// None. As an option: branch records of the hardware, else event-based sampling.
         None = HBBP_SOURCE_NONE,
         /// Event-based sampling: an instruction pointer a period.
@@ -21,6 +21,8 @@ values! {
         EbsAndSwbt = HBBP_SOURCE_EBS_AND_SWBT,
         /// Of block counts only: several sources together.
         Combined = HBBP_SOURCE_COMBINED,
+        /// Of options only: nothing but sources that the host has written.
+        External = HBBP_SOURCE_EXTERNAL,
     }
 }
 
@@ -78,7 +80,7 @@ values! {
         Auto = HBBP_EBS_AUTO,
         /// The one at its instruction pointer.
         Plain = HBBP_EBS_PLAIN,
-        /// The one that was executed before that, as far as the newest branch of the sample tells.
+        /// The one that was executed before that, as far as the newest branch of the sample says.
         IpPlusOne = HBBP_EBS_IP_PLUS_ONE,
     }
 }

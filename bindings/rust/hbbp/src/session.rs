@@ -7,7 +7,8 @@ use crate::host::{Host, LogLevel, Work};
 use crate::jit::CodeRegion;
 use crate::list::{fill, Record};
 use crate::profile::Profile;
-use crate::samples::{EbsMethod, Event, PeriodMode, Source, TraceMode};
+use crate::samples::{EbsMethod, Event, PeriodMode, SourceKind, TraceMode};
+use crate::source::{self, Source};
 use crate::sys;
 use std::alloc::GlobalAlloc;
 use std::ffi::CString;
@@ -16,15 +17,15 @@ use std::ptr;
 use std::thread;
 use std::time::Duration;
 
-/// The least that [`SessionOptions::max_memory`] may be.
-pub const LEAST_MEMORY: u64 = sys::HBBP_LEAST_MEMORY as u64;
+/// The minimum of `max_memory` of options.
+pub const MIN_MEMORY: u64 = sys::HBBP_MIN_MEMORY as u64;
 
 /// What a session observes, and how. Everything has a default.
 ///
 /// ```
 /// use std::time::Duration;
 /// let session = hbbp::SessionOptions::new()
-///     .source(hbbp::Source::Ebs)
+///     .source(hbbp::SourceKind::Ebs)
 ///     .event(hbbp::Event::TaskClock)
 ///     .period(200_000)
 ///     .slices(Duration::from_millis(100))
@@ -59,13 +60,13 @@ impl SessionOptions {
 
     setters! {
         /// What observes the program. Default: branch records of the hardware, else event-based
-        /// sampling. What was not to be had, and why, is in [`SourceInfo::note`](crate::SourceInfo::note).
-        source(source: Source): raw.source = source.raw();
+        /// sampling. What was unavailable, and why, is in [`SourceInfo::note`](crate::SourceInfo::note).
+        source(source: SourceKind): raw.source = source.raw();
         /// What a period counts.
         event(event: Event): raw.event = event.raw();
     }
 
-    /// Any event of the kernel or the PMU, for samples of [`Source::Ebs`] and [`Source::Lbr`].
+    /// Any event of the kernel or the PMU, for samples of [`SourceKind::Ebs`] and [`SourceKind::Lbr`].
     pub fn event_code(mut self, code: &EventCode) -> Self {
         self.raw.event = code.event().raw();
         self.raw.event_type = code.kind();
@@ -86,9 +87,9 @@ impl SessionOptions {
         include_kernel(include: bool): raw.include_kernel = include.into();
         /// Of each CPU's ring buffer. Default: 256 KiB.
         buffer_bytes(bytes: u32): raw.buffer_bytes = bytes;
-        /// Of [`Source::Swbt`].
+        /// Of [`SourceKind::Swbt`].
         trace_mode(mode: TraceMode): raw.trace_mode = mode.raw();
-        /// Of [`Source::Swbt`]: taken branches a burst.
+        /// Of [`SourceKind::Swbt`]: taken branches a burst.
         burst_branches(branches: u32): raw.burst_branches = branches;
         /// Of hardware events: taken branches between branch stacks.
         branch_period(branches: u64): raw.branch_period = branches;
@@ -109,7 +110,7 @@ impl SessionOptions {
         /// Of the CPU time of what is profiled: 0.01 is 1 %. The session keeps it by making its
         /// periods longer; counts stay right.
         max_overhead(fraction: f64): raw.max_overhead = fraction;
-        /// Bytes for counts, buffers, names and copied code, at least [`LEAST_MEMORY`]. What finds no
+        /// Bytes for counts, buffers, names and copied code, at least [`MIN_MEMORY`]. What finds no
         /// room when all else is done is dropped and counted.
         max_memory(bytes: u64): raw.max_memory = bytes;
         /// The least urgent message that is wanted. Default: [`LogLevel::Info`].
@@ -199,27 +200,23 @@ records! {
     SessionInfo(raw: hbbp_session_info) {
         /// Between start and stop.
         is_running: bool = raw.running != 0,
-        /// Collected so far; bursts, with [`Source::Swbt`].
+        /// Collected so far; bursts, with [`SourceKind::Swbt`].
         samples: u64 = raw.samples,
         /// The kernel had no room for them.
         lost: u64 = raw.lost,
         /// Times that the kernel held sampling back.
         throttled: u64 = raw.throttled,
-        /// Between start and stop, or until now; all runs together. If the session is fed: between
-        /// the first and the last sample that was counted.
+        /// Between start and stop, or until now; all runs together.
         duration_ns: u64 = raw.duration_ns,
-        /// Of a session that is fed: records and samples that wait for the end of a round.
-        waiting: u64 = raw.waiting,
-        /// Samples that there was no memory for; of a session that is fed also records that could not
-        /// be used.
+        /// Samples that there was no memory for.
         dropped: u64 = raw.dropped,
-        /// Of a session that samples, as what follows: CPU time of what is profiled.
+        /// CPU time of what is profiled, of all runs together, as the next one.
         cpu_ns: u64 = raw.cpu_ns,
         /// That sampling took, as far as the session knows.
         overhead_ns: u64 = raw.overhead_ns,
         /// Of the last 50 ms or more of CPU time.
         recent_overhead: f64 = raw.recent_overhead,
-        /// Periods are so many times those asked for; 1 without a budget.
+        /// By which periods are longer than those asked for; 1 without a budget.
         period_factor: f64 = raw.period_factor,
         /// How often periods were changed.
         period_changes: u64 = raw.period_changes,
@@ -241,7 +238,7 @@ records! {
 /// session.start()?;
 /// work();
 /// session.stop()?;
-/// for row in session.snapshot()?.mix(hbbp::MixKeys::MNEMONIC)?.rows() {
+/// for row in session.snapshot()?.analyze()?.mix(hbbp::MixKeys::MNEMONIC)?.rows() {
 ///     println!("{:10} {:5.1} %", row.mnemonic, 100.0 * row.share);
 /// }
 /// # Ok::<(), hbbp::Error>(())
@@ -315,52 +312,39 @@ impl Session {
         call(|error| unsafe { sys::hbbp_session_stop(self.parts.handle.get_mut(), error) })
     }
 
+    /// Adds a source that the host has written, before the session is started; its name is for
+    /// messages. With [`SourceKind::External`], such sources are the only ones.
+    pub fn add_source<S: Source + 'static>(&mut self, name: &str, source: S) -> Result<()> {
+        source::add(&self.parts.handle, name, source)
+    }
+
     /// Counts samples at these addresses for this code from now on, whether the session runs or not.
-    /// It replaces what was there; freed code need not be told.
+    /// It replaces what was there; freed code need not be reported.
     pub fn add_code(&self, region: &CodeRegion<'_>) -> Result<()> {
         region.add_to(&self.parts.handle)
     }
 
-    /// All that was counted so far. Cheap: blocks are found when the profile is first asked for them.
+    /// All that was counted so far. Cheap: no code is read.
     pub fn snapshot(&self) -> Result<Profile> {
-        snapshot(&self.parts.handle)
+        self.snapshot_with(Work::new())
     }
 
-    /// The same, with progress and a flag that calls it off: worth it with millions of counts. The
+    /// The same, with progress and a flag that cancels it: worth it with millions of counts. The
     /// progress closure must not use the session.
     pub fn snapshot_with(&self, work: Work<'_>) -> Result<Profile> {
-        snapshot_with(&self.parts.handle, work)
+        Profile::create(work, |work, profile, error| {
+            // SAFETY: the session is there; any thread may do this at any time.
+            unsafe { sys::hbbp_session_snapshot(self.parts.handle.get_mut(), work, profile, error) }
+        })
     }
 
     /// What it is doing right now.
     pub fn info(&self) -> Result<SessionInfo> {
-        info(&self.parts.handle)
+        let session = self.parts.handle.get_mut();
+        // SAFETY: as above; the struct points to nothing.
+        unsafe {
+            let raw = fill(|info, error| sys::hbbp_session_get_info(session, info, error))?;
+            Ok(SessionInfo::from_raw(&raw))
+        }
     }
-}
-
-pub(crate) fn snapshot(session: &Handle<sys::hbbp_session>) -> Result<Profile> {
-    Profile::create(|profile, error| {
-        // SAFETY: the session is there; any thread may do this at any time.
-        unsafe { sys::hbbp_session_snapshot(session.get_mut(), profile, error) }
-    })
-}
-
-pub(crate) fn snapshot_with(
-    session: &Handle<sys::hbbp_session>,
-    work: Work<'_>,
-) -> Result<Profile> {
-    work.with(|raw| {
-        Profile::create(|profile, error| {
-            // SAFETY: as above, and what the options point to is there during the call.
-            unsafe { sys::hbbp_session_snapshot_with(session.get_mut(), raw, profile, error) }
-        })
-    })
-}
-
-pub(crate) fn info(session: &Handle<sys::hbbp_session>) -> Result<SessionInfo> {
-    // SAFETY: as above.
-    let raw =
-        fill(|info, error| unsafe { sys::hbbp_session_get_info(session.get_mut(), info, error) })?;
-    // SAFETY: it points to nothing.
-    Ok(unsafe { SessionInfo::from_raw(&raw) })
 }

@@ -1,253 +1,214 @@
-//! What people read of an address: source lines, text of instructions, names.
+//! Sources of samples that the host has written, as parts of a session.
 
-use crate::callback::guarded;
-use crate::error::{call, call_without_resuming, Result};
-use crate::host::Cancel;
-use crate::list::{fill, Record};
-use crate::profile::Profile;
+use crate::callback::dropping_panics;
+use crate::error::{call_without_resuming, Error, Result, Status};
+use crate::feed::Feed;
+use crate::handle::Handle;
 use crate::sys;
-use crate::text::{address, c_path, path, pointer, raw_index, text, until_zero};
-use std::borrow::Cow;
+use std::any::Any;
 use std::ffi::CString;
-use std::mem::size_of;
 use std::os::raw::{c_char, c_void};
-use std::path::{Path, PathBuf};
-use std::ptr;
-use std::sync::Arc;
+use std::panic::{catch_unwind, AssertUnwindSafe};
 
-/// Called with the path of a module, bytes that were read and all bytes.
-pub(crate) type Progress = Box<dyn Fn(&Path, u64, u64) + Send + Sync>;
-
-/// Where debug information is looked for. Everything has a default.
+/// A reader of a device's trace, of another profiler's output, of an emulator: the session that it is
+/// added to ([`Session::add_source`](crate::Session::add_source)) starts it next to its own sources,
+/// drains it, and stops it. Its samples are of the session's process; what it adds of other processes
+/// is dropped and counted.
 ///
-/// The progress closure is kept by the profile, and any thread may call it:
+/// Its functions are never called at the same time, but by threads of the library too. They must not
+/// use the session. Snapshots and information of `feed` are those of the session, and so refused. A
+/// panic is a failure of the function.
 ///
-/// ```compile_fail,E0277
-/// let calls = std::cell::Cell::new(0);
-/// let options = hbbp::SourceOptions::new().progress(move |_, _, _| calls.set(calls.get() + 1));
-/// ```
-#[derive(Default)]
-#[must_use]
-pub struct SourceOptions {
-    use_debuginfod: bool,
-    debug_root: Option<PathBuf>,
-    memory_limit: u64,
-    progress: Option<Progress>,
-    cancel: Option<Cancel>,
-}
-
-/// What the source options of a profile use, which lives as long.
-pub(crate) struct SourceHost {
-    _progress: Option<Arc<Progress>>,
-    _cancel: Option<Cancel>,
-}
-
-debug_without_closures!(SourceOptions {
-    use_debuginfod,
-    debug_root,
-    memory_limit,
-    cancel
-});
-
-impl SourceOptions {
-    /// All defaults.
-    pub fn new() -> Self {
-        SourceOptions::default()
-    }
-
-    setters! {
-        /// Asks the servers that `DEBUGINFOD_URLS` names for debug files that are not here. May take
-        /// minutes.
-        use_debuginfod(ask: bool): use_debuginfod = ask;
-        /// Where separate debug files are; "": nowhere. Default: /usr/lib/debug.
-        debug_root(folder: impl Into<PathBuf>): debug_root = Some(folder.into());
-        /// Bytes of decoded debug information kept, of all modules. Default: 256 MiB.
-        memory_limit(bytes: u64): memory_limit = bytes;
-        /// How far reading the debug information of a module is: its path, bytes that were read, all of
-        /// them. Called in the thread that asks for a line. It must not use the profile, which waits for
-        /// it. A panic of it goes on in the call that asked.
-        progress(progress: impl Fn(&Path, u64, u64) + Send + Sync + 'static): progress = Some(Box::new(progress));
-        /// Calls off what has to be read for an answer; the next one that needs it reads it.
-        cancel(cancel: &Cancel): cancel = Some(cancel.clone());
-    }
-
-    /// Sets them, and gives what must live until others are set or the profile ends.
-    /// No panic may go on before it is kept.
-    pub(crate) fn apply_without_resuming(
-        self,
-        profile: *mut sys::hbbp_profile,
-    ) -> Result<SourceHost> {
-        let debug_root = self.debug_root.as_deref().map(c_path).transpose()?;
-        let progress = self.progress.map(Arc::new);
-        let mut raw = sys::hbbp_source_options {
-            flags: if self.use_debuginfod {
-                sys::HBBP_SOURCE_OPTION_DEBUGINFOD
-            } else {
-                0
-            },
-            debug_root: pointer(&debug_root),
-            memory_limit: self.memory_limit,
-            cancel: self.cancel.as_ref().map_or(ptr::null(), Cancel::raw),
-            ..Default::default()
-        };
-        if let Some(progress) = &progress {
-            raw.progress = Some(report);
-            raw.user = Arc::as_ptr(progress) as *mut c_void;
-        }
-        // SAFETY: the caller has the profile for itself, and keeps the closure.
-        call_without_resuming(|error| unsafe {
-            sys::hbbp_profile_set_source_options(profile, &raw, error)
-        })?;
-        Ok(SourceHost {
-            _progress: progress,
-            _cancel: self.cancel,
-        })
-    }
-}
-
-/// # Safety
-/// `module` ends with 0; `user` is a `Progress`.
-unsafe extern "C" fn report(module: *const c_char, done: u64, total: u64, user: *mut c_void) {
-    let progress = &*user.cast::<Progress>();
-    guarded(|| progress(path(module), done, total));
-}
-
-records! {
-    /// One function at an address: the innermost one that was inlined there, or what it was inlined
-    /// into.
-    SourceFrame<'p>(raw: hbbp_source_frame) {
-        /// Absolute if the compiler said where it ran; "" if not known.
-        file: &'p Path = path(raw.file),
-        /// Of the instruction, in an outer frame of the call; none: of no line.
-        line: Option<u32> = (raw.line != 0).then_some(raw.line),
-        /// None: not known.
-        column: Option<u32> = (raw.column != 0).then_some(raw.column),
-        /// As the linker knows it ([`demangle`]), otherwise its name; "" if not known.
-        function: Cow<'p, str> = text(raw.function),
-    }
-}
-
-/// The source of an address, and of all addresses of `start` to `end`.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct SourcePlace<'p> {
-    /// Where it begins.
-    pub start: u64,
-    /// Exclusive.
-    pub end: u64,
-    /// Innermost first; the last one is the function that has the code. Empty: nothing is known.
-    pub frames: Vec<SourceFrame<'p>>,
-}
-
-const USUAL_DEPTH: usize = 16;
-
-pub(crate) fn find(profile: &Profile, module: usize, address: u64) -> Result<SourcePlace<'_>> {
-    let mut frames = vec![sys::hbbp_source_frame::default(); USUAL_DEPTH];
-    loop {
-        let place: sys::hbbp_source_place = fill(|place, error| {
-            // SAFETY: the profile and the array are there.
-            unsafe {
-                sys::hbbp_profile_find_source(
-                    profile.raw(),
-                    raw_index(module),
-                    address,
-                    frames.len(),
-                    size_of::<sys::hbbp_source_frame>(),
-                    frames.as_mut_ptr(),
-                    place,
-                    error,
-                )
-            }
-        })?;
-        let count = place.frame_count as usize;
-        if count > frames.len() {
-            frames.resize(count, Default::default());
-            continue;
-        }
-        frames.truncate(count);
-        // SAFETY: strings live as long as the profile is borrowed: options are set by `&mut`.
-        let frame = |raw| unsafe { SourceFrame::from_raw(raw) };
-        return Ok(SourcePlace {
-            start: place.start,
-            end: place.end,
-            frames: frames.iter().map(frame).collect(),
-        });
-    }
-}
-
-/// What was missing or damaged, as far as was noticed.
-pub(crate) fn problem(profile: &Profile, module: usize) -> Result<String> {
-    let mut buffer = [0u8; 1024];
-    call(|error| {
-        // SAFETY: the profile and the buffer are there.
-        unsafe {
-            let (start, size) = (buffer.as_mut_ptr().cast(), buffer.len());
-            sys::hbbp_profile_source_problem(profile.raw(), raw_index(module), start, size, error)
-        }
-    })?;
-    Ok(until_zero(&buffer))
-}
-
-values! {
-    /// What an instruction does to the flow of control.
-    Flow: i32 {
-        /// The next instruction follows.
-        Next = HBBP_FLOW_NEXT,
-        /// A conditional branch.
-        Conditional = HBBP_FLOW_CONDITIONAL,
-        /// A jump to an address.
-        Jump = HBBP_FLOW_JUMP,
-        /// A jump to what a register or memory says.
-        IndirectJump = HBBP_FLOW_INDIRECT_JUMP,
-        /// A call of an address.
-        Call = HBBP_FLOW_CALL,
-        /// A call of what a register or memory says.
-        IndirectCall = HBBP_FLOW_INDIRECT_CALL,
-        /// A return.
-        Return = HBBP_FLOW_RETURN,
-        /// System calls, far transfers, transactions.
-        System = HBBP_FLOW_SYSTEM,
-        /// Does not go on.
-        Trap = HBBP_FLOW_TRAP,
-    }
-}
-
-records! {
-    /// An instruction as people read it.
-    Disassembly(raw: hbbp_disassembly) {
-        /// Where it is.
-        address: u64 = raw.address,
-        /// Bytes.
-        length: u32 = raw.length,
-        /// Of a branch, if the code alone gives it.
-        target: Option<u64> = address(raw.target),
-        /// What it does to the flow of control.
-        flow: Flow = Flow::from_raw(raw.flow),
-        /// Intel's syntax, lower case, numbers in hexadecimal.
-        text: String = until_zero(&raw.text.map(|character| character as u8)),
-    }
-}
-
-/// The name of a function as C++ or Rust spells it; the symbol itself if it is no mangled name.
+/// ```no_run
+/// use hbbp::{Event, Feed, FeedSample, FeedSource, Result, Session, Source, SourceKind};
+/// # fn read_device() -> Vec<u64> { Vec::new() }
+/// struct Device(u32);
 ///
+/// impl Source for Device {
+///     fn start(&mut self, feed: &Feed) -> Result<()> {
+///         let source = FeedSource::of_samples(SourceKind::Ebs, Event::Instructions);
+///         self.0 = feed.add_source(&source.period(1_000_000))?;
+///         Ok(())
+///     }
+///     fn drain(&mut self, feed: &Feed) -> Result<bool> {
+///         let samples: Vec<_> = read_device().iter().map(|&ip| FeedSample::new(0, 1).ip(ip)).collect();
+///         feed.add_samples(self.0, &samples)?;
+///         Ok(false)
+///     }
+///     fn stop(&mut self, _feed: &Feed) -> Result<()> {
+///         Ok(())
+///     }
+/// }
+///
+/// let mut session = Session::new()?;
+/// session.add_source("device", Device(0))?;
+/// session.start()?;
+/// # Ok::<(), hbbp::Error>(())
 /// ```
-/// assert_eq!(hbbp::demangle("_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE"),
-///            "core::fmt::Write::write_fmt");
-/// assert_eq!(hbbp::demangle("_RNvMNtCs1234_4core3stre3len"), "<str>::len");
-/// assert_eq!(hbbp::demangle("_ZNSt6vectorIiSaIiEE9push_backEOi"),
-///            "std::vector<int, std::allocator<int> >::push_back(int&&)");
-/// assert_eq!(hbbp::demangle("main"), "main");
-/// ```
-pub fn demangle(symbol: &str) -> String {
-    let c_symbol = match CString::new(symbol) {
-        Ok(c_symbol) => c_symbol,
-        Err(_) => return symbol.into(),
+pub trait Source: Send {
+    /// Adds its sources to the feed, which is a new one at each start, and starts to collect. The same
+    /// sources again, in the same order, go on with their counts. If it fails, nothing was started,
+    /// and the session does not start.
+    fn start(&mut self, feed: &Feed) -> Result<()>;
+
+    /// Adds what was collected since the last call, without waiting for more. True: nothing more can
+    /// come before the next start. A failure ends nothing: it is logged, and in the notes of the
+    /// profile's sources.
+    fn drain(&mut self, feed: &Feed) -> Result<bool>;
+
+    /// Stops collecting; may add what is left. Called once for each start that succeeded, and the
+    /// source is then stopped even if this fails, which is logged and noted likewise.
+    fn stop(&mut self, feed: &Feed) -> Result<()>;
+}
+
+type Context = Box<dyn Source>;
+
+/// Hands a source over to C: on success it belongs to the session.
+pub(crate) fn add<S: Source + 'static>(
+    session: &Handle<sys::hbbp_session>,
+    name: &str,
+    source: S,
+) -> Result<()> {
+    let name = CString::new(name)?;
+    let ops = sys::hbbp_source_ops {
+        name: name.as_ptr(),
+        start: Some(start),
+        drain: Some(drain),
+        stop: Some(stop),
+        destroy: Some(destroy),
+        ..Default::default()
     };
-    // SAFETY: the symbol ends with 0, and the buffer has the size that is given.
-    let length = unsafe { sys::hbbp_demangle(c_symbol.as_ptr(), ptr::null_mut(), 0) };
-    let mut buffer = vec![0u8; length.saturating_add(1)];
-    unsafe {
-        sys::hbbp_demangle(c_symbol.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len());
+    let boxed: Context = Box::new(source);
+    let context: *mut Context = Box::into_raw(Box::new(boxed));
+    // SAFETY: session and operations are there during the call, which copies them.
+    let result = call_without_resuming(|error| unsafe {
+        sys::hbbp_session_add_source(session.get_mut(), &ops, context.cast(), error)
+    });
+    if result.is_err() {
+        // SAFETY: it stayed this function's own.
+        drop(unsafe { Box::from_raw(context) });
     }
-    until_zero(&buffer)
+    result
+}
+
+/// Calls a function of a source, and writes its failure as C reads it.
+///
+/// # Safety
+/// `context` is a `Context` that nobody else uses meanwhile; `feed` is there during the call, as is
+/// the error.
+unsafe fn run(
+    context: *mut c_void,
+    feed: *mut sys::hbbp_feed,
+    error: *mut sys::hbbp_error,
+    function: impl FnOnce(&mut dyn Source, &Feed) -> Result<()>,
+) -> sys::hbbp_status {
+    let source = &mut *context.cast::<Context>();
+    // What the source left half done is its own, and it is stopped nevertheless.
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
+        let feed = Feed::lent(feed)?;
+        function(source.as_mut(), &feed)
+    }));
+    let failure = match outcome {
+        Ok(Ok(())) => return sys::HBBP_OK,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Error::new(Status::InvalidState, message_of(panic)),
+    };
+    if let Some(error) = error.as_mut() {
+        write(&mut error.message, failure.message());
+    }
+    match failure.status().raw() {
+        status if status < 0 => status,
+        _ => sys::HBBP_ERROR_INVALID_STATE,
+    }
+}
+
+fn message_of(panic: Box<dyn Any + Send>) -> String {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(|text| text.to_string())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    // What was thrown may panic when it is dropped.
+    let _ = catch_unwind(AssertUnwindSafe(|| drop(panic)));
+    format!("the source panicked: {text}")
+}
+
+/// A text with its final 0, cut between characters where there is no room.
+fn write(buffer: &mut [c_char], text: &str) {
+    let room = buffer.len().saturating_sub(1);
+    let mut length = text.len().min(room);
+    while !text.is_char_boundary(length) {
+        length -= 1;
+    }
+    let bytes = text.bytes().take(length).filter(|&byte| byte != 0);
+    for (place, byte) in buffer.iter_mut().zip(bytes.chain([0])) {
+        *place = byte as c_char;
+    }
+}
+
+unsafe extern "C" fn start(
+    context: *mut c_void,
+    feed: *mut sys::hbbp_feed,
+    error: *mut sys::hbbp_error,
+) -> sys::hbbp_status {
+    run(context, feed, error, |source, feed| source.start(feed))
+}
+
+unsafe extern "C" fn drain(
+    context: *mut c_void,
+    feed: *mut sys::hbbp_feed,
+    has_ended: *mut u32,
+    error: *mut sys::hbbp_error,
+) -> sys::hbbp_status {
+    run(context, feed, error, |source, feed| {
+        let ended = source.drain(feed)?;
+        if let Some(place) = has_ended.as_mut() {
+            *place = ended.into();
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn stop(
+    context: *mut c_void,
+    feed: *mut sys::hbbp_feed,
+    error: *mut sys::hbbp_error,
+) -> sys::hbbp_status {
+    run(context, feed, error, |source, feed| source.stop(feed))
+}
+
+unsafe extern "C" fn destroy(context: *mut c_void) {
+    let source = Box::from_raw(context.cast::<Context>());
+    dropping_panics(|| {
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(source)));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(size: usize, text: &str) -> String {
+        let mut buffer = vec![-1; size];
+        write(&mut buffer, text);
+        let bytes: Vec<u8> = buffer.iter().map(|&byte| byte as u8).collect();
+        crate::text::until_zero(&bytes)
+    }
+
+    #[test]
+    fn messages_are_cut_where_they_do_not_fit() {
+        assert_eq!(written(8, "abc"), "abc");
+        assert_eq!(written(3, "abc"), "ab");
+        assert_eq!(written(4, "abé"), "ab");
+        assert_eq!(written(8, "a\0b"), "ab");
+        assert_eq!(written(1, "abc"), "");
+        assert_eq!(written(0, "abc"), "");
+    }
+
+    #[test]
+    fn panics_have_messages() {
+        let panic = |function: fn()| message_of(catch_unwind(function).unwrap_err());
+        assert_eq!(panic(|| panic!("no")), "the source panicked: no");
+        assert_eq!(panic(|| panic!("no {}", 2)), "the source panicked: no 2");
+    }
 }

@@ -43,7 +43,7 @@ impl Taxonomy {
         Ok(Taxonomy { handle })
     }
 
-    /// Those of a text; an error tells line and column.
+    /// Those of a text; an error has line and column.
     pub fn new(text: &str) -> Result<Taxonomy> {
         Taxonomy::create(sys::hbbp_taxonomy_create, Some(&CString::new(text)?))
     }
@@ -63,7 +63,7 @@ impl Taxonomy {
         // SAFETY: the taxonomy is there; the names live as long.
         unsafe {
             (0..sys::hbbp_taxonomy_count(self.raw()))
-                .map(|index| text(sys::hbbp_taxonomy_name_at(self.raw(), index)).into_owned())
+                .map(|index| text(sys::hbbp_taxonomy_name(self.raw(), index)).into_owned())
                 .collect()
         }
     }
@@ -74,7 +74,7 @@ impl Taxonomy {
         // SAFETY: as above.
         unsafe {
             (0..sys::hbbp_taxonomy_group_count(self.raw(), index))
-                .map(|group| sys::hbbp_taxonomy_group_name_at(self.raw(), index, group))
+                .map(|group| sys::hbbp_taxonomy_group_name(self.raw(), index, group))
                 .map(|name| text(name).into_owned())
                 .collect()
         }

@@ -2,6 +2,7 @@
 
 use crate::sys;
 use crate::text::static_text;
+use std::ffi::CString;
 
 /// The version of the library that is running: "0.1.0".
 ///
@@ -24,4 +25,18 @@ pub fn version_number() -> u32 {
 pub fn abi_version() -> u32 {
     // SAFETY: never fails.
     unsafe { sys::hbbp_abi_version() }
+}
+
+/// Whether the library that is running was built with a feature: "ebs", "lbr", "ibs", "swbt",
+/// "import", "analysis", "debug-information". One that it does not know is not there.
+///
+/// ```
+/// assert!(hbbp::feature("analysis"));
+/// assert!(!hbbp::feature("no such feature"));
+/// ```
+pub fn feature(name: &str) -> bool {
+    // SAFETY: the name ends with 0.
+    CString::new(name).map_or(false, |name| unsafe {
+        sys::hbbp_feature(name.as_ptr()) != 0
+    })
 }

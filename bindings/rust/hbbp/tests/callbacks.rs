@@ -3,7 +3,7 @@
 mod common;
 
 use common::{recording, usual_profile};
-use hbbp::{Cancel, ImportOptions, SourceOptions, Status};
+use hbbp::{AnalysisOptions, Cancel, DebugOptions, ImportOptions, Profile, Status};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 const RECORDING: &str = "autofdo/propeller_sample.perfdata";
 
 #[test]
-fn an_import_tells_how_far_it_is() {
+fn an_import_reports_how_far_it_is() {
     let file = match recording(RECORDING) {
         Some(file) => file,
         None => return,
@@ -52,61 +52,59 @@ fn a_panic_while_importing_goes_on_after_it() {
     assert!(ImportOptions::new().import(&file).is_ok());
 }
 
+/// With these options, and a function of it.
+fn analyzed(profile: &Profile, options: DebugOptions) -> (hbbp::Analysis, usize, u64) {
+    let analysis = AnalysisOptions::new()
+        .debug(options)
+        .analyze(profile)
+        .unwrap();
+    let (module, address) = {
+        let function = &analysis.functions().unwrap()[0];
+        (function.module, function.start)
+    };
+    (analysis, module, address)
+}
+
 #[test]
-fn reading_debug_information_tells_how_far_it_is() {
-    let mut profile = match usual_profile() {
+fn reading_debug_information_reports_how_far_it_is() {
+    let profile = match usual_profile() {
         Some(profile) => profile,
         None => return,
     };
     let calls = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&calls);
-    let options =
-        SourceOptions::new()
-            .memory_limit(1 << 28)
-            .progress(move |module, done, total| {
-                assert!(module.is_absolute() && done <= total);
-                counted.fetch_add(1, Ordering::Relaxed);
-            });
-    profile.set_source_options(options).unwrap();
-    let (module, address) = {
-        let function = &profile.functions().unwrap()[0];
-        (function.module, function.start)
-    };
-    let found = profile.find_source(module, address);
-    assert!(calls.load(Ordering::Relaxed) > 0, "{found:?}");
-    // What was selected does not call it, and so may outlive it.
-    let tid = profile.threads().unwrap()[0].tid;
-    let selected = profile.select_thread(tid).unwrap();
+    let options = DebugOptions::new()
+        .memory_limit(1 << 28)
+        .progress(move |module, done, total| {
+            assert!(module.is_absolute() && done <= total);
+            counted.fetch_add(1, Ordering::Relaxed);
+        });
+    let (analysis, module, address) = analyzed(&profile, options);
     drop(profile);
+    let found = analysis.find_lines(module, address);
+    assert!(calls.load(Ordering::Relaxed) > 0, "{found:?}");
+    drop(found);
+    drop(analysis);
     assert_eq!(Arc::strong_count(&calls), 1);
-    let before = calls.load(Ordering::Relaxed);
-    let found = selected.find_source(module, address);
-    assert_eq!(calls.load(Ordering::Relaxed), before, "{found:?}");
 }
 
 #[test]
-fn reading_debug_information_is_called_off() {
-    let mut profile = match usual_profile() {
+fn reading_debug_information_is_cancelled() {
+    let profile = match usual_profile() {
         Some(profile) => profile,
         None => return,
     };
     let cancel = Cancel::new().unwrap();
-    profile
-        .set_source_options(SourceOptions::new().cancel(&cancel))
-        .unwrap();
-    let (module, address) = {
-        let function = &profile.functions().unwrap()[0];
-        (function.module, function.start)
-    };
+    let (analysis, module, address) = analyzed(&profile, DebugOptions::new().cancel(&cancel));
     cancel.set(true);
     for _ in 0..2 {
-        let error = profile.find_source(module, address).unwrap_err();
+        let error = analysis.find_lines(module, address).unwrap_err();
         assert_eq!(error.status(), Status::Cancelled);
     }
     cancel.set(false);
-    // The profile keeps the flag.
+    // The analysis keeps the flag.
     drop(cancel);
-    let found = profile.find_source(module, address);
+    let found = analysis.find_lines(module, address);
     assert!(
         !matches!(&found, Err(error) if error.status() == Status::Cancelled),
         "{found:?}"
@@ -115,22 +113,37 @@ fn reading_debug_information_is_called_off() {
 
 #[test]
 fn a_panic_while_reading_debug_information_goes_on_in_the_call_that_asked() {
-    let mut profile = match usual_profile() {
+    let profile = match usual_profile() {
         Some(profile) => profile,
         None => return,
     };
-    let options = SourceOptions::new().progress(|_, _, _| panic!("while reading"));
-    profile.set_source_options(options).unwrap();
-    let (module, address) = {
-        let function = &profile.functions().unwrap()[0];
-        (function.module, function.start)
-    };
+    let options = DebugOptions::new().progress(|_, _, _| panic!("while reading"));
+    let (analysis, module, address) = analyzed(&profile, options);
     let panic = catch_unwind(AssertUnwindSafe(|| {
-        profile.find_source(module, address).is_ok()
+        analysis.find_lines(module, address).is_ok()
     }));
     assert_eq!(
         panic.unwrap_err().downcast_ref::<&str>(),
         Some(&"while reading")
     );
-    assert!(profile.info().is_ok());
+    assert!(analysis.info().is_ok());
+}
+
+#[test]
+fn a_panic_while_analyzing_goes_on_after_it() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        AnalysisOptions::new()
+            .progress(|_, _| panic!("while analyzing"))
+            .analyze(&profile)
+            .is_ok()
+    }));
+    assert_eq!(
+        panic.unwrap_err().downcast_ref::<&str>(),
+        Some(&"while analyzing")
+    );
+    assert!(profile.analyze().is_ok());
 }

@@ -4,8 +4,8 @@ mod common;
 
 use common::{ebs, is_missing_here, recording, started, usual_profile, work};
 use hbbp::{
-    Cancel, Event, ImportOptions, LogLevel, Session, SessionOptions, Source, Status, Work,
-    LEAST_MEMORY,
+    AnalysisOptions, Cancel, Event, ImportOptions, LogLevel, Session, SessionOptions, SourceKind,
+    Status, MIN_MEMORY,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::panic::{catch_unwind, AssertUnwindSafe};
@@ -57,7 +57,7 @@ fn a_panic_of_a_log_goes_on_in_a_call_or_ends_with_the_session() {
 /// Of a clock, with messages of the worker: that periods become longer.
 fn with_messages_of_the_worker() -> SessionOptions {
     SessionOptions::new()
-        .source(Source::Ebs)
+        .source(SourceKind::Ebs)
         .event(Event::TaskClock)
         .period(20_000)
         .max_overhead(0.0001)
@@ -153,7 +153,7 @@ fn memory_is_of_the_host_and_within_its_budget() {
     };
     let options = ebs()
         .allocator(memory)
-        .max_memory(2 * LEAST_MEMORY)
+        .max_memory(2 * MIN_MEMORY)
         .max_overhead(0.05);
     let mut session = match started(options) {
         Some(session) => session,
@@ -163,17 +163,17 @@ fn memory_is_of_the_host_and_within_its_budget() {
     session.stop().unwrap();
     let info = session.info().unwrap();
     assert!(info.samples > 0 && info.cpu_ns > 0, "{info:?}");
-    assert!(info.peak_memory_bytes <= 2 * LEAST_MEMORY, "{info:?}");
+    assert!(info.peak_memory_bytes <= 2 * MIN_MEMORY, "{info:?}");
     assert!(info.period_factor >= 1.0, "{info:?}");
     let profile = session.snapshot().unwrap();
     assert!(all.load(Ordering::Relaxed) > 0);
     drop(session);
     assert_eq!(bytes.load(Ordering::Relaxed), 0);
     // Profiles have memory of their own.
-    assert!(!profile.blocks().unwrap().is_empty());
+    assert!(!profile.analyze().unwrap().blocks().unwrap().is_empty());
 
     let error = SessionOptions::new()
-        .max_memory(LEAST_MEMORY - 1)
+        .max_memory(MIN_MEMORY - 1)
         .create()
         .unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument);
@@ -187,7 +187,7 @@ fn memory_is_of_the_host_and_within_its_budget() {
 #[test]
 fn an_import_has_log_and_memory_of_the_host() {
     let error = ImportOptions::new()
-        .max_memory(LEAST_MEMORY - 1)
+        .max_memory(MIN_MEMORY - 1)
         .import("none")
         .unwrap_err();
     assert_eq!(error.status(), Status::InvalidArgument);
@@ -234,7 +234,7 @@ fn threads_are_chosen() {
 }
 
 #[test]
-fn long_work_is_called_off() {
+fn long_work_is_cancelled() {
     let file = match recording("autofdo/propeller_sample.perfdata") {
         Some(file) => file,
         None => return,
@@ -254,19 +254,23 @@ fn long_work_is_called_off() {
 }
 
 #[test]
-fn blocks_are_found_with_progress_or_not_yet() {
+fn blocks_are_found_with_progress_or_not_at_all() {
     let profile = match usual_profile() {
         Some(profile) => profile,
         None => return,
     };
     let cancel = Cancel::new().unwrap();
     cancel.set(true);
-    let error = profile.resolve(Work::new().cancel(&cancel)).unwrap_err();
+    let error = AnalysisOptions::new()
+        .cancel(&cancel)
+        .analyze(&profile)
+        .unwrap_err();
     assert_eq!(error.status(), Status::Cancelled);
     let mut calls = 0;
-    profile
-        .resolve(Work::new().progress(|_, _| calls += 1))
+    let analysis = AnalysisOptions::new()
+        .progress(|_, _| calls += 1)
+        .analyze(&profile)
         .unwrap();
     assert!(calls > 0);
-    assert!(!profile.blocks().unwrap().is_empty());
+    assert!(!analysis.blocks().unwrap().is_empty());
 }

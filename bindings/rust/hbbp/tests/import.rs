@@ -3,7 +3,7 @@
 mod common;
 
 use common::{read_all, recording};
-use hbbp::{Event, ImportOptions, Profile, Source, Status};
+use hbbp::{Event, ImportOptions, Profile, SourceKind, Status};
 use std::time::Duration;
 
 #[test]
@@ -23,7 +23,7 @@ fn branch_stacks_give_counts_and_loops() {
     let sources = profile.sources().unwrap();
     let lbr = sources
         .iter()
-        .find(|source| source.source == Source::Lbr)
+        .find(|source| source.kind == SourceKind::Lbr)
         .expect("it has stacks");
     assert_eq!(lbr.event, Event::Cycles);
     let modules = profile.modules().unwrap();
@@ -32,10 +32,11 @@ fn branch_stacks_give_counts_and_loops() {
         .position(|module| module.build_id.starts_with(&[0xa0, 0x5d, 0xe3, 0x86]))
         .unwrap();
     assert_eq!(modules[module].path, binary);
-    assert_eq!(modules[module].problem, "");
-    let blocks = profile.blocks().unwrap();
+    let analysis = profile.analyze().unwrap();
+    assert_eq!(analysis.modules().unwrap()[module].problem, "");
+    let blocks = analysis.blocks().unwrap();
     let count_at = |address| {
-        let block = profile.find_block(module, address).unwrap();
+        let block = analysis.find_block(module, address).unwrap();
         let listed = blocks
             .iter()
             .find(|listed| listed.start == block.start)
@@ -45,21 +46,21 @@ fn branch_stacks_give_counts_and_loops() {
     };
     // It ran 8 times as often; cycles as the trigger make that less.
     assert!(count_at(0x401240) > 2.0 * count_at(0x4011c8));
-    assert!(profile
+    assert!(analysis
         .loops()
         .unwrap()
         .iter()
         .any(|found| found.trip_count > 1.0));
-    assert!(!profile.branches().unwrap().is_empty());
+    assert!(!analysis.branches().unwrap().is_empty());
     assert!(!profile.slices().unwrap().is_empty());
-    let place = profile.find_source(module, 0x401240).unwrap();
-    assert!(place.start <= 0x401240 && 0x401240 < place.end);
-    assert!(place.frames[0].line.is_some(), "{place:?}");
+    let range = analysis.find_lines(module, 0x401240).unwrap();
+    assert!(range.start <= 0x401240 && 0x401240 < range.end);
+    assert!(range.frames[0].line.is_some(), "{range:?}");
     assert!(read_all(&profile).unwrap() > 50);
 }
 
 #[test]
-fn ibs_tells_of_latencies_and_lines() {
+fn ibs_has_latencies_and_lines() {
     let file = match recording("ibs/zen4_genoa.ibs.perf.data") {
         Some(file) => file,
         None => return,
@@ -69,8 +70,10 @@ fn ibs_tells_of_latencies_and_lines() {
         .sources()
         .unwrap()
         .iter()
-        .any(|source| source.source == Source::Ibs));
+        .any(|source| source.kind == SourceKind::Ibs));
     assert!(profile
+        .analyze()
+        .unwrap()
         .ibs_sums()
         .unwrap()
         .iter()

@@ -3,7 +3,7 @@
 mod common;
 
 use common::started;
-use hbbp::{CodeRegion, Event, ModuleKind, SessionOptions, Source, Status};
+use hbbp::{CodeRegion, Event, ModuleKind, SessionOptions, SourceKind, Status};
 use std::os::raw::{c_int, c_long, c_void};
 
 extern "C" {
@@ -31,7 +31,7 @@ const CODE: [u8; 11] = [
 fn generated_code_has_blocks_and_a_name() {
     let mut session = match started(
         SessionOptions::new()
-            .source(Source::Ebs)
+            .source(SourceKind::Ebs)
             .event(Event::TaskClock)
             .period(200_000),
     ) {
@@ -63,7 +63,8 @@ fn generated_code_has_blocks_and_a_name() {
     let profile = session.snapshot().unwrap();
     assert_eq!(unsafe { munmap(memory, SIZE) }, 0);
 
-    let functions = profile.functions().unwrap();
+    let analysis = profile.analyze().unwrap();
+    let functions = analysis.functions().unwrap();
     let index = functions
         .iter()
         .position(|function| function.name == "counts_up")
@@ -73,7 +74,7 @@ fn generated_code_has_blocks_and_a_name() {
         profile.modules().unwrap()[function.module].kind,
         ModuleKind::Anonymous
     );
-    let blocks = profile.blocks().unwrap();
+    let blocks = analysis.blocks().unwrap();
     let busiest = blocks
         .iter()
         .filter(|block| block.function == Some(index))
@@ -83,7 +84,7 @@ fn generated_code_has_blocks_and_a_name() {
         (busiest.start - function.start, busiest.instruction_count),
         (2, 3)
     );
-    let text: Vec<_> = profile
+    let text: Vec<_> = analysis
         .disassembly(busiest.module, busiest.start..busiest.end)
         .map(|instruction| instruction.unwrap().text)
         .collect();

@@ -2,10 +2,13 @@
 
 mod common;
 
-use common::{ebs, insertion_sort, profile_of, read_all, started, usual_profile, work};
+use common::{
+    ebs, insertion_sort, profile_of, read_all, read_analysis, started, usual_analysis,
+    usual_profile, work,
+};
 use hbbp::{
-    demangle, Estimator, LabelKind, MixKeys, PivotQuery, Profile, SessionOptions, Source, Status,
-    Taxonomy, TripBasis, Unit,
+    demangle, AnalysisOptions, Cancel, Estimator, KernelFiles, LabelKind, MixKeys, PivotQuery,
+    Profile, Selection, SessionOptions, SourceKind, Status, Taxonomy, TripBasis, Unit, Work,
 };
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
@@ -18,8 +21,9 @@ fn mix_and_functions_are_of_what_ran() {
         Some(profile) => profile,
         None => return,
     };
+    let analysis = profile.analyze().unwrap();
     let source = &profile.sources().unwrap()[0];
-    assert_eq!(source.source, Source::Ebs);
+    assert_eq!(source.kind, SourceKind::Ebs);
     assert!(matches!(
         source.unit,
         Unit::Nanoseconds | Unit::Instructions
@@ -27,7 +31,7 @@ fn mix_and_functions_are_of_what_ran() {
     assert!(source.samples > 300, "{}", source.samples);
     assert_eq!(profile.info().unwrap().pid, std::process::id());
 
-    let mix = profile.mix(MixKeys::MNEMONIC).unwrap();
+    let mix = analysis.mix(MixKeys::MNEMONIC).unwrap();
     let shares: f64 = mix.rows().map(|row| row.share).sum();
     assert!((shares - 1.0).abs() < 1e-6, "{shares}");
     let counts: Vec<f64> = mix.rows().map(|row| row.instructions).collect();
@@ -38,7 +42,7 @@ fn mix_and_functions_are_of_what_ran() {
         counts.last().copied()
     );
 
-    let functions = profile.functions().unwrap();
+    let functions = analysis.functions().unwrap();
     let all: f64 = functions.iter().map(|function| function.instructions).sum();
     let of_sort: f64 = functions
         .iter()
@@ -51,29 +55,29 @@ fn mix_and_functions_are_of_what_ran() {
 
 #[test]
 fn source_lines_are_those_of_the_function() {
-    let profile = match usual_profile() {
-        Some(profile) => profile,
+    let analysis = match usual_analysis() {
+        Some(analysis) => analysis,
         None => return,
     };
-    let functions = profile.functions().unwrap();
+    let functions = analysis.functions().unwrap();
     let sort = functions
         .iter()
         .find(|function| demangle(&function.name).ends_with("common::insertion_sort"))
         .expect("insertion_sort ran");
-    let places: Vec<_> = profile
-        .source_places(sort.module, sort.start..sort.end)
+    let ranges: Vec<_> = analysis
+        .line_ranges(sort.module, sort.start..sort.end)
         .collect::<hbbp::Result<_>>()
         .unwrap();
-    assert!(places.len() > 5);
-    for place in &places {
-        let outermost = place.frames.last().expect("all of it is of some line");
+    assert!(ranges.len() > 5);
+    for range in &ranges {
+        let outermost = range.frames.last().expect("all of it is of some line");
         assert!(
             outermost.file.ends_with("tests/common/mod.rs"),
             "{outermost:?}"
         );
         assert!(demangle(&outermost.function).ends_with("common::insertion_sort"));
     }
-    let instructions: Vec<_> = profile
+    let instructions: Vec<_> = analysis
         .instructions(sort.module, sort.start..sort.end)
         .collect::<hbbp::Result<_>>()
         .unwrap();
@@ -82,18 +86,18 @@ fn source_lines_are_those_of_the_function() {
         .map(|instruction| u64::from(instruction.length))
         .sum();
     assert_eq!(bytes, sort.end - sort.start);
-    assert_eq!(profile.source_problem(sort.module).unwrap(), "");
+    assert_eq!(analysis.debug_problem(sort.module).unwrap(), "");
 }
 
 #[test]
 fn pivots_have_the_sums_of_the_mix() {
-    let profile = match usual_profile() {
-        Some(profile) => profile,
+    let analysis = match usual_analysis() {
+        Some(analysis) => analysis,
         None => return,
     };
-    let mix = profile.mix(MixKeys::MNEMONIC).unwrap();
+    let mix = analysis.mix(MixKeys::MNEMONIC).unwrap();
     let query = PivotQuery::new().rows("function").columns("memory").top(3);
-    let pivot = profile.pivot(&query).unwrap();
+    let pivot = analysis.pivot(&query).unwrap();
     assert_eq!(pivot.rows().len(), 3);
     assert!(pivot.row_count_in_all() > 3);
     let total = pivot.cell(None, None, 0).unwrap();
@@ -108,7 +112,7 @@ fn pivots_have_the_sums_of_the_mix() {
         assert!((sum - all).abs() <= 1e-6 * all);
         let label = row.label(0).unwrap();
         assert_eq!(label.kind, LabelKind::Text);
-        let function = &profile.functions().unwrap()[label.index.expect("of a function")];
+        let function = &analysis.functions().unwrap()[label.index.expect("of a function")];
         assert_eq!(function.name, label.text);
     }
     assert_eq!(
@@ -124,7 +128,7 @@ fn pivots_have_the_sums_of_the_mix() {
         .rows("mnemonic")
         .filter("mnemonic = mov")
         .values("executions");
-    let names: Vec<_> = match profile.pivot(&only) {
+    let names: Vec<_> = match analysis.pivot(&only) {
         Ok(pivot) => pivot
             .rows()
             .map(|row| row.label(0).unwrap().text.into_owned())
@@ -139,18 +143,18 @@ fn pivots_have_the_sums_of_the_mix() {
 
 #[test]
 fn groups_of_ones_own_are_keys() {
-    let profile = match usual_profile() {
-        Some(profile) => profile,
+    let analysis = match usual_analysis() {
+        Some(analysis) => analysis,
         None => return,
     };
     let taxonomy =
         Taxonomy::new("[kinds]\nbranches: category = conditional-branch, jump\n").unwrap();
     let pivot = {
         let query = PivotQuery::new().rows("kinds").taxonomy(&taxonomy);
-        profile.pivot(&query).unwrap()
+        analysis.pivot(&query).unwrap()
     };
     drop(taxonomy);
-    drop(profile);
+    drop(analysis);
     let mut labels: Vec<_> = pivot
         .rows()
         .map(|row| row.label(0).unwrap().text.into_owned())
@@ -171,23 +175,23 @@ fn groups_of_ones_own_are_keys() {
 
 #[test]
 fn unknown_keys_are_named_with_the_nearest() {
-    let profile = match usual_profile() {
-        Some(profile) => profile,
+    let analysis = match usual_analysis() {
+        Some(analysis) => analysis,
         None => return,
     };
-    let error = profile
+    let error = analysis
         .pivot(&PivotQuery::new().rows("funktion"))
         .err()
         .unwrap();
     assert_eq!(error.status(), Status::InvalidArgument);
     assert!(error.message().contains("function"), "{error}");
     assert!(PivotQuery::key_names().any(|name| name == "function"));
-    let ratios = profile.ratios(Some("memory != none"), None).unwrap();
+    let ratios = analysis.ratios(Some("memory != none"), None).unwrap();
     assert!(ratios
         .iter()
         .all(|ratio| !ratio.name.is_empty() && !ratio.unit.is_empty()));
     assert!(ratios.get("no such ratio").is_none());
-    assert!(profile.ratios(Some("memory !="), None).is_err());
+    assert!(analysis.ratios(Some("memory !="), None).is_err());
 }
 
 #[test]
@@ -206,7 +210,14 @@ fn slices_add_up() {
         .unwrap();
     let selected = profile.select_slice(busiest).unwrap();
     assert_eq!(selected.info().unwrap().samples, slices[busiest].samples);
-    let rows = profile.mix(MixKeys::SLICE).unwrap();
+    let thread = profile.threads().unwrap()[0].tid;
+    let both = Selection::new().slice(busiest).thread(thread);
+    assert!(profile.select(&both).unwrap().info().unwrap().samples <= slices[busiest].samples);
+    assert_eq!(
+        profile.select(&Selection::new()).unwrap_err().status(),
+        Status::InvalidArgument
+    );
+    let rows = profile.analyze().unwrap().mix(MixKeys::SLICE).unwrap();
     assert!(rows
         .rows()
         .filter_map(|row| row.slice)
@@ -232,7 +243,10 @@ fn profiles_are_saved_loaded_and_merged() {
         loaded.info().unwrap().samples,
         profile.info().unwrap().samples
     );
-    assert_eq!(loaded.blocks().unwrap(), profile.blocks().unwrap());
+    assert_eq!(
+        loaded.analyze().unwrap().blocks().unwrap(),
+        profile.analyze().unwrap().blocks().unwrap()
+    );
 
     let merged = Profile::merge([&profile, &loaded]).unwrap();
     assert_eq!(
@@ -248,26 +262,72 @@ fn profiles_are_saved_loaded_and_merged() {
 }
 
 #[test]
-fn an_estimator_is_chosen_and_told() {
-    let mut profile = match usual_profile() {
+fn an_estimator_is_chosen() {
+    let profile = match usual_profile() {
         Some(profile) => profile,
         None => return,
     };
-    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Ebs);
-    profile.set_estimator(Estimator::Flow).unwrap();
-    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Flow);
-    assert!(!profile.blocks().unwrap().is_empty());
-    let error = profile
-        .set_estimator_tree("{\"no\": \"tree\"}")
+    let usual = profile.analyze().unwrap();
+    assert_eq!(usual.info().unwrap().estimator, Estimator::Ebs);
+    let options = AnalysisOptions::new().estimator(Estimator::Flow);
+    let by_flow = options.analyze(&profile).unwrap();
+    assert_eq!(by_flow.info().unwrap().estimator, Estimator::Flow);
+    assert!(!by_flow.blocks().unwrap().is_empty());
+    let error = AnalysisOptions::new()
+        .estimator(Estimator::Tree)
+        .tree("{\"no\": \"tree\"}")
+        .analyze(&profile)
         .unwrap_err();
     assert_eq!(error.status(), Status::BadFormat);
-    assert_eq!(profile.estimator().unwrap().estimator, Estimator::Flow);
-    let leaf = hbbp::feature_names().next().unwrap();
-    assert_eq!(
-        profile.features().unwrap()[0].len(),
-        hbbp::feature_names().len(),
-        "{leaf}"
-    );
+    let error = AnalysisOptions::new()
+        .kernel(KernelFiles::new().vmlinux("/nowhere/vmlinux"))
+        .analyze(&profile)
+        .unwrap_err();
+    assert_eq!(error.status(), Status::NotFound);
+    let names = hbbp::block_feature_names();
+    assert_eq!(usual.block_features().unwrap()[0].len(), names.len());
+}
+
+#[test]
+fn an_analysis_needs_no_profile() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let analysis = profile.analyze().unwrap();
+    let samples = profile.info().unwrap().samples;
+    let before = read_analysis(&analysis).unwrap();
+    drop(profile);
+    assert_eq!(read_analysis(&analysis).unwrap(), before);
+    assert_eq!(analysis.profile().info().unwrap().samples, samples);
+    // The profile of an analysis is one like any other.
+    let again = analysis.profile().analyze().unwrap();
+    drop(analysis);
+    assert_eq!(again.profile().info().unwrap().samples, samples);
+}
+
+#[test]
+fn everything_long_is_cancelled() {
+    let profile = match usual_profile() {
+        Some(profile) => profile,
+        None => return,
+    };
+    let analysis = profile.analyze().unwrap();
+    let cancel = Cancel::new().unwrap();
+    cancel.set(true);
+    let work = || Work::new().cancel(&cancel);
+    let errors = [
+        analysis.mix_with(MixKeys::MNEMONIC, work()).err(),
+        analysis.pivot_with(&PivotQuery::new(), work()).err(),
+        analysis.ratios_with(None, None, work()).err(),
+        analysis.loops_with(work()).err(),
+        Profile::merge_with([&profile], work()).err(),
+        profile.save_with("/nowhere/profile", work()).err(),
+    ];
+    for error in errors.iter().take(5) {
+        assert_eq!(error.as_ref().unwrap().status(), Status::Cancelled);
+    }
+    assert!(errors[5].is_some());
 }
 
 #[test]
@@ -297,15 +357,15 @@ fn threads_take_snapshots_of_a_running_session() {
 }
 
 #[test]
-fn a_profile_is_read_by_many_threads() {
-    let profile = match usual_profile() {
-        Some(profile) => Arc::new(profile),
+fn an_analysis_is_read_by_many_threads() {
+    let analysis = match usual_analysis() {
+        Some(analysis) => Arc::new(analysis),
         None => return,
     };
     let (sender, counts) = std::sync::mpsc::channel();
     for _ in 0..4 {
-        let (profile, sender) = (Arc::clone(&profile), sender.clone());
-        thread::spawn(move || sender.send(read_all(&profile).unwrap()).unwrap());
+        let (analysis, sender) = (Arc::clone(&analysis), sender.clone());
+        thread::spawn(move || sender.send(read_analysis(&analysis).unwrap()).unwrap());
     }
     drop(sender);
     let counts: Vec<_> = counts.iter().collect();
@@ -341,7 +401,7 @@ fn threads_are_told_apart() {
 }
 
 #[test]
-fn traced_branches_tell_how_often_loops_go_round() {
+fn traced_branches_say_how_often_loops_iterate() {
     #[inline(never)]
     fn rounds(times: usize) -> u64 {
         let mut sum = 0u64;
@@ -354,15 +414,18 @@ fn traced_branches_tell_how_often_loops_go_round() {
         }
         sum
     }
-    let options = SessionOptions::new().source(Source::Swbt).period(1_000_000);
+    let options = SessionOptions::new()
+        .source(SourceKind::Swbt)
+        .period(1_000_000);
     let profile = match profile_of(options, || {
         assert_ne!(rounds(2_000_000), 1);
     }) {
         Some(profile) => profile,
         None => return,
     };
-    let functions = profile.functions().unwrap();
-    let loops = profile.loops().unwrap();
+    let analysis = profile.analyze().unwrap();
+    let functions = analysis.functions().unwrap();
+    let loops = analysis.loops().unwrap();
     let inner = loops
         .iter()
         .filter(|found| demangle(&functions[found.function].name).ends_with("::rounds"))
@@ -375,12 +438,14 @@ fn traced_branches_tell_how_often_loops_go_round() {
         "{inner:?}"
     );
     assert!(inner.trip_count_error < 20.0, "{inner:?}");
-    let blocks = profile.blocks().unwrap();
-    let of_blocks = profile.loops_of_blocks().unwrap();
-    assert!(blocks.iter().zip(&of_blocks).any(|(block, of_block)| {
-        block.start == inner.header && of_block.map_or(false, |index| loops[index] == *inner)
-    }));
-    assert!(profile
+    let blocks = analysis.blocks().unwrap();
+    assert!(blocks
+        .iter()
+        .zip(loops.of_blocks())
+        .any(|(block, of_block)| {
+            block.start == inner.header && of_block.map_or(false, |index| loops[index] == *inner)
+        }));
+    assert!(analysis
         .branches()
         .unwrap()
         .iter()
@@ -450,7 +515,7 @@ fn options_that_make_no_sense_are_refused() {
         .unwrap();
     assert_eq!(endless.status(), Status::InvalidArgument);
     let truth = SessionOptions::new()
-        .source(Source::Truth)
+        .source(SourceKind::Truth)
         .create()
         .err()
         .unwrap();

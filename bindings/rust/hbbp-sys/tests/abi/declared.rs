@@ -3,33 +3,41 @@
 declared! {
     structs [
         hbbp_error { struct_size, status, message }
-        hbbp_module { struct_size, kind, code, build_id_size, build_id, path, problem, samples, patched_bytes }
-        hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
+        hbbp_module { struct_size, kind, build_id, build_id_size, reserved, path, samples }
         hbbp_thread { struct_size, pid, tid, reserved, name, samples }
-        hbbp_source_info { struct_size, source, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, rung, event_name, precise_ip, ebs_method, smallest_period, largest_period }
+        hbbp_source_info { struct_size, kind, event, period_mode, unit, include_kernel, period, frequency_hz, samples, lost, throttled, unmapped, note, bursts, taken_branches, breakpoints, lookahead_instructions, decoded_instructions, handler_ns, verified_branches, disagreements, mode, method, event_name, precise_ip, ebs_method, smallest_period, largest_period }
         hbbp_counter { struct_size, reserved, name, value }
-        hbbp_branch { struct_size, from_module, from, to, to_module, reserved, samples, count, oldest, oldest_expected }
+        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
+        hbbp_selection { struct_size, parts, tid, slice }
+        hbbp_kernel_files { struct_size, reserved, vmlinux, kcore, kallsyms }
+        hbbp_analysis_options { struct_size, estimator, tree, kernel, debug }
+        hbbp_analysis_info { struct_size, estimator, ebs_scale, streams_scale, is_one_scale, reserved }
+        hbbp_source_result { struct_size, reserved, unexplained, superseded }
+        hbbp_module_result { struct_size, code, problem, patched_bytes }
         hbbp_block { struct_size, module, start, end, instruction_count, function, source, flags, count, standard_error, samples, bias_ratio, bias_chance }
         hbbp_function { struct_size, module, start, end, name, instructions, standard_error, samples }
-        hbbp_instruction { struct_size, length, address, mnemonic }
-        hbbp_profile_info { struct_size, pid, start_time_ns, duration_ns, command, host, samples, lost, throttled, unmapped }
+        hbbp_branch { struct_size, from_module, from, to, to_module, reserved, samples, count, oldest, oldest_expected }
         hbbp_capability { struct_size, state, name, detail, advice }
         hbbp_event_code { struct_size, event, type_, config }
-        hbbp_estimator_options { struct_size, estimator, tree }
-        hbbp_estimator_info { struct_size, estimator, ebs_scale, streams_scale, is_one_scale, reserved }
+        hbbp_instruction { struct_size, length, address, mnemonic }
+        hbbp_disassembly { struct_size, length, address, target, flow, reserved, text }
         hbbp_feed_options { struct_size, order, max_waiting_bytes, command, host, cpu_id, root, moved_files, moved_file_count, slice_ns, log, log_user_data, log_level, reserved, max_memory, allocator }
         hbbp_feed_source { struct_size, perf_attr_size, perf_attr, perf_ids, perf_id_count, event_name, kind, event, ibs, include_kernel, period, frequency_hz }
         hbbp_branch_entry { from, to, flags }
-        hbbp_feed_sample { time_ns, ip, period, pid, tid, branches, branch_count, ibs_register_count, ibs_registers, ibs_capabilities, reserved }
+        hbbp_feed_sample { time_ns, ip, period, extent, pid, tid, branches, branch_count, ibs_register_count, ibs_registers, ibs_capabilities, reserved }
         hbbp_feed_event { kind, pid, tid, parent_pid, parent_tid, source, time_ns, address, size, file_offset, device, inode, count, name, build_id, code, build_id_size, reserved }
+        hbbp_feed_info { struct_size, reserved, samples, lost, throttled, duration_ns, waiting, dropped, memory_bytes, peak_memory_bytes }
         hbbp_work_options { struct_size, reserved, progress, user_data, cancel }
         hbbp_allocator { struct_size, reserved, allocate, deallocate, user_data }
         hbbp_ibs_sum { struct_size, module, function, reserved, event, address, sum }
         hbbp_ibs_bucket { struct_size, reserved, latency, first_cycles, end_cycles, samples }
         hbbp_ibs_line { struct_size, pid, tid, reserved, address, loads, stores, misses, miss_cycles }
         hbbp_moved_file { recorded, here }
-        hbbp_import_options { struct_size, moved_file_count, root, moved_files, progress, user_data, binary, ebs_method, reserved, slice_ns, cancel, log, log_user_data, log_level, reserved2, max_memory, allocator }
+        hbbp_import_options { struct_size, moved_file_count, root, moved_files, binary, ebs_method, reserved, slice_ns, log, log_user_data, log_level, reserved2, max_memory, allocator }
         hbbp_code_region { struct_size, reserved, address, size, code, name, time_ns }
+        hbbp_debug_options { struct_size, flags, debug_root, memory_limit, progress, user_data, cancel }
+        hbbp_line_frame { struct_size, line, column, reserved, file, function }
+        hbbp_line_range { struct_size, frame_count, start, end }
         hbbp_loop { struct_size, module, function, parent, depth, flags, blocks, trip_basis, header, entries, entries_error, iterations, iterations_error, trip_count, trip_count_error, trip_count_by_branches, trip_count_by_branches_error, trip_count_by_counts, trip_count_by_counts_error, instructions, instructions_error, own_instructions, own_instructions_error }
         hbbp_mix_row { struct_size, module, function, thread, mnemonic, instructions, standard_error, share, slice, reserved }
         hbbp_pivot_query { struct_size, join_names, rows, columns, values, where_, sort, top, taxonomy }
@@ -37,17 +45,17 @@ declared! {
         hbbp_pivot_cell { struct_size, reserved, value, standard_error, share, share_error }
         hbbp_ratio { struct_size, is_known, group, name, value, unit, standard_error }
         hbbp_session_options { struct_size, source, event, period_mode, period, frequency_hz, include_kernel, buffer_bytes, trace_mode, burst_branches, branch_period, expected_seconds, pid, event_name, event_type, event_config, ebs_method, imprecise, slice_ns, log, log_user_data, log_level, thread_count, threads, max_overhead, max_memory, allocator }
-        hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, waiting, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
+        hbbp_session_info { struct_size, running, samples, lost, throttled, duration_ns, dropped, cpu_ns, overhead_ns, recent_overhead, period_factor, period_changes, memory_bytes, peak_memory_bytes }
         hbbp_slice { struct_size, reserved, start_ns, end_ns, samples }
-        hbbp_source_options { struct_size, flags, debug_root, memory_limit, progress, user, cancel }
-        hbbp_source_frame { struct_size, line, column, reserved, file, function }
-        hbbp_source_place { struct_size, frame_count, start, end }
-        hbbp_disassembly { struct_size, length, address, target, flow, reserved, text }
+        hbbp_source_ops { struct_size, reserved, name, start, drain, stop, destroy }
     ]
     opaque [
         hbbp_profile
+        hbbp_analysis
         hbbp_capabilities
+        hbbp_feed
         hbbp_cancel
+        hbbp_loops
         hbbp_mix
         hbbp_taxonomy
         hbbp_pivot
@@ -83,6 +91,7 @@ declared! {
         HBBP_SOURCE_AUTO
         HBBP_SOURCE_EBS_AND_SWBT
         HBBP_SOURCE_COMBINED
+        HBBP_SOURCE_EXTERNAL
         HBBP_EVENT_AUTO
         HBBP_EVENT_TASK_CLOCK
         HBBP_EVENT_CPU_CLOCK
@@ -104,12 +113,6 @@ declared! {
         HBBP_MODULE_VDSO
         HBBP_MODULE_ANONYMOUS
         HBBP_MODULE_KERNEL
-        HBBP_MODULE_CODE_FILE
-        HBBP_MODULE_CODE_PROFILE
-        HBBP_MODULE_CODE_MISSING
-        HBBP_MODULE_CODE_MISMATCH
-        HBBP_MODULE_CODE_NOT_SOUGHT
-        HBBP_MODULE_CODE_CORE
         HBBP_UNIT_INSTRUCTIONS
         HBBP_UNIT_NANOSECONDS
         HBBP_UNIT_CYCLES
@@ -119,6 +122,14 @@ declared! {
         HBBP_EBS_AUTO
         HBBP_EBS_PLAIN
         HBBP_EBS_IP_PLUS_ONE
+        HBBP_SELECT_THREAD
+        HBBP_SELECT_SLICE
+        HBBP_CODE_FILE
+        HBBP_CODE_PROFILE
+        HBBP_CODE_MISSING
+        HBBP_CODE_MISMATCH
+        HBBP_CODE_NOT_SOUGHT
+        HBBP_CODE_CORE
         HBBP_BLOCK_BIASED
         HBBP_BIAS_RATIO
         HBBP_BIAS_CHANCE
@@ -126,18 +137,27 @@ declared! {
         HBBP_CAPABILITY_SUPPORTED
         HBBP_CAPABILITY_MISSING
         HBBP_CAPABILITY_DENIED
+        HBBP_FLOW_NEXT
+        HBBP_FLOW_CONDITIONAL
+        HBBP_FLOW_JUMP
+        HBBP_FLOW_INDIRECT_JUMP
+        HBBP_FLOW_CALL
+        HBBP_FLOW_INDIRECT_CALL
+        HBBP_FLOW_RETURN
+        HBBP_FLOW_SYSTEM
+        HBBP_FLOW_TRAP
         HBBP_ESTIMATOR_AUTO
         HBBP_ESTIMATOR_EBS
         HBBP_ESTIMATOR_STREAMS
         HBBP_ESTIMATOR_TREE
         HBBP_ESTIMATOR_FLOW
         HBBP_FEED_BY_TIME
-        HBBP_FEED_AS_FED
+        HBBP_FEED_AS_ADDED
         HBBP_IBS_NONE
         HBBP_IBS_OP
         HBBP_IBS_FETCH
         HBBP_BRANCH_WRONG_PATH
-        HBBP_MAX_FED_BRANCHES
+        HBBP_MAX_FEED_BRANCHES
         HBBP_MAX_IBS_REGISTERS
         HBBP_FEED_MAPPING
         HBBP_FEED_CODE
@@ -154,7 +174,8 @@ declared! {
         HBBP_LOG_WARNING
         HBBP_LOG_INFO
         HBBP_LOG_DEBUG
-        HBBP_LEAST_MEMORY
+        HBBP_MIN_MEMORY
+        HBBP_DEBUG_USE_DEBUGINFOD
         HBBP_LOOP_IRREDUCIBLE
         HBBP_TRIPS_UNKNOWN
         HBBP_TRIPS_BY_BRANCHES
@@ -170,129 +191,124 @@ declared! {
         HBBP_LABEL_NUMBER
         HBBP_LABEL_ADDRESS
         HBBP_PIVOT_ALL
-        HBBP_SHORTEST_SLICE_NS
-        HBBP_LONGEST_SLICE_NS
-        HBBP_MOST_SLICES
-        HBBP_SOURCE_OPTION_DEBUGINFOD
-        HBBP_FLOW_NEXT
-        HBBP_FLOW_CONDITIONAL
-        HBBP_FLOW_JUMP
-        HBBP_FLOW_INDIRECT_JUMP
-        HBBP_FLOW_CALL
-        HBBP_FLOW_INDIRECT_CALL
-        HBBP_FLOW_RETURN
-        HBBP_FLOW_SYSTEM
-        HBBP_FLOW_TRAP
+        HBBP_MIN_SLICE_NS
+        HBBP_MAX_SLICE_NS
+        HBBP_MAX_SLICES
     ]
     functions [
         hbbp_status_name(_)
         hbbp_version_string()
         hbbp_version_number()
         hbbp_abi_version()
-        hbbp_profile_load(_, _, _)
-        hbbp_profile_set_kernel(_, _, _)
-        hbbp_profile_resolve(_, _, _)
-        hbbp_profile_save(_, _, _)
-        hbbp_profile_merge(_, _, _, _)
-        hbbp_profile_select_thread(_, _, _, _)
+        hbbp_feature(_)
+        hbbp_profile_load(_, _, _, _)
+        hbbp_profile_save(_, _, _, _)
         hbbp_profile_destroy(_)
+        hbbp_profile_merge(_, _, _, _, _)
+        hbbp_profile_select(_, _, _, _, _)
         hbbp_profile_get_info(_, _, _)
         hbbp_profile_source_count(_)
-        hbbp_profile_source_at(_, _, _, _)
-        hbbp_profile_unexplained_at(_, _, _, _)
-        hbbp_profile_superseded_at(_, _, _, _)
-        hbbp_profile_unexplained_reason_count(_, _)
-        hbbp_profile_unexplained_reason_at(_, _, _, _, _)
-        hbbp_profile_counter_count(_, _)
-        hbbp_profile_counter_at(_, _, _, _, _)
+        hbbp_profile_copy_sources(_, _, _, _, _, _, _)
         hbbp_profile_thread_count(_)
-        hbbp_profile_thread_at(_, _, _, _)
+        hbbp_profile_copy_threads(_, _, _, _, _, _, _)
         hbbp_profile_module_count(_)
-        hbbp_profile_module_at(_, _, _, _)
-        hbbp_profile_block_count(_)
-        hbbp_profile_block_at(_, _, _, _)
-        hbbp_profile_function_count(_)
-        hbbp_profile_function_at(_, _, _, _)
-        hbbp_profile_branch_count(_)
-        hbbp_profile_branch_at(_, _, _, _)
-        hbbp_profile_copy_blocks(_, _, _, _, _, _, _)
-        hbbp_profile_find_block(_, _, _, _, _)
-        hbbp_profile_decode(_, _, _, _, _)
+        hbbp_profile_copy_modules(_, _, _, _, _, _, _)
+        hbbp_profile_counter_count(_, _)
+        hbbp_profile_copy_counters(_, _, _, _, _, _, _, _)
+        hbbp_analysis_create(_, _, _, _, _)
+        hbbp_analysis_destroy(_)
+        hbbp_analysis_profile(_)
+        hbbp_analysis_get_info(_, _, _)
+        hbbp_analysis_block_count(_)
+        hbbp_analysis_copy_blocks(_, _, _, _, _, _, _)
+        hbbp_analysis_function_count(_)
+        hbbp_analysis_copy_functions(_, _, _, _, _, _, _)
+        hbbp_analysis_branch_count(_)
+        hbbp_analysis_copy_branches(_, _, _, _, _, _, _)
+        hbbp_analysis_module_count(_)
+        hbbp_analysis_copy_modules(_, _, _, _, _, _, _)
+        hbbp_analysis_source_count(_)
+        hbbp_analysis_copy_sources(_, _, _, _, _, _, _)
+        hbbp_analysis_unexplained_reason_count(_, _)
+        hbbp_analysis_copy_unexplained_reasons(_, _, _, _, _, _, _, _)
+        hbbp_analysis_find_block(_, _, _, _, _)
+        hbbp_block_feature_count()
+        hbbp_block_feature_name(_)
+        hbbp_analysis_copy_block_features(_, _, _, _, _, _)
         hbbp_capabilities_probe(_, _)
         hbbp_capabilities_destroy(_)
         hbbp_capabilities_count(_)
-        hbbp_capabilities_at(_, _, _, _)
+        hbbp_capabilities_copy(_, _, _, _, _, _, _)
         hbbp_event_find(_, _, _)
-        hbbp_profile_set_estimator(_, _, _)
-        hbbp_profile_get_estimator(_, _, _)
-        hbbp_feature_count()
-        hbbp_feature_name(_)
-        hbbp_profile_copy_features(_, _, _, _, _, _)
-        hbbp_session_create_fed(_, _, _)
-        hbbp_session_add_fed_source(_, _, _, _)
-        hbbp_session_add_fed_ids(_, _, _, _, _)
-        hbbp_session_feed_perf_records(_, _, _, _, _)
-        hbbp_session_feed_samples(_, _, _, _, _, _)
-        hbbp_session_feed_events(_, _, _, _, _)
-        hbbp_session_feed_round(_, _)
-        hbbp_session_feed_flush(_, _, _)
+        hbbp_analysis_decode(_, _, _, _, _)
+        hbbp_analysis_disassemble(_, _, _, _, _)
+        hbbp_demangle(_, _, _)
+        hbbp_feed_create(_, _, _)
+        hbbp_feed_destroy(_)
+        hbbp_feed_add_source(_, _, _, _)
+        hbbp_feed_add_perf_ids(_, _, _, _, _)
+        hbbp_feed_add_perf_records(_, _, _, _, _)
+        hbbp_feed_add_samples(_, _, _, _, _, _)
+        hbbp_feed_add_events(_, _, _, _, _)
+        hbbp_feed_end_round(_, _)
+        hbbp_feed_flush(_, _, _)
+        hbbp_feed_snapshot(_, _, _, _)
+        hbbp_feed_get_info(_, _, _)
         hbbp_cancel_create(_, _)
         hbbp_cancel_destroy(_)
         hbbp_cancel_set(_, _)
         hbbp_cancel_is_set(_)
-        hbbp_profile_ibs_sum_count(_)
-        hbbp_profile_copy_ibs_sums(_, _, _, _, _, _, _)
+        hbbp_analysis_ibs_sum_count(_)
+        hbbp_analysis_copy_ibs_sums(_, _, _, _, _, _, _)
         hbbp_profile_ibs_bucket_count(_)
         hbbp_profile_copy_ibs_buckets(_, _, _, _, _, _, _)
         hbbp_profile_ibs_line_count(_)
         hbbp_profile_copy_ibs_lines(_, _, _, _, _, _, _)
-        hbbp_profile_import(_, _, _, _)
+        hbbp_profile_import(_, _, _, _, _)
         hbbp_session_add_code(_, _, _)
-        hbbp_profile_loop_count(_)
-        hbbp_profile_copy_loops(_, _, _, _, _, _, _)
-        hbbp_profile_copy_loops_of_blocks(_, _, _, _, _, _)
-        hbbp_mix_create(_, _, _, _)
+        hbbp_analysis_find_lines(_, _, _, _, _, _, _, _)
+        hbbp_analysis_debug_problem(_, _, _, _, _)
+        hbbp_loops_create(_, _, _, _)
+        hbbp_loops_destroy(_)
+        hbbp_loops_count(_)
+        hbbp_loops_copy(_, _, _, _, _, _, _)
+        hbbp_loops_copy_of_blocks(_, _, _, _, _, _)
+        hbbp_mix_create(_, _, _, _, _)
         hbbp_mix_destroy(_)
-        hbbp_mix_row_count(_)
         hbbp_mix_total(_)
-        hbbp_mix_row_at(_, _, _, _)
+        hbbp_mix_row_count(_)
+        hbbp_mix_copy_rows(_, _, _, _, _, _, _)
         hbbp_taxonomy_create(_, _, _)
         hbbp_taxonomy_load(_, _, _)
         hbbp_taxonomy_destroy(_)
         hbbp_taxonomy_count(_)
-        hbbp_taxonomy_name_at(_, _)
+        hbbp_taxonomy_name(_, _)
         hbbp_taxonomy_group_count(_, _)
-        hbbp_taxonomy_group_name_at(_, _, _)
+        hbbp_taxonomy_group_name(_, _, _)
         hbbp_pivot_key_name_count()
-        hbbp_pivot_key_name_at(_)
+        hbbp_pivot_key_name(_)
         hbbp_pivot_value_name_count()
-        hbbp_pivot_value_name_at(_)
-        hbbp_pivot_create(_, _, _, _)
+        hbbp_pivot_value_name(_)
+        hbbp_pivot_create(_, _, _, _, _)
         hbbp_pivot_destroy(_)
         hbbp_pivot_line_count(_, _)
         hbbp_pivot_line_count_in_all(_, _)
         hbbp_pivot_key_count(_, _)
         hbbp_pivot_value_count(_)
-        hbbp_pivot_label_at(_, _, _, _, _, _)
-        hbbp_pivot_cell_at(_, _, _, _, _, _)
-        hbbp_ratios_create(_, _, _, _, _)
+        hbbp_pivot_get_label(_, _, _, _, _, _)
+        hbbp_pivot_get_cell(_, _, _, _, _, _)
+        hbbp_ratios_create(_, _, _, _, _, _)
         hbbp_ratios_destroy(_)
         hbbp_ratios_count(_)
-        hbbp_ratios_at(_, _, _, _)
+        hbbp_ratios_copy(_, _, _, _, _, _, _)
         hbbp_session_create(_, _, _)
         hbbp_session_destroy(_)
         hbbp_session_start(_, _)
         hbbp_session_stop(_, _)
-        hbbp_session_snapshot(_, _, _)
-        hbbp_session_snapshot_with(_, _, _, _)
+        hbbp_session_snapshot(_, _, _, _)
         hbbp_session_get_info(_, _, _)
         hbbp_profile_slice_count(_)
-        hbbp_profile_slice_at(_, _, _, _)
-        hbbp_profile_select_slice(_, _, _, _)
-        hbbp_profile_set_source_options(_, _, _)
-        hbbp_profile_find_source(_, _, _, _, _, _, _, _)
-        hbbp_profile_source_problem(_, _, _, _, _)
-        hbbp_demangle(_, _, _)
-        hbbp_profile_disassemble(_, _, _, _, _)
+        hbbp_profile_copy_slices(_, _, _, _, _, _, _)
+        hbbp_session_add_source(_, _, _, _)
     ]
 }

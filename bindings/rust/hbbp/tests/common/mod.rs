@@ -1,7 +1,7 @@
 //! A program to look at, and what decides whether it can be looked at here.
 #![allow(dead_code)]
 
-use hbbp::{Error, Event, Profile, Session, SessionOptions, Source, Status};
+use hbbp::{Analysis, Error, Event, Profile, Session, SessionOptions, SourceKind, Status};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -81,9 +81,14 @@ pub fn profile_of<R>(options: SessionOptions, work: impl FnOnce() -> R) -> Optio
 /// Five samples a millisecond, of CPU time, which all machines can count.
 pub fn ebs() -> SessionOptions {
     SessionOptions::new()
-        .source(Source::Ebs)
+        .source(SourceKind::Ebs)
         .event(Event::TaskClock)
         .period(200_000)
+}
+
+/// Of about two thousand samples of `work`.
+pub fn usual_analysis() -> Option<Analysis> {
+    Some(usual_profile()?.analyze().unwrap())
 }
 
 /// About two thousand samples of `work`.
@@ -109,36 +114,53 @@ pub fn recording(name: &str) -> Option<PathBuf> {
     Some(file)
 }
 
-/// Asks everything that can be asked of any profile.
+/// Asks everything that can be asked of any profile, and of its analysis.
 pub fn read_all(profile: &Profile) -> hbbp::Result<usize> {
     let mut items = 1;
     profile.info()?;
-    profile.estimator()?;
-    for (index, _) in profile.sources()?.iter().enumerate() {
-        profile.unexplained(index)?;
-        profile.superseded(index)?;
-        items += profile.counters(index)?.len() + profile.unexplained_reasons(index)?.len();
+    for index in 0..profile.sources()?.len() {
+        items += profile.counters(index)?.len();
     }
     items += profile.threads()?.len() + profile.modules()?.len() + profile.slices()?.len();
-    items += profile.functions()?.len() + profile.branches()?.len() + profile.loops()?.len();
-    let blocks = profile.blocks()?;
-    assert_eq!(profile.loops_of_blocks()?.len(), blocks.len());
-    assert_eq!(profile.features()?.len(), blocks.len());
+    items += profile.ibs_buckets()?.len() + profile.ibs_lines()?.len();
+    Ok(items + read_analysis(&profile.analyze()?)?)
+}
+
+pub fn read_analysis(analysis: &Analysis) -> hbbp::Result<usize> {
+    let mut items = 1;
+    analysis.info()?;
+    let sources = analysis.sources()?;
+    assert_eq!(sources.len(), analysis.profile().sources()?.len());
+    for (index, source) in sources.iter().enumerate() {
+        let reasons = analysis.unexplained_reasons(index)?;
+        let sum: u64 = reasons.iter().map(|reason| reason.value).sum();
+        assert_eq!(sum, source.unexplained);
+        items += reasons.len();
+    }
+    assert_eq!(
+        analysis.modules()?.len(),
+        analysis.profile().modules()?.len()
+    );
+    let loops = analysis.loops()?;
+    items += analysis.functions()?.len() + analysis.branches()?.len() + loops.len();
+    let blocks = analysis.blocks()?;
+    assert_eq!(loops.of_blocks().len(), blocks.len());
+    assert_eq!(analysis.block_features()?.len(), blocks.len());
     for block in &blocks {
-        for instruction in profile.disassembly(block.module, block.start..block.end) {
+        for instruction in analysis.disassembly(block.module, block.start..block.end) {
             items += instruction?.text.len().min(1);
         }
     }
-    items += profile.ibs_sums()?.len() + profile.ibs_buckets()?.len() + profile.ibs_lines()?.len();
-    items += profile
+    items += analysis.ibs_sums()?.len();
+    items += analysis
         .mix(hbbp::MixKeys::MNEMONIC | hbbp::MixKeys::FUNCTION)?
         .rows()
         .count();
-    items += profile.ratios(None, None)?.iter().count();
+    items += analysis.ratios(None, None)?.iter().count();
     let query = hbbp::PivotQuery::new()
         .rows("module,function")
         .columns("category");
-    for row in profile.pivot(&query)?.rows() {
+    for row in analysis.pivot(&query)?.rows() {
         items += row.labels()?.len();
     }
     Ok(items + blocks.len())

@@ -1,0 +1,387 @@
+//! How often each basic block ran.
+
+use crate::code::Disassembly;
+use crate::error::{call, Result};
+use crate::estimator::{block_feature_names, Estimator};
+use crate::handle::Handle;
+use crate::host::{Cancel, Work};
+use crate::kernel::KernelFiles;
+use crate::lines::{self, DebugHost, DebugOptions, LineRange};
+use crate::list::{fill, read, read_of, CopyPart, Record};
+use crate::loops::Loops;
+use crate::mix::{Mix, MixKeys};
+use crate::pivot::{Pivot, PivotQuery};
+use crate::profile::Profile;
+use crate::ratios::Ratios;
+use crate::records::*;
+use crate::sys;
+use crate::taxonomy::Taxonomy;
+use crate::text::raw_index;
+use crate::walk::Walk;
+use std::ffi::CString;
+use std::ops::Range;
+use std::ptr;
+
+/// How a profile is analyzed. Everything has a default.
+///
+/// ```no_run
+/// use hbbp::{AnalysisOptions, DebugOptions, Estimator, Profile};
+/// let profile = Profile::load("program.hbbp")?;
+/// let analysis = AnalysisOptions::new()
+///     .estimator(Estimator::Flow)
+///     .debug(DebugOptions::new().debug_root("/srv/debug"))
+///     .analyze(&profile)?;
+/// println!("{} blocks", analysis.blocks()?.len());
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+#[derive(Default)]
+#[must_use]
+pub struct AnalysisOptions<'a> {
+    estimator: Option<Estimator>,
+    tree: Option<String>,
+    kernel: Option<KernelFiles>,
+    debug: DebugOptions,
+    work: Work<'a>,
+}
+
+debug_without_closures!(AnalysisOptions<'a> { estimator, tree, kernel, debug, work });
+
+impl<'a> AnalysisOptions<'a> {
+    /// All defaults.
+    pub fn new() -> Self {
+        AnalysisOptions::default()
+    }
+
+    setters! {
+        /// Which observations count. Default: [`Estimator::Auto`].
+        estimator(estimator: Estimator): estimator = Some(estimator);
+        /// For [`Estimator::Tree`]: a decision tree of your own, JSON as
+        /// `docs/internals/estimators.md` has it. Default: the published one.
+        tree(json: impl Into<String>): tree = Some(json.into());
+        /// Files of the kernel that was profiled. Default: those of this machine, if they are of
+        /// that kernel.
+        kernel(files: KernelFiles): kernel = Some(files);
+        /// Where debug information is. Default: where it usually is.
+        debug(options: DebugOptions): debug = options;
+    }
+
+    /// Called now and then while code is read and blocks are found. A panic of it goes on after
+    /// that.
+    pub fn progress(mut self, progress: impl FnMut(u64, Option<u64>) + 'a) -> Self {
+        self.work = self.work.progress(progress);
+        self
+    }
+
+    /// Cancels it.
+    pub fn cancel(mut self, cancel: &Cancel) -> Self {
+        self.work = self.work.cancel(cancel);
+        self
+    }
+
+    /// Finds the code of the modules, the blocks, and their counts: some tens of milliseconds for a
+    /// large program, seconds for a recording of a very large one. Code that cannot be found is no
+    /// error: see [`ModuleResult::problem`].
+    pub fn analyze(self, profile: &Profile) -> Result<Analysis> {
+        let tree = self.tree.map(CString::new).transpose()?;
+        let kernel = self.kernel.as_ref().map(KernelFiles::to_c).transpose()?;
+        let kernel = kernel.as_ref().map(|paths| (paths.raw(), paths));
+        let debug = self.debug.into_c()?;
+        let debug_raw = debug.raw();
+        let raw = sys::hbbp_analysis_options {
+            estimator: self
+                .estimator
+                .map_or(sys::HBBP_ESTIMATOR_AUTO, Estimator::raw),
+            tree: tree.as_ref().map_or(ptr::null(), |tree| tree.as_ptr()),
+            kernel: kernel.as_ref().map_or(ptr::null(), |(files, _)| files),
+            debug: &debug_raw,
+            ..Default::default()
+        };
+        let handle = self
+            .work
+            .create(sys::hbbp_analysis_destroy, |work, analysis, error| {
+                // SAFETY: all that is pointed to is there during the call, and what `debug` has as
+                // long as the analysis.
+                unsafe { sys::hbbp_analysis_create(profile.raw(), &raw, work, analysis, error) }
+            })?;
+        // SAFETY: that profile lives as long as the analysis, whose part this is.
+        let profile = unsafe { Profile::lent(sys::hbbp_analysis_profile(handle.get()))? };
+        Ok(Analysis {
+            profile,
+            handle,
+            _debug: debug.into_host(),
+        })
+    }
+}
+
+/// What a profile says of blocks, by the code of its modules: made by [`Profile::analyze`] or
+/// [`AnalysisOptions::analyze`]. It does not change, and does not need the profile.
+///
+/// Addresses of modules are those of the ELF file, as objdump prints them. Indices of sources,
+/// threads and modules are those of the profile.
+///
+/// What lists borrow ends with the analysis:
+///
+/// ```compile_fail,E0505
+/// let analysis = hbbp::Profile::load("program.hbbp")?.analyze()?;
+/// let functions = analysis.functions()?;
+/// drop(analysis);
+/// println!("{}", functions[0].name);
+/// # Ok::<(), hbbp::Error>(())
+/// ```
+pub struct Analysis {
+    // Of the analysis, which destroys it.
+    profile: Profile,
+    handle: Handle<sys::hbbp_analysis>,
+    // What reading debug information calls, and so ends after it.
+    _debug: DebugHost,
+}
+
+// SAFETY: an analysis does not change, and the ABI lets any number of threads use a const handle. The
+// closure is Send and Sync.
+unsafe impl Send for Analysis {}
+unsafe impl Sync for Analysis {}
+
+debug_without_closures!(Analysis { handle });
+
+impl Analysis {
+    pub(crate) fn raw(&self) -> *const sys::hbbp_analysis {
+        self.handle.get()
+    }
+
+    /// The profile that it is of.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    /// Which estimator was used, and what counts of each family were multiplied by.
+    pub fn info(&self) -> Result<AnalysisInfo> {
+        // SAFETY: the analysis is there, and what it lends lives as long as it is borrowed.
+        unsafe {
+            let raw = fill(|info, error| sys::hbbp_analysis_get_info(self.raw(), info, error))?;
+            Ok(AnalysisInfo::from_raw(&raw))
+        }
+    }
+
+    fn list<T: Record>(
+        &self,
+        count: unsafe extern "C" fn(*const sys::hbbp_analysis) -> usize,
+        copy_part: CopyPart<sys::hbbp_analysis, T::Raw>,
+    ) -> Result<Vec<T>> {
+        // SAFETY: as above; each list is private to a method that says for how long it borrows.
+        unsafe { read(self.raw(), count, copy_part) }
+    }
+
+    /// Every block that has a count, in order of module and address.
+    pub fn blocks(&self) -> Result<Vec<Block>> {
+        self.list(
+            sys::hbbp_analysis_block_count,
+            sys::hbbp_analysis_copy_blocks,
+        )
+    }
+
+    /// Every function that has a block with a count, and those of a kernel that have samples, in
+    /// order of module and address.
+    pub fn functions(&self) -> Result<Vec<Function<'_>>> {
+        self.list(
+            sys::hbbp_analysis_function_count,
+            sys::hbbp_analysis_copy_functions,
+        )
+    }
+
+    /// Taken branches. Only SWBT and LBR have them.
+    pub fn branches(&self) -> Result<Vec<Branch>> {
+        self.list(
+            sys::hbbp_analysis_branch_count,
+            sys::hbbp_analysis_copy_branches,
+        )
+    }
+
+    /// How the code of each module of the profile was found, in their order.
+    pub fn modules(&self) -> Result<Vec<ModuleResult<'_>>> {
+        self.list(
+            sys::hbbp_analysis_module_count,
+            sys::hbbp_analysis_copy_modules,
+        )
+    }
+
+    /// What became of the samples of each source of the profile, in their order.
+    pub fn sources(&self) -> Result<Vec<SourceResult>> {
+        self.list(
+            sys::hbbp_analysis_source_count,
+            sys::hbbp_analysis_copy_sources,
+        )
+    }
+
+    /// What is unexplained of a source, by reason; none if there is no such source.
+    pub fn unexplained_reasons(&self, source: usize) -> Result<Vec<Counter<'_>>> {
+        // SAFETY: as above.
+        unsafe {
+            read_of(
+                self.raw(),
+                source,
+                sys::hbbp_analysis_unexplained_reason_count,
+                sys::hbbp_analysis_copy_unexplained_reasons,
+            )
+        }
+    }
+
+    /// Events of instructions that IBS of AMD reported, by module and address.
+    pub fn ibs_sums(&self) -> Result<Vec<IbsSum<'_>>> {
+        self.list(
+            sys::hbbp_analysis_ibs_sum_count,
+            sys::hbbp_analysis_copy_ibs_sums,
+        )
+    }
+
+    pub(crate) fn block_count(&self) -> usize {
+        // SAFETY: as above.
+        unsafe { sys::hbbp_analysis_block_count(self.raw()) }
+    }
+
+    /// What a decision tree may ask about each block of [`blocks`](Analysis::blocks): numbers in the
+    /// order of [`block_feature_names`].
+    pub fn block_features(&self) -> Result<Vec<Vec<f64>>> {
+        let width = block_feature_names().len();
+        let blocks = self.block_count();
+        let mut values = vec![0.0; blocks.saturating_mul(width)];
+        let mut copied = 0;
+        // SAFETY: the array has room for all blocks.
+        call(|error| unsafe {
+            let array = values.as_mut_ptr();
+            sys::hbbp_analysis_copy_block_features(self.raw(), 0, blocks, array, &mut copied, error)
+        })?;
+        Ok(values
+            .chunks(width.max(1))
+            .take(copied)
+            .map(<[f64]>::to_vec)
+            .collect())
+    }
+
+    /// Which instructions ran.
+    pub fn mix(&self, keys: MixKeys) -> Result<Mix> {
+        self.mix_with(keys, Work::new())
+    }
+
+    /// The same, with progress and a flag that cancels it.
+    pub fn mix_with(&self, keys: MixKeys, work: Work<'_>) -> Result<Mix> {
+        Mix::of(self, keys, work)
+    }
+
+    /// What ran, summed by keys of your choice.
+    pub fn pivot(&self, query: &PivotQuery<'_>) -> Result<Pivot> {
+        self.pivot_with(query, Work::new())
+    }
+
+    /// The same, with progress and a flag that cancels it.
+    pub fn pivot_with(&self, query: &PivotQuery<'_>, work: Work<'_>) -> Result<Pivot> {
+        Pivot::of(self, query, work)
+    }
+
+    /// What follows from the whole mix, or from that of the instructions that a condition lets
+    /// through.
+    pub fn ratios(&self, filter: Option<&str>, taxonomy: Option<&Taxonomy>) -> Result<Ratios> {
+        self.ratios_with(filter, taxonomy, Work::new())
+    }
+
+    /// The same, with progress and a flag that cancels it.
+    pub fn ratios_with(
+        &self,
+        filter: Option<&str>,
+        taxonomy: Option<&Taxonomy>,
+        work: Work<'_>,
+    ) -> Result<Ratios> {
+        Ratios::of(self, filter, taxonomy, work)
+    }
+
+    /// The loops in which a block has a count.
+    pub fn loops(&self) -> Result<Loops> {
+        self.loops_with(Work::new())
+    }
+
+    /// The same, with progress and a flag that cancels it.
+    pub fn loops_with(&self, work: Work<'_>) -> Result<Loops> {
+        Loops::of(self, work)
+    }
+
+    fn at<T: Record>(
+        &self,
+        module: usize,
+        address: u64,
+        get: unsafe extern "C" fn(
+            *const sys::hbbp_analysis,
+            u32,
+            u64,
+            *mut T::Raw,
+            *mut sys::hbbp_error,
+        ) -> sys::hbbp_status,
+    ) -> Result<T> {
+        // SAFETY: the analysis is there; what these lend lives as long, or is static.
+        unsafe {
+            let raw = fill(|raw, error| get(self.raw(), raw_index(module), address, raw, error))?;
+            Ok(T::from_raw(&raw))
+        }
+    }
+
+    /// The block around an address of a module, whether it has a count or not.
+    pub fn find_block(&self, module: usize, address: u64) -> Result<Block> {
+        self.at(module, address, sys::hbbp_analysis_find_block)
+    }
+
+    /// The instruction at an address of a module.
+    pub fn decode(&self, module: usize, address: u64) -> Result<Instruction> {
+        self.at(module, address, sys::hbbp_analysis_decode)
+    }
+
+    /// The text of the instruction at an address of a module.
+    pub fn disassemble(&self, module: usize, address: u64) -> Result<Disassembly> {
+        self.at(module, address, sys::hbbp_analysis_disassemble)
+    }
+
+    /// Instructions that begin in a range of addresses of a module. Ends with the first error.
+    pub fn instructions(
+        &self,
+        module: usize,
+        range: Range<u64>,
+    ) -> impl Iterator<Item = Result<Instruction>> + '_ {
+        Walk::new(range, move |address| {
+            let found = self.decode(module, address)?;
+            Ok((address.saturating_add(found.length.into()), found))
+        })
+    }
+
+    /// The same as text.
+    pub fn disassembly(
+        &self,
+        module: usize,
+        range: Range<u64>,
+    ) -> impl Iterator<Item = Result<Disassembly>> + '_ {
+        Walk::new(range, move |address| {
+            let found = self.disassemble(module, address)?;
+            Ok((address.saturating_add(found.length.into()), found))
+        })
+    }
+
+    /// The lines of an address of a module, and what was inlined there.
+    pub fn find_lines(&self, module: usize, address: u64) -> Result<LineRange<'_>> {
+        lines::find(self, module, address)
+    }
+
+    /// Those of a range of addresses of a module, one range after the other. Ends with the first
+    /// error.
+    pub fn line_ranges(
+        &self,
+        module: usize,
+        range: Range<u64>,
+    ) -> impl Iterator<Item = Result<LineRange<'_>>> + '_ {
+        Walk::new(range, move |address| {
+            let found = self.find_lines(module, address)?;
+            Ok((found.end, found))
+        })
+    }
+
+    /// What of a module's debug information was missing or damaged, as far as was noticed up to now;
+    /// "" if nothing.
+    pub fn debug_problem(&self, module: usize) -> Result<String> {
+        lines::problem(self, module)
+    }
+}

@@ -1,0 +1,10 @@
+#include "capi/features.h"
+
+namespace hbbp::capi {
+
+std::span<const std::string_view> Features() {
+  static constexpr std::string_view kFeatures[] = {"ebs", "lbr", "ibs"};
+  return kFeatures;
+}
+
+}  // namespace hbbp::capi

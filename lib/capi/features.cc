@@ -1,0 +1,11 @@
+#include "capi/features.h"
+
+namespace hbbp::capi {
+
+std::span<const std::string_view> Features() {
+  static constexpr std::string_view kFeatures[] = {
+      "ebs", "lbr", "ibs", "swbt", "import", "analysis", "debug-information"};
+  return kFeatures;
+}
+
+}  // namespace hbbp::capi

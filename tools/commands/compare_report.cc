@@ -1,0 +1,159 @@
+#include "commands/compare_report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "format.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMnemonicRows = 20;
+// Every start of a program runs a few instructions of each of its libraries.
+constexpr double kSmallestShare = 0.0001;
+
+// An error or an overlap.
+Cell Metric(const ModuleComparison& module, double metric) {
+  return module.is_empty() ? Cell() : Cell(metric);
+}
+
+Json JsonMetric(const ModuleComparison& module, double metric) {
+  return module.is_empty() ? Json() : Json(metric);
+}
+
+void AddModuleRow(const ModuleComparison& module, Table* table) {
+  table->AddRow({module.name, module.instructions_reference, module.instructions_estimate,
+                 Metric(module, module.avg_weighted_error),
+                 Metric(module, module.block_accuracy_error), Metric(module, module.overlap),
+                 Metric(module, module.mnemonic_overlap)});
+}
+
+std::string OneSidedText(const char* title, const std::vector<OneSidedModule>& modules) {
+  if (modules.empty()) return "";
+  Table table({{"name", title}, {"instructions", "instructions", Column::kCount}});
+  for (const OneSidedModule& module : modules) table.AddRow({module.name, module.instructions});
+  return '\n' + table.ToText();
+}
+
+Json ToJson(const ModuleComparison& module) {
+  Json json = {{"name", module.name},
+               {"build_id", module.build_id},
+               {"instructions_ref", module.instructions_reference},
+               {"instructions_est", module.instructions_estimate},
+               {"avg_weighted_error", JsonMetric(module, module.avg_weighted_error)},
+               {"block_accuracy_error", JsonMetric(module, module.block_accuracy_error)},
+               {"overlap", JsonMetric(module, module.overlap)},
+               {"mnemonic_overlap", JsonMetric(module, module.mnemonic_overlap)},
+               {"only_estimated", module.only_estimated},
+               {"only_referenced", module.only_referenced},
+               {"unresolved", module.unresolved},
+               {"rep_iterations", module.rep_iterations},
+               {"mnemonics", Json::array()}};
+  for (const MnemonicComparison& mnemonic : module.mnemonics) {
+    json["mnemonics"].push_back({{"mnemonic", mnemonic.mnemonic},
+                                 {"ref", mnemonic.reference},
+                                 {"est", mnemonic.estimate},
+                                 {"error", mnemonic.error}});
+  }
+  return json;
+}
+
+Json ToJson(const std::vector<OneSidedModule>& modules) {
+  Json json = Json::array();
+  for (const OneSidedModule& module : modules) {
+    json.push_back({{"name", module.name},
+                    {"build_id", module.build_id},
+                    {"instructions", module.instructions}});
+  }
+  return json;
+}
+
+void AddCsvRows(const ModuleComparison& module, Table* table) {
+  table->AddRow({module.name, module.build_id, "", module.instructions_reference,
+                 module.instructions_estimate, Metric(module, module.avg_weighted_error),
+                 Metric(module, module.block_accuracy_error), Metric(module, module.overlap)});
+  for (const MnemonicComparison& mnemonic : module.mnemonics) {
+    table->AddRow({module.name, module.build_id, mnemonic.mnemonic, mnemonic.reference,
+                   mnemonic.estimate, mnemonic.error, Cell(), Cell()});
+  }
+}
+
+}  // namespace
+
+std::string CompareText(const Comparison& comparison, const std::vector<std::string>& notes) {
+  Table modules({{"name", "module", Column::kPath},
+                 {"ref", "reference", Column::kCount},
+                 {"est", "estimate", Column::kCount},
+                 {"avg_weighted_error", "mnemonic error", Column::kShare},
+                 {"block_accuracy_error", "block error", Column::kShare},
+                 {"overlap", "block overlap", Column::kShare},
+                 {"mnemonic_overlap", "mnemonic overlap", Column::kShare}});
+  const ModuleComparison& total = comparison.total;
+  size_t small_modules = 0;
+  for (const ModuleComparison& module : comparison.modules) {
+    if (module.instructions_reference < kSmallestShare * total.instructions_reference &&
+        module.instructions_estimate < kSmallestShare * total.instructions_estimate) {
+      ++small_modules;
+    } else {
+      AddModuleRow(module, &modules);
+    }
+  }
+  AddModuleRow(total, &modules);
+  if (small_modules != 0) {
+    modules.AddSummary(std::to_string(small_modules) +
+                       " more modules, in the total too, have less than " +
+                       FormatShare(kSmallestShare) + " each");
+  }
+
+  Table mnemonics({{"mnemonic", "mnemonic"},
+                   {"ref", "reference", Column::kCount},
+                   {"est", "estimate", Column::kCount},
+                   {"error", "error", Column::kShare}});
+  const std::vector<MnemonicComparison>& all = total.mnemonics;
+  const size_t shown = std::min(all.size(), kMnemonicRows);
+  for (size_t i = 0; i < shown; ++i) {
+    mnemonics.AddRow({all[i].mnemonic, all[i].reference, all[i].estimate, all[i].error});
+  }
+  mnemonics.AddSummary(std::to_string(shown) + " of " + std::to_string(all.size()) + " mnemonics");
+
+  std::string out = modules.ToText() + '\n' + mnemonics.ToText();
+  out += OneSidedText("only in the reference", comparison.only_in_reference);
+  out += OneSidedText("only in the profile", comparison.only_in_estimate);
+  if (!notes.empty()) out += '\n';
+  for (const std::string& note : notes) out += "note: " + Printable(note) + '\n';
+  return out;
+}
+
+std::string CompareCsv(const Comparison& comparison) {
+  Table table({{"module", ""},
+               {"build_id", ""},
+               {"mnemonic", ""},
+               {"ref", ""},
+               {"est", ""},
+               {"error", ""},
+               {"block_accuracy_error", ""},
+               {"overlap", ""}});
+  for (const ModuleComparison& module : comparison.modules) AddCsvRows(module, &table);
+  AddCsvRows(comparison.total, &table);
+  return table.ToCsv();
+}
+
+std::string CompareJson(const Comparison& comparison, const std::vector<std::string>& notes) {
+  Json json;
+  json["modules"] = Json::array();
+  for (const ModuleComparison& module : comparison.modules) {
+    json["modules"].push_back(ToJson(module));
+  }
+  json["total"] = ToJson(comparison.total);
+  json["scaled"] = comparison.scaled;
+  json["scale"] = comparison.scale;
+  json["only_in_truth"] = ToJson(comparison.only_in_reference);
+  json["only_in_profile"] = ToJson(comparison.only_in_estimate);
+  json["notes"] = notes;
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,241 @@
+// hbbp diff: two mixes, before and after, sorted by what changed most.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command.h"
+#include "commands/mix_diff.h"
+#include "debug_info_options.h"
+#include "format.h"
+#include "options.h"
+#include "pivot_view.h"
+#include "profile_options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "diff";
+constexpr uint64_t kTableRows = 20;
+
+struct Request {
+  PivotRequest pivot;
+  bool is_absolute = false;
+  MixDiffOrder order = MixDiffOrder::kChange;
+  uint64_t top = 0;  // 0: all
+  Format format = Format::kTable;
+};
+
+// One of the two profiles, as it was asked for.
+struct Side {
+  std::string file;
+  hbbp::pivot pivot;
+  std::string unit = {};
+  bool is_up_to_factor = false;
+  std::vector<std::string> notes = {};  // what has to be known of it
+};
+
+StatusOr<Side> OpenSide(const std::string& file, const Request& request, ProfileOptions* profiles,
+                        DebugInfoOptions* debug_info) {
+  HBBP_ASSIGN_OR_RETURN(hbbp::analysis analysis, profiles->Analyse({file}, debug_info));
+  Side side{file, MakePivot(analysis, request.pivot)};
+  const std::vector<SourceView> sources = Sources(analysis);
+  side.unit = UnitOf(sources);
+  side.is_up_to_factor = IsUpToFactor(sources);
+  side.notes = NotesOf(analysis, sources);
+  if (!NeedsLines(request.pivot)) return side;
+  const std::vector<std::string> of_lines = DebugInfoOptions::Problems(analysis);
+  side.notes.insert(side.notes.end(), of_lines.begin(), of_lines.end());
+  return side;
+}
+
+// The two sides may be files of one name in different folders; but where one side has several of
+// that name, only folders tell which is which.
+std::set<std::string> FindAmbiguousNames(const Side& side, const std::vector<std::string>& keys) {
+  std::set<std::string> ambiguous;
+  for (size_t key = 0; key < keys.size(); ++key) {
+    if (KindOfKey(keys[key]) != Column::kPath) continue;
+    std::map<std::string, std::string> paths;  // by last part
+    for (size_t row = 0; row < side.pivot.rows(); ++row) {
+      const hbbp_pivot_label label = side.pivot.label(HBBP_PIVOT_ROWS, row, key);
+      const std::string name = LabelText(keys[key], label);
+      if (paths.try_emplace(name, label.text).first->second != label.text) ambiguous.insert(name);
+    }
+  }
+  return ambiguous;
+}
+
+std::vector<std::string> LabelsOf(const Side& side, size_t row,
+                                  const std::vector<std::string>& keys,
+                                  const std::set<std::string>& ambiguous) {
+  std::vector<std::string> labels;
+  for (size_t key = 0; key < keys.size(); ++key) {
+    const hbbp_pivot_label label = side.pivot.label(HBBP_PIVOT_ROWS, row, key);
+    std::string name = LabelText(keys[key], label);
+    const bool is_path = KindOfKey(keys[key]) == Column::kPath;
+    labels.push_back(is_path && ambiguous.contains(name) ? label.text : std::move(name));
+  }
+  return labels;
+}
+
+// Returns the value of all rows.
+double AddSide(const Side& side, const Request& request, const std::set<std::string>& ambiguous,
+               void (MixDiff::*add)(std::vector<std::string>, Measured), MixDiff* diff) {
+  for (size_t row = 0; row < side.pivot.rows(); ++row) {
+    const hbbp_pivot_cell cell = side.pivot.cell(row);
+    const Measured measured = request.is_absolute ? Measured{cell.value, cell.standard_error}
+                                                  : Measured{cell.share, cell.share_error};
+    (diff->*add)(LabelsOf(side, row, request.pivot.rows, ambiguous), measured);
+  }
+  return side.pivot.cell(HBBP_PIVOT_ALL).value;
+}
+
+Cell ZCell(double z, Format format) {
+  if (!std::isfinite(z)) return Cell();
+  return format == Format::kTable ? Cell(FormatFactor(z)) : Cell(z);
+}
+
+Cell ProbabilityCell(std::optional<double> p, Format format) {
+  if (!p) return Cell();
+  if (format != Format::kTable) return *p;
+  constexpr double kNone = 1e-6;
+  return *p < kNone ? std::string("< 1e-6") : FormatFactor(*p);
+}
+
+// Signed in a table: what becomes more has a plus.
+Cell ChangeCell(double change, const Request& request) {
+  if (request.format != Format::kTable) return change;
+  return (change > 0 ? "+" : "") +
+         (request.is_absolute ? FormatCount(change) : FormatShare(change));
+}
+
+Cell ErrorCell(double error, const Request& request) {
+  if (request.format != Format::kTable) return error;
+  return "± " + (request.is_absolute ? FormatCount(error) : FormatShare(error));
+}
+
+std::vector<Column> ColumnsOf(const Request& request) {
+  std::vector<Column> columns;
+  for (const std::string& key : request.pivot.rows) columns.push_back({JsonKey(key), key});
+  const Column::Kind number = request.is_absolute ? Column::kCount : Column::kShare;
+  columns.push_back({"before", "before", number});
+  columns.push_back({"before_error", "std. error", Column::kError});
+  columns.push_back({"after", "after", number});
+  columns.push_back({"after_error", "std. error", Column::kError});
+  columns.push_back({"change", "change", Column::kCount});
+  columns.push_back({"change_error", "std. error", Column::kError});
+  columns.push_back({"z", "z", Column::kError});
+  columns.push_back({"p", "p", Column::kError});
+  return columns;
+}
+
+std::vector<Cell> CellsOf(const MixDiffRow& row, const Request& request) {
+  std::vector<Cell> cells(row.labels.begin(), row.labels.end());
+  cells.emplace_back(row.before.value);
+  cells.push_back(ErrorCell(row.before.standard_error, request));
+  cells.emplace_back(row.after.value);
+  cells.push_back(ErrorCell(row.after.standard_error, request));
+  cells.push_back(ChangeCell(row.Change(), request));
+  cells.push_back(ErrorCell(row.ChangeError(), request));
+  cells.push_back(ZCell(row.Z(), request.format));
+  cells.push_back(ProbabilityCell(row.P(), request.format));
+  return cells;
+}
+
+// What is true of both is said once.
+void AddNotes(const Side& before, const Side& after, Table* table) {
+  const auto has = [](const Side& side, const std::string& note) {
+    return std::find(side.notes.begin(), side.notes.end(), note) != side.notes.end();
+  };
+  for (const std::string& note : before.notes) {
+    table->AddNote(before.file + (has(after, note) ? ", " + after.file : "") + ": " + note);
+  }
+  for (const std::string& note : after.notes) {
+    if (!has(before, note)) table->AddNote(after.file + ": " + note);
+  }
+}
+
+Table MakeListing(const Side& before, const Side& after, const Request& request) {
+  std::set<std::string> ambiguous = FindAmbiguousNames(before, request.pivot.rows);
+  ambiguous.merge(FindAmbiguousNames(after, request.pivot.rows));
+  MixDiff diff;
+  const double total_before = AddSide(before, request, ambiguous, &MixDiff::AddBefore, &diff);
+  const double total_after = AddSide(after, request, ambiguous, &MixDiff::AddAfter, &diff);
+  const std::vector<MixDiffRow> rows = diff.Sorted(request.order);
+  Table table(ColumnsOf(request));
+  const size_t shown = request.top == 0 ? rows.size() : std::min<size_t>(request.top, rows.size());
+  for (size_t i = 0; i < shown; ++i) table.AddRow(CellsOf(rows[i], request));
+  const std::string& value = request.pivot.values.front();
+  table.AddField("value", value);
+  table.AddField("normalised", uint64_t{request.is_absolute ? 0u : 1u});
+  table.AddField("total_before", total_before);
+  table.AddField("total_after", total_after);
+  table.AddField("unit_before", before.unit);
+  table.AddField("unit_after", after.unit);
+  table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{rows.size()}) +
+                   " rows; " + FormatCount(total_before) + " " + value + " before, " +
+                   FormatCount(total_after) + " after" +
+                   (request.is_absolute ? "" : "; shares are of each of them"));
+  if (rows.empty() && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
+  const bool is_scaled = before.is_up_to_factor || after.is_up_to_factor;
+  if (request.is_absolute && (is_scaled || before.unit != after.unit)) {
+    table.AddNote(
+        "counts are up to a factor, which need not be the same in both profiles: shares, "
+        "without --absolute, can be compared");
+  }
+  AddNotes(before, after, &table);
+  return table;
+}
+
+}  // namespace
+
+int RunDiff(int argc, char** argv) {
+  std::vector<std::string> files, by;
+  std::string groups, value = "instructions", sort = "change", format = "table";
+  Request request;
+  Options options(kName, "Tell what changed between two mixes");
+  options.Positionals("BEFORE AFTER", &files, 2, 2, "two profiles");
+  options.Values("--by", &by, "KEY,...", "what a row stands for, as in hbbp mix (mnemonic)");
+  options.Value("--value", &value, "VALUE", "what is compared, as in hbbp mix (instructions)");
+  options.Value("--where", &request.pivot.where, "CONDITION", "only what matches, as in hbbp mix");
+  options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
+  options.Flag("--absolute", &request.is_absolute, "numbers instead of shares of each profile");
+  options.Choice("--sort", &sort, {"change", "significance"}, "what is first (change)");
+  options.Count("--top", &request.top, "only the first N; a table has 20 unless told otherwise");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  StatusOr<std::vector<std::string>> rows = SplitLists("--by", by);
+  if (!rows.ok()) return Fail(kName, rows.status().message());
+  if (value.find(',') != std::string::npos) {
+    return Fail(kName, "--value: '" + value + "' is more than the one value that is compared");
+  }
+  request.pivot.rows = by.empty() ? std::vector<std::string>{"mnemonic"} : *std::move(rows);
+  AddModuleOfAddresses(&request.pivot.rows);
+  request.pivot.values = {value};
+  request.pivot.join_names = true;
+  request.order = sort == "change" ? MixDiffOrder::kChange : MixDiffOrder::kSignificance;
+  request.format = FormatFromName(format);
+  if (request.top == 0 && request.format == Format::kTable) request.top = kTableRows;
+
+  const std::optional<hbbp::taxonomy> taxonomy = LoadGroups(groups);
+  if (taxonomy) request.pivot.taxonomy = &*taxonomy;
+  const StatusOr<Side> before = OpenSide(files[0], request, &profiles, &debug_info);
+  if (!before.ok()) return Fail(kName, before.status().message());
+  const StatusOr<Side> after = OpenSide(files[1], request, &profiles, &debug_info);
+  if (!after.ok()) return Fail(kName, after.status().message());
+  debug_info.EndProgress();
+  return MakeListing(*before, *after, request).Print(kName, request.format);
+}
+
+}  // namespace hbbp::tools

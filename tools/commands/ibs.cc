@@ -1,0 +1,244 @@
+// hbbp ibs: what instruction-based sampling tells of instructions, latencies and memory.
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/linux_constants.h"
+#include "command.h"
+#include "format.h"
+#include "options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "ibs";
+constexpr uint64_t kTableRows = 20;
+// What a listing shows of these unless told otherwise, if it occurred.
+constexpr const char* kCommonEvents[] = {
+    "op-samples",        "op-tag-to-retire-cycles",  "op-loads",       "op-dc-misses",
+    "op-l2-misses",      "op-dc-load-miss-cycles",   "op-dtlb-misses", "op-nb-remote",
+    "op-taken-branches", "op-mispredicted-branches", "fetch-samples",  "fetch-ic-misses",
+    "fetch-itlb-misses", "fetch-latency-cycles",
+};
+
+struct Wanted {
+  std::string by = "instruction";
+  std::vector<std::string> events;
+  uint64_t rows = 0;
+};
+
+// "a,b" and "c" are three.
+std::vector<std::string> SplitAtCommas(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const std::string& list : lists) {
+    for (size_t start = 0; start <= list.size();) {
+      const size_t end = std::min(list.find(',', start), list.size());
+      if (end != start) words.push_back(list.substr(start, end - start));
+      start = end + 1;
+    }
+  }
+  return words;
+}
+
+StatusOr<std::vector<std::string>> ChooseEvents(const std::vector<std::string>& wanted,
+                                                const std::set<std::string>& occurred) {
+  std::vector<std::string> events = wanted;
+  if (events.empty()) {
+    for (const char* event : kCommonEvents) {
+      if (occurred.contains(event)) events.push_back(event);
+    }
+  }
+  for (const std::string& event : events) {
+    if (occurred.contains(event)) continue;
+    std::string known;
+    for (const std::string& name : occurred) known += (known.empty() ? "" : ", ") + name;
+    return MakeStatus(StatusCode::kNotFound, "--event %s: it did not occur; there are: %s",
+                      event.c_str(), known.c_str());
+  }
+  return events;
+}
+
+StatusOr<Table> EventTable(const hbbp::analysis& analysis, const Wanted& wanted) {
+  const std::vector<hbbp_module> modules = analysis.get_profile().modules();
+  const std::vector<hbbp_function> functions = analysis.functions();
+  const std::vector<hbbp_ibs_sum> sums = analysis.ibs_sums();
+  std::set<std::string> occurred;
+  for (const hbbp_ibs_sum& sum : sums) occurred.insert(sum.event);
+  HBBP_ASSIGN_OR_RETURN(const std::vector<std::string> events,
+                        ChooseEvents(wanted.events, occurred));
+
+  const bool by_instruction = wanted.by == "instruction";
+  const bool by_function = by_instruction || wanted.by == "function";
+  using Key = std::tuple<uint32_t, uint32_t, uint64_t>;  // module, function, address
+  std::map<Key, std::vector<uint64_t>> groups;
+  std::vector<uint64_t> totals(events.size());
+  for (const hbbp_ibs_sum& sum : sums) {
+    const auto event = std::find(events.begin(), events.end(), sum.event);
+    if (event == events.end()) continue;
+    const auto column = static_cast<size_t>(event - events.begin());
+    std::vector<uint64_t>& group = groups[{sum.module, by_function ? sum.function : HBBP_NO_INDEX,
+                                           by_instruction ? sum.address : HBBP_NO_ADDRESS}];
+    group.resize(events.size());
+    group[column] += sum.sum;
+    totals[column] += sum.sum;
+  }
+  std::vector<std::pair<Key, std::vector<uint64_t>>> rows(groups.begin(), groups.end());
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+
+  std::vector<Column> columns = {{"module", "module", Column::kPath}};
+  if (by_instruction) columns.push_back({"address", "address", Column::kAddress});
+  for (const std::string& event : events) columns.push_back({event, event, Column::kCount});
+  if (by_function) columns.push_back({"function", "function"});
+  Table table(std::move(columns));
+  const size_t shown = std::min<uint64_t>(wanted.rows, rows.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [module, function, address] = rows[i].first;
+    std::vector<Cell> cells(1);
+    if (module < modules.size()) cells[0] = modules[module].path;
+    if (by_instruction) {
+      cells.emplace_back();
+      if (address != HBBP_NO_ADDRESS) cells.back() = uint64_t{address};
+    }
+    for (const uint64_t value : rows[i].second) cells.emplace_back(value);
+    if (by_function) {
+      cells.emplace_back();
+      if (function < functions.size()) cells.back() = Demangle(functions[function].name);
+    }
+    table.AddRow(std::move(cells));
+  }
+  for (size_t i = 0; i < events.size(); ++i) table.AddField("total_" + events[i], totals[i]);
+  table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{rows.size()}) +
+                   " rows");
+  AddCaveats(Sources(analysis), &table);
+  if (sums.empty()) table.AddNote("there are no IBS samples; perf record -e ibs_op// takes some");
+  return table;
+}
+
+StatusOr<Table> HistogramTable(const hbbp::profile& profile, const std::string& latency) {
+  const std::vector<hbbp_ibs_bucket> buckets = profile.ibs_buckets();
+  uint64_t total = 0;
+  std::set<std::string> known;
+  for (const hbbp_ibs_bucket& bucket : buckets) {
+    known.insert(bucket.latency);
+    if (latency == bucket.latency) total += bucket.samples;
+  }
+  if (!known.contains(latency)) {
+    std::string names;
+    for (const std::string& name : known) names += (names.empty() ? "" : ", ") + name;
+    return MakeStatus(StatusCode::kNotFound, "--histogram %s: no sample has it; there are: %s",
+                      latency.c_str(), names.empty() ? "none" : names.c_str());
+  }
+  Table table({{"first_cycles", "cycles from", Column::kCount},
+               {"end_cycles", "to below", Column::kCount},
+               {"samples", "samples", Column::kCount},
+               {"share", "share", Column::kShare},
+               {"cumulative_share", "cumulative", Column::kShare}});
+  uint64_t so_far = 0;
+  for (const hbbp_ibs_bucket& bucket : buckets) {
+    if (latency != bucket.latency) continue;
+    so_far += bucket.samples;
+    const auto all = static_cast<double>(total);
+    table.AddRow({bucket.first_cycles, bucket.end_cycles, bucket.samples,
+                  static_cast<double>(bucket.samples) / all, static_cast<double>(so_far) / all});
+  }
+  table.AddField("latency", latency);
+  table.AddField("samples", total);
+  return table;
+}
+
+Table DataTable(const hbbp::profile& profile, bool by_page, uint64_t rows) {
+  const std::vector<hbbp_ibs_line> lines = profile.ibs_lines();
+  struct Access {
+    uint64_t loads = 0, stores = 0, misses = 0, miss_cycles = 0;
+    std::set<uint32_t> threads;
+  };
+  std::map<std::pair<uint32_t, uint64_t>, Access> places;  // by process and address
+  for (const hbbp_ibs_line& line : lines) {
+    const uint64_t address = by_page ? line.address / kPageBytes * kPageBytes : line.address;
+    Access& access = places[{line.pid, address}];
+    access.loads += line.loads;
+    access.stores += line.stores;
+    access.misses += line.misses;
+    access.miss_cycles += line.miss_cycles;
+    access.threads.insert(line.tid);
+  }
+  std::vector<std::pair<std::pair<uint32_t, uint64_t>, Access>> sorted(places.begin(),
+                                                                       places.end());
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.second.loads + a.second.stores > b.second.loads + b.second.stores;
+  });
+  Table table({{"pid", "pid"},
+               {"address", by_page ? "page" : "line", Column::kAddress},
+               {"loads", "loads", Column::kCount},
+               {"stores", "stores", Column::kCount},
+               {"misses", "DC misses", Column::kCount},
+               {"miss_cycles", "miss cycles", Column::kCount},
+               {"threads", "threads", Column::kCount}});
+  const size_t shown = std::min<uint64_t>(rows, sorted.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const auto& [place, access] = sorted[i];
+    table.AddRow({uint64_t{place.first}, place.second, access.loads, access.stores, access.misses,
+                  access.miss_cycles, uint64_t{access.threads.size()}});
+  }
+  uint64_t dropped = 0;
+  for (const SourceView& source : SourcesAsRecorded(profile)) {
+    for (const hbbp_counter& counter : source.counters) {
+      if (std::strcmp(counter.name, "ibs-accesses-dropped") == 0) dropped += counter.value;
+    }
+  }
+  table.AddField("dropped", dropped);
+  table.AddSummary(FormatCount(uint64_t{shown}) + " of " + FormatCount(uint64_t{sorted.size()}) +
+                   (by_page ? " pages" : " lines"));
+  if (dropped != 0) {
+    table.AddNote(FormatCount(dropped) + " accesses to rarely sampled lines were dropped");
+  }
+  return table;
+}
+
+}  // namespace
+
+int RunIbs(int argc, char** argv) {
+  std::vector<std::string> files, events;
+  Wanted wanted;
+  uint64_t top = 0;
+  std::string histogram, data;
+  std::string format = "table";
+  Options options(kName, "Show what instruction-based sampling (IBS) tells of instructions");
+  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Choice("--by", &wanted.by, {"instruction", "function", "module"},
+                 "what a row is (instruction)");
+  options.Values("--event", &events, "NAME,..",
+                 "columns, for instance op-loads,op-dc-misses; the first sorts");
+  options.Value("--histogram", &histogram, "NAME",
+                "a latency instead: tag-to-retire, completion-to-retire, dc-miss, dtlb-refill, "
+                "fetch, itlb-refill");
+  options.Choice("--data", &data, {"line", "page"}, "accessed memory instead");
+  options.Count("--top", &top, "only the first N; a table has 20 unless told otherwise");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  options.Footer(
+      "Events are those that AMD derives from IBS. Names with -cycles are sums of cycles, others\n"
+      "samples.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+  if (!histogram.empty() && !data.empty()) {
+    return Fail(kName, "--histogram and --data are listings of their own: give one of them");
+  }
+
+  const Format printed = FormatFromName(format);
+  wanted.events = SplitAtCommas(events);
+  wanted.rows = top != 0 ? top : printed == Format::kTable ? kTableRows : UINT64_MAX;
+  const hbbp::profile profile = LoadProfiles(files);
+  if (!data.empty()) return DataTable(profile, data == "page", wanted.rows).Print(kName, printed);
+  const StatusOr<Table> table = !histogram.empty() ? HistogramTable(profile, histogram)
+                                                   : EventTable(hbbp::analysis(profile), wanted);
+  if (!table.ok()) return Fail(kName, table.status().message());
+  return table->Print(kName, printed);
+}
+
+}  // namespace hbbp::tools

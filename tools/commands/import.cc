@@ -1,0 +1,145 @@
+// hbbp import: a recording of perf becomes a profile.
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+
+#include "command.h"
+#include "format.h"
+#include "kernel_options.h"
+#include "options.h"
+#include "profile_view.h"
+#include "time_quantum.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "import";
+
+// "[#####.....]  50 %" on a terminal, over and over in one line.
+class ProgressBar {
+ public:
+  ProgressBar() : is_shown_(::isatty(STDERR_FILENO) == 1) {}
+  ~ProgressBar() {
+    if (shown_percent_ >= 0) std::fputs("\r\033[K", stderr);
+  }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  void Show(uint64_t done, uint64_t all) {
+    if (!is_shown_ || all == 0) return;
+    const int percent =
+        static_cast<int>(100.0 * static_cast<double>(done) / static_cast<double>(all));
+    if (percent == shown_percent_) return;
+    shown_percent_ = percent;
+    constexpr int kWidth = 40;
+    std::string bar(static_cast<size_t>(percent) * kWidth / 100, '#');
+    bar.resize(kWidth, '.');
+    std::fprintf(stderr, "\r[%s] %3d %%", bar.c_str(), percent);
+  }
+
+ private:
+  bool is_shown_;
+  int shown_percent_ = -1;
+};
+
+// "RECORDED=HERE".
+StatusOr<std::vector<hbbp_moved_file>> SplitMoved(std::vector<std::string>* words) {
+  std::vector<hbbp_moved_file> files;
+  for (std::string& word : *words) {
+    const size_t equals = word.find('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == word.size()) {
+      return MakeStatus(StatusCode::kInvalidArgument,
+                        "--file %s: give RECORDED=HERE, where RECORDED is the path or the name of "
+                        "a file when it was recorded",
+                        word.c_str());
+    }
+    word[equals] = '\0';
+    files.push_back({word.c_str(), word.c_str() + equals + 1});
+  }
+  return files;
+}
+
+hbbp_ebs_method EbsMethodFromName(const std::string& name) {
+  for (const hbbp_ebs_method method : {HBBP_EBS_PLAIN, HBBP_EBS_IP_PLUS_ONE}) {
+    if (name == EbsMethodName(method)) return method;
+  }
+  return HBBP_EBS_AUTO;
+}
+
+void Report(const hbbp::profile& profile, const std::string& output) {
+  for (const SourceView& source : SourcesAsRecorded(profile)) {
+    Note(kName, std::string(SourceName(source.kind)) + " of " + EventNameOf(source) + ": " +
+                    FormatCount(source.samples) +
+                    (HasStreams(source.kind) ? " branch stacks" : " samples") + ", lost " +
+                    FormatCount(source.lost) + ", unmapped " + FormatCount(source.unmapped));
+    if (*source.note != '\0') Note(kName, source.note);
+  }
+  Note(kName, "wrote " + output + "; next: hbbp info " + output + ", hbbp mix " + output);
+}
+
+hbbp::profile Import(const std::string& recording, const hbbp_import_options& options) {
+  ProgressBar bar;
+  const hbbp::work::progress show = [&](uint64_t done, uint64_t all) { bar.Show(done, all); };
+  return hbbp::profile::import_recording(recording, options, hbbp::work(&show));
+}
+
+// What the options name of the kernel is stored in the profile, which takes an analysis.
+void Save(const hbbp::profile& profile, const KernelOptions& kernel, const std::string& output) {
+  if (!kernel.HasFiles()) return profile.save(output);
+  const hbbp_kernel_files files = kernel.Files();
+  hbbp_analysis_options options = {};
+  options.kernel = &files;
+  hbbp::analysis(profile, options).get_profile().save(output);
+}
+
+}  // namespace
+
+int RunImport(int argc, char** argv) {
+  std::vector<std::string> recordings, moved;
+  std::string output = "hbbp.out";
+  std::string root, binary;
+  std::string ebs_method = "auto";
+  std::string time_quantum;
+  Options options(kName, "Make a profile of a recording of perf");
+  options.Positionals(
+      "FILE", &recordings, 1, 1,
+      "what perf record has written (- is stdin), or text of perf script with branch stacks");
+  options.Value("-o,--output", &output, "FILE", "where the profile goes (hbbp.out)");
+  options.Value("--symfs", &root, "DIR",
+                "the files of the recorded machine, at their paths or by build ID");
+  options.Values("--file", &moved, "RECORDED=HERE",
+                 "a file, or a jitdump or perf map, that is elsewhere here; may be repeated");
+  options.Value("--binary", &binary, "FILE",
+                "for text without mappings: the file whose addresses it has");
+  KernelOptions kernel;
+  kernel.AddTo(&options);
+  options.Choice("--ebs-method", &ebs_method, {"auto", "plain", "ip+1"},
+                 "which instruction a sample with a branch stack counts for (auto)");
+  options.Value("--time-quantum", &time_quantum, "TIME",
+                "keep counts by slices of time, such as 100ms or 1s, for hbbp phases");
+  options.Footer(
+      "--ebs-method: plain takes the instruction at the IP, ip+1 the one that was executed before\n"
+      "it, auto the latter for precise events (PEBS) alone.\n"
+      "Events with branch stacks become sources of streams (lbr), others of samples (ebs).\n"
+      "hbbp info tells what was found, lost, and could not be explained.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  const StatusOr<std::vector<hbbp_moved_file>> files = SplitMoved(&moved);
+  if (!files.ok()) return Fail(kName, files.status().message());
+  const StatusOr<uint64_t> slice_ns = ParseTimeQuantum(time_quantum);
+  if (!slice_ns.ok()) return Fail(kName, slice_ns.status().message());
+  hbbp_import_options how = {};
+  how.root = root.empty() ? nullptr : root.c_str();
+  how.binary = binary.empty() ? nullptr : binary.c_str();
+  how.moved_files = files->data();
+  how.moved_file_count = static_cast<uint32_t>(files->size());
+  how.ebs_method = EbsMethodFromName(ebs_method);
+  how.slice_ns = *slice_ns;
+  const hbbp::profile profile = Import(recordings.front(), how);
+  Save(profile, kernel, output);
+  Report(profile, output);
+  return kExitSuccess;
+}
+
+}  // namespace hbbp::tools

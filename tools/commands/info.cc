@@ -1,0 +1,370 @@
+// hbbp info: what is in a profile, and what was lost on the way into it.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "format.h"
+#include "kernel_options.h"
+#include "options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kName[] = "info";
+
+// All that is listed of one file. The strings are borrowed from `analysis`.
+struct Contents {
+  std::string file;
+  hbbp::analysis analysis;
+  hbbp_profile_info info = {};
+  std::vector<SourceView> sources = {};
+  std::vector<hbbp_thread> threads = {};
+  std::vector<ModuleView> modules = {};
+  std::vector<hbbp_slice> slices = {};
+};
+
+// They are of equal width.
+uint64_t SliceWidth(const std::vector<hbbp_slice>& slices) {
+  return slices.empty() ? 0 : slices.front().end_ns - slices.front().start_ns;
+}
+
+std::string SlicesText(const std::vector<hbbp_slice>& slices) {
+  return FormatCount(uint64_t{slices.size()}) + " of " + FormatDuration(SliceWidth(slices)) +
+         "; hbbp phases lists them";
+}
+
+Contents ReadContents(const std::string& file, const KernelOptions& kernel) {
+  const hbbp_kernel_files files = kernel.Files();
+  hbbp_analysis_options options = {};
+  options.kernel = &files;
+  Contents contents{file, hbbp::analysis(LoadProfile(file), options)};
+  const hbbp::profile_view profile = contents.analysis.get_profile();
+  contents.info = profile.info();
+  contents.sources = Sources(contents.analysis);
+  contents.threads = profile.threads();
+  contents.slices = profile.slices();
+  contents.modules = Modules(contents.analysis);
+  return contents;
+}
+
+std::string BuildId(const hbbp_module& module) {
+  return FormatHex(module.build_id, module.build_id_size);
+}
+
+Json ToJson(const std::vector<hbbp_counter>& counters) {
+  Json json = Json::object();
+  for (const hbbp_counter& counter : counters) json[counter.name] = counter.value;
+  return json;
+}
+
+Json ToJson(const SourceView& source) {
+  return {{"kind", SourceName(source.kind)},
+          {"event", EventName(source.event)},
+          {"period", source.period},
+          {"frequency_hz", source.frequency_hz},
+          {"period_mode", PeriodModeName(source.period_mode)},
+          {"unit", UnitName(source.unit)},
+          {"include_kernel", source.include_kernel != 0},
+          {"samples", source.samples},
+          {"bursts", source.bursts},
+          {"taken_branches", source.taken_branches},
+          {"breakpoints", source.breakpoints},
+          {"lookahead_instructions", source.lookahead_instructions},
+          {"decoded_instructions", source.decoded_instructions},
+          {"verified_branches", source.verified_branches},
+          {"disagreements", source.disagreements},
+          {"lost", source.lost},
+          {"throttled", source.throttled},
+          {"unmapped", source.unmapped},
+          {"unexplained", source.unexplained},
+          {"superseded", source.superseded},
+          {"unexplained_reasons", ToJson(source.unexplained_reasons)},
+          {"handler_ns", source.handler_ns},
+          {"mode", source.mode},
+          {"rung", source.method},
+          {"counters", ToJson(source.counters)},
+          {"event_name", source.event_name},
+          {"precise_ip", source.precise_ip},
+          {"ebs_method", EbsMethodName(source.ebs_method)},
+          {"smallest_period", source.smallest_period},
+          {"largest_period", source.largest_period},
+          {"note", source.note}};
+}
+
+Json ToJson(const Contents& contents) {
+  Json json = {{"file", contents.file},
+               {"pid", contents.info.pid},
+               {"command", contents.info.command},
+               {"host", contents.info.host},
+               {"start_time_ns", contents.info.start_time_ns},
+               {"duration_ns", contents.info.duration_ns},
+               {"slices", contents.slices.size()},
+               {"slice_ns", SliceWidth(contents.slices)},
+               {"sources", Json::array()},
+               {"threads", contents.threads.size()},
+               {"thread_list", Json::array()},
+               {"modules", Json::array()}};
+  for (const SourceView& source : contents.sources) {
+    json["sources"].push_back(ToJson(source));
+  }
+  for (const hbbp_thread& thread : contents.threads) {
+    json["thread_list"].push_back({{"pid", thread.pid},
+                                   {"tid", thread.tid},
+                                   {"name", thread.name},
+                                   {"samples", thread.samples}});
+  }
+  for (const ModuleView& module : contents.modules) {
+    json["modules"].push_back({{"name", module.path},
+                               {"build_id", BuildId(module)},
+                               {"kind", ModuleKindName(module.kind)},
+                               {"samples", module.samples},
+                               {"code", CodeName(module.code)},
+                               {"patched_bytes", module.patched_bytes},
+                               {"problem", module.problem}});
+  }
+  return json;
+}
+
+Table SourceTable(const std::vector<Contents>& files) {
+  Table table({{"file", "file", Column::kPath},
+               {"kind", "source"},
+               {"event", "event"},
+               {"period", "period", Column::kCount},
+               {"frequency_hz", "frequency", Column::kCount},
+               {"period_mode", "mode"},
+               {"unit", "unit"},
+               {"samples", "samples", Column::kCount},
+               {"bursts", "bursts", Column::kCount},
+               {"taken_branches", "taken branches", Column::kCount},
+               {"breakpoints", "breakpoints", Column::kCount},
+               {"lookahead_instructions", "look-ahead instructions", Column::kCount},
+               {"decoded_instructions", "decoded instructions", Column::kCount},
+               {"verified_branches", "verified branches", Column::kCount},
+               {"disagreements", "disagreements", Column::kCount},
+               {"handler_ns", "handlers (ns)", Column::kCount},
+               {"trace_mode", "trace mode"},
+               {"rung", "rung"},
+               {"lost", "lost", Column::kCount},
+               {"throttled", "throttled", Column::kCount},
+               {"unmapped", "unmapped", Column::kCount},
+               {"unexplained", "unexplained", Column::kCount},
+               {"superseded", "superseded", Column::kCount},
+               {"threads", "threads", Column::kCount},
+               {"duration_ns", "duration (ns)", Column::kCount},
+               {"note", "note"}});
+  for (const Contents& contents : files) {
+    for (const SourceView& source : contents.sources) {
+      table.AddRow({contents.file,
+                    SourceName(source.kind),
+                    EventName(source.event),
+                    source.period,
+                    source.frequency_hz,
+                    PeriodModeName(source.period_mode),
+                    UnitName(source.unit),
+                    source.samples,
+                    source.bursts,
+                    source.taken_branches,
+                    source.breakpoints,
+                    source.lookahead_instructions,
+                    source.decoded_instructions,
+                    source.verified_branches,
+                    source.disagreements,
+                    source.handler_ns,
+                    source.mode,
+                    source.method,
+                    source.lost,
+                    source.throttled,
+                    source.unmapped,
+                    source.unexplained,
+                    source.superseded,
+                    uint64_t{contents.threads.size()},
+                    contents.info.duration_ns,
+                    source.note});
+    }
+  }
+  return table;
+}
+
+// Of branches that were predicted wrong; a line of their own.
+constexpr char kWrongAt[] = "wrong at ";
+
+bool IsWrongAt(const hbbp_counter& counter) {
+  return std::strncmp(counter.name, kWrongAt, std::strlen(kWrongAt)) == 0;
+}
+
+// Those alone, or all others.
+std::string CountersText(const std::vector<hbbp_counter>& counters, bool wrong_at) {
+  std::string text;
+  for (const hbbp_counter& counter : counters) {
+    if (IsWrongAt(counter) != wrong_at) continue;
+    const char* name = counter.name + (wrong_at ? std::strlen(kWrongAt) : 0);
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + FormatCount(counter.value);
+  }
+  return text;
+}
+
+double Ratio(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// What software branch tracing did, a line each.
+std::string TraceText(const SourceView& source) {
+  if (source.kind != HBBP_SOURCE_SWBT) {
+    return source.counters.empty() ? ""
+                                   : "  counters  " + CountersText(source.counters, false) + "\n";
+  }
+  char per_branch[96];
+  std::snprintf(per_branch, sizeof(per_branch), "%.3g breakpoints and %.1f ns in handlers each",
+                Ratio(source.breakpoints, source.taken_branches),
+                Ratio(source.handler_ns, source.taken_branches));
+  std::string text = "  mode      " + std::string(source.mode) + "; " + source.method + "\n";
+  text += "  branches  " + FormatCount(source.taken_branches) + " taken in " +
+          FormatCount(source.bursts) + " bursts, " + per_branch + "\n";
+  text += "  work      " + FormatCount(source.breakpoints) + " breakpoints, " +
+          FormatCount(source.lookahead_instructions) + " instructions interpreted, " +
+          FormatCount(source.decoded_instructions) + " decoded, " +
+          FormatDuration(source.handler_ns) + " in handlers\n";
+  if (source.verified_branches != 0 || source.disagreements != 0) {
+    text += "  verified  " + FormatCount(source.verified_branches) + " branches, " +
+            FormatCount(source.disagreements) + " of them wrong\n";
+  }
+  const std::string wrong_at = CountersText(source.counters, true);
+  if (!wrong_at.empty()) text += "  wrong at  " + wrong_at + "\n";
+  if (!source.counters.empty())
+    text += "  counters  " + CountersText(source.counters, false) + "\n";
+  return text;
+}
+
+const char* SamplesName(hbbp_source_kind source) {
+  switch (source) {
+    case HBBP_SOURCE_SWBT:
+      return " bursts, ";
+    case HBBP_SOURCE_LBR:
+      return " branch stacks, ";
+    default:
+      return " samples, ";
+  }
+}
+
+// ", precise IP (2), corrected for IP+1"
+std::string IpText(const SourceView& source) {
+  std::string text;
+  if (source.precise_ip != 0) text += ", precise IP (" + std::to_string(source.precise_ip) + ")";
+  if (source.ebs_method == HBBP_EBS_IP_PLUS_ONE) text += ", corrected for IP+1";
+  return text;
+}
+
+std::string SourceText(const SourceView& source) {
+  std::string text = std::string(SourceName(source.kind)) + " of " + EventNameOf(source);
+  if (source.period != 0) {
+    text += ", a sample every " + FormatCount(source.period) + " " + UnitName(source.unit) + " (" +
+            PeriodModeName(source.period_mode) + ")";
+  } else {
+    text += ", " + FormatCount(source.frequency_hz) + " samples a second";
+  }
+  if (source.smallest_period != source.largest_period) {
+    text += ", periods " + FormatCount(source.smallest_period) + " to " +
+            FormatCount(source.largest_period);
+  }
+  text += IpText(source);
+  if (source.include_kernel != 0) text += ", kernel included";
+  text += ": " + FormatCount(source.samples) + SamplesName(source.kind) + FormatCount(source.lost) +
+          " lost, throttled " + FormatCount(source.throttled) + " times, " +
+          FormatCount(source.unmapped) + " unmapped, " + FormatCount(source.unexplained) +
+          " unexplained";
+  if (source.unexplained != 0) text += " (" + CountersText(source.unexplained_reasons, false) + ")";
+  if (source.superseded != 0) {
+    text += ", " + FormatCount(source.superseded) + " superseded by streams";
+  }
+  if (*source.note != '\0') text += std::string("; ") + source.note;
+  return text;
+}
+
+std::string ToText(const Contents& contents) {
+  const hbbp_profile_info& info = contents.info;
+  std::string out = "profile   " + contents.file + "\n";
+  out += "command   " + std::string(info.command) + "\n";
+  out += "process   " + std::to_string(info.pid) + "\n";
+  out += "host      " + std::string(info.host) + "\n";
+  out += "duration  " + FormatDuration(info.duration_ns) + "\n";
+  if (!contents.slices.empty()) out += "slices    " + SlicesText(contents.slices) + "\n";
+  for (const SourceView& source : contents.sources) {
+    out += "source    " + SourceText(source) + "\n" + TraceText(source);
+  }
+
+  Table threads({{"tid", "thread"}, {"samples", "samples", Column::kCount}, {"name", "name"}});
+  for (const hbbp_thread& thread : contents.threads) {
+    threads.AddRow({uint64_t{thread.tid}, thread.samples, thread.name});
+  }
+  Table modules({{"samples", "samples", Column::kCount},
+                 {"code", "code"},
+                 {"build_id", "build ID"},
+                 {"name", "module"},
+                 {"problem", "problem"}});
+  std::vector<ModuleView> sampled = contents.modules;
+  std::erase_if(sampled, [](const ModuleView& module) { return module.samples == 0; });
+  std::sort(sampled.begin(), sampled.end(), [](const ModuleView& a, const ModuleView& b) {
+    return a.samples != b.samples ? a.samples > b.samples : std::strcmp(a.path, b.path) < 0;
+  });
+  for (const ModuleView& module : sampled) {
+    modules.AddRow(
+        {module.samples, CodeName(module.code), BuildId(module), module.path, module.problem});
+  }
+  for (const ModuleView& module : sampled) {
+    if (module.patched_bytes == 0) continue;
+    modules.AddSummary(
+        FormatCount(module.patched_bytes) + " bytes of the sampled functions of " + module.path +
+        " were rewritten since its vmlinux was linked; counted is what was in memory");
+  }
+  if (sampled.size() < contents.modules.size()) {
+    modules.AddSummary(std::to_string(contents.modules.size() - sampled.size()) +
+                       " more modules have no samples");
+  }
+  for (std::string& note : Caveats(contents.sources)) modules.AddNote(std::move(note));
+  return out + '\n' + threads.ToText() + '\n' + modules.ToText();
+}
+
+}  // namespace
+
+int RunInfo(int argc, char** argv) {
+  std::vector<std::string> paths;
+  std::string format = "table";
+  Options options(kName, "Show what is in a profile: sources, losses, threads, modules");
+  options.Positionals("FILE", &paths, 1, Options::kAny, "profiles; each is shown");
+  options.Choice("--format", &format, FormatNames(),
+                 "how to print (table); csv has a row for each source");
+  KernelOptions kernel;
+  kernel.AddTo(&options);
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  std::vector<Contents> files;
+  for (const std::string& path : paths) files.push_back(ReadContents(path, kernel));
+
+  const Format printed = FormatFromName(format);
+  if (printed == Format::kCsv) return SourceTable(files).Print(kName, Format::kCsv);
+  std::string out;
+  if (printed == Format::kJson) {
+    Json json;
+    if (files.size() == 1) {
+      json = ToJson(files.front());
+    } else {
+      json["profiles"] = Json::array();
+      for (const Contents& contents : files) json["profiles"].push_back(ToJson(contents));
+    }
+    out = json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+  } else {
+    for (const Contents& contents : files) {
+      if (!out.empty()) out += '\n';
+      out += ToText(contents);
+    }
+  }
+  return WriteOutput(kName, out);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,407 @@
+// hbbp mix: which instructions ran, summed over whatever keys are asked for.
+#include <algorithm>
+#include <utility>
+
+#include "base/nearest_name.h"
+#include "command.h"
+#include "debug_info_options.h"
+#include "format.h"
+#include "options.h"
+#include "pivot_view.h"
+#include "profile_options.h"
+#include "profile_view.h"
+#include "table.h"
+
+namespace hbbp::tools {
+namespace {
+
+constexpr char kName[] = "mix";
+constexpr uint64_t kTableRows = 20;
+constexpr char kInstructions[] = "instructions";
+
+// A number that is shown of a cell: a value of the pivot, or what "error" and "share" say of the
+// first value.
+struct Shown {
+  enum Part { kValue, kError, kShare };
+  std::string key;    // in JSON
+  std::string title;  // in a table
+  Part part = kValue;
+  size_t value = 0;  // of the pivot
+
+  Column::Kind kind() const {
+    if (part == kError) return Column::kError;
+    return part == kShare ? Column::kShare : Column::kCount;
+  }
+  double Of(const hbbp_pivot_cell& cell) const {
+    if (part == kError) return cell.standard_error;
+    return part == kShare ? cell.share : cell.value;
+  }
+};
+
+struct Request {
+  PivotRequest pivot;
+  std::vector<Shown> shown;
+  size_t instructions = 0;  // which of the values of the pivot they are
+  bool totals = false;
+  Format format = Format::kTable;
+};
+
+size_t PlaceOf(const std::string& value, std::vector<std::string>* values) {
+  const auto found = std::find(values->begin(), values->end(), value);
+  const auto place = static_cast<size_t>(found - values->begin());
+  if (found == values->end()) values->push_back(value);
+  return place;
+}
+
+// `more`: what an option understands besides the values of pivots.
+Status CheckIsValue(const char* option, const std::string& name,
+                    std::vector<std::string_view> more) {
+  const std::vector<std::string> values = hbbp::pivot::value_names();
+  std::vector<std::string_view> known(values.begin(), values.end());
+  known.insert(known.end(), more.begin(), more.end());
+  if (std::find(known.begin(), known.end(), name) != known.end()) return OkStatus();
+  return MakeStatus(StatusCode::kInvalidArgument, "%s: no value is called '%s'%s", option,
+                    name.c_str(), DidYouMeanOneOf(name, known).c_str());
+}
+
+// What --values asks for. Sums that are needed for sorting, or for the total, are not shown.
+void SetValues(const std::vector<std::string>& names, Request* request) {
+  std::vector<std::string>& values = request->pivot.values;
+  for (const std::string& name : names) {
+    if (name != "error" && name != "share") PlaceOf(name, &values);
+  }
+  request->instructions = PlaceOf(kInstructions, &values);
+  for (const std::string& name : names) {
+    if (name == "error") {
+      request->shown.push_back({"standard_error", "std. error", Shown::kError, 0});
+    } else if (name == "share") {
+      request->shown.push_back({"share", "share", Shown::kShare, 0});
+    } else {
+      request->shown.push_back({JsonKey(name), name, Shown::kValue, PlaceOf(name, &values)});
+    }
+  }
+  std::string& sort = request->pivot.sort;
+  if (sort == "share") sort = values.front();
+  const std::vector<std::string> known = hbbp::pivot::value_names();
+  if (std::find(known.begin(), known.end(), sort) != known.end()) PlaceOf(sort, &values);
+}
+
+Status SetKeysAndValues(const std::vector<std::string>& by, const std::vector<std::string>& columns,
+                        const std::vector<std::string>& values, Request* request) {
+  HBBP_ASSIGN_OR_RETURN(request->pivot.rows, SplitLists("--by", by));
+  if (by.empty()) request->pivot.rows = {"mnemonic"};
+  AddModuleOfAddresses(&request->pivot.rows);
+  HBBP_ASSIGN_OR_RETURN(request->pivot.columns, SplitLists("--columns", columns));
+  HBBP_ASSIGN_OR_RETURN(std::vector<std::string> names, SplitLists("--values", values));
+  if (values.empty()) names = {kInstructions, "error", "share"};
+  for (const std::string& name : names) {
+    HBBP_RETURN_IF_ERROR(CheckIsValue("--values", name, {"share", "error"}));
+  }
+  const std::string& sort = request->pivot.sort;
+  if (!sort.empty()) {
+    HBBP_RETURN_IF_ERROR(CheckIsValue("--sort", sort, {"share", "error", "key"}));
+  }
+  SetValues(names, request);
+  return OkStatus();
+}
+
+// Names of functions are long: they stand at the end.
+bool IsLong(const std::string& key) { return key == "function" || key == "inlined"; }
+
+class Listing {
+ public:
+  Listing(const hbbp::pivot& pivot, const Request& request, std::vector<hbbp_thread> threads)
+      : pivot_(pivot),
+        request_(request),
+        threads_(std::move(threads)),
+        short_titles_(ShortTitles()),
+        table_(Columns()) {}
+
+  Table Make() {
+    const size_t rows = pivot_.rows();
+    for (size_t row = 0; row < rows; ++row) AddRows(row);
+    if (request_.totals) AddRows(HBBP_PIVOT_ALL);
+    for (const Shown& shown : request_.shown) {
+      if (shown.part != Shown::kValue || shown.value == request_.instructions) continue;
+      table_.AddField("total_" + shown.key,
+                      pivot_.cell(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, shown.value).value);
+    }
+    const double total = pivot_.cell(HBBP_PIVOT_ALL, HBBP_PIVOT_ALL, request_.instructions).value;
+    table_.AddField("total_instructions", total);
+    table_.AddSummary(FormatCount(uint64_t{rows}) + " of " +
+                      FormatCount(uint64_t{pivot_.rows_in_all()}) + " rows; " + FormatCount(total) +
+                      " instructions in all");
+    return std::move(table_);
+  }
+
+ private:
+  const std::vector<std::string>& rows() const { return request_.pivot.rows; }
+  const std::vector<std::string>& columns() const { return request_.pivot.columns; }
+  size_t column_count() const { return pivot_.columns(); }
+  // A cell each is a row of JSON: what columns are called is data there, not a key.
+  bool is_long_form() const { return request_.format == Format::kJson && !columns().empty(); }
+
+  static void AddKeyColumns(const std::string& key, std::vector<Column>* columns) {
+    columns->push_back({JsonKey(key), key, KindOfKey(key)});
+    if (key == "thread") columns->push_back({"thread_name", "thread name"});
+  }
+
+  // Of the paths that a key of columns has.
+  std::vector<ShortNames> ShortTitles() const {
+    std::vector<ShortNames> names(columns().size());
+    for (size_t key = 0; key < names.size(); ++key) {
+      if (KindOfKey(columns()[key]) != Column::kPath) continue;
+      for (size_t column = 0; column < column_count(); ++column) {
+        names[key].Add(pivot_.label(HBBP_PIVOT_COLUMNS, column, key).text);
+      }
+    }
+    return names;
+  }
+
+  // Paths are as in rows: whole, but for people.
+  std::string TitleOf(size_t column) const {
+    std::string title;
+    for (size_t key = 0; key < columns().size(); ++key) {
+      if (key != 0) title += '/';
+      const hbbp_pivot_label label = pivot_.label(HBBP_PIVOT_COLUMNS, column, key);
+      const bool is_path = KindOfKey(columns()[key]) == Column::kPath;
+      if (!is_path) {
+        title += LabelText(columns()[key], label);
+      } else {
+        title += request_.format == Format::kTable ? short_titles_[key].Of(label.text) : label.text;
+      }
+    }
+    return title;
+  }
+
+  void AddValueColumns(const std::string& prefix, std::vector<Column>* columns) const {
+    for (const Shown& shown : request_.shown) {
+      if (prefix.empty()) {
+        columns->push_back({shown.key, shown.title, shown.kind()});
+      } else if (request_.shown.size() == 1) {
+        columns->push_back({prefix, prefix, shown.kind()});
+      } else {
+        columns->push_back({prefix + ' ' + shown.key, prefix + ' ' + shown.title, shown.kind()});
+      }
+    }
+  }
+
+  std::vector<Column> Columns() const {
+    std::vector<Column> all;
+    for (const std::string& key : rows()) {
+      if (!IsLong(key)) AddKeyColumns(key, &all);
+    }
+    if (is_long_form()) {
+      for (const std::string& key : columns()) AddKeyColumns(key, &all);
+    }
+    if (columns().empty() || is_long_form()) {
+      AddValueColumns("", &all);
+    } else {
+      for (size_t i = 0; i < column_count(); ++i) AddValueColumns(TitleOf(i), &all);
+      if (request_.totals) AddValueColumns("total", &all);
+    }
+    for (const std::string& key : rows()) {
+      if (IsLong(key)) AddKeyColumns(key, &all);
+    }
+    return all;
+  }
+
+  void AddLabel(hbbp_pivot_axis axis, size_t line, size_t key, const std::string& name,
+                std::vector<Cell>* cells) const {
+    if (line == HBBP_PIVOT_ALL) {
+      // JSON says null.
+      const bool is_word = key == 0 && axis == HBBP_PIVOT_ROWS && request_.format != Format::kJson;
+      cells->push_back(is_word ? Cell("total") : Cell());
+      if (name == "thread") cells->emplace_back();
+      return;
+    }
+    const hbbp_pivot_label label = pivot_.label(axis, line, key);
+    cells->push_back(LabelCell(name, label));
+    if (name == "thread") {
+      cells->push_back(label.index < threads_.size() ? Cell(threads_[label.index].name) : Cell());
+    }
+  }
+
+  void AddLabels(size_t row, bool are_long, std::vector<Cell>* cells) const {
+    for (size_t key = 0; key < rows().size(); ++key) {
+      if (IsLong(rows()[key]) != are_long) continue;
+      AddLabel(HBBP_PIVOT_ROWS, row, key, rows()[key], cells);
+    }
+  }
+
+  void AddValues(size_t row, size_t column, std::vector<Cell>* cells) const {
+    for (const Shown& shown : request_.shown) {
+      cells->emplace_back(shown.Of(pivot_.cell(row, column, shown.value)));
+    }
+  }
+
+  bool IsEmpty(size_t row, size_t column) const {
+    for (size_t value = 0; value < pivot_.values(); ++value) {
+      const hbbp_pivot_cell cell = pivot_.cell(row, column, value);
+      if (cell.value != 0 || cell.standard_error != 0) return false;
+    }
+    return true;
+  }
+
+  void AddRows(size_t row) {
+    if (is_long_form()) {
+      for (size_t column = 0; column < column_count(); ++column) AddCellRow(row, column);
+      if (request_.totals) AddCellRow(row, HBBP_PIVOT_ALL);
+      return;
+    }
+    std::vector<Cell> cells;
+    AddLabels(row, false, &cells);
+    if (columns().empty()) {
+      AddValues(row, HBBP_PIVOT_ALL, &cells);
+    } else {
+      for (size_t column = 0; column < column_count(); ++column) AddValues(row, column, &cells);
+      if (request_.totals) AddValues(row, HBBP_PIVOT_ALL, &cells);
+    }
+    AddLabels(row, true, &cells);
+    table_.AddRow(std::move(cells));
+  }
+
+  void AddCellRow(size_t row, size_t column) {
+    if (IsEmpty(row, column)) return;
+    std::vector<Cell> cells;
+    AddLabels(row, false, &cells);
+    for (size_t key = 0; key < columns().size(); ++key) {
+      AddLabel(HBBP_PIVOT_COLUMNS, column, key, columns()[key], &cells);
+    }
+    AddValues(row, column, &cells);
+    AddLabels(row, true, &cells);
+    table_.AddRow(std::move(cells));
+  }
+
+  const hbbp::pivot& pivot_;
+  const Request& request_;
+  const std::vector<hbbp_thread> threads_;
+  const std::vector<ShortNames> short_titles_;  // by key of columns
+  Table table_;
+};
+
+Table MakeListing(const hbbp::analysis& analysis, const Request& request) {
+  const hbbp::pivot pivot = MakePivot(analysis, request.pivot);
+  Table table = Listing(pivot, request, analysis.get_profile().threads()).Make();
+  AddCaveats(Sources(analysis), &table);
+  AddCodeProblems(analysis, &table);
+  const bool is_empty = pivot.rows_in_all() == 0;
+  if (is_empty && !request.pivot.where.empty()) table.AddNote(kNothingMatches);
+  return table;
+}
+
+std::string ShownRatio(double number, std::string_view unit) {
+  if (unit == "share") return FormatShare(number);
+  constexpr double kMany = 1000;
+  return number < kMany ? FormatFactor(number) : FormatCount(number);
+}
+
+Cell RatioCell(const hbbp_ratio& ratio, Format format) {
+  if (ratio.is_known == 0) return Cell();
+  if (format != Format::kTable) return ratio.value;
+  return ShownRatio(ratio.value, ratio.unit);
+}
+
+Cell RatioErrorCell(const hbbp_ratio& ratio, Format format) {
+  if (ratio.is_known == 0) return Cell();
+  if (format != Format::kTable) return ratio.standard_error;
+  return "± " + ShownRatio(ratio.standard_error, ratio.unit);
+}
+
+// Ratios are of code that can be looked at.
+void AddMissingCodeNote(const hbbp::analysis& analysis, const Request& request, Table* table) {
+  PivotRequest by_mnemonic = request.pivot;
+  by_mnemonic.rows = {"mnemonic"};
+  by_mnemonic.values = {kInstructions};
+  const hbbp::pivot pivot = MakePivot(analysis, by_mnemonic);
+  const double total = pivot.cell(HBBP_PIVOT_ALL).value;
+  for (size_t row = 0; row < pivot.rows(); ++row) {
+    if (pivot.label(HBBP_PIVOT_ROWS, row).text != std::string_view(kNoCode)) continue;
+    const hbbp_pivot_cell cell = pivot.cell(row);
+    table->AddNote(FormatCount(cell.value) + " of " + FormatCount(total) + " instructions, " +
+                   FormatShare(cell.share) +
+                   ", are in code that is missing: the ratios are of the others");
+  }
+}
+
+Table MakeSummary(const hbbp::analysis& analysis, const Request& request) {
+  const hbbp::ratios ratios = MakeRatios(analysis, request.pivot.where, request.pivot.taxonomy);
+  Table table({{"group", "group"},
+               {"name", "ratio"},
+               {"value", "value"},
+               {"standard_error", "std. error"},
+               {"unit", "unit"}});
+  for (const hbbp_ratio& ratio : ratios.list()) {
+    table.AddRow({ratio.group, ratio.name, RatioCell(ratio, request.format),
+                  RatioErrorCell(ratio, request.format), ratio.unit});
+  }
+  AddMissingCodeNote(analysis, request, &table);
+  AddCaveats(Sources(analysis), &table);
+  AddCodeProblems(analysis, &table);
+  return table;
+}
+
+}  // namespace
+
+int RunMix(int argc, char** argv) {
+  std::vector<std::string> files, by, columns, values;
+  std::string groups;
+  std::string format = "table";
+  bool summary = false;
+  Request request;
+  Options options(kName, "Sum executed instructions, and what follows from them, by any keys");
+  options.Positionals("FILE", &files, 1, Options::kAny, "profiles; several are added up");
+  options.Values("--by", &by, "KEY,...", "what a row stands for (mnemonic)");
+  options.Values("--columns", &columns, "KEY,...", "what a column stands for (none)");
+  options.Values("--values", &values, "VALUE,...",
+                 "what to show: instructions, executions, bytes, read-bytes, written-bytes, flops, "
+                 "and of the first of these share and error (instructions,error,share)");
+  options.Value("--where", &request.pivot.where, "CONDITION",
+                "only what matches, for example 'module = libc.so.6 and vector-bits >= 256'");
+  options.Value("--groups", &groups, "FILE", "groups of instructions, each a key by its name");
+  options.Value("--sort", &request.pivot.sort, "VALUE",
+                "rows by a value, error or key (the first value)");
+  options.Count("--top", &request.pivot.top,
+                "only the first N; a table has 20 unless told otherwise");
+  options.Flag("--totals", &request.totals, "a row, and a column, of all");
+  options.Flag("--summary", &summary, "ratios of the whole mix instead of rows");
+  options.Choice("--format", &format, FormatNames(), "how to print (table)");
+  DebugInfoOptions debug_info(kName);
+  debug_info.AddTo(&options);
+  ProfileOptions profiles;
+  profiles.AddTo(&options);
+  std::string keys = "Keys:";
+  const char* separator = " ";
+  for (const std::string& key : hbbp::pivot::key_names()) {
+    keys += std::exchange(separator, ", ") + key;
+  }
+  options.Footer(keys + ", and the names of groups: groups, traffic, width, flow, precision.");
+  if (const std::optional<int> status = options.Parse(argc, argv)) return *status;
+
+  request.format = FormatFromName(format);
+  if (summary) {
+    const PivotRequest& pivot = request.pivot;
+    const std::pair<bool, const char*> given[] = {
+        {!by.empty(), "--by"},         {!columns.empty(), "--columns"},
+        {!values.empty(), "--values"}, {!pivot.sort.empty(), "--sort"},
+        {pivot.top != 0, "--top"},     {request.totals, "--totals"}};
+    for (const auto& [is_given, option] : given) {
+      if (is_given) return Fail(kName, std::string(option) + " is not for --summary");
+    }
+  }
+  const Status understood = SetKeysAndValues(by, columns, values, &request);
+  if (!understood.ok()) return Fail(kName, understood.message());
+  if (request.pivot.top == 0 && request.format == Format::kTable) request.pivot.top = kTableRows;
+  const std::optional<hbbp::taxonomy> taxonomy = LoadGroups(groups);
+  if (taxonomy) request.pivot.taxonomy = &*taxonomy;
+  const StatusOr<hbbp::analysis> analysis = profiles.Analyse(files, &debug_info);
+  if (!analysis.ok()) return Fail(kName, analysis.status().message());
+  Table table = summary ? MakeSummary(*analysis, request) : MakeListing(*analysis, request);
+  if (NeedsLines(request.pivot)) {
+    for (const std::string& problem : DebugInfoOptions::Problems(*analysis)) table.AddNote(problem);
+  }
+  debug_info.EndProgress();
+  return table.Print(kName, request.format);
+}
+
+}  // namespace hbbp::tools

@@ -1,0 +1,214 @@
+// hbbp record: runs a program with libhbbp-preload.so in it, or observes a process from outside,
+// and keeps what was counted.
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/own_status.h"
+#include "command.h"
+#include "install_paths.h"
+#include "preload/options.h"
+#include "profile_view.h"
+#include "record/collect.h"
+#include "record/keeper.h"
+#include "record/launch.h"
+#include "record/outside.h"
+#include "record/record_options.h"
+#include "record/summary.h"
+#include "record/target.h"
+
+namespace hbbp::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr char kName[] = "record";
+constexpr char kPreloadFile[] = "libhbbp-preload.so";
+constexpr char kPreloadFileOfSwbt[] = "libhbbp-preload-swbt.so";
+
+// Beside the command in a build tree, below the library folder when installed.
+StatusOr<std::string> FindPreloadLibrary(const RecordOptions& record) {
+  const hbbp_source_kind source = SessionOptionsOf(record).source;
+  const bool may_trace = source == HBBP_SOURCE_SWBT || source == HBBP_SOURCE_AUTO ||
+                         source == HBBP_SOURCE_EBS_AND_SWBT;
+  const char* const file = may_trace ? kPreloadFileOfSwbt : kPreloadFile;
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error);
+  if (error) return ErrnoStatus(error.value(), "/proc/self/exe");
+  const fs::path folder = self.parent_path();
+  const fs::path candidates[] = {folder / "preload" / file,
+                                 folder / kPathFromCommandToPreload / file};
+  for (const fs::path& candidate : candidates) {
+    std::string path = fs::canonical(candidate, error).string();
+    if (error == std::errc::no_such_file_or_directory) continue;
+    if (error) return ErrnoStatus(error.value(), candidate.string());
+    if (path.find_first_of(" :") != std::string::npos) {
+      return MakeStatus(StatusCode::kUnsupported,
+                        "%s: LD_PRELOAD cannot hold a path with a space or a colon; install hbbp "
+                        "in another folder",
+                        path.c_str());
+    }
+    return path;
+  }
+  return MakeStatus(StatusCode::kNotFound,
+                    "%s: not found beside %s nor in %s; the installation is incomplete", file,
+                    self.c_str(), candidates[1].lexically_normal().c_str());
+}
+
+uint64_t DeadlineNs(double duration_s) {
+  if (duration_s <= 0) return 0;
+  return ClockNs(CLOCK_MONOTONIC) + static_cast<uint64_t>(duration_s * 1e9);
+}
+
+Environment EnvironmentFor(const RecordOptions& record, const std::string& preload_library,
+                           const std::string& folder) {
+  const char* others = std::getenv("LD_PRELOAD");
+  std::string preload = preload_library;
+  if (others != nullptr && *others != '\0') preload += std::string(":") + others;
+  const hbbp_session_options options = SessionOptionsOf(record);
+  std::string session;
+  for (uint64_t number :
+       {static_cast<uint64_t>(options.event), static_cast<uint64_t>(options.period_mode),
+        options.period, options.frequency_hz, static_cast<uint64_t>(options.include_kernel),
+        DeadlineNs(record.duration_s), static_cast<uint64_t>(options.source),
+        static_cast<uint64_t>(options.trace_mode), static_cast<uint64_t>(options.burst_branches),
+        options.branch_period, options.expected_seconds, options.event_type, options.event_config,
+        static_cast<uint64_t>(options.ebs_method), static_cast<uint64_t>(options.imprecise),
+        options.slice_ns, ClockNs(CLOCK_REALTIME) - ClockNs(CLOCK_MONOTONIC)}) {
+    session += std::to_string(number) + " ";
+  }
+  if (options.event_name != nullptr) session += options.event_name;
+  return {{"LD_PRELOAD", preload},
+          {preload::kLibraryVariable, preload_library},
+          {preload::kFolderVariable, folder},
+          {preload::kIgnoredVariable, preload::kNoneIgnored},
+          {preload::kFiltersVariable, std::to_string(CountSeccompFilters())},
+          {preload::kSessionVariable, session}};
+}
+
+std::string HowItEnded(const ProgramEnd& end) {
+  return end.signal != 0 ? std::string("was killed by ") + strsignal(end.signal)
+                         : "ended with status " + std::to_string(end.exit_status);
+}
+
+std::string WhyNoProfile(const ProcessParts& root, const std::string& program,
+                         const ProgramEnd& end, const PartsFolder& folder) {
+  if (!root.errors.empty()) return root.errors.front();
+  if (root.was_starting) {
+    return program + " was not run: its process " + HowItEnded(end) +
+           " while profiling was being started in it";
+  }
+  // A full disk has no room for the reason either.
+  const Status status = folder.TryToWrite();
+  if (!status.ok()) return program + " left no profile: " + status.message();
+  if (root.was_started) {
+    return program + " " + HowItEnded(end) +
+           " and left no profile: something removed it, or it can no longer be written";
+  }
+  return program + " " + HowItEnded(end) +
+         " and left no profile: it did not load libhbbp-preload.so, or ended before that; "
+         "--outside needs nothing to be loaded";
+}
+
+// The keeper's work.
+void FinishForKilledCommand(const std::string& output, const std::string& path, pid_t program) {
+  PartsFolder folder(path);
+  std::map<pid_t, ProcessParts> parts;
+  const StatusOr<std::vector<ProcessProfile>> stored =
+      StoreProfiles(folder, program, output, &parts);
+  if (!parts[program].was_started) {
+    Note(kName, "the command was killed before it profiled the program");
+    return;
+  }
+  std::string written;
+  if (stored.ok()) {
+    for (const ProcessProfile& process : *stored) written += " " + process.path;
+  }
+  Note(kName, "the command was killed; the program went on to its end, and " +
+                  (stored.ok() ? "the profiles written are:" + (written.empty() ? " none" : written)
+                               : "not all profiles could be written: " + stored.status().message() +
+                                     folder.KeepIfAnyProfile()));
+}
+
+// The exit status of hbbp record, which is that of the program if it was run.
+int StoreAndReport(const RecordOptions& record, const ProgramEnd& end, PartsFolder* folder) {
+  std::map<pid_t, ProcessParts> parts;
+  const StatusOr<std::vector<ProcessProfile>> stored =
+      StoreProfiles(*folder, end.pid, record.output, &parts);
+  if (!stored.ok()) {
+    (void)Fail(kName, stored.status().message() + folder->KeepIfAnyProfile());
+    return end.exit_status;
+  }
+  for (const auto& [pid, process] : parts) {
+    if (process.profiles.empty() && pid == end.pid) continue;
+    if (process.errors.empty()) continue;
+    Note(kName, "process " + std::to_string(pid) + ": " + process.errors.front());
+  }
+  if (stored->empty() || stored->front().pid != end.pid) {
+    const ProcessParts& root = parts[end.pid];
+    const int failure = Fail(kName, WhyNoProfile(root, record.command[0], end, *folder));
+    return root.was_starting ? failure : end.exit_status;
+  }
+  const Status status = CatchError([&] { PrintRecordSummary(record, end, *stored); });
+  if (!status.ok()) (void)Fail(kName, status.message());
+  return end.exit_status;
+}
+
+int RecordInside(const RecordOptions& record) {
+  StatusOr<std::string> preload_library = FindPreloadLibrary(record);
+  if (!preload_library.ok()) return Fail(kName, preload_library.status().message());
+  const StatusOr<std::string> parts_path = PartsFolder::PathFor(record.output);
+  if (!parts_path.ok()) return Fail(kName, parts_path.status().message());
+  // Before there is anything to be left behind.
+  StatusOr<Keeper> keeper = Keeper::Start(
+      [&](pid_t program) { FinishForKilledCommand(record.output, *parts_path, program); });
+  if (!keeper.ok()) return Fail(kName, keeper.status().message());
+  StatusOr<PartsFolder> folder = PartsFolder::Create(*parts_path);
+  if (!folder.ok()) return Fail(kName, folder.status().message());
+  const Status writable = folder->TryToWrite();
+  if (!writable.ok()) return Fail(kName, writable.message());
+  LaunchHooks hooks;
+  hooks.before_it_runs = [&keeper](pid_t program) {
+    keeper->Watch(program);
+    return OkStatus();
+  };
+  StatusOr<ProgramEnd> end =
+      RunProgram(record.command, EnvironmentFor(record, *preload_library, folder->path()),
+                 preload::kRootVariable, hooks);
+  if (!end.ok()) return Fail(kName, end.status().message());
+  return StoreAndReport(record, *end, &*folder);
+}
+
+int RecordOutside(const RecordOptions& record) {
+  OutsideRun run;
+  const Status observed = ObserveFromOutside(record, &run);
+  if (!observed.ok()) {
+    const int failure = Fail(kName, observed.message());
+    return run.end.pid != 0 ? run.end.exit_status : failure;
+  }
+  const Status status = CatchError([&] { PrintRecordSummary(record, run.end, run.stored); });
+  if (!status.ok()) (void)Fail(kName, status.message());
+  return run.end.exit_status;
+}
+
+}  // namespace
+
+int RunRecord(int argc, char** argv) {
+  RecordOptions record;
+  if (std::optional<int> status = ParseRecordOptions(argc, argv, &record)) return *status;
+  Status status = FindEventOf(&record);
+  if (status.ok()) status = FindSlices(&record);
+  if (status.ok()) status = CheckRecordOptions(record);
+  std::string note;
+  if (status.ok()) status = ChooseSide(&record, &note);
+  if (!status.ok()) return Fail(kName, status.message());
+  if (!note.empty()) Note(kName, note);
+  return record.pid != 0 || record.is_outside ? RecordOutside(record) : RecordInside(record);
+}
+
+}  // namespace hbbp::tools
