@@ -44,8 +44,8 @@ typedef struct hbbp_source_ops {
    * nothing: it is logged, and the next call tries again. May be NULL: then threads of the host add
    * what they have whenever they have it. */
   hbbp_status (*drain)(void *context, hbbp_feed *feed, uint32_t *has_ended, hbbp_error *error);
-  /* Stops collecting; may add what is left. Called once for each start that succeeded, and the
-   * source is then stopped even if this fails. */
+  /* Stops collecting, and adds what is left: there may have been no `drain` at all. Called once for
+   * each start that succeeded, and the source is then stopped even if this fails. */
   hbbp_status (*stop)(void *context, hbbp_feed *feed, hbbp_error *error);
   /* Frees the context. Called once, with the end of the session; nothing is called afterwards. May
    * be NULL. */

@@ -2481,8 +2481,8 @@ pub struct hbbp_source_ops {
     /// nothing: it is logged, and the next call tries again. May be NULL: then threads of the host add
     /// what they have whenever they have it.
     pub drain: Option<unsafe extern "C" fn(context: *mut c_void, feed: *mut hbbp_feed, has_ended: *mut u32, error: *mut hbbp_error) -> hbbp_status>,
-    /// Stops collecting; may add what is left. Called once for each start that succeeded, and the
-    /// source is then stopped even if this fails.
+    /// Stops collecting, and adds what is left: there may have been no \`drain\` at all. Called once for
+    /// each start that succeeded, and the source is then stopped even if this fails.
     pub stop: Option<unsafe extern "C" fn(context: *mut c_void, feed: *mut hbbp_feed, error: *mut hbbp_error) -> hbbp_status>,
     /// Frees the context. Called once, with the end of the session; nothing is called afterwards. May
     /// be NULL.
