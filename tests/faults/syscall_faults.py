@@ -29,6 +29,7 @@ import tempfile
 import time
 
 SKIPPED = 77
+MISSING = ' missing without a word'
 TIME_LIMIT_S = 20
 SOURCES = {
     'ebs': ['--source', 'ebs', '-e', 'task-clock', '-c', '1000000'],
@@ -147,6 +148,11 @@ class Bench:
     def judge(self, case):
         begin = time.monotonic()
         outcome = self.outcome(case)
+        # A busy machine takes few samples, with a fault or without; a fault does so each time.
+        for _ in range(2):
+            if MISSING not in outcome.detail:
+                break
+            outcome = self.outcome(case)
         return outcome._replace(seconds=time.monotonic() - begin)
 
     def outcome(self, case):
@@ -205,7 +211,7 @@ class Bench:
                          if module['name'] == self.options.program)
         unknown = in_program < samples(run.info) / 2
         if (few or unknown) and not has_note:
-            return ('samples' if few else 'modules') + ' missing without a word', ''
+            return ('samples' if few else 'modules') + MISSING, ''
         return None, 'noted' if has_note else 'recorded'
 
 
