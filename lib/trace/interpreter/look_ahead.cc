@@ -49,10 +49,11 @@ const Machine* Of(const LookAhead* look_ahead) {
 
 // The kernel decides by the stack pointer whether the alternate stack is in use. The handler of a
 // fault here would begin at the top of the alternate stack, where the frame lies to which the
-// tracer's handler must return. The return from the handler enables the stack again.
-void DisableAlternateStack() {
+// tracer's handler must return. The return from the handler enables the stack again. A seccomp
+// filter can refuse the call.
+bool DisableAlternateStack() {
   const stack_t none = {nullptr, SS_DISABLE, 0};
-  RawSyscall(SYS_sigaltstack, &none, nullptr);
+  return RawSyscall(SYS_sigaltstack, &none, nullptr) == 0;
 }
 
 void RunHere(Interpreter* m) {
@@ -63,8 +64,10 @@ void RunHere(Interpreter* m) {
 }
 
 void RunHereOffAlternateStack(Interpreter* m) {
-  DisableAlternateStack();
-  RunHere(m);
+  if (DisableAlternateStack()) return RunHere(m);
+  m->stop_reason = StopReason::kSystemCallRefused;
+  m->stop_ip = m->state.rip;
+  m->stop_flags = PackFlags(m->state.flags);
 }
 
 // While the interpreter runs, the top of its stack holds the stack pointer to return to, rbp, and

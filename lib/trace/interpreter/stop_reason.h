@@ -24,6 +24,7 @@ enum class StopReason : uint8_t {
   kOverlayFull,       // the overlay has no room for more stores
   kCodeCacheFull,     // the cache has no room for more code until the worker flushes it
   kStackOverflow,  // the interpreter's own stack overflowed, a bug; the branches cannot be trusted
+  kSystemCallRefused,  // a fault of the interpreter could not be prepared for, so it did not run
   kCount
 };
 
@@ -45,7 +46,8 @@ constexpr const char* NameOf(StopReason reason) {
                                     "instruction-limit",
                                     "overlay-full",
                                     "code-cache-full",
-                                    "interpreter-stack-overflow"};
+                                    "interpreter-stack-overflow",
+                                    "system-call-refused"};
   static_assert(sizeof(kNames) / sizeof(*kNames) == static_cast<unsigned>(StopReason::kCount));
   return reason < StopReason::kCount ? kNames[static_cast<unsigned>(reason)] : "?";
 }

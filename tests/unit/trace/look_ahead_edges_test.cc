@@ -1,9 +1,12 @@
 // Tests unknown values, stores, faults, code that changes, full tables and many threads.
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <initializer_list>
 #include <memory>
@@ -11,6 +14,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/seccomp_filter.h"
 #include "trace/interpreter/look_ahead.h"
 #include "trace/interpreter/overlay_memory.h"
 #include "unit/trace/look_ahead_fixture.h"
@@ -556,6 +560,62 @@ TEST_CASE("Threads share a code cache that is flushed now and then") {
   flusher.join();
   CHECK(wrong == 0);
   munmap(code, 16 * kPage);
+}
+
+LookAhead* handler_look_ahead;
+const Snippet* handler_snippet;
+std::vector<TakenBranch>* handler_branches;
+RunResult handler_result;
+
+// Runs the snippet, whose load faults, from a handler on the alternate stack.
+void RunInHandler(int, siginfo_t*, void* frame) {
+  auto context = static_cast<ucontext_t*>(frame);
+  const greg_t ip = context->uc_mcontext.gregs[REG_RIP];
+  const greg_t rdi = context->uc_mcontext.gregs[REG_RDI];
+  context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(handler_snippet->ip());
+  context->uc_mcontext.gregs[REG_RDI] = static_cast<greg_t>(kEnd);
+  handler_look_ahead->Begin(*context, true);
+  handler_result = handler_look_ahead->Run(handler_branches->data(),
+                                           static_cast<uint32_t>(handler_branches->size()), 1000);
+  context->uc_mcontext.gregs[REG_RIP] = ip;
+  context->uc_mcontext.gregs[REG_RDI] = rdi;
+}
+
+RunResult RunOnAlternateStack(Snippet* snippet) {
+  static uint8_t memory[64 << 10];
+  stack_t stack = {};
+  stack.ss_sp = memory;
+  stack.ss_size = sizeof(memory);
+  struct sigaction action = {};
+  action.sa_sigaction = &RunInHandler;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  ::sigaltstack(&stack, nullptr);
+  ::sigaction(SIGUSR1, &action, nullptr);
+  handler_look_ahead = snippet->fixture().look_ahead();
+  handler_snippet = snippet;
+  handler_branches = &snippet->branches();
+  ::raise(SIGUSR1);
+  return handler_result;
+}
+
+TEST_CASE("Nothing is run where a filter does not let it leave the alternate stack") {
+  constexpr int kNoFilter = 1, kNoFault = 2, kHasRun = 3;
+  Snippet snippet({0xeb, 0x00, 0x8b, 0x07, 0xc3});  // jmp .+2; mov (%rdi), %eax; ret
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const FaultCatcher catcher;
+    const RunResult usual = RunOnAlternateStack(&snippet);
+    if (usual.reason != StopReason::kUnreadableMemory || usual.branches != 1) ::_exit(kNoFault);
+    if (!RefuseSystemCall(SYS_sigaltstack)) ::_exit(kNoFilter);
+    const RunResult refused = RunOnAlternateStack(&snippet);
+    const bool has_run = refused.reason != StopReason::kSystemCallRefused || refused.branches != 0;
+    ::_exit(has_run ? kHasRun : 0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kNoFilter) HBBP_SKIP("no seccomp filters here");
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace
