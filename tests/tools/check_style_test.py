@@ -1,4 +1,4 @@
-"""check_style finds struck-out terms in code and in text, and only in the directories of the glossary."""
+"""check_style finds struck-out terms in code and in text, and only in the paths of the glossary."""
 import importlib.machinery
 import importlib.util
 import pathlib
@@ -17,8 +17,9 @@ def load_check():
 CHECK = load_check()
 SMALL = CHECK.Glossary('''
 # A comment.
-[directories]
+[paths]
 lib/base
+README.md
 [code]
 \\bNote[A-Z]\\w*  -> Record...
 [text]
@@ -51,11 +52,16 @@ class SmallGlossary(unittest.TestCase):
     def test_other_directories_are_left_out(self):
         self.assertEqual(self.problems('NotePeak();\n', 'lib/based/a.cc'), [])
 
+    def test_single_files(self):
+        self.assertEqual(self.problems('a folder\n', 'README.md'), [(1, '"folder"')])
+        self.assertEqual(self.problems('a folder\n', 'lib/README.md'), [])
+        self.assertEqual(self.problems('a folder\n', 'README.md.in'), [])
+
 
 class WholeGlossary(unittest.TestCase):
     def setUp(self):
         self.glossary = CHECK.Glossary(CHECK.GLOSSARY.read_text())
-        self.glossary.directories = ['lib/']
+        self.glossary.paths = ['lib']
 
     def is_refused(self, text):
         return any(self.glossary.problems_of('lib/a.cc', text + '\n'))

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes man pages of what the command says of itself.
 
-usage: make_man_pages.py HBBP FOLDER
+usage: make_man_pages.py HBBP DIRECTORY
 
-Writes hbbp.1 and hbbp-COMMAND.1 for every command into FOLDER. What --help does not tell,
-examples, is in examples.txt beside this file: a paragraph a command, lines "COMMAND-LINE # what it does".
+Writes hbbp.1 and hbbp-COMMAND.1 for every command into DIRECTORY. Examples, which --help does not
+have, are in examples.txt next to this file: a paragraph for each command, lines
+"COMMAND-LINE # what it does".
 """
 import pathlib
 import re
@@ -51,10 +52,10 @@ def sections(help_text):
     return head, found, tail
 
 
-def examples(folder):
+def examples(directory):
     """{command: [(command line, what it does)]}"""
     found = {}
-    for line in (folder / 'examples.txt').read_text().splitlines():
+    for line in (directory / 'examples.txt').read_text().splitlines():
         command_line, _, text = line.partition(' # ')
         if command_line.strip():
             name = re.search(r'\bhbbp (\S+)', command_line).group(1)
@@ -103,8 +104,8 @@ def command_page(hbbp, name, summary, version, shown):
 
 
 def main():
-    hbbp, folder = sys.argv[1], pathlib.Path(sys.argv[2])
-    folder.mkdir(parents=True, exist_ok=True)
+    hbbp, directory = sys.argv[1], pathlib.Path(sys.argv[2])
+    directory.mkdir(parents=True, exist_ok=True)
     version = run(hbbp, '--version').split()[-1]
     help_text = run(hbbp, '--help')
     shown = examples(pathlib.Path(__file__).parent)
@@ -118,9 +119,9 @@ def main():
     for name, summary in names:
         lines += ['.TP', bold(f'hbbp-{name}') + '(1)', escaped(summary)]
         text = command_page(hbbp, name, summary, version, shown.get(name, []))
-        (folder / f'hbbp-{name}.1').write_text('\n'.join(text) + '\n')
+        (directory / f'hbbp-{name}.1').write_text('\n'.join(text) + '\n')
     lines += ['.SH EXIT STATUS', '0, or 2 with one line on stderr that says what went wrong.']
-    (folder / 'hbbp.1').write_text('\n'.join(lines) + '\n')
+    (directory / 'hbbp.1').write_text('\n'.join(lines) + '\n')
 
 
 if __name__ == '__main__':
