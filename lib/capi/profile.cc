@@ -1,6 +1,5 @@
 #include <hbbp/profile.h>
 
-#include <optional>
 #include <utility>
 
 #include "capi/boundary.h"
@@ -107,29 +106,23 @@ hbbp_slice GetSlice(const hbbp_profile& profile, size_t index) {
   return slice;
 }
 
-Status SelectPart(const hbbp_selection& selection, const ProfileData& data, ProfileData* selected) {
-  constexpr char kFunction[] = "hbbp_profile_select";
+Status CheckSelection(const hbbp_selection& selection) {
   constexpr uint32_t kKnown = HBBP_SELECT_THREAD | HBBP_SELECT_SLICE;
-  if (selection.parts == 0 || (selection.parts & ~kKnown) != 0) {
-    return MakeStatus(StatusCode::kInvalidArgument,
-                      "%s: hbbp_selection.parts is 0x%x; combine HBBP_SELECT_ values", kFunction,
-                      selection.parts);
+  if (selection.parts != 0 && (selection.parts & ~kKnown) == 0) return OkStatus();
+  return MakeStatus(
+      StatusCode::kInvalidArgument,
+      "hbbp_profile_select: hbbp_selection.parts is 0x%x; combine HBBP_SELECT_ values",
+      selection.parts);
+}
+
+Status KeepPart(const hbbp_selection& selection, ProfileData* data) {
+  constexpr char kFunction[] = "hbbp_profile_select";
+  if ((selection.parts & HBBP_SELECT_THREAD) != 0 && !hbbp::KeepThread(selection.tid, data)) {
+    return MakeStatus(StatusCode::kNotFound, "%s: no sample of a thread %u", kFunction,
+                      selection.tid);
   }
-  const ProfileData* whole = &data;
-  if ((selection.parts & HBBP_SELECT_THREAD) != 0) {
-    std::optional<ProfileData> part = hbbp::SelectThread(*whole, selection.tid);
-    if (!part) {
-      return MakeStatus(StatusCode::kNotFound, "%s: no sample of a thread %u", kFunction,
-                        selection.tid);
-    }
-    *selected = *std::move(part);
-    whole = selected;
-  }
-  if ((selection.parts & HBBP_SELECT_SLICE) != 0) {
-    if (selection.slice >= whole->slices.count) {
-      return BadIndex(kFunction, selection.slice, whole->slices.count);
-    }
-    *selected = *SelectSlice(*whole, selection.slice);
+  if ((selection.parts & HBBP_SELECT_SLICE) != 0 && !hbbp::KeepSlice(selection.slice, data)) {
+    return BadIndex(kFunction, selection.slice, data->slices.count);
   }
   return OkStatus();
 }
@@ -150,9 +143,10 @@ HBBP_API hbbp_status hbbp_profile_select(const hbbp_profile* profile,
     hbbp_selection full;
     HBBP_RETURN_IF_ERROR(ReadInput(selection, "hbbp_selection", &full));
     HBBP_ASSIGN_OR_RETURN(const hbbp::Work chosen, ReadWork(work));
+    HBBP_RETURN_IF_ERROR(CheckSelection(full));
     HBBP_RETURN_IF_ERROR(chosen.Report(0, 1));
-    ProfileData part;
-    HBBP_RETURN_IF_ERROR(SelectPart(full, DataOf(*profile), &part));
+    ProfileData part = DataOf(*profile);
+    HBBP_RETURN_IF_ERROR(KeepPart(full, &part));
     HBBP_RETURN_IF_ERROR(chosen.Report(1, 1));
     *selected = NewProfile(std::move(part));
     return OkStatus();

@@ -182,8 +182,7 @@ void Cut(Functions functions, std::vector<CodeChunk>* chunks) {
     cut.push_back(
         {start, std::move(function.bytes), std::move(function.name), std::move(function.lines)});
   }
-  std::sort(cut.begin(), cut.end(),
-            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  SortChunks(&cut);
   *chunks = std::move(cut);
 }
 

@@ -306,10 +306,7 @@ std::vector<ModuleRecord> LiveLocator::Modules() const {
     if (module == modules_by_file_.end()) continue;
     modules[module->second].chunks.push_back({copy.address, *copy.bytes});
   }
-  for (ModuleRecord& module : modules) {
-    std::sort(module.chunks.begin(), module.chunks.end(),
-              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
-  }
+  for (ModuleRecord& module : modules) SortChunks(&module.chunks);
   return modules;
 }
 

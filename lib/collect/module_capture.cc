@@ -49,11 +49,6 @@ void CopyMemory(pid_t pid, RuntimeAddress start, uint64_t size, uint64_t offset,
   if (!chunk.bytes.empty()) module->chunks.push_back(std::move(chunk));
 }
 
-void SortChunks(ModuleRecord* module) {
-  std::sort(module->chunks.begin(), module->chunks.end(),
-            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
-}
-
 // The read-only mappings of the module, which together are the loaded part of its file.
 void CopyFromMemory(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid);
@@ -68,7 +63,7 @@ void CopyFromMemory(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
       CopyMemory(pid, mapping->start, mapping->size(), mapping->offset.value, module);
     }
   }
-  SortChunks(module);
+  SortChunks(&module->chunks);
 }
 
 }  // namespace

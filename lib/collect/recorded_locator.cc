@@ -282,8 +282,7 @@ std::vector<ModuleRecord> RecordedLocator::Modules() const {
     ModuleRecord& module = modules[i];
     const auto build_id = build_ids_.find(recorded_paths_[i]);
     if (module.build_id.empty() && build_id != build_ids_.end()) module.build_id = build_id->second;
-    std::sort(module.chunks.begin(), module.chunks.end(),
-              [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+    SortChunks(&module.chunks);
   }
   return modules;
 }

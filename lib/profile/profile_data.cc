@@ -45,6 +45,14 @@ void AddTo(IpCount* sum, const IpCount& more) {
 
 void AddTo(IbsCount* sum, const IbsCount& more) { sum->sum += more.sum; }
 
+void AddTo(BranchCount* sum, const BranchCount& more) {
+  sum->number += more.number;
+  sum->oldest += more.oldest;
+  sum->oldest_expected += more.oldest_expected;
+  sum->weights += more.weights;
+  sum->replicates.Add(more.replicates);
+}
+
 void AddTo(IbsBucket* sum, const IbsBucket& more) { sum->samples += more.samples; }
 
 void AddTo(IbsLine* sum, const IbsLine& more) {
@@ -54,76 +62,70 @@ void AddTo(IbsLine* sum, const IbsLine& more) {
   sum->miss_cycles += more.miss_cycles;
 }
 
-constexpr auto kIsBefore = [](const auto& a, const auto& b) { return KeyOf(a) < KeyOf(b); };
-
-// Calls body(is_before, step), both of which check `check` if there is one.
-template <typename Body>
-void WithCheck(CancelCheck* check, Body&& body) {
-  if (check == nullptr) return body(kIsBefore, [] {});
-  body(
-      [check](const auto& a, const auto& b) {
-        check->Step();
-        return kIsBefore(a, b);
-      },
-      [check] { check->Step(); });
+// Compares by keys, and counts a step of `check` for each comparison.
+auto KeyOrder(CancelCheck* check) {
+  return [check](const auto& a, const auto& b) {
+    check->Step();
+    return KeyOf(a) < KeyOf(b);
+  };
 }
 
-template <typename Counted, typename IsBefore, typename Step>
-void SortAndAdd(std::vector<Counted>* counts, IsBefore is_before, Step step) {
-  std::sort(counts->begin(), counts->end(), is_before);
+// Calls normalize(check) with a check that nothing cancels if `check` is nullptr.
+template <typename Normalize>
+void WithCheck(CancelCheck* check, Normalize&& normalize) {
+  CancelCheck unchecked(nullptr);
+  normalize(check == nullptr ? &unchecked : check);
+}
+
+// Adds each record to the one before it, if their keys are equal. Returns how many are kept.
+template <typename Record>
+size_t AddEqual(std::span<Record> sorted, CancelCheck* check) {
   size_t kept = 0;
-  for (const Counted& count : *counts) {
-    step();
-    if (kept > 0 && KeyOf((*counts)[kept - 1]) == KeyOf(count)) {
-      AddTo(&(*counts)[kept - 1], count);
+  for (Record& record : sorted) {
+    check->Step();
+    if (kept > 0 && KeyOf(sorted[kept - 1]) == KeyOf(record)) {
+      AddTo(&sorted[kept - 1], record);
     } else {
-      (*counts)[kept++] = count;
-    }
-  }
-  counts->resize(kept);
-}
-
-template <typename Counted>
-void SortAndAdd(std::vector<Counted>* counts, CancelCheck* check) {
-  WithCheck(check, [counts](auto is_before, auto step) { SortAndAdd(counts, is_before, step); });
-}
-
-template <typename Branches, typename IsBefore>
-void SortWithSortedHead(Branches* branches, IsBefore is_before) {
-  const auto tail = std::is_sorted_until(branches->begin(), branches->end(), is_before);
-  if (tail == branches->end()) return;
-  Branches merged(branches->get_allocator());
-  try {
-    merged.reserve(branches->size());
-  } catch (const std::bad_alloc&) {
-    std::sort(branches->begin(), branches->end(), is_before);
-    return;
-  }
-  std::sort(tail, branches->end(), is_before);
-  std::merge(branches->begin(), tail, tail, branches->end(), std::back_inserter(merged), is_before);
-  *branches = std::move(merged);
-}
-
-template <typename Branches, typename IsBefore, typename Step>
-void NormalizeBranches(Branches* branches, IsBefore is_before, Step step) {
-  SortWithSortedHead(branches, is_before);
-  size_t kept = 0;
-  for (size_t i = 0; i < branches->size(); ++i) {
-    step();
-    const BranchCount& branch = (*branches)[i];
-    if (kept > 0 && KeyOf((*branches)[kept - 1]) == KeyOf(branch)) {
-      BranchCount& sum = (*branches)[kept - 1];
-      sum.number += branch.number;
-      sum.oldest += branch.oldest;
-      sum.oldest_expected += branch.oldest_expected;
-      sum.weights += branch.weights;
-      sum.replicates.Add(branch.replicates);
-    } else {
-      if (kept != i) (*branches)[kept] = branch;
+      if (&sorted[kept] != &record) sorted[kept] = record;
       ++kept;
     }
   }
-  branches->resize(kept);
+  return kept;
+}
+
+template <typename Record>
+void SortAndAdd(std::vector<Record>* records, CancelCheck* check) {
+  WithCheck(check, [records](CancelCheck* checked) {
+    const std::span<Record> all(*records);
+    std::sort(all.begin(), all.end(), KeyOrder(checked));
+    records->resize(AddEqual(all, checked));
+  });
+}
+
+// Sorts branches of which most are sorted already: all but a tail. Room for a copy is what
+// `merged` can have.
+template <typename Branches>
+void SortBranches(Branches* branches, CancelCheck* check) {
+  const auto is_before = KeyOrder(check);
+  const std::span<BranchCount> all(*branches);
+  const auto tail = std::is_sorted_until(all.begin(), all.end(), is_before);
+  if (tail == all.end()) return;
+  Branches merged(branches->get_allocator());
+  if (!HasMemoryFor([&] { merged.reserve(all.size()); })) {
+    std::sort(all.begin(), all.end(), is_before);
+    return;
+  }
+  std::sort(tail, all.end(), is_before);
+  std::merge(all.begin(), tail, tail, all.end(), std::back_inserter(merged), is_before);
+  *branches = std::move(merged);
+}
+
+template <typename Branches>
+void NormalizeBranches(Branches* branches, CancelCheck* check) {
+  WithCheck(check, [branches](CancelCheck* checked) {
+    SortBranches(branches, checked);
+    branches->resize(AddEqual(std::span<BranchCount>(*branches), checked));
+  });
 }
 
 void AddToList(const std::string& more, std::string* list) {
@@ -149,12 +151,21 @@ void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check) { SortAndAdd
 void Normalize(std::vector<IbsLine>* lines, CancelCheck* check) { SortAndAdd(lines, check); }
 
 void Normalize(std::vector<BranchCount>* branches, CancelCheck* check) {
-  WithCheck(check, [branches](auto is_before, auto step) {
-    NormalizeBranches(branches, is_before, step);
-  });
+  NormalizeBranches(branches, check);
 }
-void Normalize(std::pmr::vector<BranchCount>* branches) {
-  NormalizeBranches(branches, kIsBefore, [] {});
+void Normalize(std::pmr::vector<BranchCount>* branches) { NormalizeBranches(branches, nullptr); }
+
+void Normalize(ProfileData* data, CancelCheck* check) {
+  Normalize(&data->counts, check);
+  Normalize(&data->branches, check);
+  Normalize(&data->ibs_counts, check);
+  Normalize(&data->ibs_buckets, check);
+  Normalize(&data->ibs_lines, check);
+}
+
+void SortChunks(std::vector<CodeChunk>* chunks) {
+  std::sort(chunks->begin(), chunks->end(),
+            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
 }
 
 void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches) {

@@ -198,6 +198,11 @@ void Normalize(std::vector<IbsCount>* counts, CancelCheck* check = nullptr);
 void Normalize(std::vector<IbsBucket>* buckets, CancelCheck* check = nullptr);
 void Normalize(std::vector<IbsLine>* lines, CancelCheck* check = nullptr);
 
+// Normalizes all lists of counts.
+void Normalize(ProfileData* data, CancelCheck* check);
+
+void SortChunks(std::vector<CodeChunk>* chunks);
+
 // Reserves space for `more` branches, doubling it if there is memory for that. Throws
 // std::bad_alloc, and changes nothing then.
 void MakeRoomFor(size_t more, std::pmr::vector<BranchCount>* branches);

@@ -581,11 +581,7 @@ StatusOr<ProfileData> ParseProfile(std::span<const uint8_t> bytes) {
   HBBP_RETURN_IF_ERROR(CheckCounts(data));
   HBBP_RETURN_IF_ERROR(CheckBranches(data));
   HBBP_RETURN_IF_ERROR(CheckIbs(data));
-  Normalize(&data.counts);
-  Normalize(&data.branches);
-  Normalize(&data.ibs_counts);
-  Normalize(&data.ibs_buckets);
-  Normalize(&data.ibs_lines);
+  Normalize(&data, nullptr);
   return data;
 }
 

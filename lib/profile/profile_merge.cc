@@ -1,7 +1,7 @@
 // MergeProfiles takes one profile after the other: Index maps its modules, sources and threads to
 // those of the sum, by a key for each kind of record; counts and branches get the new indices and
-// the slices of SliceMerger and are appended; at the end Normalize adds up equal ones. SelectThread
-// and SelectSlice filter a copy. lib/capi calls them.
+// the slices of SliceMerger and are appended; at the end Normalize adds up equal ones. KeepThread
+// and KeepSlice filter in place. lib/capi calls them.
 #include "profile/profile_merge.h"
 
 #include <algorithm>
@@ -84,8 +84,7 @@ void AddChunks(const ModuleRecord& from, ModuleRecord* to) {
       to->chunks.push_back(chunk);
     }
   }
-  std::sort(to->chunks.begin(), to->chunks.end(),
-            [](const CodeChunk& a, const CodeChunk& b) { return a.offset < b.offset; });
+  SortChunks(&to->chunks);
   for (const NamedRange& function : from.functions) AddRange(function, &to->functions);
   if (to->pinned_file == nullptr) to->pinned_file = from.pinned_file;
 }
@@ -175,48 +174,43 @@ ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Wo
   }
   ReportOrThrow(work, profiles.size(), profiles.size());
   merged.slices = slices.merged();
-  Normalize(&merged.counts);
-  Normalize(&merged.branches);
-  Normalize(&merged.ibs_counts);
-  Normalize(&merged.ibs_buckets);
-  Normalize(&merged.ibs_lines);
+  CancelCheck check(work.cancel);
+  Normalize(&merged, &check);
   return merged;
 }
 
-std::optional<ProfileData> SelectSlice(const ProfileData& data, uint32_t slice) {
-  if (slice >= data.slices.count) return std::nullopt;
-  ProfileData selected = data;
-  const auto is_elsewhen = [slice](const auto& count) { return count.slice != slice; };
-  std::erase_if(selected.counts, is_elsewhen);
-  std::erase_if(selected.branches, is_elsewhen);
-  selected.ibs_counts.clear();
-  selected.ibs_buckets.clear();
-  selected.ibs_lines.clear();
-  return selected;
+bool KeepThread(uint32_t tid, ProfileData* data) {
+  constexpr uint32_t kOther = ~0u;
+  std::vector<uint32_t> index_of(data->threads.size(), kOther);
+  std::vector<ThreadRecord> kept;
+  for (size_t i = 0; i < data->threads.size(); ++i) {
+    if (data->threads[i].tid != tid) continue;
+    index_of[i] = static_cast<uint32_t>(kept.size());
+    kept.push_back(data->threads[i]);
+  }
+  if (kept.empty()) return false;
+  data->threads = std::move(kept);
+  const auto keep = [&index_of](auto* list) {
+    std::erase_if(*list, [&](const auto& record) { return index_of[record.thread] == kOther; });
+    for (auto& record : *list) record.thread = index_of[record.thread];
+  };
+  keep(&data->counts);
+  keep(&data->branches);
+  keep(&data->ibs_counts);
+  keep(&data->ibs_buckets);
+  keep(&data->ibs_lines);
+  return true;
 }
 
-std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid) {
-  const auto is_selected = [tid](const ThreadRecord& thread) { return thread.tid == tid; };
-  if (std::none_of(data.threads.begin(), data.threads.end(), is_selected)) return std::nullopt;
-  ProfileData selected = data;
-  selected.threads.clear();
-  std::vector<uint32_t> index_of(data.threads.size());
-  for (size_t i = 0; i < data.threads.size(); ++i) {
-    if (!is_selected(data.threads[i])) continue;
-    index_of[i] = static_cast<uint32_t>(selected.threads.size());
-    selected.threads.push_back(data.threads[i]);
-  }
-  const auto select = [&](auto* list) {
-    std::erase_if(*list,
-                  [&](const auto& element) { return !is_selected(data.threads[element.thread]); });
-    for (auto& element : *list) element.thread = index_of[element.thread];
-  };
-  select(&selected.counts);
-  select(&selected.branches);
-  select(&selected.ibs_counts);
-  select(&selected.ibs_buckets);
-  select(&selected.ibs_lines);
-  return selected;
+bool KeepSlice(uint32_t slice, ProfileData* data) {
+  if (slice >= data->slices.count) return false;
+  const auto is_elsewhen = [slice](const auto& count) { return count.slice != slice; };
+  std::erase_if(data->counts, is_elsewhen);
+  std::erase_if(data->branches, is_elsewhen);
+  data->ibs_counts.clear();
+  data->ibs_buckets.clear();
+  data->ibs_lines.clear();
+  return true;
 }
 
 }  // namespace hbbp

@@ -1,9 +1,8 @@
-// Merges profiles, and selects parts of them.
+// Merges profiles, and reduces them to parts.
 #ifndef HBBP_LIB_PROFILE_PROFILE_MERGE_H_
 #define HBBP_LIB_PROFILE_PROFILE_MERGE_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "base/work.h"
@@ -18,14 +17,14 @@ namespace hbbp {
 // (slice_merger.h). Work is in profiles; throws WorkCancelled.
 ProfileData MergeProfiles(std::span<const ProfileData* const> profiles, const Work& work = {});
 
-// Returns the part of one thread, or nothing if there is no such thread. Numbers of the sources
-// that are not known by thread (lost, throttled, unmapped, statistics of the tracer) stay those of
-// the whole.
-std::optional<ProfileData> SelectThread(const ProfileData& data, uint32_t tid);
+// Removes what is not of that thread. Numbers of the sources that are not known by thread (lost,
+// throttled, unmapped, statistics of the tracer) stay those of the whole. Returns false, and
+// changes nothing, if there is no such thread.
+bool KeepThread(uint32_t tid, ProfileData* data);
 
-// Returns the part of one slice of time, without the data of IBS samples. Start and duration stay
-// those of the whole.
-std::optional<ProfileData> SelectSlice(const ProfileData& data, uint32_t slice);
+// Removes what is not of that slice of time, and the data of IBS samples. Start and duration stay
+// those of the whole. Returns false, and changes nothing, if there is no such slice.
+bool KeepSlice(uint32_t slice, ProfileData* data);
 
 }  // namespace hbbp
 

@@ -1,7 +1,6 @@
 #include "profile/profile_merge.h"
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -269,8 +268,8 @@ TEST_CASE("lists in another order are matched, not their positions") {
 }
 
 TEST_CASE("one thread's part of a profile") {
-  const std::optional<ProfileData> selected = SelectThread(FullProfile(), 1235);
-  REQUIRE(selected.has_value());
+  ProfileData selected = FullProfile();
+  REQUIRE(KeepThread(1235, &selected));
   ProfileData expected = FullProfile();
   expected.threads.erase(expected.threads.begin());
   expected.counts = {
@@ -284,13 +283,17 @@ TEST_CASE("one thread's part of a profile") {
   expected.ibs_counts = {{1, 0, 0, 1, 0x1000, 3}, {1, 0, 3, 0, 0x2000, 5}};
   expected.ibs_buckets = {{1, 0, 2, 59, 1}};
   expected.ibs_lines = {{1, 0, 0x7fff0040, 5, 6, 7, 8}};
-  CHECK(Describe(*selected) == Describe(expected));
-  CHECK_FALSE(SelectThread(FullProfile(), 4321).has_value());
+  CHECK(Describe(selected) == Describe(expected));
+  CHECK_FALSE(KeepThread(4321, &selected));
+  CHECK(Describe(selected) == Describe(expected));
 }
 
 TEST_CASE("the parts of all threads add up to the whole") {
   const ProfileData whole = FullProfile();
-  const ProfileData sum = Merge({*SelectThread(whole, 1234), *SelectThread(whole, 1235)});
+  ProfileData first = whole, second = whole;
+  REQUIRE(KeepThread(1234, &first));
+  REQUIRE(KeepThread(1235, &second));
+  const ProfileData sum = Merge({first, second});
   CHECK(Describe(sum.counts) == Describe(whole.counts));
   CHECK(Describe(sum.branches) == Describe(whole.branches));
   CHECK(DescribeIbs(sum) == DescribeIbs(whole));

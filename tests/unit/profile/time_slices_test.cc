@@ -211,13 +211,15 @@ ProfileData SlicedProfile() {
 
 TEST_CASE("a slice alone has what was counted in it") {
   const ProfileData data = SlicedProfile();
-  const auto selected = SelectSlice(data, 2);
-  REQUIRE(selected.has_value());
-  CHECK(SamplesBySlice(*selected) == BySlice{{2, 2}});
-  CHECK(BurstsBySlice(*selected) == BySlice{{2, 2}});
-  CHECK(selected->slices == data.slices);
-  CHECK(SelectSlice(data, 1)->counts.empty());
-  CHECK_FALSE(SelectSlice(data, 6).has_value());
+  ProfileData third = data;
+  REQUIRE(KeepSlice(2, &third));
+  CHECK(SamplesBySlice(third) == BySlice{{2, 2}});
+  CHECK(BurstsBySlice(third) == BySlice{{2, 2}});
+  CHECK(third.slices == data.slices);
+  ProfileData second = data;
+  REQUIRE(KeepSlice(1, &second));
+  CHECK(second.counts.empty());
+  CHECK_FALSE(KeepSlice(6, &second));
 }
 
 BySlice MergedBySlice(std::vector<const ProfileData*> profiles) {
