@@ -1,4 +1,4 @@
-// AutoBackend: the first of several sources that this machine has.
+// AutoBackend starts the first of several backends that works on this machine.
 #ifndef HBBP_LIB_BACKENDS_AUTO_BACKEND_H_
 #define HBBP_LIB_BACKENDS_AUTO_BACKEND_H_
 
@@ -11,17 +11,18 @@
 
 namespace hbbp {
 
-// The note of what was taken says why nothing better was.
+// The note of the first source says why no better backend was taken.
 class AutoBackend : public Backend {
  public:
-  // Best first; at least one. `refusals` says what better one is no candidate, and why.
+  // `candidates` has at least one backend, the best first. `refusals` says why a better one is not
+  // a candidate.
   AutoBackend(std::vector<std::unique_ptr<Backend>> candidates, std::string refusals)
       : candidates_(std::move(candidates)),
         refusals_(std::move(refusals)),
         chosen_(candidates_.front().get()) {}
 
   const char* name() const override { return chosen_->name(); }
-  // The error is that of the last candidate.
+  // If none works, returns the error of the last candidate.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
   void Drain(EventSink* sink) override { chosen_->Drain(sink); }
   void Disable() override { chosen_->Disable(); }

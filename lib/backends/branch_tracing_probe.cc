@@ -27,14 +27,14 @@ int TryToOpen(const perf_event_attr& attr) {
   return event.valid() ? 0 : errno;
 }
 
-// Nobody calls it.
+// No one calls this function; its address is that of the breakpoint.
 void BreakpointTarget() {}
 
 int TryBreakpoint() {
   trace::Breakpoint breakpoint = {};
-  constexpr uint64_t kNobodysSignal = 0;
+  constexpr uint64_t kUnusedSignalData = 0;
   const int error_number =
-      breakpoint.Arm(reinterpret_cast<uint64_t>(&BreakpointTarget), kNobodysSignal);
+      breakpoint.Arm(reinterpret_cast<uint64_t>(&BreakpointTarget), kUnusedSignalData);
   breakpoint.Disarm();
   return error_number;
 }
@@ -62,7 +62,7 @@ Capability ProbeStubs() {
           "a memfd mapped twice, never writable and executable at one address", ""};
 }
 
-Capability ProbeRung(const Capability& timers) {
+Capability ProbeMethod(const Capability& timers) {
   static constexpr char kName[] = "branch_tracing";
   perf_event_attr attr = MakeSigtrapAttr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, kPeriodNs);
   attr.disabled = 1;
@@ -100,7 +100,7 @@ Capability ProbeRung(const Capability& timers) {
 
 std::vector<Capability> ProbeBranchTracing() {
   const Capability timers = ProbeTimers();
-  return {ProbeRung(timers), timers, ProbeStubs()};
+  return {ProbeMethod(timers), timers, ProbeStubs()};
 }
 
 }  // namespace hbbp

@@ -1,4 +1,4 @@
-// What software branch tracing can do on this machine, found out by trying.
+// Finds out by trying what software branch tracing can do on this machine.
 #ifndef HBBP_LIB_BACKENDS_BRANCH_TRACING_PROBE_H_
 #define HBBP_LIB_BACKENDS_BRANCH_TRACING_PROBE_H_
 
@@ -8,8 +8,8 @@
 
 namespace hbbp {
 
-// "branch_tracing": on which rung it would run; "thread_timers"; "native_stubs". Opens and closes
-// one of each on the calling thread.
+// Returns "branch_tracing", which says what it would sample and step with, "thread_timers" and
+// "native_stubs". Opens and closes one of each on the calling thread.
 std::vector<Capability> ProbeBranchTracing();
 
 }  // namespace hbbp

@@ -1,6 +1,7 @@
 // The Plan functions, which PerfBackend calls when it starts, list candidates for this processor,
 // and try them from the best: FindOptions opens each with the most precise options that the kernel
-// accepts. What was refused is in the note of what was taken instead. ScalePeriods changes a plan.
+// accepts. The note of the event that is taken names those that were refused. PerfBackend calls
+// ScalePeriods later, to change the periods of a plan.
 #include "backends/event_plan.h"
 
 #include <asm/perf_regs.h>
@@ -20,15 +21,15 @@ namespace hbbp {
 namespace {
 
 constexpr uint64_t kDefaultClockPeriodNs = 10'000'000;
-// The kernel stretches shorter periods of clocks to 10 us, and reports what was asked for.
-constexpr uint64_t kShortestClockPeriodNs = 10'007;
+// The kernel takes shorter periods of clocks as 10 us, but reports those that were asked for.
+constexpr uint64_t kMinClockPeriodNs = 10'007;
 
 constexpr uint64_t kIbsPeriodMultiple = 16;
 
-// Of events that may be frequent or rare.
+// The default frequency for events of kOther, which may be frequent or rare.
 constexpr uint64_t kFrequencyOfOtherHz = 997;
 
-// By expected run time, the paper's Table 4.
+// Default periods by expected run time, from Table 4 of the paper.
 struct HardwarePeriods {
   uint64_t shorter_than_s;
   uint64_t events;
@@ -46,7 +47,7 @@ const HardwarePeriods& PeriodsFor(uint64_t expected_s) {
   return kMinutes;
 }
 
-// What may be opened as one event of the plan.
+// An event that may become one of the plan.
 struct Candidate {
   EventKind kind;
   CpuEvent event;
@@ -93,7 +94,7 @@ void ObserveProcess(perf_event_attr* attr) {
   attr->task = 1;
 }
 
-// Does the kernel take all variants so?
+// Returns 0 if the kernel accepts all variants, else errno.
 int TryAll(const std::vector<PlannedEvent::Variant>& variants) {
   for (const PlannedEvent::Variant& variant : variants) {
     const int cpu = variant.cpus.empty() ? -1 : variant.cpus.front();
@@ -103,11 +104,11 @@ int TryAll(const std::vector<PlannedEvent::Variant>& variants) {
   return 0;
 }
 
-// Finds the options of old and new kernels and PMUs with which the event can be opened; errno of
-// the last attempt if there are none.
-int FindOptions(int most_precise_ip, PlannedEvent* event) {
+// Finds options with which this kernel and PMU open the event; returns 0, or errno of the last
+// attempt if there are none.
+int FindOptions(int max_precise_ip, PlannedEvent* event) {
   int error_number = 0;
-  for (int precise_ip = most_precise_ip; precise_ip >= 0; --precise_ip) {
+  for (int precise_ip = max_precise_ip; precise_ip >= 0; --precise_ip) {
     for (const bool is_modern : {true, false}) {
       for (PlannedEvent::Variant& variant : event->variants) {
         variant.attr.precise_ip = static_cast<unsigned>(precise_ip) & 3;
@@ -124,9 +125,9 @@ int FindOptions(int most_precise_ip, PlannedEvent* event) {
 void SetPeriod(const BackendConfig& config, uint64_t period, PlannedEvent* event) {
   const EventKind kind = event->choice.event;
   if (config.period_mode == PeriodMode::kPrime) period = LargestPrimeUpTo(period);
-  if (IsClock(kind)) period = std::max(period, kShortestClockPeriodNs);
+  if (IsClock(kind)) period = std::max(period, kMinClockPeriodNs);
   event->choice.period = period;
-  // Clocks go on reporting the period that they were opened with, which must then be the mean.
+  // Clocks report the period that they were opened with even if it changes, so it must be the mean.
   if (config.period_mode == PeriodMode::kRandom) event->random_period = period;
   for (PlannedEvent::Variant& variant : event->variants) {
     variant.attr.freq = 0;
@@ -152,8 +153,8 @@ PlannedEvent Plan(SourceKind kind, const Candidate& candidate, const BackendConf
   return event;
 }
 
-// As perf spells it: "INST_RETIRED.PREC_DIST:upp".
-std::string NameOf(const Candidate& candidate, const PlannedEvent& event) {
+// Returns the name as perf writes it, such as "INST_RETIRED.PREC_DIST:upp".
+std::string PerfName(const Candidate& candidate, const PlannedEvent& event) {
   const perf_event_attr& attr = event.variants.front().attr;
   std::string name = candidate.event.name;
   if (attr.exclude_kernel || attr.precise_ip != 0) name += ":";
@@ -162,7 +163,7 @@ std::string NameOf(const Candidate& candidate, const PlannedEvent& event) {
   return name;
 }
 
-// "instructions: EOPNOTSUPP", for those that were not to be had.
+// Lists the events that are unavailable, such as "instructions: EOPNOTSUPP".
 class Refusals {
  public:
   void Add(const std::string& what, int error_number) {
@@ -186,7 +187,7 @@ class Refusals {
   std::string last_name_;
 };
 
-void NoteRefusals(const Refusals& refusals, const Candidate& taken, SourceChoice* choice) {
+void AddRefusalsToNote(const Refusals& refusals, const Candidate& taken, SourceChoice* choice) {
   if (refusals.empty()) return;
   AppendNote(taken.event.name + " instead of " + refusals.text(), &choice->note);
 }
@@ -233,7 +234,7 @@ void TakeUserIp(PlannedEvent* event) {
   }
 }
 
-void LeaveStacks(PlannedEvent* event) {
+void DropStacks(PlannedEvent* event) {
   for (PlannedEvent::Variant& variant : event->variants) {
     variant.attr.sample_type &= ~static_cast<uint64_t>(PERF_SAMPLE_BRANCH_STACK);
     variant.attr.branch_sample_type = 0;
@@ -255,18 +256,19 @@ void SetUsualPeriod(const BackendConfig& config, PlannedEvent* event) {
   }
 }
 
-// Stacks are for the correction of instruction pointers, which are worth having without.
-int FindOptionsWithStacks(const BackendConfig& config, int most_precise_ip, PlannedEvent* event) {
+// Adds stacks, which correct instruction pointers, if the kernel accepts them; samples are useful
+// without them too.
+int FindOptionsWithStacks(const BackendConfig& config, int max_precise_ip, PlannedEvent* event) {
   TakeStacks(config, event);
-  if (FindOptions(most_precise_ip, event) == 0) {
+  if (FindOptions(max_precise_ip, event) == 0) {
     event->choice.ebs_method = EbsMethod::kIpPlusOne;
     return 0;
   }
-  LeaveStacks(event);
-  return FindOptions(most_precise_ip, event);
+  DropStacks(event);
+  return FindOptions(max_precise_ip, event);
 }
 
-void NoteWhatIsMissing(const BackendConfig& config, bool is_hardware, SourceChoice* choice) {
+void AddMissingOptionsToNote(const BackendConfig& config, bool is_hardware, SourceChoice* choice) {
   if (is_hardware && choice->precise_ip == 0 && !config.imprecise) {
     AppendNote("no precise events here, so samples lie behind what they are of", &choice->note);
   }
@@ -276,10 +278,11 @@ void NoteWhatIsMissing(const BackendConfig& config, bool is_hardware, SourceChoi
   }
 }
 
-// `counts_anyway`: other events of the plan are counters of the PMU.
+// `has_other_counters` says that other events of the plan are counters of the PMU, so that context
+// switches are expensive anyway.
 StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, const CpuEvents& cpu,
-                                               bool counts_anyway) {
-  constexpr int kMostPrecise = 3;
+                                               bool has_other_counters) {
+  constexpr int kMaxPreciseIp = 3;
   Refusals refusals;
   std::string avoided_note;
   for (const Candidate& candidate : EbsCandidates(config, cpu)) {
@@ -287,18 +290,18 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
     for (PlannedEvent::Variant& variant : event.variants) ObserveProcess(&variant.attr);
     SetUsualPeriod(config, &event);
     const bool is_hardware = candidate.event.pmus.front().type != PERF_TYPE_SOFTWARE;
-    const int most_precise = is_hardware && !config.imprecise ? kMostPrecise : 0;
+    const int max_precise_ip = is_hardware && !config.imprecise ? kMaxPreciseIp : 0;
     if (is_hardware) TakeUserIp(&event);
     const bool takes_stacks = is_hardware && config.ebs_method == EbsMethod::kIpPlusOne;
-    const int error_number = takes_stacks ? FindOptionsWithStacks(config, most_precise, &event)
-                                          : FindOptions(most_precise, &event);
+    const int error_number = takes_stacks ? FindOptionsWithStacks(config, max_precise_ip, &event)
+                                          : FindOptions(max_precise_ip, &event);
     if (error_number != 0) {
       refusals.Add(candidate.event.name, error_number);
       continue;
     }
     event.switch_ns = is_hardware ? SwitchNs() : 0;
     const bool has_choice = config.event == EventKind::kAuto && config.event_name.empty();
-    if (has_choice && !counts_anyway && event.switch_ns > kMaxCheapSwitchNs) {
+    if (has_choice && !has_other_counters && event.switch_ns > kMaxCheapSwitchNs) {
       avoided_note = SwitchCostNote(event.switch_ns, true);
       continue;
     }
@@ -306,10 +309,10 @@ StatusOr<PlannedEvent> PlanInstructionPointers(const BackendConfig& config, cons
     AppendNote(SwitchCostNote(event.switch_ns, false), &event.choice.note);
     event.choice.precise_ip = event.variants.front().attr.precise_ip;
     if (is_hardware || !config.event_name.empty()) {
-      event.choice.event_name = NameOf(candidate, event);
+      event.choice.event_name = PerfName(candidate, event);
     }
-    NoteWhatIsMissing(config, is_hardware, &event.choice);
-    NoteRefusals(refusals, candidate, &event.choice);
+    AddMissingOptionsToNote(config, is_hardware, &event.choice);
+    AddRefusalsToNote(refusals, candidate, &event.choice);
     return event;
   }
   return refusals.ToStatus();
@@ -349,12 +352,12 @@ StatusOr<PlannedEvent> PlanBranchStacks(const BackendConfig& config, const CpuEv
       continue;
     }
     event.switch_ns = SwitchNs();
-    event.choice.event_name = NameOf(candidate, event);
+    event.choice.event_name = PerfName(candidate, event);
     if (cpu.has_branch_sampling) {
       event.choice.note = "BRS instead of LBR, which this processor does not have: 16 branches";
       if (config.frequency_hz != 0) event.choice.note += ", a period instead of a frequency";
     }
-    NoteRefusals(refusals, candidate, &event.choice);
+    AddRefusalsToNote(refusals, candidate, &event.choice);
     return event;
   }
   return refusals.ToStatus();

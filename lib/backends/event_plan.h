@@ -1,7 +1,7 @@
-// EventPlan: which perf events a live source opens, and what becomes of their samples.
+// EventPlan has the perf events that PerfBackend opens, and says what becomes of their samples.
 //
-// Options, processor and kernel decide: candidates are tried, best first, and what was refused is
-// told in the note of what was taken instead.
+// It depends on options, processor and kernel: candidates are tried, best first, and the note of
+// the event that was taken names those that were refused.
 #ifndef HBBP_LIB_BACKENDS_EVENT_PLAN_H_
 #define HBBP_LIB_BACKENDS_EVENT_PLAN_H_
 
@@ -19,7 +19,7 @@
 namespace hbbp {
 
 struct PlannedEvent {
-  // Of one PMU; a hybrid processor has one for each kind of core.
+  // The attr for one PMU; a hybrid processor has one for each kind of core.
   struct Variant {
     perf_event_attr attr;
     std::vector<int> cpus;  // empty: all
@@ -27,43 +27,44 @@ struct PlannedEvent {
 
   SourceChoice choice;
   std::vector<Variant> variants;
-  uint64_t random_period = 0;  // the mean; 0: periods are not drawn
-  // Samples of the kernel are dropped, because the PMU cannot leave them out.
+  uint64_t random_period = 0;  // mean of the random periods; 0: periods are not random
+  // Samples of the kernel are dropped, because the PMU cannot filter them.
   bool drops_kernel = false;
-  uint64_t sample_ns = 0;  // what one takes from the thread that it is of, about
-  uint64_t switch_ns = 0;  // what the event adds to a context switch
+  uint64_t sample_ns = 0;  // approximate time that a sample takes from its thread
+  uint64_t switch_ns = 0;  // time that the event adds to a context switch
 
   bool HasStack() const { return HasStreams(choice.kind); }
   // Only user code is counted, but an interrupt may come so late that it finds the thread in the
-  // kernel. Samples then have the register of where user code was left.
+  // kernel. Samples then have the instruction pointer at which the thread entered it.
   bool HasUserIp() const { return variants.front().attr.sample_regs_user != 0; }
   RecordFormat SampleFormat() const { return MakeRecordFormat(variants.front().attr); }
 };
 
 struct EventPlan {
-  // The first one tells of mappings, names and threads as well.
+  // The first event reports mappings, names and threads as well.
   std::vector<PlannedEvent> events;
 };
 
-// Makes the periods of an event that was planned so many times as long.
+// Multiplies the planned periods of an event by `factor`.
 void ScalePeriods(double factor, PeriodMode mode, PlannedEvent* event);
 
-// What records have in front of their branch stack, of every event of a plan.
+// The fields that the samples of every event of a plan have before any other.
 inline constexpr uint64_t kPlannedSampleType =
     PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_PERIOD;
 
-// An instruction pointer a period.
+// Plans one event, whose samples are instruction pointers.
 StatusOr<EventPlan> PlanEbs(const BackendConfig& config, const CpuEvents& cpu);
 
-// Two events at once: instruction pointers of instructions, and branch stacks of taken branches
+// Plans two events: instruction pointers of instructions, and branch stacks of taken branches
 // (Nowak et al., "Low-Overhead Dynamic Instruction Mix Generation using Hybrid Basic Block
 // Profiling", V.A).
 StatusOr<EventPlan> PlanLbr(const BackendConfig& config, const CpuEvents& cpu);
 
-// One op in a period of dispatched ones, with what happened to it (AMD).
+// Plans an event of AMD that samples one of the ops that are dispatched in a period, with what
+// happened to it.
 StatusOr<EventPlan> PlanIbs(const BackendConfig& config, const CpuEvents& cpu);
 
-// Mappings, names and new threads, no samples.
+// Plans an event that reports mappings, names and new threads, and has no samples.
 StatusOr<EventPlan> PlanObservation();
 
 }  // namespace hbbp

@@ -12,17 +12,18 @@
 namespace hbbp {
 namespace {
 
-// What a process is sampled by whose user did not choose. A debugger would stop it at each sample
-// of branch tracing, which is a SIGTRAP; and gdb, which starts programs by a shell, counts the
-// SIGTRAPs of that to know when the program has begun.
+// Makes the backend for users who did not choose one. It does not trace branches under a debugger,
+// which would stop the process at each sample, because that is a SIGTRAP. gdb starts programs by a
+// shell, and counts SIGTRAPs to find out when the program has begun.
 std::unique_ptr<Backend> MakeAutoBackend() {
   std::vector<std::unique_ptr<Backend>> candidates;
   std::string refusals;
   candidates.push_back(std::make_unique<PerfBackend>(SourceKind::kLbr));
   if (const pid_t tracer = TracerPid()) {
-    refusals = "no SWBT: process " + std::to_string(tracer) +
-               " traces this one (ptrace), and would be told of each sample as a SIGTRAP; ask for "
-               "the source swbt to trace branches all the same";
+    refusals =
+        "no SWBT: process " + std::to_string(tracer) +
+        " traces this one (ptrace), and would be notified of each sample as a SIGTRAP; ask for "
+        "the source swbt to trace branches all the same";
   } else if (auto tracing = MakeTracingBackend()) {
     candidates.push_back(std::move(tracing));
   }

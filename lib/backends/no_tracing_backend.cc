@@ -1,4 +1,4 @@
-// For programs that shall not carry software branch tracing.
+// Is linked into programs without software branch tracing.
 #include "backends/tracing_backend.h"
 
 namespace hbbp {

@@ -1,5 +1,5 @@
-// ObservingBackend: takes no samples. It reports mappings and names of threads, where the kernel
-// permits that, for samples that come from elsewhere.
+// ObservingBackend takes no samples. It reports mappings and names of threads, if the kernel
+// permits that, for samples of external sources.
 #ifndef HBBP_LIB_BACKENDS_OBSERVING_BACKEND_H_
 #define HBBP_LIB_BACKENDS_OBSERVING_BACKEND_H_
 
@@ -11,7 +11,7 @@ namespace hbbp {
 class ObservingBackend : public Backend {
  public:
   const char* name() const override { return "none"; }
-  // Without permission to observe there are the mappings of the start, which the session reads.
+  // Without permission, only the mappings of the start are known, which the session reads.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice*) override {
     BackendConfig observed;
     observed.pid = config.pid;

@@ -7,15 +7,15 @@
 namespace hbbp {
 namespace {
 
-// Drops what is the work of the other backend.
-class WithoutWorkOf : public ForwardingSink {
+// Drops the samples that are in handlers of the other backend.
+class ProfilerSampleFilter : public ForwardingSink {
  public:
-  // `dropped` is by source.
-  WithoutWorkOf(const Backend& other, std::vector<uint64_t>* dropped, EventSink* sink)
+  // `dropped` has a number for each source.
+  ProfilerSampleFilter(const Backend& other, std::vector<uint64_t>* dropped, EventSink* sink)
       : ForwardingSink(sink), other_(other), dropped_(*dropped), statistics_(dropped->size()) {}
 
   void OnSample(const IpSample& sample) override {
-    if (other_.IsOwnWork(sample)) {
+    if (other_.IsProfilerSample(sample)) {
       ++dropped_[sample.source];
     } else {
       next().OnSample(sample);
@@ -45,7 +45,7 @@ Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   in_handler_.assign(choice->sources.size(), 0);
   BackendConfig config_of_second = config;
   for (const SourceChoice& source : choice->sources) {
-    config_of_second.beside.push_back({source.event, source.period});
+    config_of_second.concurrent.push_back({source.event, source.period});
   }
   BackendChoice more;
   Status status = second_->Start(config_of_second, excluded, &more);
@@ -62,9 +62,9 @@ Status PairBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
 }
 
 void PairBackend::Drain(EventSink* sink) {
-  WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
-  first_->Drain(&without_tracing);
-  without_tracing.ReportStatistics();
+  ProfilerSampleFilter filter(*second_, &in_handler_, sink);
+  first_->Drain(&filter);
+  filter.ReportStatistics();
   RenumberedSources numbered(numbers_of_second_, sink);
   second_->Drain(&numbered);
 }
@@ -80,9 +80,9 @@ void PairBackend::Close() {
 }
 
 Status PairBackend::SetPeriodFactor(double factor, EventSink* sink) {
-  WithoutWorkOf without_tracing(*second_, &in_handler_, sink);
-  const Status status = first_->SetPeriodFactor(factor, &without_tracing);
-  without_tracing.ReportStatistics();
+  ProfilerSampleFilter filter(*second_, &in_handler_, sink);
+  const Status status = first_->SetPeriodFactor(factor, &filter);
+  filter.ReportStatistics();
   HBBP_RETURN_IF_ERROR(status);
   RenumberedSources numbered(numbers_of_second_, sink);
   return second_->SetPeriodFactor(factor, &numbered);

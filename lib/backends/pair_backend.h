@@ -1,5 +1,5 @@
-// PairBackend: two sources at once. Samples of the second are of the sources behind those of the
-// first. What the first finds while the second is at work is dropped, and counted ("in-handler").
+// PairBackend runs two backends at once. The sources of the second follow those of the first.
+// Samples of the first that are in handlers of the second are dropped, and counted ("in-handler").
 #ifndef HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
 #define HBBP_LIB_BACKENDS_PAIR_BACKEND_H_
 
@@ -20,7 +20,7 @@ class PairBackend : public Backend {
         name_(std::string(first_->name()) + "," + second_->name()) {}
 
   const char* name() const override { return name_.c_str(); }
-  // Both, or neither: the error is that of the one that could not be started.
+  // Starts both or neither; the error is that of the one that could not be started.
   Status Start(const BackendConfig& config, pid_t excluded, BackendChoice* choice) override;
   void Drain(EventSink* sink) override;
   void Disable() override;
@@ -37,7 +37,7 @@ class PairBackend : public Backend {
   const std::unique_ptr<Backend> first_;
   const std::unique_ptr<Backend> second_;
   const std::string name_;
-  std::vector<uint32_t> numbers_of_second_;  // of its sources, behind those of the first
+  std::vector<uint32_t> numbers_of_second_;  // numbers of its sources, after those of the first
   std::vector<uint64_t> in_handler_;         // by source of the first
 };
 

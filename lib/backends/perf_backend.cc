@@ -1,7 +1,7 @@
 // Start plans events, and AttachProcess opens them for each thread and CPU, with a ring for each
-// CPU. Drain, which the session calls, reads the rings: DeliverSample and DeliverStack make samples
-// and bursts of what their ids belong to, RingRecords events of the rest. SetPeriodFactor opens the
-// next generation of events, and Disable and Close end them.
+// CPU. Drain, which the session calls, reads the rings: DeliverSample and DeliverStack turn samples
+// into IP samples and bursts of the source of their id, and RingRecords turns the other records
+// into events. SetPeriodFactor opens the next generation of events, and Disable and Close end them.
 #include "backends/perf_backend.h"
 
 #include <linux/perf_event.h>
@@ -28,9 +28,9 @@ constexpr RecordFormat kRecordFormat = {.sample_type = kPlannedSampleType};
 
 constexpr size_t kDefaultRingBytes = 256 * 1024;
 constexpr size_t kPerThreadRingBytes = 32 * 1024;
-constexpr size_t kSmallestRingBytes = 8 * 1024;
+constexpr size_t kMinRingBytes = 8 * 1024;
 
-// More descriptors than this for one session would crowd out the host's own.
+// Returns the number of descriptors for a session that leaves enough to the host.
 uint64_t DescriptorBudget() {
   rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
@@ -88,10 +88,10 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   const size_t rings = per_thread_ ? threads.size() : cpus_.size();
   while (config.max_buffer_bytes != 0 && rings * ring_bytes_ > config.max_buffer_bytes) {
     ring_bytes_ /= 2;
-    if (ring_bytes_ >= kSmallestRingBytes) continue;
+    if (ring_bytes_ >= kMinRingBytes) continue;
     return MakeStatus(StatusCode::kInvalidArgument,
                       "max_memory is too small for the buffers of %zu %s; allow at least %zu bytes",
-                      rings, per_thread_ ? "threads" : "CPUs", 4 * rings * kSmallestRingBytes);
+                      rings, per_thread_ ? "threads" : "CPUs", 4 * rings * kMinRingBytes);
   }
   uint64_t switch_ns = 0;
   for (const PlannedEvent& planned : plan_.events) switch_ns += planned.switch_ns;
@@ -100,7 +100,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     planned.sample_ns =
         InterruptNs(UnitOf(planned.choice.event)) + (planned.HasStack() ? kBranchStackNs : 0);
     for (PlannedEvent::Variant& variant : planned.variants) {
-      // Nobody waits for the ring: it is drained by time.
+      // The kernel need not wake up any reader, because the ring is drained by time.
       variant.attr.wakeup_watermark = UINT32_MAX;
       if (!per_thread_ && only_threads_.empty()) continue;
       variant.attr.inherit = 0;
@@ -120,7 +120,7 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
     BackendConfig everything;
     everything.pid = target_;
     BackendChoice ignored;
-    // Without it there are the mappings of the start.
+    // Without it, only the mappings of the start are known.
     if (!observer_->Start(everything, excluded, &ignored).ok()) observer_.reset();
   }
   Status status = AttachProcess();
@@ -133,9 +133,9 @@ Status PerfBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   return status;
 }
 
-// A thread that starts meanwhile inherits all events of its parent, some of them or none, according
-// to how far its parent had got, and nothing tells which. So it gets events of its own, and
-// IsDuplicate sorts the samples out.
+// A thread that starts meanwhile inherits all events of its parent, some of them or none, depending
+// on how many its parent had then, which cannot be found out. So it gets events of its own, and
+// IsDuplicate drops the samples that come twice.
 Status PerfBackend::AttachProcess() {
   constexpr int kMaxRounds = 20;
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -191,7 +191,7 @@ Status PerfBackend::Open(const PlannedEvent::Variant& variant, size_t planned, p
   return OkStatus();
 }
 
-// All events of a CPU, or else of a thread, write to one ring.
+// Redirects the event to the ring of its CPU, or else of its thread, or maps that ring.
 Status PerfBackend::ShareRing(int fd, pid_t tid, int cpu) {
   const auto shared = std::find_if(rings_.begin(), rings_.end(), [&](const Ring& ring) {
     return cpu >= 0 ? ring.cpu == cpu : ring.tid == tid;
@@ -213,7 +213,7 @@ void PerfBackend::Drain(EventSink* sink) {
     ring.buffer.Consume([&](std::span<const uint8_t> record) { Deliver(ring.cpu, record, sink); });
   }
   if (per_thread_ && has_new_threads_) {
-    // A thread that cannot be attached to is missed, as the session's note says it may be.
+    // A thread that cannot be attached to is missed, which the note of the source announces.
     (void)AttachNewThreads();
   }
   RedrawPeriods();
@@ -234,7 +234,7 @@ void PerfBackend::ReportLosses(EventSink* sink) {
   }
 }
 
-// Those that a new thread inherited have the id of the one that they were inherited from.
+// An inherited event has the id of the one that it was inherited from.
 const PerfBackend::Identity* PerfBackend::FindIdentity(uint64_t id) const {
   const auto found = identities_.find(id);
   return found != identities_.end() ? &found->second : nullptr;
@@ -245,8 +245,8 @@ uint32_t PerfBackend::FindSource(uint64_t id) const {
   return identity != nullptr ? static_cast<uint32_t>(identity->planned) : 0;
 }
 
-// All events of one kind that a thread has on a CPU count the same, so the samples of one are
-// enough.
+// All events of one kind that a thread has on a CPU count the same, so only the samples of the
+// first one are delivered.
 bool PerfBackend::IsDuplicate(int cpu, const Identity& identity, const SampleHead& sample) {
   if (!may_see_twice_) return false;
   const std::tuple key(sample.tid, cpu, identity.planned, identity.generation);
@@ -299,7 +299,7 @@ void PerfBackend::DeliverStack(const SampleHead& head, size_t planned,
   });
 }
 
-// What the rings have besides samples.
+// Turns the records of the rings other than samples into events.
 class PerfBackend::RingRecords : public RecordVisitor {
  public:
   RingRecords(PerfBackend* backend, EventSink* sink) : backend_(*backend), sink_(*sink) {}
@@ -333,7 +333,7 @@ void PerfBackend::Deliver(int cpu, std::span<const uint8_t> record, EventSink* s
   (void)VisitRecord(record, kRecordFormat, &records);
 }
 
-// Its number may have been that of an older thread.
+// Drops what is known of an older thread with the same tid.
 void PerfBackend::RecordNewThread(uint32_t tid) {
   has_new_threads_ = sees_new_threads_ = true;
   deciding_events_.erase(deciding_events_.lower_bound({tid, INT_MIN, 0, 0}),
@@ -346,7 +346,7 @@ Status PerfBackend::AttachNewThreads() {
   const auto ended = [&threads](pid_t tid) {
     return !std::binary_search(threads.begin(), threads.end(), tid);
   };
-  // What an ended thread left in its ring is delivered by one more Drain before it is closed.
+  // The ring of an ended thread is drained once more before it is closed.
   std::erase_if(rings_, [&](const Ring& ring) {
     return std::any_of(events_.begin(), events_.end(),
                        [&](const Event& event) { return event.tid == ring.tid && event.ended; });
@@ -377,9 +377,8 @@ void PerfBackend::ScaleAll(double factor) {
   for (PlannedEvent& planned : plan_.events) ScalePeriods(factor, period_mode_, &planned);
 }
 
-// Events are opened anew: the kernel would change the period of an event that has been inherited in
-// the thread that it was opened for, and nowhere else, and a clock would go on reporting the old
-// one with its samples.
+// Opens all events again. The kernel would change the period of an inherited event only in the
+// thread that it was opened for, and a clock would report the old period with its samples.
 Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
   Drain(sink);
   std::erase_if(identities_,
@@ -398,7 +397,7 @@ Status PerfBackend::SetPeriodFactor(double factor, EventSink* sink) {
   return status;
 }
 
-// A thread has a ring of its own here, which ends with its event.
+// With one event per thread, each thread has a ring of its own, which ends with its event.
 Status PerfBackend::ReopenThreads(EventSink* sink) {
   Disable();
   Drain(sink);
@@ -410,7 +409,7 @@ Status PerfBackend::ReopenThreads(EventSink* sink) {
   return AttachProcess();
 }
 
-// The new events are there before the old ones go, so that no mapping is missed in between.
+// Opens the new events before it closes the old ones, so that no mapping is missed in between.
 Status PerfBackend::ReopenProcess(EventSink* sink) {
   std::vector<Event> old = std::move(events_);
   std::set<pid_t> old_attached = std::move(attached_);
@@ -438,7 +437,7 @@ Status PerfBackend::ReopenProcess(EventSink* sink) {
   return status;
 }
 
-// Keeps those that a ring is of.
+// Keeps events that a ring was mapped from, and closes the others.
 void PerfBackend::RetireEvents(std::vector<Event> events) {
   for (Event& event : events) {
     const bool has_ring = std::any_of(rings_.begin(), rings_.end(),
@@ -479,7 +478,7 @@ void PerfBackend::ResetInChild() {
   Close();
 }
 
-// A quarter of a ring must not fill up in between.
+// Returns an interval in which at most a quarter of a ring fills up.
 int PerfBackend::ChooseDrainInterval() const {
   const double kMaxIntervalMs = std::min(100 * factor_, 1000.0);
   constexpr double kSampleBytes = 72;

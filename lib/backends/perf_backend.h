@@ -1,9 +1,9 @@
-// Sampling by perf events: EBS, or EBS and LBR at once, of every thread of the process.
+// PerfBackend samples every thread of the process by perf events: EBS, EBS and LBR at once, or IBS.
 //
 // How threads are followed depends on their number. Normally each thread has its events per CPU,
-// which new threads inherit at no cost; all events of a CPU share one ring. Where that takes too
-// many descriptors (hundreds of threads on many CPUs), each thread has its events once and one
-// small ring, and new threads are found while draining, so their first moments are missed.
+// which new threads inherit at no cost; all events of a CPU share one ring. If that takes too many
+// descriptors (hundreds of threads on many CPUs), each thread has its events once and one small
+// ring, and new threads are found while draining, so their first samples are missed.
 #ifndef HBBP_LIB_BACKENDS_PERF_BACKEND_H_
 #define HBBP_LIB_BACKENDS_PERF_BACKEND_H_
 
@@ -32,8 +32,8 @@ namespace hbbp {
 
 class PerfBackend : public Backend {
  public:
-  // kEbs; kLbr, which is EBS as well; kIbs; kNone: takes no samples, Drain tells only of mappings,
-  // names and new threads.
+  // `kind` is kEbs, kLbr, which has EBS as well, kIbs, or kNone, which takes no samples; then Drain
+  // reports only mappings, names and new threads.
   explicit PerfBackend(SourceKind kind, CpuEvents cpu = FindCpuEvents(ThisCpu()))
       : kind_(kind), cpu_(std::move(cpu)) {}
 
@@ -49,32 +49,33 @@ class PerfBackend : public Backend {
   void ResetInChild() override;
   int DrainIntervalMs() const override { return drain_interval_ms_; }
 
-  // Were there threads born since the last call?
+  // Returns whether threads were started since the last call.
   bool TakeNewThreads() { return std::exchange(sees_new_threads_, false); }
 
-  // For tests: as if descriptors were so short that each thread can have events only once.
+  // Behaves as if there were so few descriptors that each thread can have events only once. It is
+  // for tests.
   void PreferOneEventPerThread() { force_per_thread_ = true; }
 
  private:
   class RingRecords;
 
-  // An open event: of one thread on one CPU, or on every CPU (cpu -1).
+  // An open event of one thread on one CPU, or on every CPU (cpu -1).
   struct Event {
     pid_t tid;
     int cpu;
     size_t planned;  // index in plan_.events
-    uint64_t id;     // of its samples
+    uint64_t id;     // the id that its samples have
     UniqueFd fd;
     bool ended = false;
   };
   struct Ring {
     int cpu;    // -1: of one thread
     pid_t tid;  // of the thread whose event it was mapped from
-    int fd;     // of that event, or of a retired one, which outlives the ring
+    int fd;     // of that event; if it is retired, it still outlives the ring
     RingBuffer buffer;
   };
 
-  // What an id stands for. Periods change by opening events anew, generation after generation.
+  // The event of an id. To change periods, all events are opened again, as another generation.
   struct Identity {
     size_t planned = 0;
     uint32_t generation = 0;
@@ -111,7 +112,7 @@ class PerfBackend : public Backend {
   EventPlan plan_;
   PeriodDraw draw_{1};
   pid_t target_ = 0;  // 0: the calling process
-  pid_t pid_ = 0;     // the same, in its own words
+  pid_t pid_ = 0;     // the same, but never 0
   pid_t excluded_ = 0;
   size_t ring_bytes_ = 0;
   int drain_interval_ms_ = 1;
@@ -122,15 +123,15 @@ class PerfBackend : public Backend {
   double factor_ = 1;
   uint32_t generation_ = 0;
   std::vector<Event> events_;
-  // Of earlier generations: they are disabled, but rings are theirs.
+  // Events of earlier generations, which are disabled, but rings were mapped from them.
   std::vector<Event> retired_;
   uint64_t sampling_ns_ = 0;
   SwitchCost switch_cost_;
-  // Of mappings and new threads, where the events of samples follow some threads only.
+  // Reports mappings and new threads if the events of samples follow only some threads.
   std::unique_ptr<PerfBackend> observer_;
   std::vector<Ring> rings_;
   std::map<uint64_t, Identity> identities_;  // by id
-  bool has_new_threads_ = false;             // FORK records told of some since the last look
+  bool has_new_threads_ = false;             // there were FORK records since AttachNewThreads
   bool may_see_twice_ = false;  // some threads may have events of their own and inherited ones
   // By thread, CPU, planned event and generation: the id of the event whose samples are delivered.
   std::map<std::tuple<uint32_t, int, size_t, uint32_t>, uint64_t> deciding_events_;

@@ -45,7 +45,7 @@ std::optional<Elf64_Shdr> FindSection(int fd, const Elf64_Ehdr& header) {
   return std::nullopt;
 }
 
-// What was added to the addresses of the file when it was mapped.
+// Returns the difference between the addresses of the mapping and those in the file.
 std::optional<uint64_t> LoadBias(int fd, const Elf64_Ehdr& header, const Mapping& mapping) {
   if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxHeaders) return std::nullopt;
   std::vector<Elf64_Phdr> segments(header.e_phnum);
@@ -74,7 +74,7 @@ std::vector<trace::SequenceRange> ReadSequences(const Mapping& mapping) {
   if (!section) return ranges;
   const std::optional<uint64_t> bias = LoadBias(fd.get(), header[0], mapping);
   if (!bias) return ranges;
-  // From memory, where the addresses have been relocated.
+  // The descriptors are read from memory, where their addresses are relocated.
   for (uint64_t offset = 0; offset + sizeof(trace::SequenceDescriptor) <= section->sh_size;
        offset += sizeof(trace::SequenceDescriptor)) {
     trace::SequenceDescriptor descriptor;

@@ -1,4 +1,4 @@
-// The restartable sequences (rseq) of the code that is mapped.
+// RseqSections finds the restartable sequences (rseq) of the mapped code.
 #ifndef HBBP_LIB_BACKENDS_RSEQ_SECTIONS_H_
 #define HBBP_LIB_BACKENDS_RSEQ_SECTIONS_H_
 
@@ -12,10 +12,10 @@
 
 namespace hbbp {
 
-// Programs keep the descriptors of their sequences in a section __rseq_cs. The files are read once.
+// Programs have the descriptors of their sequences in a section __rseq_cs. Each file is read once.
 class RseqSections {
  public:
-  // Those of all executable mappings of the calling process.
+  // Returns the sequences of all executable mappings of the calling process.
   std::vector<trace::SequenceRange> Find(const std::vector<Mapping>& mappings);
 
  private:

@@ -21,7 +21,7 @@ constexpr uint64_t kBareMetalNs = 2'000;
 constexpr uint64_t kVirtualClockNs = 4'000;
 constexpr uint64_t kVirtualCounterNs = 14'000;
 
-// Asked once, because cpuid itself is a trap to a hypervisor.
+// Calls cpuid only once, because it is a trap to a hypervisor.
 bool IsVirtual() {
   enum Answer { kNotAsked, kNo, kYes };
   static std::atomic<Answer> known{kNotAsked};
@@ -34,7 +34,7 @@ bool IsVirtual() {
   return known == kYes;
 }
 
-// The number behind `name` in a file of lines "name:\tnumber"; 0 if it is not there.
+// Returns the number after `name` in a text of lines "name:\tnumber"; 0 if it is not there.
 uint64_t NumberAfter(const char* name, const std::string& text) {
   const size_t at = text.find(name);
   return at == std::string::npos
@@ -92,7 +92,7 @@ uint64_t SwitchCost::CountSwitches() {
     if (::gettid() == worker_) worker_switches_ = SwitchesByUsage(RUSAGE_THREAD);
     return SwitchesByUsage(RUSAGE_SELF) - worker_switches_;
   }
-  // Files of the kernel, one a thread.
+  // Reading a file of the kernel for each thread is slow, so it is done rarely.
   constexpr uint64_t kIntervalNs = 50'000'000;
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   if (last_count_ns_ != 0 && now_ns - last_count_ns_ < kIntervalNs) return last_;

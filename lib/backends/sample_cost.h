@@ -1,6 +1,6 @@
-// What a sample takes from the thread that it is of. CPU time has it in it, but nothing tells it
-// apart, so that it is assumed: bench/sample_cost measures it, docs/guide/embedding.md has the
-// figures.
+// Estimates the time that samples and context switches take from the profiled threads. It is part
+// of their CPU time, but the kernel does not report it separately, so costs are assumed:
+// bench/sample_cost measures them, and docs/guide/embedding.md has the figures.
 #ifndef HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 #define HBBP_LIB_BACKENDS_SAMPLE_COST_H_
 
@@ -15,32 +15,33 @@
 
 namespace hbbp {
 
-// An interrupt and a record, by the unit of the event's period: that of a counter costs more than
-// that of a clock in a virtual machine, where every access to the PMU may be the hypervisor's
-// affair.
+// Returns the cost of an interrupt and a record, by the unit of the event's period. In a virtual
+// machine an interrupt of a counter costs more than one of a clock, because the hypervisor may
+// emulate every access to the PMU.
 uint64_t InterruptNs(Unit unit);
 
-// What a branch stack adds to that.
+// Cost of a branch stack in addition to that.
 constexpr uint64_t kBranchStackNs = 2'000;
 
-// What a counter of the PMU adds to a context switch; 0 if that cannot be measured.
+// Returns the time that a counter of the PMU adds to a context switch; 0 if it cannot be measured.
 uint64_t SwitchNs();
 
-// What an event of a clock and one of mappings add to a context switch, about; bench/switch_cost
-// measures it. The clock's has to start and to cancel a timer.
+// Approximate time that an event of a clock and one of mappings add to a context switch, which
+// bench/switch_cost measures. The event of a clock starts and cancels a timer.
 constexpr uint64_t kClockSwitchNs = 600;
 
-// Empty if that is cheap. `is_avoided`: a clock was taken instead.
+// Returns a note about the cost of switches, or an empty one if they are cheap. `is_avoided` says
+// that a clock was taken instead.
 std::string SwitchCostNote(uint64_t switch_ns, bool is_avoided);
 
-// What context switches cost since Begin. One thread at a time.
+// Estimates what context switches have cost since Begin. One thread at a time may use it.
 class SwitchCost {
  public:
-  // Of the process (0: the calling one) without its thread `worker`, or of `threads`, if there are
-  // any. 0 ns: switches are not looked at.
+  // Counts switches of the process (0: the calling one) without its thread `worker`, or only of
+  // `threads`, if there are any. If `switch_ns` is 0, switches are not counted.
   void Begin(pid_t pid, std::vector<pid_t> threads, pid_t worker, uint64_t switch_ns);
   uint64_t SpentNs();
-  // Switches cost nothing from here on.
+  // Stops counting; later switches cost nothing.
   void End();
 
  private:
@@ -52,7 +53,7 @@ class SwitchCost {
   uint64_t switch_ns_ = 0;
   uint64_t spent_ns_ = 0;  // before End
   uint64_t begin_ = 0;
-  uint64_t last_ = 0;  // those of threads that ended are in no later count
+  uint64_t last_ = 0;  // the highest count, because later ones are without threads that ended
   uint64_t last_count_ns_ = 0;
   uint64_t worker_switches_ = 0;
 };

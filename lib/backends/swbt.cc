@@ -1,7 +1,7 @@
-// Start chooses a sampler and a budget, starts the tracer, and gives each thread a sampler. Drain,
-// which the session calls, attaches new threads, follows mappings, and has the tracer hand over the
-// parts of bursts: DeliverBurst puts them together, DeliverSegments divides the period of a burst
-// among what lies between its gaps. Disable and Close stop the tracer.
+// Start chooses a sampler and a budget, starts the tracer, and opens a sampler for each thread.
+// Drain, which the session calls, attaches new threads, follows mappings, and takes the parts of
+// bursts from the tracer: DeliverBurst puts them together, and DeliverSegments divides the period
+// of a burst among its segments. Disable and Close stop the tracer.
 #include "backends/swbt.h"
 
 #include <sys/resource.h>
@@ -49,7 +49,8 @@ const char* ReasonName(trace::Divergence reason) {
   }
 }
 
-// "libc.so.6+0x8a2f0", from where the file is loaded; only the address if no file is there.
+// Returns the file and the offset in it, such as "libc.so.6+0x8a2f0", or only the address if no
+// file is mapped there.
 std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings) {
   char number[32];
   std::snprintf(number, sizeof(number), "0x%" PRIx64, address);
@@ -66,39 +67,42 @@ std::string LocationName(uint64_t address, const std::vector<Mapping>& mappings)
 
 constexpr uint64_t kDefaultClockPeriodNs = 50'000'000;
 constexpr uint64_t kDefaultHardwarePeriod = 150'000'000;
-// Of CPU time, what handlers may take at the default period (docs/lab/results.md has the
+// Handlers may take this part of CPU time at the default period (docs/lab/results.md has the
 // measurements).
 constexpr uint64_t kHandlerShareDivisor = 800;
-// Of a signal that begins no burst, about, with what the kernel does for it.
+// Approximate cost of a signal that starts no burst, including the kernel's part.
 uint64_t SignalNs(Unit unit) {
   constexpr uint64_t kByClockNs = 5'000;
   return kByClockNs + InterruptNs(unit) - InterruptNs(Unit::kNanoseconds);
 }
-constexpr uint64_t kShortestClockPeriodNs = 20'011;
-// A new period begins at once, so that some of the one before is lost each time.
+constexpr uint64_t kMinClockPeriodNs = 20'011;
+// A new period starts at once, so that a part of the one before is lost each time.
 constexpr uint64_t kSamplesByDraw = 8;
 constexpr uint32_t kDefaultLookAheadBranches = 256;
-constexpr uint32_t kDefaultBreakpointBranches = 16;  // the paper's
-// Where the worker has to look for new threads.
+constexpr uint32_t kDefaultBreakpointBranches = 16;  // as in the paper
+// Interval of scans for new threads, if they do not inherit a sampler.
 constexpr int kThreadsIntervalMs = 20;
-// Likewise, where there were no new ones for a while.
+// The same if there were no new threads for a while.
 constexpr int kSteadyThreadsIntervalMs = 200;
-// Of CPU time, and of all time: below that, looking for threads would cost as much.
-constexpr double kDearSwitchShare = 0.01;
-constexpr double kLeastSwitchShare = 0.001;
+// Timers replace events if switches take more than this share of CPU time,
+constexpr double kExpensiveSwitchShare = 0.01;
+// and more than this share of all time; otherwise scans for threads would cost as much.
+constexpr double kMinSwitchShare = 0.001;
 constexpr uint64_t kComparisonIntervalNs = 1'000'000'000;
-// Of the first comparison: many processes live for seconds only.
+// Time until the first comparison, which is short because many processes live only for seconds.
 constexpr uint64_t kFirstComparisonNs = 50'000'000;
-constexpr double kLongestDrainIntervalMs = 1000;
+constexpr double kMaxDrainIntervalMs = 1000;
 constexpr uint64_t kListingIntervalNs = 500'000'000;
 constexpr uint64_t kMappingsIntervalNs = 1'000'000'000;
 constexpr int kDisableTimeoutMs = 1000;
 constexpr char kFilterWasSet[] =
     "the program set a seccomp filter, which may not allow what the profiler needs: stop the "
     "session before it does, or sample with EBS";
-constexpr uint64_t kLongLifeNs = 60'000'000'000;
+// After this time, Drain prewarms the tracer.
+constexpr uint64_t kPrewarmAfterNs = 60'000'000'000;
 
-// Of this process, when tracing ended because of them. A filter stays.
+// Number of seccomp filters of this process when tracing ended because of them. They can never be
+// removed.
 std::atomic<int> filters_that_ended_tracing{std::numeric_limits<int>::max()};
 
 const char* NameOfMode(TraceMode mode) {
@@ -123,21 +127,22 @@ trace::Mode ModeOf(TraceMode mode) {
   }
 }
 
-// More descriptors than this would crowd out the host's own.
+// Returns the number of descriptors that leaves enough to the host.
 size_t DescriptorBudget() {
   rlimit limit;
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 256;
   return std::max<size_t>(64, std::min<size_t>(limit.rlim_cur / 2, 8192));
 }
 
-// Memory whose reading has effects, or that changes underneath: of devices and of the kernel.
+// Returns whether reading the memory has effects, or its content may change at any time, because it
+// belongs to a device or to the kernel.
 bool IsForbidden(const Mapping& mapping) {
   if (mapping.path.starts_with("[vvar")) return true;
   return mapping.path.starts_with("/dev/") && !mapping.path.starts_with("/dev/shm/") &&
          !mapping.path.starts_with("/dev/zero");
 }
 
-// Other processes may store to it; the native stubs are ours alone.
+// Returns whether other processes may store to the memory. They cannot store to the native stubs.
 bool IsSharedMemory(const Mapping& mapping) {
   return mapping.shared && mapping.writable && !mapping.path.starts_with("/memfd:hbbp-stubs") &&
          !IsForbidden(mapping) && !mapping.path.starts_with("anon_inode:");
@@ -148,13 +153,13 @@ bool IsSharedMemory(const Mapping& mapping) {
 SwbtBackend::SwbtBackend() : attr_(MakePerfEventAttr(0, 0)) {}
 SwbtBackend::~SwbtBackend() = default;
 
-bool SwbtBackend::IsOwnWork(const IpSample& sample) const {
+bool SwbtBackend::IsProfilerSample(const IpSample& sample) const {
   return trace::Tracer::Get().WasInHandler(sample.tid, sample.time_ns, sample.ip.value);
 }
 
 int SwbtBackend::DrainIntervalMs() const {
   constexpr auto kFirstMs = static_cast<int>(kFirstComparisonNs / 1'000'000);
-  const bool is_first = may_leave_events_ && comparisons_ == 0;
+  const bool is_first = may_replace_events_ && comparisons_ == 0;
   return is_first ? std::min(drain_interval_ms_, kFirstMs) : drain_interval_ms_;
 }
 
@@ -171,7 +176,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   excluded_ = excluded;
   only_threads_ = config.threads;
-  most_events_ = DescriptorBudget();
+  max_events_ = DescriptorBudget();
   missed_threads_ = threads_by_timer_ = 0;
   last_sampler_ = 0;
   has_ended_early_ = false;
@@ -199,7 +204,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   tracer_config.sample_budget_ns = sample_budget_ns_;
   tracer_config.may_use_breakpoints = has_events_;
   tracer_config.uses_real_time_signals = uses_real_time_signals_;
-  tracer_config.keeps_handler_times = !config.beside.empty();
+  tracer_config.keeps_handler_times = !config.concurrent.empty();
   const int error_number = trace::Tracer::Get().Open(tracer_config);
   if (error_number == EBUSY) {
     return MakeStatus(StatusCode::kBusy,
@@ -208,7 +213,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   if (error_number != 0) return ErrnoStatus(error_number, "setting up software branch tracing");
   if (has_events_) {
-    // Without it mappings are looked for each second.
+    // Without an observer, mappings are compared each second.
     observer_ = std::make_unique<PerfBackend>(SourceKind::kNone);
     BackendChoice ignored;
     if (!observer_->Start(BackendConfig(), excluded, &ignored).ok()) {
@@ -217,17 +222,17 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   }
   start_ns_ = ClockNs(CLOCK_MONOTONIC);
   switch_cost_.Begin(0, only_threads_, excluded, switch_ns_);
-  may_leave_events_ = has_events_ && attr_.sigtrap && unit == Unit::kNanoseconds &&
-                      config.event == EventKind::kAuto && config.period == 0 &&
-                      config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
-                      config.trace_mode == TraceMode::kLookAhead && config.beside.empty();
+  may_replace_events_ = has_events_ && attr_.sigtrap && unit == Unit::kNanoseconds &&
+                        config.event == EventKind::kAuto && config.period == 0 &&
+                        config.frequency_hz == 0 && config.period_mode != PeriodMode::kRandom &&
+                        config.trace_mode == TraceMode::kLookAhead && config.concurrent.empty();
   last_comparison_ns_ = start_ns_;
   last_birth_ns_ = 0;
   last_thread_count_ = 0;
   comparisons_ = 0;
   last_cpu_ns_ = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
   last_switching_ns_ = 0;
-  // Memory of devices must be known before anything is interpreted.
+  // Forbidden memory must be known before anything is interpreted.
   if (Status known = RefreshMappings(); !known.ok()) {
     Close();
     return known;
@@ -249,7 +254,7 @@ Status SwbtBackend::Start(const BackendConfig& config, pid_t excluded, BackendCh
   return status;
 }
 
-// Finds the best rung that this machine allows.
+// Chooses the best sampler that options and machine allow, and describes it in method_.
 Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* choice) {
   if (config.include_kernel) {
     return MakeStatus(StatusCode::kInvalidArgument,
@@ -280,9 +285,9 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
                                  : kDefaultHardwarePeriod;
     if (config.frequency_hz != 0 && is_clock) period_ = 1'000'000'000 / config.frequency_hz;
     if (config.period_mode != PeriodMode::kFixed) period_ = LargestPrimeUpTo(period_);
-    if (is_clock) period_ = std::max(period_, kShortestClockPeriodNs);
+    if (is_clock) period_ = std::max(period_, kMinClockPeriodNs);
     LengthenPeriod(config.max_overhead, UnitOf(candidate.event));
-    if (config.period_mode == PeriodMode::kPrime) StepAwayFrom(config.beside, candidate.event);
+    if (config.period_mode == PeriodMode::kPrime) KeepOutOfStep(config.concurrent, candidate.event);
     if (MayOpen(candidate.event, candidate.type, candidate.config)) {
       switch_ns_ = is_clock ? kClockSwitchNs : SwitchNs();
       const bool is_expensive = switch_ns_ > kMaxCheapSwitchNs;
@@ -294,7 +299,7 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
       choice->event = candidate.event;
       choice->period = period_;
       choice->note = is_expensive ? SwitchCostNote(switch_ns_, false) : avoided_note;
-      if (!is_clock) rung_ += "; " + SwitchCostText(switch_ns_);
+      if (!is_clock) method_ += "; " + SwitchCostText(switch_ns_);
       return OkStatus();
     }
     refusal = PerfEventOpenStatus(errno, EventName(candidate.event));
@@ -313,33 +318,34 @@ Status SwbtBackend::ChooseSampler(const BackendConfig& config, SourceChoice* cho
   period_ = config.period != 0         ? config.period
             : config.frequency_hz != 0 ? 1'000'000'000 / config.frequency_hz
                                        : kDefaultClockPeriodNs;
-  period_ = std::max(period_, kShortestClockPeriodNs);
+  period_ = std::max(period_, kMinClockPeriodNs);
   LengthenPeriod(config.max_overhead, Unit::kNanoseconds);
   choice->event = EventKind::kTaskClock;
   choice->period = period_;
-  rung_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
-  if (!refusal.ok()) rung_ += ": " + refusal.message();
-  choice->note = rung_;
+  method_ = "CPU-time timers of threads and look-ahead alone, no breakpoints";
+  if (!refusal.ok()) method_ += ": " + refusal.message();
+  choice->note = method_;
   AppendNote(avoided_note, &choice->note);
   return OkStatus();
 }
 
-// Signals alone may take half of what is allowed.
+// Makes the period so long that signals take at most half of the overhead that is allowed.
 void SwbtBackend::LengthenPeriod(double max_overhead, Unit unit) {
   constexpr double kFastestEventsPerNs = 20;
   if (max_overhead == 0) return;
-  const double least_ns = 2 * static_cast<double>(SignalNs(unit)) / max_overhead;
+  const double min_ns = 2 * static_cast<double>(SignalNs(unit)) / max_overhead;
   const bool is_clock = unit == Unit::kNanoseconds;
-  const double least = is_clock ? least_ns : least_ns * kFastestEventsPerNs;
-  if (static_cast<double>(period_) < least) {
-    period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(least, 1e15)));
+  const double min_period = is_clock ? min_ns : min_ns * kFastestEventsPerNs;
+  if (static_cast<double>(period_) < min_period) {
+    period_ = LargestPrimeUpTo(static_cast<uint64_t>(std::min(min_period, 1e15)));
   }
 }
 
-// Two samplers that keep step meet each time or never. Where they meet, the other one finds the
-// handler and not the program.
-void SwbtBackend::StepAwayFrom(const std::vector<ConcurrentSampler>& beside, EventKind event) {
-  for (const ConcurrentSampler& other : beside) {
+// Changes the period if another sampler has the same event and a period in step with it. Samples of
+// the two would coincide always or never, and one that coincides is in the handler and not in the
+// program.
+void SwbtBackend::KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event) {
+  for (const ConcurrentSampler& other : others) {
     if (other.event == event) period_ = PeriodOutOfStep(period_, other.period);
   }
 }
@@ -353,7 +359,7 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
   };
   attr_ = MakeSigtrapAttr(type, config, period_);
   if (!only_threads_.empty()) attr_.inherit = attr_.inherit_thread = 0;
-  rung_ = std::string("perf event ") + EventName(event) + " with sigtrap, breakpoints";
+  method_ = std::string("perf event ") + EventName(event) + " with sigtrap, breakpoints";
   uses_real_time_signals_ = force_real_time_signals_;
   if (!uses_real_time_signals_) {
     if (try_to_open()) return true;
@@ -366,25 +372,26 @@ bool SwbtBackend::MayOpen(EventKind event, uint32_t type, uint64_t config) {
   attr_.inherit = 0;
   attr_.inherit_thread = 0;
   attr_.wakeup_events = 1;
-  rung_ = std::string("perf event ") + EventName(event) +
-          " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
+  method_ = std::string("perf event ") + EventName(event) +
+            " with real-time signals, breakpoints: sigtrap needs Linux 5.13";
   return try_to_open();
 }
 
-// Who asks for a period gets it.
+// Sets the time that handlers may take per sample. There is no limit if the host asked for a period
+// and not for a maximum overhead.
 void SwbtBackend::ChooseBudget(const BackendConfig& config, Unit unit) {
   const bool is_default =
       config.period == 0 && config.frequency_hz == 0 && config.trace_mode == TraceMode::kLookAhead;
   const uint64_t period_ns = unit == Unit::kNanoseconds ? period_ : kDefaultClockPeriodNs;
   sample_budget_ns_ = is_default ? period_ns / kHandlerShareDivisor : 0;
   if (config.max_overhead == 0) return;
-  // What the signals leave.
+  // LengthenPeriod leaves half of the overhead to signals.
   const double share = config.max_overhead / 2;
   sample_budget_ns_ =
       std::max(uint64_t{1}, static_cast<uint64_t>(static_cast<double>(period_ns) * share));
 }
 
-// Half of the buffers must not fill up in between.
+// Returns an interval in which at most half of the buffers fill up.
 int SwbtBackend::ChooseDrainInterval(Unit unit) const {
   if (!threads_inherit_) return kThreadsIntervalMs;
   constexpr double kFastestEventsPerMs = 2e7;  // of instructions and cycles on one CPU
@@ -392,7 +399,7 @@ int SwbtBackend::ChooseDrainInterval(Unit unit) const {
   const double period_ms = static_cast<double>(period_) / events_per_ms;
   const auto cpus = static_cast<double>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   const double interval_ms = trace::Tracer::kBufferedBursts / 2.0 * period_ms / cpus;
-  return static_cast<int>(std::clamp(interval_ms, 1.0, kLongestDrainIntervalMs));
+  return static_cast<int>(std::clamp(interval_ms, 1.0, kMaxDrainIntervalMs));
 }
 
 Status SwbtBackend::AttachThreads() {
@@ -421,8 +428,7 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
     Status status = AttachThread(tid);
     const bool has_ended = status.code() == StatusCode::kNotFound;
     if (status.ok() || has_ended) continue;
-    // Threads that are born later are missed if they must be; the first ones are what a session is
-    // started for.
+    // It is an error if the first thread cannot be attached; others are counted as missed.
     if (samplers_.empty()) return status;
     ++missed_threads_;
   }
@@ -431,7 +437,7 @@ Status SwbtBackend::AttachNewThreads(size_t* found) {
 
 Status SwbtBackend::AttachThread(pid_t tid) {
   const uint64_t signal_data = trace::Tracer::Get().SampleData(last_sampler_ + 1);
-  const bool may_have_event = samples_by_event_ && samplers_.size() < most_events_;
+  const bool may_have_event = samples_by_event_ && samplers_.size() < max_events_;
   StatusOr<ThreadSampler> sampler =
       may_have_event ? ThreadSampler::OpenEvent(attr_, tid, signal_data, trace::kSampleSignal)
                      : ThreadSampler::OpenTimer(period_, tid, signal_data);
@@ -446,15 +452,15 @@ Status SwbtBackend::AttachThread(pid_t tid) {
   return OkStatus();
 }
 
-// Cheap: the folder has a link for each thread.
+// This is cheap, because the directory has a link for each thread.
 bool SwbtBackend::ThreadsMayHaveChanged() {
   const uint64_t now = ClockNs(CLOCK_MONOTONIC);
-  struct stat folder = {};
-  const bool differs = ::stat("/proc/self/task", &folder) != 0 ||
-                       std::exchange(last_thread_count_, folder.st_nlink) != folder.st_nlink ||
+  struct stat tasks = {};
+  const bool differs = ::stat("/proc/self/task", &tasks) != 0 ||
+                       std::exchange(last_thread_count_, tasks.st_nlink) != tasks.st_nlink ||
                        (observer_ != nullptr && observer_->TakeNewThreads());
   constexpr nlink_t kOwnLinks = 3;  // ".", "..", the worker
-  if (folder.st_nlink > kOwnLinks + 1) trace::Tracer::Get().SetOthersStore();
+  if (tasks.st_nlink > kOwnLinks + 1) trace::Tracer::Get().SetOthersStore();
   const bool is_first = last_listing_ns_ < start_ns_;
   if (differs && !is_first) last_birth_ns_ = now;
   if (!differs && now - last_listing_ns_ < kListingIntervalNs) return false;
@@ -462,11 +468,12 @@ bool SwbtBackend::ThreadsMayHaveChanged() {
   return true;
 }
 
-// Threads that come and go inherit events, and would be found too late for a timer.
-void SwbtBackend::ReplaceEventsIfSwitchesAreDear(EventSink* sink) {
+// Compares the time of switches with CPU time, and replaces events by timers if it is too much. It
+// does not do so while threads start, because a scan would find them too late for a timer.
+void SwbtBackend::ReplaceEventsIfSwitchesAreExpensive(EventSink* sink) {
   const uint64_t now_ns = ClockNs(CLOCK_MONOTONIC);
   const uint64_t interval_ns = comparisons_ == 0 ? kFirstComparisonNs : kComparisonIntervalNs;
-  if (!may_leave_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
+  if (!may_replace_events_ || now_ns - last_comparison_ns_ < interval_ns) return;
   const bool is_steady = last_birth_ns_ < last_comparison_ns_;
   const auto elapsed_ns = static_cast<double>(now_ns - last_comparison_ns_);
   ++comparisons_;
@@ -477,11 +484,11 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreDear(EventSink* sink) {
   const auto of_all = static_cast<double>(cpu_ns - last_cpu_ns_);
   last_cpu_ns_ = cpu_ns;
   last_switching_ns_ = switching_ns;
-  const bool is_dear = of_switches > kDearSwitchShare * of_all;
-  if (!is_steady || !is_dear || of_switches < kLeastSwitchShare * elapsed_ns) return;
+  const bool is_expensive = of_switches > kExpensiveSwitchShare * of_all;
+  if (!is_steady || !is_expensive || of_switches < kMinSwitchShare * elapsed_ns) return;
   StatusOr<std::map<pid_t, ThreadSampler>> timers = OpenTimers();
   if (!timers.ok()) {
-    may_leave_events_ = false;
+    may_replace_events_ = false;
     return;
   }
   ReplaceEventsByTimers(*std::move(timers), sink);
@@ -490,7 +497,7 @@ void SwbtBackend::ReplaceEventsIfSwitchesAreDear(EventSink* sink) {
                 "CPU-time timers of threads, breakpoints: by context switches, perf events took "
                 "some %.1f %% of CPU time; -e task-clock keeps them",
                 100 * of_switches / of_all);
-  rung_ = text;
+  method_ = text;
 }
 
 StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
@@ -510,7 +517,7 @@ StatusOr<std::map<pid_t, ThreadSampler>> SwbtBackend::OpenTimers() {
 }
 
 void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink) {
-  may_leave_events_ = samples_by_event_ = threads_inherit_ = false;
+  may_replace_events_ = samples_by_event_ = threads_inherit_ = false;
   samplers_ = std::move(timers);
   drain_interval_ms_ = std::min(drain_interval_ms_, kSteadyThreadsIntervalMs);
   switch_cost_.End();
@@ -525,10 +532,10 @@ void SwbtBackend::ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, E
 void SwbtBackend::EndEarly(const char* reason) {
   if (has_ended_early_) return;
   has_ended_early_ = true;
-  may_leave_events_ = false;
+  may_replace_events_ = false;
   for (auto& [tid, sampler] : samplers_) sampler.Stop();
   all_handlers_ended_ = trace::Tracer::Get().Disable(kDisableTimeoutMs);
-  rung_ += std::string("; tracing ended early: ") + reason;
+  method_ += std::string("; tracing ended early: ") + reason;
 }
 
 void SwbtBackend::EndForFilter() {
@@ -547,7 +554,7 @@ void SwbtBackend::Drain(EventSink* sink) {
   }
   if (tracer.is_enabled()) {
     trace::ReclaimSignals();
-    // Before what follows, which may need what a thread holds that waits.
+    // A blocked thread may hold a lock that the rest of Drain needs, so it is interrupted first.
     if (tracer.InterruptBlockedReads()) {
       next_descriptors_ns_ = 0;
       CheckUserfaultfd();
@@ -559,21 +566,21 @@ void SwbtBackend::Drain(EventSink* sink) {
     DeliverNewMappings(sink);
   }
   if (tracer.is_enabled()) {
-    if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kLongLifeNs) tracer.Prewarm();
+    if (ClockNs(CLOCK_MONOTONIC) - start_ns_ >= kPrewarmAfterNs) tracer.Prewarm();
     if (ThreadsMayHaveChanged()) {
       tracer.FreeSlotsOfEnded();
-      // A thread that cannot be attached to is counted.
+      // Threads that cannot be attached to are counted as missed.
       size_t found = 0;
       if (!threads_inherit_) (void)AttachNewThreads(&found);
     }
     const bool is_time_to_draw = Samples() - samples_at_draw_ >= kSamplesByDraw * samplers_.size();
     if (draws_periods_ && is_time_to_draw) DrawPeriods();
     if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) {
-      (void)RefreshMappings();  // what was known is kept
+      (void)RefreshMappings();  // on failure the ranges stay as they were
       if (CountSeccompFilters() > seccomp_filters_) EndForFilter();
     }
     CheckUserfaultfd();
-    ReplaceEventsIfSwitchesAreDear(sink);
+    ReplaceEventsIfSwitchesAreExpensive(sink);
   }
   const bool take_unfinished = !tracer.is_enabled() && all_handlers_ended_;
   tracer.Drain(take_unfinished, [&](const trace::BurstView& view) { DeliverBurst(view, sink); });
@@ -581,7 +588,8 @@ void SwbtBackend::Drain(EventSink* sink) {
   DeliverStatistics(sink);
 }
 
-// A thread that inherited its event keeps the period that it was born with.
+// Draws a new period for each sampler. A thread that inherited its event keeps the period of its
+// start.
 void SwbtBackend::DrawPeriods() {
   ++draws_;
   samples_at_draw_ = Samples();
@@ -616,7 +624,7 @@ uint64_t SwbtBackend::ExtentOf(const Segment& segment) const {
   return burst_extent_ == BurstExtent::kEvents ? segment.instructions : segment.branches.size() - 1;
 }
 
-// Together they stand for what a burst without gaps stands for.
+// Delivers a burst for each segment, which together have the period of a burst without gaps.
 void SwbtBackend::DeliverSegments(std::span<const Segment> segments, const trace::BurstView& view,
                                   EventSink* sink) {
   uint64_t extent = 0;
@@ -648,7 +656,7 @@ void SwbtBackend::DeliverStatistics(EventSink* sink) {
   const auto sum_of = [&sums](Counter counter) { return sums[static_cast<int>(counter)]; };
   TraceStatistics statistics;
   statistics.mode = mode_;
-  statistics.method = rung_;
+  statistics.method = method_;
   statistics.bursts = sum_of(Counter::kBursts);
   statistics.taken_branches = sum_of(Counter::kTakenBranches);
   statistics.breakpoints = sum_of(Counter::kBreakpoints);
@@ -673,7 +681,7 @@ void SwbtBackend::DeliverStatistics(EventSink* sink) {
   sink->OnTraceStatistics(0, statistics);
 }
 
-// "wrong at libc.so.6+0x8a2f0 (atomic)"
+// Adds a counter for each location and reason, such as "wrong at libc.so.6+0x8a2f0 (atomic)".
 void SwbtBackend::AppendDisagreements(Counters* counters) {
   std::vector<Mapping> mappings;
   const auto name_of = [&](uint64_t address) -> const std::string& {
@@ -692,7 +700,7 @@ void SwbtBackend::AppendDisagreements(Counters* counters) {
       });
 }
 
-// What look-ahead must keep away from, and where no breakpoint may be.
+// Updates the ranges that look-ahead must not read, and those where no breakpoint may be.
 Status SwbtBackend::RefreshMappings() {
   last_mappings_ns_ = ClockNs(CLOCK_MONOTONIC);
   HBBP_ASSIGN_OR_RETURN(const std::vector<Mapping> mappings, ReadProcessMaps(0));
@@ -708,7 +716,7 @@ Status SwbtBackend::RefreshMappings() {
   return OkStatus();
 }
 
-// In a thousandth of the time, however many descriptors there are.
+// Checks so rarely that it takes at most a thousandth of the time for any number of descriptors.
 void SwbtBackend::CheckUserfaultfd() {
   constexpr uint64_t kCostDivisor = 1000;
   trace::CodeCache& code_cache = *trace::Tracer::Get().code_cache();
@@ -723,7 +731,7 @@ void SwbtBackend::DeliverNewMappings(EventSink* sink) {
   if (ClockNs(CLOCK_MONOTONIC) - last_mappings_ns_ >= kMappingsIntervalNs) CompareMappings(sink);
 }
 
-// With those of last time.
+// Delivers the executable mappings that are not among those of the last call.
 void SwbtBackend::CompareMappings(EventSink* sink) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(0);
   if (!mappings.ok()) return;
@@ -740,7 +748,7 @@ void SwbtBackend::CompareMappings(EventSink* sink) {
   known_code_ = std::move(code);
 }
 
-// Handlers have so much less time for bursts; a burst stands for the samples that were left out
+// Divides the time that handlers have for bursts; a burst stands for the samples that were dropped
 // before it.
 Status SwbtBackend::SetPeriodFactor(double factor, EventSink*) {
   if (sample_budget_ns_ == 0) return OkStatus();

@@ -1,15 +1,15 @@
-// Software branch tracing of the calling process: bursts of consecutive taken branches, recorded by
-// trace/ in signal handlers.
+// SwbtBackend traces branches of the calling process by software: it delivers bursts of consecutive
+// taken branches, which trace/ records in signal handlers.
 //
-// Each thread that is there at the start gets a sampler. New threads inherit one where the kernel
-// can do that (perf events with sigtrap); elsewhere the worker looks for them each 20 ms.
+// Each thread that exists at the start gets a sampler. New threads inherit one if the kernel can do
+// that (perf events with sigtrap); otherwise the worker finds them within 20 ms.
 //
-// Perf events make each context switch longer. By default a process whose threads switch so often
-// that this takes 1 % of their CPU time goes on with timers, which cost nothing there.
+// Perf events make each context switch longer. By default, if the threads switch so often that this
+// takes 1 % of their CPU time, timers replace the events, which cost nothing at a switch.
 //
-// The sampling events go on during a burst; a sample that comes then is counted and dropped. (The
-// paper's are one-shot and re-armed by the handler. That would need their descriptors in the
-// table of the program, which may close them, and which counts them.)
+// The sampling events are not stopped during a burst; a sample that comes then is counted and
+// dropped. (Those of the paper are one-shot and re-armed by the handler. That would need their
+// descriptors in the table of the program, which may close them, and which counts them.)
 #ifndef HBBP_LIB_BACKENDS_SWBT_H_
 #define HBBP_LIB_BACKENDS_SWBT_H_
 
@@ -42,26 +42,27 @@ class SwbtBackend : public Backend {
   void Disable() override;
   void Close() override;
   Status SetPeriodFactor(double factor, EventSink* sink) override;
-  bool IsOwnWork(const IpSample& sample) const override;
+  bool IsProfilerSample(const IpSample& sample) const override;
   uint64_t SamplingNs() const override;
   uint64_t SwitchingNs() override { return switch_cost_.SpentNs(); }
-  // The tracer's memory is the process's, and stays.
+  // The tracer's memory belongs to the process, and is never freed.
   uint64_t BufferBytes() const override { return 0; }
   void ResetInChild() override;
   void AbandonInChild() override;
   int DrainIntervalMs() const override;
 
-  // For tests: as if perf_event_open were refused, or the kernel were older than 5.13.
+  // These are for tests: they behave as if perf_event_open were refused, or as if the kernel were
+  // older than 5.13.
   void PreferTimers() { force_timers_ = true; }
   void PreferRealTimeSignals() { force_real_time_signals_ = true; }
 
  private:
-  // Of a burst: what lies between gaps.
+  // The part of a burst between two gaps.
   struct Segment {
     std::span<const TakenBranch> branches;
     uint64_t instructions = 0;  // in its streams
   };
-  // Of a burst whose end is still to come.
+  // A segment of a burst whose end was not delivered yet.
   struct UnfinishedSegment {
     std::vector<TakenBranch> branches;
     uint64_t instructions = 0;
@@ -73,13 +74,13 @@ class SwbtBackend : public Backend {
   uint64_t Samples() const;
   void ChooseBudget(const BackendConfig& config, Unit unit);
   void LengthenPeriod(double max_overhead, Unit unit);
-  void StepAwayFrom(const std::vector<ConcurrentSampler>& beside, EventKind event);
+  void KeepOutOfStep(const std::vector<ConcurrentSampler>& others, EventKind event);
   int ChooseDrainInterval(Unit unit) const;
   Status AttachThreads();
   Status AttachNewThreads(size_t* found);
   Status AttachThread(pid_t tid);
   bool ThreadsMayHaveChanged();
-  void ReplaceEventsIfSwitchesAreDear(EventSink* sink);
+  void ReplaceEventsIfSwitchesAreExpensive(EventSink* sink);
   StatusOr<std::map<pid_t, ThreadSampler>> OpenTimers();
   void ReplaceEventsByTimers(std::map<pid_t, ThreadSampler> timers, EventSink* sink);
   void EndEarly(const char* reason);
@@ -98,8 +99,8 @@ class SwbtBackend : public Backend {
   bool force_timers_ = false;
   bool force_real_time_signals_ = false;
   bool uses_real_time_signals_ = false;
-  bool has_events_ = false;        // that perf_event_open gives
-  bool samples_by_event_ = false;  // or else by timers
+  bool has_events_ = false;        // perf_event_open works
+  bool samples_by_event_ = false;  // false: by timers
   perf_event_attr attr_;
   uint64_t period_ = 0;
   BurstExtent burst_extent_ = BurstExtent::kStreams;
@@ -109,40 +110,40 @@ class SwbtBackend : public Backend {
   uint64_t samples_at_draw_ = 0;
   pid_t excluded_ = 0;
   std::vector<pid_t> only_threads_;          // sorted; empty: all
-  size_t most_events_ = 0;                   // descriptors that may be used
+  size_t max_events_ = 0;                    // limit for descriptors
   std::map<pid_t, ThreadSampler> samplers_;  // by the thread that they were opened for
   uint32_t last_sampler_ = 0;
-  // Else each one needs a sampler of its own.
+  // New threads inherit a sampler; if false, each needs one of its own.
   bool threads_inherit_ = false;
   uint64_t sample_budget_ns_ = 0;
   uint64_t signal_ns_ = 0;
   uint64_t switch_ns_ = 0;
   SwitchCost switch_cost_;
-  bool may_leave_events_ = false;
-  // Of switches with CPU time.
+  bool may_replace_events_ = false;
+  // For comparisons of the time of switches with CPU time.
   uint64_t comparisons_ = 0;
   uint64_t last_comparison_ns_ = 0;
   uint64_t last_cpu_ns_ = 0;
   uint64_t last_switching_ns_ = 0;
-  uint64_t last_birth_ns_ = 0;  // of a thread
+  uint64_t last_birth_ns_ = 0;  // when a thread was found
   int drain_interval_ms_ = 0;
   uint64_t missed_threads_ = 0;
-  uint64_t threads_by_timer_ = 0;  // for want of descriptors
+  uint64_t threads_by_timer_ = 0;  // with a timer for want of descriptors
   uint64_t last_thread_count_ = 0;
   uint64_t last_listing_ns_ = 0;
   uint64_t start_ns_ = 0;
   uint64_t last_mappings_ns_ = 0;
   uint64_t next_descriptors_ns_ = 0;
   RseqSections rseq_sections_;
-  std::map<uint64_t, std::string> disagreement_names_;  // by address, as it was when first seen
-  std::unique_ptr<PerfBackend> observer_;    // of mappings and new threads, where perf events are
+  std::map<uint64_t, std::string> disagreement_names_;  // by address, as of the first disagreement
+  std::unique_ptr<PerfBackend> observer_;  // of mappings and new threads, if there are perf events
   std::map<uint64_t, uint64_t> known_code_;  // without an observer: start -> end of mappings
   bool all_handlers_ended_ = true;
   bool has_ended_early_ = false;
   int seccomp_filters_ = 0;                                        // at the start
   std::map<uint32_t, std::vector<UnfinishedSegment>> unfinished_;  // by thread
   std::string mode_;
-  std::string rung_;
+  std::string method_;
 };
 
 }  // namespace hbbp

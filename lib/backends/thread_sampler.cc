@@ -16,7 +16,7 @@
 namespace hbbp {
 namespace {
 
-// As the kernel builds it: the CPU time that a thread of this process was scheduled for.
+// Returns the clock of the CPU time that a thread was scheduled for, encoded as in the kernel.
 clockid_t CpuClockOf(pid_t tid) {
   constexpr clockid_t kOfThread = 4, kScheduled = 2;
   return static_cast<clockid_t>(static_cast<unsigned>(~tid) << 3) | kOfThread | kScheduled;

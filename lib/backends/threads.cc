@@ -13,26 +13,26 @@
 namespace hbbp {
 namespace {
 
-Status CannotList(int error_number, const std::string& folder, pid_t pid) {
-  if (error_number != ENOENT) return ErrnoStatus(error_number, folder);
+Status CannotList(int error_number, const std::string& directory, pid_t pid) {
+  if (error_number != ENOENT) return ErrnoStatus(error_number, directory);
   if (::access("/proc/self", F_OK) == 0) {
     return MakeStatus(StatusCode::kNotFound, "there is no process %d, or /proc does not show it",
                       pid);
   }
   return MakeStatus(StatusCode::kUnsupported,
-                    "%s: /proc is not mounted here, which tells what a process has: mount it, in a "
+                    "%s: /proc is not mounted here, which shows what a process has: mount it, in a "
                     "chroot too",
-                    folder.c_str());
+                    directory.c_str());
 }
 
 }  // namespace
 
 StatusOr<std::vector<pid_t>> ListThreads(pid_t pid) {
   const std::string path = "/proc/" + (pid == 0 ? "self" : std::to_string(pid)) + "/task";
-  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
-  if (folder == nullptr) return CannotList(errno, path, pid);
+  std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(path.c_str()), ::closedir);
+  if (directory == nullptr) return CannotList(errno, path, pid);
   std::vector<pid_t> threads;
-  while (const dirent* entry = (errno = 0, ::readdir(folder.get()))) {
+  while (const dirent* entry = (errno = 0, ::readdir(directory.get()))) {
     const std::string_view name(entry->d_name);
     pid_t tid = 0;
     auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), tid);

@@ -1,4 +1,4 @@
-// The threads of a process.
+// Lists the threads of a process.
 #ifndef HBBP_LIB_BACKENDS_THREADS_H_
 #define HBBP_LIB_BACKENDS_THREADS_H_
 
@@ -10,13 +10,13 @@
 
 namespace hbbp {
 
-// Sorted. `pid` 0: of the calling process.
+// Returns the tids, sorted. `pid` 0 is the calling process.
 StatusOr<std::vector<pid_t>> ListThreads(pid_t pid = 0);
 
-// Those of them that are in `only`, which is sorted; all if it is empty.
+// Returns those that are in `only`, which is sorted, or all if it is empty.
 StatusOr<std::vector<pid_t>> ListThreadsAmong(const std::vector<pid_t>& only, pid_t pid = 0);
 
-// kNotFound names a thread that the process does not have.
+// Returns kNotFound, with the tid, if the process does not have one of the threads.
 Status CheckThreads(const std::vector<pid_t>& threads, pid_t pid = 0);
 
 }  // namespace hbbp

@@ -1,4 +1,5 @@
-// Whether a program has software branch tracing depends on which of two sources it links.
+// Declares MakeTracingBackend. A program has software branch tracing if it links
+// tracing_backend.cc, and not if it links no_tracing_backend.cc.
 #ifndef HBBP_LIB_BACKENDS_TRACING_BACKEND_H_
 #define HBBP_LIB_BACKENDS_TRACING_BACKEND_H_
 
@@ -8,7 +9,7 @@
 
 namespace hbbp {
 
-// nullptr without it.
+// Returns nullptr without software branch tracing.
 std::unique_ptr<Backend> MakeTracingBackend();
 
 }  // namespace hbbp

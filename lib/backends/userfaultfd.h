@@ -1,10 +1,10 @@
-// Does the process have memory whose pages its own threads provide?
+// Finds out whether the process has memory whose pages its own threads provide.
 #ifndef HBBP_LIB_BACKENDS_USERFAULTFD_H_
 #define HBBP_LIB_BACKENDS_USERFAULTFD_H_
 
 namespace hbbp {
 
-// By its open descriptors: takes a microsecond or two for each.
+// Reads the open descriptors, which takes a microsecond or two for each.
 bool HasUserfaultfd();
 
 }  // namespace hbbp

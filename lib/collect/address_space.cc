@@ -18,26 +18,26 @@ bool AddressSpace::SplitAt(RuntimeAddress address) {
 
 bool AddressSpace::AddLayer(uint64_t time_ns, const Placement& placement,
                             std::vector<Layer>* layers) {
-  auto place =
+  auto position =
       std::upper_bound(layers->begin(), layers->end(), time_ns,
                        [](uint64_t time, const Layer& layer) { return time < layer.time_ns; });
-  if (place == layers->begin()) {
-    layers->insert(place, {time_ns, time_ns, placement});
+  if (position == layers->begin()) {
+    layers->insert(position, {time_ns, time_ns, placement});
     return true;
   }
-  Layer& below = *std::prev(place);
+  Layer& below = *std::prev(position);
   if (below.placement == placement) {
-    // An mprotect, a library loaded twice: it must not pile up.
+    // An mprotect, or a library that is loaded twice, must not add layers without end.
     below.last_time_ns = std::max(below.last_time_ns, time_ns);
     return false;
   }
   std::vector<Layer> added = {{time_ns, time_ns, placement}};
   if (below.last_time_ns > time_ns) {
-    // This one was delivered late: the one below was already seen to be back.
+    // This mapping was delivered late: the one below has already been mapped again since.
     added.push_back({below.last_time_ns, below.last_time_ns, below.placement});
     below.last_time_ns = below.time_ns;
   }
-  layers->insert(place, added.begin(), added.end());
+  layers->insert(position, added.begin(), added.end());
   return true;
 }
 

@@ -1,4 +1,4 @@
-// AddressSpace: which module was mapped where, and when.
+// AddressSpace knows which module was mapped at which address, and when.
 #ifndef HBBP_LIB_COLLECT_ADDRESS_SPACE_H_
 #define HBBP_LIB_COLLECT_ADDRESS_SPACE_H_
 
@@ -12,8 +12,9 @@
 
 namespace hbbp {
 
-// Mappings in time: dlclose and dlopen put another module at the same address, and samples of
-// both may be waiting in the buffers. A mapping holds until a later one covers its address.
+// Mappings have times, because dlclose and dlopen put another module at the same address, and
+// samples of both may be waiting in the buffers. A mapping holds until a later one covers its
+// address.
 class AddressSpace {
  public:
   struct Placement {
@@ -25,18 +26,18 @@ class AddressSpace {
     bool operator==(const Placement&) const = default;
   };
 
-  // Returns how many pieces are known more: intervals, and what was in them before. Where `stays`,
-  // given what was there at that time, is true, nothing changes.
+  // Returns the number of pieces that were added: intervals, and layers within them. Nothing
+  // changes where `stays` is true of the placement at that time.
   size_t Add(RuntimeAddress start, RuntimeAddress end, uint64_t time_ns, Placement placement,
              const std::function<bool(const Placement&)>& stays = {});
   size_t intervals() const { return intervals_.size(); }
-  // The latest time of a mapping that was added.
+  // Returns the latest time of a mapping that was added.
   uint64_t newest_ns() const { return newest_ns_; }
 
-  // What was mapped at `address` at that time.
+  // Finds the mapping at `address` at that time.
   std::optional<Placement> Find(RuntimeAddress address, uint64_t time_ns) const;
 
-  // The same, and around which addresses.
+  // Finds the same, with the range of addresses that it holds for.
   struct PlacedRange {
     RuntimeAddress start;
     RuntimeAddress end;
@@ -47,7 +48,7 @@ class AddressSpace {
  private:
   struct Layer {
     uint64_t time_ns;
-    uint64_t last_time_ns;  // that the same was mapped there again
+    uint64_t last_time_ns;  // when the same was last mapped there
     Placement placement;
   };
   struct Interval {
@@ -56,10 +57,10 @@ class AddressSpace {
   };
 
   static const Placement* PlacementAt(const Interval& interval, uint64_t time_ns);
-  // False if it is known already.
+  // Returns false if the layer is known already.
   static bool AddLayer(uint64_t time_ns, const Placement& placement, std::vector<Layer>* layers);
 
-  // Makes `address` the bound of an interval if it lies inside one; false if it does not.
+  // Makes `address` the bound of an interval if it lies inside one; returns false if it does not.
   bool SplitAt(RuntimeAddress address);
 
   std::map<RuntimeAddress, Interval> intervals_;  // by start; no overlaps

@@ -1,7 +1,7 @@
-// A sample or a burst comes in by one of the functions of EventSink. CountOrDrop runs what counts
-// it, compacts if there is no memory, and else drops it. The locator finds locations, an IP sample
-// goes to the IpTable, and a burst to the BranchTable of its source, which FlushTable turns into
-// sorted BranchCounts when a slice ends. Recorder and Importer call the rest: Compact and
+// A sample or a burst comes in by one of the functions of EventSink. CountOrDrop counts it; without
+// memory it compacts and tries again, and then drops the sample. The locator finds locations, an IP
+// sample goes to the IpTable, and a burst to the BranchTable of its source, which FlushTable turns
+// into sorted BranchCounts when a slice ends. Recorder and Importer call the rest: Compact and
 // WidenSlices as memory fills up, and Snapshot, which flushes, copies and sorts.
 #include "collect/aggregator.h"
 
@@ -14,10 +14,11 @@
 namespace hbbp {
 namespace {
 
-// Sorting waits until so many branches, or half of what is sorted, came behind those.
+// Sorting waits until more than this number of unsorted branches, and half of the number of sorted
+// ones, were appended.
 constexpr size_t kFewBranches = 65536;
 
-BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_module) {
+BranchCount MakeBranchCount(const BranchTable::Entry& entry, uint32_t kernel_module) {
   const CodeLocation from = UnpackLocation(entry.from, kernel_module);
   const CodeLocation to = UnpackLocation(entry.to, kernel_module);
   BranchCount branch;
@@ -30,7 +31,7 @@ BranchCount BranchCountOf(const BranchTable::Entry& entry, uint32_t kernel_modul
     branch.stream_end = kStreamCut;
   } else if (entry.end != BranchTable::kNoEnd) {
     const CodeLocation end = UnpackLocation(entry.end, kernel_module);
-    // No branch is in the last bytes of the address space, which are marks here.
+    // The last values of the address space, where no branch can be, are reserved as marks.
     const bool has_end = end.module == to.module && end.offset < kStreamCut;
     branch.stream_end = has_end ? end.offset : kStreamLeavesModule;
   }
@@ -55,7 +56,7 @@ Aggregator::Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memor
       ibs_charge_(memory) {}
 
 uint32_t Aggregator::AddSource(SourceRecord source) {
-  branch_tables_.reserve(sources_.size() + 1);  // both lists or none
+  branch_tables_.reserve(sources_.size() + 1);  // so that both lists grow or neither
   sources_.push_back(std::move(source));
   branch_tables_.emplace_back(memory_);
   return static_cast<uint32_t>(sources_.size() - 1);
@@ -89,7 +90,8 @@ uint32_t Aggregator::ThreadFor(uint32_t pid, uint32_t tid) {
   return index;
 }
 
-// Compacting may make room, but takes time: it is tried again after many more that had none.
+// Compacting may free memory, but takes time, so it is tried again only after many more samples
+// were dropped.
 template <typename Body>
 void Aggregator::CountOrDrop(uint32_t source, uint64_t samples, Body&& count) {
   if (HasMemoryFor(count)) return;
@@ -177,7 +179,7 @@ uint32_t Aggregator::SliceAt(uint64_t time_ns) {
   return slice_clock_.SliceAt(time_ns, [this] { MergeSlices(); });
 }
 
-// Branches behind those that are sorted may be the same ones again.
+// Unsorted branches are not counted here, because they may repeat sorted ones.
 void Aggregator::BoundSlices() {
   slice_clock_.Bound(
       ip_table_.bytes() + sorted_branches_ * sizeof(BranchCount),
@@ -196,7 +198,7 @@ void Aggregator::MergeSlices() {
   ip_table_.MergeSlices();
 }
 
-// Either all of the table is flushed or nothing.
+// Flushes all of the table, or nothing if it throws.
 void Aggregator::FlushTable(uint32_t source, CancelCheck* check) {
   BranchTable& table = branch_tables_[source].table;
   if (table.entries().empty()) return;
@@ -223,13 +225,14 @@ void Aggregator::AppendTable(uint32_t source, CancelCheck* check, Branches* bran
   const SourceTable& counted = branch_tables_[source];
   for (const BranchTable::Entry& entry : counted.table.entries()) {
     if (check != nullptr) check->Step();
-    branches->push_back(BranchCountOf(entry, locator_.kernel_module()));
+    branches->push_back(MakeBranchCount(entry, locator_.kernel_module()));
     branches->back().source = source;
     branches->back().slice = counted.slice;
   }
 }
 
-// What comes behind the sorted branches is sorted once: they are kept as the snapshot has them.
+// The sorted branches of the snapshot replace those of the aggregator, so that none is sorted
+// twice.
 ProfileData Aggregator::Snapshot(CancelCheck* check) {
   ProfileData data;
   data.sources = sources_;

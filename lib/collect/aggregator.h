@@ -1,12 +1,12 @@
-// Aggregator: counts samples and bursts, wherever they come from, into ProfileData.
+// Aggregator counts samples and bursts from all sources into ProfileData.
 //
-// Each is counted by source, thread, location of code and slice of time; a Locator says which
-// location and which thread, and receives all events that say where code is. Bursts are counted in
-// a table for each source, at memory speed. With slices the table is that of one slice; when
-// another begins it is flushed into a list of branches, the first part of which is sorted.
+// Each is counted by source, thread, location of code and slice of time. A Locator finds the
+// location and the thread, and receives all events that say where code is. Bursts are counted in a
+// table for each source, at memory speed. With slices the table belongs to one slice; when another
+// begins it is flushed into a list of branches, the first part of which is sorted.
 //
-// Counts are in the memory that is given. As that fills up, tables are flushed and slices become
-// wider; where it is used up, samples are dropped, and counted.
+// Counts are kept in the memory that is given. As that fills up, tables are flushed and slices
+// become wider; when it is used up, samples are dropped, and counted as such.
 #ifndef HBBP_LIB_COLLECT_AGGREGATOR_H_
 #define HBBP_LIB_COLLECT_AGGREGATOR_H_
 
@@ -32,26 +32,26 @@
 
 namespace hbbp {
 
-// One thread at a time.
+// One thread at a time may use it.
 class Aggregator final : public ForwardingSink {
  public:
-  // Slices 0: none are kept. Both must outlive it.
+  // `slice_ns` 0 means no slices. `locator` and `memory` must outlive the aggregator.
   Aggregator(Locator* locator, uint64_t slice_ns, CountedMemory* memory);
 
-  // Returns its index.
+  // Returns the index of the source.
   uint32_t AddSource(SourceRecord source);
   SourceRecord& source(uint32_t index) { return sources_[index]; }
   std::span<const SourceRecord> sources() const { return sources_; }
   std::span<SourceRecord> sources() { return sources_; }
 
-  // The first slice begins, if this is the first call and nothing was counted yet.
+  // Begins the first slice, if this is the first call and nothing was counted yet.
   void BeginSlices(uint64_t time_ns) { slice_clock_.Begin(time_ns); }
 
   bool HasThread(uint32_t pid, uint32_t tid) const { return threads_by_id_.contains({pid, tid}); }
   // Returns false if nothing was counted of that thread yet.
   bool RenameThread(uint32_t pid, uint32_t tid, const std::string& name);
 
-  // EventSink; the locator receives the rest.
+  // These are of EventSink; the locator receives the rest.
   void OnFork(const ForkEvent& fork) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
   void OnSample(const IpSample& sample) override { (void)CountSample(sample); }
@@ -66,25 +66,25 @@ class Aggregator final : public ForwardingSink {
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     sources_[source].trace = statistics;
   }
-  // Counts samples that there was no memory for before they came here.
+  // Counts samples that were dropped for want of memory before they came here.
   void Drop(uint32_t source, uint64_t samples);
-  // Repeats of a burst are as many. The counter "no-memory" has those of a source.
+  // A dropped burst counts once for each repeat. The counter "no-memory" has those of a source.
   uint64_t dropped_samples() const { return dropped_samples_; }
 
-  // Gives back the memory that it can do without.
+  // Frees all memory that is not needed.
   void Compact();
-  // How often that was done.
+  // Returns how often Compact ran.
   uint64_t compactions() const { return compactions_; }
-  // Makes slices twice as wide; false if there are no two.
+  // Makes slices twice as wide; returns false if there are fewer than two.
   bool WidenSlices();
   bool has_widened_slices() const { return has_widened_slices_; }
   uint64_t slice_width_ns() const { return slice_clock_.slices().width_ns; }
 
-  // The counts so far, sorted. With `check`, throws WorkCancelled if it is called off.
+  // Returns the counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
   ProfileData Snapshot(CancelCheck* check = nullptr);
 
  private:
-  // What is known of a source beyond its record.
+  // State of a source in addition to its record.
   struct SourceTable {
     explicit SourceTable(CountedMemory* memory) : table(memory) {}
 
@@ -93,7 +93,7 @@ class Aggregator final : public ForwardingSink {
     uint64_t dropped = 0;
   };
 
-  // Returns the location; nothing if the sample is unmapped, or was dropped.
+  // Returns the location, or nothing if the sample is unmapped or was dropped.
   std::optional<SampleLocation> CountSample(const IpSample& sample);
   template <typename Ibs>
   void CountIbs(const IpSample& sample, const Ibs& ibs);
@@ -110,7 +110,7 @@ class Aggregator final : public ForwardingSink {
 
   Locator& locator_;
   CountedMemory* const memory_;
-  MemoryCharge charge_;  // of threads
+  MemoryCharge charge_;  // for threads
   std::vector<SourceRecord> sources_;
   std::vector<ThreadRecord> threads_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> threads_by_id_;
@@ -124,7 +124,7 @@ class Aggregator final : public ForwardingSink {
   MemoryCharge ibs_charge_;
   uint64_t burst_number_ = 0;
   uint64_t dropped_samples_ = 0;
-  uint64_t compact_again_at_ = 0;  // of dropped_samples_
+  uint64_t compact_again_at_ = 0;  // a number of dropped samples
   uint64_t compactions_ = 0;
   bool has_widened_slices_ = false;
 };

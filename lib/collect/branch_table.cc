@@ -6,12 +6,12 @@
 namespace hbbp {
 namespace {
 
-constexpr size_t kFewestSlots = 1024;
-// How many branches ahead their slots are fetched.
+constexpr size_t kMinSlots = 1024;
+// Number of branches whose slots are prefetched together.
 constexpr size_t kLookAhead = 16;
 
-uint64_t HashOf(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
-  // Each by a factor of its own, lest differences of one cancel those of another.
+uint64_t HashBranch(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
+  // Each has a factor of its own, so that differences of one do not cancel those of another.
   uint64_t hash = from * 0x9E3779B97F4A7C15ull + std::rotl(to * 0xC2B2AE3D27D4EB4Full, 21) +
                   std::rotl(end * 0x165667B19E3779F9ull, 42) + (uint64_t{thread} << 13);
   return (hash ^ (hash >> 32)) * 0xD6E8FEB86659FD93ull;
@@ -20,7 +20,7 @@ uint64_t HashOf(uint32_t thread, uint64_t from, uint64_t to, uint64_t end) {
 }  // namespace
 
 void BranchTable::Clear() {
-  // What a busy moment needed is not kept for quiet ones.
+  // The memory of a busy slice is not kept for quiet ones.
   const bool sparse = entries_.size() * 8 < slots_.size();
   entries_.clear();
   if (sparse) {
@@ -41,30 +41,30 @@ void BranchTable::Reserve(size_t more) {
   if (entries_.capacity() < entries_.size() + more) {
     entries_.reserve(std::max(entries_.size() + more, 2 * entries_.capacity()));
   }
-  const size_t needed = std::bit_ceil(std::max(kFewestSlots, 2 * (entries_.size() + more)));
+  const size_t needed = std::bit_ceil(std::max(kMinSlots, 2 * (entries_.size() + more)));
   if (needed <= slots_.size()) return;
   slots_.assign(needed, 0);
   for (size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
-    const uint64_t hash = HashOf(entry.thread, entry.from, entry.to, entry.end);
-    size_t place = hash & (needed - 1);
-    while (slots_[place] != 0) place = (place + 1) & (needed - 1);
-    slots_[place] = (hash & ~uint64_t{UINT32_MAX}) | (i + 1);
+    const uint64_t hash = HashBranch(entry.thread, entry.from, entry.to, entry.end);
+    size_t index = hash & (needed - 1);
+    while (slots_[index] != 0) index = (index + 1) & (needed - 1);
+    slots_[index] = (hash & ~uint64_t{UINT32_MAX}) | (i + 1);
   }
 }
 
 BranchTable::Entry& BranchTable::Find(uint64_t hash, uint32_t thread, uint64_t from, uint64_t to,
                                       uint64_t end) {
   const size_t mask = slots_.size() - 1;
-  for (size_t place = hash & mask;; place = (place + 1) & mask) {
-    const Slot slot = slots_[place];
+  for (size_t index = hash & mask;; index = (index + 1) & mask) {
+    const Slot slot = slots_[index];
     if (slot == 0) {
       Entry& added = entries_.emplace_back();
       added.from = from;
       added.to = to;
       added.end = end;
       added.thread = thread;
-      slots_[place] = (hash & ~uint64_t{UINT32_MAX}) | entries_.size();
+      slots_[index] = (hash & ~uint64_t{UINT32_MAX}) | entries_.size();
       return added;
     }
     if ((slot ^ hash) >> 32 != 0) continue;
@@ -90,7 +90,7 @@ void BranchTable::CountBurst(uint32_t thread, std::span<const TakenBranch> branc
     };
     for (size_t i = 0; i < count; ++i) {
       const TakenBranch& branch = branches[first + i];
-      hashes[i] = HashOf(thread, branch.from, branch.to, end_of(first + i));
+      hashes[i] = HashBranch(thread, branch.from, branch.to, end_of(first + i));
       __builtin_prefetch(&slots_[hashes[i] & (slots_.size() - 1)]);
     }
     for (size_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// BurstQueue: bursts that wait until everything that was mapped before them is known.
+// BurstQueue holds bursts until all mappings before them are known.
 #ifndef HBBP_LIB_COLLECT_BURST_QUEUE_H_
 #define HBBP_LIB_COLLECT_BURST_QUEUE_H_
 
@@ -19,7 +19,7 @@ class BurstQueue {
 
   void Add(const BurstSample& burst);
 
-  // Calls count(burst) for each burst up to `complete_ns`, by rising time, and lets go of it.
+  // Calls count(burst) for each burst up to `complete_ns`, by rising time, and removes it.
   template <typename Count>
   void TakeUpTo(uint64_t complete_ns, Count&& count) {
     SortByTime();
@@ -30,7 +30,7 @@ class BurstQueue {
     Drop(taken);
   }
 
-  // Keeps no more memory than it needs.
+  // Frees all memory that is not needed.
   void Shrink();
 
   size_t size() const { return waiting_.size(); }
@@ -42,7 +42,7 @@ class BurstQueue {
     uint32_t pid;
     uint32_t tid;
     uint32_t source;
-    size_t first;  // of its branches
+    size_t first;  // index of its first branch
     size_t count;
     StackPart stack;
     uint64_t extent;
@@ -54,7 +54,7 @@ class BurstQueue {
   void Drop(size_t count);
 
   std::pmr::vector<Waiting> waiting_;
-  std::pmr::vector<TakenBranch> branches_;  // of all of them
+  std::pmr::vector<TakenBranch> branches_;  // of all waiting bursts
 };
 
 }  // namespace hbbp

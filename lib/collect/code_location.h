@@ -1,5 +1,5 @@
-// Where code is: a module and an offset in it, in one word, so that branches of all processes are
-// counted in one table.
+// Packs the location of code, a module and an offset in it, into one word, so that branches of all
+// processes can be counted in one table.
 #ifndef HBBP_LIB_COLLECT_CODE_LOCATION_H_
 #define HBBP_LIB_COLLECT_CODE_LOCATION_H_
 
@@ -9,20 +9,20 @@
 
 namespace hbbp {
 
-// kNoModule and an address by itself, if it is in none.
+// Without a mapping, this is kNoModule and the address.
 struct CodeLocation {
   uint32_t module;
-  uint64_t offset;  // as IpCount::offset
+  uint64_t offset;  // like IpCount::offset
 };
 
-// Of a sample that was counted.
+// The location and the thread of a sample that was counted.
 struct SampleLocation {
   uint32_t thread;
   uint32_t module;
-  uint64_t offset;  // as IpCount::offset
+  uint64_t offset;  // like IpCount::offset
 };
 
-// 16 bits say which module, 48 the offset, or the run-time address where there is no offset.
+// 16 bits are for the module, and 48 for the offset, or for the run-time address without a module.
 inline constexpr unsigned kLocationOffsetBits = 48;
 inline constexpr uint64_t kLocationOffsetMask = (uint64_t{1} << kLocationOffsetBits) - 1;
 inline constexpr uint64_t kKernelLocation = uint64_t{1} << kLocationOffsetBits;
@@ -39,9 +39,9 @@ constexpr uint64_t LocationInKernel(uint64_t address) {
 }
 constexpr uint64_t LocationInNoModule(uint64_t address) { return address & kLocationOffsetMask; }
 
-constexpr CodeLocation UnpackLocation(uint64_t place, uint32_t kernel_module) {
-  const auto module = static_cast<uint32_t>(place >> kLocationOffsetBits);
-  const uint64_t offset = place & kLocationOffsetMask;
+constexpr CodeLocation UnpackLocation(uint64_t location, uint32_t kernel_module) {
+  const auto module = static_cast<uint32_t>(location >> kLocationOffsetBits);
+  const uint64_t offset = location & kLocationOffsetMask;
   if (module == 0) return {kNoModule, offset};
   if (module == 1) return {kernel_module, offset | ~kLocationOffsetMask};
   return {module - kFirstLocatedModule, offset};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kLongestInstruction = 15;
 
-// Does an instruction that begins at a set bit have a byte that differs?
+// Returns whether an instruction that begins at a set bit may have a byte that differs.
 bool HasChangedInstruction(const std::vector<uint8_t>& before, const std::vector<uint8_t>& after,
                            const std::bitset<kPageBytes>& starts) {
   for (size_t i = 0; i < before.size(); ++i) {
@@ -26,24 +26,24 @@ bool HasChangedInstruction(const std::vector<uint8_t>& before, const std::vector
 
 }  // namespace
 
-std::optional<CopiedPages::Generation> CopiedPages::Look(RuntimeAddress address) {
+std::optional<CopiedPages::Generation> CopiedPages::Refresh(RuntimeAddress address) {
   const uint64_t number = address.value / kPageBytes;
-  Looked& looked = looked_[number % looked_.size()];
-  if (looked.number == number && looked.round == round_) {
-    looked.page->counted.set(address.value % kPageBytes);
+  Refreshed& refreshed = refreshed_[number % refreshed_.size()];
+  if (refreshed.number == number && refreshed.round == round_) {
+    refreshed.page->counted.set(address.value % kPageBytes);
     return std::nullopt;
   }
   bool has_changed = false;
-  // Code goes on over the bounds of pages.
+  // A function may continue over the bounds of its page.
   for (const uint64_t near : {number - 1, number, number + 1}) {
-    has_changed = Refresh(near) || has_changed;
+    has_changed = RefreshPage(near) || has_changed;
   }
   std::optional<Generation> begun;
   if (has_changed) begun = BeginGeneration(number);
   const auto page = pages_.find(number);
   if (page != pages_.end()) {
     page->second.counted.set(address.value % kPageBytes);
-    looked = {number, round_, &page->second};
+    refreshed = {number, round_, &page->second};
   }
   return begun;
 }
@@ -54,10 +54,10 @@ std::vector<uint8_t> CopiedPages::Read(uint64_t number) const {
   return bytes;
 }
 
-bool CopiedPages::Refresh(uint64_t number) {
+bool CopiedPages::RefreshPage(uint64_t number) {
   const auto known = pages_.find(number);
   if (known == pages_.end()) {
-    if (pages_.size() + old_pages_.size() >= kMostPages) return false;
+    if (pages_.size() + old_pages_.size() >= kMaxPages) return false;
     Page& page = pages_[number];
     page.round = round_;
     page.bytes = Read(number);
@@ -67,7 +67,7 @@ bool CopiedPages::Refresh(uint64_t number) {
   if (page.round == round_) return false;
   page.round = round_;
   std::vector<uint8_t> now = Read(number);
-  // What is gone cannot have changed.
+  // Memory that was unmapped keeps its last copy.
   if (now.size() < page.bytes.size() || now == page.bytes) return false;
   if (HasChangedInstruction(page.bytes, now, page.counted)) return true;
   page.bytes = std::move(now);
@@ -81,7 +81,7 @@ std::optional<CopiedPages::Generation> CopiedPages::BeginGeneration(uint64_t num
     if (page != pages_.end()) generation = std::max(generation, page->second.generation + 1);
   }
   const bool is_kept =
-      generation < kMostGenerations && pages_.size() + old_pages_.size() + 3 <= kMostPages;
+      generation < kMaxGenerations && pages_.size() + old_pages_.size() + 3 <= kMaxPages;
   for (const uint64_t near : {number - 1, number, number + 1}) {
     const auto found = pages_.find(near);
     if (found == pages_.end()) continue;

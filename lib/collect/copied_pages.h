@@ -1,9 +1,9 @@
-// CopiedPages: memory with generated code, as it was when something was counted there.
+// CopiedPages copies memory with generated code, as it was when something was counted there.
 //
-// A JIT appends code to its pages, puts other code where old code was, and frees it. A page is
-// therefore looked at again now and then when something is counted in it. What changed where
-// nothing was counted is taken over; where a counted instruction has changed, the page begins a new
-// generation, whose counts are to be kept apart from the older ones.
+// A JIT appends code to its pages, replaces old code by other code, and frees it. A page is
+// therefore refreshed once a round when something is counted in it. Changes where nothing was
+// counted are copied; where a counted instruction has changed, the page begins a new generation,
+// whose counts must be kept apart from the older ones.
 #ifndef HBBP_LIB_COLLECT_COPIED_PAGES_H_
 #define HBBP_LIB_COLLECT_COPIED_PAGES_H_
 
@@ -24,15 +24,15 @@ namespace hbbp {
 
 class CopiedPages {
  public:
-  // Beyond, the newest code has the counts of older code as well.
-  static constexpr uint32_t kMostGenerations = 256;
-  // Beyond, pages are not copied.
-  static constexpr size_t kMostPages = 65536;
+  // Beyond this number, the newest code has the counts of older code as well.
+  static constexpr uint32_t kMaxGenerations = 256;
+  // Beyond this number, pages are not copied.
+  static constexpr size_t kMaxPages = 65536;
 
-  // Of process `pid`; 0: the calling one.
+  // Copies from process `pid`; 0 is the calling one.
   explicit CopiedPages(pid_t pid) : pid_(pid) {}
 
-  // What was copied before may have changed.
+  // Begins a round, in which each page is refreshed again.
   void BeginRound() { ++round_; }
 
   struct Generation {
@@ -40,30 +40,30 @@ class CopiedPages {
     RuntimeAddress end;
     uint32_t number = 0;  // 0 for the first
   };
-  // Something is about to be counted at `address`. Returns the generation that begins there, if one
-  // does. A page is looked at once a round.
-  std::optional<Generation> Look(RuntimeAddress address);
+  // Copies the code around `address` before something is counted there; the first call of a round
+  // does that for a page. Returns the generation that begins there, if one does.
+  std::optional<Generation> Refresh(RuntimeAddress address);
 
   struct Copy {
     uint64_t address;
     uint32_t generation;
     const std::vector<uint8_t>* bytes;
   };
-  // Of all copies, with what is known of them.
+  // Returns the memory of all copies, with the data about them.
   uint64_t bytes() const {
     return pages_.size() * (kPageBytes + sizeof(Page)) +
            old_pages_.size() * (kPageBytes + sizeof(OldPage));
   }
 
-  // By rising address, of each generation.
+  // Returns the copies by generation, and within it by rising address.
   std::vector<Copy> Copies() const;
 
  private:
   struct Page {
     uint32_t generation = 0;
-    uint64_t round = 0;  // when it was looked at
+    uint64_t round = 0;  // of the last refresh
     std::vector<uint8_t> bytes;
-    std::bitset<kPageBytes> counted;  // first bytes of instructions
+    std::bitset<kPageBytes> counted;  // first bytes of counted instructions
   };
   struct OldPage {
     uint64_t number;
@@ -71,23 +71,23 @@ class CopiedPages {
     std::vector<uint8_t> bytes;
   };
 
-  // What was looked at in this round, by the low bits of its number.
-  struct Looked {
+  // A page that was refreshed in this round, kept by the low bits of its number.
+  struct Refreshed {
     uint64_t number = 0;
     uint64_t round = 0;
     Page* page = nullptr;
   };
 
   std::vector<uint8_t> Read(uint64_t number) const;
-  // Has something changed that was counted?
-  bool Refresh(uint64_t number);
+  // Returns true if a counted instruction has changed.
+  bool RefreshPage(uint64_t number);
   std::optional<Generation> BeginGeneration(uint64_t number);
 
   pid_t pid_;
   uint64_t round_ = 1;
   std::unordered_map<uint64_t, Page> pages_;  // by number
   std::vector<OldPage> old_pages_;
-  std::array<Looked, 64> looked_;
+  std::array<Refreshed, 64> refreshed_;
 };
 
 }  // namespace hbbp

@@ -1,9 +1,9 @@
-// GeneratedCode: which module a piece of generated code belongs to.
+// GeneratedCode assigns pieces of generated code to modules.
 //
-// A JIT puts other code where old code was, and samples of both are to be counted. So the code of a
+// A JIT replaces old code by other code, and samples of both must be counted. So the code of a
 // process is spread over layers, each a module of its own, in which no two pieces overlap: a piece
-// belongs to the first layer that has room where it is. The address space knows which layer was
-// there when.
+// belongs to the first layer in which its addresses are free. The address space knows which layer
+// was there when.
 #ifndef HBBP_LIB_COLLECT_GENERATED_CODE_H_
 #define HBBP_LIB_COLLECT_GENERATED_CODE_H_
 
@@ -22,13 +22,14 @@ namespace hbbp {
 
 class GeneratedCode {
  public:
-  // Beyond either, code is left out.
+  // Code beyond either limit is dropped.
   static constexpr uint64_t kMaxBytes = 256 << 20;
   static constexpr size_t kMaxLayers = 256;  // of a process
 
-  // The module of `modules` that has it now; a new one if need be. The same piece may be told of
-  // again. Nothing if it is too much. `before_copy` is called before a piece that is not known is
-  // copied. If that or an allocation throws, nothing has changed.
+  // Returns the index of the module that has the piece now, which is appended to `modules` if no
+  // layer can have it, or nothing beyond the limits. The same piece may be added again.
+  // `before_copy` is called before a new piece is copied. If that or an allocation throws, nothing
+  // has changed.
   std::optional<uint32_t> Add(uint32_t pid, uint64_t address, std::span<const uint8_t> bytes,
                               const std::string& name, CodeLines lines,
                               std::vector<ModuleRecord>* modules,

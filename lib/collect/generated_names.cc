@@ -1,5 +1,7 @@
-// NameGeneratedCode, which a snapshot of a session calls, reads what JITs wrote for perf, jitdumps
-// and maps, finds the functions that counts are in, and cuts copied code at them.
+// NameGeneratedCode, which a snapshot of a session calls, reads the files that JITs write for perf:
+// first jitdumps (AddFromDump), then the map (AddFromMap). Both keep the functions that something
+// was counted in, and Cut divides the copied code at their bounds. FunctionsWithCounts, which
+// ImportPerfData calls, reads the map of a recorded process, whose memory is gone.
 #include "collect/generated_names.h"
 
 #include <unistd.h>
@@ -19,8 +21,8 @@
 namespace hbbp {
 namespace {
 
-constexpr uint64_t kMostMapBytes = 256 << 20;
-constexpr uint64_t kMostFunctionBytes = 16 << 20;
+constexpr uint64_t kMaxMapBytes = 256 << 20;
+constexpr uint64_t kMaxFunctionBytes = 16 << 20;
 
 struct Function {
   std::vector<uint8_t> bytes;
@@ -35,7 +37,7 @@ bool IsUnnamed(const ModuleRecord& module) {
                      [](const CodeChunk& chunk) { return chunk.name.empty(); });
 }
 
-// Addresses that something was counted at, sorted.
+// Returns the addresses that something was counted at, sorted.
 std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module,
                                        CancelCheck* check) {
   std::vector<uint64_t> addresses;
@@ -53,12 +55,12 @@ std::vector<uint64_t> CountedAddresses(const ProfileData& data, uint32_t module,
   return addresses;
 }
 
-bool HasAnyOf(const std::vector<uint64_t>& addresses, uint64_t start, uint64_t size) {
+bool HasAddressIn(const std::vector<uint64_t>& addresses, uint64_t start, uint64_t size) {
   const auto first = std::lower_bound(addresses.begin(), addresses.end(), start);
   return first != addresses.end() && *first - start < size;
 }
 
-// The first function at an address is kept.
+// Adds a function unless another one that was added before overlaps it.
 void Add(uint64_t start, Function function, Functions* functions) {
   const auto next = functions->lower_bound(start);
   if (next != functions->end() && next->first < start + function.bytes.size()) return;
@@ -69,7 +71,8 @@ void Add(uint64_t start, Function function, Functions* functions) {
   functions->emplace_hint(next, start, std::move(function));
 }
 
-// Calls visit(distance from `start`, what was copied there). `copies` are by rising address.
+// Calls visit(distance from `start`, the bytes that were copied there). `copies` are by rising
+// address.
 template <typename Visit>
 void VisitCopies(const std::vector<CodeChunk>& copies, uint64_t start, size_t size, Visit&& visit) {
   auto copy_at = std::partition_point(copies.begin(), copies.end(), [start](const CodeChunk& copy) {
@@ -84,16 +87,16 @@ void VisitCopies(const std::vector<CodeChunk>& copies, uint64_t start, size_t si
   }
 }
 
-bool AgreesWithCopies(const std::vector<CodeChunk>& copies, uint64_t start,
-                      std::span<const uint8_t> bytes) {
-  bool agrees = true;
+bool MatchesCopies(const std::vector<CodeChunk>& copies, uint64_t start,
+                   std::span<const uint8_t> bytes) {
+  bool matches = true;
   VisitCopies(copies, start, bytes.size(), [&](size_t at, std::span<const uint8_t> copy) {
-    agrees = agrees && std::equal(copy.begin(), copy.end(), bytes.begin() + at);
+    matches = matches && std::equal(copy.begin(), copy.end(), bytes.begin() + at);
   });
-  return agrees;
+  return matches;
 }
 
-// Code without names in which something was counted.
+// A module of code without names in which something was counted.
 struct Unnamed {
   std::vector<CodeChunk>* copies;
   std::vector<uint64_t> addresses;
@@ -112,8 +115,8 @@ void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unname
   while (const std::optional<JitCode> code = reader->Next()) {
     check->CheckNow();
     for (Unnamed& module : *unnamed) {
-      if (HasAnyOf(module.addresses, code->address, code->bytes.size()) &&
-          AgreesWithCopies(*module.copies, code->address, code->bytes)) {
+      if (HasAddressIn(module.addresses, code->address, code->bytes.size()) &&
+          MatchesCopies(*module.copies, code->address, code->bytes)) {
         Add(code->address,
             {{code->bytes.begin(), code->bytes.end()}, std::string(code->name), code->lines},
             &module.functions);
@@ -123,10 +126,10 @@ void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unname
   if (!reader->problem().empty()) *problem = reader->problem();
 }
 
-// Of a function that is known by its bounds: what was copied of it, over what is there now. Cut
-// where nothing is known.
-std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
-                            const std::vector<CodeChunk>& copies) {
+// Returns the code of a function whose bounds are known: the bytes that were copied, and for the
+// rest those in memory now, up to the first byte that neither has.
+std::vector<uint8_t> ReadFunction(pid_t pid, const JitSymbol& symbol,
+                                  const std::vector<CodeChunk>& copies) {
   std::vector<uint8_t> bytes(symbol.size);
   size_t known = ReadProcessMemory(pid, RuntimeAddress{symbol.address}, bytes);
   VisitCopies(copies, symbol.address, bytes.size(), [&](size_t at, std::span<const uint8_t> copy) {
@@ -139,7 +142,7 @@ std::vector<uint8_t> CodeOf(pid_t pid, const JitSymbol& symbol,
 
 void AddFromMap(pid_t pid, const std::string& path, CancelCheck* check,
                 std::vector<Unnamed>* unnamed, std::string* problem) {
-  const StatusOr<std::string> text = ReadOwnTextFile(path, kMostMapBytes);
+  const StatusOr<std::string> text = ReadOwnTextFile(path, kMaxMapBytes);
   if (!text.ok()) {
     if (text.status().code() == StatusCode::kBadFormat) *problem = text.status().message();
     return;
@@ -147,17 +150,17 @@ void AddFromMap(pid_t pid, const std::string& path, CancelCheck* check,
   const std::vector<JitSymbol> symbols = ParsePerfMap(*text, check);
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
     check->Step();
-    if (symbol->size > kMostFunctionBytes) continue;
+    if (symbol->size > kMaxFunctionBytes) continue;
     for (Unnamed& module : *unnamed) {
-      if (!HasAnyOf(module.addresses, symbol->address, symbol->size)) continue;
-      std::vector<uint8_t> bytes = CodeOf(pid, *symbol, *module.copies);
+      if (!HasAddressIn(module.addresses, symbol->address, symbol->size)) continue;
+      std::vector<uint8_t> bytes = ReadFunction(pid, *symbol, *module.copies);
       if (bytes.empty()) continue;
       Add(symbol->address, {std::move(bytes), std::string(symbol->name), {}}, &module.functions);
     }
   }
 }
 
-// What of the copies lies in no function.
+// Appends the parts of the copy that lie in no function.
 void AddRest(const CodeChunk& copy, const Functions& functions, std::vector<CodeChunk>* chunks) {
   const uint64_t end = copy.offset + copy.bytes.size();
   uint64_t from = copy.offset;
@@ -205,7 +208,7 @@ std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* dat
       unnamed.push_back({&data->modules[i].chunks, std::move(addresses), {}});
     }
   }
-  // Files may be large: each is read once, and none for nothing.
+  // Files may be large, so they are read only if something needs a name.
   if (unnamed.empty()) return "";
   std::string problem;
   for (const std::string& dump : files.dumps) AddFromDump(dump, check, &unnamed, &problem);
@@ -221,12 +224,12 @@ StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,
                                                       CancelCheck* check) {
   CancelCheck unchecked(nullptr);
   if (check == nullptr) check = &unchecked;
-  HBBP_ASSIGN_OR_RETURN(const std::string text, ReadOwnTextFile(map, kMostMapBytes));
+  HBBP_ASSIGN_OR_RETURN(const std::string text, ReadOwnTextFile(map, kMaxMapBytes));
   const std::vector<uint64_t> addresses = CountedAddresses(data, module, check);
   const std::vector<JitSymbol> symbols = ParsePerfMap(text, check);
   std::vector<NamedRange> functions;
   for (auto symbol = symbols.rbegin(); symbol != symbols.rend(); ++symbol) {
-    if (!HasAnyOf(addresses, symbol->address, symbol->size)) continue;
+    if (!HasAddressIn(addresses, symbol->address, symbol->size)) continue;
     const ModuleAddress start{symbol->address};
     AddRange({{start, start + symbol->size}, std::string(symbol->name)}, &functions);
   }

@@ -1,4 +1,5 @@
-// What a host gives to whatever collects: memory, how much of it, and where messages go.
+// HostSettings are the settings of a host for sessions and imports: an allocator, a limit of
+// memory, and a function for messages.
 #ifndef HBBP_LIB_COLLECT_HOST_SETTINGS_H_
 #define HBBP_LIB_COLLECT_HOST_SETTINGS_H_
 
@@ -10,7 +11,7 @@
 namespace hbbp {
 
 struct HostSettings {
-  uint64_t max_memory = 0;  // bytes; 0: any
+  uint64_t max_memory = 0;  // in bytes; 0: no limit
   Allocator allocator;
   LogSettings log;
 };

@@ -21,9 +21,9 @@ constexpr char kItlbRefill[] = "itlb-refill";
 }  // namespace
 
 uint32_t IbsAttribution::NameIndex(const char* name) {
-  const auto [place, added] = name_indices_.try_emplace(name, static_cast<uint32_t>(names_.size()));
+  const auto [known, added] = name_indices_.try_emplace(name, static_cast<uint32_t>(names_.size()));
   if (added) names_.emplace_back(name);
-  return place->second;
+  return known->second;
 }
 
 void IbsAttribution::AddSum(uint32_t source, const SampleLocation& location, const char* event,
@@ -112,12 +112,12 @@ void IbsAttribution::AppendLosses(uint32_t source, Counters* counters) const {
 }
 
 uint64_t IbsAttribution::BytesWithOneMore() const {
-  // That one sample may add.
-  constexpr size_t kMostAdded = 32;
-  // Each entry is an allocation of its own with a link, a hash value, and the two words of
-  // malloc's; the heads of lists are at least as many as entries and grow by doubling.
+  // Maximum number of entries that one sample adds to a table.
+  constexpr size_t kMaxAdded = 32;
+  // Each entry is an allocation of its own with a link, a hash value, and two words of malloc's.
+  // There are at least as many buckets as entries, and their number grows by doubling.
   const auto bytes = [](const auto& table) {
-    const size_t entries = table.size() + kMostAdded;
+    const size_t entries = table.size() + kMaxAdded;
     return entries * (sizeof(*table.begin()) + 4 * sizeof(void*)) +
            2 * std::bit_ceil(entries) * sizeof(void*);
   };

@@ -1,8 +1,9 @@
-// IbsAttribution: what IBS samples were, by instruction; their latencies; the memory they accessed.
+// IbsAttribution adds up the events of IBS samples by instruction, their latencies, and the cache
+// lines that they accessed.
 //
-// Memory is bounded whatever a recording has: of sums and latencies those that come when there is
-// no more room are dropped; of cache lines the least sampled half is, each time that there are
-// twice as many as are kept. How many samples that were is told.
+// Memory is bounded for any recording. Sums and latencies that come when their tables are full are
+// dropped; of the cache lines, the least sampled half is dropped each time that there are twice as
+// many as the limit. AppendLosses reports how many samples that concerned.
 #ifndef HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
 #define HBBP_LIB_COLLECT_IBS_ATTRIBUTION_H_
 
@@ -29,7 +30,7 @@ class IbsAttribution {
   struct Limits {
     size_t sums = size_t{1} << 21;
     size_t buckets = size_t{1} << 18;
-    size_t lines = size_t{1} << 16;  // up to twice as many until it is time to drop some
+    size_t lines = size_t{1} << 16;  // there may be up to twice as many between two drops
   };
 
   IbsAttribution() : IbsAttribution(Limits()) {}
@@ -38,15 +39,15 @@ class IbsAttribution {
   void Add(uint32_t source, const SampleLocation& location, const IbsOp& op);
   void Add(uint32_t source, const SampleLocation& location, const IbsFetch& fetch);
 
-  // What it takes, about, when another sample was added.
+  // Returns the approximate size with one more sample.
   uint64_t BytesWithOneMore() const;
-  // Counts a sample that there is no memory for.
+  // Counts a sample that is dropped for want of memory.
   void Drop(uint32_t source);
 
-  // What of a source was dropped, if anything.
+  // Appends a counter for each kind of data of the source that was dropped.
   void AppendLosses(uint32_t source, Counters* counters) const;
 
-  // The sums of all sources. With `check`, throws WorkCancelled if it is called off.
+  // Copies the data of all sources. With `check`, throws WorkCancelled if it is cancelled.
   void CopyTo(ProfileData* data, CancelCheck* check = nullptr) const;
 
  private:
@@ -68,7 +69,7 @@ class IbsAttribution {
 
   const Limits limits_;
   std::vector<std::string> names_;
-  std::unordered_map<const char*, uint32_t> name_indices_;  // of literals
+  std::unordered_map<const char*, uint32_t> name_indices_;  // by address of a literal
   std::unordered_map<SumKey, uint64_t, TupleHash> sums_;
   std::unordered_map<BucketKey, uint64_t, TupleHash> buckets_;
   std::unordered_map<LineKey, IbsLine, TupleHash> lines_;

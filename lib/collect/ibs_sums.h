@@ -1,4 +1,4 @@
-// Sums of the events that AMD derives from IBS samples, over a recording.
+// IbsSums adds up the events that AMD derives from IBS samples, over a recording.
 #ifndef HBBP_LIB_COLLECT_IBS_SUMS_H_
 #define HBBP_LIB_COLLECT_IBS_SUMS_H_
 
@@ -15,7 +15,7 @@ namespace hbbp {
 
 enum class IbsKind : uint8_t { kNone, kOp, kFetch };
 
-// By the name of an event's PMU.
+// Returns the kind of an event by the name of its PMU.
 IbsKind IbsKindOf(const std::string& event_name);
 
 class IbsSums {
@@ -23,7 +23,7 @@ class IbsSums {
   void Add(const IbsOp& op);
   void Add(const IbsFetch& fetch);
   void AddUndecodable() { ++undecodable_; }
-  // Those that are not 0.
+  // Appends the sums that are not 0.
   void AppendTo(Counters* counters) const;
 
  private:

@@ -1,5 +1,5 @@
-// ImportMessages: logs for a host what became of records and samples that it hands over, or has
-// imported. What goes on is logged again each time that there is more than twice as much.
+// ImportMessages logs for a host what became of the records and samples that it feeds or imports.
+// A number that grows is logged again each time that it has more than doubled.
 #ifndef HBBP_LIB_COLLECT_IMPORT_MESSAGES_H_
 #define HBBP_LIB_COLLECT_IMPORT_MESSAGES_H_
 
@@ -15,23 +15,24 @@
 
 namespace hbbp {
 
-// kNoMemory if samples were dropped and none was counted.
+// Returns kNoMemory if samples were dropped and none was counted.
 Status CheckAnyFound(const MemoryLosses& dropped, const ProfileData& data);
 
-// Completes a snapshot of the importer: its sources, its duration, and its process if it is one.
+// Completes a snapshot of the importer: its sources, its duration, and its process if there is only
+// one.
 void CompleteImport(const PerfDataSummary& summary, const PerfRecordImport& import,
                     const Importer& importer, ProfileData* data);
 
 class ImportMessages {
  public:
-  // Which must outlive it.
+  // `log` must outlive the messages.
   explicit ImportMessages(SessionLog* log) : log_(*log) {}
 
   void LogSource(const SourceRecord& source);
-  // What there is to log since the last call, of records and of what was counted.
+  // Logs what is new since the last call, about records and about counts.
   void LogRecords(const PerfDataSummary& summary, const PerfRecordImport& import);
   void LogCounts(const Importer& importer);
-  // The same as LogCounts, of memory alone.
+  // Logs the part of LogCounts that is about memory.
   void LogMemory(const Importer& importer);
 
  private:
@@ -40,7 +41,7 @@ class ImportMessages {
   SessionLog& log_;
   size_t logged_problems_ = 0;
   size_t logged_jit_problems_ = 0;
-  std::set<uint32_t> logged_types_;  // of records
+  std::set<uint32_t> logged_types_;  // types of records
   uint64_t logged_unreadable_ = 0;
   uint64_t logged_late_ = 0;
   uint64_t logged_lost_ = 0;

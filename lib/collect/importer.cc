@@ -5,7 +5,7 @@
 namespace hbbp {
 namespace {
 
-uint64_t ShareOf(const CountedMemory& memory, double share) {
+uint64_t BytesInShare(const CountedMemory& memory, double share) {
   return static_cast<uint64_t>(share * static_cast<double>(memory.limit()));
 }
 
@@ -15,19 +15,19 @@ Importer::Importer(ImportOptions options, CountedMemory* memory)
     : ForwardingSink(&aggregator_),
       own_memory_(memory == nullptr ? std::make_unique<CountedMemory>() : nullptr),
       memory_(memory != nullptr ? memory : own_memory_.get()),
-      keep_above_(memory_->limit() == 0 ? UINT64_MAX : ShareOf(*memory_, kCompactAbove)),
+      keep_above_(memory_->limit() == 0 ? UINT64_MAX : BytesInShare(*memory_, kCompactAbove)),
       locator_(options, memory_),
       aggregator_(&locator_, options.slice_ns, memory_) {}
 
-// Periods, which a live session lengthens as well, are not ours.
+// A live session lengthens its periods as well, but those of a recording are what they are.
 void Importer::KeepMemory() {
   if (memory_->used() <= keep_above_) return;
   aggregator_.Compact();
-  while (memory_->used() > ShareOf(*memory_, kWidenAbove) && aggregator_.WidenSlices()) {
+  while (memory_->used() > BytesInShare(*memory_, kWidenAbove) && aggregator_.WidenSlices()) {
     aggregator_.Compact();
   }
   const uint64_t used = memory_->used();
-  keep_above_ = std::max(ShareOf(*memory_, kCompactAbove), used + used / 16);
+  keep_above_ = std::max(BytesInShare(*memory_, kCompactAbove), used + used / 16);
 }
 
 void Importer::OnMapping(MappingEvent mapping) {

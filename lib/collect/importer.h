@@ -1,4 +1,4 @@
-// Importer: counts the samples of a recording, of any processes.
+// Importer counts the samples of a recording, which may be of several processes.
 #ifndef HBBP_LIB_COLLECT_IMPORTER_H_
 #define HBBP_LIB_COLLECT_IMPORTER_H_
 
@@ -16,15 +16,15 @@
 
 namespace hbbp {
 
-// One thread at a time. Events come in the order of time, as far as it is known; times are of one
-// clock, or all 0.
+// One thread at a time may use it. Events come in the order of time, as far as it is known; times
+// are of one clock, or all 0.
 //
-// Counts are in `memory`, what else may become large is charged to it. As that fills up, tables are
-// flushed and slices become wider; where it is used up, samples and mappings are dropped, and
-// counted.
+// Counts are kept in `memory`, and other data that may become large is charged to it. As it fills
+// up, tables are flushed and slices become wider; when it is used up, samples and mappings are
+// dropped, and counted as such.
 class Importer : public ForwardingSink {
  public:
-  // `memory` NULL: as much as there is.
+  // `memory` NULL means no limit.
   explicit Importer(ImportOptions options = {}, CountedMemory* memory = nullptr);
   Importer(const Importer&) = delete;
   Importer& operator=(const Importer&) = delete;
@@ -48,7 +48,7 @@ class Importer : public ForwardingSink {
     return {aggregator_.dropped_samples(), locator_.dropped_mappings()};
   }
 
-  // The counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
+  // Returns the counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
   ProfileData Snapshot(CancelCheck* check = nullptr) { return aggregator_.Snapshot(check); }
 
  private:
@@ -56,7 +56,7 @@ class Importer : public ForwardingSink {
 
   const std::unique_ptr<CountedMemory> own_memory_;
   CountedMemory* const memory_;
-  uint64_t keep_above_;  // bytes that are used; less needs no thought
+  uint64_t keep_above_;  // used bytes above which KeepMemory acts
   RecordedLocator locator_;
   Aggregator aggregator_;
 };

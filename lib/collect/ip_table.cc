@@ -23,30 +23,30 @@ void IpTable::Count(const Key& key, uint64_t period) {
   sum.period_squares += events * events;
 }
 
-// As many as there is memory for; it will not want more.
-// (No rehash: it would need libm.)
+// Makes a table with up to `count` buckets, as many as there is memory for, and with a load factor
+// that never makes it grow. (rehash() would need libm.)
 IpTable::Sums IpTable::WithBuckets(size_t count, std::pmr::memory_resource* memory) {
-  const auto wants_no_more = [](Sums sums) {
+  const auto without_growth = [](Sums sums) {
     sums.max_load_factor(std::numeric_limits<float>::max());
     return sums;
   };
   for (; count > 1; count /= 4) {
     try {
-      return wants_no_more(Sums(count, memory));
+      return without_growth(Sums(count, memory));
     } catch (const std::bad_alloc&) {
       continue;
     }
   }
-  return wants_no_more(Sums(memory));
+  return without_growth(Sums(memory));
 }
 
 void IpTable::MergeSlices() {
   const float load_factor = sums_.max_load_factor();
-  Sums joined = WithBuckets(sums_.bucket_count(), sums_.get_allocator().resource());
+  Sums merged = WithBuckets(sums_.bucket_count(), sums_.get_allocator().resource());
   while (!sums_.empty()) {
     auto node = sums_.extract(sums_.begin());
     node.key().slice = CoarserSlice(node.key().slice);
-    const auto inserted = joined.insert(std::move(node));
+    const auto inserted = merged.insert(std::move(node));
     if (inserted.inserted) continue;
     const Sum& sum = inserted.node.mapped();
     Sum& all = inserted.position->second;
@@ -54,7 +54,7 @@ void IpTable::MergeSlices() {
     all.period_sum += sum.period_sum;
     all.period_squares += sum.period_squares;
   }
-  sums_ = std::move(joined);
+  sums_ = std::move(merged);
   sums_.max_load_factor(load_factor);
 }
 

@@ -1,4 +1,4 @@
-// IpTable: counts IP samples by address, thread and source.
+// IpTable counts IP samples by source, thread, module, offset, position and slice.
 #ifndef HBBP_LIB_COLLECT_IP_TABLE_H_
 #define HBBP_LIB_COLLECT_IP_TABLE_H_
 
@@ -27,7 +27,7 @@ class IpTable {
     }
 
    private:
-    // Neighbours in memory are compared at once.
+    // Two neighbours in memory are compared as one word.
     static uint64_t Pair(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
   };
 
@@ -36,12 +36,12 @@ class IpTable {
 
   void Count(const Key& key, uint64_t period);
   size_t bytes() const { return BytesOf(sums_.size()); }
-  // If slices were not told apart.
+  // Returns the size that the table would have without slices.
   size_t BytesWithoutSlices() const;
-  // Slices 2 i and 2 i + 1 become slice i. Gets by without memory.
+  // Merges slices 2 i and 2 i + 1 into slice i. Works without memory too.
   void MergeSlices();
 
-  // In no order. With `check`, throws WorkCancelled if it is called off.
+  // Appends the counts in no order. With `check`, throws WorkCancelled if it is cancelled.
   void AppendTo(std::vector<IpCount>* counts, CancelCheck* check = nullptr) const;
 
  private:
@@ -54,7 +54,7 @@ class IpTable {
     double period_squares = 0;
   };
 
-  // Of nodes and buckets.
+  // Returns the approximate size of nodes and buckets.
   static constexpr size_t BytesOf(size_t counts) {
     return counts * (sizeof(std::pair<Key, Sum>) + 3 * sizeof(void*));
   }

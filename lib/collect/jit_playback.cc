@@ -26,7 +26,7 @@ bool JitPlayback::HasClockOfDumps() const {
          events_.events().front().attr.clockid == CLOCK_MONOTONIC;
 }
 
-// Without the clock of the dump, its code is there from the beginning on.
+// If the recording has another clock than the dump, its code is taken to exist from the beginning.
 void JitPlayback::Open(uint32_t pid, const std::string& path) {
   const bool is_known = std::find(opened_.begin(), opened_.end(), path) != opened_.end();
   if (is_known || opened_.size() >= kMaxDumps) return;

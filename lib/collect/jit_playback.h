@@ -1,7 +1,7 @@
-// JitPlayback: merges the code in jitdumps with the events of a recording, by time.
+// JitPlayback merges the code in jitdumps with the events of a recording, by time.
 //
-// A dump is opened when its process maps it. Before an event of a later time passes, the code that
-// the dump has up to then is passed on.
+// A dump is opened when its process maps it. Before an event is passed on, so is the code that the
+// dump has up to the time of the event.
 #ifndef HBBP_LIB_COLLECT_JIT_PLAYBACK_H_
 #define HBBP_LIB_COLLECT_JIT_PLAYBACK_H_
 
@@ -20,8 +20,8 @@ namespace hbbp {
 
 class JitPlayback : public ForwardingSink {
  public:
-  // `events` says which clock the recording has, `files` where its files are here. NULL: no dump is
-  // opened.
+  // `events` has the clock of the recording; `files` finds its files on this machine, and if it is
+  // NULL no dump is opened.
   JitPlayback(const EventTable* events, const RecordedLocator* files, EventSink* next)
       : ForwardingSink(next), events_(*events), files_(files) {}
 
@@ -66,7 +66,7 @@ class JitPlayback : public ForwardingSink {
   std::deque<Dump> dumps_;
   std::vector<std::string> opened_;
   std::vector<std::string> problems_;
-  uint64_t due_ns_ = UINT64_MAX;  // of the earliest code that is to come
+  uint64_t due_ns_ = UINT64_MAX;  // time of the earliest code that was not passed on yet
 };
 
 }  // namespace hbbp

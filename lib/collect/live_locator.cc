@@ -1,6 +1,8 @@
-// Addresses of a live process go through RecentLocations first, which knows almost all of them.
-// What is not there is looked up in the address space; if that is generated code, it is copied, and
-// if it is a file that nothing was counted in so far, its build ID is read and it is held open.
+// FindLocation and FindLocations, which the Aggregator calls, look addresses up in RecentLocations
+// first, which knows almost all of them. The others are looked up in the address space
+// (FindUserLocation): generated code is then copied, and a file that nothing was counted in so far
+// is identified, which reads its build ID and holds it open. OnMapping and AddCode, which a session
+// calls, add to the address space. Modules, for snapshots, adds the copies to the modules.
 #include "collect/live_locator.h"
 
 #include <elf.h>
@@ -22,16 +24,16 @@
 namespace hbbp {
 namespace {
 
-// That a look at copied pages may add.
-constexpr uint64_t kPagesAhead = 3;
-constexpr size_t kMostThreadNames = 1024;
+// Maximum number of pages that CopiedPages::Refresh adds.
+constexpr uint64_t kMaxPagesPerRefresh = 3;
+constexpr size_t kMaxThreadNames = 1024;
 
 bool IsFilePath(const std::string& path) {
   return path.starts_with('/') && !path.starts_with("//");
 }
 
-// JITs map shared memory twice, to write and to run, which the kernel tells of as of files. A
-// library may be in such memory, too.
+// JITs map shared memory twice, to write and to run it, and the kernel reports that like mappings
+// of files. A library may be in such memory, too.
 bool IsSharedMemory(pid_t pid, const MappingEvent& mapping) {
   if (mapping.path == "/dev/zero" || mapping.path.starts_with("/anon_hugepage")) return true;
   if (!mapping.path.starts_with("/memfd:")) return false;
@@ -64,7 +66,8 @@ std::tuple<std::string, uint64_t, uint64_t, std::vector<uint8_t>> KeyOf(const st
 LiveLocator::LiveLocator(pid_t pid, CountedMemory* memory)
     : pid_(pid), charge_(memory), page_charge_(memory), copied_pages_(pid), thread_names_(memory) {}
 
-// Ahead of its use, and kept until then: what is known already takes none.
+// Charges memory before an interval is added. If the mapping then adds none, because it is known
+// already, the charge is kept for the next one.
 void LiveLocator::ChargeNextInterval() {
   if (next_interval_is_charged_) return;
   charge_.Add(kIntervalBytes);
@@ -79,7 +82,7 @@ Status LiveLocator::AddCurrentMappings(uint64_t time_ns) {
     if (!mapping.executable) continue;
     const MappingEvent event = MappingAt(mapping, time_ns);
     OnMapping(event);
-    // Elsewhere than Map takes them to be.
+    // The headers are at another address than Map assumes.
     const bool is_unusual = header != nullptr &&
                             header->start != event.start - event.offset.value &&
                             header->inode == mapping.inode && header->path == mapping.path;
@@ -98,8 +101,8 @@ void LiveLocator::Map(MappingEvent mapping) {
   FileOffset offset = mapping.offset;
   switch (modules_[module].kind) {
     case ModuleKind::kFile:
-      // The headers are mapped below the code, at the distance that they have in the file, in
-      // every usual layout; identification checks that they are there.
+      // In every usual layout the headers are mapped below the code, at the same distance as in the
+      // file; identification checks that they are there.
       if (mapping.start.value >= offset.value) {
         module_states_[module].header = mapping.start - offset.value;
       }
@@ -118,17 +121,18 @@ void LiveLocator::Map(MappingEvent mapping) {
   }
   std::function<bool(const AddressSpace::Placement&)> stays;
   if (modules_[module].kind == ModuleKind::kAnonymous) {
-    // The kernel tells of memory whose protection changes, which is still the code that it was.
+    // The kernel also reports memory whose protection changes, which still has the same code.
     stays = [this](const AddressSpace::Placement& known) {
       return modules_[known.module].kind == ModuleKind::kAnonymous;
     };
   }
-  Place(mapping, {module, mapping.start, offset}, stays);
+  AddPlacement(mapping, {module, mapping.start, offset}, stays);
 }
 
-void LiveLocator::Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
-                        const std::function<bool(const AddressSpace::Placement&)>& stays) {
-  recent_locations_.Forget();
+void LiveLocator::AddPlacement(const MappingEvent& mapping,
+                               const AddressSpace::Placement& placement,
+                               const std::function<bool(const AddressSpace::Placement&)>& stays) {
+  recent_locations_.Reset();
   ChargeNextInterval();
   const size_t added =
       address_space_.Add(mapping.start, mapping.end, mapping.time_ns, placement, stays);
@@ -138,8 +142,8 @@ void LiveLocator::Place(const MappingEvent& mapping, const AddressSpace::Placeme
 bool LiveLocator::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes,
                           const std::string& name, uint64_t time_ns) {
   const auto pid = static_cast<uint32_t>(pid_ != 0 ? pid_ : ::getpid());
-  ChargeNextInterval();                        // so that what is kept has its place as well
-  module_states_.resize(modules_.size() + 1);  // one for each module, whatever is thrown
+  ChargeNextInterval();                        // first, so that code that is kept can be mapped
+  module_states_.resize(modules_.size() + 1);  // before anything can throw
   uint64_t charged = 0;
   std::optional<uint32_t> module;
   try {
@@ -151,14 +155,14 @@ bool LiveLocator::AddCode(RuntimeAddress address, std::span<const uint8_t> bytes
     charge_.Subtract(charged);
     throw;
   }
-  if (module) module_states_[*module].has_given_code = true;
+  if (module) module_states_[*module].has_reported_code = true;
   MappingEvent mapping;
   mapping.start = address;
   mapping.end = address + bytes.size();
   mapping.time_ns = time_ns;
-  // What was there before must not have the samples of code that is not kept.
-  const uint32_t placed = module ? *module : GeneratedModule(0);
-  Place(mapping, {placed, address, FileOffset{address.value}}, {});
+  // The code that was there before must not get the samples of code that is not kept.
+  const uint32_t index = module ? *module : GeneratedModule(0);
+  AddPlacement(mapping, {index, address, FileOffset{address.value}}, {});
   return module.has_value();
 }
 
@@ -175,12 +179,12 @@ void LiveLocator::RecordThread(uint32_t tid) {
   if (!thread_names_.contains(tid)) OnThreadName(0, tid, ThreadNameNow(pid_, tid));
 }
 
-// Low numbers are of old threads. One without a name here has the name that it has at its first
-// sample, if it still runs then.
+// If there are too many names, the lowest tid is dropped, because that is likely the oldest thread.
+// A thread without a name here gets the name that it has at its first sample, if it still runs.
 void LiveLocator::OnThreadName(uint32_t, uint32_t tid, const std::string& name) {
   HasMemoryFor([&] {
     const auto known = thread_names_.find(tid);
-    if (known == thread_names_.end() && thread_names_.size() == kMostThreadNames) {
+    if (known == thread_names_.end() && thread_names_.size() == kMaxThreadNames) {
       thread_names_.erase(thread_names_.begin());
     }
     thread_names_[tid] = name;
@@ -206,11 +210,11 @@ uint64_t LiveLocator::FindLocation(uint32_t, RuntimeAddress address, uint64_t ti
   return known ? *known : FindUserLocation(address.value, time_ns);
 }
 
-void LiveLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) {
+void LiveLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) {
   recent_locations_.FindLocations(
       address_space_, burst,
       [&](RuntimeAddress address) { return FindLocation(burst.pid, address, burst.time_ns); },
-      places);
+      locations);
 }
 
 uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
@@ -222,27 +226,28 @@ uint64_t LiveLocator::FindUserLocation(uint64_t address, uint64_t time_ns) {
   } else if (!module_states_[placement->module].is_identified) {
     Identify(placement->module);
   }
-  return recent_locations_.Look(address_space_, address, time_ns, !is_copied);
+  return recent_locations_.Resolve(address_space_, address, time_ns, /*keeps=*/!is_copied);
 }
 
 bool LiveLocator::IsCopied(uint32_t module) const {
-  return modules_[module].kind == ModuleKind::kAnonymous && !module_states_[module].has_given_code;
+  return modules_[module].kind == ModuleKind::kAnonymous &&
+         !module_states_[module].has_reported_code;
 }
 
-// Other code than was known may be there from that time on.
+// Copies the code around `address`. If that begins a generation, it is mapped from `time_ns` on.
 void LiveLocator::CopyCode(RuntimeAddress address, uint64_t time_ns) {
-  page_charge_.GrowTo(copied_pages_.bytes() + kPagesAhead * kPageBytes);
-  // A generation that was begun is not told of again: there must be room for where it is.
+  page_charge_.GrowTo(copied_pages_.bytes() + kMaxPagesPerRefresh * kPageBytes);
+  // Refresh reports a new generation only once, so memory for its mapping is charged before.
   ChargeNextInterval();
-  const std::optional<CopiedPages::Generation> begun = copied_pages_.Look(address);
+  const std::optional<CopiedPages::Generation> begun = copied_pages_.Refresh(address);
   if (!begun) return;
   MappingEvent mapping;
   mapping.start = begun->start;
   mapping.end = begun->end;
   mapping.time_ns = time_ns;
   const uint32_t newer = GeneratedModule(begun->number);
-  Place(mapping, {newer, begun->start, FileOffset{begun->start.value}},
-        [this](const AddressSpace::Placement& known) { return !IsCopied(known.module); });
+  AddPlacement(mapping, {newer, begun->start, FileOffset{begun->start.value}},
+               [this](const AddressSpace::Placement& known) { return !IsCopied(known.module); });
 }
 
 void LiveLocator::Identify(uint32_t module) {
@@ -302,7 +307,7 @@ std::vector<ModuleRecord> LiveLocator::Modules() const {
   std::vector<ModuleRecord> modules = modules_;
   for (const CopiedPages::Copy& copy : copied_pages_.Copies()) {
     const auto module = modules_by_file_.find(KeyOf(NameOfGeneration(copy.generation)));
-    // A generation whose module there was no memory for has no counts.
+    // A generation has no module, and no counts, if there was no memory for it.
     if (module == modules_by_file_.end()) continue;
     modules[module->second].chunks.push_back({copy.address, *copy.bytes});
   }

@@ -1,8 +1,8 @@
-// LiveLocator: the code of a process while it runs.
+// LiveLocator finds the code of a process while it runs.
 //
-// Files are known by the maps of the process and by what the kernel tells of them, and are held
-// open from their first sample on. Code that is generated in memory is copied when something is
-// counted there.
+// Files are known from the maps of the process and from mappings that the kernel reports, and are
+// held open from their first sample on. Code that is generated in memory is copied when something
+// is counted there.
 #ifndef HBBP_LIB_COLLECT_LIVE_LOCATOR_H_
 #define HBBP_LIB_COLLECT_LIVE_LOCATOR_H_
 
@@ -28,58 +28,59 @@
 
 namespace hbbp {
 
-// One thread at a time. Whatever throws std::bad_alloc has changed nothing.
+// One thread at a time may use it. A call that throws std::bad_alloc has changed nothing.
 class LiveLocator : public Locator {
  public:
-  // Process 0: the calling one.
+  // Process 0 is the calling one.
   LiveLocator(pid_t pid, CountedMemory* memory);
 
-  // Adds what is mapped now, as mapped at `time_ns`.
+  // Adds the current mappings as of `time_ns`.
   Status AddCurrentMappings(uint64_t time_ns);
   // A mapping is dropped, and counted, if there is no memory for it.
   void OnMapping(MappingEvent mapping) override;
   uint64_t dropped_mappings() const { return dropped_mappings_; }
 
-  // Code that the process has generated, from this time on; `name` of a function, or empty. What
-  // was there before keeps its samples. False if it is too much to keep: its samples are counted
-  // with those of other generated code.
+  // Adds code that the process has generated, which is there from this time on; `name` is that of a
+  // function, or empty. The code that was there before keeps its samples. Returns false if it is
+  // too much to keep; then its samples are counted with those of other generated code.
   bool AddCode(RuntimeAddress address, std::span<const uint8_t> bytes, const std::string& name,
                uint64_t time_ns);
 
-  // Code without bytes is read from memory, as what the process generates and reports to no one.
+  // Code without bytes is ignored: it is copied from memory, like code that is not reported.
   void OnCode(CodeEvent code) override;
   uint64_t code_beyond_limit() const { return code_beyond_limit_; }
 
-  // Generated code may have changed since it was looked at.
+  // Begins a round, in which copies of generated code are refreshed once.
   void BeginRound() { copied_pages_.BeginRound(); }
 
-  // Files of the process that look like what a JIT tells perf, by rising time of their mapping.
+  // Returns the mapped files whose names are those of jitdumps, by rising time of their mapping.
   const std::vector<std::string>& jit_dumps() const { return jit_dumps_; }
 
-  // Of a thread that nothing was counted of so far. Such names are kept for a limited number.
+  // Keeps the name of a thread that nothing was counted for so far. The number of such names is
+  // limited.
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
   // Keeps the name that the thread has now, unless another one is known.
   void RecordThread(uint32_t tid);
   void DropThread(uint32_t tid) { thread_names_.erase(tid); }
 
   uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) override;
+  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) override;
   uint32_t kernel_module() const override { return kernel_module_; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override;
   std::vector<ModuleRecord> Modules() const override;
 
  private:
-  // What is known of a module beyond its record.
+  // State of a module in addition to its record.
   struct ModuleState {
-    RuntimeAddress header;        // of file offset 0, when it was last seen mapped
-    bool is_identified = false;   // its first sample was seen
-    bool has_given_code = false;  // the host has told what code it has
+    RuntimeAddress header;           // of file offset 0, when it was last mapped
+    bool is_identified = false;      // its first sample was seen
+    bool has_reported_code = false;  // its code was added by AddCode
   };
 
   void ChargeNextInterval();
   void Map(MappingEvent mapping);
-  void Place(const MappingEvent& mapping, const AddressSpace::Placement& placement,
-             const std::function<bool(const AddressSpace::Placement&)>& stays);
+  void AddPlacement(const MappingEvent& mapping, const AddressSpace::Placement& placement,
+                    const std::function<bool(const AddressSpace::Placement&)>& stays);
   uint64_t FindUserLocation(uint64_t address, uint64_t time_ns);
   bool IsCopied(uint32_t module) const;
   void CopyCode(RuntimeAddress address, uint64_t time_ns);

@@ -1,8 +1,8 @@
-// Locator: which code was at an address of a process at a time, and whose thread it was.
+// Locator finds the code that was at an address of a process at a time, and the names of threads.
 //
-// A process that runs (LiveLocator) has its files mapped and its generated code in memory, which
-// must be copied while it is there. Processes of a recording (RecordedLocator) come and go in it,
-// and have the code that files have here.
+// A running process (LiveLocator) has its files mapped and its generated code in memory, which
+// must be copied while it is there. Processes of a recording (RecordedLocator) start and end in it,
+// and their code is that of the files on this machine.
 #ifndef HBBP_LIB_COLLECT_LOCATOR_H_
 #define HBBP_LIB_COLLECT_LOCATOR_H_
 
@@ -15,23 +15,23 @@
 
 namespace hbbp {
 
-// As a sink it is where the events end that say where code is; it counts no samples.
+// As a sink it receives the events that say where code is; it counts no samples.
 class Locator : public EventSink {
  public:
-  // Of something that was executed at that time (collect/code_location.h). Throws std::bad_alloc
-  // without memory for the code that is there.
+  // Returns the location (collect/code_location.h) of an instruction that was executed at that
+  // time. Throws std::bad_alloc without memory for the code that is there.
   virtual uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) = 0;
-  // The same of all branches of a burst, in place of what is in `places`.
-  virtual void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) = 0;
-  // The module of places in the kernel. Not before there is one.
+  // Replaces `locations` by those of all branches of a burst.
+  virtual void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) = 0;
+  // Returns the module of the kernel; it may be kNoModule before a location was in the kernel.
   virtual uint32_t kernel_module() const = 0;
 
-  // Of a thread that is about to be counted for the first time.
+  // Returns the name of a thread that is about to be counted for the first time.
   virtual std::string NameOfThread(uint32_t pid, uint32_t tid) = 0;
-  // Of a thread that was just started; empty if it is not known yet.
+  // Returns the name that a new thread has from its parent, or an empty one if that is unknown.
   virtual std::string InheritedName(const ForkEvent&) const { return ""; }
 
-  // As far as they are known now, each with its code by rising offset.
+  // Returns the modules that are known now, each with its code by rising offset.
   virtual std::vector<ModuleRecord> Modules() const = 0;
 };
 

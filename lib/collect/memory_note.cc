@@ -20,14 +20,14 @@ std::string MemoryNote(const MemoryLosses& dropped, bool has_widened_slices) {
   return note;
 }
 
-void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
+void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* last_logged,
                 SessionLog* log) {
-  if (dropped.all() <= 2 * *told) return;
+  if (dropped.all() <= 2 * *last_logged) return;
   log->Log(LogLevel::kError,
            "%" PRIu64 " samples and %" PRIu64 " mappings were dropped: no memory (%" PRIu64
            " bytes used, max_memory %" PRIu64 ")",
            dropped.samples, dropped.mappings, memory.used(), memory.limit());
-  *told = dropped.all();
+  *last_logged = dropped.all();
 }
 
 void LogCompacted(const CountedMemory& memory, SessionLog* log) {

@@ -1,4 +1,4 @@
-// What is said of counts that there was not enough memory for.
+// Reports what was dropped or made coarser for want of memory, in notes and in the log.
 #ifndef HBBP_LIB_COLLECT_MEMORY_NOTE_H_
 #define HBBP_LIB_COLLECT_MEMORY_NOTE_H_
 
@@ -11,11 +11,11 @@
 
 namespace hbbp {
 
-// For the note of a source; empty if nothing was done.
+// Returns a text for the note of a source, which is empty if there was enough memory.
 std::string MemoryNote(const MemoryLosses& dropped, bool has_widened_slices);
 
-// Tells of what was dropped, if that is more than twice `told`, which becomes that.
-void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* told,
+// Logs `dropped` if it is more than twice `last_logged`, and then sets that.
+void LogDropped(const MemoryLosses& dropped, const CountedMemory& memory, uint64_t* last_logged,
                 SessionLog* log);
 void LogCompacted(const CountedMemory& memory, SessionLog* log);
 void LogWidened(uint64_t width_ns, SessionLog* log);

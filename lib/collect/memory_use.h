@@ -1,4 +1,5 @@
-// What collecting takes of the memory that a host allows, and what is done as it fills up.
+// Constants for the memory that collecting may take: the sizes that are charged for records, and
+// the shares of the limit above which something is done.
 #ifndef HBBP_LIB_COLLECT_MEMORY_USE_H_
 #define HBBP_LIB_COLLECT_MEMORY_USE_H_
 
@@ -6,17 +7,18 @@
 
 namespace hbbp {
 
-// What records and nodes of maps take besides their text, about.
+// Approximate sizes of records and nodes of maps without their text.
 inline constexpr uint64_t kModuleBytes = 512;
 inline constexpr uint64_t kThreadBytes = 256;
 inline constexpr uint64_t kIntervalBytes = 128;
 
-// Parts of what is allowed. Tables grow by doubling, so that half of it may be needed at once.
+// Shares of the limit above which tables are compacted, slices widened and periods lengthened.
+// They are below half, because tables grow by doubling.
 inline constexpr double kCompactAbove = 0.35;
 inline constexpr double kWidenAbove = 0.4;
 inline constexpr double kLengthenAbove = 0.5;
 
-// What was left out because there was no memory for it.
+// Numbers of samples and mappings that were dropped for want of memory.
 struct MemoryLosses {
   uint64_t samples = 0;
   uint64_t mappings = 0;  // their samples are unmapped

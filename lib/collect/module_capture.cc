@@ -14,10 +14,11 @@
 namespace hbbp {
 namespace {
 
-// A larger file that was deleted is not worth its room in the profile.
+// A larger file that was deleted is not worth its size in the profile.
 constexpr uint64_t kMaxEmbeddedBytes = 256ull << 20;
 
-// Is the open file the one that was mapped? By build ID if both have one, else by inode.
+// Returns whether the open file is the one that was mapped, by build ID if both have one, else by
+// inode.
 bool IsModule(int fd, const ModuleRecord& module) {
   if (!module.build_id.empty()) return ReadBuildIdOfFd(fd) == module.build_id;
   struct stat status;
@@ -32,7 +33,8 @@ UniqueFd OpenPath(const ModuleRecord& module) {
   return fd;
 }
 
-// The program may have closed the descriptor, and given its number to a file of its own.
+// Closes the descriptor unless the program has closed it already and opened another file under its
+// number.
 void CloseIfStillFile(UniqueFd* fd, dev_t device, ino_t inode) {
   struct stat status;
   const bool is_file =
@@ -49,7 +51,7 @@ void CopyMemory(pid_t pid, RuntimeAddress start, uint64_t size, uint64_t offset,
   if (!chunk.bytes.empty()) module->chunks.push_back(std::move(chunk));
 }
 
-// The read-only mappings of the module, which together are the loaded part of its file.
+// Copies the read-only mappings of the module, which together are the loaded part of its file.
 void CopyFromMemory(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
   StatusOr<std::vector<Mapping>> mappings = ReadProcessMaps(pid);
   if (!mappings.ok()) return;
@@ -77,7 +79,7 @@ void PinOrCopyModule(pid_t pid, RuntimeAddress header, ModuleRecord* module) {
       module->device = status.st_dev;
       module->inode = status.st_ino;
     }
-    // The last descriptors are not for this.
+    // The last free descriptors are left to the program.
     if (!fd.MoveUp()) return;
     module->pinned_file = std::shared_ptr<UniqueFd>(
         new UniqueFd(std::move(fd)),
@@ -108,7 +110,7 @@ void EmbedIfUnreachable(ModuleRecord* module) {
   if (!pinned_file_is_all || PathLeadsToModule(*module)) return;
   const int fd = module->pinned_file->get();
   struct stat status;
-  // The program may have closed all descriptors, ours too, and opened others under their numbers.
+  // The program may have closed all descriptors, including this one, and reused their numbers.
   if (::fstat(fd, &status) != 0 || !IsModule(fd, *module)) return;
   if (static_cast<uint64_t>(status.st_size) > kMaxEmbeddedBytes) return;
   CodeChunk chunk{0, {}};

@@ -22,7 +22,7 @@
 namespace hbbp {
 namespace {
 
-// A pipe cannot be looked into; text is in files.
+// A pipe is taken to be perf.data, because its start cannot be read twice; text must be in a file.
 StatusOr<bool> IsPerfData(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) return true;
@@ -45,14 +45,15 @@ StatusOr<std::unique_ptr<PerfDataReader>> Open(const std::string& path) {
   return PerfDataReader::FromSource(std::make_unique<FileSource>(std::move(input), kName), kName);
 }
 
-// Is what lies in /tmp of the processes that were recorded? Of another machine's it is not.
+// Returns whether this machine made the recording, so that its /tmp has files of the recorded
+// processes.
 bool IsOfThisMachine(const PerfDataHeader& header) {
   utsname name;
   return ::uname(&name) == 0 && header.hostname == name.nodename;
 }
 
-// Names of code that JITs have written to maps, which perf does not put into its recordings.
-// Returns what is wrong with them; empty: nothing.
+// Adds names of generated code from the maps of JITs, which perf does not put into its recordings.
+// Returns what is wrong with the maps, or an empty text.
 std::string NameByPerfMaps(const Importer& importer, bool is_of_this_machine, CancelCheck* check,
                            ProfileData* data) {
   constexpr size_t kMaxProblemBytes = 200;

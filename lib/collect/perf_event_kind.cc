@@ -7,8 +7,8 @@
 namespace hbbp {
 namespace {
 
-// Event in bits 0 to 7, unit mask in bits 8 to 15. Other bits make another event of it.
-
+// The event is in bits 0 to 7 of the code, the unit mask in bits 8 to 15. If other bits are set, it
+// is another event.
 struct RawEvent {
   uint64_t code;
   EventKind kind;
@@ -73,7 +73,7 @@ EventKind KindOfPerfEvent(const perf_event_attr& attr, std::string_view name,
       if (attr.config == PERF_COUNT_SW_CPU_CLOCK) return EventKind::kCpuClock;
       return EventKind::kOther;
     case PERF_TYPE_HARDWARE: {
-      // Hybrid processors say in the upper half which of their cores.
+      // On hybrid processors the upper half of the config selects the kind of core.
       const uint64_t id = attr.config & UINT32_MAX;
       if (id == PERF_COUNT_HW_INSTRUCTIONS) return EventKind::kInstructions;
       if (id == PERF_COUNT_HW_CPU_CYCLES) return EventKind::kCycles;

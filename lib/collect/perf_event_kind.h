@@ -1,4 +1,4 @@
-// What an event of a recording counts.
+// Finds out what an event of a recording counts.
 #ifndef HBBP_LIB_COLLECT_PERF_EVENT_KIND_H_
 #define HBBP_LIB_COLLECT_PERF_EVENT_KIND_H_
 
@@ -11,8 +11,8 @@
 
 namespace hbbp {
 
-// `name` is perf's ("br_inst_retired.near_taken:u"), `cpu_id` what the recording tells of its
-// processor ("GenuineIntel,6,85,4"); both may be empty.
+// `name` is perf's ("br_inst_retired.near_taken:u"), `cpu_id` is the processor in the header of the
+// recording ("GenuineIntel,6,85,4"); both may be empty.
 EventKind KindOfPerfEvent(const perf_event_attr& attr, std::string_view name,
                           std::string_view cpu_id);
 

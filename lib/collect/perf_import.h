@@ -1,4 +1,4 @@
-// ImportRecording: what perf recorded, as a profile.
+// ImportRecording makes a profile of a recording of perf.
 #ifndef HBBP_LIB_COLLECT_PERF_IMPORT_H_
 #define HBBP_LIB_COLLECT_PERF_IMPORT_H_
 
@@ -15,23 +15,24 @@ namespace hbbp {
 
 struct PerfImportOptions : HostSettings {
   ImportOptions files;
-  // For text without mappings: the one file whose addresses it has; empty: none.
+  // For text without mappings, this is the one file whose addresses it has; empty: none.
   std::string binary;
-  // Of instruction pointers that come with branch stacks; see perf/ip_correction.h.
+  // The method for instruction pointers that come with branch stacks; see perf/ip_correction.h.
   EbsMethod ebs_method = EbsMethod::kAuto;
   Work work;  // in bytes
 };
 
-// Either of the two that follow, by what is at the start of the file. kBadFormat if it is neither.
-// What there is no memory for is dropped, counted and said in notes; kNoMemory if that is all.
+// Calls ImportPerfData or ImportPerfScript, according to the start of the file; returns kBadFormat
+// if it is neither format. Samples that there is no memory for are dropped and counted, and notes
+// say so; returns kNoMemory if no sample is left.
 StatusOr<ProfileData> ImportRecording(const std::string& path, const PerfImportOptions& options);
 
-// `path` "-": standard input. What of a damaged recording could not be used is said in the notes of
-// its sources.
+// `path` "-" is standard input. The notes of the sources say which parts of a damaged recording
+// could not be used.
 StatusOr<ProfileData> ImportPerfData(const std::string& path, const PerfImportOptions& options);
 
-// Text of `perf script` with branch stacks. It has no periods: a sample counts as one event. A
-// count in front of a sample, as in aggregated text, says how often it was seen.
+// Imports text of `perf script` with branch stacks. It has no periods, so a sample counts as one
+// event. A count in front of a sample, as in aggregated text, says how often it was seen.
 StatusOr<ProfileData> ImportPerfScript(const std::string& path, const PerfImportOptions& options);
 
 }  // namespace hbbp

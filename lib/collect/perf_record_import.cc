@@ -1,8 +1,8 @@
 // RecordDelivery calls the On functions with records in the order of time, and a Feed calls
-// AddSample and AddBurst with what was decoded already. Both go to the sources of their event,
-// which WithSources adds when the event is first seen: AddIp makes IP samples, and AddIbs those of
-// IBS, AddStack cuts branch stacks into bursts. All events pass JitPlayback to the sink. At the
-// end, ReportStatistics and CompleteSources say what was left out.
+// AddSample and AddBurst with decoded samples. Both go to the sources of their event, which
+// WithSources adds when the event is first seen: AddIp makes IP samples, AddIbs those of IBS, and
+// AddStack cuts branch stacks into bursts. All events pass JitPlayback on their way to the sink. At
+// the end, ReportStatistics and CompleteSources report what was dropped.
 #include "collect/perf_record_import.h"
 
 #include <algorithm>
@@ -21,8 +21,8 @@ constexpr size_t kMaxNotedProblems = 3;
 
 uint16_t CpuMode(uint16_t misc) { return misc & PERF_RECORD_MISC_CPUMODE_MASK; }
 
-// Do the entries follow each other? Not if the hardware has left some kinds of branches out. 0 is
-// what other tools write that make branch stacks of traces.
+// Returns whether the entries of stacks are consecutive branches. They are not if the hardware
+// filters some kinds of branches out. Other tools that make branch stacks of traces write 0.
 bool HasWholeBranchStacks(const PerfEvent& event) {
   constexpr uint64_t kPrivileges = PERF_SAMPLE_BRANCH_PLM_ALL;
   const uint64_t kinds = event.attr.branch_sample_type & ~kPrivileges;
@@ -179,7 +179,7 @@ void PerfRecordImport::OnComm(const CommRecord& comm) {
 }
 
 void PerfRecordImport::OnFork(const TaskRecord& fork) {
-  // perf writes the mappings of processes that ran before as well.
+  // perf writes such records, and all mappings, for processes that ran before it started.
   const bool is_synthetic = (fork.misc & PERF_RECORD_MISC_FORK_EXEC) != 0;
   jit_.OnFork({fork.pid, fork.tid, fork.parent_pid, fork.parent_tid, is_synthetic});
 }
@@ -192,7 +192,7 @@ void PerfRecordImport::OnKsymbol(const KsymbolRecord& symbol) {
 
 void PerfRecordImport::OnLost(const LostRecord& lost) {
   EventImport& state = ImportOfId(lost.id != 0 ? lost.id : lost.sample_id.id);
-  // At its end perf writes the sums of events, which are in records of the ring buffers before.
+  // At its end perf writes sums of the losses that earlier records of the ring buffers reported.
   const bool is_sum = lost.only_samples && lost.sample_id.time == 0;
   (is_sum ? state.lost_in_all : state.lost) += lost.count;
   ReportLosses(&state);
@@ -217,7 +217,7 @@ void PerfRecordImport::AddThrottled(const PerfEvent& event) {
   ReportLosses(&state);
 }
 
-// Those of an event that has no sources yet wait for them.
+// Losses of an event that has no sources yet wait for them.
 void PerfRecordImport::ReportLosses(EventImport* state) {
   if (!state->HasSources()) return;
   const uint64_t lost = state->LostInAll() - state->reported_lost;
@@ -293,13 +293,13 @@ void PerfRecordImport::CompleteSources(const PerfDataSummary& summary,
       const bool has_extents =
           state.traced_bursts != 0 && state.traced_extents == state.traced_bursts;
       if (has_extents) source.burst_extent = BurstExtent::kEvents;
-      if (!has_note) AppendNote(NoteOf(summary), &source.note);
+      if (!has_note) AppendNote(DescribeProblems(summary), &source.note);
       has_note = true;
     }
   }
 }
 
-std::string PerfRecordImport::NoteOf(const PerfDataSummary& summary) const {
+std::string PerfRecordImport::DescribeProblems(const PerfDataSummary& summary) const {
   std::string note;
   const auto add = [&note](const std::string& text) { AppendNote(text, &note); };
   if (summary.is_unfinished) add("perf was ended before it had finished this recording");

@@ -1,9 +1,9 @@
-// PerfRecordImport: makes events of the records of perf, and samples of what a host has decoded.
+// PerfRecordImport turns the records of perf, and samples that a host has decoded, into events.
 //
 // An event whose samples have branch stacks is a source of streams (LBR). Its instruction pointers
-// make a source of their own (EBS), unless it counts taken branches: where those retire says
-// nothing of where instructions do (Nowak et al., "Hybrid Basic Block Profiling", section V.A,
-// which samples two events at once for that).
+// make a source of their own (EBS), unless it counts taken branches: where those retire does not
+// show where instructions do (Nowak et al., "Hybrid Basic Block Profiling", section V.A, which
+// samples two events at once for that).
 #ifndef HBBP_LIB_COLLECT_PERF_RECORD_IMPORT_H_
 #define HBBP_LIB_COLLECT_PERF_RECORD_IMPORT_H_
 
@@ -33,18 +33,18 @@
 
 namespace hbbp {
 
-// Where the events go.
+// The sink that the events go to, and what belongs to it.
 struct RecordImportTarget {
   EventSink* sink;
-  // Returns the number of the source in the sink.
+  // Adds a source to the sink, and returns its number there.
   std::function<uint32_t(SourceRecord)> add_source;
-  // Where the files of the recorded machine are here; NULL for a process that runs.
+  // Finds the files of the recorded machine on this one; NULL for a running process.
   const RecordedLocator* files = nullptr;
 };
 
 class PerfRecordImport : public PerfDataVisitor {
  public:
-  // All must outlive it; `header` says which machine the records are of.
+  // All pointers must outlive the import; `header` describes the machine that made the records.
   PerfRecordImport(const EventTable* events, const PerfDataHeader* header,
                    RecordImportTarget target, EbsMethod ebs_method);
 
@@ -56,22 +56,22 @@ class PerfRecordImport : public PerfDataVisitor {
   void OnLost(const LostRecord& lost) override;
   void OnThrottle(const ThrottleRecord& throttle) override;
 
-  // For the events that are no records: code of JITs is merged with them.
+  // Returns the sink for events that do not come from records; code of JITs is merged with them.
   EventSink* sink() { return &jit_; }
 
-  // The sources of an event, also if it never has samples.
+  // Adds the sources of an event even if it never has samples.
   void AddSourcesOf(const PerfEvent& event) { WithSources(event); }
-  // An event that no record is of has one source, of this kind. Its index must be that of no other.
+  // Adds the one source of an event without records. The index of the event must be unique.
   void AddSource(const PerfEvent& event, const SourceRecord& source, IbsKind ibs);
-  // `raw` is what IBS has, as in a record; `branches` are newest first, as perf has them.
+  // `raw` has the registers of IBS, as in a record; `branches` are newest first, as perf has them.
   void AddSample(const PerfEvent& event, const IpSample& sample, const BranchStack& branches,
                  std::span<const uint8_t> raw);
-  // Of a source of kSwbt.
+  // Adds a burst of a source of kSwbt.
   void AddBurst(const PerfEvent& event, BurstSample burst);
   void AddLost(const PerfEvent& event, uint64_t samples);
   void AddThrottled(const PerfEvent& event);
 
-  // Over all sources.
+  // Sums over all sources.
   struct Totals {
     uint64_t lost = 0;
     uint64_t throttled = 0;
@@ -79,20 +79,20 @@ class PerfRecordImport : public PerfDataVisitor {
     uint64_t last_time_ns = 0;
   };
   Totals totals() const;
-  // With the dumps of JITs.
+  // Returns the problems with the dumps of JITs.
   const std::vector<std::string>& jit_problems() const { return jit_.problems(); }
 
-  // Reports to the sink what was left out of samples, and of what kinds they were.
+  // Reports counters to the sink: parts of samples that were dropped, and kinds of samples.
   void ReportStatistics();
-  // Completes the sources of a snapshot: their periods, and a note of what `summary` says was
-  // dropped.
+  // Completes the sources of a snapshot: their periods, and a note of what was dropped according to
+  // `summary`.
   void CompleteSources(const PerfDataSummary& summary, std::span<SourceRecord> sources) const;
 
  private:
-  // Of an event. IBS samples have instruction pointers as those of EBS.
+  // State of an event. IBS samples have instruction pointers like those of EBS.
   struct EventImport {
-    std::optional<uint32_t> ebs;  // its sources
-    std::optional<uint32_t> lbr;  // or bursts of another tracer
+    std::optional<uint32_t> ebs;  // source of instruction pointers
+    std::optional<uint32_t> lbr;  // source of branch stacks, or of bursts of another tracer
     EbsMethod ebs_method = EbsMethod::kPlain;
     IbsKind ibs_kind = IbsKind::kNone;
     IpCorrection correction;
@@ -100,14 +100,14 @@ class PerfRecordImport : public PerfDataVisitor {
     BranchStackBursts bursts;
     RecordedPeriods periods;
     uint64_t lost = 0;
-    uint64_t lost_in_all = 0;  // as perf adds it up at its end
+    uint64_t lost_in_all = 0;  // the sum that perf writes at its end
     uint64_t reported_lost = 0;
     uint64_t reported_throttled = 0;
     uint64_t throttled = 0;
     uint64_t guest_samples = 0;
     uint64_t traced_bursts = 0;  // of another tracer
     uint64_t traced_branches = 0;
-    uint64_t traced_extents = 0;  // bursts that have one
+    uint64_t traced_extents = 0;  // traced bursts that have an extent
     uint64_t filtered_stacks = 0;
 
     bool HasSources() const { return ebs || lbr; }
@@ -124,14 +124,14 @@ class PerfRecordImport : public PerfDataVisitor {
   void AddIbs(const IpSample& sample, std::span<const uint8_t> raw, EventImport* state);
   void ReportLosses(EventImport* state);
   void RecordTime(uint64_t time_ns);
-  std::string NoteOf(const PerfDataSummary& summary) const;
+  std::string DescribeProblems(const PerfDataSummary& summary) const;
 
   const EventTable& events_;
   const PerfDataHeader& header_;
   const RecordImportTarget target_;
   JitPlayback jit_;
   const EbsMethod ebs_method_;
-  std::map<size_t, EventImport> imports_;  // by index of the event
+  std::map<size_t, EventImport> imports_;  // by PerfEvent::index
   uint64_t first_time_ns_ = 0;
   uint64_t last_time_ns_ = 0;
 };

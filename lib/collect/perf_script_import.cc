@@ -92,7 +92,7 @@ class PerfScriptImport {
   void AddMapping(const MmapRecord& mmap) {
     if (mmap.protection == 0) return;
     MappingEvent mapping = MappingOf(mmap);
-    // llvm-profgen's users have it without its folder.
+    // Texts for llvm-profgen may have only the file name.
     if (!mapping.path.starts_with('/') && !mapping.path.starts_with('[')) {
       mapping.path.insert(0, "/");
     }
@@ -100,7 +100,7 @@ class PerfScriptImport {
     if (mmap.pid != kKernelPid) pids_.insert(mmap.pid);
   }
 
-  // For text that has no mappings.
+  // Maps the binary at the addresses in its file, for text that has no mappings.
   Status MapBinary(const std::string& path) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!fd.valid()) return ErrnoStatus(errno, path);
@@ -121,7 +121,7 @@ class PerfScriptImport {
     return OkStatus();
   }
 
-  // A text without processes is of the one that maps something.
+  // Samples without a process belong to the first one that has mappings.
   uint32_t PidOf(const SampleLine& sample) const {
     if (sample.pid) return *sample.pid;
     if (sample.ip_or_pid && pids_.contains(*sample.ip_or_pid)) return *sample.ip_or_pid;

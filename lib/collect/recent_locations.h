@@ -1,5 +1,5 @@
-// RecentLocations: what AddressSpace::FindRange said lately, by page, for what is newer than all
-// that it has.
+// RecentLocations caches results of AddressSpace::FindRange by page, for samples that are newer
+// than all mappings.
 #ifndef HBBP_LIB_COLLECT_RECENT_LOCATIONS_H_
 #define HBBP_LIB_COLLECT_RECENT_LOCATIONS_H_
 
@@ -17,41 +17,43 @@ namespace hbbp {
 
 class RecentLocations {
  public:
-  // Something was mapped or is gone, somewhere.
-  void Forget() { ++generation_; }
+  // Drops all entries, after any address space has changed.
+  void Reset() { ++generation_; }
 
   std::optional<uint64_t> Find(const AddressSpace& space, uint64_t address,
                                uint64_t time_ns) const {
-    const Found* const found = FindEntry(space, address, time_ns);
-    if (found == nullptr) return std::nullopt;
-    return address + found->distance;
+    const Entry* const entry = FindEntry(space, address, time_ns);
+    if (entry == nullptr) return std::nullopt;
+    return address + entry->distance;
   }
 
-  // Of the branches of a burst. What is not known, place(address) says.
-  template <typename Place>
-  void FindLocations(const AddressSpace& space, const BurstSample& burst, Place&& place,
-                     std::vector<TakenBranch>* places) const {
-    places->resize(burst.branches.size());
-    TakenBranch* next = places->data();
-    Found last;  // most branches stay in one mapping
-    const auto place_of = [&](uint64_t address) {
+  // Sets `locations` to those of the branches of a burst. Calls resolve(address) for addresses that
+  // have no entry.
+  template <typename Resolver>
+  void FindLocations(const AddressSpace& space, const BurstSample& burst, Resolver&& resolve,
+                     std::vector<TakenBranch>* locations) const {
+    locations->resize(burst.branches.size());
+    TakenBranch* next = locations->data();
+    Entry last;  // most branches stay in one mapping
+    const auto find = [&](uint64_t address) {
       if (address - last.start < last.bytes) return address + last.distance;
-      if (const Found* const found = FindEntry(space, address, burst.time_ns)) {
-        last = *found;
+      if (const Entry* const entry = FindEntry(space, address, burst.time_ns)) {
+        last = *entry;
         return address + last.distance;
       }
-      last = {};  // something may be mapped now
-      return place(RuntimeAddress{address});
+      last = {};  // resolve() may map something
+      return resolve(RuntimeAddress{address});
     };
     for (const TakenBranch& branch : burst.branches) {
-      next->from = place_of(branch.from);
-      next->to = place_of(branch.to);
+      next->from = find(branch.from);
+      next->to = find(branch.to);
       ++next;
     }
   }
 
-  // Looks it up; and keeps it if `keeps`.
-  uint64_t Look(const AddressSpace& space, uint64_t address, uint64_t time_ns, bool keeps = true) {
+  // Finds the location in `space`, and makes an entry for it if `keeps` is true.
+  uint64_t Resolve(const AddressSpace& space, uint64_t address, uint64_t time_ns,
+                   bool keeps = true) {
     const auto range = space.FindRange({address}, time_ns);
     if (!range) return LocationInNoModule(address);
     const AddressSpace::Placement& placement = range->placement;
@@ -63,34 +65,34 @@ class RecentLocations {
     if (!fits) return LocationInNoModule(address);
     const uint64_t distance = LocationInModule(placement.module, first_offset) - range->start.value;
     if (keeps && time_ns >= space.newest_ns()) {
-      found_.resize(kFound);
-      found_[address / kPageBytes % kFound] = {&space, generation_, range->start.value, bytes,
-                                               distance};
+      entries_.resize(kEntries);
+      entries_[address / kPageBytes % kEntries] = {&space, generation_, range->start.value, bytes,
+                                                   distance};
     }
     return address + distance;
   }
 
  private:
-  static constexpr size_t kFound = 4096;  // a power of two
+  static constexpr size_t kEntries = 4096;  // a power of two
 
-  struct Found {
+  struct Entry {
     const AddressSpace* space = nullptr;
     uint64_t generation = 0;
     uint64_t start = 0;
     uint64_t bytes = 0;
-    uint64_t distance = 0;  // of a place from its address
+    uint64_t distance = 0;  // of a location from its address
   };
 
-  const Found* FindEntry(const AddressSpace& space, uint64_t address, uint64_t time_ns) const {
-    if (found_.empty()) return nullptr;
-    const Found& found = found_[address / kPageBytes % kFound];
-    const bool is_known = found.space == &space && found.generation == generation_ &&
-                          address - found.start < found.bytes && time_ns >= space.newest_ns();
-    return is_known ? &found : nullptr;
+  const Entry* FindEntry(const AddressSpace& space, uint64_t address, uint64_t time_ns) const {
+    if (entries_.empty()) return nullptr;
+    const Entry& entry = entries_[address / kPageBytes % kEntries];
+    const bool is_known = entry.space == &space && entry.generation == generation_ &&
+                          address - entry.start < entry.bytes && time_ns >= space.newest_ns();
+    return is_known ? &entry : nullptr;
   }
 
   uint64_t generation_ = 1;
-  std::vector<Found> found_;
+  std::vector<Entry> entries_;
 };
 
 }  // namespace hbbp

@@ -40,8 +40,8 @@ bool ReadHeader(int fd, uint64_t position, Header* header) {
   return ::pread(fd, header, sizeof(*header), static_cast<off_t>(position)) == sizeof(*header);
 }
 
-// Of a file that has a build ID, which only images for x86-64 have here. A debug file has the
-// headers of sections of code, but not their bytes.
+// Returns whether a file with a build ID, which is an image for x86-64, has code. A debug file has
+// the headers of sections of code, but not their bytes.
 bool HasCode(const std::string& path) {
   const UniqueFd fd = OpenRegularFile(path);
   Elf64_Ehdr file;
@@ -59,8 +59,8 @@ bool HasCode(const std::string& path) {
   return false;
 }
 
-// Where tools put files by build ID: perf buildid-cache (a directory with the file `elf`),
-// distributions and debugedit (a link, and its debug file), debuginfod clients.
+// Returns the paths at which tools store files by build ID: perf buildid-cache (a directory with
+// the file `elf`), distributions and debugedit (a link, and its debug file), debuginfod clients.
 std::vector<std::string> PathsInTrees(const std::string& root, const std::string& id) {
   std::vector<std::string> paths;
   for (const char* tree :
@@ -114,7 +114,7 @@ void RecordedFiles::ReadRoot(CancelCheck* check) {
 std::optional<RecordedFiles::Found> RecordedFiles::FindByBuildId(std::span<const uint8_t> build_id,
                                                                  CancelCheck* check) {
   debug_only_.clear();
-  // One byte names a directory; what is shorter is not searched.
+  // The first byte names a directory, so a build ID of one byte is not searched.
   if (build_id.size() < 2) return std::nullopt;
   for (const auto& id : {build_id, WithoutPadding(build_id)}) {
     std::optional<Found> found = FirstWithCode(PathsInTrees(root_, BuildIdText(id)), build_id);

@@ -1,4 +1,4 @@
-// RecordedFiles: which files of this machine are those of a recording.
+// RecordedFiles finds the files of a recording on this machine.
 //
 // A module whose path below ImportOptions::root does not lead to its build ID is searched there by
 // that ID: in the trees .build-id/xx/yyyy of perf, of distributions and of debuginfod, and then
@@ -21,19 +21,19 @@
 
 namespace hbbp {
 
-// One thread at a time.
+// One thread at a time may use it.
 class RecordedFiles {
  public:
   static constexpr size_t kMaxFiles = 500'000;
 
-  // At most `max_files` entries below the root are looked at; what they are is kept.
+  // At most `max_files` entries below the root are read, once.
   explicit RecordedFiles(const ImportOptions& options, size_t max_files = kMaxFiles)
       : root_(options.root), max_files_(max_files) {
     for (const auto& [recorded, here] : options.files) named_.insert(here);
   }
 
-  // Gives modules the paths of the files that have their build IDs, and the build IDs that these
-  // files have, without the padding of older recordings. Files that were found by build ID are
+  // Sets the paths of modules to the files that have their build IDs, and the build IDs to those of
+  // the files, which have no padding as in older recordings. Files that were found by build ID are
   // named in the note of the first source and in the log, which may be null. With `check`, throws
   // WorkCancelled if the work is cancelled.
   void Find(ProfileData* data, SessionLog* log, CancelCheck* check);
@@ -54,7 +54,7 @@ class RecordedFiles {
   bool was_read_ = false;
   bool is_cut_ = false;
   std::string debug_only_;  // a file of the last search that has no code
-  // By the first bytes, which padding leaves alone.
+  // By the first bytes of the build ID, which padding does not change.
   std::map<std::string, std::vector<std::string>> paths_;
 };
 

@@ -1,5 +1,7 @@
-// Processes of a recording share what is mapped with the one that made them until one of the two
-// maps something, as the kernel does it with memory.
+// PerfRecordImport sends its events here: OnMapping, OnCode, OnFork and OnExec keep an address
+// space for each process, which a child shares with its parent until one of the two maps something
+// (ProcessToMapInto), as the kernel does it with memory. ModuleFor makes a module for each file.
+// The Aggregator calls FindLocation and FindLocations, and Modules for snapshots.
 #include "collect/recorded_locator.h"
 
 #include <algorithm>
@@ -14,26 +16,27 @@
 namespace hbbp {
 namespace {
 
-// More than the processes of any machine have; some hundred megabytes.
-constexpr uint64_t kMostIntervals = 4'000'000;
+// More than the processes of any machine have. They take some hundred megabytes.
+constexpr uint64_t kMaxIntervals = 4'000'000;
 constexpr uint32_t kKernelModule = 0;
 
-// What the kernel calls memory that is not of a file; doublemapper is where .NET generates code.
-bool IsNoFile(std::string_view path) {
+// Returns whether the kernel uses this path for memory that is not of a file. .NET generates code
+// in doublemapper.
+bool IsMemoryPath(std::string_view path) {
   return path.starts_with("//") || path == "/anon_hugepage" || path == "/dev/zero" ||
          path == "/memfd:doublemapper";
 }
 
-ModuleKind KindOf(uint32_t pid, const std::string& path) {
+ModuleKind FindKind(uint32_t pid, const std::string& path) {
   if (pid == kKernelPid) return ModuleKind::kKernel;
   if (path == "[vdso]") return ModuleKind::kVdso;
-  const bool is_file = path.starts_with('/') && !IsNoFile(path);
+  const bool is_file = path.starts_with('/') && !IsMemoryPath(path);
   return is_file ? ModuleKind::kFile : ModuleKind::kAnonymous;
 }
 
-std::string LastPartOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The absolute path that "." and ".." in this one lead to, with the root above the root.
+// Returns the absolute path without "." and "..". The parent of the root is the root.
 std::string WithoutDots(std::string_view path) {
   std::string plain;
   while (!path.empty()) {
@@ -74,7 +77,7 @@ RecordedLocator::Process* RecordedLocator::ProcessToMapInto(uint32_t pid) {
   Process& process = ProcessFor(pid);
   const bool is_shared = process.space.use_count() > 1;
   const uint64_t copied = is_shared ? process.space->addresses.intervals() : 0;
-  if (intervals_ + copied >= kMostIntervals) {
+  if (intervals_ + copied >= kMaxIntervals) {
     ++mappings_beyond_limit_;
     return nullptr;
   }
@@ -102,11 +105,11 @@ void RecordedLocator::Map(const MappingEvent& mapping, uint32_t module, bool is_
   if (added == 0) process->space->charge.Subtract(kIntervalBytes);
   process->space->counted += added;
   intervals_ += added;
-  recent_locations_.Forget();
+  recent_locations_.Reset();
 }
 
 void RecordedLocator::OnMapping(MappingEvent mapping) {
-  // Code of the kernel is one module, by its addresses.
+  // All code of the kernel is one module, whose offsets are addresses.
   if (mapping.pid == kKernelPid) {
     return MapOrDrop([&] {
       charge_.Add(kIntervalBytes + mapping.path.size());
@@ -121,8 +124,8 @@ void RecordedLocator::OnMapping(MappingEvent mapping) {
     Process* const process = ProcessToMapInto(mapping.pid);
     if (process == nullptr) return;
     const uint32_t module = ModuleFor(mapping);
-    // The kernel tells of generated code as of any memory, again whenever its protection changes,
-    // and does not know what it is.
+    // The kernel reports generated code like any memory, and again when its protection changes, so
+    // such a mapping does not replace reported code.
     const bool is_file = modules_[module].kind != ModuleKind::kAnonymous;
     Map(mapping, module, is_file, process);
   });
@@ -172,7 +175,7 @@ void RecordedLocator::OnFork(const ForkEvent& fork) {
     Process& process = processes_[fork.pid];
     Clear(&process);
     process = copy;
-    recent_locations_.Forget();
+    recent_locations_.Reset();
   });
 }
 
@@ -181,11 +184,11 @@ void RecordedLocator::OnExec(uint32_t pid) {
   if (process == processes_.end()) return;
   Clear(&process->second);
   processes_.erase(process);
-  recent_locations_.Forget();
+  recent_locations_.Reset();
 }
 
 void RecordedLocator::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
-  // A thread without a name does less harm than one that is not counted.
+  // Without memory the name is dropped, which does less harm than a dropped sample.
   const bool is_new = !thread_names_.contains({pid, tid});
   if (is_new && !HasMemoryFor([&] { charge_.Add(kThreadBytes); })) return;
   thread_names_[{pid, tid}] = name;
@@ -213,7 +216,7 @@ void RecordedLocator::OnBuildId(const std::string& path, std::vector<uint8_t> bu
 uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
   ModuleRecord record;
   record.path = WithoutDeletedSuffix(mapping.path);
-  record.kind = KindOf(mapping.pid, record.path);
+  record.kind = FindKind(mapping.pid, record.path);
   record.build_id = mapping.build_id;
   record.device = mapping.device;
   record.inode = mapping.inode;
@@ -234,12 +237,12 @@ uint32_t RecordedLocator::ModuleFor(const MappingEvent& mapping) {
 }
 
 std::string RecordedLocator::LocalPath(const std::string& path) const {
-  for (const std::string& name : {path, LastPartOf(path)}) {
+  for (const std::string& name : {path, FileName(path)}) {
     const auto file = options_.files.find(name);
     if (file != options_.files.end()) return file->second;
   }
   if (options_.root.empty()) return path;
-  // A recording may come from anywhere: its "/../" does not lead out of the directory.
+  // A recording may be hostile: its "/../" must not lead out of the directory.
   return options_.root + WithoutDots(path);
 }
 
@@ -261,19 +264,19 @@ uint64_t RecordedLocator::FindLocationIn(const AddressSpace& space, RuntimeAddre
                                          uint64_t time_ns) {
   if (IsKernelAddress(address)) return LocationInKernel(address.value);
   const auto known = recent_locations_.Find(space, address.value, time_ns);
-  return known ? *known : recent_locations_.Look(space, address.value, time_ns);
+  return known ? *known : recent_locations_.Resolve(space, address.value, time_ns);
 }
 
 uint64_t RecordedLocator::FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) {
   return FindLocationIn(ProcessFor(pid).space->addresses, address, time_ns);
 }
 
-void RecordedLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) {
+void RecordedLocator::FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) {
   const AddressSpace& space = ProcessFor(burst.pid).space->addresses;
   recent_locations_.FindLocations(
       space, burst,
       [&](RuntimeAddress address) { return FindLocationIn(space, address, burst.time_ns); },
-      places);
+      locations);
 }
 
 std::vector<ModuleRecord> RecordedLocator::Modules() const {

@@ -1,4 +1,4 @@
-// RecordedLocator: the code of processes in a recording, which somebody else made.
+// RecordedLocator finds the code of the processes in a recording that another program made.
 #ifndef HBBP_LIB_COLLECT_RECORDED_LOCATOR_H_
 #define HBBP_LIB_COLLECT_RECORDED_LOCATOR_H_
 
@@ -21,50 +21,51 @@
 namespace hbbp {
 
 struct ImportOptions {
-  // Files of the recorded machine are below this folder here; empty: where they were there.
+  // Directory here with the files of the recorded machine; empty: their paths are the same.
   std::string root;
-  // Path of a file when it was recorded, or its last part -> the file here.
+  // Maps the recorded path of a file, or its last part, to the file here.
   std::map<std::string, std::string> files;
-  // It is this machine, and its kernel the one that runs.
+  // This machine made the recording, with the kernel that runs now.
   bool is_this_machine = false;
-  uint64_t slice_ns = 0;  // of time that counts are kept by; 0: they are not
+  uint64_t slice_ns = 0;  // width of the slices of time that counts are kept by; 0: no slices
 };
 
-// One thread at a time. Events come in the order of time, as far as it is known; times are of one
-// clock, or all 0. What there is no memory for is dropped, and counted.
+// One thread at a time may use it. Events come in the order of time, as far as it is known; times
+// are of one clock, or all 0. Mappings that there is no memory for are dropped, and counted as
+// such.
 class RecordedLocator : public Locator {
  public:
   RecordedLocator(ImportOptions options, CountedMemory* memory);
 
   void OnMapping(MappingEvent mapping) override;
-  // The child has what the parent has.
+  // The child has the mappings of the parent.
   void OnFork(const ForkEvent& fork) override;
   void OnCode(CodeEvent code) override;
-  // What `pid` had is gone.
+  // Drops the mappings of `pid`.
   void OnExec(uint32_t pid) override;
   void OnExit(uint32_t pid) override { OnExec(pid); }
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
-  // kallsyms and core files of later do not have it.
+  // Keeps the function, because later kallsyms and core files may not have it.
   void OnKernelFunction(NamedRange function) override;
   void SetKernelRelease(const std::string& release);
   // Padding of older headers is removed.
   void OnBuildId(const std::string& path, std::vector<uint8_t> build_id) override;
 
-  // Where a file of the recorded machine is here.
+  // Returns the path here of a file of the recorded machine.
   std::string LocalPath(const std::string& path) const;
-  // Modules that are memory of a process and no file, with the process; without code that was told
-  // of.
+  // Returns the modules for memory of a process that is not of a file, each with the pid. Modules
+  // of reported code are not among them.
   std::vector<std::pair<uint32_t, uint32_t>> memory_modules() const;
 
-  // For want of memory.
+  // Returns the number of mappings that were dropped for want of memory.
   uint64_t dropped_mappings() const { return dropped_mappings_; }
-  // A recording can ask for more than there is of anything: mappings that were left out, and pieces
-  // of code that were counted by address only.
+  // There are limits because a recording can have any content. These return the number of mappings
+  // that were dropped, and of pieces of code whose samples are counted by address only.
   uint64_t mappings_beyond_limit() const { return mappings_beyond_limit_; }
   uint64_t code_beyond_limit() const { return code_beyond_limit_; }
 
   uint64_t FindLocation(uint32_t pid, RuntimeAddress address, uint64_t time_ns) override;
-  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* places) override;
+  void FindLocations(const BurstSample& burst, std::vector<TakenBranch>* locations) override;
   uint32_t kernel_module() const override { return 0; }
   std::string NameOfThread(uint32_t pid, uint32_t tid) override { return KnownName(pid, tid); }
   std::string InheritedName(const ForkEvent& fork) const override {
@@ -74,7 +75,7 @@ class RecordedLocator : public Locator {
 
  private:
   struct CountedSpace {
-    // Without memory for it, std::bad_alloc is thrown.
+    // Both throw std::bad_alloc without memory for the space.
     explicit CountedSpace(CountedMemory* memory) : charge(memory) { charge.Add(kIntervalBytes); }
     CountedSpace(const CountedSpace& from, CountedMemory* memory) : CountedSpace(memory) {
       charge.Add(kIntervalBytes * from.addresses.intervals());
@@ -83,7 +84,7 @@ class RecordedLocator : public Locator {
     }
 
     AddressSpace addresses;
-    uint64_t counted = 0;  // of intervals_, what it is the reason for
+    uint64_t counted = 0;  // its part of intervals_
     MemoryCharge charge;
   };
   struct Process {
@@ -94,7 +95,8 @@ class RecordedLocator : public Locator {
   template <typename Body>
   void MapOrDrop(Body&& map);
   Process& ProcessFor(uint32_t pid);
-  // Nothing if there is no room for more.
+  // Returns the process with an address space of its own, or nullptr if there are too many
+  // intervals.
   Process* ProcessToMapInto(uint32_t pid);
   void Map(const MappingEvent& mapping, uint32_t module, bool is_code_replaced, Process* process);
   void MapCode(CodeEvent code);
@@ -115,7 +117,7 @@ class RecordedLocator : public Locator {
   RecentLocations recent_locations_;
   GeneratedCode generated_code_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> thread_names_;
-  uint64_t intervals_ = 0;  // of all address spaces, at most
+  uint64_t intervals_ = 0;  // upper bound of the intervals of all address spaces
   uint64_t dropped_mappings_ = 0;
   uint64_t mappings_beyond_limit_ = 0;
   uint64_t code_beyond_limit_ = 0;

@@ -1,4 +1,4 @@
-// RecordedPeriods: how the periods of an event were chosen, from those that its samples have.
+// RecordedPeriods finds out how the periods of an event were chosen, from those of its samples.
 #ifndef HBBP_LIB_COLLECT_RECORDED_PERIODS_H_
 #define HBBP_LIB_COLLECT_RECORDED_PERIODS_H_
 
@@ -19,7 +19,8 @@ class RecordedPeriods {
   uint64_t smallest() const { return smallest_; }
   uint64_t largest() const { return largest_; }
 
-  // `asked` is the period of the event; 0: the kernel adapted periods to a frequency (kFixed).
+  // `asked` is the period of the event; if it is 0, the kernel adapted periods to a frequency, and
+  // the mode is kFixed.
   PeriodMode ModeOf(uint64_t asked) const;
 
  private:

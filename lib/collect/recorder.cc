@@ -16,9 +16,9 @@ bool IsSameSource(const SourceRecord& a, const SourceRecord& b) {
          a.burst_extent == b.burst_extent;
 }
 
-const IpSample& IpSampleOf(const IpSample& sample) { return sample; }
+const IpSample& AsIpSample(const IpSample& sample) { return sample; }
 template <typename Ibs>
-const IpSample& IpSampleOf(const std::pair<IpSample, Ibs>& sample) {
+const IpSample& AsIpSample(const std::pair<IpSample, Ibs>& sample) {
   return sample.first;
 }
 
@@ -52,7 +52,8 @@ uint32_t Recorder::AddSource(SourceRecord source, uint32_t owner) {
     state.finished_runs = aggregator_.source(i).trace;
     return i;
   }
-  source_states_.reserve(aggregator_.sources().size() + 1);  // both lists or none
+  // Reserved first, so that both lists grow or neither.
+  source_states_.reserve(aggregator_.sources().size() + 1);
   SourceState state;
   state.added = source;
   state.owner = owner;
@@ -115,7 +116,7 @@ void Recorder::OnTraceStatistics(uint32_t source, const TraceStatistics& statist
   aggregator_.OnTraceStatistics(source, sum);
 }
 
-// Names of threads that nothing was counted of are kept for a limited number.
+// The locator keeps the names of threads that have no counts yet.
 void Recorder::OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) {
   if (!aggregator_.RenameThread(pid, tid, name)) locator_.OnThreadName(pid, tid, name);
 }
@@ -124,7 +125,7 @@ template <typename Samples, typename Count>
 void Recorder::CommitSamples(uint64_t complete_ns, Samples* waiting, Count&& count) {
   size_t kept = 0;
   for (auto& sample : *waiting) {
-    const IpSample& ip = IpSampleOf(sample);
+    const IpSample& ip = AsIpSample(sample);
     if (ip.time_ns > complete_ns) {
       (*waiting)[kept++] = sample;
     } else if (IsIgnored(ip.tid)) {

@@ -1,7 +1,7 @@
-// Recorder: counts the samples of a process, while it runs.
+// Recorder counts the samples of a process while it runs.
 //
 // Samples and bursts wait until a drain of all buffers is complete, because the mapping that they
-// belong to may still be in the buffer of another CPU. Everything else goes on at once.
+// belong to may still be in the buffer of another CPU. All other events are passed on at once.
 #ifndef HBBP_LIB_COLLECT_RECORDER_H_
 #define HBBP_LIB_COLLECT_RECORDER_H_
 
@@ -25,22 +25,22 @@
 
 namespace hbbp {
 
-// One thread at a time.
+// One thread at a time may use it.
 //
-// Counts are in `memory`, what else may become large is charged to it. Where that is used up,
-// samples are dropped, and counted.
+// Counts are kept in `memory`, and other data that may become large is charged to it. When it is
+// used up, samples are dropped, and counted as such.
 class Recorder : public ForwardingSink {
  public:
-  // The owner of sources that a backend has.
+  // The owner of the sources of the backend.
   static constexpr uint32_t kBackend = 0;
 
-  // Process 0: the calling one. Slices 0: none are kept. Memory NULL: as much as there is.
+  // `pid` 0 is the calling process, `slice_ns` 0 means no slices, and `memory` NULL no limit.
   explicit Recorder(pid_t pid = 0, uint64_t slice_ns = 0, CountedMemory* memory = nullptr);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // An owner starts again: a source that it adds from here on goes on counting where one that it
-  // had before, and that was the same, ended.
+  // Begins a run of an owner. A source that it adds from here on continues an equal one of an
+  // earlier run.
   void BeginRun(uint32_t owner);
   // Returns the number of the source.
   uint32_t AddSource(SourceRecord source, uint32_t owner = kBackend);
@@ -56,8 +56,9 @@ class Recorder : public ForwardingSink {
   // Keeps the name of a thread that may have ended when its first sample is counted.
   void RecordThread(uint32_t tid);
 
-  // Samples and bursts of this thread are the library's own work and are dropped. Such bursts are
-  // counted ("worker-bursts"), since a tracer should not have made them. The last 64 are known.
+  // Drops samples and bursts of this thread from here on, because it works for the library. Such
+  // bursts are counted ("worker-bursts"), since a tracer should not have made them. Only the last
+  // 64 threads are ignored.
   void IgnoreThread(uint32_t tid);
 
   void OnSample(const IpSample& sample) override;
@@ -68,35 +69,35 @@ class Recorder : public ForwardingSink {
   void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override;
   void OnThreadName(uint32_t pid, uint32_t tid, const std::string& name) override;
 
-  // Counts the waiting samples and bursts taken up to `complete_ns`: everything mapped before is
-  // known.
+  // Counts the waiting samples and bursts that were taken up to `complete_ns`; all mappings before
+  // that time are known.
   void Commit(uint64_t complete_ns);
 
-  // IP samples and bursts.
+  // Returns the number of IP samples and bursts.
   uint64_t samples() const { return samples_ - aggregator_.dropped_samples(); }
 
-  // Samples are bursts as well.
+  // Samples here include bursts.
   MemoryLosses dropped() const {
     return {aggregator_.dropped_samples(), locator_.dropped_mappings()};
   }
 
-  // Gives back the memory that it can do without.
+  // Frees all memory that is not needed.
   void Compact();
 
-  // The counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
+  // Returns the counts so far, sorted. With `check`, throws WorkCancelled if it is cancelled.
   ProfileData Snapshot(CancelCheck* check = nullptr);
 
   void Clear();
 
  private:
-  // What is known of a source beyond its record.
+  // State of a source in addition to its record.
   struct SourceState {
-    SourceRecord added;  // its record may change
+    SourceRecord added;  // as it was added; the record of the aggregator may change
     uint32_t owner = kBackend;
     bool is_in_run = false;
     TraceStatistics finished_runs;
     uint64_t worker_bursts = 0;
-    uint64_t short_bursts = 0;  // fewer than two branches: no stream
+    uint64_t short_bursts = 0;  // with fewer than two branches, and so without a stream
   };
   template <typename Ibs>
   using IbsSamples = std::pmr::vector<std::pair<IpSample, Ibs>>;
@@ -121,7 +122,7 @@ class Recorder : public ForwardingSink {
   IbsSamples<IbsOp> waiting_ops_;
   IbsSamples<IbsFetch> waiting_fetches_;
   BurstQueue bursts_;
-  uint64_t samples_ = 0;  // that came, but for those of ignored threads
+  uint64_t samples_ = 0;  // without those of ignored threads
 };
 
 }  // namespace hbbp

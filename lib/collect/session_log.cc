@@ -8,7 +8,7 @@
 namespace hbbp {
 namespace {
 
-constexpr size_t kMostWaiting = 256;
+constexpr size_t kMaxWaiting = 256;
 
 }  // namespace
 
@@ -22,7 +22,7 @@ void SessionLog::Log(LogLevel level, const char* format, ...) {
   if (length < 0) return;
   std::replace(text, text + std::min<size_t>(static_cast<size_t>(length), sizeof(text)), '\n', ' ');
   std::lock_guard lock(mutex_);
-  if (waiting_.size() >= kMostWaiting) return;
+  if (waiting_.size() >= kMaxWaiting) return;
   try {
     waiting_.emplace_back(level, text);
   } catch (const std::bad_alloc&) {
@@ -64,7 +64,7 @@ void SessionLog::WaitUntilFlushed() {
 
 void SessionLog::ResetInChild() {
   waiting_.clear();
-  // Destroying it would wait for the threads that wait for it, which are not here.
+  // Its destructor is not called, because it would wait for threads that do not exist in the child.
   new (&flushed_) std::condition_variable();
   if (IsInMessage()) return;
   is_flushing_ = false;

@@ -1,4 +1,4 @@
-// SessionLog: messages of a session, which wait until no lock is held.
+// SessionLog queues the messages of a session until no lock is held.
 #ifndef HBBP_LIB_COLLECT_SESSION_LOG_H_
 #define HBBP_LIB_COLLECT_SESSION_LOG_H_
 
@@ -17,8 +17,8 @@ namespace hbbp {
 enum class LogLevel : int { kError = 1, kWarning = 2, kInfo = 3, kDebug = 4 };
 
 struct LogSettings {
-  std::function<void(LogLevel, const char*)> log;  // empty: nobody listens
-  LogLevel level = LogLevel::kInfo;                // the least urgent that is wanted
+  std::function<void(LogLevel, const char*)> log;  // empty: there is no listener
+  LogLevel level = LogLevel::kInfo;                // less urgent messages are dropped
 };
 
 class SessionLog {
@@ -27,34 +27,35 @@ class SessionLog {
 
   bool has_listener() const { return settings_.log != nullptr; }
 
-  // printf-style. May be called with locks held. A message that there is no memory for is lost.
+  // Queues a message in the style of printf. It may be called with locks held. A message is dropped
+  // if there is no memory for it, or if too many are waiting.
   void Log(LogLevel level, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
-  // Hands over what waits, unless another thread is about it; then that thread does. Call it with
-  // no lock held.
+  // Passes the waiting messages to the listener, unless another thread does that already. It must
+  // be called with no lock held.
   void Flush();
 
-  // Is the caller inside a message? There it must not wait for what waits for the message.
+  // Returns whether the caller is inside the listener, where it must not wait for WaitUntilFlushed.
   bool IsInMessage() const { return messenger_ == std::this_thread::get_id(); }
 
-  // The message that is being told is the last one.
+  // Drops all messages after the one that the listener has now.
   void Silence() { is_silent_ = true; }
-  // Until no thread is in Flush any more.
+  // Waits until no thread is in Flush any more.
   void WaitUntilFlushed();
 
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }
-  // In the child of a fork, locked.
+  // Is called in the child of a fork, with the log locked.
   void ResetInChild();
 
  private:
   bool TakeFirst(std::pair<LogLevel, std::string>* message);
 
   const LogSettings settings_;
-  std::mutex mutex_;  // the last one to be taken
+  std::mutex mutex_;  // always the last one to be taken
   std::deque<std::pair<LogLevel, std::string>> waiting_;
   bool is_flushing_ = false;
-  std::condition_variable flushed_;  // is_flushing_ was taken back
+  std::condition_variable flushed_;  // is_flushing_ became false
   std::atomic<std::thread::id> messenger_;
   std::atomic<bool> is_silent_{false};
 };

@@ -23,7 +23,9 @@ inline MappingEvent OfProcess(uint32_t pid, MappingEvent mapping) {
   return mapping;
 }
 
-inline ForkEvent ForkOf(uint32_t parent, uint32_t child) { return {child, child, parent, parent}; }
+inline ForkEvent MakeFork(uint32_t parent, uint32_t child) {
+  return {child, child, parent, parent};
+}
 
 inline CodeEvent CodeAt(uint32_t pid, uint64_t address, uint64_t size,
                         std::span<const uint8_t> bytes, std::string name, uint64_t time_ns,

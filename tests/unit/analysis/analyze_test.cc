@@ -119,7 +119,7 @@ TEST_CASE("a sample of the instruction before its address is in the block of tha
       MakeCount(0, 0, 0, work + kTinyLoop, 2, kTinyPeriod),        // falls in from the entry
       MakeCount(0, 0, 0, work + kTinyLoop + 2, 4, kTinyPeriod),    // inside the loop
       MakeCount(0, 0, 0, work + kTinyReturn, 8, kTinyPeriod),      // jnz was not taken
-      MakeCount(0, 0, 0, work + kTinyTwice, 16, kTinyPeriod),      // behind a return
+      MakeCount(0, 0, 0, work + kTinyTwice, 16, kTinyPeriod),      // after a return
       MakeCount(0, 0, 0, work + kTinyTwice + 2, 32, kTinyPeriod),  // inside
   };
   const auto samples_by_block = [&] {
@@ -430,9 +430,9 @@ TEST_CASE("many threads may ask at once and get the same") {
   for (size_t mine : found) CHECK(mine == 2 + 3 + 3 + 3 + 2 + 1);
 }
 
-// Returns TinyProfile with streams. N is 5, so each has the weight 250.
-//   8 around the loop, 3 from entry through the loop, 2 through the loop to the return, by thread
-//   1; 1 across tiny_twice, by thread 0
+// Returns TinyProfile with streams. N is 5, so each has the weight 250. By thread 1 there are 8
+// around the loop, 3 from entry through the loop, and 2 through the loop to the return; by thread 0
+// there is 1 across tiny_twice.
 ProfileData TinyStreams(const std::string& library) {
   const uint64_t work = TinyWorkOffset(library);
   ProfileData data = TinyProfile(library);
@@ -568,7 +568,7 @@ TEST_CASE("streams that no path explains are counted, each with its reason") {
   add(work + kTinyLoop, work + 19, 3);            // past a return
   add(work + kTinyLoop, work + 9, 4);             // to a dec
   add(work + kTinyLoop, kStreamLeavesModule, 5);  // into another module
-  add(work, uint64_t{1} << 40, 6);                // behind the end of the module
+  add(work, uint64_t{1} << 40, 6);                // after the end of the module
   Normalize(&data.branches);
   const Analysis profile = AnalyzeOrFail(data);
   CHECK(UnexplainedBecause(profile, UnexplainedReason::kNoCode) == 1);

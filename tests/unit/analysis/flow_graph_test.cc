@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kPeriod = 1000;
 
-// A module of its own, with EBS as source 0 and SWBT as source 1.
+// Has a module of its own, with EBS as source 0 and SWBT as source 1.
 class FlowTest {
  public:
   FlowTest() {

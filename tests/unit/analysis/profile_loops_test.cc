@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kPeriod = 1000;
 
-// Generated code, with EBS as source 0 and SWBT as source 1.
+// Has generated code, with EBS as source 0 and SWBT as source 1.
 class LoopTest {
  public:
   LoopTest() {

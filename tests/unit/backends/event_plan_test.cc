@@ -16,7 +16,7 @@ PlannedEvent Hardware(SourceKind kind, uint64_t period) {
   return event;
 }
 
-TEST_CASE("periods of hardware events are scaled from what was planned, each time anew") {
+TEST_CASE("periods of hardware events are always scaled from those of the plan") {
   PlannedEvent event = Hardware(SourceKind::kEbs, 1'000'037);
   ScalePeriods(8, PeriodMode::kPrime, &event);
   for (const PlannedEvent::Variant& variant : event.variants) {

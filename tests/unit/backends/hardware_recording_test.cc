@@ -1,4 +1,5 @@
-// A recording of real hardware, played through the live backend: it counts what importing counts.
+// Plays a recording of real hardware through the live backend, which must count what an import
+// counts.
 #include <linux/perf_event.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@
 namespace hbbp {
 namespace {
 
-// Plays the branch stacks of all threads as this thread's, draining now and then.
+// Plays the branch stacks of all threads as if they were of this thread, and drains regularly.
 class Player : public PerfDataVisitor {
  public:
   Player(PerfStandIn* pmu, PerfBackend* backend, Recorder* recorder)
@@ -61,11 +62,11 @@ class Player : public PerfDataVisitor {
   PerfStandIn::Event event_;
 };
 
-// From, to, end of the stream -> number of times, weight, times that it was the oldest.
+// Maps from, to and end of the stream to the count, the weight and the count as the oldest entry.
 using Streams =
     std::map<std::tuple<uint64_t, uint64_t, uint64_t>, std::tuple<uint64_t, double, uint64_t>>;
 
-Streams StreamsOf(const ProfileData& data, const std::string& module) {
+Streams FindStreams(const ProfileData& data, const std::string& module) {
   const auto is_it = [&](uint32_t index) {
     return index != kNoModule && data.modules[index].path.ends_with(module);
   };
@@ -109,8 +110,8 @@ TEST_CASE("branch stacks of Westmere count live as they do when they are importe
 
   CHECK(player.played == 9232);
   CHECK(player.lost == 0);
-  const Streams live = StreamsOf(recorder.Snapshot(), "test.binary");
-  const Streams expected = StreamsOf(*imported, "test.binary");
+  const Streams live = FindStreams(recorder.Snapshot(), "test.binary");
+  const Streams expected = FindStreams(*imported, "test.binary");
   CHECK(expected.size() > 400);
   REQUIRE(live.size() == expected.size());
   for (const auto& [stream, counts] : expected) {

@@ -1,4 +1,6 @@
-// Hardware events, start to stop, against a stand-in for the PMU.
+// Tests hardware events from start to stop, with a stand-in for the PMU. The first part is about
+// samples that PerfBackend delivers, the second about fallbacks of the plan, the third about costs
+// of context switches, and the last about a whole session.
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 #include <time.h>
@@ -41,7 +43,7 @@ bool HasStack(const perf_event_attr& attr) {
   return (attr.sample_type & PERF_SAMPLE_BRANCH_STACK) != 0;
 }
 
-// A PMU that refuses what `refuse` gives an errno for.
+// Makes a PMU that refuses the events for which `refuse` returns an errno.
 PerfStandIn::Answer Pmu(std::function<int(const perf_event_attr&)> refuse) {
   return [refuse](const perf_event_attr& attr) -> std::optional<int> {
     if (!IsHardware(attr)) return std::nullopt;
@@ -52,15 +54,15 @@ PerfStandIn::Answer WholePmu() {
   return Pmu([](const perf_event_attr&) { return 0; });
 }
 
-struct Told : EventSink {
+struct Collected : EventSink {
   void OnSample(const IpSample& sample) override { samples.push_back(sample); }
   void OnBurst(const BurstSample& burst) override {
     bursts.push_back(burst);
     branches.emplace_back(burst.branches.begin(), burst.branches.end());
   }
-  void OnTraceStatistics(uint32_t source, const TraceStatistics& told) override {
+  void OnTraceStatistics(uint32_t source, const TraceStatistics& statistics) override {
     counters_of = source;
-    counters = told.counters;
+    counters = statistics.counters;
   }
   void OnMapping(MappingEvent) override {}
   void OnThreadName(uint32_t, uint32_t, const std::string&) override {}
@@ -75,7 +77,7 @@ struct Told : EventSink {
   std::vector<std::pair<std::string, uint64_t>> counters;
 };
 
-// Records of one event of the stand-in, in the name of this thread.
+// Writes records of one event of the stand-in, as if they were of this thread.
 class Play {
  public:
   Play(PerfStandIn* pmu, const PerfStandIn::Event& event) : pmu_(pmu), event_(event) {}
@@ -105,8 +107,8 @@ BranchEntry Branch(uint64_t from, uint64_t to, bool is_speculative = false) {
   return entry;
 }
 
-// Of this thread on one CPU.
-PerfStandIn::Event EventOf(const PerfStandIn& pmu, bool has_stack) {
+// Finds an event of this thread on one CPU.
+PerfStandIn::Event FindEvent(const PerfStandIn& pmu, bool has_stack) {
   for (const PerfStandIn::Event& event : pmu.events()) {
     if (event.ring != 0 && event.tid == ::gettid() && HasStack(event.attr) == has_stack) {
       return event;
@@ -131,7 +133,7 @@ TEST_CASE("two events are sampled at once, each for what it is good for") {
   CHECK(choice.sources[1].event_name == "BR_INST_RETIRED.NEAR_TAKEN:u");
   CHECK(choice.sources[1].period == 1'000'037);
 
-  const PerfStandIn::Event ip_event = EventOf(pmu, false), stack_event = EventOf(pmu, true);
+  const PerfStandIn::Event ip_event = FindEvent(pmu, false), stack_event = FindEvent(pmu, true);
   CHECK(ip_event.attr.config == 0x01c0);
   CHECK(stack_event.attr.config == 0x20c4);
   CHECK(stack_event.attr.branch_sample_type == (PERF_SAMPLE_BRANCH_ANY | PERF_SAMPLE_BRANCH_USER));
@@ -149,18 +151,18 @@ TEST_CASE("two events are sampled at once, each for what it is good for") {
   REQUIRE(ips.Sample(0x1000));
   REQUIRE(stacks.Stack({Branch(30, 300), Branch(20, 200), Branch(10, 100)}));
   REQUIRE(ips.Sample(0x2000));
-  Told told;
-  backend.Drain(&told);
-  REQUIRE(told.samples.size() == 2);
-  CHECK(told.samples[1].ip.value == 0x2000);
-  CHECK(told.samples[1].source == 0);
-  CHECK(told.samples[1].period == 10'000'019);
-  REQUIRE(told.bursts.size() == 1);
-  CHECK(told.bursts[0].source == 1);
-  CHECK(told.bursts[0].period == 1'000'037);
-  REQUIRE(told.branches[0].size() == 3);
-  CHECK(told.branches[0][0].from == 10);
-  CHECK(told.branches[0][2].to == 300);
+  Collected collected;
+  backend.Drain(&collected);
+  REQUIRE(collected.samples.size() == 2);
+  CHECK(collected.samples[1].ip.value == 0x2000);
+  CHECK(collected.samples[1].source == 0);
+  CHECK(collected.samples[1].period == 10'000'019);
+  REQUIRE(collected.bursts.size() == 1);
+  CHECK(collected.bursts[0].source == 1);
+  CHECK(collected.bursts[0].period == 1'000'037);
+  REQUIRE(collected.branches[0].size() == 3);
+  CHECK(collected.branches[0][0].from == 10);
+  CHECK(collected.branches[0][2].to == 300);
 
   backend.Disable();
   for (const PerfStandIn::Event& event : pmu.events()) {
@@ -169,35 +171,35 @@ TEST_CASE("two events are sampled at once, each for what it is good for") {
   backend.Close();
 }
 
-TEST_CASE("entries that are no branches cut a stack, and its parts have the extent of all") {
+TEST_CASE("entries without a branch cut a stack, and its parts have the extent of all") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);
   BackendChoice choice;
   REQUIRE(backend.Start({}, 0, &choice).ok());
-  Play stacks(&pmu, EventOf(pmu, true));
+  Play stacks(&pmu, FindEvent(pmu, true));
   REQUIRE(stacks.Stack({Branch(6, 60), Branch(5, 50), Branch(9, 90, true), Branch(4, 40),
                         Branch(3, 30), Branch(2, 20), Branch(0, 0)}));
-  Told told;
-  backend.Drain(&told);
-  REQUIRE(told.bursts.size() == 2);
-  CHECK(told.branches[0].size() == 3);
-  CHECK(told.branches[1].size() == 2);
-  for (const BurstSample& burst : told.bursts) {
+  Collected collected;
+  backend.Drain(&collected);
+  REQUIRE(collected.bursts.size() == 2);
+  CHECK(collected.branches[0].size() == 3);
+  CHECK(collected.branches[1].size() == 2);
+  for (const BurstSample& burst : collected.bursts) {
     CHECK(burst.period == 1'000'037);
     CHECK(burst.extent == 3);
   }
-  CHECK(told.counters_of == 1);
-  CHECK(told.counters == std::vector<std::pair<std::string, uint64_t>>{{"empty-entries", 1},
-                                                                       {"speculative-entries", 1}});
+  CHECK(collected.counters_of == 1);
+  CHECK(collected.counters == std::vector<std::pair<std::string, uint64_t>>{
+                                  {"empty-entries", 1}, {"speculative-entries", 1}});
   backend.Close();
 }
 
-TEST_CASE("of user code alone no sample stays in the kernel that its interrupt came too late in") {
+TEST_CASE("samples of user code alone are never in the kernel, even if the interrupt came late") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kEbs, kSkylake);
   BackendChoice choice;
   REQUIRE(backend.Start({}, 0, &choice).ok());
-  const PerfStandIn::Event event = EventOf(pmu, false);
+  const PerfStandIn::Event event = FindEvent(pmu, false);
   REQUIRE(event.attr.sample_regs_user == 1 << PERF_REG_X86_IP);
   Play ips(&pmu, event);
   const auto play = [&ips](uint16_t misc, uint64_t abi, std::vector<uint64_t> registers) {
@@ -213,13 +215,13 @@ TEST_CASE("of user code alone no sample stays in the kernel that its interrupt c
                         .Misc(PERF_RECORD_MISC_USER)
                         .UserRegisters(PERF_SAMPLE_REGS_ABI_64, {0x9999})
                         .Sample()));
-  Told told;
-  backend.Drain(&told);
-  REQUIRE(told.samples.size() == 4);
-  CHECK(told.samples[0].ip.value == 0x1234);
-  CHECK(told.samples[1].ip.value == 0x5678);
-  CHECK(told.samples[2].ip.value == 0xffffffff81000010);
-  CHECK(told.samples[3].ip.value == 0x1000);
+  Collected collected;
+  backend.Drain(&collected);
+  REQUIRE(collected.samples.size() == 4);
+  CHECK(collected.samples[0].ip.value == 0x1234);
+  CHECK(collected.samples[1].ip.value == 0x5678);
+  CHECK(collected.samples[2].ip.value == 0xffffffff81000010);
+  CHECK(collected.samples[3].ip.value == 0x1000);
   backend.Close();
 
   BackendConfig with_kernel;
@@ -253,19 +255,19 @@ TEST_CASE("samples are corrected for IP+1 by their newest branch, if that is ask
                         .Misc(PERF_RECORD_MISC_USER | PERF_RECORD_MISC_EXACT_IP)
                         .Branches(stack, 0, {})
                         .Sample()));
-  Told told;
-  backend.Drain(&told);
-  CHECK(told.bursts.empty());
-  REQUIRE(told.samples.size() == 3);
-  CHECK(told.samples[0].ip.value == 0x50);
-  CHECK(told.samples[1].ip.value == 0x1010);
-  CHECK(told.samples[1].position == IpPosition::kAfter);
-  CHECK(told.samples[2].ip.value == 0x1020);
-  CHECK(told.samples[2].position == IpPosition::kAt);
+  Collected collected;
+  backend.Drain(&collected);
+  CHECK(collected.bursts.empty());
+  REQUIRE(collected.samples.size() == 3);
+  CHECK(collected.samples[0].ip.value == 0x50);
+  CHECK(collected.samples[1].ip.value == 0x1010);
+  CHECK(collected.samples[1].position == IpPosition::kAfter);
+  CHECK(collected.samples[2].ip.value == 0x1020);
+  CHECK(collected.samples[2].position == IpPosition::kAt);
   backend.Close();
 }
 
-TEST_CASE("without branch stacks nothing is corrected, and that is told") {
+TEST_CASE("without branch stacks nothing is corrected, and a note says so") {
   PerfStandIn pmu(Pmu([](const perf_event_attr& attr) { return HasStack(attr) ? EOPNOTSUPP : 0; }));
   BackendConfig config;
   config.ebs_method = EbsMethod::kIpPlusOne;
@@ -276,48 +278,48 @@ TEST_CASE("without branch stacks nothing is corrected, and that is told") {
         "no branch stacks with these samples, so nothing is corrected for IP+1");
 }
 
-TEST_CASE("samples of others are left out") {
+TEST_CASE("samples of other processes are dropped") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);
   BackendChoice choice;
   REQUIRE(backend.Start({}, 0, &choice).ok());
-  Play ips(&pmu, EventOf(pmu, false));
+  Play ips(&pmu, FindEvent(pmu, false));
   const auto other_process = static_cast<uint32_t>(::getpid() + 1);
   REQUIRE(ips.Write(ips.Record().Pid(other_process).Ip(1).Sample()));
   REQUIRE(ips.Write(ips.Record().Id(UINT64_MAX).Ip(2).Sample()));
   REQUIRE(ips.Write(ips.Record().Ip(3).Misc(PERF_RECORD_MISC_KERNEL).Sample()));
-  Told told;
-  backend.Drain(&told);
-  REQUIRE(told.samples.size() == 1);
-  CHECK(told.samples[0].ip.value == 3);
+  Collected collected;
+  backend.Drain(&collected);
+  REQUIRE(collected.samples.size() == 1);
+  CHECK(collected.samples[0].ip.value == 3);
   backend.Close();
 }
 
-TEST_CASE("what is lost and throttled is told by source") {
+TEST_CASE("lost and throttled samples are reported by source") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);
   BackendConfig config;
   config.buffer_bytes = 4096;
   BackendChoice choice;
   REQUIRE(backend.Start(config, 0, &choice).ok());
-  Play ips(&pmu, EventOf(pmu, false)), stacks(&pmu, EventOf(pmu, true));
+  Play ips(&pmu, FindEvent(pmu, false)), stacks(&pmu, FindEvent(pmu, true));
   uint64_t written = 0, lost = 0;
   for (int i = 0; i < 100; ++i) ++(ips.Sample(0x1000) ? written : lost);
   REQUIRE(lost > 0);
-  Told told;
-  backend.Drain(&told);
-  CHECK(told.samples.size() == written);
-  CHECK(told.lost[0] == 0);
+  Collected collected;
+  backend.Drain(&collected);
+  CHECK(collected.samples.size() == written);
+  CHECK(collected.lost[0] == 0);
   REQUIRE(ips.Sample(0x1000));
   REQUIRE(stacks.Write(stacks.Record().Throttle()));
   REQUIRE(stacks.Write(stacks.Record().LostSamples(5)));
-  backend.Drain(&told);
-  CHECK(told.lost == std::vector<uint64_t>{lost, 5});
-  CHECK(told.throttled == std::vector<uint64_t>{0, 1});
+  backend.Drain(&collected);
+  CHECK(collected.lost == std::vector<uint64_t>{lost, 5});
+  CHECK(collected.throttled == std::vector<uint64_t>{0, 1});
   backend.Close();
 }
 
-TEST_CASE("rings are drained by time: they wake nobody, and the kernel overwrites nothing") {
+TEST_CASE("rings are drained by time: they wake no thread, and the kernel overwrites nothing") {
   PerfStandIn pmu(WholePmu());
   PerfBackend backend(SourceKind::kLbr, kSkylake);
   BackendConfig config;
@@ -331,15 +333,15 @@ TEST_CASE("rings are drained by time: they wake nobody, and the kernel overwrite
     CHECK(event.attr.write_backward == 0);
     CHECK_FALSE(event.is_overwritten);
   }
-  // A full ring keeps what came first.
-  Play ips(&pmu, EventOf(pmu, false));
+  // A full ring keeps its first records.
+  Play ips(&pmu, FindEvent(pmu, false));
   uint64_t written = 0;
   while (ips.Sample(written)) ++written;
   for (int i = 0; i < 10; ++i) CHECK_FALSE(ips.Sample(1'000'000));
-  Told told;
-  backend.Drain(&told);
-  REQUIRE(told.samples.size() == written);
-  for (uint64_t i = 0; i < written; ++i) CHECK(told.samples[i].ip.value == i);
+  Collected collected;
+  backend.Drain(&collected);
+  REQUIRE(collected.samples.size() == written);
+  for (uint64_t i = 0; i < written; ++i) CHECK(collected.samples[i].ip.value == i);
   CHECK(backend.DrainIntervalMs() <= 100);
   backend.Close();
 }
@@ -351,20 +353,20 @@ TEST_CASE("rings wrap around anywhere") {
   config.buffer_bytes = 4096;
   BackendChoice choice;
   REQUIRE(backend.Start(config, 0, &choice).ok());
-  Play ips(&pmu, EventOf(pmu, false)), stacks(&pmu, EventOf(pmu, true));
-  Told told;
+  Play ips(&pmu, FindEvent(pmu, false)), stacks(&pmu, FindEvent(pmu, true));
+  Collected collected;
   for (uint64_t i = 0; i < 500; ++i) {
     REQUIRE(ips.Sample(i));
     REQUIRE(stacks.Stack(std::vector<BranchEntry>(i % 32 + 2, Branch(i + 1, i + 2))));
-    backend.Drain(&told);
+    backend.Drain(&collected);
   }
-  REQUIRE(told.samples.size() == 500);
-  REQUIRE(told.bursts.size() == 500);
+  REQUIRE(collected.samples.size() == 500);
+  REQUIRE(collected.bursts.size() == 500);
   for (uint64_t i = 0; i < 500; ++i) {
-    CHECK(told.samples[i].ip.value == i);
-    REQUIRE(told.branches[i].size() == i % 32 + 2);
-    CHECK(told.branches[i].front().from == i + 1);
-    CHECK(told.branches[i].back().to == i + 2);
+    CHECK(collected.samples[i].ip.value == i);
+    REQUIRE(collected.branches[i].size() == i % 32 + 2);
+    CHECK(collected.branches[i].front().from == i + 1);
+    CHECK(collected.branches[i].back().to == i + 2);
   }
   backend.Close();
 }
@@ -417,12 +419,12 @@ TEST_CASE("random periods are drawn for both events") {
   BackendChoice choice;
   REQUIRE(backend.Start(config, 0, &choice).ok());
   std::set<uint64_t> drawn[2];
-  Told told;
+  Collected collected;
   for (int i = 0; i < 20; ++i) {
-    backend.Drain(&told);
+    backend.Drain(&collected);
     for (const bool has_stack : {false, true}) {
       const uint64_t mean = has_stack ? 1'000'037 : 10'000'019;
-      const uint64_t period = EventOf(pmu, has_stack).period;
+      const uint64_t period = FindEvent(pmu, has_stack).period;
       CHECK(period >= mean - mean / 8);
       CHECK(period <= mean + mean / 8);
       drawn[has_stack].insert(period);
@@ -481,19 +483,19 @@ TEST_CASE("each CPU of a hybrid processor has the events of its PMU") {
 
 // Fallbacks ---------------------------------------------------------------------------------------
 
-TEST_CASE("precision is had as far as the PMU has it, and its lack is told") {
-  for (const unsigned most_precise : {3u, 2u, 1u, 0u}) {
-    PerfStandIn pmu(Pmu([most_precise](const perf_event_attr& attr) {
-      return attr.precise_ip > most_precise ? EOPNOTSUPP : 0;
+TEST_CASE("the highest precision of the PMU is taken, and a note says if there is none") {
+  for (const unsigned max_precise_ip : {3u, 2u, 1u, 0u}) {
+    PerfStandIn pmu(Pmu([max_precise_ip](const perf_event_attr& attr) {
+      return attr.precise_ip > max_precise_ip ? EOPNOTSUPP : 0;
     }));
     const auto plan = PlanEbs({}, kSkylake);
     REQUIRE(plan.ok());
     const SourceChoice& choice = plan->events[0].choice;
-    CHECK(plan->events[0].variants[0].attr.precise_ip == most_precise);
-    CHECK(choice.event_name == "INST_RETIRED.PREC_DIST:u" + std::string(most_precise, 'p'));
-    CHECK(choice.precise_ip == most_precise);
+    CHECK(plan->events[0].variants[0].attr.precise_ip == max_precise_ip);
+    CHECK(choice.event_name == "INST_RETIRED.PREC_DIST:u" + std::string(max_precise_ip, 'p'));
+    CHECK(choice.precise_ip == max_precise_ip);
     CHECK((choice.note == "no precise events here, so samples lie behind what they are of") ==
-          (most_precise == 0));
+          (max_precise_ip == 0));
   }
 }
 
@@ -592,7 +594,7 @@ TEST_CASE("the branch sampling of Zen 3 takes no frequency") {
   CHECK(plan->events[0].choice.frequency_hz == 1000);
 }
 
-TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
+TEST_CASE("ops are sampled, and those of the kernel are filtered where that is possible") {
   CpuEvents amd = FindCpuEvents({"AuthenticAMD", 0x19, 0x11}, "/nonexistent");
   CHECK(PlanIbs({}, amd).status().message().starts_with("no PMU ibs_op in sysfs"));
   amd.ibs_op_type = 11;
@@ -610,22 +612,22 @@ TEST_CASE("ops are sampled, and the kernel's are left out by whoever can") {
     CHECK(choice.sources.at(0).kind == SourceKind::kIbs);
     CHECK(choice.sources.at(0).event == EventKind::kUops);
     CHECK(choice.sources[0].period == 10'000'016);
-    const PerfStandIn::Event event = EventOf(pmu, false);
+    const PerfStandIn::Event event = FindEvent(pmu, false);
     CHECK(event.attr.config == 1 << 19);
     Play ops(&pmu, event);
     REQUIRE(ops.Write(ops.Record().Ip(0x1000).Raw({1, 2, 3, 4}).Sample()));
     REQUIRE(ops.Write(
         ops.Record().Ip(0x2000).Raw({1, 2, 3, 4}).Misc(PERF_RECORD_MISC_KERNEL).Sample()));
-    Told told;
-    backend.Drain(&told);
-    CHECK(told.samples.size() == (kernel == kCannotFilter ? 1 : 2));
-    CHECK(told.samples[0].ip.value == 0x1000);
-    CHECK(told.samples[0].period == 10'000'016);
+    Collected collected;
+    backend.Drain(&collected);
+    CHECK(collected.samples.size() == (kernel == kCannotFilter ? 1 : 2));
+    CHECK(collected.samples[0].ip.value == 0x1000);
+    CHECK(collected.samples[0].period == 10'000'016);
     backend.Close();
   }
 }
 
-TEST_CASE("permission that is refused is told with what to do") {
+TEST_CASE("an error of missing permission says what to do") {
   PerfStandIn pmu([](const perf_event_attr&) { return EACCES; });
   const Status status = PlanLbr({}, kSkylake).status();
   CHECK(status.code() == StatusCode::kPermission);
@@ -645,7 +647,7 @@ TEST_CASE("descriptors that run out in the middle leave nothing open") {
   backend.Close();
 }
 
-TEST_CASE("the best source that this machine has is taken, and why not a better one is told") {
+TEST_CASE("the best source of this machine is taken, and a note says why not a better one") {
   const auto start = [](SourceKind wanted, PerfStandIn::Answer answer) {
     PerfStandIn pmu(std::move(answer));
     const std::unique_ptr<Backend> backend = MakeBackend(wanted);
@@ -684,7 +686,7 @@ TEST_CASE("the best source that this machine has is taken, and why not a better 
 
 // What counters add to context switches -----------------------------------------------------------
 
-// A machine whose PMU makes a context switch so much longer.
+// Stands for a machine whose PMU makes a context switch longer by `switch_ns`.
 class SwitchCosts {
  public:
   SwitchCosts(uint64_t switch_ns, PerfStandIn::Answer answer) : pmu_(std::move(answer)) {
@@ -724,7 +726,7 @@ PerfStandIn::Answer PmuWithoutStacks() {
 }
 
 TEST_CASE(
-    "a counter that makes context switches longer is not taken by default, and that is told") {
+    "a counter that makes context switches longer is not taken by default, and a note says so") {
   const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
   SwitchCosts machine(kDearNs, PmuWithoutStacks());
   const SourceChoice choice = machine.Start(kind, EventKind::kAuto);
@@ -735,7 +737,7 @@ TEST_CASE(
   CHECK(choice.note.find(" longer here, so the default is task-clock") != std::string::npos);
 }
 
-TEST_CASE("who asks for a counter gets it, with a note of what it costs") {
+TEST_CASE("a counter that was asked for is taken, with a note of its cost") {
   const SourceKind kind = GENERATE(SourceKind::kEbs, SourceKind::kSwbt);
   SwitchCosts machine(kDearNs, PmuWithoutStacks());
   const SourceChoice choice = machine.Start(kind, EventKind::kInstructions);
@@ -802,7 +804,7 @@ TEST_CASE("context switches are counted at what they cost") {
   }
 }
 
-// Sleeps that often, once it may, and then until it is let go.
+// Is a thread that sleeps kSleeps times after Sleep was called, and then waits for its end.
 class Sleeper {
  public:
   static constexpr int kSleeps = 50;
@@ -861,7 +863,7 @@ TEST_CASE("switches of chosen threads are counted") {
   cost.Begin(0, {sleeper.tid()}, 0, 1000);
   for (int i = 0; i < 100; ++i) ::usleep(1);
   sleeper.Sleep();
-  // They are looked at now and then only.
+  // Switches of threads are counted only every 50 ms.
   ::usleep(60'000);
   const uint64_t spent_ns = cost.SpentNs();
   CHECK(spent_ns % 1000 == 0);
@@ -892,7 +894,7 @@ TEST_CASE("a session counts samples and stacks of the two sources, run after run
   for (int run = 1; run <= 2; ++run) {
     REQUIRE(session.Start().ok());
     const auto events = pmu.events();
-    // Those of this run are the last ones.
+    // The last events are those of this run.
     const auto last = [&events](bool has_stack) {
       return *std::find_if(events.rbegin(), events.rend(), [has_stack](const auto& event) {
         return event.ring != 0 && HasStack(event.attr) == has_stack;
@@ -913,7 +915,7 @@ TEST_CASE("a session counts samples and stacks of the two sources, run after run
     REQUIRE(data.counts.size() == 1);
     CHECK(data.counts[0].source == 0);
     CHECK(data.counts[0].samples == 10u * static_cast<unsigned>(run));
-    // One with the stream that follows it, and the last of each stack.
+    // There is one with the stream that follows it, and the last branch of each stack.
     REQUIRE(data.branches.size() == 2);
     double weights = 0;
     uint64_t number = 0, oldest = 0;
@@ -926,7 +928,7 @@ TEST_CASE("a session counts samples and stacks of the two sources, run after run
       number += count.number;
     }
     CHECK(number == 20u * static_cast<unsigned>(run));
-    // Of five that are alike, one is the oldest.
+    // One of five equal entries is the oldest.
     CHECK(oldest == 4u * static_cast<unsigned>(run));
     CHECK(oldest_expected == Approx(4.0 * run));
     CHECK(std::abs(weights - 4.0 * run * 1'000'037) < 1);

@@ -12,7 +12,7 @@ namespace {
 
 using Calls = std::vector<std::string>;
 
-// Two sources; of each a sample, a burst, a loss and a throttling a drain.
+// Has two sources; a drain delivers a sample, a burst, a loss and a throttling of each.
 class FakeBackend : public Backend {
  public:
   FakeBackend(const char* name, int interval_ms, bool starts, Calls* calls)
@@ -20,9 +20,9 @@ class FakeBackend : public Backend {
 
   const char* name() const override { return name_; }
   Status Start(const BackendConfig& config, pid_t, BackendChoice* choice) override {
-    Say("start");
-    for (const ConcurrentSampler& sampler : config.beside) {
-      Say(("beside " + std::to_string(sampler.period)).c_str());
+    Log("start");
+    for (const ConcurrentSampler& sampler : config.concurrent) {
+      Log(("concurrent " + std::to_string(sampler.period)).c_str());
     }
     if (!starts_) return MakeStatus(StatusCode::kUnsupported, "no %s here", name_);
     choice->sources.resize(2);
@@ -45,14 +45,14 @@ class FakeBackend : public Backend {
     sink->OnMapping({});
     sink->OnThreadName(1, 1, name_);
   }
-  void Disable() override { Say("disable"); }
-  void Close() override { Say("close"); }
+  void Disable() override { Log("disable"); }
+  void Close() override { Log("close"); }
   Status SetPeriodFactor(double, EventSink*) override { return OkStatus(); }
   uint64_t SamplingNs() const override { return 0; }
   uint64_t BufferBytes() const override { return 0; }
-  void ResetInChild() override { Say("forget"); }
+  void ResetInChild() override { Log("reset"); }
   int DrainIntervalMs() const override { return interval_ms_; }
-  bool IsOwnWork(const IpSample& sample) const override {
+  bool IsProfilerSample(const IpSample& sample) const override {
     return sample.tid == kBusyThread && sample.time_ns == kBusyNs;
   }
 
@@ -60,7 +60,7 @@ class FakeBackend : public Backend {
   static constexpr uint64_t kBusyNs = 150;
 
  private:
-  void Say(const char* what) { calls_.push_back(std::string(name_) + " " + what); }
+  void Log(const char* what) { calls_.push_back(std::string(name_) + " " + what); }
 
   const char* name_;
   int interval_ms_;
@@ -94,7 +94,7 @@ PairBackend MakePair(bool second_starts, Calls* calls) {
                      std::make_unique<FakeBackend>("b", 20, second_starts, calls));
 }
 
-TEST_CASE("a pair has the sources of both, one behind the other") {
+TEST_CASE("a pair has the sources of both, one after the other") {
   Calls calls;
   PairBackend pair = MakePair(true, &calls);
   CHECK(std::string(pair.name()) == "a,b");
@@ -112,8 +112,8 @@ TEST_CASE("a pair has the sources of both, one behind the other") {
   pair.Disable();
   pair.Close();
   pair.ResetInChild();
-  CHECK(calls == Calls{"a start", "b start", "b beside 1000", "b beside 2000", "b disable",
-                       "a disable", "b close", "a close", "b forget", "a forget"});
+  CHECK(calls == Calls{"a start", "b start", "b concurrent 1000", "b concurrent 2000", "b disable",
+                       "a disable", "b close", "a close", "b reset", "a reset"});
 }
 
 TEST_CASE("if the second does not start, the first is closed again") {
@@ -122,11 +122,11 @@ TEST_CASE("if the second does not start, the first is closed again") {
   BackendChoice choice;
   const Status status = pair.Start({}, 0, &choice);
   CHECK(status.message() == "no b here");
-  CHECK(calls ==
-        Calls{"a start", "b start", "b beside 1000", "b beside 2000", "a disable", "a close"});
+  CHECK(calls == Calls{"a start", "b start", "b concurrent 1000", "b concurrent 2000", "a disable",
+                       "a close"});
 }
 
-// Takes samples in a thread where the other one works, and elsewhere.
+// Takes samples in handlers of the other backend, and elsewhere.
 class Sampler : public FakeBackend {
  public:
   explicit Sampler(Calls* calls) : FakeBackend("sampler", 100, true, calls) {}
@@ -147,7 +147,7 @@ class Sampler : public FakeBackend {
   }
 };
 
-TEST_CASE("what the first finds while the second is at work is dropped and counted") {
+TEST_CASE("samples of the first in handlers of the second are dropped and counted") {
   Calls calls;
   PairBackend pair(std::make_unique<Sampler>(&calls),
                    std::make_unique<FakeBackend>("tracer", 20, true, &calls));

@@ -56,16 +56,16 @@ struct Collected : EventSink {
   uint64_t lost = 0;
 };
 
-// A thread that works when it is told to, so much as it is told to.
+// Is a thread that works when it is asked to, for as much CPU time as it is asked for.
 class Worker {
  public:
   Worker() : tid_(started_.get_future()), thread_([this] { Run(); }) {}
-  ~Worker() { Join(); }
+  ~Worker() { WaitForCpuNs(); }
 
   pid_t tid() { return tid_.valid() ? known_tid_ = tid_.get() : known_tid_; }
-  // Starts the work; Join waits for its end and returns the CPU time that it took.
+  // Starts the work; WaitForCpuNs waits for its end and returns the CPU time that it took.
   void Work(uint64_t cpu_ns) { asked_.set_value(cpu_ns), is_asked_ = true; }
-  uint64_t Join() {
+  uint64_t WaitForCpuNs() {
     if (!is_asked_) Work(0);
     if (thread_.joinable()) thread_.join();
     return spent_ns_;
@@ -146,12 +146,12 @@ void ThreadsBeforeAndAfterStart(bool per_thread) {
   CHECK((note.find("one event per thread") != std::string::npos) == per_thread);
   Worker after;
   const pid_t after_tid = after.tid();
-  // This is where the strategy without inheritance finds the new thread.
+  // Without inheritance, this drain finds the new thread.
   backend.Drain(&collected);
   before.Work(60 * kMs);
   after.Work(60 * kMs);
-  const uint64_t before_ns = before.Join();
-  const uint64_t after_ns = after.Join();
+  const uint64_t before_ns = before.WaitForCpuNs();
+  const uint64_t after_ns = after.WaitForCpuNs();
   Finish(&backend, &collected);
   for (const auto& [tid, spent_ns] : {std::pair(before.tid(), before_ns), {after_tid, after_ns}}) {
     CAPTURE(tid, spent_ns);
@@ -169,7 +169,8 @@ TEST_CASE("with one event per thread, new threads are found while draining") {
   ThreadsBeforeAndAfterStart(true);
 }
 
-TEST_CASE("with one event per thread, what ended threads left is delivered and their events go") {
+TEST_CASE(
+    "with one event per thread, samples of ended threads are delivered and their events closed") {
   PerfBackend backend(SourceKind::kEbs);
   backend.PreferOneEventPerThread();
   BackendChoice choice;
@@ -181,11 +182,11 @@ TEST_CASE("with one event per thread, what ended threads left is delivered and t
     const pid_t tid = worker.tid();
     backend.Drain(&collected);
     worker.Work(5 * kMs);
-    worker.Join();
+    worker.WaitForCpuNs();
     backend.Drain(&collected);
     CHECK(collected.SamplesOf(tid) >= 3);
   }
-  // At most the last ones wait for the next round.
+  // Only descriptors of the last threads may still be open.
   CHECK(OpenFds() <= fds + 3);
   Finish(&backend, &collected);
 }
@@ -220,7 +221,7 @@ StormResult StartInStorm() {
   for (const auto& worker : workers) {
     const pid_t tid = worker->tid();
     worker->Work(4 * kMs);
-    const uint64_t spent_ns = worker->Join();
+    const uint64_t spent_ns = worker->WaitForCpuNs();
     backend.Drain(&collected);
     // A host that takes the CPU away makes one sample of several periods.
     result.unsampled += collected.SamplesOf(tid) == 0;
@@ -237,8 +238,8 @@ TEST_CASE("threads that start while the backend starts are sampled, each once") 
     INFO(result.status.message());
     REQUIRE(result.status.ok());
     CHECK(result.sampled_twice == 0);
-    // One may escape: whose clone had passed the inheriting of events when its parent got them, and
-    // was held up there until the start was over.
+    // One thread may be missed. Its clone had inherited the events before its parent got them, and
+    // did not continue until the start was over.
     CHECK(result.unsampled <= 1);
   }
 }
@@ -259,8 +260,8 @@ TEST_CASE("the excluded thread is never sampled, whatever the strategy") {
     backend.Drain(&collected);
     excluded.Work(30 * kMs);
     included.Work(10 * kMs);
-    excluded.Join();
-    included.Join();
+    excluded.WaitForCpuNs();
+    included.WaitForCpuNs();
     Finish(&backend, &collected);
     CHECK(collected.SamplesOf(excluded_tid) == 0);
     CHECK(collected.SamplesOf(included.tid()) > 0);
@@ -270,7 +271,7 @@ TEST_CASE("the excluded thread is never sampled, whatever the strategy") {
 TEST_CASE("every way to choose periods adds up to the CPU time") {
   struct Mode {
     BackendConfig config;
-    uint64_t lowest, highest, told;
+    uint64_t lowest, highest, reported;
   };
   BackendConfig by_frequency;
   by_frequency.event = EventKind::kTaskClock;
@@ -287,7 +288,7 @@ TEST_CASE("every way to choose periods adds up to the CPU time") {
     BackendChoice choice;
     Collected collected;
     HBBP_START_OR_SKIP(backend, mode.config, 0, &choice);
-    CHECK(choice.sources.at(0).period == mode.told);
+    CHECK(choice.sources.at(0).period == mode.reported);
     uint64_t spent_ns = 0;
     for (int round = 0; round < 10; ++round) {
       spent_ns += Spin(20 * kMs);
@@ -308,7 +309,7 @@ TEST_CASE("every way to choose periods adds up to the CPU time") {
   }
 }
 
-// Sorts `values`.
+// Returns the median, and sorts `values`.
 double Median(std::vector<uint64_t>* values) {
   std::sort(values->begin(), values->end());
   return values->empty() ? 0 : static_cast<double>((*values)[values->size() / 2]);
@@ -340,15 +341,15 @@ TEST_CASE("random periods vary from drain to drain and are right on average") {
     CHECK(longest - shortest > kPeriod / 20);
     const double mean = static_cast<double>(all.PeriodsOf(::gettid())) /
                         static_cast<double>(all.SamplesOf(::gettid()));
-    // Four standard errors of the mean of 25 draws.
+    // The tolerance is four standard errors of the mean of 25 draws.
     CHECK(mean == Approx(kPeriod).epsilon(0.06));
   }
 }
 
-uint64_t AllPeriodsOf(const Collected& collected, pid_t tid, uint64_t least, uint64_t most) {
+uint64_t CheckPeriods(const Collected& collected, pid_t tid, uint64_t min, uint64_t max) {
   for (const IpSample& sample : collected.samples) {
-    CHECK(sample.period >= least);
-    CHECK(sample.period <= most);
+    CHECK(sample.period >= min);
+    CHECK(sample.period <= max);
   }
   return collected.PeriodsOf(tid);
 }
@@ -385,8 +386,9 @@ void ChangePeriods(PeriodMode mode, bool per_thread) {
   before.Work(80 * kMs);
   inherited.Work(80 * kMs);
   after.Work(80 * kMs);
-  const std::pair<pid_t, uint64_t> all[] = {
-      {before.tid(), before.Join()}, {inherited_tid, inherited.Join()}, {after_tid, after.Join()}};
+  const std::pair<pid_t, uint64_t> all[] = {{before.tid(), before.WaitForCpuNs()},
+                                            {inherited_tid, inherited.WaitForCpuNs()},
+                                            {after_tid, after.WaitForCpuNs()}};
   spent_ns += Spin(80 * kMs);
   Finish(&backend, &collected);
   CHECK(backend.SamplingNs() == collected.samples.size() * InterruptNs(Unit::kNanoseconds));
@@ -395,10 +397,10 @@ void ChangePeriods(PeriodMode mode, bool per_thread) {
     CHECK(collected.PeriodsOf(tid) > thread_ns * 0.8);
     CHECK(collected.PeriodsOf(tid) < thread_ns * 1.2);
   }
-  const uint64_t own_ns = AllPeriodsOf(collected, ::gettid(), kPeriodNs / 2, kPeriodNs * 17);
+  const uint64_t own_ns = CheckPeriods(collected, ::gettid(), kPeriodNs / 2, kPeriodNs * 17);
   CHECK(own_ns > spent_ns * 0.8);
   CHECK(own_ns < spent_ns * 1.2);
-  // Each with the period that it was taken with.
+  // Each sample has the period that it was taken with.
   for (size_t i = samples; i < collected.samples.size(); ++i) {
     CHECK(collected.samples[i].period > 3 * kPeriodNs);
   }
@@ -414,7 +416,7 @@ TEST_CASE("periods can be changed with one event per thread") {
   ChangePeriods(PeriodMode::kFixed, true);
 }
 
-TEST_CASE("a library that is loaded while periods change is told of") {
+TEST_CASE("a library that is loaded while periods change is reported") {
   PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;
@@ -448,8 +450,8 @@ TEST_CASE("only the threads that were asked for are sampled, and none that they 
     HBBP_START_OR_SKIP(backend, config, 0, &choice);
     chosen.Work(50 * kMs);
     other.Work(50 * kMs);
-    const uint64_t spent_ns = chosen.Join();
-    other.Join();
+    const uint64_t spent_ns = chosen.WaitForCpuNs();
+    other.WaitForCpuNs();
     Spin(20 * kMs);
     Finish(&backend, &collected);
     CHECK(collected.PeriodsOf(chosen.tid()) > spent_ns * 0.8);
@@ -467,7 +469,7 @@ TEST_CASE("only the threads that were asked for are sampled, and none that they 
   CHECK(OpenFds() == fds);
 }
 
-TEST_CASE("buffers are no larger than allowed, or the least that is needed is told") {
+TEST_CASE("buffers are not larger than allowed, or an error has the smallest limit that works") {
   PerfBackend backend(SourceKind::kEbs);
   BackendConfig config = ClockConfig(kMs);
   BackendChoice choice;
@@ -495,7 +497,9 @@ TEST_CASE("the clock of the CPU can be asked for") {
   CHECK(collected.SamplesOf(::gettid()) > 0);
 }
 
-TEST_CASE("without a choice of event the best one is taken, and what was wrong with it is told") {
+TEST_CASE(
+    "without a choice of event the best one is taken, and a note says what was wrong with the "
+    "others") {
   PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   HBBP_START_OR_SKIP(backend, BackendConfig(), 0, &choice);
@@ -552,7 +556,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a descriptor that the program has taken over is left to it") {
+TEST_CASE("a descriptor that the program has taken over is not closed") {
   PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   HBBP_START_OR_SKIP(backend, ClockConfig(kMs), 0, &choice);
@@ -573,10 +577,10 @@ TEST_CASE("a descriptor that the program has taken over is left to it") {
   for (int fd : {theirs, pipe_fds[0], pipe_fds[1]}) ::close(fd);
 }
 
-TEST_CASE("a library that is loaded during the run is told of") {
-  const TemporaryFolder folder;
-  const std::string source = folder.Write("lib.c", "int answer(void) { return 42; }\n");
-  const std::string library = folder.File("lib.so");
+TEST_CASE("a library that is loaded during the run is reported") {
+  const TemporaryFolder directory;
+  const std::string source = directory.Write("lib.c", "int answer(void) { return 42; }\n");
+  const std::string library = directory.File("lib.so");
   if (!RunCommand("cc -shared -fPIC -Wl,--build-id -o " + library + " " + source)) {
     HBBP_SKIP("there is no compiler");
   }
@@ -599,7 +603,7 @@ TEST_CASE("a library that is loaded during the run is told of") {
   ::dlclose(handle);
 }
 
-TEST_CASE("a thread that is named during the run is told of") {
+TEST_CASE("a thread that is named during the run is reported") {
   PerfBackend backend(SourceKind::kEbs);
   BackendChoice choice;
   Collected collected;

@@ -1,5 +1,6 @@
-// What a signal handler must not do ends this program at once: its malloc and pthread_mutex_lock
-// know when they are called in one. And what a handler might do to the program is looked for.
+// Checks that handlers do not do what a signal handler must not do: malloc and pthread_mutex_lock
+// of this program end it if they are called in a handler. Then checks that handlers do not change
+// the vector state, that threads may start and end at any time, and how much stack handlers take.
 #include <dlfcn.h>
 #include <elf.h>
 #include <immintrin.h>
@@ -45,7 +46,7 @@ void RefuseInHandler(const char* function) {
   if (handlers_entered != 0) EndBecause(function);
 }
 
-// While a thread holds it, nobody else gets or frees memory.
+// While a thread holds it, no other thread can allocate or free memory.
 std::atomic<int> allocator_owner{0};
 
 void WaitForAllocator() {
@@ -100,7 +101,8 @@ HBBP_TEST_EXPORT int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
 namespace hbbp {
 namespace {
 
-// Access is not checked where a template is instantiated explicitly.
+// The name of a private member may be used in an explicit instantiation of a template, where access
+// is not checked.
 trace::SignalFilter FilterOfTracer();
 template <trace::SignalFilter filter>
 struct Thief {
@@ -124,7 +126,7 @@ BranchSink TraceWatched(TraceMode mode, const std::function<void()>& work) {
 
 std::atomic<uint64_t> result;
 
-// All that a program does with memory, locks and functions of libraries that are not bound yet.
+// Allocates, locks, and calls functions of libraries that are not bound yet.
 void AllocateAndLockFor(uint64_t milliseconds) {
   std::map<std::string, std::vector<int>> map;
   std::mutex mutex;
@@ -207,7 +209,7 @@ TEST_CASE("bursts go on while another thread holds the lock of the allocator") {
       });
       while (!is_held) SleepMs(1);
       begin_ns = ClockNs(CLOCK_MONOTONIC);
-      ComputeFor(40);  // the worker waits, so no longer than free buffers last
+      ComputeFor(40);  // the worker waits, so there must be enough free buffers for this time
       end_ns = ClockNs(CLOCK_MONOTONIC);
       may_release = true;
       holder.join();
@@ -251,7 +253,8 @@ static_assert(offsetof(VectorState, fxsave) == 2240);
 #define HBBP_STORE_MASK(n) "kmovq %%k" #n ", 2048+8*" #n "(%[out])\n\t"
 #define HBBP_CLOBBER(n) "xmm" #n,
 
-// Loads all registers and what lies below the stack pointer, takes many branches, and stores them.
+// Loads all registers and the red zone below the stack pointer, takes many branches, and stores
+// them.
 [[gnu::target("avx512f,avx512bw")]] void BranchWithAllRegisters(const VectorState* in,
                                                                 VectorState* out) {
   // clang-format off
@@ -295,8 +298,8 @@ static_assert(offsetof(VectorState, fxsave) == 2240);
   // clang-format on
 }
 
-// The addresses of the last x87 instruction are not part of what a processor must keep, and the
-// mask of MXCSR is the processor's.
+// Some parts are not compared: a processor need not keep the addresses of the last x87 instruction,
+// and the mask of MXCSR is constant.
 struct Part {
   size_t start;
   size_t end;
@@ -405,8 +408,8 @@ size_t UsedBytes(const uint8_t* stack) {
 }
 
 TEST_CASE("handlers use little stack") {
-  // docs/internals/branch-tracing.md says how much.
-  constexpr size_t kMostBytesBesidesFrame = 8 * 1024;
+  // docs/internals/branch-tracing.md documents this limit.
+  constexpr size_t kMaxBytesBesidesFrame = 8 * 1024;
   const size_t frame_bytes = ::getauxval(AT_MINSIGSTKSZ);
   for (const TraceMode mode : ModesOfThisMachine()) {
     auto* memory = static_cast<uint8_t*>(
@@ -431,7 +434,7 @@ TEST_CASE("handlers use little stack") {
               << "up to " << frame_bytes << std::endl;
     CHECK(sink.statistics.bursts > 0);
     CHECK(used > 1000);
-    CHECK(used < frame_bytes + kMostBytesBesidesFrame);
+    CHECK(used < frame_bytes + kMaxBytesBesidesFrame);
   }
 }
 

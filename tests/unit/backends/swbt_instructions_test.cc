@@ -1,5 +1,5 @@
-// Bursts that begin at instructions, each as likely as another, must count executions. There is a
-// stand-in for the PMU; its samples are signals that a single-stepper sends.
+// Checks that bursts which start at each instruction with the same probability count executions.
+// There is a stand-in for the PMU, whose samples are signals that a single-stepper sends.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ extern const char hbbp_test_short_block[];
 extern const char hbbp_test_long_block[];
 }
 
-// Two loops: of 2 instructions, and of 400.
+// There are two loops, of 2 and of 400 instructions.
 asm(R"(
   .text
   .p2align 6
@@ -92,7 +92,7 @@ WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, E
                            BackendChoice* choice) {
   BackendConfig config = BranchConfig(mode, branches);
   config.event = event;
-  // That of a clock never ends by itself.
+  // The period of a clock is so long that it never ends by itself.
   config.period = event == EventKind::kInstructions ? period : uint64_t{1} << 40;
   config.period_mode = PeriodMode::kFixed;
   SwbtBackend backend;
@@ -108,7 +108,7 @@ WeighingSink TraceTwoLoops(TraceMode mode, uint32_t branches, uint64_t period, E
   const auto work = [&] {
     sampling.sample_data = trace::Tracer::Get().SampleData(1);
     const auto wait_and_run = [](void* pointer) {
-      // The stepper's handler is in front of the tracer's until the worker notices.
+      // The stepper's handler precedes the tracer's until the worker finds that out.
       SleepMs(400);
       auto* started_sampling = static_cast<Sampling*>(pointer);
       started_sampling->is_on = true;
@@ -149,7 +149,7 @@ TEST_CASE("loops that execute as many instructions get as many, whatever their b
   CHECK(sink.CounterOf("no-free-buffer") == 0);
   REQUIRE(sink.bursts.size() > 2 * kInstructions / 101 * 9 / 10);
   CheckShares(sink);
-  // The code between the branches, no more and no less.
+  // The extent must be that of the code between the branches.
   for (size_t i = 0; i < sink.bursts.size(); ++i) {
     const auto& burst = sink.bursts[i].second;
     bool is_in_loops = true;
@@ -178,7 +178,7 @@ TEST_CASE("the same with breakpoints, and where both are compared") {
   CheckShares(sink);
 }
 
-TEST_CASE("bursts of a clock are weighed by their streams") {
+TEST_CASE("bursts of a clock are weighted by their streams") {
   BackendChoice choice;
   const WeighingSink sink =
       TraceTwoLoops(TraceMode::kLookAhead, 16, 2003, EventKind::kTaskClock, &choice);

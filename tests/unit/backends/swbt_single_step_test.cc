@@ -1,5 +1,5 @@
-// Interrupts a piece of code in front of every one of its instructions, by the trap flag, and has a
-// sample come there. The burst that begins there must be what the program then does.
+// Interrupts code before each of its instructions, by the trap flag, and sends a sample there. The
+// burst that starts there must have the branches that the program then takes.
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ namespace {
 constexpr uint32_t kBranches = 24;
 
 struct Steps {
-  std::vector<uint64_t> path;  // room for it is made before, for the signal handler
+  std::vector<uint64_t> path;  // allocated before, because a signal handler writes it
   size_t count = 0;
   uint64_t sample_data = 0;
   bool may_sample = false;
@@ -56,7 +56,8 @@ int Compare(const void* left, const void* right) {
   return std::strcmp(static_cast<const char*>(left), static_cast<const char*>(right));
 }
 
-// Formatting, parsing, sorting by pointer to function, string functions with vector instructions.
+// Formats, parses, sorts by pointer to function, and calls string functions with vector
+// instructions.
 void DoWork(void* argument) {
   auto* work = static_cast<Work*>(argument);
   std::snprintf(work->text, sizeof(work->text), "%s %d %.6f %x", "pelican heron stork", 4711,
@@ -102,7 +103,7 @@ TEST_CASE("a burst may begin at every instruction") {
     } argument = {&steps, &work};
     const auto sleep_and_work = [](void* pointer) {
       auto* both = static_cast<Argument*>(pointer);
-      // The stepper's handler is in front of the tracer's until the worker notices.
+      // The stepper's handler precedes the tracer's until the worker finds that out.
       SleepMs(400);
       both->steps->may_sample = true;
       both->steps->count = 0;
@@ -121,7 +122,7 @@ TEST_CASE("a burst may begin at every instruction") {
   size_t wrong = 0;
   auto position = taken.begin();
   for (const auto& [tid, burst] : sink.bursts) {
-    // The last ones go on behind what was stepped through.
+    // The last bursts continue after the code that was stepped through.
     const bool is_whole = burst.size() == kBranches;
     const auto found = std::search(position, taken.end(), burst.begin(), burst.end(), AreEqual);
     if (found != taken.end()) {

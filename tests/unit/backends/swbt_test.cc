@@ -49,7 +49,7 @@ uint64_t CpuNs() { return ClockNs(CLOCK_PROCESS_CPUTIME_ID); }
 
 std::atomic<uint64_t> result;
 
-// Loops, calls by pointer, library functions.
+// Runs loops, calls by pointer and library functions.
 void WorkFor(int milliseconds) {
   static uint64_t (*volatile function)(uint64_t) = &Collatz;
   const uint64_t end = CpuNs() + static_cast<uint64_t>(milliseconds) * 1'000'000;
@@ -62,12 +62,12 @@ void WorkFor(int milliseconds) {
 }
 
 Sink Trace(const BackendConfig& config, const std::function<void()>& work,
-           Rung rung = Rung::kBest) {
+           TracingMethod method = TracingMethod::kBest) {
   return TraceBranches(
-      config, work, [] {}, rung);
+      config, work, [] {}, method);
 }
 
-// The code from `begin` leads to the branch at `end` without another one being taken.
+// Returns whether the code from `begin` leads to the branch at `end` without another taken branch.
 bool IsStream(uint64_t begin, uint64_t end) {
   uint64_t ip = begin;
   for (int i = 0; i < 20'000; ++i) {
@@ -84,7 +84,7 @@ bool IsStream(uint64_t begin, uint64_t end) {
   return false;
 }
 
-// A direct branch goes where its code says.
+// Returns whether there is a branch at `from`, and if it is direct, with the target `to`.
 bool IsPossible(const TakenBranch& branch) {
   ControlFlow flow;
   const uint64_t from = branch.from;
@@ -158,7 +158,7 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
       for (uint64_t i = 1; i < 300; ++i) result += Collatz(i);
     }
   });
-  // The worker empties no buffer until there is no other.
+  // The worker does not empty a buffer until all are full.
   const BranchSink sink = TraceBranches(
       BranchConfig(TraceMode::kLookAhead, 20'000), [] { SleepMs(50); },
       [] {
@@ -176,14 +176,14 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
   CheckConsistent(sink);
   uint64_t delivered = 0;
   for (const auto& [tid, burst] : sink.bursts) delivered += burst.size();
-  // Single branches make no burst.
+  // Parts with a single branch are not delivered as bursts.
   constexpr uint64_t kFew = 100;
   CHECK(delivered + kFew > sink.statistics.taken_branches);
 }
 
 TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
   const Sink sink = Trace(
-      BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
+      BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.method.find("timers") != std::string::npos);
   CHECK(sink.statistics.bursts > 0);
@@ -191,7 +191,7 @@ TEST_CASE("without perf events, timers start bursts and look-ahead does without 
   CheckConsistent(sink);
 }
 
-TEST_CASE("what timers find in the kernel is no sample, as with perf events") {
+TEST_CASE("a signal of a timer in the kernel is not a sample, as with perf events") {
   std::vector<char> bytes(1 << 18);
   const UniqueFd zeros(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
   const Sink sink = Trace(
@@ -200,13 +200,13 @@ TEST_CASE("what timers find in the kernel is no sample, as with perf events") {
         const uint64_t end = CpuNs() + 500'000'000;
         while (CpuNs() < end) REQUIRE(::read(zeros.get(), bytes.data(), bytes.size()) > 0);
       },
-      Rung::kTimers);
+      TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("in-kernel") > 0);
   CHECK(sink.statistics.bursts < sink.CounterOf("in-kernel"));
 }
 
-// Each end of it sends a byte when one has come.
+// Has two threads, each of which sends a byte when it has received one.
 class PingPong {
  public:
   PingPong() {
@@ -234,7 +234,7 @@ class PingPong {
   uint64_t interrupted() const { return interrupted_; }
 
  private:
-  // poll is never restarted after a signal.
+  // poll() is never restarted after a signal.
   bool Take(int fd) {
     pollfd wait = {fd, POLLIN, 0};
     while (::poll(&wait, 1, -1) < 0) ++interrupted_;
@@ -247,7 +247,7 @@ class PingPong {
   std::atomic<uint64_t> interrupted_{0};
 };
 
-TEST_CASE("by default, a process that switches often goes on with timers") {
+TEST_CASE("by default, a process that switches often is sampled by timers") {
   if (!HasBreakpointsForTracing()) HBBP_SKIP("no perf events with sigtrap here");
   PingPong game;
   BackendConfig config;
@@ -272,7 +272,7 @@ TEST_CASE("by default, a process that switches often goes on with timers") {
   }
 }
 
-TEST_CASE("threads that are born after it went on with timers are found") {
+TEST_CASE("threads that start after events were replaced by timers are found") {
   PingPong game;
   const Sink sink = Trace(BackendConfig(), [&] {
     game.PlayFor(2500);
@@ -291,7 +291,7 @@ TEST_CASE("on kernels without sigtrap, real-time signals do the same") {
   if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify}) {
     const Sink sink = Trace(
-        BranchConfig(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
+        BranchConfig(mode), [] { WorkFor(500); }, TracingMethod::kRealTimeSignals);
     CAPTURE(sink.Describe());
     CHECK(sink.statistics.method.find("real-time signals") != std::string::npos);
     CHECK(sink.statistics.bursts > 0);
@@ -310,7 +310,8 @@ TEST_CASE("the mode that needs breakpoints says so where there are none") {
   CHECK(status.message().find("needs breakpoints") != std::string::npos);
 }
 
-TEST_CASE("threads that are born during the session are traced, and those that end leave theirs") {
+TEST_CASE(
+    "threads that start during the session are traced, and buffers of ended ones are delivered") {
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint}) {
     if (mode == TraceMode::kBreakpoint && !HasBreakpointsForTracing()) continue;
     std::atomic<uint32_t> first{0}, second{0};
@@ -360,7 +361,7 @@ TEST_CASE("threads that end while they wait for a breakpoint leave no descriptor
   if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   Trace(BranchConfig(TraceMode::kBreakpoint), [] { WorkFor(20); });
   const size_t descriptors = OpenFds();
-  // A burst takes longer than a thread has.
+  // A burst takes longer than a thread lives.
   const Sink sink = Trace(BranchConfig(TraceMode::kBreakpoint, 4096), [] {
     for (int i = 0; i < 100; ++i) std::thread([] { WorkFor(2); }).join();
   });
@@ -369,7 +370,7 @@ TEST_CASE("threads that end while they wait for a breakpoint leave no descriptor
   CHECK(OpenFds() == descriptors);
 }
 
-TEST_CASE("what threads that ended had is used again") {
+TEST_CASE("resources of ended threads are reused") {
   constexpr int kThreads = static_cast<int>(trace::Tracer::kMaxThreads) + 200;
   const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     for (int i = 0; i < kThreads; ++i) std::thread([] { WorkFor(1); }).join();
@@ -423,7 +424,7 @@ int TraceAndSetFilter() {
     has_ended = sink.statistics.method.find("tracing ended early") != std::string::npos;
   };
   const auto work = [&] {
-    has_filter = RefuseSystemCall(SYS_acct);  // which nobody calls
+    has_filter = RefuseSystemCall(SYS_acct);  // which no one calls
     for (int i = 0; has_filter && !has_ended && i < kMaxWaits; ++i) SleepMs(10);
   };
   RunTraced(
@@ -444,8 +445,8 @@ TEST_CASE("a process that sets a seccomp filter is not traced any more, nor agai
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-// Memory whose pages another thread provides, which needs a lock for it that the thread of the test
-// has until it touches one.
+// Has memory whose pages another thread provides. That thread needs a lock, which the thread of the
+// test holds until it touches a page.
 class ProvidedMemory {
  public:
   static constexpr size_t kPages = 64;
@@ -461,7 +462,7 @@ class ProvidedMemory {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  // False if the machine has no such memory.
+  // Returns false if the machine has no such memory.
   bool Open() {
     fd_ = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY));
     uffdio_api api = {};
@@ -476,7 +477,8 @@ class ProvidedMemory {
     return true;
   }
 
-  // So that samples come while the lock is held, and look-ahead comes to the page.
+  // Touches all pages, and computes before with the lock held, so that samples come then and
+  // look-ahead reaches the page.
   void TouchAll() {
     ::madvise(memory_, kPages * kPage, MADV_DONTNEED);
     for (size_t page = 0; page < kPages; ++page) {
@@ -546,15 +548,15 @@ TEST_CASE("a burst stands for the samples that it has used up the time of") {
   CAPTURE(sink.Describe());
   const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
   REQUIRE(periods.size() >= 2);
-  const uint64_t least = *std::min_element(periods.begin(), periods.end());
-  const uint64_t most = *std::max_element(periods.begin(), periods.end());
-  CHECK(most > 2 * least);  // how many depends on how fast the machine is
-  CHECK(most % least == 0);
+  const uint64_t shortest = *std::min_element(periods.begin(), periods.end());
+  const uint64_t longest = *std::max_element(periods.begin(), periods.end());
+  CHECK(longest > 2 * shortest);  // the factor depends on the speed of the machine
+  CHECK(longest % shortest == 0);
   uint64_t samples = 0;
-  for (uint64_t period : periods) samples += period / least;
-  const uint64_t left_out = sink.CounterOf("over-budget");
-  CHECK(samples <= periods.size() + left_out);
-  CHECK(sink.CounterOf("samples") == periods.size() + left_out);
+  for (uint64_t period : periods) samples += period / shortest;
+  const uint64_t over_budget = sink.CounterOf("over-budget");
+  CHECK(samples <= periods.size() + over_budget);
+  CHECK(sink.CounterOf("samples") == periods.size() + over_budget);
 }
 
 TEST_CASE("a sample of a timer stands for all its expirations") {
@@ -565,7 +567,8 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
   const Sink sink = TraceBranches(
       config,
       [&sample_data] {
-        // Not to itself, which would be in the kernel then.
+        // Another thread sends the signals, because a thread that sends one to itself is in the
+        // kernel then.
         const pid_t tid = ::gettid();
         std::atomic<bool> done{false};
         std::atomic<int> rounds{0};
@@ -577,7 +580,7 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
             info.si_overrun = overrun;
             trace::SetSignalData(&info, sample_data);
             ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), tid, SIGTRAP, &info);
-            // Until the burst has ended, however little time this thread gets.
+            // Waits until the burst has ended, even if this thread gets little time.
             constexpr int kEnough = 100;
             for (const int before = rounds; rounds < before + kEnough;) {
               std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -591,7 +594,7 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
         }
         timer.join();
       },
-      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, Rung::kTimers);
+      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.PeriodsOfWholeBursts() ==
         std::vector{config.period, 4 * config.period, config.period});
@@ -613,7 +616,7 @@ TEST_CASE("random periods are drawn anew every few samples") {
   CHECK(sink.CounterOf("period-draws") <= 1 + sink.CounterOf("samples") / 8);
 }
 
-TEST_CASE("with a budget, bursts are left out and others stand for them, at a period that pays") {
+TEST_CASE("with a budget, bursts are dropped and others stand for them, at a period that pays") {
   BackendConfig config = BranchConfig(TraceMode::kLookAhead, 4096);
   config.max_overhead = 0.01;
   uint64_t spent_ns = 0;
@@ -621,15 +624,14 @@ TEST_CASE("with a budget, bursts are left out and others stand for them, at a pe
   CAPTURE(sink.Describe(), spent_ns);
   const std::vector<uint64_t> periods = sink.PeriodsOfWholeBursts();
   REQUIRE(periods.size() >= 2);
-  // Signals take half of it, at 5 us each.
-  const uint64_t least = *std::min_element(periods.begin(), periods.end());
-  CHECK(least > 990'000);
-  const uint64_t left_out = sink.CounterOf("over-budget");
-  CHECK(left_out > 0);
+  // Signals take half of the overhead, at 5 us each.
+  const uint64_t shortest = *std::min_element(periods.begin(), periods.end());
+  CHECK(shortest > 990'000);
+  CHECK(sink.CounterOf("over-budget") > 0);
   uint64_t stands_for = 0;
   for (const uint64_t period : periods) stands_for += period;
   CHECK(stands_for < spent_ns * 1.2);
-  // Bursts that were still to come do not stand for their samples.
+  // Samples that were dropped after the last burst are in no period.
   CHECK(stands_for > spent_ns * 0.5);
 }
 
@@ -659,7 +661,7 @@ TEST_CASE("many threads at once") {
   constexpr int kThreads = 64;
   const Sink sink = Trace(BranchConfig(TraceMode::kLookAhead), [] {
     std::vector<std::thread> threads;
-    const auto work = [] { WorkFor(800); };  // of all threads together
+    const auto work = [] { WorkFor(800); };  // CPU time of all threads together
     for (int i = 0; i < kThreads; ++i) threads.emplace_back(work);
     for (std::thread& thread : threads) thread.join();
   });
@@ -698,7 +700,8 @@ TEST_CASE("only one session traces branches at a time") {
 std::atomic<int> foreign_traps;
 
 TEST_CASE("the program's own traps come to its handler during tracing") {
-  // Ours is already there if another test ran before, and then this one is found by a drain.
+  // If another test ran before, the tracer's handler is installed already, and a drain finds that
+  // this one has replaced it.
   struct sigaction action = {};
   action.sa_handler = [](int) { ++foreign_traps; };
   ::sigaction(SIGTRAP, &action, nullptr);
@@ -723,7 +726,7 @@ TEST_CASE("handlers of the program that come in between do no harm") {
     struct sigaction action = {}, previous;
     action.sa_handler = [](int) {
       ++alarms;
-      for (uint64_t i = 1; i < 50; ++i) result += Collatz(i);  // what the program runs, too
+      for (uint64_t i = 1; i < 50; ++i) result += Collatz(i);  // as the program does
     };
     action.sa_flags = SA_RESTART;
     ::sigaction(SIGALRM, &action, &previous);

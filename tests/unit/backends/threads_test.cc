@@ -27,7 +27,7 @@ TEST_CASE("threads are listed from their start to their end, sorted") {
   CHECK(std::binary_search(threads->begin(), threads->end(), ::gettid()));
   may_end.set_value();
   thread.join();
-  // The kernel takes the thread off the list a little after the join.
+  // The kernel removes the thread from the list a little after the join.
   do threads = ListThreads();
   while (std::binary_search(threads->begin(), threads->end(), tid));
   CHECK(std::binary_search(threads->begin(), threads->end(), ::gettid()));

@@ -13,14 +13,14 @@ namespace {
 
 using Placement = AddressSpace::Placement;
 
-// A module mapped at `start` from its file's offset 0.
+// Returns the placement of a module that is mapped at `start` from offset 0 of its file.
 Placement At(uint32_t module, uint64_t start) { return {module, {start}, {0}}; }
 
 void Map(AddressSpace* space, uint64_t start, uint64_t end, uint64_t time, uint32_t module) {
   space->Add({start}, {end}, time, At(module, start));
 }
 
-// The number of the module, or -1.
+// Returns the number of the module, or -1.
 int64_t ModuleAt(const AddressSpace& space, uint64_t address, uint64_t time) {
   const auto placement = space.Find({address}, time);
   return placement ? static_cast<int64_t>(placement->module) : -1;
@@ -102,7 +102,7 @@ TEST_CASE("the end of the address space can be mapped") {
   CHECK(ModuleAt(space, UINT64_MAX, 1) == -1);
 }
 
-TEST_CASE("a mapping that comes back is found again, even if what was between is told of last") {
+TEST_CASE("a mapping that comes back is found again, even if the one in between is added last") {
   AddressSpace space;
   Map(&space, 0x1000, 0x2000, 10, 1);
   Map(&space, 0x1000, 0x2000, 30, 1);
@@ -112,19 +112,19 @@ TEST_CASE("a mapping that comes back is found again, even if what was between is
   CHECK(ModuleAt(space, 0x1800, 35) == 1);
 }
 
-TEST_CASE("what is known already adds nothing, whatever it was told as") {
+TEST_CASE("a mapping that is known already adds nothing") {
   AddressSpace space;
   CHECK(space.Add({0x1000}, {0x4000}, 10, At(1, 0x1000)) == 1);
   CHECK(space.Add({0x1000}, {0x4000}, 20, At(1, 0x1000)) == 0);
   const auto stays = [](const Placement& known) { return known.module == 1; };
   CHECK(space.Add({0x1000}, {0x4000}, 30, At(2, 0x1000), stays) == 0);
-  // Bounds are kept, even if nothing is between them; then they are known.
+  // Bounds are kept, even those of an empty range; later they are known.
   CHECK(space.Add({0x2000}, {0x3000}, 40, At(2, 0x2000), stays) == 2);
   CHECK(space.Add({0x2000}, {0x3000}, 50, At(2, 0x2000), stays) == 0);
   CHECK(space.Add({0x2000}, {0x5000}, 60, At(2, 0x2000)) == 3);
 }
 
-// The list of all mappings; the latest that covers the address holds.
+// A naive address space is a list of mappings, of which the latest that covers an address holds.
 class NaiveSpace {
  public:
   void Add(RuntimeAddress start, RuntimeAddress end, uint64_t time, const Placement& placement) {
@@ -157,7 +157,7 @@ void CompareWithNaive(unsigned seed, bool in_order) {
     const RuntimeAddress start{draw(100)};
     const RuntimeAddress end = start + draw(40);
     const uint64_t time = in_order ? i / 2 : draw(50);
-    // In order, the same modules come again and again.
+    // With mappings in order, the same modules come back again and again.
     const Placement placement = At(in_order ? static_cast<uint32_t>(draw(3)) : i, 0);
     space.Add(start, end, time, placement);
     naive.Add(start, end, time, placement);

@@ -21,7 +21,7 @@ size_t Count(BranchTable* table, uint32_t thread, const Branches& branches, doub
   return table->entries().size() - known;
 }
 
-TEST_CASE("a burst makes an entry a branch, and the last has no stream behind it") {
+TEST_CASE("a burst adds an entry for each branch, and no stream follows the last") {
   BranchTable table;
   CHECK(Count(&table, 7, {{{1}, {10}}, {{12}, {20}}, {{24}, {30}}}, 500, 3) == 3);
   const auto& entries = table.entries();
@@ -116,7 +116,7 @@ TEST_CASE("many different branches are counted as a map counts them") {
   }
 }
 
-TEST_CASE("no branches are no entries") {
+TEST_CASE("a burst without branches adds no entries") {
   BranchTable table;
   CHECK(Count(&table, 1, {}, 0, 0) == 0);
   table.Clear();

@@ -19,7 +19,7 @@
 namespace hbbp {
 namespace {
 
-// Samples at addresses of generated code, of which a page was copied.
+// Makes data with samples at addresses of generated code, of which a page was copied.
 ProfileData DataWith(uint64_t page, const std::vector<uint8_t>& copy,
                      const std::vector<uint64_t>& sampled) {
   ProfileData data;
@@ -55,12 +55,12 @@ class Files {
 
  private:
   std::string Write(const std::string& name, const std::string& text) {
-    const std::string path = folder_.File(name);
+    const std::string path = directory_.File(name);
     REQUIRE(WriteFileAtomically(path, {reinterpret_cast<const uint8_t*>(text.data()), text.size()})
                 .ok());
     return path;
   }
-  TemporaryFolder folder_;
+  TemporaryFolder directory_;
 };
 
 TEST_CASE("a perf map names functions that have samples, and only these") {
@@ -81,7 +81,7 @@ TEST_CASE("of a map, the last function at an address is taken") {
         std::vector<Piece>{{0x1000, 0x8, ""}, {0x1008, 0x10, "new"}, {0x1018, 0xe8, ""}});
 }
 
-TEST_CASE("the rest of a function that a map tells of is read out of memory") {
+TEST_CASE("the rest of a function in a map is read from memory") {
   JitMemory memory(2);
   memory.Put(JitMemory::kPage - 1, {0x31, 0xc0, 0xc3});
   const uint64_t start = memory.address() + JitMemory::kPage - 1;
@@ -147,7 +147,7 @@ TEST_CASE("branches count as samples do") {
             {0x1000, 0x20, "from"}, {0x1020, 0x20, ""}, {0x1040, 0x20, "to"}, {0x1060, 0xa0, ""}});
 }
 
-TEST_CASE("each generation of code has its own names, and none is looked for without counts") {
+TEST_CASE("each generation of code has its own names, and none is named without counts") {
   Files files;
   const std::vector<uint8_t> older(0x10, 0x90), newer(0x10, 0xcc);
   JitDumpBytes dump;
@@ -177,12 +177,12 @@ TEST_CASE("each generation of code has its own names, and none is looked for wit
   CHECK_FALSE(NameGeneratedCode(0, damaged, &data).empty());
 }
 
-TEST_CASE("code that the host has told of keeps its names") {
+TEST_CASE("code that the host has reported keeps its names") {
   Files files;
   ProfileData data = DataWith(0x1000, {0x90, 0xc3}, {0x1000});
-  data.modules[0].chunks[0].name = "told";
+  data.modules[0].chunks[0].name = "reported";
   CHECK(NameGeneratedCode(0, {files.Map("1000 2 map\n"), {}}, &data).empty());
-  CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, "told"}});
+  CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, "reported"}});
 }
 
 TEST_CASE("files that are not there or damaged change nothing") {
@@ -204,7 +204,7 @@ TEST_CASE("what another user has put into /tmp is not believed") {
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, ""}});
 }
 
-TEST_CASE("where no code was copied, a map tells the functions that have samples") {
+TEST_CASE("where no code was copied, a map names the functions that have samples") {
   Files files;
   const ProfileData data = DataWith(0x1000, {}, {0x1010, 0x2000, 0x2fff});
   const std::string map =
@@ -215,11 +215,12 @@ TEST_CASE("where no code was copied, a map tells the functions that have samples
         std::vector<NamedRange>{{{{0x1008}, {0x1018}}, "new"}, {{{0x2000}, {0x3000}}, "last"}});
 }
 
-TEST_CASE("why a map gives no functions is told") {
+TEST_CASE("a status says why a map gives no functions") {
   const ProfileData data = DataWith(0x1000, {}, {0x1010});
   CHECK(FunctionsWithCounts("/no/perf-1.map", data, 0).status().code() == StatusCode::kNotFound);
-  const TemporaryFolder folder;
-  CHECK(FunctionsWithCounts(folder.File(""), data, 0).status().code() == StatusCode::kPermission);
+  const TemporaryFolder directory;
+  CHECK(FunctionsWithCounts(directory.File(""), data, 0).status().code() ==
+        StatusCode::kPermission);
   if (::geteuid() != 0) HBBP_SKIP("only root can give files away");
   Files files;
   const std::string path = files.Map("1000 20 function\n");

@@ -30,7 +30,7 @@ ProfileData DataOf(IbsAttribution* attribution) {
   return data;
 }
 
-// Of all instructions.
+// Returns the sums over all instructions.
 std::map<std::string, uint64_t> SumsOf(const ProfileData& data) {
   std::map<std::string, uint64_t> sums;
   for (const IbsCount& count : data.ibs_counts) sums[data.ibs_names[count.event]] += count.sum;
@@ -57,7 +57,7 @@ TEST_CASE("buckets are to a quarter, and every latency is in its own") {
   CHECK(IbsBucketOf(476) != IbsBucketOf(447));
 }
 
-TEST_CASE("what samples were is added up by instruction; what they were not is not kept") {
+TEST_CASE("events of samples are added up by instruction, without those that are 0") {
   IbsAttribution attribution;
   attribution.Add(kSource, At(0x10), Load(0x1000, 100));
   attribution.Add(kSource, At(0x10), Load(0x1000, 50));
@@ -127,7 +127,7 @@ TEST_CASE("accesses are by cache line and thread") {
   CHECK(data.ibs_lines[2].address == 0x1040);
 }
 
-TEST_CASE("the lines with the most samples stay, and what was dropped is told") {
+TEST_CASE("the lines with the most samples stay, and the number that was dropped is reported") {
   IbsAttribution::Limits limits;
   limits.lines = 8;
   IbsAttribution attribution(limits);
@@ -149,7 +149,7 @@ TEST_CASE("the lines with the most samples stay, and what was dropped is told") 
   CHECK(SumsOf(data).at("op-loads") == 2000);
 }
 
-TEST_CASE("sums and latencies have a bound, and what is beyond it is told") {
+TEST_CASE("sums and latencies have a limit, and the number beyond it is reported") {
   IbsAttribution::Limits limits;
   limits.sums = 10;
   limits.buckets = 2;

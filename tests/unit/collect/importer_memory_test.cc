@@ -1,4 +1,4 @@
-// Importer where memory is short: nothing is counted twice, and what is not counted is.
+// Tests Importer with little memory: each sample is counted or dropped, and none twice.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ ImportOptions Sliced(uint64_t slice_ns) {
   return options;
 }
 
-MappingEvent MappingOf(uint64_t start, uint64_t bytes, const std::string& path) {
+MappingEvent MakeMapping(uint64_t start, uint64_t bytes, const std::string& path) {
   MappingEvent mapping;
   mapping.start = {start};
   mapping.end = {start + bytes};
@@ -38,7 +38,7 @@ void Prepare(SourceKind kind, Importer* importer) {
   source.kind = kind;
   source.period = 100;
   importer->AddSource(std::move(source));
-  importer->OnMapping(OfProcess(kPid, MappingOf(kBase, kSpan, "/no/such/library")));
+  importer->OnMapping(OfProcess(kPid, MakeMapping(kBase, kSpan, "/no/such/library")));
 }
 
 void AddSamples(uint64_t count, uint64_t addresses, Importer* importer) {
@@ -58,7 +58,7 @@ uint64_t SamplesIn(const ProfileData& data) {
   return sum;
 }
 
-uint64_t CounterOf(const ProfileData& data, const std::string& name) {
+uint64_t FindCounter(const ProfileData& data, const std::string& name) {
   for (const auto& [known, number] : data.sources.at(0).trace.counters) {
     if (known == name) return number;
   }
@@ -80,7 +80,7 @@ TEST_CASE("what is imported is counted or dropped, each once, whichever allocati
         CHECK(SamplesIn(data) + importer.dropped().samples == 20'000);
         if (every == 0) CHECK(importer.dropped().all() == 0);
         if (every == 1) CHECK(importer.dropped().samples == 20'000);
-        CHECK(CounterOf(data, "no-memory") == importer.dropped().samples);
+        CHECK(FindCounter(data, "no-memory") == importer.dropped().samples);
       }
       CHECK(host.live == 0);
       CHECK(memory.used() == 0);
@@ -99,8 +99,8 @@ TEST_CASE("what is imported is counted or dropped, each once, whichever allocati
   }
 }
 
-TEST_CASE("memory is kept to: slices become wider, then samples are dropped") {
-  constexpr uint64_t kMost = 1 << 20;
+TEST_CASE("the limit of memory holds: slices become wider, then samples are dropped") {
+  constexpr uint64_t kMaxBytes = 1 << 20;
   const bool has_branches = GENERATE(false, true);
   const auto add = [&](uint64_t number, uint64_t addresses, Importer* importer) {
     has_branches ? AddBursts(number / 4, addresses, importer)
@@ -108,7 +108,7 @@ TEST_CASE("memory is kept to: slices become wider, then samples are dropped") {
   };
   const SourceKind kind = has_branches ? SourceKind::kLbr : SourceKind::kEbs;
   SECTION("few addresses in many slices") {
-    CountedMemory memory({}, kMost);
+    CountedMemory memory({}, kMaxBytes);
     Importer importer(Sliced(1'000'000), &memory);
     Prepare(kind, &importer);
     add(40'000, has_branches ? 12 : 600, &importer);
@@ -116,11 +116,11 @@ TEST_CASE("memory is kept to: slices become wider, then samples are dropped") {
     CHECK(importer.aggregator().has_widened_slices());
     CHECK(importer.aggregator().slice_width_ns() > 1'000'000);
     CHECK(importer.aggregator().compactions() > 0);
-    CHECK(memory.peak() <= kMost);
-    CHECK(memory.peak() > kMost / 4);
+    CHECK(memory.peak() <= kMaxBytes);
+    CHECK(memory.peak() > kMaxBytes / 4);
   }
-  SECTION("more addresses than there is room for") {
-    CountedMemory memory({}, kMost);
+  SECTION("more addresses than there is memory for") {
+    CountedMemory memory({}, kMaxBytes);
     Importer importer(Sliced(0), &memory);
     Prepare(kind, &importer);
     add(100'000, 1 << 20, &importer);
@@ -130,21 +130,21 @@ TEST_CASE("memory is kept to: slices become wider, then samples are dropped") {
               (has_branches ? 4 : 1) * importer.dropped().samples ==
           100'000);
     CHECK(data.counts.size() + data.branches.size() > 1000);
-    CHECK(memory.peak() <= kMost);
+    CHECK(memory.peak() <= kMaxBytes);
   }
 }
 
-TEST_CASE("mappings, code and names are of that memory, and what ends gives it back") {
-  constexpr uint64_t kMost = 1 << 20;
-  CountedMemory memory({}, kMost);
+TEST_CASE("mappings, code and names take of that memory, and processes that end free it") {
+  constexpr uint64_t kMaxBytes = 1 << 20;
+  CountedMemory memory({}, kMaxBytes);
   Importer importer({}, &memory);
   Prepare(SourceKind::kEbs, &importer);
   const uint64_t before = memory.used();
   for (uint32_t i = 0; i < 10'000; ++i) {
-    importer.OnMapping(OfProcess(7, MappingOf(kBase + i * 0x2000, 0x1000, "/always/the/same")));
+    importer.OnMapping(OfProcess(7, MakeMapping(kBase + i * 0x2000, 0x1000, "/always/the/same")));
   }
   CHECK(importer.dropped().mappings > 0);
-  CHECK(memory.used() > kMost / 2);
+  CHECK(memory.used() > kMaxBytes / 2);
   importer.OnExec(7);
   CHECK(memory.used() < before + 4096);
   const std::vector<uint8_t> code(64 << 10, 0x90);
@@ -153,17 +153,17 @@ TEST_CASE("mappings, code and names are of that memory, and what ends gives it b
   }
   CHECK(importer.locator().code_beyond_limit() > 10);
   CHECK(importer.locator().code_beyond_limit() < 40);
-  // The code that there is no room for has samples all the same.
+  // Code that is dropped for want of memory has samples all the same.
   IpSample sample;
   sample.pid = sample.tid = 8;
   sample.ip = {kBase + 39 * code.size()};
   importer.OnSample(OfSource(0, sample));
   CHECK(importer.Snapshot().counts.size() == 1);
   for (uint32_t i = 0; i < 10'000; ++i) importer.OnThreadName(9, i, "name");
-  CHECK(memory.peak() <= kMost);
+  CHECK(memory.peak() <= kMaxBytes);
 }
 
-TEST_CASE("a snapshot may be called off, and taken later") {
+TEST_CASE("a snapshot may be cancelled, and taken later") {
   Importer importer;
   Prepare(SourceKind::kLbr, &importer);
   AddBursts(5'000, 3000, &importer);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr uint32_t kPid = 100;
 
-MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, uint64_t offset = 0,
-                       uint64_t time_ns = 0) {
+MappingEvent MakeMapping(const std::string& path, uint64_t start, uint64_t end, uint64_t offset = 0,
+                         uint64_t time_ns = 0) {
   MappingEvent mapping;
   mapping.start = {start};
   mapping.end = {end};
@@ -33,9 +33,9 @@ IpSample SampleAt(uint64_t ip, uint32_t pid = kPid, uint64_t time_ns = 10) {
   return sample;
 }
 
-// Each of its streams weighs `weight`.
-BurstSample BurstOf(const std::vector<TakenBranch>& branches, uint64_t weight,
-                    uint32_t pid = kPid) {
+// Makes a burst each of whose streams has the weight `weight`.
+BurstSample MakeBurst(const std::vector<TakenBranch>& branches, uint64_t weight,
+                      uint32_t pid = kPid) {
   BurstSample burst;
   burst.period = weight;
   burst.extent = 1;
@@ -52,31 +52,31 @@ uint32_t AddEbs(Importer* importer) {
   return importer->AddSource(source);
 }
 
-std::string PathOf(const ProfileData& data, const IpCount& count) {
+std::string FindPath(const ProfileData& data, const IpCount& count) {
   return data.modules[count.module].path;
 }
 
-TEST_CASE("samples are counted by their place in the file") {
+TEST_CASE("samples are counted by their offset in the file") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x402000, 0x1000)));
   importer.OnSample(OfSource(source, SampleAt(0x400010)));
   importer.OnSample(OfSource(source, SampleAt(0x400010)));
   importer.OnSample(OfSource(source, SampleAt(0x999999)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 1);
-  CHECK(PathOf(data, data.counts[0]) == "/bin/a");
+  CHECK(FindPath(data, data.counts[0]) == "/bin/a");
   CHECK(data.counts[0].offset == 0x1010);
   CHECK(data.counts[0].samples == 2);
   CHECK(data.counts[0].period_sum == 2000);
   CHECK(data.sources[source].unmapped == 1);
 }
 
-TEST_CASE("of the kernel is known where it was and what perf told of its functions") {
+TEST_CASE("the addresses of the kernel and the functions that perf reported are kept") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   constexpr uint64_t kText = 0xffffffff92000000;
-  MappingEvent kernel = MappingOf("[kernel.kallsyms]_text", kText, kText + 0x1000000, kText);
+  MappingEvent kernel = MakeMapping("[kernel.kallsyms]_text", kText, kText + 0x1000000, kText);
   kernel.build_id = {1, 2, 3};
   importer.OnMapping(OfProcess(kKernelPid, kernel));
   const NamedRange function = {{{0xffffffffc0100000}, {0xffffffffc0100040}}, "bpf_prog_1"};
@@ -98,7 +98,7 @@ TEST_CASE("of the kernel is known where it was and what perf told of its functio
 TEST_CASE("a sample of the instruction before its address is counted apart from one at it") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x402000, 0x1000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x402000, 0x1000)));
   IpSample sample = SampleAt(0x400010);
   importer.OnSample(OfSource(source, sample));
   importer.OnSample(OfSource(source, SampleAt(0x999999)));
@@ -115,23 +115,23 @@ TEST_CASE("a sample of the instruction before its address is counted apart from 
 TEST_CASE("one address is different files in different processes") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
-  importer.OnMapping(OfProcess(2, MappingOf("/bin/b", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(1, MakeMapping("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(2, MakeMapping("/bin/b", 0x400000, 0x401000)));
   importer.OnSample(OfSource(source, SampleAt(0x400020, 1)));
   importer.OnSample(OfSource(source, SampleAt(0x400020, 2)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
-  CHECK(PathOf(data, data.counts[0]) == "/bin/a");
-  CHECK(PathOf(data, data.counts[1]) == "/bin/b");
+  CHECK(FindPath(data, data.counts[0]) == "/bin/a");
+  CHECK(FindPath(data, data.counts[1]) == "/bin/b");
   CHECK(data.threads.size() == 2);
 }
 
-TEST_CASE("a child has what its parent had, and each maps for itself from then on") {
+TEST_CASE("a child has the mappings of its parent, and each maps for itself from then on") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
-  importer.OnFork(ForkOf(1, 2));
-  importer.OnMapping(OfProcess(2, MappingOf("/lib/b", 0x500000, 0x501000)));
+  importer.OnMapping(OfProcess(1, MakeMapping("/bin/a", 0x400000, 0x401000)));
+  importer.OnFork(MakeFork(1, 2));
+  importer.OnMapping(OfProcess(2, MakeMapping("/lib/b", 0x500000, 0x501000)));
   importer.OnSample(OfSource(source, SampleAt(0x400000, 2)));
   importer.OnSample(OfSource(source, SampleAt(0x500000, 2)));
   importer.OnSample(OfSource(source, SampleAt(0x500000, 1)));
@@ -140,10 +140,10 @@ TEST_CASE("a child has what its parent had, and each maps for itself from then o
   CHECK(data.sources[source].unmapped == 1);
 }
 
-TEST_CASE("after exec nothing of before is mapped") {
+TEST_CASE("after exec no earlier mapping is left") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
   importer.OnSample(OfSource(source, SampleAt(0x400000)));
   importer.OnExec(kPid);
   importer.OnSample(OfSource(source, SampleAt(0x400000)));
@@ -156,33 +156,33 @@ TEST_CASE(
     "a file that replaces another is found from its time on, also for samples that come late") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/old", 0x400000, 0x401000, 0, 5)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/lib/old", 0x400000, 0x401000, 0, 5)));
   importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 10)));
-  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/new", 0x400000, 0x401000, 0, 20)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/lib/new", 0x400000, 0x401000, 0, 20)));
   importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 15)));
   importer.OnSample(OfSource(source, SampleAt(0x400000, kPid, 25)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
-  CHECK(PathOf(data, data.counts[0]) == "/lib/old");
+  CHECK(FindPath(data, data.counts[0]) == "/lib/old");
   CHECK(data.counts[0].samples == 2);
-  CHECK(PathOf(data, data.counts[1]) == "/lib/new");
+  CHECK(FindPath(data, data.counts[1]) == "/lib/new");
   CHECK(data.counts[1].samples == 1);
 }
 
-TEST_CASE("branches and their streams are counted over processes by their places") {
+TEST_CASE("branches and their streams are counted over processes by their locations") {
   Importer importer;
   SourceRecord lbr;
   lbr.kind = SourceKind::kLbr;
   const uint32_t source = importer.AddSource(lbr);
-  importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
-  importer.OnMapping(OfProcess(2, MappingOf("/bin/a", 0x7f0000000000, 0x7f0000001000)));
+  importer.OnMapping(OfProcess(1, MakeMapping("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(2, MakeMapping("/bin/a", 0x7f0000000000, 0x7f0000001000)));
   const auto loop = [](uint64_t base) {
     return std::vector<TakenBranch>{{{base + 0x50}, {base + 0x20}},
                                     {{base + 0x50}, {base + 0x20}},
                                     {{base + 0x60}, {0xffffffff81000000}}};
   };
-  importer.OnBurst(OfSource(source, BurstOf(loop(0x400000), 500, 1)));
-  importer.OnBurst(OfSource(source, BurstOf(loop(0x7f0000000000), 500, 2)));
+  importer.OnBurst(OfSource(source, MakeBurst(loop(0x400000), 500, 1)));
+  importer.OnBurst(OfSource(source, MakeBurst(loop(0x7f0000000000), 500, 2)));
   const ProfileData data = importer.Snapshot();
   uint64_t streams = 0, ends = 0;
   double weights = 0;
@@ -208,22 +208,22 @@ TEST_CASE("branches and their streams are counted over processes by their places
 TEST_CASE("a stream that ends in another module leaves its own") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
-  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/b", 0x500000, 0x501000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/lib/b", 0x500000, 0x501000)));
   importer.OnBurst(
-      OfSource(source, BurstOf({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}, 1000)));
+      OfSource(source, MakeBurst({{{0x400010}, {0x500000}}, {{0x400020}, {0x400030}}}, 1000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.branches.size() == 2);
   const BranchCount& first = data.branches[data.branches[0].HasStream() ? 0 : 1];
   CHECK(first.stream_end == kStreamLeavesModule);
 }
 
-TEST_CASE("a branch at the very last address is no mark") {
+TEST_CASE("a branch at the very last address is not taken for a mark") {
   for (const uint64_t last : {UINT64_MAX, UINT64_MAX - 1, UINT64_MAX - 2}) {
     Importer importer;
     const uint32_t source = AddEbs(&importer);
     const std::vector<TakenBranch> branches = {{{last - 8}, {last - 4}}, {{last}, {last}}};
-    importer.OnBurst(OfSource(source, BurstOf(branches, 1)));
+    importer.OnBurst(OfSource(source, MakeBurst(branches, 1)));
     const ProfileData data = importer.Snapshot();
     REQUIRE(data.branches.size() == 2);
     const auto has_stream = [](const BranchCount& branch) { return branch.HasStream(); };
@@ -235,7 +235,7 @@ TEST_CASE("generated code of two processes is not mixed up") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   for (uint32_t pid : {1u, 2u}) {
-    importer.OnMapping(OfProcess(pid, MappingOf("//anon", 0x600000, 0x601000)));
+    importer.OnMapping(OfProcess(pid, MakeMapping("//anon", 0x600000, 0x601000)));
     importer.OnSample(OfSource(source, SampleAt(0x600010, pid)));
   }
   const ProfileData data = importer.Snapshot();
@@ -245,21 +245,21 @@ TEST_CASE("generated code of two processes is not mixed up") {
   CHECK(data.modules[data.counts[0].module].kind == ModuleKind::kAnonymous);
 }
 
-TEST_CASE("files of another machine are looked for where the options say") {
+TEST_CASE("files of another machine are found at the paths in the options") {
   ImportOptions options;
   options.root = "/images/host";
   options.files["server"] = "/tmp/server.bin";
   Importer importer(options);
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/opt/server", 0x400000, 0x401000)));
-  importer.OnMapping(OfProcess(kPid, MappingOf("/lib/libc.so.6 (deleted)", 0x500000, 0x501000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/opt/server", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/lib/libc.so.6 (deleted)", 0x500000, 0x501000)));
   importer.OnBuildId("/lib/libc.so.6", {1, 2, 3});
   importer.OnSample(OfSource(source, SampleAt(0x400000)));
   importer.OnSample(OfSource(source, SampleAt(0x500000)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 2);
-  CHECK(PathOf(data, data.counts[0]) == "/tmp/server.bin");
-  CHECK(PathOf(data, data.counts[1]) == "/images/host/lib/libc.so.6");
+  CHECK(FindPath(data, data.counts[0]) == "/tmp/server.bin");
+  CHECK(FindPath(data, data.counts[1]) == "/images/host/lib/libc.so.6");
   CHECK(data.modules[data.counts[1].module].build_id == std::vector<uint8_t>{1, 2, 3});
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("paths of a recording do not lead out of the root") {
 
 TEST_CASE("build IDs of headers lose their padding") {
   Importer importer;
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
   std::vector<uint8_t> padded = {1, 2, 3, 4, 5, 6, 7, 8};
   const std::vector<uint8_t> build_id = padded;
   padded.resize(20);
@@ -292,7 +292,7 @@ TEST_CASE("a thread has the name of the one that made it until it gets its own")
   const uint32_t source = AddEbs(&importer);
   importer.OnThreadName(kPid, kPid, "server");
   importer.OnFork({kPid, 101, kPid, kPid});
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
   IpSample sample = SampleAt(0x400000);
   sample.tid = 101;
   importer.OnSample(OfSource(source, sample));
@@ -304,12 +304,12 @@ TEST_CASE("a thread has the name of the one that made it until it gets its own")
 TEST_CASE("a storm of forks and mappings is bounded") {
   Importer importer;
   for (uint64_t i = 0; i < 30'000; ++i) {
-    importer.OnMapping(OfProcess(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
+    importer.OnMapping(OfProcess(1, MakeMapping("/bin/a", i << 12, (i + 1) << 12, i << 13)));
   }
   for (uint32_t child = 2; child < 400; ++child) {
-    importer.OnFork(ForkOf(1, child));
+    importer.OnFork(MakeFork(1, child));
     importer.OnMapping(
-        OfProcess(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1)));
+        OfProcess(1, MakeMapping("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1)));
   }
   CHECK(importer.locator().mappings_beyond_limit() > 200);
 }
@@ -317,19 +317,19 @@ TEST_CASE("a storm of forks and mappings is bounded") {
 TEST_CASE("processes that ended leave room for others") {
   Importer importer;
   for (uint32_t pid = 1; pid < 3000; ++pid) {
-    importer.OnFork(ForkOf(0, pid));
+    importer.OnFork(MakeFork(0, pid));
     for (uint64_t i = 0; i < 2000; ++i) {
-      importer.OnMapping(OfProcess(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
+      importer.OnMapping(OfProcess(pid, MakeMapping("/bin/a", i << 12, (i + 1) << 12, i << 13)));
     }
     importer.OnExec(pid);
   }
   CHECK(importer.locator().mappings_beyond_limit() == 0);
 }
 
-TEST_CASE("a snapshot has what was told so far, and ends nothing") {
+TEST_CASE("a snapshot has the counts so far, and ends nothing") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
   importer.OnSample(OfSource(source, SampleAt(0x400000)));
   for (int i = 0; i < 2; ++i) {
     const ProfileData early = importer.Snapshot();
@@ -344,7 +344,7 @@ TEST_CASE("a snapshot has what was told so far, and ends nothing") {
 
 using Bytes = std::vector<uint8_t>;
 
-TEST_CASE("code that took the place of other code is not mixed up with it") {
+TEST_CASE("code that replaced other code is not mixed up with it") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   const Bytes old_code = {0x90, 0x90, 0xc3}, new_code = {0xcc, 0xc3};
@@ -382,18 +382,18 @@ TEST_CASE("the memory that code was generated into does not hide it when it is m
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   const Bytes code = {0x90, 0xc3};
-  importer.OnMapping(OfProcess(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 5)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("//anon", 0x7000, 0x9000, 0, 5)));
   importer.OnCode(CodeAt(kPid, {0x7100}, code.size(), code, "", 10));
-  importer.OnMapping(OfProcess(kPid, MappingOf("//anon", 0x7000, 0x9000, 0, 20)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("//anon", 0x7000, 0x9000, 0, 20)));
   importer.OnSample(OfSource(source, SampleAt(0x7100, kPid, 30)));
   importer.OnSample(OfSource(source, SampleAt(0x7200, kPid, 30)));
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x7000, 0x9000, 0, 40)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x7000, 0x9000, 0, 40)));
   importer.OnSample(OfSource(source, SampleAt(0x7100, kPid, 50)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
-  CHECK(PathOf(data, data.counts[0]) == "//anon");
-  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
-  CHECK(PathOf(data, data.counts[2]) == "/bin/a");
+  CHECK(FindPath(data, data.counts[0]) == "//anon");
+  CHECK(FindPath(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(FindPath(data, data.counts[2]) == "/bin/a");
 }
 
 TEST_CASE("code of which there is too much is counted by address") {
@@ -416,23 +416,23 @@ TEST_CASE("a child runs its parent's generated code, and generates its own") {
   const uint32_t source = AddEbs(&importer);
   const Bytes code = {0x90, 0xc3}, code_of_child = {0xcc, 0xc3};
   importer.OnCode(CodeAt(kPid, {0x7000}, code.size(), code, "", 10));
-  importer.OnFork(ForkOf(kPid, 200));
+  importer.OnFork(MakeFork(kPid, 200));
   importer.OnCode(CodeAt(200, {0x7000}, code_of_child.size(), code_of_child, "", 20));
   importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 15)));
   importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 25)));
   importer.OnSample(OfSource(source, SampleAt(0x7000, kPid, 25)));
   const ProfileData data = importer.Snapshot();
   REQUIRE(data.counts.size() == 3);
-  CHECK(PathOf(data, data.counts[0]) == "[generated code of 100]");
-  CHECK(PathOf(data, data.counts[1]) == "[generated code of 100]");
-  CHECK(PathOf(data, data.counts[2]) == "[generated code of 200]");
+  CHECK(FindPath(data, data.counts[0]) == "[generated code of 100]");
+  CHECK(FindPath(data, data.counts[1]) == "[generated code of 100]");
+  CHECK(FindPath(data, data.counts[2]) == "[generated code of 200]");
 }
 
 TEST_CASE("threads have the names that they had last") {
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   importer.OnThreadName(kPid, kPid, "early");
-  importer.OnMapping(OfProcess(kPid, MappingOf("/bin/a", 0x400000, 0x401000)));
+  importer.OnMapping(OfProcess(kPid, MakeMapping("/bin/a", 0x400000, 0x401000)));
   importer.OnSample(OfSource(source, SampleAt(0x400000)));
   CHECK(importer.source(source).unmapped == 0);
   importer.OnThreadName(kPid, kPid, "late");

@@ -25,7 +25,7 @@ namespace {
 constexpr const char* kWithBuildId = "-Wl,--build-id";
 constexpr const char* kWithoutBuildId = "-Wl,--build-id=none";
 
-// The record of a library as the recorder would make it, and where file offset 0 is mapped.
+// Has the record of a library as the recorder makes it, and the address of file offset 0.
 struct Mapped {
   RuntimeAddress header;
   ModuleRecord record;
@@ -67,8 +67,8 @@ bool HoldsCode(const ModuleRecord& record, uint64_t offset) {
 TEST_CASE("a file that is still there is pinned, not copied") {
   for (const char* flags : {kWithBuildId, kWithoutBuildId}) {
     CAPTURE(flags);
-    const TemporaryFolder folder;
-    const std::string path = folder.File("lib.so");
+    const TemporaryFolder directory;
+    const std::string path = directory.File("lib.so");
     HBBP_BUILD_OR_SKIP(path, "", flags);
     const LoadedLibrary library(path);
     REQUIRE(library.ok());
@@ -88,17 +88,17 @@ TEST_CASE("a file that was deleted or replaced before its first sample is copied
   for (const char* flags : {kWithBuildId, kWithoutBuildId}) {
     for (bool replaced : {false, true}) {
       CAPTURE(flags, replaced);
-      const TemporaryFolder folder;
-      const std::string path = folder.File("lib.so");
+      const TemporaryFolder directory;
+      const std::string path = directory.File("lib.so");
       HBBP_BUILD_OR_SKIP(path, "old", flags);
-      HBBP_BUILD_OR_SKIP(folder.File("new.so"), "new", flags);
+      HBBP_BUILD_OR_SKIP(directory.File("new.so"), "new", flags);
       const LoadedLibrary library(path);
       REQUIRE(library.ok());
       Mapped mapped = FindMapped(path);
       const std::vector<uint8_t> build_id = BuildIdOf(path);
       const uint64_t work = TinyWorkOffset(path);
       if (replaced) {
-        std::filesystem::rename(folder.File("new.so"), path);
+        std::filesystem::rename(directory.File("new.so"), path);
       } else {
         std::filesystem::remove(path);
       }
@@ -118,10 +118,10 @@ TEST_CASE("a file that was deleted or replaced after its first sample is embedde
   for (const char* flags : {kWithBuildId, kWithoutBuildId}) {
     for (bool replaced : {false, true}) {
       CAPTURE(flags, replaced);
-      const TemporaryFolder folder;
-      const std::string path = folder.File("lib.so");
+      const TemporaryFolder directory;
+      const std::string path = directory.File("lib.so");
       HBBP_BUILD_OR_SKIP(path, "old", flags);
-      HBBP_BUILD_OR_SKIP(folder.File("new.so"), "new", flags);
+      HBBP_BUILD_OR_SKIP(directory.File("new.so"), "new", flags);
       const std::vector<uint8_t> content = BytesOfFile(path);
       const LoadedLibrary library(path);
       REQUIRE(library.ok());
@@ -129,7 +129,7 @@ TEST_CASE("a file that was deleted or replaced after its first sample is embedde
       PinOrCopyModule(0, mapped.header, &mapped.record);
       REQUIRE(mapped.record.pinned_file != nullptr);
       if (replaced) {
-        std::filesystem::rename(folder.File("new.so"), path);
+        std::filesystem::rename(directory.File("new.so"), path);
       } else {
         std::filesystem::remove(path);
       }
@@ -144,8 +144,8 @@ TEST_CASE("a file that was deleted or replaced after its first sample is embedde
 }
 
 TEST_CASE("a pinned descriptor that the program has taken over is not trusted") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(path);
   const LoadedLibrary library(path);
   REQUIRE(library.ok());
@@ -171,12 +171,12 @@ TEST_CASE("a header that is not mapped any more gives no code and no crash") {
 }
 
 TEST_CASE("what is at the path is opened only if it is a regular file") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   ModuleRecord record;
-  record.path = folder.File("pipe");
+  record.path = directory.File("pipe");
   REQUIRE(::mkfifo(record.path.c_str(), 0600) == 0);
   CHECK_FALSE(PathLeadsToModule(record));
-  record.path = folder.File("");
+  record.path = directory.File("");
   CHECK_FALSE(PathLeadsToModule(record));
 }
 

@@ -1,4 +1,4 @@
-// Recordings of real hardware, against what other tools computed from them.
+// Compares imports of recordings of real hardware with the results of other tools.
 #include "collect/perf_import.h"
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ std::string Recording(const std::string& name) {
   return root != nullptr && std::filesystem::exists(path) ? path : "";
 }
 
-// The binary of an AutoFDO recording lies beside it.
+// The binary of an AutoFDO recording is in the same directory.
 ProfileData Import(const std::string& recording, const std::string& recorded_binary,
                    const std::string& binary) {
   PerfImportOptions options;
@@ -62,7 +62,7 @@ TEST_CASE("branch stacks of Westmere have the ranges that AutoFDO finds") {
   const std::string recording = Recording("autofdo/test.lbr");
   if (recording.empty()) HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
   const ProfileData data = Import(recording, "test.binary", "test.binary");
-  REQUIRE(data.sources.size() == 1);  // taken branches: their instruction pointers say nothing
+  REQUIRE(data.sources.size() == 1);  // instruction pointers of taken branches are not kept
   CHECK(data.sources[0].kind == SourceKind::kLbr);
   CHECK(data.sources[0].event == EventKind::kTakenBranches);
   CHECK(data.sources[0].event_name == "br_inst_exec:taken");
@@ -108,7 +108,7 @@ TEST_CASE(
 
 using Counts = std::map<std::pair<uint64_t, uint64_t>, uint64_t>;
 
-// Ranges and branches inside the module, as llvm-profgen --skip-symbolization prints them.
+// Holds ranges and branches inside the module, as llvm-profgen --skip-symbolization prints them.
 std::pair<Counts, Counts> RangesAndBranches(const ProfileData& data, uint32_t module) {
   Counts ranges, branches;
   for (const BranchCount& branch : data.branches) {
@@ -129,7 +129,7 @@ ProfileData ImportText(const std::string& name, const std::string& binary) {
   return *std::move(data);
 }
 
-// Golden: llvm-profgen-19 --format=text --skip-symbolization.
+// The golden file is from llvm-profgen-19 --format=text --skip-symbolization.
 TEST_CASE("text of perf script has the ranges and branches that llvm-profgen finds") {
   if (Recording("profgen/noprobe.perfscript").empty()) {
     HBBP_SKIP("no recordings (HBBP_TEST_DATA)");
@@ -164,7 +164,7 @@ TEST_CASE("a count in front of a sample says how often it was seen") {
   CHECK(branches.at({0x62f, 0x5b0}) == 35);
 }
 
-TEST_CASE("what is no recording, or is not there, is an error that names the file") {
+TEST_CASE("a file that is not a recording, or does not exist, is an error that names it") {
   const StatusOr<ProfileData> missing = ImportPerfData("/nonexistent/perf.data", {});
   REQUIRE(!missing.ok());
   CHECK(missing.status().code() == StatusCode::kNotFound);

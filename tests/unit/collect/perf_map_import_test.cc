@@ -1,4 +1,4 @@
-// Recordings of generated code, which have none of it, with the maps that a JIT has written.
+// Tests recordings of generated code, which do not have the code, with the maps of a JIT.
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -26,8 +26,8 @@ namespace {
 constexpr uint64_t kPeriod = 1000;
 constexpr uint64_t kCode = 0x7f0000000000;
 
-// Two samples in [kCode, kCode + 16), one in the 16 bytes that follow, one in nothing that has a
-// name.
+// Makes a recording with two samples in [kCode, kCode + 16), one in the 16 bytes that follow, and
+// one at an address without a name.
 std::vector<uint8_t> Recording(uint32_t pid, const std::string& hostname) {
   perf_event_attr attr = MakePerfEventAttr(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
   attr.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -56,8 +56,8 @@ std::string MapText() {
 }
 
 ProfileData Import(const std::vector<uint8_t>& recording, const PerfImportOptions& options) {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("perf.data");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("perf.data");
   REQUIRE(WriteFileAtomically(path, recording).ok());
   StatusOr<ProfileData> data = ImportPerfData(path, options);
   INFO(data.status().message());
@@ -98,9 +98,9 @@ TEST_CASE("samples in generated code count for the functions that a map names") 
 }
 
 TEST_CASE("a map may be elsewhere") {
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   PerfImportOptions options;
-  options.files.files["perf-77.map"] = folder.Write("copied.map", MapText());
+  options.files.files["perf-77.map"] = directory.Write("copied.map", MapText());
   CHECK(FunctionsOf(Import(Recording(77, "elsewhere"), options)) == kNamed);
 }
 
@@ -119,9 +119,9 @@ TEST_CASE("a map of this machine is for recordings of this machine") {
 
 TEST_CASE("a map of another user is not believed, and the profile says so") {
   if (::geteuid() != 0) HBBP_SKIP("only root can give files away");
-  const TemporaryFolder folder;
+  const TemporaryFolder directory;
   PerfImportOptions options;
-  const std::string map = folder.Write("foreign.map", MapText());
+  const std::string map = directory.Write("foreign.map", MapText());
   REQUIRE(::chown(map.c_str(), 65534, 65534) == 0);
   options.files.files["perf-77.map"] = map;
   const ProfileData data = Import(Recording(77, "elsewhere"), options);

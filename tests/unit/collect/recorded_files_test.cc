@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 constexpr char kShortId[] = "-Wl,--build-id=0xabcdef0102030405";
 const std::string kRecorded = "/opt/app/lib.so";
 
-// A root, and a recording of one module with a build ID of 8 bytes, which may be padded.
+// Has a root, and a recording of one module with a build ID of 8 bytes, which may be padded.
 struct Recording {
   explicit Recording(size_t id_bytes = 8) {
     data.sources.resize(1);
@@ -27,7 +27,7 @@ struct Recording {
     data.modules[0].kind = ModuleKind::kFile;
     data.modules[0].build_id = {0xab, 0xcd, 0xef, 1, 2, 3, 4, 5};
     data.modules[0].build_id.resize(id_bytes);
-    options.root = folder.File("root");
+    options.root = directory.File("root");
     data.modules[0].path = options.root + kRecorded;
   }
 
@@ -40,7 +40,7 @@ struct Recording {
   const std::string& path() const { return data.modules[0].path; }
   const std::string& note() const { return data.sources[0].note; }
 
-  TemporaryFolder folder;
+  TemporaryFolder directory;
   ImportOptions options;
   ProfileData data;
 };
@@ -88,7 +88,7 @@ TEST_CASE("a file of the right path with another build ID is not taken") {
 TEST_CASE("a separate debug file is not taken for code, and is named") {
   Recording recording;
   const std::string recorded = recording.path();
-  const std::string whole = recording.folder.File("lib.so");
+  const std::string whole = recording.directory.File("lib.so");
   HBBP_BUILD_OR_SKIP(whole, "", kShortId);
   const std::string debug = recording.InRoot("/.build-id/ab/cdef0102030405.debug");
   if (!RunCommand("objcopy --only-keep-debug " + whole + " " + debug)) HBBP_SKIP("no objcopy");
@@ -101,7 +101,7 @@ TEST_CASE("a separate debug file is not taken for code, and is named") {
 TEST_CASE("a file that the user named is not exchanged for another") {
   Recording recording;
   HBBP_BUILD_OR_SKIP(recording.InRoot("/copied/x"), "", kShortId);
-  const std::string named = recording.folder.File("named.so");
+  const std::string named = recording.directory.File("named.so");
   recording.options.files[kRecorded] = named;
   recording.data.modules[0].path = named;
   recording.Find();

@@ -1,4 +1,4 @@
-// The part of Recorder that counts bursts.
+// Tests the part of Recorder that counts bursts.
 #include <sys/mman.h>
 
 #include <cstdint>
@@ -29,8 +29,8 @@ SourceRecord Source(uint64_t period) {
   return source;
 }
 
-MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, uint64_t time,
-                       uint64_t offset = 0) {
+MappingEvent MakeMapping(const std::string& path, uint64_t start, uint64_t end, uint64_t time,
+                         uint64_t offset = 0) {
   MappingEvent event;
   event.start = {start};
   event.end = {end};
@@ -76,7 +76,7 @@ TEST_CASE("branches in the kernel are in its module, by their addresses") {
   constexpr uint64_t kText = 0xffffffff81000000;
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
   AddBurst(&recorder,
            {{{0x10010}, {kText}}, {{kText + 64}, {kText + 16}}, {{kText + 32}, {0x10020}}}, 20);
   recorder.Commit(100);
@@ -95,7 +95,7 @@ TEST_CASE("branches in the kernel are in its module, by their addresses") {
 TEST_CASE("bursts are counted by branch and stream in the file, with weights and replicates") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
   AddBurst(&recorder, kLoop, 20);
   AddBurst(&recorder, {{{0x10010}, {0x10040}}, {{0x10050}, {0x10040}}, {{0x10050}, {0x10000}}}, 21);
   AddBurst(&recorder, kLoop, 22, kTid + 1);
@@ -118,19 +118,19 @@ TEST_CASE("bursts are counted by branch and stream in the file, with weights and
   CHECK(data.threads[0].tid == kTid);
 }
 
-TEST_CASE("bursts that say what they cover are weighed by that, also after they have waited") {
+TEST_CASE("bursts with an extent are weighted by it, also after they have waited") {
   Recorder recorder;
   SourceRecord source = Source(1000);
   source.event = EventKind::kInstructions;
   source.burst_extent = BurstExtent::kEvents;
   recorder.AddSource(source);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
   BurstSample burst;
   burst.pid = kPid;
   burst.tid = kTid;
   burst.period = 1000;
   burst.branches = kLoop;
-  // Delivered in another order than they were taken.
+  // Bursts are delivered in another order than they were taken.
   burst.time_ns = 21;
   burst.extent = 8;
   recorder.OnBurst(burst);
@@ -149,7 +149,7 @@ TEST_CASE("bursts that say what they cover are weighed by that, also after they 
         }));
 }
 
-TEST_CASE("sources of bursts that are weighed by another rule are others") {
+TEST_CASE("sources of bursts that are weighted by another rule are different") {
   Recorder recorder;
   SourceRecord source = Source(1000);
   recorder.AddSource(source);
@@ -162,7 +162,7 @@ TEST_CASE("snapshots in between change nothing") {
   Recorder once, often;
   for (Recorder* recorder : {&once, &often}) {
     recorder->AddSource(Source(1000));
-    recorder->OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+    recorder->OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
     for (uint64_t time = 20; time < 60; ++time) {
       AddBurst(recorder, {{{0x10010}, {0x10040 + time % 7}}, {{0x10050}, {0x10000 + time % 3}}},
                time);
@@ -173,7 +173,7 @@ TEST_CASE("snapshots in between change nothing") {
   CHECK(Describe(once.Snapshot()) == Describe(often.Snapshot()));
 }
 
-TEST_CASE("bursts wait for what was mapped before them and is told of later") {
+TEST_CASE("bursts wait for mappings before them that are reported later") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
   AddBurst(&recorder, kLoop, 20);
@@ -181,7 +181,7 @@ TEST_CASE("bursts wait for what was mapped before them and is told of later") {
   recorder.Commit(19);
   CHECK(recorder.Snapshot().branches.empty());
   CHECK(recorder.samples() == 2);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   recorder.Commit(20);
   REQUIRE(recorder.Snapshot().branches.size() == 2);
   CHECK(recorder.Snapshot().branches[0].number == 4);
@@ -190,23 +190,23 @@ TEST_CASE("bursts wait for what was mapped before them and is told of later") {
   CHECK(recorder.Snapshot().branches[0].to_module == 0);
 }
 
-TEST_CASE("libraries one after the other at the same address are told apart by time") {
+TEST_CASE("libraries one after the other at the same address are distinguished by time") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/other.so", 0x90000, 0xa0000, 10));
-  recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 10));
-  recorder.OnMapping(MappingOf("/no/second.so", 0x10000, 0x18000, 30, 0x5000));
-  recorder.OnMapping(MappingOf("/no/third.so", 0x10000, 0x20000, 50, 0x6000));
+  recorder.OnMapping(MakeMapping("/no/other.so", 0x90000, 0xa0000, 10));
+  recorder.OnMapping(MakeMapping("/no/first.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/second.so", 0x10000, 0x18000, 30, 0x5000));
+  recorder.OnMapping(MakeMapping("/no/third.so", 0x10000, 0x20000, 50, 0x6000));
   for (uint64_t time : {55, 30, 29, 20, 49, 31, 50, 99}) AddBurst(&recorder, kLoop, time);
   recorder.Commit(60);
-  // Delivered late, of a time that is over; and of the present.
+  // One burst is delivered late, from a time that is over, and one from the present.
   AddBurst(&recorder, kLoop, 45);
   AddBurst(&recorder, kLoop, 70);
   recorder.Commit(100);
-  // Replaces once more, after some of its time was counted.
+  // A mapping replaces another one, after bursts of later times were counted for that.
   AddBurst(&recorder, kLoop, 105);
   recorder.Commit(110);
-  recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 120));
+  recorder.OnMapping(MakeMapping("/no/first.so", 0x10000, 0x20000, 120));
   AddBurst(&recorder, kLoop, 119);
   AddBurst(&recorder, kLoop, 120);
   recorder.Commit(130);
@@ -224,13 +224,13 @@ TEST_CASE("libraries one after the other at the same address are told apart by t
   CHECK(streams[3] == 4 * 6);  // 50 55 70 99 105 119
 }
 
-TEST_CASE("the same mapping again, or one beside it, is no new time") {
+TEST_CASE("the same mapping again, or one next to it, changes nothing") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 15);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x11000, 0x12000, 20, 0x1000));
-  recorder.OnMapping(MappingOf("/no/late.so", 0x30000, 0x40000, 20));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x11000, 0x12000, 20, 0x1000));
+  recorder.OnMapping(MakeMapping("/no/late.so", 0x30000, 0x40000, 20));
   AddBurst(&recorder, {{{0x10050}, {0x30040}}, {{0x30044}, {0x10040}}}, 25);
   recorder.Commit(30);
   CHECK(Describe(recorder.Snapshot().branches) ==
@@ -245,8 +245,8 @@ TEST_CASE("the same mapping again, or one beside it, is no new time") {
 TEST_CASE("addresses in no mapping, and streams into another module, are kept as such") {
   Recorder recorder;
   recorder.AddSource(Source(3000));
-  recorder.OnMapping(MappingOf("/no/a.so", 0x10000, 0x20000, 10));
-  recorder.OnMapping(MappingOf("/no/b.so", 0x20000, 0x30000, 10, 0x1000));
+  recorder.OnMapping(MakeMapping("/no/a.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/b.so", 0x20000, 0x30000, 10, 0x1000));
   AddBurst(&recorder,
            {{{0x500}, {0x10000}}, {{0x20010}, {0x600}}, {{0x700}, {0x20000}}, {{0x20010}, {0x800}}},
            20, kTid, 3000);
@@ -261,7 +261,7 @@ TEST_CASE("addresses in no mapping, and streams into another module, are kept as
         }));
 }
 
-uint64_t CounterOf(const ProfileData& data, const std::string& name) {
+uint64_t FindCounter(const ProfileData& data, const std::string& name) {
   for (const auto& [known, number] : data.sources[0].trace.counters) {
     if (known == name) return number;
   }
@@ -271,7 +271,7 @@ uint64_t CounterOf(const ProfileData& data, const std::string& name) {
 TEST_CASE("bursts of workers and bursts without a stream are counted as what they are") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 20, 99);
   recorder.IgnoreThread(99);
   AddBurst(&recorder, {}, 20);
@@ -281,43 +281,43 @@ TEST_CASE("bursts of workers and bursts without a stream are counted as what the
   CHECK(recorder.samples() == 2);
   CHECK(Describe(data.branches) ==
         Describe(std::vector{Expected(0, 0x50, 0, 0x40, kNoStream, 1, 0)}));
-  CHECK(CounterOf(data, "worker-bursts") == 1);
-  CHECK(CounterOf(data, "short-bursts") == 2);
+  CHECK(FindCounter(data, "worker-bursts") == 1);
+  CHECK(FindCounter(data, "short-bursts") == 2);
   CHECK(data.threads.size() == 1);
-  CHECK(CounterOf(recorder.Snapshot(), "short-bursts") == 2);
+  CHECK(FindCounter(recorder.Snapshot(), "short-bursts") == 2);
 }
 
-TEST_CASE("statistics of the tracer replace what it told before and add up over runs") {
+TEST_CASE("statistics of the tracer replace earlier ones and add up over runs") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  TraceStatistics told;
-  told.mode = "lookahead";
-  told.method = "timers";
-  told.bursts = 5;
-  told.counters = {{"trap", 2}};
-  recorder.OnTraceStatistics(0, told);
-  told.bursts = 8;
-  told.counters = {{"trap", 3}, {"full", 1}};
-  recorder.OnTraceStatistics(0, told);
+  TraceStatistics reported;
+  reported.mode = "lookahead";
+  reported.method = "timers";
+  reported.bursts = 5;
+  reported.counters = {{"trap", 2}};
+  recorder.OnTraceStatistics(0, reported);
+  reported.bursts = 8;
+  reported.counters = {{"trap", 3}, {"full", 1}};
+  recorder.OnTraceStatistics(0, reported);
   CHECK(recorder.Snapshot().sources[0].trace.bursts == 8);
-  CHECK(CounterOf(recorder.Snapshot(), "trap") == 3);
+  CHECK(FindCounter(recorder.Snapshot(), "trap") == 3);
   recorder.AddSources({Source(1000)});
-  told.bursts = 2;
-  recorder.OnTraceStatistics(0, told);
-  recorder.OnTraceStatistics(0, told);
+  reported.bursts = 2;
+  recorder.OnTraceStatistics(0, reported);
+  recorder.OnTraceStatistics(0, reported);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.sources.size() == 1);
   CHECK(data.sources[0].trace.bursts == 10);
   CHECK(data.sources[0].trace.mode == "lookahead");
   CHECK(data.sources[0].trace.method == "timers");
-  CHECK(CounterOf(data, "trap") == 6);
-  CHECK(CounterOf(data, "full") == 2);
+  CHECK(FindCounter(data, "trap") == 6);
+  CHECK(FindCounter(data, "full") == 2);
 }
 
 TEST_CASE("bursts belong to the source that ran when they were taken") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 20);
   recorder.Commit(UINT64_MAX);
   CHECK(recorder.AddSources({Source(2000)}) == std::vector<uint32_t>{1});
@@ -332,8 +332,8 @@ TEST_CASE("bursts belong to the source that ran when they were taken") {
 }
 
 TEST_CASE("a library that a burst saw keeps its code after it was unloaded and deleted") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
   LoadedLibrary library(path);
   REQUIRE(library.ok());
@@ -365,7 +365,7 @@ TEST_CASE("generated code is stored around the branches of a burst") {
   const auto start = reinterpret_cast<uint64_t>(code);
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("//anon", start, start + kPages * kPage, 10));
+  recorder.OnMapping(MakeMapping("//anon", start, start + kPages * kPage, 10));
   const uint64_t loop = start + 3 * kPage + 5;
   AddBurst(&recorder, {{{start + 10 * kPage + 8}, {loop}}, {{loop + 9}, {loop}}}, 20);
   recorder.Commit(100);
@@ -383,7 +383,7 @@ TEST_CASE("code that replaces code in which branches were counted has branches o
   Recorder recorder;
   recorder.AddSource(Source(1000));
   recorder.OnMapping(
-      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
+      MakeMapping("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
   const std::vector<TakenBranch> twice = {{{loop + 2}, {loop}}, {{loop + 2}, {loop}}};
   AddBurst(&recorder, twice, 20);
   recorder.Commit(30);
@@ -405,7 +405,7 @@ TEST_CASE("code that replaces code in which branches were counted has branches o
 TEST_CASE("a cleared recorder has no bursts") {
   Recorder recorder;
   recorder.AddSource(Source(1000));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   AddBurst(&recorder, kLoop, 20);
   recorder.Commit(30);
   AddBurst(&recorder, kLoop, 40);

@@ -1,4 +1,4 @@
-// Recorder where memory is short: nothing is counted twice, and what is not counted is.
+// Tests Recorder with little memory: each sample is counted or dropped, and none twice.
 #include <unistd.h>
 
 #include <vector>
@@ -94,11 +94,11 @@ TEST_CASE("bursts are counted or dropped, each once, whichever allocation fails"
   }
 }
 
-TEST_CASE("what is counted stays within the memory that is allowed") {
+TEST_CASE("counts stay within the memory that is allowed") {
   for (const SourceKind kind : {SourceKind::kEbs, SourceKind::kSwbt}) {
     CAPTURE(static_cast<int>(kind));
-    constexpr uint64_t kMost = 1 << 20;
-    CountedMemory memory({}, kMost);
+    constexpr uint64_t kMaxBytes = 1 << 20;
+    CountedMemory memory({}, kMaxBytes);
     Recorder recorder(1, 1'000'000, &memory);
     Prepare(kind, &recorder);
     constexpr uint64_t kNumber = 30'000;
@@ -110,16 +110,16 @@ TEST_CASE("what is counted stays within the memory that is allowed") {
     } else {
       AddBursts(kNumber, 100'000, &recorder);
     }
-    CHECK(memory.peak() <= kMost);
-    CHECK(memory.peak() > kMost / 4);
+    CHECK(memory.peak() <= kMaxBytes);
+    CHECK(memory.peak() > kMaxBytes / 4);
     CHECK(recorder.dropped().samples > 0);
     CHECK(recorder.samples() + recorder.dropped().samples == kNumber);
   }
 }
 
 TEST_CASE("many threads and modules count as memory") {
-  constexpr uint64_t kMost = 1 << 20;
-  CountedMemory memory({}, kMost);
+  constexpr uint64_t kMaxBytes = 1 << 20;
+  CountedMemory memory({}, kMaxBytes);
   Recorder recorder(1, 0, &memory);
   Prepare(SourceKind::kEbs, &recorder);
   for (uint32_t i = 0; i < 10'000; ++i) {
@@ -131,15 +131,15 @@ TEST_CASE("many threads and modules count as memory") {
     recorder.OnMapping(mapping);
   }
   CHECK(recorder.dropped().mappings > 0);
-  CHECK(memory.used() <= kMost);
-  CHECK(memory.used() > kMost / 2);
+  CHECK(memory.used() <= kMaxBytes);
+  CHECK(memory.used() > kMaxBytes / 2);
   for (uint32_t i = 0; i < 10'000; ++i) {
     IpSample sample = SampleAt(i, 10);
     sample.tid = i;
     recorder.OnSample(sample);
     recorder.Commit(UINT64_MAX);
   }
-  CHECK(memory.peak() <= kMost);
+  CHECK(memory.peak() <= kMaxBytes);
   CHECK(recorder.samples() + recorder.dropped().samples == 10'000);
 }
 
@@ -176,7 +176,7 @@ TEST_CASE("names of workers are not kept") {
   CHECK(memory.used() == none);
 }
 
-TEST_CASE("a name that there is no memory for is left out, and nothing else") {
+TEST_CASE("without memory a name is dropped, and nothing else") {
   CountedMemory memory({}, 4096);
   Recorder recorder(1, 0, &memory);
   Prepare(SourceKind::kEbs, &recorder);
@@ -191,7 +191,7 @@ TEST_CASE("a name that there is no memory for is left out, and nothing else") {
   CHECK(recorder.samples() + recorder.dropped().samples == 1);
 }
 
-// As mprotect does it, and the host: what is told again takes no memory, and is not refused where
+// mprotect and hosts report mappings and code again. That takes no memory, and is not refused when
 // none is left.
 TEST_CASE("mappings and code that are known take no more memory") {
   CountedMemory memory({}, 1 << 20);
@@ -201,26 +201,26 @@ TEST_CASE("mappings and code that are known take no more memory") {
   mapping.start = {0x10000};
   mapping.end = {0x14000};
   const std::vector<uint8_t> code(16, 0x90);
-  const auto tell = [&](uint64_t time_ns) {
+  const auto report = [&](uint64_t time_ns) {
     mapping.time_ns = time_ns;
     recorder.OnMapping(mapping);
-    return recorder.locator().AddCode({0x11000}, code, "told", time_ns);
+    return recorder.locator().AddCode({0x11000}, code, "reported", time_ns);
   };
-  CHECK(tell(1));
+  CHECK(report(1));
   const uint64_t after_first = memory.used();
-  CHECK(tell(2));
+  CHECK(report(2));
   // The next interval may be charged already.
   const uint64_t once = memory.used();
   CHECK(once < after_first + 1024);
   uint64_t refused = 0;
-  for (uint64_t i = 3; i < 100'000; ++i) refused += tell(i) ? 0 : 1;
+  for (uint64_t i = 3; i < 100'000; ++i) refused += report(i) ? 0 : 1;
   CHECK(refused == 0);
   CHECK(recorder.dropped().mappings == 0);
   CHECK(memory.used() == once);
 }
 
-// Wherever memory ends: a sample of code that has replaced other code counts for the newer one, or
-// not at all.
+// At any limit of memory, a sample of code that has replaced other code counts for the newer one,
+// or not at all.
 TEST_CASE("a want of memory counts no sample for code that is gone") {
   const auto counts_of_older = [](uint64_t left) {
     JitMemory code(3);

@@ -46,8 +46,8 @@ IpSample SampleAt(uint64_t ip, uint64_t time, uint32_t tid = kTid, uint64_t peri
   return sample;
 }
 
-MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, uint64_t time,
-                       uint64_t offset = 0) {
+MappingEvent MakeMapping(const std::string& path, uint64_t start, uint64_t end, uint64_t time,
+                         uint64_t offset = 0) {
   MappingEvent event;
   event.start = {start};
   event.end = {end};
@@ -61,7 +61,7 @@ MappingEvent MappingOf(const std::string& path, uint64_t start, uint64_t end, ui
 TEST_CASE("samples are counted by address in the file, with sums and sums of squares") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10, 0x3000));
   recorder.OnSample(SampleAt(0x10020, 20, kTid, 3));
   recorder.OnSample(SampleAt(0x10020, 21, kTid, 4));
   recorder.OnSample(SampleAt(0x10010, 22));
@@ -84,7 +84,7 @@ TEST_CASE("samples are counted by address in the file, with sums and sums of squ
 TEST_CASE("samples where nothing was mapped yet are counted as unmapped") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   recorder.OnSample(SampleAt(0x10020, 9));
   recorder.OnSample(SampleAt(0x20000, 20));
   recorder.OnSample(SampleAt(0x10020, 10));
@@ -96,7 +96,7 @@ TEST_CASE("samples where nothing was mapped yet are counted as unmapped") {
   CHECK(recorder.samples() == 3);
 }
 
-TEST_CASE("samples wait for what was mapped before them and is told of later") {
+TEST_CASE("samples wait for mappings before them that are reported later") {
   Recorder recorder;
   recorder.AddSource(Source(100));
   recorder.OnSample(SampleAt(0x10020, 20));
@@ -104,7 +104,7 @@ TEST_CASE("samples wait for what was mapped before them and is told of later") {
   recorder.Commit(19);
   CHECK(recorder.Snapshot().counts.empty());
   CHECK(recorder.samples() == 2);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   recorder.Commit(20);
   REQUIRE(recorder.Snapshot().counts.size() == 1);
   CHECK(recorder.Snapshot().counts[0].samples == 1);
@@ -116,11 +116,11 @@ TEST_CASE("samples wait for what was mapped before them and is told of later") {
   CHECK(recorder.samples() == 2);
 }
 
-TEST_CASE("two libraries one after the other at the same address are told apart by time") {
+TEST_CASE("two libraries one after the other at the same address are distinguished by time") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/first.so", 0x10000, 0x20000, 10));
-  recorder.OnMapping(MappingOf("/no/second.so", 0x10000, 0x20000, 30, 0x5000));
+  recorder.OnMapping(MakeMapping("/no/first.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/second.so", 0x10000, 0x20000, 30, 0x5000));
   for (uint64_t time : {40, 20, 15}) recorder.OnSample(SampleAt(0x10020, time));
   recorder.Commit(100);
   const ProfileData data = recorder.Snapshot();
@@ -133,27 +133,27 @@ TEST_CASE("two libraries one after the other at the same address are told apart 
 TEST_CASE("a path that leads to another file later is another module") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
-  MappingEvent replaced = MappingOf("/no/lib.so", 0x30000, 0x40000, 10);
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
+  MappingEvent replaced = MakeMapping("/no/lib.so", 0x30000, 0x40000, 10);
   replaced.inode = 8;
   recorder.OnMapping(replaced);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x50000, 0x60000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x50000, 0x60000, 10));
   for (uint64_t ip : {0x10000, 0x30000, 0x50000}) recorder.OnSample(SampleAt(ip, 20));
   recorder.Commit(100);
   CHECK(recorder.Snapshot().modules.size() == 2);
   CHECK(recorder.Snapshot().counts.size() == 2);
 }
 
-TEST_CASE("what the kernel says of a deleted file is not part of its name") {
+TEST_CASE("the kernel's suffix of a deleted file is not part of its name") {
   Recorder recorder;
-  recorder.OnMapping(MappingOf("/no/lib.so (deleted)", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so (deleted)", 0x10000, 0x20000, 10));
   CHECK(recorder.Snapshot().modules[0].path == "/no/lib.so");
 }
 
-TEST_CASE("ignored threads are dropped, also if it becomes known after the sample came") {
+TEST_CASE("samples of ignored threads are dropped, also if they came before IgnoreThread") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   recorder.OnSample(SampleAt(0x10020, 20));
   recorder.OnSample(SampleAt(0x10020, 20, 99));
   recorder.IgnoreThread(99);
@@ -175,7 +175,7 @@ TEST_CASE("kernel samples keep their address and need no mapping") {
   REQUIRE(data.modules.size() == 1);
   CHECK(data.modules[0].kind == ModuleKind::kKernel);
   CHECK(data.modules[0].path == "[kernel]");
-  // So that it is not taken for the kernel of another boot or machine.
+  // It must not be taken for the kernel of another boot or machine.
   CHECK(data.modules[0].kernel == DescribeRunningKernel());
   CHECK(data.modules[0].build_id == RunningKernelBuildId());
   REQUIRE(data.counts.size() == 1);
@@ -199,7 +199,7 @@ TEST_CASE("lost and throttled samples belong to the source that runs") {
   recorder.OnThrottled(0);
   CHECK(recorder.AddSources({Source(200)}) == std::vector<uint32_t>{1});
   recorder.OnLost(1, 7);
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(OfSource(1, SampleAt(0x10000, 1)));
   recorder.Commit(1);
   CHECK(recorder.AddSources({Source(100)}) == std::vector<uint32_t>{0});
@@ -213,10 +213,10 @@ TEST_CASE("lost and throttled samples belong to the source that runs") {
   CHECK(data.counts[0].source == 1);
 }
 
-TEST_CASE("threads have the name that they were last told to have") {
+TEST_CASE("threads have the name that was reported last") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnThreadName(kPid, kTid, "before");
   recorder.OnSample(SampleAt(0x10000, 1));
   recorder.OnSample(SampleAt(0x10000, 1, kTid + 1));
@@ -227,12 +227,12 @@ TEST_CASE("threads have the name that they were last told to have") {
   CHECK(data.threads[1].name == "after");
 }
 
-TEST_CASE("a thread that nothing was told of has the name that it has now") {
+TEST_CASE("a thread without a reported name has the name that it has now") {
   char name[16] = {};
   REQUIRE(::pthread_getname_np(::pthread_self(), name, sizeof(name)) == 0);
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(SampleAt(0x10000, 1, static_cast<uint32_t>(::gettid())));
   recorder.Commit(1);
   CHECK(recorder.Snapshot().threads[0].name == name);
@@ -284,7 +284,7 @@ TEST_CASE("generated code is stored around its samples, once") {
   const auto start = reinterpret_cast<uint64_t>(code);
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("//anon", start, start + kPages * kPage, 10));
+  recorder.OnMapping(MakeMapping("//anon", start, start + kPages * kPage, 10));
   recorder.OnSample(SampleAt(start + 3 * kPage + 5, 20));
   recorder.OnSample(SampleAt(start + 3 * kPage + 6, 20));
   recorder.Commit(100);
@@ -302,8 +302,8 @@ TEST_CASE("generated code is stored around its samples, once") {
 }
 
 TEST_CASE("a library keeps its code after it was unloaded and deleted") {
-  const TemporaryFolder folder;
-  const std::string path = folder.File("lib.so");
+  const TemporaryFolder directory;
+  const std::string path = directory.File("lib.so");
   if (!BuildTinyLibrary(path)) HBBP_SKIP("there is no compiler");
   LoadedLibrary library(path);
   REQUIRE(library.ok());
@@ -325,7 +325,7 @@ TEST_CASE("a library keeps its code after it was unloaded and deleted") {
 TEST_CASE("a cleared recorder knows nothing") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.IgnoreThread(kTid);
   recorder.OnSample(SampleAt(0x10000, 1));
   recorder.Clear();
@@ -340,7 +340,7 @@ TEST_CASE("a cleared recorder knows nothing") {
 TEST_CASE("a snapshot does not change any more") {
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 0));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 0));
   recorder.OnSample(SampleAt(0x10000, 1));
   recorder.Commit(1);
   const ProfileData snapshot = recorder.Snapshot();
@@ -351,7 +351,7 @@ TEST_CASE("a snapshot does not change any more") {
   CHECK(recorder.Snapshot().counts[0].samples == 2);
 }
 
-TEST_CASE("a thread that ends before its first sample is looked at keeps its name") {
+TEST_CASE("a thread that ends before its first sample is counted keeps its name") {
   std::atomic<pid_t> tid{0};
   std::atomic<bool> may_end{false};
   std::thread thread([&] {
@@ -362,7 +362,7 @@ TEST_CASE("a thread that ends before its first sample is looked at keeps its nam
   while (tid == 0) std::this_thread::yield();
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("/no/lib.so", 0x10000, 0x20000, 10));
+  recorder.OnMapping(MakeMapping("/no/lib.so", 0x10000, 0x20000, 10));
   const auto id = static_cast<uint32_t>(tid.load());
   recorder.RecordThread(id);
   may_end = true;
@@ -382,16 +382,16 @@ TEST_CASE("code that replaces sampled code has samples of its own") {
   Recorder recorder;
   recorder.AddSource(Source(100));
   recorder.OnMapping(
-      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
+      MakeMapping("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 10));
   recorder.OnSample(SampleAt(code, 20));
   recorder.Commit(30);
   memory.Put(JitMemory::kPage, {0x31, 0xdb, 0xc3});
   recorder.OnSample(SampleAt(code, 40));
   recorder.OnSample(SampleAt(code + 2, 50));
   recorder.Commit(60);
-  // Such as when the JIT makes its memory writable and executable again.
+  // A JIT that makes its memory writable and executable again causes such mappings.
   recorder.OnMapping(
-      MappingOf("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 70));
+      MakeMapping("//anon", memory.address(), memory.address() + 3 * JitMemory::kPage, 70));
   recorder.OnSample(SampleAt(code, 80));
   recorder.Commit(90);
 
@@ -413,12 +413,12 @@ TEST_CASE("code that replaces sampled code has samples of its own") {
   CHECK((data.counts[2].module == 1 && data.counts[2].offset == code + 2));
 }
 
-TEST_CASE("code that the host tells of has its samples by time, and is not copied again") {
+TEST_CASE("code that the host reports has its samples by time, and is not copied again") {
   JitMemory memory(1);
   const uint64_t code = memory.address();
   Recorder recorder;
   recorder.AddSource(Source(100));
-  recorder.OnMapping(MappingOf("//anon", code, code + JitMemory::kPage, 10));
+  recorder.OnMapping(MakeMapping("//anon", code, code + JitMemory::kPage, 10));
   const std::vector<uint8_t> older = {0x90, 0xc3}, newer = {0xc3};
   CHECK(recorder.locator().AddCode({code}, older, "older", 20));
   CHECK(recorder.locator().AddCode({code}, newer, "newer", 40));
@@ -445,7 +445,7 @@ TEST_CASE("code that is too much to keep does not count as what was there before
   recorder.AddSource(Source(100));
   for (uint64_t i = 0; i < GeneratedCode::kMaxLayers; ++i) {
     const std::vector<uint8_t> bytes = {static_cast<uint8_t>(i), 0xc3};
-    CHECK(recorder.locator().AddCode({code}, bytes, "told", 10 + i));
+    CHECK(recorder.locator().AddCode({code}, bytes, "reported", 10 + i));
   }
   CHECK_FALSE(
       recorder.locator().AddCode({code}, std::vector<uint8_t>{0xcc, 0xc3}, "too much", 1000));
@@ -454,32 +454,32 @@ TEST_CASE("code that is too much to keep does not count as what was there before
   recorder.Commit(3000);
   const ProfileData data = recorder.Snapshot();
   REQUIRE(data.counts.size() == 2);
-  size_t anonymous = 0, told = 0;
+  size_t anonymous = 0, reported = 0;
   for (const IpCount& count : data.counts) {
     const ModuleRecord& module = data.modules[count.module];
     anonymous += module.path == "[anonymous]";
-    told += module.chunks.at(0).name == "told";
+    reported += module.chunks.at(0).name == "reported";
   }
   CHECK(anonymous == 1);
-  CHECK(told == 1);
+  CHECK(reported == 1);
 }
 
-TEST_CASE("shared memory that holds no library is generated code, also if it was told of before") {
+TEST_CASE("shared memory that holds no library is generated code, also if it was reported before") {
   JitMemory memory(1);
   memory.Put(0, {0x90, 0xc3});
   const uint64_t code = memory.address();
   const auto kind_of = [&](const std::string& path) {
     Recorder recorder;
     recorder.AddSource(Source(100));
-    CHECK(recorder.locator().AddCode({code}, std::vector<uint8_t>{0x90, 0xc3}, "told", 5));
-    recorder.OnMapping(MappingOf(path, code, code + JitMemory::kPage, 10));
+    CHECK(recorder.locator().AddCode({code}, std::vector<uint8_t>{0x90, 0xc3}, "reported", 5));
+    recorder.OnMapping(MakeMapping(path, code, code + JitMemory::kPage, 10));
     recorder.OnSample(SampleAt(code, 20));
     recorder.OnSample(SampleAt(code + 100, 20));
     recorder.Commit(30);
     const ProfileData data = recorder.Snapshot();
     REQUIRE(data.counts.size() == 2);
     const std::vector<CodeChunk>& chunks = data.modules[data.counts[0].module].chunks;
-    const bool is_kept = !chunks.empty() && chunks[0].name == "told";
+    const bool is_kept = !chunks.empty() && chunks[0].name == "reported";
     const ModuleKind kind = data.modules[data.counts[1].module].kind;
     CHECK(is_kept == (kind == ModuleKind::kAnonymous));
     return kind;

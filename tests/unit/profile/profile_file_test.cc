@@ -261,7 +261,7 @@ constexpr size_t kEventNameBytes = 8;
 constexpr size_t kIpBytes = 2 * 4 + 2 * 8;
 constexpr size_t kExtentBytes = 4;
 
-// Makes the only source one of an older version, which lacks so many bytes.
+// Makes the only source one of an older version, which has `missing` bytes less.
 void CutSource(ProfileBytes* bytes, uint32_t version, size_t missing) {
   bytes->SetSectionVersion(kSourcesSection, version);
   std::vector<uint8_t>& sources = bytes->Section(kSourcesSection);
