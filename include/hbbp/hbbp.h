@@ -7,7 +7,7 @@
  *     session.h, source.h,  \
  *     jit.h                  |
  *   hbbp_feed (pumped by     +--> hbbp_profile (data) ----> sources, threads, modules, slices,
- * losses the host) feed.h       |      profile.h, slices.h,      load, save, merge, select
+ *     the host) feed.h       |      profile.h, slices.h,      losses, load, save, merge, select
  *   recordings of perf      /       ibs.h
  *     import.h             /          |
  *                                     v

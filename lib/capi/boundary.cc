@@ -9,8 +9,6 @@
 namespace hbbp::capi {
 namespace {
 
-constexpr size_t kMaxStruct = 4096;
-
 constexpr bool SameCode(StatusCode code, hbbp_status status) {
   return static_cast<int32_t>(code) == status;
 }
@@ -49,7 +47,7 @@ hbbp_status ReportBug(const char* what, hbbp_error* error) {
 StatusOr<size_t> SizeOfCallers(const void* structure, const char* name) {
   uint32_t size;
   std::memcpy(&size, structure, sizeof(size));
-  if (size >= 2 * sizeof(uint32_t) && size <= kMaxStruct) return size_t{size};
+  if (size >= 2 * sizeof(uint32_t) && size <= kMaxStructBytes) return size_t{size};
   return MakeStatus(StatusCode::kInvalidArgument,
                     "%s.struct_size is %u; set it to sizeof(%s), or use HBBP_INIT", name, size,
                     name);
@@ -101,16 +99,24 @@ Status WriteStruct(const void* full, const char* name, void* output, size_t size
   return OkStatus();
 }
 
-Status BeginList(const ListNames& names, size_t list_size, const ListPart& part, size_t alignment,
-                 const void* output, size_t* copied) {
+Status CopyElements(const ListNames& names, size_t list_size, const ListPart& part,
+                    const ListElements& elements, void* output, size_t* copied) {
   if (output == nullptr && part.count > 0) return NullArgument(names.function, names.output);
   if (copied == nullptr) return NullArgument(names.function, "copied");
-  const bool can_be_struct = part.size >= 2 * sizeof(uint32_t) && part.size <= kMaxStruct;
-  if (!can_be_struct || part.size % alignment != 0) {
+  const bool can_be_struct = part.size >= 2 * sizeof(uint32_t) && part.size <= kMaxStructBytes;
+  if (!can_be_struct || part.size % elements.alignment != 0) {
     return MakeStatus(StatusCode::kInvalidArgument, "%s: %s is %zu; pass sizeof(%s)",
                       names.function, names.size, part.size, names.type);
   }
   *copied = std::min(part.count, part.first < list_size ? list_size - part.first : 0);
+  auto* position = static_cast<unsigned char*>(output);
+  unsigned char element[kMaxStructBytes];
+  for (size_t i = 0; i < *copied; ++i, position += part.size) {
+    const auto struct_size = static_cast<uint32_t>(part.size);
+    std::memcpy(position, &struct_size, sizeof(struct_size));
+    elements.write(elements.make, part.first + i, element);
+    HBBP_RETURN_IF_ERROR(WriteStruct(element, names.type, position, elements.size));
+  }
   return OkStatus();
 }
 

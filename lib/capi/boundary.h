@@ -16,6 +16,8 @@
 
 namespace hbbp::capi {
 
+inline constexpr size_t kMaxStructBytes = 4096;
+
 // Writes `status` into `error`, which may be NULL, unless it is kOk.
 hbbp_status Report(const Status& status, hbbp_error* error);
 
@@ -89,24 +91,30 @@ struct ListPart {
   size_t size;
 };
 
-// Checks what the caller of a list function passed, and sets how many elements will be copied.
-Status BeginList(const ListNames& names, size_t list_size, const ListPart& part, size_t alignment,
-                 const void* output, size_t* copied);
+// How the elements of a list are made: write(make, i, element) writes element i, a struct as this
+// library knows it.
+struct ListElements {
+  size_t size;
+  size_t alignment;
+  void (*write)(const void* make, size_t index, void* element);
+  const void* make;
+};
+
+Status CopyElements(const ListNames& names, size_t list_size, const ListPart& part,
+                    const ListElements& elements, void* output, size_t* copied);
 
 // Copies elements [first, first + count) of a list into an array of the caller's. make(i) returns
 // element i.
 template <typename Struct, typename Make>
 Status CopyList(const ListNames& names, size_t list_size, const ListPart& part, Struct* output,
-                size_t* copied, Make&& make) {
-  HBBP_RETURN_IF_ERROR(BeginList(names, list_size, part, alignof(Struct), output, copied));
-  auto* position = reinterpret_cast<unsigned char*>(output);
-  for (size_t i = 0; i < *copied; ++i, position += part.size) {
-    const auto struct_size = static_cast<uint32_t>(part.size);
-    std::memcpy(position, &struct_size, sizeof(struct_size));
-    HBBP_RETURN_IF_ERROR(
-        WriteOutput(make(part.first + i), names.type, reinterpret_cast<Struct*>(position)));
-  }
-  return OkStatus();
+                size_t* copied, const Make& make) {
+  static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) <= kMaxStructBytes);
+  const auto write = [](const void* maker, size_t index, void* element) {
+    const Struct made = (*static_cast<const Make*>(maker))(index);
+    std::memcpy(element, &made, sizeof(made));
+  };
+  return CopyElements(names, list_size, part, {sizeof(Struct), alignof(Struct), write, &make},
+                      output, copied);
 }
 
 // The whole of a function that copies a list of `handle`. make(*handle, i) returns element i.

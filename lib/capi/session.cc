@@ -14,8 +14,8 @@
 #include "capi/profile_access.h"
 #include "capi/session_handle.h"
 #include "capi/slice_option.h"
-#include "session/hidden_thread.h"
 #include "session/session_registry.h"
+#include "session/worker_thread.h"
 
 using hbbp::BackendConfig;
 using hbbp::MakeStatus;
@@ -220,7 +220,7 @@ HBBP_API void hbbp_session_destroy(hbbp_session* session) {
   }
   // Without a thread, it goes on in silence: nothing else is safe here.
   session->session->SilenceLog();
-  const auto thread = hbbp::StartHiddenThread(&DestroySession, session);
+  const auto thread = hbbp::StartWorkerThread(&DestroySession, session);
   if (thread.ok()) ::pthread_detach(*thread);
 }
 

@@ -32,9 +32,10 @@ BurstSample BurstQueue::BurstAt(size_t index) const {
   return burst;
 }
 
-void BurstQueue::SortByTime() {
-  const auto before = [](const Waiting& a, const Waiting& b) {
-    return std::pair(a.time_ns, a.first) < std::pair(b.time_ns, b.first);
+void BurstQueue::Sort(Order order) {
+  const auto before = [order](const Waiting& a, const Waiting& b) {
+    const bool is_by_time = order == Order::kTime && a.time_ns != b.time_ns;
+    return is_by_time ? a.time_ns < b.time_ns : a.first < b.first;
   };
   if (std::is_sorted(waiting_.begin(), waiting_.end(), before)) return;
   std::sort(waiting_.begin(), waiting_.end(), before);
@@ -43,8 +44,7 @@ void BurstQueue::SortByTime() {
 void BurstQueue::Drop(size_t count) {
   if (count == 0) return;
   waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
-  std::sort(waiting_.begin(), waiting_.end(),
-            [](const Waiting& a, const Waiting& b) { return a.first < b.first; });
+  Sort(Order::kArrival);
   size_t kept = 0;
   for (Waiting& waiting : waiting_) {
     const auto first = branches_.begin() + static_cast<ptrdiff_t>(waiting.first);

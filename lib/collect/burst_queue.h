@@ -22,7 +22,7 @@ class BurstQueue {
   // Calls count(burst) for each burst up to `complete_ns`, by rising time, and removes it.
   template <typename Count>
   void TakeUpTo(uint64_t complete_ns, Count&& count) {
-    SortByTime();
+    Sort(Order::kTime);
     size_t taken = 0;
     for (; taken < waiting_.size() && waiting_[taken].time_ns <= complete_ns; ++taken) {
       count(BurstAt(taken));
@@ -49,8 +49,10 @@ class BurstQueue {
     uint32_t repeats;
   };
 
+  enum class Order { kTime, kArrival };
+
   BurstSample BurstAt(size_t index) const;
-  void SortByTime();
+  void Sort(Order order);
   void Drop(size_t count);
 
   std::pmr::vector<Waiting> waiting_;

@@ -1,7 +1,6 @@
 #include "collect/copied_pages.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "image/process_memory.h"
@@ -109,9 +108,6 @@ std::vector<CopiedPages::Copy> CopiedPages::Copies() const {
     copies.push_back({page.number * kPageBytes, page.generation, &page.bytes});
   }
   std::erase_if(copies, [](const Copy& copy) { return copy.bytes->empty(); });
-  std::sort(copies.begin(), copies.end(), [](const Copy& a, const Copy& b) {
-    return std::tie(a.generation, a.address) < std::tie(b.generation, b.address);
-  });
   return copies;
 }
 

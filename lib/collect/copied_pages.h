@@ -55,7 +55,7 @@ class CopiedPages {
            old_pages_.size() * (kPageBytes + sizeof(OldPage));
   }
 
-  // Returns the copies by generation, and within it by rising address.
+  // Returns the copies in no order.
   std::vector<Copy> Copies() const;
 
  private:

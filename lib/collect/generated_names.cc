@@ -104,12 +104,12 @@ struct Unnamed {
 };
 
 void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unnamed>* unnamed,
-                 std::string* problem) {
+                 Status* status) {
   StatusOr<UniqueFd> file = OpenOwnFile(path);
   if (!file.ok()) return;
   StatusOr<JitDumpReader> reader = JitDumpReader::FromFd(*std::move(file), path);
   if (!reader.ok()) {
-    *problem = reader.status().message();
+    *status = reader.status();
     return;
   }
   while (const std::optional<JitCode> code = reader->Next()) {
@@ -123,7 +123,7 @@ void AddFromDump(const std::string& path, CancelCheck* check, std::vector<Unname
       }
     }
   }
-  if (!reader->problem().empty()) *problem = reader->problem();
+  if (!reader->problem().empty()) *status = Status(StatusCode::kBadFormat, reader->problem());
 }
 
 // Returns the code of a function whose bounds are known: the bytes that were copied, and for the
@@ -141,10 +141,10 @@ std::vector<uint8_t> ReadFunction(pid_t pid, const JitSymbol& symbol,
 }
 
 void AddFromMap(pid_t pid, const std::string& path, CancelCheck* check,
-                std::vector<Unnamed>* unnamed, std::string* problem) {
+                std::vector<Unnamed>* unnamed, Status* status) {
   const StatusOr<std::string> text = ReadOwnTextFile(path, kMaxMapBytes);
   if (!text.ok()) {
-    if (text.status().code() == StatusCode::kBadFormat) *problem = text.status().message();
+    if (text.status().code() == StatusCode::kBadFormat) *status = text.status();
     return;
   }
   const std::vector<JitSymbol> symbols = ParsePerfMap(*text, check);
@@ -196,8 +196,7 @@ std::string PathOfPerfMap(pid_t pid) {
   return "/tmp/perf-" + number + ".map";
 }
 
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
-                              CancelCheck* check) {
+Status NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data, CancelCheck* check) {
   CancelCheck unchecked(nullptr);
   if (check == nullptr) check = &unchecked;
   std::vector<Unnamed> unnamed;
@@ -209,14 +208,14 @@ std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* dat
     }
   }
   // Files may be large, so they are read only if something needs a name.
-  if (unnamed.empty()) return "";
-  std::string problem;
-  for (const std::string& dump : files.dumps) AddFromDump(dump, check, &unnamed, &problem);
-  AddFromMap(pid, files.map, check, &unnamed, &problem);
+  if (unnamed.empty()) return OkStatus();
+  Status status;
+  for (const std::string& dump : files.dumps) AddFromDump(dump, check, &unnamed, &status);
+  AddFromMap(pid, files.map, check, &unnamed, &status);
   for (Unnamed& module : unnamed) {
     if (!module.functions.empty()) Cut(std::move(module.functions), module.copies);
   }
-  return problem;
+  return status;
 }
 
 StatusOr<std::vector<NamedRange>> FunctionsWithCounts(const std::string& map,

@@ -32,10 +32,10 @@ std::string PathOfPerfMap(pid_t pid);
 // Cuts the code that was copied around counts of `data` into functions with names. If only a part
 // of a function was copied, the rest comes from the jitdump, or is read from the memory of `pid`
 // (0 is the calling process). Files that do not exist, or belong to another user, are ignored.
-// Returns what is wrong with one of the files, or an empty text. Throws WorkCancelled if `check` is
-// cancelled.
-std::string NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
-                              CancelCheck* check = nullptr);
+// Returns what is wrong with one of the files; the names in the others, and in its sound part, are
+// there all the same. Throws WorkCancelled if `check` is cancelled.
+Status NameGeneratedCode(pid_t pid, const JitFiles& files, ProfileData* data,
+                         CancelCheck* check = nullptr);
 
 // Returns the functions of a perf map that something was counted in, by address and without
 // overlaps; of several at an address the last. `module` is of ModuleKind::kAnonymous, and its code

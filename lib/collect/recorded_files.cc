@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include "base/unique_fd.h"
@@ -76,6 +77,10 @@ struct CloseFts {
   void operator()(FTS* files) const { ::fts_close(files); }
 };
 
+int CompareNames(const FTSENT** a, const FTSENT** b) {
+  return std::strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
 }  // namespace
 
 std::optional<RecordedFiles::Found> RecordedFiles::FirstWithCode(
@@ -95,7 +100,7 @@ void RecordedFiles::ReadRoot(CancelCheck* check) {
   char* const roots[] = {root.data(), nullptr};
   // Links are not followed, and neither are mounts: /proc has no files of interest.
   const std::unique_ptr<FTS, CloseFts> files(
-      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_COMFOLLOW, nullptr));
+      ::fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV | FTS_COMFOLLOW, &CompareNames));
   if (files == nullptr) return;
   size_t seen = 0;
   while (const FTSENT* entry = ::fts_read(files.get())) {
@@ -108,7 +113,6 @@ void RecordedFiles::ReadRoot(CancelCheck* check) {
     const std::vector<uint8_t> id = BuildIdAt(entry->fts_path);
     if (!id.empty()) paths_[KeyOf(id)].push_back(entry->fts_path);
   }
-  for (auto& [key, paths] : paths_) std::ranges::sort(paths);
 }
 
 std::optional<RecordedFiles::Found> RecordedFiles::FindByBuildId(std::span<const uint8_t> build_id,

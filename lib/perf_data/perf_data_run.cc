@@ -257,14 +257,14 @@ void PerfDataRun::OnCompressed(std::span<const uint8_t> block, uint64_t offset) 
   }
   is_decompressing_ = true;
   is_stream_broken_ = false;
-  const char* error = zstd_->Decompress(block, [this, offset](std::span<const uint8_t> bytes) {
+  const Status status = zstd_->Decompress(block, [this, offset](std::span<const uint8_t> bytes) {
     if (!is_stream_broken_) OnDecompressed(bytes, offset);
   });
   is_decompressing_ = false;
-  if (error == nullptr) return;
+  if (status.ok()) return;
   decompressed_.clear();
   ++file_.summary.dropped_records;
-  file_.summary.AddProblem(offset, block.size(), std::string("compressed records: zstd: ") + error);
+  file_.summary.AddProblem(offset, block.size(), "compressed records: " + status.message());
 }
 
 void PerfDataRun::OnDecompressed(std::span<const uint8_t> bytes, uint64_t offset) {

@@ -32,19 +32,19 @@ struct Libzstd {
 #undef HBBP_LIBZSTD_MEMBER
 };
 
-// kUnsupported if it is not installed or lacks a function. Any thread.
+// Returns kUnsupported if it is not installed or lacks a function. Any thread.
 StatusOr<const Libzstd*> LoadLibzstd();
-// The same of another file, for tests.
+// Does the same with another file, for tests.
 StatusOr<Libzstd> LoadLibzstdFrom(const char* file);
 
 class ZstdStream {
  public:
   explicit ZstdStream(const Libzstd& zstd);
 
-  // Calls `visit(std::span<const uint8_t>)` with what `part` adds, a block at a time. What went
-  // wrong, or nullptr; after an error the stream starts anew.
+  // Calls `visit(std::span<const uint8_t>)` with what `part` adds, a block at a time. After an
+  // error the stream starts anew.
   template <typename Visitor>
-  const char* Decompress(std::span<const uint8_t> part, Visitor&& visit) {
+  Status Decompress(std::span<const uint8_t> part, Visitor&& visit) {
     ZSTD_inBuffer input = {part.data(), part.size(), 0};
     ZSTD_outBuffer output;
     do {
@@ -53,10 +53,10 @@ class ZstdStream {
       if (output.pos != 0) visit(std::span<const uint8_t>(block_.data(), output.pos));
       if (zstd_.isError_(result) != 0) {
         zstd_.DCtx_reset_(context_.get(), ZSTD_reset_session_only);
-        return zstd_.getErrorName_(result);
+        return MakeStatus(StatusCode::kBadFormat, "zstd: %s", zstd_.getErrorName_(result));
       }
     } while (input.pos < input.size || output.pos == output.size);
-    return nullptr;
+    return OkStatus();
   }
 
  private:

@@ -21,8 +21,8 @@
 #include "collect/generated_names.h"
 #include "collect/memory_note.h"
 #include "session/cancellable_lock.h"
-#include "session/hidden_thread.h"
 #include "session/kernel_name.h"
+#include "session/worker_thread.h"
 
 namespace hbbp {
 namespace {
@@ -228,10 +228,9 @@ ProfileData Session::SnapshotLocked(const Work& work) {
   AppendNotes(&snapshot);
   const pid_t pid = settings_.backend.pid;
   const JitFiles jit_files = {PathOfPerfMap(pid), recorder_.locator().jit_dumps()};
-  const std::string jit_problem = NameGeneratedCode(pid, jit_files, &snapshot, asked);
-  if (!jit_problem.empty() && !snapshot.sources.empty()) {
-    std::string& note = snapshot.sources.front().note;
-    note += (note.empty() ? "" : "; ") + jit_problem;
+  const Status named = NameGeneratedCode(pid, jit_files, &snapshot, asked);
+  if (!named.ok() && !snapshot.sources.empty()) {
+    AppendNote(named.message(), &snapshot.sources.front().note);
   }
   snapshot.pid = static_cast<uint32_t>(pid != 0 ? pid : ::getpid());
   snapshot.start_time_ns = first_start_realtime_ns_;
@@ -374,7 +373,7 @@ Status Session::StartWorker() {
   }
   worker_is_alive_ = true;
   worker_state_ = kWorking;
-  const StatusOr<pthread_t> worker = StartHiddenThread(&WorkerMain, this);
+  const StatusOr<pthread_t> worker = StartWorkerThread(&WorkerMain, this);
   if (!worker.ok()) {
     worker_is_alive_ = false;
     return worker.status();

@@ -67,7 +67,7 @@ TEST_CASE("a perf map names functions that have samples, and only these") {
   Files files;
   ProfileData data = DataWith(0x1000, std::vector<uint8_t>(0x1000, 0x90), {0x1010, 0x1fff});
   const JitFiles jit{files.Map("1000 20 first\n1020 20 without samples\n1ff0 10 last\n"), {}};
-  CHECK(NameGeneratedCode(0, jit, &data).empty());
+  CHECK(NameGeneratedCode(0, jit, &data).ok());
   CHECK(PiecesOf(data) ==
         std::vector<Piece>{{0x1000, 0x20, "first"}, {0x1020, 0xfd0, ""}, {0x1ff0, 0x10, "last"}});
 }
@@ -76,7 +76,7 @@ TEST_CASE("of a map, the last function at an address is taken") {
   Files files;
   ProfileData data = DataWith(0x1000, std::vector<uint8_t>(0x100, 0x90), {0x1010});
   const JitFiles jit{files.Map("1000 40 old\n1008 10 new\n"), {}};
-  CHECK(NameGeneratedCode(0, jit, &data).empty());
+  CHECK(NameGeneratedCode(0, jit, &data).ok());
   CHECK(PiecesOf(data) ==
         std::vector<Piece>{{0x1000, 0x8, ""}, {0x1008, 0x10, "new"}, {0x1018, 0xe8, ""}});
 }
@@ -91,7 +91,7 @@ TEST_CASE("the rest of a function in a map is read from memory") {
   Files files;
   char line[64];
   std::snprintf(line, sizeof(line), "%lx 3 crossing\n", start);
-  CHECK(NameGeneratedCode(0, {files.Map(line), {}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {files.Map(line), {}}, &data).ok());
   const CodeChunk& function = data.modules[0].chunks.back();
   CHECK(function.name == "crossing");
   CHECK(function.bytes == std::vector<uint8_t>{0x33, 0xc0, 0xc3});
@@ -107,7 +107,7 @@ TEST_CASE("of a jitdump, the function is taken whose code was there when the sam
   const JitFiles jit{"", {files.Dump(dump.bytes())}};
   for (const auto& [copy, name] : {std::pair(older, "older"), std::pair(newer, "newer")}) {
     ProfileData data = DataWith(0x1000, copy, {0x1002});
-    CHECK(NameGeneratedCode(0, jit, &data).empty());
+    CHECK(NameGeneratedCode(0, jit, &data).ok());
     CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 3, name}});
   }
 }
@@ -117,7 +117,7 @@ TEST_CASE("a jitdump has the code that was not copied") {
   dump.Load(10, 0x0ff0, "crossing", std::vector<uint8_t>(0x20, 0x90));
   Files files;
   ProfileData data = DataWith(0x1000, std::vector<uint8_t>(0x100, 0x90), {0x1004});
-  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).ok());
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x0ff0, 0x20, "crossing"}, {0x1010, 0xf0, ""}});
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("a jitdump has lines of what it names") {
   dump.Load(10, 0x1004, "function", {0x90, 0xc3});
   Files files;
   ProfileData data = DataWith(0x1000, {0, 0, 0, 0, 0x90, 0xc3}, {0x1004});
-  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {"", {files.Dump(dump.bytes())}}, &data).ok());
   REQUIRE(data.modules[0].chunks.size() == 2);
   CHECK(data.modules[0].chunks[0].lines == CodeLines());
   CHECK(data.modules[0].chunks[1].lines == CodeLines{{"a.js"}, {{0, 0, 3}}});
@@ -141,7 +141,7 @@ TEST_CASE("branches count as samples do") {
   branch.to = 0x1040;
   data.branches.push_back(branch);
   CHECK(NameGeneratedCode(0, {files.Map("1000 20 from\n1040 20 to\n1060 20 other\n"), {}}, &data)
-            .empty());
+            .ok());
   CHECK(PiecesOf(data) ==
         std::vector<Piece>{
             {0x1000, 0x20, "from"}, {0x1020, 0x20, ""}, {0x1040, 0x20, "to"}, {0x1060, 0xa0, ""}});
@@ -162,7 +162,7 @@ TEST_CASE("each generation of code has its own names, and none is named without 
   data.counts.push_back({});
   data.counts.back().module = 1;
   data.counts.back().offset = 0x1008;
-  CHECK(NameGeneratedCode(0, {"", {path}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {"", {path}}, &data).ok());
   CHECK(data.modules[0].chunks.at(0).name == "older");
   CHECK(data.modules[1].chunks.at(0).name == "newer");
   CHECK(data.modules[2].chunks.at(0).name.empty());
@@ -171,26 +171,26 @@ TEST_CASE("each generation of code has its own names, and none is named without 
   data.modules.resize(1);
   const JitFiles damaged{"", {files.Dump(std::vector<uint8_t>(100))}};
   data.modules[0].chunks[0].name.clear();
-  CHECK(NameGeneratedCode(0, damaged, &data).empty());
+  CHECK(NameGeneratedCode(0, damaged, &data).ok());
   data.counts.push_back({});
   data.counts.back().offset = 0x1000;
-  CHECK_FALSE(NameGeneratedCode(0, damaged, &data).empty());
+  CHECK(NameGeneratedCode(0, damaged, &data).code() == StatusCode::kBadFormat);
 }
 
 TEST_CASE("code that the host has reported keeps its names") {
   Files files;
   ProfileData data = DataWith(0x1000, {0x90, 0xc3}, {0x1000});
   data.modules[0].chunks[0].name = "reported";
-  CHECK(NameGeneratedCode(0, {files.Map("1000 2 map\n"), {}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {files.Map("1000 2 map\n"), {}}, &data).ok());
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, "reported"}});
 }
 
 TEST_CASE("files that are not there or damaged change nothing") {
   ProfileData data = DataWith(0x1000, {0x90, 0xc3}, {0x1000});
-  CHECK(NameGeneratedCode(0, {"/no/perf-1.map", {"/no/jit-1.dump"}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {"/no/perf-1.map", {"/no/jit-1.dump"}}, &data).ok());
   Files files;
   const std::string path = files.Dump(std::vector<uint8_t>(100));
-  CHECK(NameGeneratedCode(0, {"", {path}}, &data).find(path) != std::string::npos);
+  CHECK(NameGeneratedCode(0, {"", {path}}, &data).message().find(path) != std::string::npos);
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, ""}});
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("what another user has put into /tmp is not believed") {
   ProfileData data = DataWith(0x1000, {0x90, 0xc3}, {0x1000});
   const std::string path = files.Map("1000 2 map\n");
   REQUIRE(::chown(path.c_str(), 65534, 65534) == 0);
-  CHECK(NameGeneratedCode(0, {path, {}}, &data).empty());
+  CHECK(NameGeneratedCode(0, {path, {}}, &data).ok());
   CHECK(PiecesOf(data) == std::vector<Piece>{{0x1000, 2, ""}});
 }
 

@@ -1,4 +1,4 @@
-#include "session/hidden_thread.h"
+#include "session/worker_thread.h"
 
 #include <link.h>
 #include <signal.h>
@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kStackBytes = 256 * 1024;
 
-// Thread-local variables of all modules, which take their room from every thread's stack. Asked
-// once: a child of fork must not take the locks of the dynamic linker, and modules that come later
-// take their room elsewhere.
+// Returns the bytes of thread-local variables of all modules, which take their room from every
+// thread's stack. The linker is asked once: a child of fork must not take the locks of the dynamic
+// linker, and modules that come later take their room elsewhere.
 size_t ThreadLocalBytes() {
   static std::atomic<size_t> known{0};
   if (known != 0) return known;
@@ -34,7 +34,7 @@ size_t ThreadLocalBytes() {
 
 }  // namespace
 
-StatusOr<pthread_t> StartHiddenThread(void* (*run)(void*), void* argument) {
+StatusOr<pthread_t> StartWorkerThread(void* (*run)(void*), void* argument) {
   // No signal of the host may be delivered to a thread that it does not know of.
   sigset_t all, previous;
   ::sigfillset(&all);
