@@ -88,7 +88,7 @@ inline std::vector<TraceMode> ModesOfThisMachine() {
   return {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify};
 }
 
-enum class Rung { kBest, kRealTimeSignals, kTimers };
+enum class TracingMethod { kBest, kRealTimeSignals, kTimers };
 
 inline BackendConfig BranchConfig(TraceMode mode, uint32_t burst = 0) {
   BackendConfig config;
@@ -129,10 +129,11 @@ inline void RunTraced(SwbtBackend* backend, const BackendConfig& config, Backend
 
 inline void TraceBranchesInto(
     BranchSink* sink, const BackendConfig& config, const std::function<void()>& work,
-    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
+    const std::function<void()>& once_started = [] {},
+    TracingMethod method = TracingMethod::kBest) {
   SwbtBackend backend;
-  if (rung == Rung::kTimers) backend.PreferTimers();
-  if (rung == Rung::kRealTimeSignals) backend.PreferRealTimeSignals();
+  if (method == TracingMethod::kTimers) backend.PreferTimers();
+  if (method == TracingMethod::kRealTimeSignals) backend.PreferRealTimeSignals();
   BackendChoice choice;
   const auto drain = [&] {
     SleepMs(5);
@@ -143,9 +144,10 @@ inline void TraceBranchesInto(
 
 inline BranchSink TraceBranches(
     const BackendConfig& config, const std::function<void()>& work,
-    const std::function<void()>& once_started = [] {}, Rung rung = Rung::kBest) {
+    const std::function<void()>& once_started = [] {},
+    TracingMethod method = TracingMethod::kBest) {
   BranchSink sink;
-  TraceBranchesInto(&sink, config, work, once_started, rung);
+  TraceBranchesInto(&sink, config, work, once_started, method);
   return sink;
 }
 

@@ -1,4 +1,4 @@
-// Events as sources of events build them: of a source, of a process.
+// Makes events like sources of events do, with a source and a process.
 #ifndef HBBP_TESTS_SUPPORT_EVENT_BUILDERS_H_
 #define HBBP_TESTS_SUPPORT_EVENT_BUILDERS_H_
 
@@ -23,7 +23,9 @@ inline MappingEvent OfProcess(uint32_t pid, MappingEvent mapping) {
   return mapping;
 }
 
-inline ForkEvent ForkOf(uint32_t parent, uint32_t child) { return {child, child, parent, parent}; }
+inline ForkEvent MakeFork(uint32_t parent, uint32_t child) {
+  return {child, child, parent, parent};
+}
 
 inline CodeEvent CodeAt(uint32_t pid, uint64_t address, uint64_t size,
                         std::span<const uint8_t> bytes, std::string name, uint64_t time_ns,

@@ -62,9 +62,9 @@ void WorkFor(int milliseconds) {
 }
 
 Sink Trace(const BackendConfig& config, const std::function<void()>& work,
-           Rung rung = Rung::kBest) {
+           TracingMethod method = TracingMethod::kBest) {
   return TraceBranches(
-      config, work, [] {}, rung);
+      config, work, [] {}, method);
 }
 
 // The code from `begin` leads to the branch at `end` without another one being taken.
@@ -183,7 +183,7 @@ TEST_CASE("a burst that finds no buffer for its rest ends there, and loses nothi
 
 TEST_CASE("without perf events, timers start bursts and look-ahead does without breakpoints") {
   const Sink sink = Trace(
-      BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, Rung::kTimers);
+      BranchConfig(TraceMode::kLookAhead), [] { WorkFor(500); }, TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.statistics.method.find("timers") != std::string::npos);
   CHECK(sink.statistics.bursts > 0);
@@ -200,7 +200,7 @@ TEST_CASE("what timers find in the kernel is no sample, as with perf events") {
         const uint64_t end = CpuNs() + 500'000'000;
         while (CpuNs() < end) REQUIRE(::read(zeros.get(), bytes.data(), bytes.size()) > 0);
       },
-      Rung::kTimers);
+      TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.CounterOf("in-kernel") > 0);
   CHECK(sink.statistics.bursts < sink.CounterOf("in-kernel"));
@@ -291,7 +291,7 @@ TEST_CASE("on kernels without sigtrap, real-time signals do the same") {
   if (!HasBreakpointsForTracing()) HBBP_SKIP("no debug registers with sigtrap here");
   for (const TraceMode mode : {TraceMode::kLookAhead, TraceMode::kBreakpoint, TraceMode::kVerify}) {
     const Sink sink = Trace(
-        BranchConfig(mode), [] { WorkFor(500); }, Rung::kRealTimeSignals);
+        BranchConfig(mode), [] { WorkFor(500); }, TracingMethod::kRealTimeSignals);
     CAPTURE(sink.Describe());
     CHECK(sink.statistics.method.find("real-time signals") != std::string::npos);
     CHECK(sink.statistics.bursts > 0);
@@ -591,7 +591,7 @@ TEST_CASE("a sample of a timer stands for all its expirations") {
         }
         timer.join();
       },
-      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, Rung::kTimers);
+      [&sample_data] { sample_data = trace::Tracer::Get().SampleData(1); }, TracingMethod::kTimers);
   CAPTURE(sink.Describe());
   CHECK(sink.PeriodsOfWholeBursts() ==
         std::vector{config.period, 4 * config.period, config.period});

@@ -130,7 +130,7 @@ TEST_CASE("a child has what its parent had, and each maps for itself from then o
   Importer importer;
   const uint32_t source = AddEbs(&importer);
   importer.OnMapping(OfProcess(1, MappingOf("/bin/a", 0x400000, 0x401000)));
-  importer.OnFork(ForkOf(1, 2));
+  importer.OnFork(MakeFork(1, 2));
   importer.OnMapping(OfProcess(2, MappingOf("/lib/b", 0x500000, 0x501000)));
   importer.OnSample(OfSource(source, SampleAt(0x400000, 2)));
   importer.OnSample(OfSource(source, SampleAt(0x500000, 2)));
@@ -307,7 +307,7 @@ TEST_CASE("a storm of forks and mappings is bounded") {
     importer.OnMapping(OfProcess(1, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
   }
   for (uint32_t child = 2; child < 400; ++child) {
-    importer.OnFork(ForkOf(1, child));
+    importer.OnFork(MakeFork(1, child));
     importer.OnMapping(
         OfProcess(1, MappingOf("/bin/b", uint64_t{child} << 32, (uint64_t{child} << 32) + 1)));
   }
@@ -317,7 +317,7 @@ TEST_CASE("a storm of forks and mappings is bounded") {
 TEST_CASE("processes that ended leave room for others") {
   Importer importer;
   for (uint32_t pid = 1; pid < 3000; ++pid) {
-    importer.OnFork(ForkOf(0, pid));
+    importer.OnFork(MakeFork(0, pid));
     for (uint64_t i = 0; i < 2000; ++i) {
       importer.OnMapping(OfProcess(pid, MappingOf("/bin/a", i << 12, (i + 1) << 12, i << 13)));
     }
@@ -416,7 +416,7 @@ TEST_CASE("a child runs its parent's generated code, and generates its own") {
   const uint32_t source = AddEbs(&importer);
   const Bytes code = {0x90, 0xc3}, code_of_child = {0xcc, 0xc3};
   importer.OnCode(CodeAt(kPid, {0x7000}, code.size(), code, "", 10));
-  importer.OnFork(ForkOf(kPid, 200));
+  importer.OnFork(MakeFork(kPid, 200));
   importer.OnCode(CodeAt(200, {0x7000}, code_of_child.size(), code_of_child, "", 20));
   importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 15)));
   importer.OnSample(OfSource(source, SampleAt(0x7000, 200, 25)));
